@@ -1,0 +1,53 @@
+# The commands of the house. Each makes the environment that it needs; nothing but Python 3.11+, make and a shell must be there.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
+
+.PHONY: run test bench lint format audit lock clean
+
+run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
+	@$(BIN)/kontor up
+
+test: lint  ## everything that CI runs
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev  ## format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev  ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev  ## measure, as ratios within one run
+	$(BIN)/python tests/bench/run.py
+
+audit: $(VENV)/.dev  ## known weaknesses in what we depend on
+	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock
+
+lock: $(VENV)/.uv  ## renew the lock files
+	$(COMPILE) --extra build pyproject.toml -o requirements.lock
+	$(COMPILE) --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+clean:  ## remove the environment; data stay
+	rm -rf $(VENV)
+
+$(VENV)/.uv:
+	@if [ -x "$(UV)" ] && [ "$(UV)" != "$(BIN)/uv" ]; then "$(UV)" venv --quiet --allow-existing --python $(PYTHON) $(VENV); \
+	else $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet uv; fi
+	@touch $@
+
+$(VENV)/.run: $(VENV)/.uv requirements.lock pyproject.toml
+	@echo "Installing Kontor …"
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run requirements-dev.lock
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.lock
+	@touch $@

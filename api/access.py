@@ -1,0 +1,70 @@
+"""Who may call a route: every route states it in its signature with `Needs`, or says `public`.
+
+A house test fails for a route that states neither. The check runs before the body is read, so that a caller without a
+token learns nothing and costs nothing.
+"""
+
+import enum
+from typing import Any
+
+from fastapi import Request, Security
+from fastapi.openapi.models import OAuth2, OAuthFlowClientCredentials, OAuthFlowPassword, OAuthFlows
+from fastapi.security.base import SecurityBase
+
+from api.errors import Problem
+from warehouse import scopes
+from warehouse.callers import Caller
+
+
+class Kind(enum.Enum):
+    """Whose tokens a route takes."""
+
+    CLIENT = "client"
+    USER = "user"
+    ANY = "any"
+
+
+class Needs(SecurityBase):
+    """A route's demand on the token: a scope (None for any valid token) and whose token it is."""
+
+    scheme_name = "oauth2"
+    model = OAuth2(
+        flows=OAuthFlows(
+            clientCredentials=OAuthFlowClientCredentials(tokenUrl="/auth/oauth2/token", scopes=dict.fromkeys(scopes.ALL, "")),
+            password=OAuthFlowPassword(tokenUrl="/auth/oauth2/token", scopes=dict.fromkeys(scopes.ALL, "")),
+        )
+    )
+
+    def __init__(self, scope: str | None, by: Kind) -> None:
+        self.scope = scope
+        self.by = by
+
+    async def __call__(self, request: Request) -> Caller:
+        """The caller, whom the route's guard has checked before."""
+        caller: Caller = request.state.caller
+        return caller
+
+    async def check(self, request: Request) -> None:
+        """Finds the caller behind the token and refuses those who may not call this route."""
+        header = request.headers.get("authorization", "").strip()
+        if not header:
+            raise Problem(401)
+        scheme, _, token = header.partition(" ")
+        caller = await request.app.state.services.callers.find(token.strip()) if scheme.lower() == "bearer" else None
+        if caller is None or not self._admits(caller):
+            raise Problem(403)
+        request.state.caller = caller
+
+    def _admits(self, caller: Caller) -> bool:
+        kind = Kind.CLIENT if caller.user_id is None else Kind.USER
+        return self.by in (Kind.ANY, kind) and (self.scope is None or self.scope in caller.scopes)
+
+
+def needs(scope: str | None, by: Kind) -> Any:
+    """The demand in a route's signature, as in: caller is Annotated with a Caller and this."""
+    return Security(Needs(scope, by), scopes=[scope] if scope else [])
+
+
+def needs_of(dependant: Any) -> Needs | None:
+    """The demand that a route's signature states, if any."""
+    return next((item.call for item in dependant.dependencies if isinstance(item.call, Needs)), None)

@@ -1,0 +1,35 @@
+"""Answers and links: bodies as exact JSON, and addresses that start with the setting `base_url`, never with the Host header."""
+
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from api.schemas.base import Relation
+from api.services import Services
+from api.wire import render
+
+
+def answer(held: Services, body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A response with a JSON body."""
+    return Response(render(body, held.settings.zone), status, headers, media_type="application/json")
+
+
+def created(location: str) -> Response:
+    """The answer to a creation: no body, and the address of what was made."""
+    return Response(status_code=201, headers={"Location": location})
+
+
+def done() -> Response:
+    """The answer to a change that has nothing to say."""
+    return Response(status_code=200)
+
+
+def link(held: Services, *segments: str) -> str:
+    """The absolute address of an object."""
+    return "/".join([held.settings.base_url, *(quote(segment, safe="") for segment in segments)])
+
+
+def self_relation(href: str) -> list[Relation]:
+    """The relations of an object that has none but itself."""
+    return [Relation(rel="self", href=href)]

@@ -1,0 +1,47 @@
+"""The app: routes, errors and surface put together."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from api import errors, logs
+from api.route import KontorRoute
+from api.routes import docs, encryption, health, management, oauth
+from api.services import Services
+from api.surface import Surface
+from warehouse.errors import Invalid
+from warehouse.settings import Settings
+
+ROUTERS = (oauth.routes, management.routes, encryption.routes, health.routes)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The app for these settings. What it holds open is opened and closed with the server that runs it."""
+    held = Services.of(settings)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await held.open()
+        yield
+        await held.close()
+
+    app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.state.services = held
+    for router in ROUTERS:
+        app.router.routes.extend(router.routes)
+    if settings.docs:
+        docs.install(app)
+    errors.install(app)
+    app.add_middleware(Surface, settings=settings)
+    known = {route.unique_id for route in app.routes if isinstance(route, KontorRoute)}
+    if unknown := settings.retired_operations - known:
+        raise Invalid(f"KONTOR_RETIRED_OPERATIONS names no operation: {', '.join(sorted(unknown))}; see /openapi.json")
+    return app
+
+
+def worker() -> FastAPI:
+    """The app of a worker process, with the settings of its environment."""
+    settings = Settings()
+    logs.configure(settings.log_level)
+    return create_app(settings)

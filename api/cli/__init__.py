@@ -1,0 +1,33 @@
+"""The command line `kontor`, for operators. One file per group of commands; each calls stores and flows."""
+
+import sys
+
+import typer
+from rich.console import Console
+
+from api.cli import api_keys, certificates, clients, demo, keys, roles, server, tenants, users
+from warehouse.errors import KontorError
+
+app = typer.Typer(help="Kontor: the open platform for German bank data.", no_args_is_help=True, pretty_exceptions_enable=False)
+server.register(app)
+for name, group in {
+    "tenant": tenants.commands,
+    "client": clients.commands,
+    "role": roles.commands,
+    "user": users.commands,
+    "api-key": api_keys.commands,
+    "certificate": certificates.commands,
+    "keys": keys.commands,
+    "demo": demo.commands,
+}.items():
+    app.add_typer(group, name=name)
+
+
+def main() -> None:
+    """Runs a command. A fact that stands in the way is said in one sentence, with exit code 1."""
+    try:
+        app()
+    except KontorError as error:
+        text = str(error) or type(error).__name__
+        Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {text}", highlight=False, soft_wrap=True)
+        sys.exit(1)

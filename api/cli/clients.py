@@ -1,0 +1,76 @@
+"""`kontor client`: programs that can obtain tokens."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from api.cli.desk import Json, TenantName, say, show, show_once, working_on
+from warehouse import clients
+
+commands = typer.Typer(help="Clients of a tenant.", no_args_is_help=True)
+ClientName = Annotated[str, typer.Argument(help="Name of the client.", show_default=False)]
+Scopes = Annotated[list[str], typer.Option("--scope", help="Scope that tokens may carry; repeat for more.", show_default=False)]
+SecretStdin = Annotated[bool, typer.Option("--secret-stdin", help="Read the secret from standard input instead of making one.")]
+
+
+@commands.command()
+def create(
+    tenant: TenantName,
+    name: ClientName,
+    scope: Scopes,
+    description: Annotated[str | None, typer.Option(help="Text for people.")] = None,
+    secret_stdin: SecretStdin = False,
+    as_json: Json = False,
+) -> None:
+    """Make a client. Prints its secret once."""
+    with working_on(tenant) as (_, owner, _):
+        client, secret = clients.create(owner, name, scope, description=description, secret=_read(secret_stdin))
+    show_once({"username": f"{tenant}/{client.name}", "secret": secret}, as_json, f"Client {name} is ready.")
+
+
+@commands.command("list")
+def list_clients(tenant: TenantName, as_json: Json = False) -> None:
+    """List the clients of a tenant."""
+    with working_on(tenant) as (_, owner, _):
+        rows = [
+            {
+                "name": client.name,
+                "username": f"{tenant}/{client.name}",
+                "active": client.active,
+                "scopes": client.granted_scopes,
+                "roles": [role.name for role in client.roles],
+            }
+            for client in clients.visible(owner)
+        ]
+    show(rows, as_json, "Clients")
+
+
+@commands.command("rotate-secret")
+def rotate_secret(tenant: TenantName, name: ClientName, secret_stdin: SecretStdin = False, as_json: Json = False) -> None:
+    """Give a client a new secret. The old one and all its tokens end at once."""
+    with working_on(tenant) as (_, owner, _):
+        secret = clients.rotate_secret(owner, name, _read(secret_stdin))
+    show_once({"username": f"{tenant}/{name}", "secret": secret}, as_json, f"Client {name} has a new secret.")
+
+
+@commands.command()
+def disable(tenant: TenantName, name: ClientName, as_json: Json = False) -> None:
+    """Shut a client out at once."""
+    _set_active(tenant, name, False, as_json)
+
+
+@commands.command()
+def enable(tenant: TenantName, name: ClientName, as_json: Json = False) -> None:
+    """Let a client in again."""
+    _set_active(tenant, name, True, as_json)
+
+
+def _set_active(tenant: str, name: str, active: bool, as_json: bool) -> None:
+    with working_on(tenant) as (_, owner, _):
+        clients.find(owner, name).active = active
+    say(f"Client {tenant}/{name} is {'enabled' if active else 'disabled'}.", as_json)
+
+
+def _read(from_stdin: bool) -> str | None:
+    return sys.stdin.readline().rstrip("\n") if from_stdin else None

@@ -1,0 +1,67 @@
+"""`kontor up`, `kontor serve`, `kontor migrate`: running the service."""
+
+import os
+from typing import Annotated
+
+import typer
+from sqlalchemy import make_url
+
+from api import server
+from api.cli import up
+from api.cli.desk import Json, console, read_settings, say
+from warehouse import embedded, migrate
+from warehouse.embedded import Addresses
+from warehouse.errors import KontorError
+from warehouse.settings import Settings
+from warehouse.vault import Vault
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the command line."""
+    app.command("up")(run_all)
+    app.command("serve")(serve)
+    app.command("migrate")(migrate_database)
+
+
+def run_all(
+    dagster: Annotated[bool, typer.Option(help="Also start the Dagster webserver and daemon.")] = True,
+    demo: Annotated[bool, typer.Option(help="Also make the demo tenants.")] = True,
+) -> None:
+    """Run everything: database, tables, demo tenants, API, Dagster. Ctrl-C stops it all."""
+    settings = read_settings()
+    with embedded.addresses(settings) as where:
+        up.run(settings, where, with_dagster=dagster, with_demo=demo)
+
+
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Number of processes.")] = None,
+) -> None:
+    """Serve the API alone, with the tables and keys that are there."""
+    for name, value in {"HOST": host, "PORT": port, "WORKERS": workers}.items():
+        if value is not None:
+            os.environ[f"KONTOR_{name}"] = str(value)
+    settings = read_settings()
+    with embedded.addresses(settings) as where:
+        check(settings, where)
+        os.environ["KONTOR_HOME"] = str(settings.home)
+        os.environ["KONTOR_DATABASE_URL"] = where.service
+        server.run(settings)
+
+
+def migrate_database(as_json: Json = False) -> None:
+    """Bring the database to the tables that this version needs. Safe to run at any time, also twice at once."""
+    settings = read_settings()
+    with embedded.addresses(settings) as where:
+        before, after = migrate.upgrade(where.migration, make_url(where.service).username)
+        if migrate.bypasses_row_security(where.service):
+            console.print("[yellow]The service's database role bypasses row-level security. Give it a role that does not.[/]")
+    say(f"The tables are at {after} (before: {before or 'none'}).", as_json)
+
+
+def check(settings: Settings, where: Addresses) -> None:
+    """Fails early, with a sentence, if the service could not work."""
+    Vault(settings).ring()
+    if migrate.revision(where.service) != migrate.newest():
+        raise KontorError("the database does not have this version's tables: run 'kontor migrate'")

@@ -1,0 +1,143 @@
+"""What goes wrong, as HTTP: one table from facts to status, code and German text, and the bodies that carry them.
+
+Every answer of 4xx and 5xx has the same shape, never repeats a rejected value, and never shows where in our code it arose.
+The OAuth2 endpoints answer with the names of RFC 6749 instead.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from api.schemas.base import field_names
+from api.wire import render
+from warehouse import errors
+
+OAUTH_PREFIX = "/auth/oauth2/"
+TEXTS = {
+    400: ("BA400", "Die Anfrage ist ungültig."),
+    401: ("BA401", "Die Anmeldung fehlt oder ist fehlgeschlagen."),
+    403: ("BA403", "Das Token ist ungültig oder abgelaufen, oder ihm fehlt die Berechtigung."),
+    404: ("BA404", "Das Objekt wurde nicht gefunden."),
+    405: ("BA405", "Die Methode ist hier nicht erlaubt."),
+    406: ("BA406", "Das gewünschte Format wird nicht angeboten."),
+    408: ("BA408", "Die Anfrage wurde nicht rechtzeitig vollständig gesendet."),
+    409: ("BA409", "Die Anfrage steht im Widerspruch zum Stand der Daten."),
+    410: ("BA410", "Diese Operation wird nicht mehr angeboten."),
+    413: ("BA413", "Die Anfrage ist zu groß."),
+    415: ("BA415", "Das Format der Anfrage wird nicht unterstützt."),
+    429: ("BA429", "Zu viele Versuche. Bitte später erneut versuchen."),
+    500: ("BA999", "Interner Fehler."),
+    503: ("BA503", "Der Dienst ist vorübergehend nicht verfügbar."),
+    504: ("BA504", "Die Anfrage wurde nicht rechtzeitig beantwortet. Bitte in Kürze wiederholen."),
+}
+OAUTH_NAMES = {
+    401: "invalid_client",
+    429: "temporarily_unavailable",
+    500: "server_error",
+    503: "temporarily_unavailable",
+    504: "temporarily_unavailable",
+}
+RETRY_AFTER_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    details: str | None = None
+
+
+FACTS: dict[type[errors.KontorError], Answer] = {
+    errors.NotFound: Answer(404),
+    errors.NameTaken: Answer(409, "Der Name ist bereits vergeben."),
+    errors.AlreadyActive: Answer(409, "Der Benutzer ist bereits aktiv."),
+    errors.UsernameDiffers: Answer(400, "username: stimmt nicht mit dem Benutzer überein"),
+    errors.Invalid: Answer(400),
+    errors.LoginFailed: Answer(401),
+    errors.ScopeNotGranted: Answer(400, "scope: nicht erteilbar"),
+    errors.Throttled: Answer(429),
+    errors.DatabaseUnavailable: Answer(503),
+}
+
+
+class Problem(HTTPException):
+    """A refusal that arises in the HTTP surface or a route itself."""
+
+    def __init__(
+        self, status: int, details: str | None = None, *, oauth: str | None = None, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(status, headers=headers)
+        self.details = details
+        self.oauth = oauth
+
+
+def install(app: FastAPI) -> None:
+    """Makes all errors of an app answer in the common shape."""
+    app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(RequestValidationError, _of_validation)
+    app.add_exception_handler(errors.KontorError, _of_fact)
+
+
+def respond(
+    path: str, status: int, details: str | None = None, *, oauth: str | None = None, headers: dict[str, str] | None = None
+) -> Response:
+    """The response for a status, in the shape that fits the path."""
+    headers = dict(headers or {})
+    if status == 401:
+        headers.setdefault(
+            "WWW-Authenticate", 'Basic realm="kontor", charset="UTF-8"' if path.startswith(OAUTH_PREFIX) else "Bearer"
+        )
+    if status == 503:
+        headers.setdefault("Retry-After", str(RETRY_AFTER_SECONDS))
+    if path.startswith(OAUTH_PREFIX):
+        headers["Pragma"] = "no-cache"
+    return Response(_body(path, status, details, oauth), status, headers, media_type="application/json")
+
+
+def _body(path: str, status: int, details: str | None, oauth: str | None) -> bytes:
+    code, text = TEXTS.get(status) or TEXTS[400 if status < 500 else 500]
+    if path.startswith(OAUTH_PREFIX):
+        description = f"{text} {details}" if details else text
+        return _json({"error": oauth or OAUTH_NAMES.get(status, "invalid_request"), "error_description": description})
+    message = {"level": "ERROR", "code": code, "message": text}
+    return _json({"messages": [message | ({"details": details} if details else {})]})
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return render(value, _NO_ZONE)
+
+
+_NO_ZONE: Any = None  # error bodies carry no timestamps
+
+
+def _of_http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
+    details, oauth = (error.details, error.oauth) if isinstance(error, Problem) else (None, None)
+    return respond(request.url.path, status, details, oauth=oauth, headers=headers)
+
+
+def _of_validation(request: Request, error: Exception) -> Response:
+    """Says which fields are wrong and how, in the names of the interface; names that a caller made up are not repeated."""
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    details = "; ".join(dict.fromkeys(_describe(item) for item in found[:20]))
+    return respond(request.url.path, 400, details or None)
+
+
+def _describe(item: dict[str, Any]) -> str:
+    place = [str(part) for part in item["loc"][1:]]
+    shown = ".".join(part if part.isdigit() or part in field_names() or item["loc"][0] != "body" else "…" for part in place)
+    what = "fehlt" if item["type"] == "missing" else "ist zu lang" if item["type"] == "string_too_long" else "ist ungültig"
+    return f"{shown or 'Inhalt'}: {what}"
+
+
+def _of_fact(request: Request, error: Exception) -> Response:
+    answer = next((FACTS[kind] for kind in type(error).__mro__ if kind in FACTS), None)
+    if answer is None:
+        raise error
+    headers = {"Retry-After": str(error.retry_after_seconds)} if isinstance(error, errors.Throttled) else {}
+    oauth = "invalid_scope" if isinstance(error, errors.ScopeNotGranted) else None
+    return respond(request.url.path, answer.status, answer.details, oauth=oauth, headers=headers)

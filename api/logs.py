@@ -1,0 +1,50 @@
+"""One stream of JSON lines on standard output. Logs carry ids and counts, never personal data."""
+
+import logging
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+import orjson
+import structlog
+
+LIBRARY_TEXT_LIMIT = 300
+
+
+def configure(level: str) -> None:
+    """Makes this process log one JSON object per line, libraries included."""
+    structlog.configure(
+        processors=[
+            _add_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
+            structlog.processors.JSONRenderer(serializer=orjson.dumps),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level)),
+        logger_factory=structlog.BytesLoggerFactory(sys.stdout.buffer),
+        cache_logger_on_first_use=True,
+    )
+    logging.basicConfig(handlers=[Libraries()], level=max(logging.INFO, getattr(logging, level)), force=True)
+
+
+def _add_level(_logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    return {"level": method, **event}
+
+
+class Libraries(logging.Handler):
+    """Passes on what libraries log, without the texts of errors."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log = structlog.get_logger()
+        facts: dict[str, Any] = {"logger": record.name, "text": record.getMessage()[:LIBRARY_TEXT_LIMIT]}
+        if record.exc_info and record.exc_info[1] is not None:
+            facts["error"] = describe(record.exc_info[1])
+        log.log(record.levelno, "library", **facts)
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """An error for the log: its kind and where it arose, not its text, which may quote a person's data."""
+    frames, trace = [], error.__traceback__
+    while trace is not None:
+        frames.append(f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}:{trace.tb_lineno} {trace.tb_frame.f_code.co_name}")
+        trace = trace.tb_next
+    return {"kind": f"{type(error).__module__}.{type(error).__qualname__}", "frames": frames[-12:]}

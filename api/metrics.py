@@ -1,0 +1,31 @@
+"""Prometheus metrics: how often, how long, how many failures. Labels are templates and names of ours, never ids."""
+
+import os
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+REQUESTS = Counter("kontor_requests", "Requests answered", ["method", "route", "status"])
+SECONDS = Histogram(
+    "kontor_request_seconds",
+    "Time to answer",
+    ["route"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180),
+)
+TOKENS = Counter("kontor_tokens_issued", "Access tokens issued", ["grant"])
+LOGIN_FAILURES = Counter("kontor_login_failures", "Logins refused", ["grant"])
+
+
+def count_request(method: str, route: str, status: int, seconds: float) -> None:
+    """Counts a request that was answered (status 0: the caller left before)."""
+    REQUESTS.labels(method, route, str(status)).inc()
+    SECONDS.labels(route).observe(seconds)
+
+
+def exposition() -> bytes:
+    """All metrics in Prometheus' text format, summed over the workers of this service."""
+    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+        return generate_latest(REGISTRY)
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)

@@ -1,0 +1,129 @@
+"""What every route does before its own code runs: retired operations, Accept, the token, and a strictly read body."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from email.message import Message as Header
+from typing import Any
+from urllib.parse import parse_qsl
+
+from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
+
+from api import wire
+from api.access import needs_of
+from api.errors import Problem
+
+JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
+FORM_FIELDS_LIMIT = 50
+
+
+class StrictRequest(Request):
+    """A request whose body is read up to a limit and within a time, and understood strictly."""
+
+    async def body(self) -> bytes:
+        """The whole body; 413 as soon as it is known to be too large, 408 if it does not arrive in time."""
+        if not hasattr(self, "_body"):
+            settings = self.app.state.services.settings
+            limit = self.scope.get("body_limit_bytes", settings.body_limit_bytes)
+            try:
+                async with asyncio.timeout(settings.body_timeout_seconds):
+                    self._body = await self._read(limit)
+            except TimeoutError as error:
+                raise Problem(408, headers={"Connection": "close"}) from error
+        return self._body
+
+    async def _read(self, limit: int) -> bytes:
+        declared = self.headers.get("content-length", "0")
+        if declared.isdigit() and int(declared) > limit:
+            raise Problem(413, headers={"Connection": "close"})
+        chunks, size = [], 0
+        async for chunk in self.stream():
+            size += len(chunk)
+            if size > limit:
+                raise Problem(413, headers={"Connection": "close"})
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    async def json(self) -> Any:
+        """The body as strict JSON."""
+        try:
+            return wire.parse(await self.body())
+        except wire.NotStrictJson as error:
+            raise Problem(400, "Inhalt: kein gültiges JSON") from error
+
+    async def fields(self) -> dict[str, str]:
+        """The body as a form in which every field stands once."""
+        require_content_type(self.headers, FORM)
+        try:
+            pairs = parse_qsl(
+                (await self.body()).decode("utf-8"), keep_blank_values=True, max_num_fields=FORM_FIELDS_LIMIT, errors="strict"
+            )
+        except ValueError as error:
+            raise Problem(400, "Inhalt: kein gültiges Formular") from error
+        fields = dict(pairs)
+        if len(fields) != len(pairs):
+            raise Problem(400, "Inhalt: ein Feld steht mehrfach")
+        if any(wire.CONTROL.search(text) for pair in pairs for text in pair):
+            raise Problem(400, "Inhalt: enthält Steuerzeichen")
+        return fields
+
+
+class KontorRoute(APIRoute):
+    """A route of the interface."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        needs = needs_of(self.dependant)
+        produces = getattr(self.response_class, "media_type", None) or JSON
+        takes_json = self.body_field is not None
+
+        async def guarded(request: Request) -> Response:
+            if self.unique_id in request.app.state.services.settings.retired_operations:
+                raise Problem(410)
+            if needs is not None:
+                await needs.check(request)
+            require_accept(request.headers, produces)
+            refuse_repeated(request.query_params.multi_items())
+            if takes_json and request.headers.get("content-type") is not None:
+                require_content_type(request.headers, JSON)
+            return await handle(StrictRequest(request.scope, request.receive))
+
+        return guarded
+
+
+def router(prefix: str, tag: str) -> APIRouter:
+    """A router for a chapter of the interface. The name of a function is its operation id."""
+    return APIRouter(prefix=prefix, tags=[tag], route_class=KontorRoute, generate_unique_id_function=lambda route: route.name)
+
+
+def require_accept(headers: Headers, produces: str) -> None:
+    """Refuses a caller that does not take what the route answers."""
+    accepted = headers.get("accept")
+    if accepted is None:
+        return
+    wanted = {produces, "*/*", produces.split("/")[0] + "/*"}
+    for item in accepted.split(","):
+        media_type, *parameters = (part.strip().lower() for part in item.split(";"))
+        if media_type in wanted and not any(parameter in ("q=0", "q=0.0", "q=0.00", "q=0.000") for parameter in parameters):
+            return
+    raise Problem(406)
+
+
+def require_content_type(headers: Headers, expected: str) -> None:
+    """Refuses a body of another type, of another charset than UTF-8, or a compressed one."""
+    header = Header()
+    header["content-type"] = headers.get("content-type", "")
+    charset = header.get_content_charset("utf-8")
+    given = headers.get("content-type", "").split(";")[0].strip().lower()
+    if given != expected or charset not in ("utf-8", "utf8", "us-ascii"):
+        raise Problem(415)
+
+
+def refuse_repeated(items: list[tuple[str, str]]) -> None:
+    """Refuses a query in which a parameter stands twice, or that holds control characters: no rule says which one counts."""
+    if len({name for name, _ in items}) != len(items):
+        raise Problem(400, "Anfrage: ein Parameter steht mehrfach")
+    if any(wire.CONTROL.search(text) for pair in items for text in pair):
+        raise Problem(400, "Anfrage: enthält Steuerzeichen")

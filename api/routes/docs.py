@@ -1,0 +1,45 @@
+"""The interactive documentation, with its script and style served from here so that it works without the internet."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from fastapi import FastAPI
+from fastapi.openapi.docs import get_swagger_ui_html
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+
+from api import openapi
+from api.answers import answer
+from api.services import Services
+
+# Swagger UI starts itself with a script inside the page and draws icons from data addresses.
+CONTENT_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; frame-ancestors 'none'"
+)
+
+
+def install(app: FastAPI) -> None:
+    """Adds /docs and /openapi.json to an app."""
+    document: dict[str, object] = {}
+
+    async def get_document(request: Request) -> Response:
+        held: Services = request.app.state.services
+        document.update(document or openapi.build(app, held.settings))
+        return answer(held, document)
+
+    async def get_page(_request: Request) -> Response:
+        page = get_swagger_ui_html(
+            openapi_url="/openapi.json",
+            title="Kontor",
+            swagger_js_url="/docs/assets/swagger-ui-bundle.js",
+            swagger_css_url="/docs/assets/swagger-ui.css",
+            swagger_favicon_url="/docs/assets/favicon.png",
+        )
+        page.headers["Content-Security-Policy"] = CONTENT_POLICY
+        return page
+
+    app.add_route("/openapi.json", get_document, include_in_schema=False)
+    app.add_route("/docs", get_page, include_in_schema=False)
+    app.mount("/docs/assets", StaticFiles(directory=Path(str(files("fastapi_offline") / "static"))))

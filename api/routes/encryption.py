@@ -1,0 +1,61 @@
+"""Encryption of credentials on their way to us: the tenant's certificate, and encrypting on behalf of the caller."""
+
+import base64
+from typing import Annotated
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from api.access import Kind, needs
+from api.errors import Problem
+from api.route import StrictRequest, require_content_type, router
+from api.services import Held
+from warehouse import certificates
+from warehouse.callers import Caller
+
+BASE64 = "application/octet-stream+base64"
+routes = router("/encrypt", "Encryption")
+AnyToken = Annotated[Caller, needs(None, Kind.ANY)]
+
+
+class Base64Response(Response):
+    media_type = BASE64
+
+
+class PemResponse(Response):
+    media_type = "application/x-pem-file"
+
+
+def _base64(description: str) -> dict[str, object]:
+    return {BASE64: {"schema": {"type": "string", "format": "byte", "description": description}, "example": "Z2VoZWlt"}}
+
+
+@routes.put(
+    "",
+    response_class=Base64Response,
+    openapi_extra={"requestBody": {"required": True, "content": _base64("Base64 of 1 to 318 bytes of plaintext")}},
+)
+async def encrypt(request: Request, caller: AnyToken, held: Held) -> Response:
+    """Encrypts a value for the tenant of the token (RSA-OAEP, SHA-256): Base64 in, Base64 out, without line wrapping."""
+    require_content_type(request.headers, BASE64)
+    try:
+        plaintext = base64.b64decode(await StrictRequest(request.scope, request.receive).body(), validate=True)
+    except ValueError as error:
+        raise Problem(400, "Inhalt: kein gültiges Base64") from error
+    if not 1 <= len(plaintext) <= certificates.PLAINTEXT_LIMIT:
+        raise Problem(400, f"Inhalt: 1 bis {certificates.PLAINTEXT_LIMIT} Bytes")
+
+    def encrypted() -> bytes:
+        with held.database.acting_for(caller.tenant_id) as owner:
+            pem = certificates.current(owner).pem
+        return certificates.encrypt(pem, plaintext)
+
+    return Base64Response(base64.b64encode(await run_in_threadpool(encrypted)))
+
+
+@routes.get("/certificate", response_class=PemResponse)
+def get_certificate(caller: AnyToken, held: Held) -> Response:
+    """The tenant's certificate in PEM: with it, credentials can be encrypted without calling us."""
+    with held.database.acting_for(caller.tenant_id) as owner:
+        return PemResponse(certificates.current(owner).pem)

@@ -1,0 +1,47 @@
+"""Health, for whoever watches the service: alive, ready, metrics."""
+
+from collections.abc import Callable
+
+from starlette.responses import Response
+
+from api import metrics
+from api.answers import answer
+from api.route import router
+from api.schemas.health import Alive, Readiness
+from api.services import Held
+from warehouse.errors import DatabaseUnavailable
+
+PUBLIC: dict[str, list[object]] = {"security": []}
+routes = router("", "Health")
+
+
+class MetricsResponse(Response):
+    media_type = "text/plain"
+
+
+@routes.get("/health", response_model=Alive, openapi_extra=PUBLIC)
+async def health(held: Held) -> Response:
+    """The process is alive. Asks nothing else."""
+    return answer(held, Alive())
+
+
+@routes.get("/ready", response_model=Readiness, responses={503: {"model": Readiness}}, openapi_extra=PUBLIC)
+def ready(held: Held) -> Response:
+    """The service can work: database and lake answer. 503 otherwise, so that no requests are sent here."""
+    checks = {"database": _works(held.database.ping), "lake": _works(held.lake.check)}
+    status = "ok" if set(checks.values()) == {"ok"} else "unavailable"
+    return answer(held, {"status": status, "checks": checks}, 200 if status == "ok" else 503)
+
+
+@routes.get("/metrics", response_class=MetricsResponse, openapi_extra=PUBLIC)
+def get_metrics() -> Response:
+    """Metrics in Prometheus' text format."""
+    return MetricsResponse(metrics.exposition())
+
+
+def _works(check: Callable[[], None]) -> str:
+    try:
+        check()
+    except (DatabaseUnavailable, OSError):
+        return "unavailable"
+    return "ok"

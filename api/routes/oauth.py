@@ -1,0 +1,116 @@
+"""OAuth2: tokens for clients and users, revocation, and the classic token of an API key."""
+
+import base64
+from typing import Any
+
+from fastapi import Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from api import metrics
+from api.answers import answer
+from api.errors import Problem
+from api.route import FORM, StrictRequest, router
+from api.schemas.oauth import RevokeForm, TokenBody, TokenForm
+from api.services import Held, Services
+from warehouse import logins
+from warehouse.errors import LoginFailed, Throttled
+from warehouse.logins import Login
+from warehouse.tokens import IssuedToken
+
+GRANTS = ("client_credentials", "password")
+UNCACHED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+routes = router("", "OAuth2")
+
+
+def _form(model: type[TokenForm] | type[RevokeForm]) -> dict[str, Any]:
+    """What the OpenAPI document says of a form; the body itself is read by `StrictRequest.fields`."""
+    body = {"required": True, "content": {FORM: {"schema": model.model_json_schema()}}}
+    return {"requestBody": body, "security": [{"basic": []}]}
+
+
+@routes.post("/auth/oauth2/token", response_model=TokenBody, openapi_extra=_form(TokenForm))
+async def issue_token(request: Request, held: Held) -> Response:
+    """Issues a token: of the client itself (`client_credentials`), or of a user through the client (`password`)."""
+    username, secret = _basic(request)
+    fields = await StrictRequest(request.scope, request.receive).fields()
+    grant = _grant(fields)
+    wanted = set(fields["scope"].split()) if "scope" in fields else None
+    try:
+        login = await run_in_threadpool(logins.client, held.database, held.settings, username, secret)
+        if grant == "client_credentials":
+            token = await run_in_threadpool(logins.token_of_client, held.database, held.settings, login, wanted)
+        else:
+            names = (fields["username"], fields["password"])
+            token = await held.passwords.run(logins.token_of_user, held.database, held.settings, login, *names, wanted)
+    except (LoginFailed, Throttled):
+        metrics.LOGIN_FAILURES.labels(grant).inc()
+        raise
+    return _token(held, grant, login, token)
+
+
+@routes.post("/auth/oauth2/revoke", response_class=Response, openapi_extra=_form(RevokeForm))
+async def revoke_token(request: Request, held: Held) -> Response:
+    """Ends a token of the client. Always answers 200 to a client that has identified itself."""
+    username, secret = _basic(request)
+    token = (await StrictRequest(request.scope, request.receive).fields()).get("token")
+    login = await run_in_threadpool(logins.client, held.database, held.settings, username, secret)
+    if token:
+        await run_in_threadpool(logins.revoke, held.database, login, token)
+    return Response(headers=UNCACHED)
+
+
+@routes.post("/one/bc-token", response_model=TokenBody, openapi_extra={"security": [{"apiKey": []}]})
+def issue_classic_token(request: Request, held: Held) -> Response:
+    """Issues a token of the user for whom an API key stands; it serves the provider and customer interfaces."""
+    try:
+        login, token = logins.token_of_key(held.database, held.settings, request.headers.get("x-api-key", ""))
+    except LoginFailed:
+        metrics.LOGIN_FAILURES.labels("api_key").inc()
+        raise
+    return _token(held, "api_key", login, token)
+
+
+def _basic(request: Request) -> tuple[str, str]:
+    """Name and secret of the Basic header. A header that is broken fails like a wrong secret."""
+    scheme, _, encoded = request.headers.get("authorization", "").strip().partition(" ")
+    try:
+        username, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")
+    except ValueError as error:
+        raise LoginFailed from error
+    if scheme.lower() != "basic" or not colon or not username or not username.isprintable():
+        raise LoginFailed
+    return username, secret
+
+
+def _grant(fields: dict[str, str]) -> str:
+    """The kind of token that the form asks for, if the form is complete."""
+    grant = fields.get("grant_type")
+    if not grant:
+        raise Problem(400, "grant_type: fehlt", oauth="invalid_request")
+    if grant not in GRANTS:
+        raise Problem(400, "grant_type: ist ungültig", oauth="unsupported_grant_type")
+    if grant == "password" and not (fields.get("username") and fields.get("password")):
+        raise Problem(400, "username, password: fehlt", oauth="invalid_request")
+    return grant
+
+
+def _token(held: Services, grant: str, login: Login, token: IssuedToken) -> Response:
+    """The answer that carries a token; nobody may keep a copy of it."""
+    metrics.TOKENS.labels(grant).inc()
+    issued_at, expires_at = int(token.issued_at.timestamp()), int(token.expires_at.timestamp())
+    body = TokenBody(
+        scope=" ".join(token.scopes),
+        tenant=login.tenant.name,
+        tenant_id=login.tenant.id,
+        client=login.client.name,
+        user=token.user_id,
+        additional_data={"username": token.username} if token.username else {},
+        valid_to=token.expires_at,
+        active=True,
+        issued_at=issued_at,
+        expires_at=expires_at,
+        access_token=token.access_token,
+        expires_in=expires_at - issued_at,
+    )
+    return answer(held, body, headers=UNCACHED)

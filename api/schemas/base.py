@@ -1,0 +1,101 @@
+"""What all bodies share: the model they are made of, and the types of their values."""
+
+import unicodedata
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+AMOUNT_LIMIT = Decimal("999999999999.99")
+
+
+class Wire(BaseModel):
+    """A body, or a part of one. Unknown fields of a request are ignored; fields that are not there are left out of answers."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True, str_strip_whitespace=False)
+
+
+@cache
+def field_names() -> frozenset[str]:
+    """Every field name of every body: what an error message may repeat."""
+    return frozenset(name for model in _models(Wire) for name in _names(model))
+
+
+def _models(model: type[Wire]) -> Iterator[type[Wire]]:
+    yield model
+    for child in model.__subclasses__():
+        yield from _models(child)
+
+
+def _names(model: type[Wire]) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        yield field.alias or name
+
+
+def _one_line(value: str) -> str:
+    if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in value):
+        raise ValueError("control character")
+    return value
+
+
+def _true_or_false(value: Any) -> bool:
+    """Only `true` and `false` are booleans: `1`, `yes` and an empty value are mistakes of the caller."""
+    if isinstance(value, bool):
+        return value
+    if value in ("true", "false"):
+        return bool(value == "true")
+    raise ValueError("not a boolean")
+
+
+def _exact_amount(value: Any) -> Decimal:
+    """A JSON number of at most two decimals, exact. A string is none, and no float has come near it."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise ValueError("not a number")
+    amount = Decimal(value)
+    if not amount.is_finite() or abs(amount) > AMOUNT_LIMIT:
+        raise ValueError("out of range")
+    cents = amount.scaleb(2)
+    if cents != cents.to_integral_value():
+        raise ValueError("more than two decimals")
+    return amount.quantize(Decimal("0.01"))
+
+
+CONTROLS = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
+Line = Annotated[str, AfterValidator(_one_line), Field(json_schema_extra={"pattern": f"^[^{CONTROLS}]*$"})]
+Flag = Annotated[bool, BeforeValidator(_true_or_false), WithJsonSchema({"type": "boolean"})]
+Amount = Annotated[Decimal, BeforeValidator(_exact_amount), WithJsonSchema({"type": "number", "examples": [12.5]})]
+"""Euros with exactly two decimals on the wire; `cents` and `amount` turn it into the integer that we compute with, and back."""
+
+
+def cents(amount: Decimal) -> int:
+    """The integer cents of an amount."""
+    return int(amount.scaleb(2))
+
+
+def amount(value_cents: int) -> Decimal:
+    """The amount of integer cents, with its two decimals."""
+    return Decimal(value_cents).scaleb(-2)
+
+
+class Relation(Wire):
+    """A link that can be followed from an object."""
+
+    rel: str = Field(examples=["self"])
+    href: str = Field(examples=["http://127.0.0.1:8000/auth/mgmt/v1/tenants/demo"])
+
+
+class Message(Wire):
+    """Something to tell the end customer, in German."""
+
+    level: str = Field(examples=["ERROR"], json_schema_extra={"enum": ["INFO", "ERROR"]})
+    code: str = Field(examples=["BA404"])
+    message: str = Field(examples=["Das Objekt wurde nicht gefunden."])
+    details: str | None = Field(None, examples=["username: fehlt"])
+
+
+class Problems(Wire):
+    """The body of every answer of 4xx and 5xx."""
+
+    messages: list[Message]

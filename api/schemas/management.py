@@ -1,0 +1,82 @@
+"""Bodies of the management interface: tenants, clients, client roles, users."""
+
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from api.schemas.base import CONTROLS, Line, Relation, Wire
+from warehouse import names, scopes
+from warehouse.errors import Invalid
+
+PASSWORD_LENGTH = 1024
+NAME_LENGTH = 200
+
+
+def _username(value: str) -> str:
+    try:
+        return names.username(value)
+    except Invalid as error:
+        raise ValueError from error
+
+
+class TenantBody(Wire):
+    """A tenant."""
+
+    name: str = Field(examples=["demo"])
+    description: str | None = Field(None, examples=["Regulated demo tenant"])
+    relations: list[Relation]
+
+
+class ClientRoleBody(Wire):
+    """A role that users of a client can have."""
+
+    name: str = Field(examples=["customer"])
+    description: str | None = Field(None, examples=["Reads and changes its own bank accesses"])
+    default_role: bool = Field(alias="defaultRole", examples=[True])
+    granted_scopes: list[str] = Field(alias="grantedScopes", examples=[[scopes.CUSTOMER_READ]])
+    relations: list[Relation]
+
+
+class ClientBody(Wire):
+    """A client of a tenant."""
+
+    name: str = Field(examples=["app"])
+    username: str = Field(examples=["demo/app"])
+    description: str | None = Field(None, examples=["Application client"])
+    granted_scopes: list[str] = Field(alias="grantedScopes", examples=[[scopes.PROVIDERS_READ, scopes.CUSTOMER_READ]])
+    client_roles: list[ClientRoleBody] = Field(alias="clientRoles")
+    relations: list[Relation]
+
+
+class UserBody(Wire):
+    """A user."""
+
+    user_reference: UUID = Field(alias="userReference", examples=["5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"])
+    username: str = Field(examples=["erika"])
+    relations: list[Relation]
+
+
+class UserReferenceBody(Wire):
+    """A user of a client role."""
+
+    user_reference: UUID = Field(alias="userReference", examples=["5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"])
+
+
+class NewUser(Wire):
+    """What creating or reactivating a user takes."""
+
+    username: Annotated[str, AfterValidator(_username)] = Field(
+        min_length=1,
+        max_length=names.USERNAME_LENGTH,
+        examples=["erika"],
+        json_schema_extra={"pattern": rf"^[^{CONTROLS}]*[^{CONTROLS}\s][^{CONTROLS}]*$"},
+    )
+    password: str = Field(
+        min_length=1,
+        max_length=PASSWORD_LENGTH,
+        examples=["a long passphrase of the user"],
+        json_schema_extra={"pattern": r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$"},
+    )
+    firstname: Annotated[Line, StringConstraints(max_length=NAME_LENGTH)] | None = Field(None, examples=["Erika"])
+    lastname: Annotated[Line, StringConstraints(max_length=NAME_LENGTH)] | None = Field(None, examples=["Mustermann"])

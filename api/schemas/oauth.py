@@ -1,0 +1,50 @@
+"""Bodies of the OAuth2 interface."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from api.schemas.base import Wire
+from warehouse import scopes
+
+
+class TokenBody(Wire):
+    """An access token and whom it stands for."""
+
+    scope: str = Field(examples=[f"{scopes.PROVIDERS_READ} {scopes.CUSTOMER_READ}"])
+    tenant: str = Field(examples=["demo"])
+    tenant_id: UUID = Field(alias="tenantId")
+    client: str = Field(examples=["app"])
+    user: UUID | None = None
+    additional_data: dict[str, str] = Field(alias="additionalData", examples=[{"username": "erika"}])
+    valid_to: datetime = Field(alias="validTo", examples=["2026-11-15 14:00:00"], json_schema_extra={"format": "timestamp"})
+    active: bool = Field(examples=[True])
+    issued_at: int = Field(alias="issuedAt", examples=[1794737600])
+    expires_at: int = Field(alias="expiresAt", examples=[1794744800])
+    access_token: str = Field(examples=["qZ0m6mQyIYwT2v0pYb0oQ3c2r9yC1c7Q0qkQm3yZpXU"])
+    token_type: Literal["Bearer"] = "Bearer"  # noqa: S105 (the name of a scheme)
+    expires_in: int = Field(examples=[7200])
+
+
+class TokenForm(Wire):
+    """The form of the token endpoint."""
+
+    grant_type: Literal["client_credentials", "password"] = Field(examples=["password"])
+    scope: str | None = Field(None, examples=[scopes.CUSTOMER_READ])
+    username: str | None = Field(None, examples=["erika"])
+    password: str | None = Field(None, examples=["a long passphrase of the user"])
+
+
+class RevokeForm(Wire):
+    """The form of the revoke endpoint."""
+
+    token: str = Field(examples=["qZ0m6mQyIYwT2v0pYb0oQ3c2r9yC1c7Q0qkQm3yZpXU"])
+
+
+class OAuthProblem(Wire):
+    """An error as RFC 6749 names it."""
+
+    error: str = Field(examples=["invalid_client"])
+    error_description: str = Field(examples=["Die Anmeldung fehlt oder ist fehlgeschlagen."])

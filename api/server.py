@@ -1,0 +1,82 @@
+"""The HTTP server: uvicorn with time limits on slow callers, no banner, and our shape for what is not even HTTP."""
+
+import asyncio
+import os
+import shutil
+import uuid
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from api.errors import respond
+from warehouse.settings import Settings
+
+GRACE_SECONDS = 25
+
+
+class Protocol(HttpToolsProtocol):
+    """A connection that must send a complete header within a time, from its start and again for each request."""
+
+    _header_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_header()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._expect_header()
+
+    def on_headers_complete(self) -> None:
+        self._header_arrived()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._header_arrived()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (the text of the parser is not for callers)
+        """Refuses what is not HTTP, in the shape of all errors."""
+        body = bytes(respond("", 400).body)
+        head = (
+            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
+            f"x-content-type-options: nosniff\r\nx-correlation-id: {uuid.uuid4()}\r\ncontent-length: {len(body)}\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+    def _expect_header(self) -> None:
+        self._header_arrived()
+        self._header_timer = self.loop.call_later(float(os.environ["KONTOR_HEADER_TIMEOUT_SECONDS"]), self.transport.close)
+
+    def _header_arrived(self) -> None:
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+            self._header_timer = None
+
+
+def options(settings: Settings) -> dict[str, Any]:
+    """How uvicorn runs the API; the benchmark runs its bare route with the same."""
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "http": Protocol,
+        "ws": "none",
+        "loop": "uvloop",
+        "log_config": None,
+        "access_log": False,
+        "server_header": False,
+        "proxy_headers": False,
+        "timeout_graceful_shutdown": GRACE_SECONDS,
+    }
+
+
+def run(settings: Settings) -> None:
+    """Serves the API until it is told to stop. Workers find everything in the environment."""
+    metrics_folder = settings.home / "metrics"
+    shutil.rmtree(metrics_folder, ignore_errors=True)
+    metrics_folder.mkdir(parents=True)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics_folder)
+    os.environ["KONTOR_HEADER_TIMEOUT_SECONDS"] = str(settings.header_timeout_seconds)
+    uvicorn.run("api.app:worker", factory=True, workers=settings.workers, **options(settings))

@@ -1,0 +1,139 @@
+"""The outermost layer of the API: correlation id, both slash spellings, time limit, security headers, log line, metrics.
+
+Plain ASGI, because every request pays for it. Here belongs what holds for every answer, also for those that no route gives.
+"""
+
+import asyncio
+import re
+import time
+import uuid
+from typing import Any
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api import metrics
+from api.errors import respond
+from api.logs import describe
+from api.wire import CONTROL
+from warehouse.settings import Settings
+
+CORRELATION_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
+SECURITY_HEADERS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"strict-transport-security", b"max-age=31536000; includeSubDomains"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+]
+OVERRIDABLE_HEADERS = [
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+]
+METHODS = {"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE"}
+log = structlog.get_logger("api")
+
+
+class Surface:
+    """Wraps the app. One object per request holds what has been sent so far."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        self.settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        exchange = Exchange(scope, receive, send)
+        timer = asyncio.get_running_loop().call_later(self.settings.request_timeout_seconds, exchange.time_out)
+        try:
+            await self._handle(exchange)
+        finally:
+            timer.cancel()
+            exchange.record()
+
+    async def _handle(self, exchange: "Exchange") -> None:
+        scope = exchange.scope
+        if CONTROL.search(scope["path"]) or "\ufffd" in scope["path"]:
+            await exchange.refuse(404)
+        elif exchange.header(b"content-encoding") not in (None, b"identity"):
+            await exchange.refuse(415)
+        else:
+            if len(scope["path"]) > 1 and scope["path"].endswith("/"):
+                scope["path"] = scope["path"][:-1]
+            try:
+                await self.app(scope, exchange.receive, exchange.send)
+            except Exception as error:
+                await log.aerror("failure", **exchange.facts(), error=describe(error))
+                await exchange.refuse(500)
+
+
+class Exchange:
+    """One request and its answer."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope = scope
+        self.receive = receive
+        self.started_at = time.perf_counter()
+        self.status = 0
+        self.timed_out = False
+        self._send = send
+        given = self.header(b"x-correlation-id")
+        self.correlation_id = given if given and CORRELATION_ID.fullmatch(given) else str(uuid.uuid4()).encode()
+
+    def header(self, name: bytes) -> bytes | None:
+        """The value of a request header."""
+        return next((value for key, value in self.scope["headers"] if key == name), None)
+
+    async def send(self, message: Message) -> None:
+        """Passes an answer on, with the headers that all have; drops what comes after the time limit."""
+        if self.timed_out:
+            return
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = self._complete(list(message.get("headers", [])))
+        await self._send(message)
+
+    async def refuse(self, status: int) -> None:
+        """Answers with an error, unless an answer is already under way."""
+        if self.status == 0:
+            await respond(self.scope["path"], status)(self.scope, self.receive, self.send)
+
+    def time_out(self) -> None:
+        """Answers 504 in place of the route, which may still finish its work; its answer is dropped."""
+        if self.status == 0:
+            self._answer_in_time = asyncio.ensure_future(self._give_up())
+
+    async def _give_up(self) -> None:
+        await self.refuse(504)
+        self.timed_out = True
+
+    def _complete(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        present = {name.lower() for name, _ in headers}
+        headers += [header for header in OVERRIDABLE_HEADERS if header[0] not in present]
+        return [*headers, *SECURITY_HEADERS, (b"x-correlation-id", self.correlation_id)]
+
+    def facts(self) -> dict[str, Any]:
+        """What the log says of the request: ids and names of ours, nothing that a person typed."""
+        caller = self.scope.get("state", {}).get("caller")
+        return {
+            "correlation_id": self.correlation_id.decode(),
+            "method": self.method,
+            "route": self.route,
+            **({"tenant": caller.tenant_name, "client": caller.client_name} if caller else {}),
+        }
+
+    @property
+    def method(self) -> str:
+        return self.scope["method"] if self.scope["method"] in METHODS else "OTHER"
+
+    @property
+    def route(self) -> str:
+        """The template of the route, so that no id of a person gets into logs and metrics."""
+        return getattr(self.scope.get("route"), "path", "unmatched")
+
+    def record(self) -> None:
+        """Writes the log line and counts the request."""
+        seconds = time.perf_counter() - self.started_at
+        metrics.count_request(self.method, self.route, self.status, seconds)
+        log.info("request", **self.facts(), status=self.status, milliseconds=round(seconds * 1000, 2))

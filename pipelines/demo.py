@@ -1,0 +1,82 @@
+"""The demo: two tenants with users whose credentials lie in a file of the data directory."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from warehouse import api_keys, clients, hashing, tenants, users
+from warehouse.database import Database, Owner
+from warehouse.errors import NotFound
+from warehouse.provisioning import ADMIN, APP, create_tenant
+from warehouse.tables import Tenant
+from warehouse.vault import Vault, write_private
+
+TENANTS = (
+    {"name": "demo", "regulated": True, "description": "Regulated demo tenant", "callback_urls": ()},
+    {
+        "name": "demo-redirect",
+        "regulated": False,
+        "description": "Demo tenant that uses the redirect form",
+        "callback_urls": ("http://127.0.0.1/", "http://localhost/"),
+    },
+)
+USERNAMES = ("erika", "max", "neu")
+
+
+def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datetime) -> dict[str, Any]:
+    """The demo's credentials: those of the file if they still work, else fresh ones. A second run changes nothing."""
+    known = json.loads(path.read_text()) if path.exists() else {}
+    with database.operating() as owner:
+        fits = bool(known) and all(_works(owner, entry) for entry in known["tenants"])
+        entries = known["tenants"] if fits else [_renewed(owner, vault, now, **tenant) for tenant in TENANTS]
+    content = {"base_url": base_url, "tenants": entries}
+    if content != known:
+        write_private(path, json.dumps(content, indent=2))
+    return content
+
+
+def _works(owner: Owner, entry: dict[str, Any]) -> bool:
+    """Whether the clients of a remembered tenant still have the remembered secrets."""
+    found = [(clients.find_for_login(owner, client["username"]), client["secret"]) for client in entry["clients"].values()]
+    return all(login is not None and hashing.fits(secret, login[0].secret_hash) for login, secret in found)
+
+
+def _renewed(owner: Owner, vault: Vault, now: datetime, **wanted: Any) -> dict[str, Any]:
+    """A demo tenant with fresh secrets, made if it is missing."""
+    try:
+        tenant = tenants.find(owner, wanted["name"])
+        own = owner.for_tenant(tenant.id)
+        secrets = {name: clients.rotate_secret(own, name) for name in (ADMIN, APP)}
+    except NotFound:
+        new = create_tenant(owner, vault, wanted.pop("name"), now, **wanted)
+        tenant, secrets = new.tenant, new.secrets
+        own = owner.for_tenant(tenant.id)
+    people = [_user(own, username) for username in USERNAMES]
+    return {
+        "name": tenant.name,
+        "regulated": tenant.regulated,
+        "clients": {name: {"username": f"{tenant.name}/{name}", "secret": secret} for name, secret in secrets.items()},
+        "apiKey": _api_key(own, tenant),
+        "users": people,
+    }
+
+
+def _user(owner: Owner, username: str) -> dict[str, str]:
+    password = hashing.new_secret()
+    user = users.find_by_name(owner, username)
+    if user is None:
+        user = users.create(owner, username, hashing.hash_password(password))
+    else:
+        user.active, user.password_hash = True, hashing.hash_password(password)
+    return {"username": username, "password": password, "userReference": str(user.id)}
+
+
+def _api_key(owner: Owner, tenant: Tenant) -> str:
+    for key, _, _ in api_keys.visible(owner):
+        if key.description == "demo":
+            key.active = False
+    user = users.find_by_name(owner, USERNAMES[0])
+    if user is None:
+        raise NotFound(f"user {USERNAMES[0]} of {tenant.name}")
+    return api_keys.create(owner, clients.find(owner, APP), user, description="demo")[1]

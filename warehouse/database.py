@@ -1,0 +1,123 @@
+"""The one way to PostgreSQL: transactions that act for an owner, limited to that owner's rows.
+
+Here belong connections, transactions and the limit on what they see. Every transaction tells PostgreSQL for whom it acts, and
+row-level security hides all other tenants' rows, so that a forgotten condition shows nothing instead of everything.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+from sqlalchemy import URL, Connection, Select, create_engine, make_url, select, text
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolExhausted
+from sqlalchemy.orm import Session
+
+from warehouse.errors import DatabaseUnavailable
+from warehouse.tables import Base, Tenant
+
+PAUSE_SECONDS = 0.1
+CONNECT_TIMEOUT_SECONDS = 5
+ACT_FOR = text(
+    "SELECT set_config('kontor.tenant', :tenant, true), set_config('kontor.user', :user, true), "
+    "set_config('kontor.operator', :operator, true)"
+)
+Row = TypeVar("Row", bound=Base)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """For whom a transaction acts: one user, one tenant, or (tenant_id None) the operator of the whole house."""
+
+    session: Session
+    tenant_id: UUID | None
+    user_id: UUID | None = None
+
+    @property
+    def tenant(self) -> UUID:
+        """The tenant's id; the operator has none and must name one first (`for_tenant`)."""
+        if self.tenant_id is None:
+            raise LookupError("this operation acts for one tenant, not for the operator")
+        return self.tenant_id
+
+    def for_tenant(self, tenant_id: UUID) -> "Owner":
+        """The same transaction limited to one tenant: how the operator works on a tenant's rows."""
+        return Owner(self.session, tenant_id)
+
+    def rows(self, table: type[Row]) -> Select[Row]:
+        """The statement that every query starts from: the rows of this table that the owner may see."""
+        columns: Any = table
+        statement = select(table)
+        if self.tenant_id is not None:
+            statement = statement.where((columns.id if table is Tenant else columns.tenant_id) == self.tenant_id)
+        if self.user_id is not None and hasattr(table, "user_id"):
+            statement = statement.where(columns.user_id == self.user_id)
+        return statement
+
+
+class Database:
+    """A pool of connections, and transactions over it that commit when their block ends well."""
+
+    def __init__(self, url: str, *, pool: int = 10, wait_seconds: float = 10) -> None:
+        self.url = service_url(url)
+        self._wait_seconds = wait_seconds
+        self._engine = create_engine(
+            self.url,
+            pool_size=pool,
+            max_overflow=0,
+            pool_timeout=max(wait_seconds, 1),
+            pool_pre_ping=True,
+            hide_parameters=True,
+            connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": "kontor"},
+        )
+
+    @contextmanager
+    def acting_for(self, tenant_id: UUID, user_id: UUID | None = None) -> Iterator[Owner]:
+        """A transaction that sees one tenant's rows, or only one user's."""
+        with self._transaction(tenant=str(tenant_id), user=str(user_id or ""), operator="") as session:
+            yield Owner(session, tenant_id, user_id)
+
+    @contextmanager
+    def operating(self) -> Iterator[Owner]:
+        """A transaction that sees all rows: for logins, where the tenant is not known yet, and for the operator."""
+        with self._transaction(tenant="", user="", operator="on") as session:
+            yield Owner(session, None)
+
+    def ping(self) -> None:
+        """Returns if the database answers now; raises `DatabaseUnavailable` if it does not."""
+        with self._connect(wait_seconds=0) as connection:
+            connection.execute(text("SELECT 1"))
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    @contextmanager
+    def _transaction(self, **whom: str) -> Iterator[Session]:
+        with self._connect(self._wait_seconds) as connection, Session(connection, expire_on_commit=False) as session:
+            try:
+                session.execute(ACT_FOR, whom)
+                yield session
+                session.commit()
+            except DBAPIError as error:
+                if error.connection_invalidated:
+                    raise DatabaseUnavailable from error
+                raise
+
+    def _connect(self, wait_seconds: float) -> Connection:
+        """A live connection. A server that is just restarting is waited for: nothing was sent yet, so trying again is safe."""
+        deadline = time.monotonic() + wait_seconds
+        while True:
+            try:
+                return self._engine.connect()
+            except (OperationalError, PoolExhausted) as error:
+                if time.monotonic() >= deadline:
+                    raise DatabaseUnavailable from error
+                time.sleep(PAUSE_SECONDS)
+
+
+def service_url(url: str) -> URL:
+    """The address with the driver that the service uses, whichever the operator wrote."""
+    return make_url(url).set(drivername="postgresql+psycopg")

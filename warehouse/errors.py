@@ -1,0 +1,65 @@
+"""The facts that can stand in the way of an operation. They carry no HTTP numbers: `api/errors.py` gives them a status.
+
+KontorError
+├── NotFound                 the object does not exist, or not for this owner
+├── NameTaken                an object of this name exists already
+├── Invalid                  a value breaks a rule
+│   └── UsernameDiffers      reactivation names another user
+├── AlreadyActive            the user is active already
+├── LoginFailed              name and secret do not fit, whatever the reason
+├── ScopeNotGranted          none of the wanted scopes can be given
+├── Throttled                too many attempts; carries the seconds to wait
+├── DatabaseUnavailable      PostgreSQL does not answer
+├── KeysMissing              no vault key, or not the one that sealed a value
+└── SealBroken               a sealed value was altered, or belongs elsewhere
+"""
+
+
+class KontorError(Exception):
+    """A fact that keeps an operation from being carried out."""
+
+
+class NotFound(KontorError):
+    pass
+
+
+class NameTaken(KontorError):
+    pass
+
+
+class Invalid(KontorError):
+    pass
+
+
+class UsernameDiffers(Invalid):
+    pass
+
+
+class AlreadyActive(KontorError):
+    pass
+
+
+class LoginFailed(KontorError):
+    pass
+
+
+class ScopeNotGranted(KontorError):
+    pass
+
+
+class Throttled(KontorError):
+    def __init__(self, retry_after_seconds: int) -> None:
+        super().__init__(f"retry after {retry_after_seconds} s")
+        self.retry_after_seconds = retry_after_seconds
+
+
+class DatabaseUnavailable(KontorError):
+    pass
+
+
+class KeysMissing(KontorError):
+    pass
+
+
+class SealBroken(KontorError):
+    pass

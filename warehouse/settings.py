@@ -1,0 +1,97 @@
+"""Every setting of Kontor, read from the environment (`KONTOR_…`) or a `.env` file; `docs/operators.md` lists them all.
+
+Here belong names, types, defaults and limits. Secrets have no defaults: the vault's keys come from a file or the environment.
+"""
+
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import AfterValidator, Field, HttpUrl, TypeAdapter, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+MEBIBYTE = 1024 * 1024
+
+
+def _base_url(value: str) -> str:
+    """The address without a slash at its end, after checking that it is one."""
+    TypeAdapter(HttpUrl).validate_python(value)
+    return value.rstrip("/")
+
+
+def _zone(value: str) -> str:
+    ZoneInfo(value)
+    return value
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="KONTOR_", env_file=".env", extra="ignore", frozen=True)
+
+    home: Path = Field(Path(".kontor"), description="data directory: embedded database, lake, keys, logs, demo.json")
+    database_url: str | None = Field(
+        None, description="PostgreSQL address of the service's role; none starts the embedded server"
+    )
+    migration_url: str | None = Field(
+        None, description="PostgreSQL address of the role that owns the tables; default: database_url"
+    )
+    dagster_database_url: str | None = Field(None, description="PostgreSQL address of Dagster's own database")
+    database_pool: int = Field(10, ge=1, le=200, description="connections each worker keeps for reading and writing")
+    database_wait_seconds: float = Field(
+        10, ge=0, le=170, description="how long a request waits for a database that is restarting"
+    )
+
+    host: str = Field("127.0.0.1", description="address the API listens on")
+    port: int = Field(8000, ge=0, le=65535, description="port the API listens on")
+    workers: int = Field(2, ge=1, le=64, description="API processes")
+    dagster_host: str = Field("127.0.0.1", description="address the Dagster webserver listens on; it has no login of its own")
+    dagster_port: int = Field(3000, ge=1, le=65535, description="port the Dagster webserver listens on")
+    base_url: Annotated[str, AfterValidator(_base_url)] = Field(
+        default_factory=lambda data: f"http://{data['host']}:{data['port']}",
+        description="address under which tenants reach the API, and with which every link starts; default: http://host:port",
+    )
+    docs: bool = Field(True, description="serve /docs and /openapi.json; switch off in production")
+    timezone: Annotated[str, AfterValidator(_zone)] = Field("Europe/Berlin", description="zone of timestamps without a zone")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="least level that is logged")
+    retired_operations: Annotated[frozenset[str], NoDecode] = Field(
+        frozenset(), description="operation ids that answer 410, separated by commas"
+    )
+
+    request_timeout_seconds: float = Field(180, gt=0, description="a request that takes longer is answered with 504")
+    header_timeout_seconds: float = Field(20, gt=0, description="a connection that sends no complete header by then is closed")
+    body_timeout_seconds: float = Field(60, gt=0, description="a request whose body has not arrived by then is answered with 408")
+    body_limit_bytes: int = Field(MEBIBYTE, ge=1024, description="largest request body; larger ones are answered with 413")
+
+    token_lifetime_seconds: int = Field(7200, ge=1, description="lifetime of an access token")
+    login_failures_allowed: int = Field(10, ge=1, description="wrong logins for one name within the window before it must wait")
+    login_window_seconds: int = Field(60, ge=1, description="window in which wrong logins are counted, and length of the wait")
+    password_checks_at_once: int = Field(2, ge=1, le=64, description="argon2 computations each worker runs at the same time")
+    password_checks_waiting: int = Field(200, ge=1, description="logins that may wait for one; more are answered with 429")
+
+    vault_keys: str | None = Field(
+        None, repr=False, description="vault keys as id:base64, separated by commas, the active one first"
+    )
+    vault_keys_file: Path | None = Field(None, description="file with the vault keys; default: keys.json in the data directory")
+    lake: str | None = Field(None, description="location of the Parquet lake; default: lake in the data directory")
+
+    @field_validator("retired_operations", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return frozenset(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+    @property
+    def keys_path(self) -> Path:
+        return self.vault_keys_file or self.home / "keys.json"
+
+    @property
+    def lake_path(self) -> str:
+        return self.lake or str(self.home / "lake")

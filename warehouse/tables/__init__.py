@@ -1,0 +1,26 @@
+"""The PostgreSQL tables, one file per aggregate. Importing this package makes all of them known to the metadata.
+
+Here belong columns, keys and indexes. Here does not belong a query: those are in the stores beside this folder.
+"""
+
+from warehouse.tables.base import Base
+from warehouse.tables.secrets import Certificate, SealedValue
+from warehouse.tables.tenants import ApiKey, CallbackUrl, Client, ClientRole, RoleUser, Tenant
+from warehouse.tables.throttles import Throttle
+from warehouse.tables.tokens import Token
+from warehouse.tables.users import User
+
+__all__ = [
+    "ApiKey",
+    "Base",
+    "CallbackUrl",
+    "Certificate",
+    "Client",
+    "ClientRole",
+    "RoleUser",
+    "SealedValue",
+    "Tenant",
+    "Throttle",
+    "Token",
+    "User",
+]

@@ -1,0 +1,55 @@
+"""The store of tenants and their settings."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import IntegrityError
+
+from warehouse import names
+from warehouse.database import Owner
+from warehouse.errors import NameTaken, NotFound
+from warehouse.tables import CallbackUrl, Tenant
+
+
+def create(owner: Owner, name: str, *, regulated: bool, description: str | None = None) -> Tenant:
+    """A new tenant."""
+    tenant = Tenant(name=names.segment(name), regulated=regulated, description=description)
+    owner.session.add(tenant)
+    try:
+        owner.session.flush()
+    except IntegrityError as error:
+        raise NameTaken(f"tenant {name}") from error
+    return tenant
+
+
+def find(owner: Owner, name: str) -> Tenant:
+    """The tenant of this name, if the owner may see it."""
+    tenant = owner.session.scalar(owner.rows(Tenant).where(Tenant.name == name))
+    if tenant is None:
+        raise NotFound(f"tenant {name}")
+    return tenant
+
+
+def visible(owner: Owner) -> Sequence[Tenant]:
+    """All tenants that the owner may see: its own, or all for the operator."""
+    return owner.session.scalars(owner.rows(Tenant).order_by(Tenant.name)).all()
+
+
+def add_callback(owner: Owner, url: str) -> str:
+    """Puts an address on the tenant's allow-list; answers it as it is stored."""
+    address = names.callback_url(url)
+    owner.session.execute(insert(CallbackUrl).values(tenant_id=owner.tenant, url=address).on_conflict_do_nothing())
+    return address
+
+
+def remove_callback(owner: Owner, url: str) -> None:
+    """Takes an address off the tenant's allow-list."""
+    condition = (CallbackUrl.tenant_id == owner.tenant, CallbackUrl.url == names.callback_url(url))
+    if not owner.session.scalars(delete(CallbackUrl).where(*condition).returning(CallbackUrl.url)).all():
+        raise NotFound(f"callback address {url}")
+
+
+def callbacks(owner: Owner) -> list[str]:
+    """The tenant's allow-list."""
+    return [row.url for row in owner.session.scalars(owner.rows(CallbackUrl).order_by(CallbackUrl.url))]

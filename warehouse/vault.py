@@ -1,0 +1,132 @@
+"""Secrets at rest: AES-256-GCM under keys of the operator, bound to the place where they lie.
+
+Here belong the key ring and sealing and opening of bytes. Here does not belong where sealed values lie (`sealed_values.py`)
+or what they mean. The key id stands beside each value, so that old and new keys work side by side while keys are rotated.
+"""
+
+import base64
+import json
+import os
+import re
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from warehouse.errors import Invalid, KeysMissing, SealBroken
+from warehouse.settings import Settings
+
+KEY_BYTES = 32
+NONCE_BYTES = 12
+KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
+
+
+@dataclass(frozen=True)
+class KeyRing:
+    """The vault's keys by id, and the id of the one that seals."""
+
+    active: str
+    keys: dict[str, bytes]
+
+    def with_new_key(self) -> "KeyRing":
+        """The same ring with one more key, which is active from now on."""
+        fresh = f"k{max((int(key[1:]) for key in self.keys if re.fullmatch(r'k[0-9]{1,9}', key)), default=0) + 1}"
+        return KeyRing(fresh, {**self.keys, fresh: secrets.token_bytes(KEY_BYTES)})
+
+    def without(self, key_ids: set[str]) -> "KeyRing":
+        """The same ring without these keys; the active one always stays."""
+        return KeyRing(self.active, {key: value for key, value in self.keys.items() if key not in key_ids or key == self.active})
+
+
+class Vault:
+    """Seals and opens values. A key file is read again when it changes, so that running services follow a rotation."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.from_environment = settings.vault_keys is not None
+        self.path = settings.keys_path
+        self._ring = _parse_ring(settings.vault_keys) if settings.vault_keys is not None else None
+        self._stamp: tuple[int, int] | None = None
+
+    def seal(self, plaintext: bytes, *place: str) -> tuple[str, bytes]:
+        """The id of the active key, and the sealed bytes; they open only for the same place."""
+        ring = self.ring()
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        return ring.active, nonce + AESGCM(ring.keys[ring.active]).encrypt(nonce, plaintext, _bound_to(place))
+
+    def open(self, key_id: str, sealed: bytes, *place: str) -> bytes:
+        """The plaintext that was sealed for this place."""
+        key = self.ring().keys.get(key_id)
+        if key is None:
+            raise KeysMissing(f"vault key {key_id} is not in the key ring")
+        try:
+            return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], _bound_to(place))
+        except InvalidTag as error:
+            raise SealBroken("a sealed value was altered or moved") from error
+
+    def ring(self) -> KeyRing:
+        """The key ring as it is now."""
+        if self.from_environment and self._ring is not None:
+            return self._ring
+        try:
+            status = self.path.stat()
+        except FileNotFoundError as error:
+            raise KeysMissing(
+                f"no vault keys: set KONTOR_VAULT_KEYS or run 'kontor keys create' (looked for {self.path})"
+            ) from error
+        stamp = (status.st_mtime_ns, status.st_ino)
+        if self._ring is None or stamp != self._stamp:
+            self._ring, self._stamp = _read_ring(self.path), stamp
+        return self._ring
+
+
+def create_ring(path: Path) -> bool:
+    """Makes a key file with one fresh key; answers False if there is one already, which is never overwritten."""
+    if path.exists():
+        return False
+    write_ring(path, KeyRing("", {}).with_new_key())
+    return True
+
+
+def write_ring(path: Path, ring: KeyRing) -> None:
+    """Replaces the key file in one step, readable by its owner alone."""
+    keys = {key: base64.b64encode(value).decode() for key, value in ring.keys.items()}
+    write_private(path, json.dumps({"active": ring.active, "keys": keys}, indent=2))
+
+
+def write_private(path: Path, content: str) -> None:
+    """Writes a file of mode 0600 so that a reader, or a crash, finds the old or the new content."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _read_ring(path: Path) -> KeyRing:
+    content = json.loads(path.read_text())
+    return KeyRing(content["active"], {key: base64.b64decode(value) for key, value in content["keys"].items()})
+
+
+def _parse_ring(value: str) -> KeyRing:
+    """The ring of `id:base64,id:base64`; the first key is the active one."""
+    keys: dict[str, bytes] = {}
+    for entry in value.split(","):
+        key_id, _, encoded = entry.strip().partition(":")
+        try:
+            key = base64.b64decode(encoded, validate=True)
+        except ValueError:
+            key = b""
+        if not KEY_ID.fullmatch(key_id) or len(key) != KEY_BYTES:
+            raise Invalid("KONTOR_VAULT_KEYS must be id:base64 pairs of 32-byte keys, separated by commas")
+        keys[key_id] = key
+    return KeyRing(next(iter(keys)), keys)
+
+
+def _bound_to(place: tuple[str, ...]) -> bytes:
+    """The place as associated data; lengths stand before the parts, so that no two places give the same bytes."""
+    return b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in place)
