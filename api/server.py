@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 import uuid
+from functools import cache
 from typing import Any
 
 import uvicorn
@@ -48,12 +49,18 @@ class Protocol(HttpToolsProtocol):
 
     def _expect_header(self) -> None:
         self._header_arrived()
-        self._header_timer = self.loop.call_later(float(os.environ["KONTOR_HEADER_TIMEOUT_SECONDS"]), self.transport.close)
+        self._header_timer = self.loop.call_later(header_timeout_seconds(), self.transport.close)
 
     def _header_arrived(self) -> None:
         if self._header_timer is not None:
             self._header_timer.cancel()
             self._header_timer = None
+
+
+@cache
+def header_timeout_seconds() -> float:
+    """The limit for headers, from the environment: uvicorn hands a protocol nothing of ours."""
+    return Settings().header_timeout_seconds
 
 
 def options(settings: Settings) -> dict[str, Any]:
@@ -78,5 +85,4 @@ def run(settings: Settings) -> None:
     shutil.rmtree(metrics_folder, ignore_errors=True)
     metrics_folder.mkdir(parents=True)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics_folder)
-    os.environ["KONTOR_HEADER_TIMEOUT_SECONDS"] = str(settings.header_timeout_seconds)
     uvicorn.run("api.app:worker", factory=True, workers=settings.workers, **options(settings))

@@ -68,7 +68,7 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
     children: list[Child] = []
     try:
         environment = _environment(settings, where)
-        children.append(_start("api", [sys.executable, "-m", "api.cli", "serve"], environment, settings))
+        children.append(_start("api", [sys.executable, "-m", "api"], environment, settings))
         with console.status("Starting the API …"):
             _wait_for(f"http://{settings.host}:{settings.port}/ready", children)
         _greet(settings, demo)

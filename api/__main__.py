@@ -1,0 +1,7 @@
+"""`python -m api`: serves the API with the settings of the environment. `kontor up` starts it so."""
+
+from api import server
+from warehouse.settings import Settings
+
+if __name__ == "__main__":
+    server.run(Settings())

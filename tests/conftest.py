@@ -1,0 +1,45 @@
+"""Fixtures: one running service for all tests, with tenants as `security.md` names them."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.stack import Stack, TenantUnderTest, running_stack
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The service, with two workers."""
+    with running_stack(tmp_path_factory.mktemp("kontor")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def http(stack: Stack) -> httpx.Client:
+    return stack.http
+
+
+@pytest.fixture(scope="session")
+def r1(stack: Stack) -> TenantUnderTest:
+    """A regulated tenant with two users."""
+    tenant = stack.tenant("r1")
+    for username in ("anna", "bert"):
+        tenant.add_user(username)
+    return tenant
+
+
+@pytest.fixture(scope="session")
+def r2(stack: Stack) -> TenantUnderTest:
+    """Another regulated tenant."""
+    tenant = stack.tenant("r2")
+    tenant.add_user("clara")
+    return tenant
+
+
+@pytest.fixture(scope="session")
+def n1(stack: Stack) -> TenantUnderTest:
+    """A tenant that uses the redirect form."""
+    tenant = stack.tenant("n1", regulated=False)
+    tenant.add_user("doris")
+    return tenant

@@ -1,0 +1,195 @@
+"""Time limits, retired operations, production settings, exact amounts: the app with settings and routes of the test's own."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from starlette.responses import Response
+
+from api import server
+from api.answers import answer
+from api.app import create_app
+from api.route import router
+from api.schemas.base import Amount, Wire, amount, cents
+from api.services import Held
+from tests.stack import Stack, TenantUnderTest, free_port, wait_until
+from warehouse.errors import Invalid
+from warehouse.settings import Settings
+
+probes = router("/probe", "Probe")
+PUBLIC: dict[str, Any] = {"security": []}
+finished = threading.Event()
+
+
+class Money(Wire):
+    betrag: Amount
+
+
+@probes.post("/amount", openapi_extra=PUBLIC)
+def echo_amount(money: Money, held: Held) -> Response:
+    return answer(held, [Money(betrag=amount(cents(money.betrag)))])
+
+
+@probes.get("/slow", openapi_extra=PUBLIC)
+async def slow() -> Response:
+    await asyncio.sleep(1.5)
+    return Response("late")
+
+
+@probes.get("/slow-thread", openapi_extra=PUBLIC)
+def slow_thread() -> Response:
+    time.sleep(1.5)
+    finished.set()
+    return Response("late")
+
+
+@probes.get("/broken", openapi_extra=PUBLIC)
+def broken() -> Response:
+    raise RuntimeError("SELECT secret FROM /srv/kontor/canary")
+
+
+@contextmanager
+def serving(stack: Stack, **changes: Any) -> Iterator[httpx.Client]:
+    """The app in this process, with settings of the test's own."""
+    settings = Settings(home=stack.home, database_url=stack.where.service, port=free_port(), **changes)
+    app: FastAPI = create_app(settings)
+    app.router.routes.extend(probes.routes)
+    running = uvicorn.Server(uvicorn.Config(app, **server.options(settings)))
+    thread = threading.Thread(target=running.run)
+    thread.start()
+    try:
+        wait_until(lambda: running.started, 20)
+        with httpx.Client(base_url=f"http://127.0.0.1:{settings.port}", timeout=20) as http:
+            yield http
+    finally:
+        running.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def quick(stack: Stack) -> Iterator[httpx.Client]:
+    """The app with short limits."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("KONTOR_HEADER_TIMEOUT_SECONDS", "0.5")
+    server.header_timeout_seconds.cache_clear()
+    with serving(stack, request_timeout_seconds=0.5, body_timeout_seconds=0.2) as http:
+        yield http
+    patch.undo()
+    server.header_timeout_seconds.cache_clear()
+
+
+@pytest.mark.parametrize("path", ["/probe/slow", "/probe/slow-thread"])
+def test_a_request_over_the_time_limit_answers_504_and_its_work_goes_on(quick: httpx.Client, path: str) -> None:
+    finished.clear()
+    late = quick.get(path)
+    assert (late.status_code, late.json()["messages"][0]["code"]) == (504, "BA504")
+    assert late.headers["X-Correlation-ID"]
+    assert quick.get("/health").status_code == 200
+    if path.endswith("thread"):
+        assert finished.wait(5)
+
+
+def test_an_unexpected_failure_answers_500_without_its_text(quick: httpx.Client) -> None:
+    failed = quick.get("/probe/broken", headers={"X-Correlation-ID": "find-me"})
+    assert (failed.status_code, failed.json()["messages"][0]["code"]) == (500, "BA999")
+    assert failed.headers["X-Correlation-ID"] == "find-me"
+    assert "canary" not in failed.text
+    assert failed.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_a_slow_header_is_cut_off(quick: httpx.Client) -> None:
+    with socket.create_connection((quick.base_url.host, quick.base_url.port or 0), timeout=10) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n")
+        assert connection.recv(100) == b""
+
+
+def test_a_connection_that_sends_nothing_is_cut_off(quick: httpx.Client) -> None:
+    with socket.create_connection((quick.base_url.host, quick.base_url.port or 0), timeout=10) as connection:
+        assert connection.recv(100) == b""
+
+
+def test_a_slow_body_is_cut_off(quick: httpx.Client) -> None:
+    with socket.create_connection((quick.base_url.host, quick.base_url.port or 0), timeout=10) as connection:
+        connection.sendall(
+            b"POST /probe/amount HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"
+        )
+        assert connection.recv(100).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.parametrize(
+    ("sent", "back"),
+    [
+        ("10", "10.00"),
+        ("10.0", "10.00"),
+        ("12.5", "12.50"),
+        ("-0.01", "-0.01"),
+        ("0", "0.00"),
+        ("1e2", "100.00"),
+        ("999999999.99", "999999999.99"),
+        ("90071992547409.93", None),
+    ],
+)
+def test_amounts_are_exact_and_have_two_decimals(quick: httpx.Client, sent: str, back: str | None) -> None:
+    echoed = quick.post("/probe/amount", content=f'{{"betrag": {sent}}}', headers={"Content-Type": "application/json"})
+    if back is None:
+        assert echoed.status_code == 400
+    else:
+        assert echoed.text == f'[{{"betrag":{back}}}]'
+
+
+@pytest.mark.parametrize(
+    "sent", ['"10.00"', "1e400", "NaN", "8.999999999999999999", "0.001", "true", "null", "[1]", "1e-3", "-1e400"]
+)
+def test_amounts_that_are_none_are_refused(quick: httpx.Client, sent: str) -> None:
+    answer = quick.post("/probe/amount", content=f'{{"betrag": {sent}}}', headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400
+    assert answer.json()["messages"][0]["code"] == "BA400"
+
+
+def test_an_operation_that_a_setting_retires_answers_410(stack: Stack, r1: TenantUnderTest) -> None:
+    with serving(stack, retired_operations=frozenset({"list_tenants"})) as http:
+        gone = http.get("/auth/mgmt/v1/tenants", headers=r1.bearer("admin"))
+        assert (gone.status_code, gone.json()["messages"][0]["code"]) == (410, "BA410")
+        assert http.get(r1.path(), headers=r1.bearer("admin")).status_code == 200
+
+
+def test_retiring_an_unknown_operation_is_a_mistake_that_stops_the_start(stack: Stack) -> None:
+    with pytest.raises(Invalid, match="no_such"):
+        create_app(Settings(home=stack.home, database_url=stack.where.service, retired_operations=frozenset({"no_such"})))
+
+
+def test_documentation_can_be_switched_off(stack: Stack) -> None:
+    with serving(stack, docs=False) as http:
+        assert {http.get(path).status_code for path in ("/docs", "/openapi.json", "/redoc", "/docs/assets/swagger-ui.css")} == {
+            404
+        }
+
+
+def test_links_start_with_the_base_url_of_the_settings(stack: Stack, r1: TenantUnderTest) -> None:
+    with serving(stack, base_url="https://api.example.de/bank/") as http:
+        tenant = http.get(r1.path(), headers=r1.bearer("admin")).json()
+        assert tenant["relations"][0]["href"] == "https://api.example.de/bank/auth/mgmt/v1/tenants/r1"
+
+
+def test_too_many_logins_at_once_are_told_to_come_back(stack: Stack, r1: TenantUnderTest) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with serving(stack, password_checks_at_once=1, password_checks_waiting=1) as http:
+        form = {"grant_type": "password", "username": "anna", "password": "x" * 900}
+
+        def login(_: int) -> httpx.Response:
+            return httpx.post(f"{http.base_url}/auth/oauth2/token", data=form, auth=r1.basic("app"), timeout=30)
+
+        with ThreadPoolExecutor(12) as pool:
+            answers = list(pool.map(login, range(12)))
+    assert {answer.status_code for answer in answers} <= {401, 429}
+    assert all("Retry-After" in answer.headers for answer in answers if answer.status_code == 429)
+    stack.sql("UPDATE throttles SET ends_at = now()")

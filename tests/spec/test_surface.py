@@ -1,0 +1,324 @@
+"""The HTTP surface that all endpoints share."""
+
+import json
+import re
+import socket
+import uuid
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.stack import PASSWORD, Stack, TenantUnderTest
+
+TENANTS = "/auth/mgmt/v1/tenants"
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@pytest.fixture(scope="module")
+def admin(r1: TenantUnderTest) -> dict[str, str]:
+    return r1.bearer("admin")
+
+
+def post_user(http: httpx.Client, tenant: TenantUnderTest, token: dict[str, str], content: Any, **headers: str) -> httpx.Response:
+    return http.post(tenant.path("users"), content=content, headers={"Content-Type": "application/json", **token, **headers})
+
+
+def user_json(**extra: Any) -> bytes:
+    return json.dumps({"username": f"s-{uuid.uuid4().hex}", "password": PASSWORD, **extra}).encode()
+
+
+def is_common_error(answer: httpx.Response, status: int) -> bool:
+    messages = answer.json()["messages"]
+    assert answer.status_code == status
+    assert [message["level"] for message in messages] == ["ERROR"]
+    assert messages[0]["message"]
+    assert answer.headers["X-Correlation-ID"]
+    return True
+
+
+# --- correlation id ---
+
+
+@pytest.mark.parametrize("given", ["order-4711", "A.b_c-9", "x" * 128])
+def test_a_correlation_id_is_echoed(http: httpx.Client, given: str) -> None:
+    for name in ("X-Correlation-ID", "x-correlation-id"):
+        assert http.get("/health", headers={name: given}).headers["X-Correlation-ID"] == given
+
+
+@pytest.mark.parametrize("given", ["", "with blank", "x" * 129, "ümlaut".encode(), "a/b", "a\tb"])
+def test_an_invalid_correlation_id_is_replaced(http: httpx.Client, given: Any) -> None:
+    answer = http.get("/health", headers={"X-Correlation-ID": given})
+    assert UUID.fullmatch(answer.headers["X-Correlation-ID"])
+
+
+def test_every_answer_has_a_correlation_id_of_its_own(http: httpx.Client) -> None:
+    ids = {http.get(path).headers["X-Correlation-ID"] for path in ("/health", "/health", TENANTS, "/nowhere")}
+    assert len(ids) == 4
+    assert all(UUID.fullmatch(value) for value in ids)
+
+
+# --- errors ---
+
+
+def test_error_bodies_have_one_shape(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]) -> None:
+    assert is_common_error(http.get("/nowhere"), 404)
+    assert is_common_error(http.get(TENANTS), 401)
+    assert is_common_error(http.get(TENANTS, headers={"Authorization": "Bearer x"}), 403)
+    assert is_common_error(http.delete(TENANTS, headers=admin), 405)
+    assert is_common_error(http.get(TENANTS, headers={**admin, "Accept": "text/html"}), 406)
+    assert is_common_error(post_user(http, r1, admin, b"{"), 400)
+    assert is_common_error(post_user(http, r1, admin, user_json(), **{"Content-Type": "text/plain"}), 415)
+    assert is_common_error(post_user(http, r1, admin, b'"' + b"x" * 2**20 + b'"'), 413)
+
+
+def test_a_rejected_value_is_never_echoed(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]) -> None:
+    canary = "canary-4711"
+    answers = [
+        post_user(http, r1, admin, json.dumps({"username": {"x": canary}, "password": [canary], canary: 1})),
+        post_user(http, r1, admin, json.dumps({canary: canary})),
+        post_user(http, r1, admin, canary),
+        http.get(f"{TENANTS}/{canary}", headers=admin),
+        http.get(r1.path("users"), params={"includeInactive": canary}, headers=admin),
+        http.get(f"/{canary}"),
+        http.post("/auth/oauth2/token", data={"grant_type": canary}, auth=r1.basic("admin")),
+        http.post("/auth/oauth2/token", data={"grant_type": "client_credentials", "scope": canary}, auth=r1.basic("admin")),
+    ]
+    assert {answer.status_code for answer in answers} <= {400, 404}
+    assert not any(canary in answer.text for answer in answers)
+
+
+def test_an_error_says_which_field_is_wrong(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]) -> None:
+    details = post_user(http, r1, admin, b'{"username": 5}').json()["messages"][0]["details"]
+    assert details == "username: ist ungültig; password: fehlt"
+
+
+# --- strict JSON ---
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"{'username': 'a'}",
+        b'{"username": "a", "password": "b", "username": "c"}',
+        b'{"username": "a", "password": "b", "x": {"k": 1, "k": 2}}',
+        b'{"username": "a", "password": "b", "x": NaN}',
+        b'{"username": "a", "password": "b", "x": Infinity}',
+        b'{"username": "a", "password": "b", "x": -Infinity}',
+        b'{"username": "a", "password": "b", "x": 1' + b"0" * 5000 + b"}",
+        b'{"username": "a\\u0000", "password": "b"}',
+        b'{"username": "a", "password": "b\\u0007"}',
+        b'{"username": "a", "password": "b\\b"}',
+        b'{"username": "a", "password": "b\x07"}',
+        b'{"username": "a", "password": "b", "\\u0000": 1}',
+        b'{"username": "a", "password": "b\\ud800"}',
+        b'{"username": "a", "password": "b\\udc00\\ud800"}',
+        b'{"username": "a", "password": "b\xff"}',
+        b'\xef\xbb\xbf{"username": "a", "password": "b"}',
+        b'{"username": "a", "password": "b"} {}',
+        b'{"username": "a", "password": "b", "x": ' + b"[" * 32 + b"]" * 32 + b"}",
+        b"[" * 100_000 + b"]" * 100_000,
+    ],
+)
+def test_json_that_is_not_plain_is_refused(
+    http: httpx.Client, stack: Stack, r1: TenantUnderTest, admin: dict[str, str], content: bytes
+) -> None:
+    before = stack.sql("SELECT count(*) FROM users")
+    assert is_common_error(post_user(http, r1, admin, content), 400)
+    assert stack.sql("SELECT count(*) FROM users") == before
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"unknown": 1},
+        {"backslash": "a\\u0000b"},
+        {"emoji": "\U0001f600"},
+        {"newline": "a\nb\tc"},
+        {"deep": json.loads("[" * 31 + "]" * 31)},
+        {"number": 1e30},
+    ],
+)
+def test_json_that_is_plain_is_taken_and_unknown_fields_are_ignored(
+    http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str], extra: dict[str, Any]
+) -> None:
+    assert post_user(http, r1, admin, user_json(**extra)).status_code == 201
+
+
+# --- formats ---
+
+
+@pytest.mark.parametrize(
+    ("accept", "status"),
+    [
+        ("application/json", 200),
+        ("*/*", 200),
+        ("application/*", 200),
+        ("text/html, application/json;q=0.5", 200),
+        ("APPLICATION/JSON", 200),
+        ("text/html", 406),
+        ("application/xml", 406),
+        ("application/json;q=0", 406),
+        ("garbage", 406),
+    ],
+)
+def test_accept(http: httpx.Client, admin: dict[str, str], accept: str, status: int) -> None:
+    assert http.get(TENANTS, headers={**admin, "Accept": accept}).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        ("application/json", 201),
+        ("application/json; charset=utf-8", 201),
+        ("Application/JSON;charset=UTF-8", 201),
+        ("application/json; charset=latin-1", 415),
+        ("application/vnd.api+json", 415),
+        ("text/json", 415),
+        ("application/x-www-form-urlencoded", 415),
+        ("", 415),
+    ],
+)
+def test_content_type(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str], content_type: str, status: int) -> None:
+    assert post_user(http, r1, admin, user_json(), **{"Content-Type": content_type}).status_code == status
+
+
+def test_a_body_without_content_type_is_refused(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]) -> None:
+    assert http.post(r1.path("users"), content=user_json(), headers=admin).status_code in (400, 415)
+
+
+def test_compressed_requests_are_refused(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]) -> None:
+    import gzip
+
+    answer = post_user(http, r1, admin, gzip.compress(user_json()), **{"Content-Encoding": "gzip"})
+    assert is_common_error(answer, 415)
+
+
+def test_bodies_above_one_mebibyte_are_refused_before_they_are_read(
+    http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]
+) -> None:
+    read = 0
+
+    def endless() -> Any:
+        nonlocal read
+        for _ in range(640):
+            read += 1
+            yield b" " * 2**16
+
+    try:
+        status = http.post(r1.path("users"), content=endless(), headers={**admin, "Content-Type": "application/json"}).status_code
+        assert status == 413
+    except httpx.WriteError:
+        pass  # the connection was closed on us while we were still sending
+    assert read < 640
+    padded = user_json() + b" " * (2**20 - 200)
+    assert post_user(http, r1, admin, padded[: 2**20]).status_code == 201
+
+
+# --- paths and queries ---
+
+
+def test_both_slash_spellings_answer_without_a_redirect(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]) -> None:
+    for path in (TENANTS, r1.path(), r1.path("users"), "/health", "/ready"):
+        plain, slashed = (http.get(spelling, headers=admin, follow_redirects=False) for spelling in (path, f"{path}/"))
+        assert (plain.status_code, slashed.status_code) == (200, 200)
+        assert plain.content == slashed.content
+    assert http.post("/auth/oauth2/token/", data={"grant_type": "client_credentials"}, auth=r1.basic("admin")).status_code == 200
+
+
+def test_links_come_from_the_setting_and_never_from_the_host_header(
+    http: httpx.Client, stack: Stack, r1: TenantUnderTest, admin: dict[str, str]
+) -> None:
+    evil = {**admin, "Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https"}
+    answers = [
+        http.get(r1.path("clients"), headers=evil),
+        post_user(http, r1, evil, user_json()),
+        http.get(f"{r1.path()}/", headers=evil),
+    ]
+    for answer in answers:
+        assert "evil" not in answer.text + str(answer.headers)
+    assert answers[1].headers["Location"].startswith(stack.base_url)
+
+
+def test_a_parameter_that_stands_twice_is_refused(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]) -> None:
+    query = "includeInactive=true&includeInactive=false"
+    assert is_common_error(http.get(f"{r1.path('users')}?{query}", headers=admin), 400)
+    assert is_common_error(http.get(f"{r1.path('users')}?x=%00", headers=admin), 400)
+
+
+# --- headers ---
+
+
+def test_security_headers_are_on_every_answer(http: httpx.Client, admin: dict[str, str]) -> None:
+    for answer in (
+        http.get(TENANTS, headers=admin),
+        http.get(TENANTS),
+        http.get("/nowhere"),
+        http.get("/health"),
+        http.get("/docs"),
+    ):
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "max-age=" in answer.headers["Strict-Transport-Security"]
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+        assert "server" not in answer.headers
+        assert "x-powered-by" not in answer.headers
+
+
+def test_no_other_origin_is_let_in(http: httpx.Client, admin: dict[str, str]) -> None:
+    evil = {"Origin": "https://evil.example", "Access-Control-Request-Method": "GET"}
+    for answer in (http.get(TENANTS, headers={**admin, **evil}), http.options(TENANTS, headers=evil)):
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "TRACE", "PATCH", "DELETE", "PUT", "PROPFIND"])
+def test_methods_that_are_not_offered_answer_405_and_show_nothing(http: httpx.Client, admin: dict[str, str], method: str) -> None:
+    answer = http.request(method, TENANTS, headers=admin)
+    assert answer.status_code in (400, 405)
+    assert "r1" not in answer.text
+
+
+def test_what_is_not_http_is_refused_in_the_common_shape(stack: Stack) -> None:
+    host, port = stack.base_url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(b"this is not HTTP\r\n\r\n")
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400")
+    assert b"x-correlation-id: " in head
+    assert json.loads(body)["messages"][0]["code"] == "BA400"
+
+
+# --- health ---
+
+
+def test_health_ready_and_metrics_need_no_token(http: httpx.Client) -> None:
+    assert http.get("/health").json() == {"status": "ok"}
+    assert http.get("/ready").json() == {"status": "ok", "checks": {"database": "ok", "lake": "ok"}}
+    metrics = http.get("/metrics")
+    assert metrics.headers["Content-Type"].startswith("text/plain")
+    assert 'kontor_requests_total{method="GET",route="/ready",status="200"}' in metrics.text
+
+
+def test_metrics_carry_no_ids(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]) -> None:
+    http.get(r1.path("users", str(r1.users["anna"])), headers=admin)
+    http.request("BREW", "/nowhere/4711")
+    metrics = http.get("/metrics").text
+    assert 'route="/auth/mgmt/v1/tenants/{tenant}/users/{user}"' in metrics
+    assert str(r1.users["anna"]) not in metrics
+    assert "4711" not in metrics
+    assert "BREW" not in metrics
+
+
+# --- documentation ---
+
+
+def test_the_docs_page_needs_nothing_from_elsewhere(http: httpx.Client) -> None:
+    page = http.get("/docs").text
+    sources = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert sources
+    for source in sources:
+        assert source.startswith("/docs/assets/")
+        assert http.get(source).status_code == 200

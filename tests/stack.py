@@ -1,0 +1,163 @@
+"""The running service that tests call: real PostgreSQL, real workers, real HTTP on loopback."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+from sqlalchemy import make_url, text
+
+from warehouse import api_keys, clients, embedded, hashing, migrate, users
+from warehouse.database import Database
+from warehouse.embedded import Addresses
+from warehouse.provisioning import create_tenant
+from warehouse.settings import Settings
+from warehouse.vault import Vault, create_ring
+
+PASSWORD = "ein langer Satz mit Umläuten"
+
+
+@dataclass
+class TenantUnderTest:
+    """A tenant with its credentials, and tokens on demand."""
+
+    stack: "Stack"
+    name: str
+    tenant_id: uuid.UUID
+    secrets: dict[str, str]
+    users: dict[str, uuid.UUID] = field(default_factory=dict)
+
+    def basic(self, client: str) -> tuple[str, str]:
+        return f"{self.name}/{client}", self.secrets[client]
+
+    def token_answer(
+        self, client: str = "admin", username: str | None = None, scope: str | None = None, password: str = PASSWORD
+    ) -> httpx.Response:
+        form = {"grant_type": "client_credentials"}
+        if username is not None:
+            form = {"grant_type": "password", "username": username, "password": password}
+        if scope is not None:
+            form["scope"] = scope
+        return self.stack.http.post("/auth/oauth2/token", data=form, auth=self.basic(client))
+
+    def bearer(self, client: str = "admin", username: str | None = None, scope: str | None = None) -> dict[str, str]:
+        answer = self.token_answer(client, username, scope)
+        assert answer.status_code == 200, answer.text
+        return {"Authorization": f"Bearer {answer.json()['access_token']}"}
+
+    def path(self, *segments: str) -> str:
+        return "/".join(["/auth/mgmt/v1/tenants", self.name, *segments])
+
+    def add_user(self, username: str | None = None) -> str:
+        """The name of a new user, made without HTTP."""
+        name = username or f"user-{uuid.uuid4().hex[:8]}"
+        with self.stack.database.acting_for(self.tenant_id) as owner:
+            self.users[name] = users.create(owner, name, _hashed(PASSWORD)).id
+        return name
+
+    def add_client(self, name: str, scopes: tuple[str, ...], secret: str | None = None) -> None:
+        with self.stack.database.acting_for(self.tenant_id) as owner:
+            _, self.secrets[name] = clients.create(owner, name, scopes, secret=secret)
+
+    def add_api_key(self, username: str) -> tuple[uuid.UUID, str]:
+        with self.stack.database.acting_for(self.tenant_id) as owner:
+            user = users.find(owner, self.users[username])
+            key, plain = api_keys.create(owner, clients.find(owner, "app"), user)
+            return key.id, plain
+
+
+@dataclass
+class Stack:
+    """The service and what tests may look into."""
+
+    base_url: str
+    home: Path
+    where: Addresses
+    database: Database
+    vault: Vault
+    http: httpx.Client
+    log: Path
+    process: subprocess.Popen[bytes]
+
+    def tenant(self, name: str | None = None, *, regulated: bool = True) -> TenantUnderTest:
+        """A fresh tenant."""
+        name = name or f"t-{uuid.uuid4().hex[:8]}"
+        with self.database.operating() as owner:
+            new = create_tenant(owner, self.vault, name, datetime.now(UTC), regulated=regulated)
+        return TenantUnderTest(self, name, new.tenant.id, dict(new.secrets))
+
+    def sql(self, statement: str, **values: Any) -> list[Any]:
+        """Rows of a statement that the operator runs."""
+        with self.database.operating() as owner:
+            result = owner.session.execute(text(statement), values)
+            return list(result) if result.returns_rows else []
+
+    def log_lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+@contextmanager
+def running_stack(home: Path, **environment: str) -> Iterator[Stack]:
+    """A service of two workers on a free port, with its own database, stopped at the end."""
+    port = free_port()
+    settings = Settings(home=home, port=port)
+    with embedded.addresses(settings) as where:
+        create_ring(settings.keys_path)
+        migrate.upgrade(where.migration, make_url(where.service).username)
+        database = Database(where.service, pool=5)
+        log = home / "api.log"
+        told = {"KONTOR_HOME": str(home), "KONTOR_PORT": str(port), "KONTOR_DATABASE_URL": where.service, **environment}
+        with log.open("wb") as output:
+            command = [sys.executable, "-m", "api"]
+            process = subprocess.Popen(command, env={**os.environ, **told}, stdout=output, stderr=subprocess.STDOUT)
+        base_url = f"http://127.0.0.1:{port}"
+        try:
+            wait_until(lambda: _answers(base_url), 60, lambda: log.read_text())
+            with httpx.Client(base_url=base_url, timeout=60) as http:
+                yield Stack(base_url, home, where, database, Vault(settings), http, log, process)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(40) == 0, log.read_text()[-3000:]
+            database.close()
+
+
+def wait_until(condition: Any, seconds: float, why: Any = lambda: "") -> None:
+    """Returns as soon as a condition holds; fails if it does not within a time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, why()
+        time.sleep(0.05)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _answers(base_url: str) -> bool:
+    try:
+        return httpx.get(f"{base_url}/ready").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+_HASHES: dict[str, str] = {}
+
+
+def _hashed(password: str) -> str:
+    """The hash of a test password, computed once: argon2 is slow on purpose."""
+    if password not in _HASHES:
+        _HASHES[password] = hashing.hash_password(password)
+    return _HASHES[password]
