@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Route
 
 from api.schemas.base import field_names
 from api.wire import render
@@ -117,7 +118,16 @@ def _of_http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     details, oauth = (error.details, error.oauth) if isinstance(error, Problem) else (None, None)
+    if status == 405:
+        headers["Allow"] = ", ".join(_allowed(request))
     return respond(request.url.path, status, details, oauth=oauth, headers=headers)
+
+
+def _allowed(request: Request) -> list[str]:
+    """All methods of a path, over all routes that have it."""
+    path = request.scope["path"]
+    fitting = (route for route in request.app.routes if isinstance(route, Route) and route.path_regex.match(path))
+    return sorted({method for route in fitting for method in route.methods or ()})
 
 
 def _of_validation(request: Request, error: Exception) -> Response:

@@ -10,9 +10,14 @@ from tests.stack import Stack, TenantUnderTest, running_stack
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """The service, with two workers."""
+    """The service, with two workers. At the end of all tests, its log must be JSON lines without anything private."""
     with running_stack(tmp_path_factory.mktemp("kontor")) as running:
         yield running
+    lines = running.log_lines()
+    assert len(lines) > 1
+    log = running.log.read_text()
+    leaked = [text for text in running.private if text in log]
+    assert not leaked, f"{len(leaked)} private texts stand in the log"
 
 
 @pytest.fixture(scope="session")

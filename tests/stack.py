@@ -49,7 +49,9 @@ class TenantUnderTest:
             form = {"grant_type": "password", "username": username, "password": password}
         if scope is not None:
             form["scope"] = scope
-        return self.stack.http.post("/auth/oauth2/token", data=form, auth=self.basic(client))
+        answer = self.stack.http.post("/auth/oauth2/token", data=form, auth=self.basic(client))
+        self.stack.private |= {password, answer.json().get("access_token", password)}
+        return answer
 
     def bearer(self, client: str = "admin", username: str | None = None, scope: str | None = None) -> dict[str, str]:
         answer = self.token_answer(client, username, scope)
@@ -64,6 +66,7 @@ class TenantUnderTest:
         name = username or f"user-{uuid.uuid4().hex[:8]}"
         with self.stack.database.acting_for(self.tenant_id) as owner:
             self.users[name] = users.create(owner, name, _hashed(PASSWORD)).id
+        self.stack.private |= {name, str(self.users[name])}
         return name
 
     def add_client(self, name: str, scopes: tuple[str, ...], secret: str | None = None) -> None:
@@ -74,7 +77,8 @@ class TenantUnderTest:
         with self.stack.database.acting_for(self.tenant_id) as owner:
             user = users.find(owner, self.users[username])
             key, plain = api_keys.create(owner, clients.find(owner, "app"), user)
-            return key.id, plain
+        self.stack.private.add(plain)
+        return key.id, plain
 
 
 @dataclass
@@ -89,12 +93,15 @@ class Stack:
     http: httpx.Client
     log: Path
     process: subprocess.Popen[bytes]
+    private: set[str] = field(default_factory=set)
+    """What must never stand in a log: names, passwords, secrets, tokens."""
 
     def tenant(self, name: str | None = None, *, regulated: bool = True) -> TenantUnderTest:
         """A fresh tenant."""
         name = name or f"t-{uuid.uuid4().hex[:8]}"
         with self.database.operating() as owner:
             new = create_tenant(owner, self.vault, name, datetime.now(UTC), regulated=regulated)
+        self.private |= set(new.secrets.values())
         return TenantUnderTest(self, name, new.tenant.id, dict(new.secrets))
 
     def sql(self, statement: str, **values: Any) -> list[Any]:

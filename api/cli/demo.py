@@ -1,12 +1,15 @@
 """`kontor demo`: the demo tenants."""
 
+import json
+import shlex
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from api.cli.desk import Desk, Json, desk, show
+from api.cli.desk import Desk, Json, desk, read_settings, show
 from pipelines import demo
+from warehouse.errors import NotFound
 
 commands = typer.Typer(help="Demo tenants to try Kontor with.", no_args_is_help=True)
 
@@ -21,6 +24,28 @@ def seed(as_json: Json = False) -> None:
         for tenant in content["tenants"]
     ]
     show(rows, as_json, "Demo tenants")
+
+
+@commands.command()
+def env(tenant: Annotated[str, typer.Argument(help="Name of the demo tenant.")] = "demo") -> None:
+    """Print the demo's credentials as shell variables: eval "$(kontor demo env)"."""
+    settings = read_settings()
+    path = settings.home / "demo.json"
+    if not path.exists():
+        raise NotFound(f"{path}: run 'kontor demo seed' first")
+    content = json.loads(path.read_text())
+    entry = next((item for item in content["tenants"] if item["name"] == tenant), None)
+    if entry is None:
+        raise NotFound(f"demo tenant {tenant}")
+    values = {
+        "API": content["base_url"],
+        "TENANT": tenant,
+        **{name.upper(): f"{client['username']}:{client['secret']}" for name, client in entry["clients"].items()},
+        "API_KEY": entry["apiKey"],
+        "DEMO_USER": entry["users"][0]["username"],
+        "DEMO_PASSWORD": entry["users"][0]["password"],
+    }
+    print("\n".join(f"export {name}={shlex.quote(value)}" for name, value in values.items()))
 
 
 def seed_demo(at: Desk) -> dict[str, Any]:

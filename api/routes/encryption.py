@@ -27,14 +27,24 @@ class PemResponse(Response):
     media_type = "application/x-pem-file"
 
 
-def _base64(description: str) -> dict[str, object]:
-    return {BASE64: {"schema": {"type": "string", "format": "byte", "description": description}, "example": "Z2VoZWlt"}}
+PLAINTEXT = {
+    BASE64: {
+        "schema": {
+            "type": "string",
+            "format": "byte",
+            "minLength": 4,
+            "maxLength": 424,
+            "description": "Base64 of 1 to 318 bytes",
+        },
+        "example": "Z2VoZWlt",
+    }
+}
 
 
 @routes.put(
     "",
     response_class=Base64Response,
-    openapi_extra={"requestBody": {"required": True, "content": _base64("Base64 of 1 to 318 bytes of plaintext")}},
+    openapi_extra={"requestBody": {"required": True, "content": PLAINTEXT}},
 )
 async def encrypt(request: Request, caller: AnyToken, held: Held) -> Response:
     """Encrypts a value for the tenant of the token (RSA-OAEP, SHA-256): Base64 in, Base64 out, without line wrapping."""

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from api.access import Kind, needs
 from api.answers import answer, created, done, link, self_relation
 from api.route import router
-from api.schemas.base import Flag
+from api.schemas.base import Flag, Line
 from api.schemas.management import ClientBody, ClientRoleBody, NewUser, TenantBody, UserBody, UserReferenceBody
 from api.services import Held, Services
 from warehouse import clients, hashing, scopes, tenants, users
@@ -85,7 +85,7 @@ def assign_role(
     tenant: str,
     client: str,
     role: str,
-    user_reference: Annotated[str, Body(examples=["5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"])],
+    user_reference: Annotated[Line, Body(examples=["5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"])],
     caller: AssignsRoles,
     held: Held,
 ) -> Response:

@@ -11,6 +11,7 @@ from api import metrics
 from api.answers import answer
 from api.errors import Problem
 from api.route import FORM, StrictRequest, router
+from api.schemas.base import TEXT
 from api.schemas.oauth import RevokeForm, TokenBody, TokenForm
 from api.services import Held, Services
 from warehouse import logins
@@ -25,7 +26,9 @@ routes = router("", "OAuth2")
 
 def _form(model: type[TokenForm] | type[RevokeForm]) -> dict[str, Any]:
     """What the OpenAPI document says of a form; the body itself is read by `StrictRequest.fields`."""
-    body = {"required": True, "content": {FORM: {"schema": model.model_json_schema()}}}
+    text = {"type": "string", "pattern": TEXT}
+    schema = {**model.model_json_schema(), "additionalProperties": text, "propertyNames": text}
+    body = {"required": True, "content": {FORM: {"schema": schema}}}
     return {"requestBody": body, "security": [{"basic": []}]}
 
 

@@ -62,6 +62,7 @@ def _exact_amount(value: Any) -> Decimal:
     return amount.quantize(Decimal("0.01"))
 
 
+TEXT = r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$"
 CONTROLS = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
 Line = Annotated[str, AfterValidator(_one_line), Field(json_schema_extra={"pattern": f"^[^{CONTROLS}]*$"})]
 Flag = Annotated[bool, BeforeValidator(_true_or_false), WithJsonSchema({"type": "boolean"})]

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from api.schemas.base import CONTROLS, Line, Relation, Wire
+from api.schemas.base import CONTROLS, TEXT, Line, Relation, Wire
 from warehouse import names, scopes
 from warehouse.errors import Invalid
 
@@ -76,7 +76,7 @@ class NewUser(Wire):
         min_length=1,
         max_length=PASSWORD_LENGTH,
         examples=["a long passphrase of the user"],
-        json_schema_extra={"pattern": r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$"},
+        json_schema_extra={"pattern": TEXT},
     )
     firstname: Annotated[Line, StringConstraints(max_length=NAME_LENGTH)] | None = Field(None, examples=["Erika"])
     lastname: Annotated[Line, StringConstraints(max_length=NAME_LENGTH)] | None = Field(None, examples=["Mustermann"])

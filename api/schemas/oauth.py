@@ -1,12 +1,12 @@
 """Bodies of the OAuth2 interface."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
 
-from api.schemas.base import Wire
+from api.schemas.base import TEXT, Wire
 from warehouse import scopes
 
 
@@ -17,7 +17,7 @@ class TokenBody(Wire):
     tenant: str = Field(examples=["demo"])
     tenant_id: UUID = Field(alias="tenantId")
     client: str = Field(examples=["app"])
-    user: UUID | None = None
+    user: UUID | None = Field(None, examples=["5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"])
     additional_data: dict[str, str] = Field(alias="additionalData", examples=[{"username": "erika"}])
     valid_to: datetime = Field(alias="validTo", examples=["2026-11-15 14:00:00"], json_schema_extra={"format": "timestamp"})
     active: bool = Field(examples=[True])
@@ -28,19 +28,22 @@ class TokenBody(Wire):
     expires_in: int = Field(examples=[7200])
 
 
+Text = Annotated[str, Field(json_schema_extra={"pattern": TEXT})]
+
+
 class TokenForm(Wire):
     """The form of the token endpoint."""
 
-    grant_type: Literal["client_credentials", "password"] = Field(examples=["password"])
-    scope: str | None = Field(None, examples=[scopes.CUSTOMER_READ])
-    username: str | None = Field(None, examples=["erika"])
-    password: str | None = Field(None, examples=["a long passphrase of the user"])
+    grant_type: Literal["client_credentials", "password"] = Field(examples=["client_credentials"])
+    scope: Text = Field("", examples=[scopes.TENANTS_READ])
+    username: Text = Field("", examples=["erika"])
+    password: Text = Field("", examples=["a long passphrase of the user"])
 
 
 class RevokeForm(Wire):
     """The form of the revoke endpoint."""
 
-    token: str = Field(examples=["qZ0m6mQyIYwT2v0pYb0oQ3c2r9yC1c7Q0qkQm3yZpXU"])
+    token: Text = Field("", examples=["qZ0m6mQyIYwT2v0pYb0oQ3c2r9yC1c7Q0qkQm3yZpXU"])
 
 
 class OAuthProblem(Wire):

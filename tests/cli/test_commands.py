@@ -1,0 +1,217 @@
+"""The command line, command by command, against a real database."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from cryptography import x509
+from typer.testing import CliRunner
+
+from api.cli import app
+from tests.stack import PASSWORD, Stack
+from warehouse import scopes
+from warehouse.errors import AlreadyActive, Invalid, KontorError, NameTaken, NotFound
+
+SECRET = "ein-gewähltes:Geheimnis-mit-genügend-Länge"
+
+
+@pytest.fixture(autouse=True)
+def environment(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KONTOR_HOME", str(stack.home))
+    monkeypatch.setenv("KONTOR_DATABASE_URL", stack.where.service)
+    monkeypatch.setenv("KONTOR_MIGRATION_URL", stack.where.migration)
+    monkeypatch.setenv("KONTOR_BASE_URL", stack.base_url)
+
+
+def kontor(*arguments: str, stdin: str | None = None) -> str:
+    result = CliRunner().invoke(app, list(arguments), input=stdin, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def kontor_json(*arguments: str, stdin: str | None = None) -> Any:
+    return json.loads(kontor(*arguments, "--json", stdin=stdin))
+
+
+@pytest.fixture(scope="module")
+def name() -> str:
+    return "cli-tenant"
+
+
+@pytest.fixture
+def tenant(stack: Stack, name: str) -> dict[str, Any]:
+    """A tenant that the command line made, with fresh secrets."""
+    if not stack.sql("SELECT 1 FROM tenants WHERE name = :name", name=name):
+        kontor_json("tenant", "create", name, "--description", "Made by hand", "--callback", "https://app.example.de/back")
+    return {client: kontor_json("client", "rotate-secret", name, client)["secret"] for client in ("admin", "app")}
+
+
+def login(http: httpx.Client, name: str, client: str, secret: str, **form: str) -> int:
+    data = {"grant_type": "client_credentials", **form}
+    return http.post("/auth/oauth2/token", data=data, auth=(f"{name}/{client}", secret)).status_code
+
+
+def test_a_tenant_made_by_the_command_line_can_work_at_once(http: httpx.Client, stack: Stack) -> None:
+    made = kontor_json("tenant", "create", "cli-fresh", "--redirect")
+    assert made["regulated"] is False
+    assert login(http, "cli-fresh", "admin", made["admin secret"]) == 200
+    assert login(http, "cli-fresh", "app", made["app secret"]) == 200
+    with pytest.raises(NameTaken):
+        kontor("tenant", "create", "cli-fresh")
+    with pytest.raises(Invalid):
+        kontor("tenant", "create", "Not A Name")
+
+
+def test_tenants_are_listed_shown_changed_and_shut_out(http: httpx.Client, tenant: dict[str, Any], name: str) -> None:
+    assert name in [row["name"] for row in kontor_json("tenant", "list")]
+    assert name in kontor("tenant", "list")
+    assert kontor_json("tenant", "show", name)[0]["callbacks"] == ["https://app.example.de/back"]
+    kontor("tenant", "add-callback", name, "https://two.example.de")
+    assert kontor_json("tenant", "show", name)[0]["callbacks"] == ["https://app.example.de/back", "https://two.example.de/"]
+    kontor("tenant", "remove-callback", name, "https://two.example.de/")
+    with pytest.raises(NotFound):
+        kontor("tenant", "remove-callback", name, "https://two.example.de/")
+    kontor("tenant", "set", name, "--redirect")
+    assert kontor_json("tenant", "show", name)[0]["regulated"] is False
+    kontor("tenant", "set", name, "--regulated")
+    kontor("tenant", "disable", name)
+    assert login(http, name, "admin", tenant["admin"]) == 401
+    kontor("tenant", "enable", name)
+    assert login(http, name, "admin", tenant["admin"]) == 200
+    with pytest.raises(NotFound, match="tenant nobody"):
+        kontor("tenant", "show", "nobody")
+
+
+def test_clients(http: httpx.Client, tenant: dict[str, Any], name: str) -> None:
+    made = kontor_json("client", "create", name, "batch", "--scope", scopes.TENANTS_READ, "--secret-stdin", stdin=f"{SECRET}\n")
+    assert made == {"username": f"{name}/batch", "secret": SECRET}
+    assert login(http, name, "batch", SECRET) == 200
+    assert {row["name"] for row in kontor_json("client", "list", name)} == {"admin", "app", "batch"}
+    renewed = kontor_json("client", "rotate-secret", name, "batch")["secret"]
+    assert (login(http, name, "batch", SECRET), login(http, name, "batch", renewed)) == (401, 200)
+    kontor("client", "disable", name, "batch")
+    assert login(http, name, "batch", renewed) == 401
+    kontor("client", "enable", name, "batch")
+    with pytest.raises(Invalid, match="at least 32 characters"):
+        kontor("client", "create", name, "weak", "--scope", scopes.TENANTS_READ, "--secret-stdin", stdin="short\n")
+    with pytest.raises(Invalid, match="unknown scope"):
+        kontor("client", "create", name, "odd", "--scope", "nonsense")
+
+
+def test_a_new_client_secret_ends_the_tokens_of_the_old_one(http: httpx.Client, tenant: dict[str, Any], name: str) -> None:
+    form = {"grant_type": "client_credentials"}
+    token = http.post("/auth/oauth2/token", data=form, auth=(f"{name}/admin", tenant["admin"])).json()["access_token"]
+    kontor("client", "rotate-secret", name, "admin")
+    assert http.get("/auth/mgmt/v1/tenants", headers={"Authorization": f"Bearer {token}"}).status_code == 403
+
+
+def test_users_and_roles(http: httpx.Client, tenant: dict[str, Any], name: str) -> None:
+    made = kontor_json("user", "create", name, "Käthe", "--password-stdin", stdin=f"{PASSWORD}\n")
+    form = {"grant_type": "password", "username": "käthe", "password": PASSWORD}
+    assert login(http, name, "app", tenant["app"], **form) == 200
+    assert made["userReference"] in [row["userReference"] for row in kontor_json("user", "list", name)]
+    kontor("role", "create", name, "app", "auditor", "--scope", scopes.CUSTOMER_READ)
+    assert {row["name"] for row in kontor_json("role", "list", name, "app")} == {"customer", "auditor"}
+    kontor("role", "assign", name, "app", "auditor", "KÄTHE")
+    kontor("role", "unassign", name, "app", "customer", "käthe")
+    answer = http.post("/auth/oauth2/token", data=form, auth=(f"{name}/app", tenant["app"]))
+    assert answer.json()["scope"] == scopes.CUSTOMER_READ
+    kontor("user", "deactivate", name, "käthe")
+    assert login(http, name, "app", tenant["app"], **form) == 401
+    assert "Käthe" not in kontor("user", "list", name)
+    assert "Käthe" in kontor("user", "list", name, "--include-inactive")
+    password = kontor_json("user", "reactivate", name, "käthe")["password"]
+    assert login(http, name, "app", tenant["app"], **{**form, "password": password}) == 200
+    with pytest.raises(AlreadyActive):
+        kontor("user", "reactivate", name, "käthe")
+    with pytest.raises(NotFound):
+        kontor("role", "assign", name, "app", "auditor", "nobody")
+
+
+def test_api_keys(http: httpx.Client, tenant: dict[str, Any], name: str) -> None:
+    kontor("user", "create", name, "keyholder")
+    made = kontor_json("api-key", "create", name, "app", "keyholder")
+    assert http.post("/one/bc-token", headers={"X-API-KEY": made["apiKey"]}).status_code == 200
+    assert made["id"] in [row["id"] for row in kontor_json("api-key", "list", name)]
+    assert made["apiKey"] not in kontor("api-key", "list", name)
+    kontor("api-key", "disable", name, made["id"])
+    assert http.post("/one/bc-token", headers={"X-API-KEY": made["apiKey"]}).status_code == 401
+    kontor("api-key", "enable", name, made["id"])
+    assert http.post("/one/bc-token", headers={"X-API-KEY": made["apiKey"]}).status_code == 200
+
+
+def test_certificates(tenant: dict[str, Any], name: str) -> None:
+    shown = kontor("certificate", "show", name)
+    assert x509.load_pem_x509_certificate(shown.encode()).subject.rfc4514_string() == f"O=Kontor,CN={name}"
+    renewed = kontor("certificate", "renew", name)
+    assert renewed != shown
+    assert kontor("certificate", "show", name) == renewed
+
+
+def test_keys_rotate_while_the_service_runs(http: httpx.Client, stack: Stack) -> None:
+    tenant = stack.tenant()
+    before = next(row["id"] for row in kontor_json("keys", "list") if row["active"])
+    kontor("keys", "rotate")
+    rows = {row["id"]: row for row in kontor_json("keys", "list")}
+    active = next(key for key, row in rows.items() if row["active"])
+    assert active != before
+    assert rows[before]["values"] == 0 < rows[active]["values"]
+    kontor("keys", "prune")
+    assert before not in {row["id"] for row in kontor_json("keys", "list")}
+    body = {"Content-Type": "application/octet-stream+base64", **tenant.bearer("admin")}
+    assert http.put("/encrypt", content=b"YQ==", headers=body).status_code == 200
+    assert "is there already" in kontor("keys", "create")
+
+
+def test_the_demo_is_seeded_once_and_its_credentials_work(http: httpx.Client, stack: Stack) -> None:
+    kontor("demo", "seed")
+    path = stack.home / "demo.json"
+    content = json.loads(path.read_text())
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert content["base_url"] == stack.base_url
+    assert [(tenant["name"], tenant["regulated"]) for tenant in content["tenants"]] == [("demo", True), ("demo-redirect", False)]
+    for tenant in content["tenants"]:
+        assert len(tenant["users"]) >= 3
+        assert tenant["clients"].keys() == {"admin", "app"}
+        for user in tenant["users"]:
+            form = {"grant_type": "password", "username": user["username"], "password": user["password"]}
+            token = http.post("/auth/oauth2/token", data=form, auth=tuple(tenant["clients"]["app"].values()))
+            assert token.json()["user"] == user["userReference"]
+        assert http.post("/one/bc-token", headers={"X-API-KEY": tenant["apiKey"]}).status_code == 200
+    kontor("demo", "seed")
+    assert json.loads(path.read_text()) == content
+    assert kontor_json("tenant", "show", "demo-redirect")[0]["callbacks"] == ["http://127.0.0.1/", "http://localhost/"]
+    path.unlink()
+    kontor("demo", "seed")
+    renewed = json.loads(path.read_text())
+    assert renewed["tenants"][0]["clients"] != content["tenants"][0]["clients"]
+    assert renewed["tenants"][0]["users"][0]["userReference"] == content["tenants"][0]["users"][0]["userReference"]
+    assert http.post("/one/bc-token", headers={"X-API-KEY": content["tenants"][0]["apiKey"]}).status_code == 401
+
+
+def test_migrate_says_what_it_did() -> None:
+    assert kontor_json("migrate")["result"].startswith("The tables are at ")
+
+
+def test_a_command_without_tables_says_what_to_do(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KONTOR_DATABASE_URL", stack.where.dagster)
+    with pytest.raises(KontorError, match="kontor migrate"):
+        kontor("tenant", "list")
+
+
+def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KONTOR_PORT", "many")
+    with pytest.raises(Invalid, match="KONTOR_PORT"):
+        kontor("tenant", "list")
+
+
+def test_an_error_is_one_sentence_and_exit_code_one() -> None:
+    script = Path(sys.executable).with_name("kontor")
+    failed = subprocess.run([script, "tenant", "show", "nobody"], capture_output=True, text=True)
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr == "NotFound: tenant nobody\n"
+    assert subprocess.run([script, "no-such-command"], capture_output=True).returncode == 2

@@ -1,0 +1,97 @@
+"""`kontor up` as its user meets it: everything starts, the printed requests work, Ctrl-C stops it all, and it starts again."""
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psutil
+
+from tests.stack import free_port, wait_until
+
+LAUNCH = """mutation Launch($selector: JobOrPipelineSelector!) {
+  launchRun(executionParams: {selector: $selector, mode: "default"}) { __typename ... on LaunchRunSuccess { run { runId } } }
+}"""
+STATUS = "query Status($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
+
+
+@contextmanager
+def running(home: Path, *arguments: str) -> Iterator[tuple[Path, int, int]]:
+    """`kontor up` on free ports; stopped by Ctrl-C at the end, after which nothing of it may be left."""
+    api, dagster = free_port(), free_port()
+    environment = {**os.environ, "KONTOR_HOME": str(home), "KONTOR_PORT": str(api), "KONTOR_DAGSTER_PORT": str(dagster)}
+    output = home.parent / f"output-{api}.txt"
+    command = [Path(sys.executable).with_name("kontor"), "up", *arguments]
+    with output.open("wb") as file:
+        process = subprocess.Popen(command, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        wait_until(lambda: "Ctrl-C stops everything" in output.read_text() or process.poll() is not None, 180, output.read_text)
+        assert process.poll() is None, output.read_text()
+        yield output, api, dagster
+    finally:
+        family = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0, output.read_text()
+        _, alive = psutil.wait_procs(family, timeout=10)
+        assert [child.cmdline() for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
+    assert output.read_text().rstrip().endswith("Stopped.")
+    mine = [process for process in psutil.process_iter(["cmdline"]) if str(home) in " ".join(process.info["cmdline"] or [])]
+    assert mine == [], "no server of this data directory is left"
+
+
+def test_everything_runs_and_stops_and_runs_again(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with running(home) as (output, api, dagster):
+        demo = json.loads((home / "demo.json").read_text())
+        assert demo["base_url"] == f"http://127.0.0.1:{api}"
+        assert stat.S_IMODE((home / "demo.json").stat().st_mode) == 0o600
+        requests = [line.strip() for line in output.read_text().splitlines() if line.startswith("  curl ")]
+        assert len(requests) == 3
+        token, users, ciphertext = (
+            subprocess.run(["bash", "-c", line], capture_output=True, text=True).stdout for line in requests
+        )
+        assert json.loads(token)["additionalData"] == {"username": "erika"}
+        assert [user["username"] for user in json.loads(users)] == ["erika", "max", "neu"]
+        assert len(ciphertext) == 512
+        runs_a_job(f"http://127.0.0.1:{dagster}")
+        logs = {path.name for path in (home / "logs").iterdir()}
+        assert logs == {"api.log", "dagster-webserver.log", "dagster-daemon.log"}
+    with running(home, "--no-dagster") as (_, api, _):
+        again = json.loads((home / "demo.json").read_text())
+        assert again["tenants"] == demo["tenants"]
+        admin = demo["tenants"][0]["clients"]["admin"]
+        basic = (admin["username"], admin["secret"])
+        answer = httpx.post(f"http://127.0.0.1:{api}/auth/oauth2/token", data={"grant_type": "client_credentials"}, auth=basic)
+        assert answer.status_code == 200
+
+
+def runs_a_job(dagster: str) -> None:
+    """Launches housekeeping from the UI's own interface; the daemon takes it from the queue and a process runs it."""
+    selector = {
+        "repositoryLocationName": "pipelines.definitions",
+        "repositoryName": "__repository__",
+        "pipelineName": "housekeeping_job",
+    }
+    launched = ask(dagster, LAUNCH, selector=selector)["launchRun"]
+    assert launched["__typename"] == "LaunchRunSuccess", launched
+    run_id = launched["run"]["runId"]
+    deadline = time.monotonic() + 90
+    status = ""
+    while status not in ("SUCCESS", "FAILURE", "CANCELED"):
+        assert time.monotonic() < deadline, status
+        status = ask(dagster, STATUS, id=run_id)["runOrError"]["status"]
+        time.sleep(0.5)
+    assert status == "SUCCESS"
+
+
+def ask(dagster: str, query: str, **variables: object) -> dict[str, dict[str, dict[str, str]]]:
+    answer = httpx.post(f"{dagster}/graphql", json={"query": query, "variables": variables}, timeout=60).json()
+    found: dict[str, dict[str, dict[str, str]]] = answer["data"]
+    return found

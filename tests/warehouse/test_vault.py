@@ -1,0 +1,125 @@
+"""The vault: sealed values open only where they belong, and keys rotate while the service runs."""
+
+import base64
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from tests.stack import Stack
+from warehouse import certificates, sealed_values
+from warehouse.errors import Invalid, KeysMissing, NotFound, SealBroken
+from warehouse.settings import Settings
+from warehouse.tables import SealedValue
+from warehouse.vault import Vault, create_ring, write_ring
+
+PLACE = ("tenant", "access:1", "pin")
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    settings = Settings(home=tmp_path)
+    create_ring(settings.keys_path)
+    return Vault(settings)
+
+
+def test_a_sealed_value_opens_for_its_place_alone(vault: Vault) -> None:
+    key_id, sealed = vault.seal(b"12345", *PLACE)
+    assert vault.open(key_id, sealed, *PLACE) == b"12345"
+    assert b"12345" not in sealed
+    for other in (
+        ("tenant", "access:2", "pin"),
+        ("tenant", "access:1", "tan"),
+        ("other", "access:1", "pin"),
+        ("tenanta", "ccess:1", "pin"),
+    ):
+        with pytest.raises(SealBroken):
+            vault.open(key_id, sealed, *other)
+
+
+def test_an_altered_value_does_not_open(vault: Vault) -> None:
+    key_id, sealed = vault.seal(b"12345", *PLACE)
+    for position in (0, 12, len(sealed) - 1):
+        altered = bytearray(sealed)
+        altered[position] ^= 1
+        with pytest.raises(SealBroken):
+            vault.open(key_id, bytes(altered), *PLACE)
+
+
+def test_equal_values_are_sealed_differently(vault: Vault) -> None:
+    assert vault.seal(b"x", *PLACE)[1] != vault.seal(b"x", *PLACE)[1]
+
+
+def test_a_running_vault_follows_a_rotation_and_still_opens_old_values(vault: Vault) -> None:
+    old_id, old = vault.seal(b"x", *PLACE)
+    write_ring(vault.path, vault.ring().with_new_key())
+    new_id, new = vault.seal(b"y", *PLACE)
+    assert (old_id, new_id) == ("k1", "k2")
+    assert (vault.open(old_id, old, *PLACE), vault.open(new_id, new, *PLACE)) == (b"x", b"y")
+    write_ring(vault.path, vault.ring().without({"k1", "k2"}))
+    assert set(vault.ring().keys) == {"k2"}, "the active key is never dropped"
+    with pytest.raises(KeysMissing):
+        vault.open(old_id, old, *PLACE)
+
+
+def test_the_key_file_is_private_and_never_overwritten(vault: Vault) -> None:
+    assert stat.S_IMODE(vault.path.stat().st_mode) == 0o600
+    before = vault.path.read_text()
+    assert create_ring(vault.path) is False
+    assert vault.path.read_text() == before
+    assert len(base64.b64decode(json.loads(before)["keys"]["k1"])) == 32
+
+
+def test_keys_can_come_from_the_environment(tmp_path: Path) -> None:
+    first, second = (base64.b64encode(bytes([number]) * 32).decode() for number in (1, 2))
+    vault = Vault(Settings(home=tmp_path, vault_keys=f"new:{first}, old:{second}"))
+    assert vault.seal(b"x", *PLACE)[0] == "new"
+    assert not (tmp_path / "keys.json").exists()
+    for wrong in ("", "x", f"a:{first[:-4]}", "a:not base64", f"a b:{first}"):
+        with pytest.raises(Invalid):
+            Vault(Settings(home=tmp_path, vault_keys=wrong))
+
+
+def test_without_a_key_nothing_is_sealed(tmp_path: Path) -> None:
+    with pytest.raises(KeysMissing, match="kontor keys create"):
+        Vault(Settings(home=tmp_path)).seal(b"x", *PLACE)
+
+
+def test_private_keys_lie_sealed_and_rotation_reseals_every_value(stack: Stack) -> None:
+    tenant = stack.tenant()
+    vault = stack.vault
+    before = vault.ring().active
+    with stack.database.acting_for(tenant.tenant_id) as owner:
+        ciphertext = certificates.encrypt(certificates.current(owner).pem, b"pin")
+        sealed_values.put(owner, vault, "access:1", "pin", b"12345")
+        rows = owner.session.scalars(owner.rows(SealedValue)).all()
+        assert len(rows) == 2
+        assert not any(b"PRIVATE KEY" in row.sealed or b"12345" in row.sealed for row in rows)
+    write_ring(vault.path, vault.ring().with_new_key())
+    with stack.database.operating() as operator:
+        while sealed_values.reseal_some(operator, vault):
+            pass
+        assert set(operator.session.scalars(select(SealedValue.key_id))) == {vault.ring().active} != {before}
+    with stack.database.acting_for(tenant.tenant_id) as owner:
+        assert sealed_values.get(owner, vault, "access:1", "pin") == b"12345"
+        assert certificates.decrypt(owner, vault, ciphertext) == b"pin"
+        sealed_values.remove(owner, "access:1")
+        with pytest.raises(NotFound):
+            sealed_values.get(owner, vault, "access:1", "pin")
+
+
+def test_a_value_copied_to_another_row_does_not_open(stack: Stack) -> None:
+    mine, other = stack.tenant(), stack.tenant()
+    for tenant in (mine, other):
+        with stack.database.acting_for(tenant.tenant_id) as owner:
+            sealed_values.put(owner, stack.vault, "access:1", "pin", str(tenant.tenant_id).encode())
+    stack.sql(
+        "UPDATE sealed_values s SET sealed = o.sealed FROM sealed_values o "
+        "WHERE s.tenant_id = :mine AND o.tenant_id = :other AND s.subject = 'access:1' AND o.subject = 'access:1'",
+        mine=mine.tenant_id,
+        other=other.tenant_id,
+    )
+    with stack.database.acting_for(mine.tenant_id) as owner, pytest.raises(SealBroken):
+        sealed_values.get(owner, stack.vault, "access:1", "pin")
