@@ -1,12 +1,12 @@
-"""Bringing a database to the tables that this version needs."""
+"""Bringing a database to the tables that this version needs.
+
+Alembic is loaded only where it works: it takes longer to load than most commands take to run.
+"""
 
 from pathlib import Path
+from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, NullPool, create_engine, text
+from sqlalchemy import Connection, Engine, NullPool, create_engine, text
 
 from warehouse.database import service_url
 
@@ -19,12 +19,12 @@ def upgrade(migration_url: str, service_role: str | None) -> tuple[str | None, s
 
     A lock lets only one process migrate at a time; others wait and then find nothing to do.
     """
-    config = _config()
+    from alembic import command
+
     with _engine(migration_url).begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
-        before = MigrationContext.configure(connection).get_current_revision()
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        before = _revision(connection)
+        command.upgrade(alembic_config(connection), "head")
         if service_role is not None and service_role != connection.scalar(text("SELECT current_user")):
             role = connection.dialect.identifier_preparer.quote(service_role)
             connection.execute(text(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}"))
@@ -33,14 +33,14 @@ def upgrade(migration_url: str, service_role: str | None) -> tuple[str | None, s
 
 
 def revision(url: str) -> str | None:
-    """The revision that a database is at."""
+    """The revision that a database is at; None for one without tables."""
     with _engine(url).connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+        return _revision(connection)
 
 
 def newest() -> str:
-    """The revision that this version of the code needs."""
-    return ScriptDirectory.from_config(_config()).get_current_head() or ""
+    """The revision that this version of the code needs: the greatest number before a migration's name."""
+    return max(path.name.partition("_")[0] for path in (FOLDER / "versions").glob("[0-9]*.py"))
 
 
 def bypasses_row_security(url: str) -> bool:
@@ -49,10 +49,21 @@ def bypasses_row_security(url: str) -> bool:
         return bool(connection.scalar(text("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")))
 
 
-def _config() -> Config:
+def alembic_config(connection: Connection) -> Any:
+    """Alembic's configuration for work on an open connection."""
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
+    config.attributes["connection"] = connection
     return config
+
+
+def _revision(connection: Connection) -> str | None:
+    if connection.scalar(text("SELECT to_regclass('alembic_version')")) is None:
+        return None
+    found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return found
 
 
 def _engine(url: str) -> Engine:

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 from sqlalchemy import make_url
 
-from api import server
 from api.cli import up
 from api.cli.desk import Json, console, read_settings, say
 from warehouse import embedded, migrate
@@ -39,6 +38,8 @@ def serve(
     workers: Annotated[int | None, typer.Option(help="Number of processes.")] = None,
 ) -> None:
     """Serve the API alone, with the tables and keys that are there."""
+    from api import server  # loads the web framework, which no other command needs
+
     for name, value in {"HOST": host, "PORT": port, "WORKERS": workers}.items():
         if value is not None:
             os.environ[f"KONTOR_{name}"] = str(value)

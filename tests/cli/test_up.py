@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import psutil
@@ -28,7 +29,7 @@ def running(home: Path, *arguments: str) -> Iterator[tuple[Path, int, int]]:
     api, dagster = free_port(), free_port()
     environment = {**os.environ, "KONTOR_HOME": str(home), "KONTOR_PORT": str(api), "KONTOR_DAGSTER_PORT": str(dagster)}
     output = home.parent / f"output-{api}.txt"
-    command = [Path(sys.executable).with_name("kontor"), "up", *arguments]
+    command = [str(Path(sys.executable).with_name("kontor")), "up", *arguments]
     with output.open("wb") as file:
         process = subprocess.Popen(command, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
     try:
@@ -91,7 +92,7 @@ def runs_a_job(dagster: str) -> None:
     assert status == "SUCCESS"
 
 
-def ask(dagster: str, query: str, **variables: object) -> dict[str, dict[str, dict[str, str]]]:
+def ask(dagster: str, query: str, **variables: object) -> dict[str, Any]:
     answer = httpx.post(f"{dagster}/graphql", json={"query": query, "variables": variables}, timeout=60).json()
-    found: dict[str, dict[str, dict[str, str]]] = answer["data"]
+    found: dict[str, Any] = answer["data"]
     return found

@@ -30,11 +30,15 @@ def test_the_commands_of_a_page_run(stack: Stack, tmp_path: Path, page: str) -> 
         "KONTOR_BASE_URL": stack.base_url,
     }
     subprocess.run(["kontor", "demo", "seed"], env=environment, check=True, capture_output=True)
-    run = subprocess.run(["bash", "-euo", "pipefail", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    run = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
 
 
-@pytest.mark.parametrize("page", [path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]])
+@pytest.mark.parametrize(
+    "page", [path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]]
+)
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text()):
         assert ((ROOT / page).parent / target).exists(), f"{page} -> {target}"

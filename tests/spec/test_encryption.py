@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from tests.stack import Stack, TenantUnderTest
 from warehouse import certificates
+from warehouse.errors import Invalid
 
 TYPE = {"Content-Type": "application/octet-stream+base64"}
 
@@ -34,7 +35,7 @@ def test_what_is_encrypted_can_be_opened_for_this_tenant_alone(
         assert len(ciphertext) == 384
         with stack.database.acting_for(r1.tenant_id) as owner:
             assert certificates.decrypt(owner, stack.vault, ciphertext).decode() == "Geheimnis mit ü"
-        with stack.database.acting_for(r2.tenant_id) as owner, pytest.raises(certificates.Invalid):
+        with stack.database.acting_for(r2.tenant_id) as owner, pytest.raises(Invalid):
             certificates.decrypt(owner, stack.vault, ciphertext)
 
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import NullPool, create_engine, make_url
 
 from tests.stack import Stack
@@ -28,6 +29,11 @@ def test_migrating_at_the_same_time_is_safe(stack: Stack) -> None:
     assert migrate.revision(fresh) == migrate.newest()
 
 
+def test_the_newest_revision_is_the_one_that_alembic_ends_at(stack: Stack) -> None:
+    with create_engine(service_url(stack.where.migration), poolclass=NullPool).connect() as connection:
+        assert ScriptDirectory.from_config(migrate.alembic_config(connection)).get_current_head() == migrate.newest()
+
+
 def test_a_role_that_bypasses_row_security_is_noticed(stack: Stack) -> None:
     admin = make_url(stack.where.service).set(username="postgres").render_as_string(hide_password=False)
     assert migrate.bypasses_row_security(admin)
@@ -41,10 +47,8 @@ def test_migrations_go_down_and_up_again(stack: Stack) -> None:
     address = make_url(admin).set(database="updown").render_as_string(hide_password=False)
     embedded.ensure_database(address, beside=admin)
     migrate.upgrade(address, None)
-    config = migrate._config()
     with create_engine(service_url(address), poolclass=NullPool).begin() as connection:
-        config.attributes["connection"] = connection
-        command.downgrade(config, "base")
+        command.downgrade(migrate.alembic_config(connection), "base")
     with psycopg.connect(address) as plain:
         left = plain.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version'")
         assert left.fetchone() == (0,)
