@@ -10,16 +10,19 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from api import logs
 from api.errors import respond
 from warehouse.settings import Settings
 
 GRACE_SECONDS = 25
+HEADER_LIMIT_BYTES = 64 * 1024
 
 
 class Protocol(HttpToolsProtocol):
     """A connection that must send a complete header within a time, from its start and again for each request."""
 
     _header_timer: asyncio.TimerHandle | None = None
+    _header_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -28,6 +31,14 @@ class Protocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self._expect_header()
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value))
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._header_arrived()
@@ -47,8 +58,15 @@ class Protocol(HttpToolsProtocol):
         self.transport.write(head.encode() + body)
         self.transport.close()
 
+    def _count(self, size: int) -> None:
+        """Refuses headers that do not end: an error in here makes the parser refuse the request."""
+        self._header_bytes += size
+        if self._header_bytes > HEADER_LIMIT_BYTES:
+            raise ValueError("header too large")
+
     def _expect_header(self) -> None:
         self._header_arrived()
+        self._header_bytes = 0
         self._header_timer = self.loop.call_later(header_timeout_seconds(), self.transport.close)
 
     def _header_arrived(self) -> None:
@@ -85,4 +103,5 @@ def run(settings: Settings) -> None:
     shutil.rmtree(metrics_folder, ignore_errors=True)
     metrics_folder.mkdir(parents=True)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics_folder)
+    logs.configure(settings.log_level)
     uvicorn.run("api.app:worker", factory=True, workers=settings.workers, **options(settings))

@@ -8,6 +8,7 @@ from typing import Annotated, ParamSpec, TypeVar
 
 from fastapi import Depends, Request
 
+from warehouse import hashing
 from warehouse.callers import Callers
 from warehouse.database import Database
 from warehouse.errors import KontorError, Throttled
@@ -70,6 +71,7 @@ class Services:
         self.vault.ring()
         self.lake.prepare()
         await self.callers.open()
+        await self.passwords.run(hashing.decoy)
 
     async def close(self) -> None:
         self.passwords.close()

@@ -107,7 +107,7 @@ class Stack:
     def sql(self, statement: str, **values: Any) -> list[Any]:
         """Rows of a statement that the operator runs."""
         with self.database.operating() as owner:
-            result = owner.session.execute(text(statement), values)
+            result = owner.session.connection().execute(text(statement), values)
             return list(result) if result.returns_rows else []
 
     def log_lines(self) -> list[dict[str, Any]]:

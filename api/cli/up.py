@@ -132,6 +132,8 @@ def _environment(settings: Settings, where: Addresses) -> dict[str, str]:
 
 
 def _start_dagster(settings: Settings, where: Addresses, environment: dict[str, str]) -> list[Child]:
+    if not (ROOT / "dagster.yaml").exists():
+        raise KontorError("dagster.yaml is missing: run from a checkout, or with --no-dagster")
     if settings.database_url is not None and settings.dagster_database_url is None:
         embedded.ensure_database(where.dagster, beside=where.migration)
     module = ["-m", "pipelines.definitions"]

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from api.cli import app
 from tests.stack import PASSWORD, Stack
 from warehouse import scopes
-from warehouse.errors import AlreadyActive, Invalid, KontorError, NameTaken, NotFound
+from warehouse.errors import AlreadyActive, Invalid, KeysMissing, KontorError, NameTaken, NotFound
 
 SECRET = "ein-gewähltes:Geheimnis-mit-genügend-Länge"
 
@@ -207,6 +207,12 @@ def test_a_wrong_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KONTOR_PORT", "many")
     with pytest.raises(Invalid, match="KONTOR_PORT"):
         kontor("tenant", "list")
+
+
+def test_the_service_does_not_start_without_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KONTOR_HOME", str(tmp_path))
+    with pytest.raises(KeysMissing, match="kontor keys create"):
+        kontor("serve")
 
 
 def test_an_error_is_one_sentence_and_exit_code_one() -> None:

@@ -291,6 +291,11 @@ def test_what_is_not_http_is_refused_in_the_common_shape(stack: Stack) -> None:
     assert json.loads(body)["messages"][0]["code"] == "BA400"
 
 
+def test_a_header_without_end_is_refused(http: httpx.Client) -> None:
+    assert http.get("/health", headers={"X-Long": "x" * 60_000}).status_code == 200
+    assert http.get("/health", headers={"X-Long": "x" * 70_000}).status_code == 400
+
+
 # --- health ---
 
 
