@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from api import errors, logs
-from api.route import KontorRoute
+from api.route import KontorRoute, Switchboard
 from api.routes import docs, encryption, health, management, oauth
 from api.services import Services
 from api.surface import Surface
@@ -30,6 +30,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.services = held
     for router in ROUTERS:
         app.router.routes.extend(router.routes)
+    app.router.routes.insert(0, Switchboard(app.routes))
     if settings.docs:
         docs.install(app)
     errors.install(app)

@@ -7,6 +7,7 @@ The OAuth2 endpoints answer with the names of RFC 6749 instead.
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -14,7 +15,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from api.schemas.base import field_names
-from api.wire import render
 from warehouse import errors
 
 OAUTH_PREFIX = "/auth/oauth2/"
@@ -102,16 +102,9 @@ def _body(path: str, status: int, details: str | None, oauth: str | None) -> byt
     code, text = TEXTS.get(status) or TEXTS[400 if status < 500 else 500]
     if path.startswith(OAUTH_PREFIX):
         description = f"{text} {details}" if details else text
-        return _json({"error": oauth or OAUTH_NAMES.get(status, "invalid_request"), "error_description": description})
+        return orjson.dumps({"error": oauth or OAUTH_NAMES.get(status, "invalid_request"), "error_description": description})
     message = {"level": "ERROR", "code": code, "message": text}
-    return _json({"messages": [message | ({"details": details} if details else {})]})
-
-
-def _json(value: dict[str, Any]) -> bytes:
-    return render(value, _NO_ZONE)
-
-
-_NO_ZONE: Any = None  # error bodies carry no timestamps
+    return orjson.dumps({"messages": [message | ({"details": details} if details else {})]})
 
 
 def _of_http(request: Request, error: Exception) -> Response:

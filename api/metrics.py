@@ -1,6 +1,7 @@
 """Prometheus metrics: how often, how long, how many failures. Labels are templates and names of ours, never ids."""
 
 import os
+from functools import cache
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -18,8 +19,15 @@ LOGIN_FAILURES = Counter("kontor_login_failures", "Logins refused", ["grant"])
 
 def count_request(method: str, route: str, status: int, seconds: float) -> None:
     """Counts a request that was answered (status 0: the caller left before)."""
-    REQUESTS.labels(method, route, str(status)).inc()
-    SECONDS.labels(route).observe(seconds)
+    requests, times = _counters(method, route, status)
+    requests.inc()
+    times.observe(seconds)
+
+
+@cache
+def _counters(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+    """The counters of one kind of request; there are as many kinds as routes and statuses, so all are kept."""
+    return REQUESTS.labels(method, route, str(status)), SECONDS.labels(route)
 
 
 def exposition() -> bytes:

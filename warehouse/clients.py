@@ -5,12 +5,11 @@ from uuid import UUID
 
 from sqlalchemy import delete, select
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import selectinload
 
 from warehouse import hashing, names
 from warehouse.database import Owner
-from warehouse.errors import Invalid, NameTaken, NotFound
+from warehouse.errors import Invalid, NotFound
 from warehouse.tables import Client, ClientRole, RoleUser, Tenant, Token, User
 
 CHOSEN_SECRET_LENGTH = 32
@@ -28,12 +27,7 @@ def create(
         secret_hash=hashing.digest(plain),
         granted_scopes=names.scope_list(scopes),
     )
-    owner.session.add(client)
-    try:
-        owner.session.flush()
-    except IntegrityError as error:
-        raise NameTaken(f"client {name}") from error
-    return client, plain
+    return owner.add(client, f"client {name}"), plain
 
 
 def rotate_secret(owner: Owner, name: str, secret: str | None = None) -> str:
@@ -81,12 +75,7 @@ def create_role(
         default_role=default_role,
         granted_scopes=names.scope_list(scopes),
     )
-    owner.session.add(role)
-    try:
-        owner.session.flush()
-    except IntegrityError as error:
-        raise NameTaken(f"role {name}") from error
-    return role
+    return owner.add(role, f"role {name}")
 
 
 def find_role(owner: Owner, client_name: str, name: str) -> ClientRole:

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
-from sqlalchemy import URL, Connection, Select, create_engine, make_url, select, text
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy import URL, Connection, Select, create_engine, make_url, select
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.orm import Session
 
-from warehouse.errors import DatabaseUnavailable
+from warehouse.errors import DatabaseUnavailable, NameTaken
 from warehouse.tables import Base, Tenant
 
 PAUSE_SECONDS = 0.1
 CONNECT_TIMEOUT_SECONDS = 5
-ACT_FOR = text(
-    "SELECT set_config('kontor.tenant', :tenant, true), set_config('kontor.user', :user, true), "
-    "set_config('kontor.operator', :operator, true)"
+ACT_FOR = (
+    "SELECT set_config('kontor.tenant', %(tenant)s, true), set_config('kontor.user', %(user)s, true), "
+    "set_config('kontor.operator', %(operator)s, true)"
 )
 Row = TypeVar("Row", bound=Base)
 
@@ -47,6 +47,15 @@ class Owner:
         """The same transaction limited to one tenant: how the operator works on a tenant's rows."""
         return Owner(self.session, tenant_id)
 
+    def add(self, row: Row, what: str) -> Row:
+        """Stores a new row; raises `NameTaken` if the unique index says that there is one of this name."""
+        self.session.add(row)
+        try:
+            self.session.flush()
+        except IntegrityError as error:
+            raise NameTaken(what) from error
+        return row
+
     def rows(self, table: type[Row]) -> Select[Row]:
         """The statement that every query starts from: the rows of this table that the owner may see."""
         columns: Any = table
@@ -69,7 +78,6 @@ class Database:
             pool_size=pool,
             max_overflow=0,
             pool_timeout=max(wait_seconds, 1),
-            pool_pre_ping=True,
             hide_parameters=True,
             connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": "kontor"},
         )
@@ -88,34 +96,50 @@ class Database:
 
     def ping(self) -> None:
         """Returns if the database answers now; raises `DatabaseUnavailable` if it does not."""
-        with self._connect(wait_seconds=0) as connection:
-            connection.execute(text("SELECT 1"))
+        with self._connect("SELECT 1", {}, wait_seconds=0):
+            pass
 
     def close(self) -> None:
         self._engine.dispose()
 
     @contextmanager
     def _transaction(self, **whom: str) -> Iterator[Session]:
-        with self._connect(self._wait_seconds) as connection, Session(connection, expire_on_commit=False) as session:
+        with (
+            self._connect(ACT_FOR, whom, self._wait_seconds) as connection,
+            Session(connection, expire_on_commit=False) as session,
+        ):
             try:
-                session.execute(ACT_FOR, whom)
                 yield session
                 session.commit()
+                connection.commit()
             except DBAPIError as error:
                 if error.connection_invalidated:
                     raise DatabaseUnavailable from error
                 raise
 
-    def _connect(self, wait_seconds: float) -> Connection:
-        """A live connection. A server that is just restarting is waited for: nothing was sent yet, so trying again is safe."""
+    def _connect(self, first: str, values: dict[str, str], wait_seconds: float) -> Connection:
+        """A connection on which the first statement of a transaction has worked.
+
+        A connection that has died, or a server that is just restarting, shows at that statement. Nothing was changed until
+        then, so trying again is safe, and no connection needs to be tested beforehand.
+        """
         deadline = time.monotonic() + wait_seconds
         while True:
             try:
-                return self._engine.connect()
+                return self._begun(first, values)
             except (OperationalError, PoolExhausted) as error:
                 if time.monotonic() >= deadline:
                     raise DatabaseUnavailable from error
                 time.sleep(PAUSE_SECONDS)
+
+    def _begun(self, first: str, values: dict[str, str]) -> Connection:
+        connection = self._engine.connect()
+        try:
+            connection.exec_driver_sql(first, values)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
 
 def service_url(url: str) -> URL:

@@ -5,10 +5,12 @@ cost the guesser nothing else; a client with the right secret never has to, sinc
 could otherwise lock a tenant out.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from warehouse import api_keys, clients, hashing, names, throttles, tokens, users
-from warehouse.database import Database
+from warehouse.database import Database, Owner
 from warehouse.errors import LoginFailed, Throttled
 from warehouse.settings import Settings
 from warehouse.tables import Client, Tenant
@@ -23,47 +25,38 @@ class Login:
     client: Client
 
 
-def client(database: Database, settings: Settings, username: str, secret: str) -> Login:
-    """The client behind `<tenant>/<client>` and its secret."""
-    subject = f"client:{username}"
-    with database.operating() as owner:
-        found = clients.find_for_login(owner, username)
-        if found is not None and hashing.fits(secret, found[0].secret_hash):
-            return Login(tenant=found[1], client=found[0])
-        throttles.record_failure(owner, subject, settings.login_window_seconds)
-        wait = throttles.wait_seconds(owner, subject, settings.login_failures_allowed + 1)
-    raise Throttled(wait) if wait else LoginFailed
-
-
-def token_of_client(database: Database, settings: Settings, login: Login, wanted: set[str] | None) -> IssuedToken:
+def token_of_client(
+    database: Database, settings: Settings, username: str, secret: str, wanted: set[str] | None
+) -> tuple[Login, IssuedToken]:
     """A token of the client itself."""
-    with database.acting_for(login.tenant.id) as owner:
-        return tokens.issue_to_client(owner, login.client, wanted, settings.token_lifetime_seconds)
+    with _identified(database, settings, username, secret) as (owner, login):
+        return login, tokens.issue_to_client(owner, login.client, wanted, settings.token_lifetime_seconds)
 
 
 def token_of_user(
-    database: Database, settings: Settings, login: Login, username: str, password: str, wanted: set[str] | None
-) -> IssuedToken:
-    """A token of a user through the client. Slow: it checks a password. No transaction is open meanwhile."""
-    subject = f"user:{login.tenant.id}:{names.username_key(username)}"
-    with database.acting_for(login.tenant.id) as owner:
+    database: Database, settings: Settings, username: str, secret: str, user: tuple[str, str], wanted: set[str] | None
+) -> tuple[Login, IssuedToken]:
+    """A token of a user (name and password) through the client. Slow: no transaction is open while the password is checked."""
+    name, password = user
+    with _identified(database, settings, username, secret) as (owner, login):
+        subject = f"user:{login.tenant.id}:{names.username_key(name)}"
         wait = throttles.wait_seconds(owner, subject, settings.login_failures_allowed)
-        user = users.find_by_name(owner, username)
+        found = users.find_by_name(owner, name)
     if wait:
         raise Throttled(wait)
-    stored = user.password_hash if user and user.active else hashing.decoy()
+    stored = found.password_hash if found and found.active else hashing.decoy()
     fits, renewed = hashing.check_password(password, stored)
-    if user is None or not fits:
+    if found is None or not fits:
         with database.acting_for(login.tenant.id) as owner:
             throttles.record_failure(owner, subject, settings.login_window_seconds)
         raise LoginFailed
     with database.acting_for(login.tenant.id) as owner:
         throttles.forget(owner, subject)
-        token = tokens.issue_to_user(owner, login.client, user.id, wanted, settings.token_lifetime_seconds, stored)
+        token = tokens.issue_to_user(owner, login.client, found.id, wanted, settings.token_lifetime_seconds, stored)
     if renewed:
         with database.acting_for(login.tenant.id) as owner:
-            users.renew_hash(owner, user.id, stored, renewed)
-    return token
+            users.renew_hash(owner, found.id, stored, renewed)
+    return login, token
 
 
 def token_of_key(database: Database, settings: Settings, api_key: str) -> tuple[Login, IssuedToken]:
@@ -75,7 +68,21 @@ def token_of_key(database: Database, settings: Settings, api_key: str) -> tuple[
     return Login(tenant=tenant, client=holder), token
 
 
-def revoke(database: Database, login: Login, token: str) -> None:
-    """Ends a token of the client."""
-    with database.acting_for(login.tenant.id) as owner:
+def revoke(database: Database, settings: Settings, username: str, secret: str, token: str) -> None:
+    """Ends a token of the client; any other text changes nothing."""
+    with _identified(database, settings, username, secret) as (owner, login):
         tokens.revoke(owner, login.client, token)
+
+
+@contextmanager
+def _identified(database: Database, settings: Settings, username: str, secret: str) -> Iterator[tuple[Owner, Login]]:
+    """A transaction on the tenant of the client behind `<tenant>/<client>`, if the secret fits."""
+    with database.operating() as operator:
+        found = clients.find_for_login(operator, username)
+        if found is not None and hashing.fits(secret, found[0].secret_hash):
+            yield operator.for_tenant(found[1].id), Login(tenant=found[1], client=found[0])
+            return
+    with database.operating() as operator:
+        throttles.record_failure(operator, f"client:{username}", settings.login_window_seconds)
+        wait = throttles.wait_seconds(operator, f"client:{username}", settings.login_failures_allowed + 1)
+    raise Throttled(wait) if wait else LoginFailed

@@ -4,23 +4,16 @@ from collections.abc import Sequence
 
 from sqlalchemy import delete
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.exc import IntegrityError
 
 from warehouse import names
 from warehouse.database import Owner
-from warehouse.errors import NameTaken, NotFound
+from warehouse.errors import NotFound
 from warehouse.tables import CallbackUrl, Tenant
 
 
 def create(owner: Owner, name: str, *, regulated: bool, description: str | None = None) -> Tenant:
     """A new tenant."""
-    tenant = Tenant(name=names.segment(name), regulated=regulated, description=description)
-    owner.session.add(tenant)
-    try:
-        owner.session.flush()
-    except IntegrityError as error:
-        raise NameTaken(f"tenant {name}") from error
-    return tenant
+    return owner.add(Tenant(name=names.segment(name), regulated=regulated, description=description), f"tenant {name}")
 
 
 def find(owner: Owner, name: str) -> Tenant:

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy import delete, update
-from sqlalchemy.exc import IntegrityError
 
 from warehouse import clients, names
 from warehouse.database import Owner
-from warehouse.errors import AlreadyActive, NameTaken, NotFound, UsernameDiffers
+from warehouse.errors import AlreadyActive, NotFound, UsernameDiffers
 from warehouse.tables import Token, User
 
 
@@ -22,11 +21,7 @@ def create(owner: Owner, username: str, password_hash: str, *, firstname: str | 
         firstname=firstname,
         lastname=lastname,
     )
-    owner.session.add(user)
-    try:
-        owner.session.flush()
-    except IntegrityError as error:
-        raise NameTaken("user") from error
+    owner.add(user, "user")
     clients.assign_defaults(owner, user)
     return user
 

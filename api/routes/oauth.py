@@ -40,12 +40,12 @@ async def issue_token(request: Request, held: Held) -> Response:
     grant = _grant(fields)
     wanted = set(fields["scope"].split()) if "scope" in fields else None
     try:
-        login = await run_in_threadpool(logins.client, held.database, held.settings, username, secret)
+        known = (held.database, held.settings, username, secret)
         if grant == "client_credentials":
-            token = await run_in_threadpool(logins.token_of_client, held.database, held.settings, login, wanted)
+            login, token = await run_in_threadpool(logins.token_of_client, *known, wanted)
         else:
-            names = (fields["username"], fields["password"])
-            token = await held.passwords.run(logins.token_of_user, held.database, held.settings, login, *names, wanted)
+            user = (fields["username"], fields["password"])
+            login, token = await held.passwords.run(logins.token_of_user, *known, user, wanted)
     except (LoginFailed, Throttled):
         metrics.LOGIN_FAILURES.labels(grant).inc()
         raise
@@ -56,10 +56,8 @@ async def issue_token(request: Request, held: Held) -> Response:
 async def revoke_token(request: Request, held: Held) -> Response:
     """Ends a token of the client. Always answers 200 to a client that has identified itself."""
     username, secret = _basic(request)
-    token = (await StrictRequest(request.scope, request.receive).fields()).get("token")
-    login = await run_in_threadpool(logins.client, held.database, held.settings, username, secret)
-    if token:
-        await run_in_threadpool(logins.revoke, held.database, login, token)
+    token = (await StrictRequest(request.scope, request.receive).fields()).get("token", "")
+    await run_in_threadpool(logins.revoke, held.database, held.settings, username, secret, token)
     return Response(headers=UNCACHED)
 
 
