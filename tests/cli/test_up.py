@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -14,8 +15,10 @@ from typing import Any
 
 import httpx
 import psutil
+import psycopg
+from sqlalchemy import make_url
 
-from tests.stack import free_port, wait_until
+from tests.stack import Stack, free_port, wait_until
 
 LAUNCH = """mutation Launch($selector: JobOrPipelineSelector!) {
   launchRun(executionParams: {selector: $selector, mode: "default"}) { __typename ... on LaunchRunSuccess { run { runId } } }
@@ -24,14 +27,16 @@ STATUS = "query Status($id: ID!) { runOrError(runId: $id) { ... on Run { status 
 
 
 @contextmanager
-def running(home: Path, *arguments: str) -> Iterator[tuple[Path, int, int]]:
+def running(home: Path, *arguments: str, **settings: str) -> Iterator[tuple[Path, int, int]]:
     """`kontor up` on free ports; stopped by Ctrl-C at the end, after which nothing of it may be left."""
     api, dagster = free_port(), free_port()
-    environment = {**os.environ, "KONTOR_HOME": str(home), "KONTOR_PORT": str(api), "KONTOR_DAGSTER_PORT": str(dagster)}
+    told = {"KONTOR_HOME": str(home), "KONTOR_PORT": str(api), "KONTOR_DAGSTER_PORT": str(dagster), **settings}
     output = home.parent / f"output-{api}.txt"
     command = [str(Path(sys.executable).with_name("kontor")), "up", *arguments]
     with output.open("wb") as file:
-        process = subprocess.Popen(command, env=environment, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
+        process = subprocess.Popen(
+            command, env={**os.environ, **told}, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
+        )
     try:
         wait_until(lambda: "Ctrl-C stops everything" in output.read_text() or process.poll() is not None, 180, output.read_text)
         assert process.poll() is None, output.read_text()
@@ -71,6 +76,33 @@ def test_everything_runs_and_stops_and_runs_again(tmp_path: Path) -> None:
         basic = (admin["username"], admin["secret"])
         answer = httpx.post(f"http://127.0.0.1:{api}/auth/oauth2/token", data={"grant_type": "client_credentials"}, auth=basic)
         assert answer.status_code == 200
+
+
+def test_a_server_of_the_operators_own_is_used(stack: Stack, tmp_path: Path) -> None:
+    at = make_url(stack.where.service)
+    admin = at.set(username="postgres", database="postgres").render_as_string(hide_password=False)
+    owner, service = (
+        at.set(username=role, database="own").render_as_string(hide_password=False) for role in ("kontor_owner", "kontor")
+    )
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE own OWNER kontor_owner")
+    home = tmp_path / "home"
+    with running(home, "--no-dagster", KONTOR_DATABASE_URL=service, KONTOR_MIGRATION_URL=owner) as (_, api, _):
+        assert httpx.get(f"http://127.0.0.1:{api}/ready").status_code == 200
+        with psycopg.connect(owner, options="-c kontor.operator=on") as connection:
+            assert connection.execute("SELECT name FROM tenants ORDER BY name").fetchall() == [("demo",), ("demo-redirect",)]
+        assert not (home / "postgres").exists()
+
+
+def test_a_port_in_use_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        told = {"KONTOR_HOME": str(tmp_path / "home"), "KONTOR_PORT": str(taken.getsockname()[1])}
+        command = [str(Path(sys.executable).with_name("kontor")), "up", "--no-dagster"]
+        failed = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, timeout=120)
+    assert failed.returncode == 1
+    assert "KONTOR_PORT" in failed.stderr
 
 
 def runs_a_job(dagster: str) -> None:
