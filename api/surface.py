@@ -64,7 +64,7 @@ class Surface:
             try:
                 await self.app(scope, exchange.receive, exchange.send)
             except Exception as error:
-                await log.aerror("failure", **exchange.facts(), error=describe(error))
+                log.error("failure", **exchange.facts(), error=describe(error))
                 await exchange.refuse(500)
 
 
@@ -77,6 +77,7 @@ class Exchange:
         self.started_at = time.perf_counter()
         self.status = 0
         self.timed_out = False
+        self._giving_up: asyncio.Future[None] | None = None
         self._send = send
         given = self.header(b"x-correlation-id")
         self.correlation_id = given if given and CORRELATION_ID.fullmatch(given) else str(uuid.uuid4()).encode()
@@ -86,27 +87,27 @@ class Exchange:
         return next((value for key, value in self.scope["headers"] if key == name), None)
 
     async def send(self, message: Message) -> None:
-        """Passes an answer on, with the headers that all have; drops what comes after the time limit."""
-        if self.timed_out:
-            return
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            message["headers"] = self._complete(list(message.get("headers", [])))
-        await self._send(message)
+        """Passes the app's answer on, unless the time limit has already been answered in its place."""
+        if not self.timed_out:
+            await self._deliver(message)
 
     async def refuse(self, status: int) -> None:
         """Answers with an error, unless an answer is already under way."""
         if self.status == 0:
-            await respond(self.scope["path"], status)(self.scope, self.receive, self.send)
+            await respond(self.scope["path"], status)(self.scope, self.receive, self._deliver)
 
     def time_out(self) -> None:
-        """Answers 504 in place of the route, which may still finish its work; its answer is dropped."""
+        """Answers 504 in place of the app, which may still finish its work; its answer is dropped."""
         if self.status == 0:
-            self._answer_in_time = asyncio.ensure_future(self._give_up())
+            self.timed_out = True
+            self._giving_up = asyncio.ensure_future(self.refuse(504))
 
-    async def _give_up(self) -> None:
-        await self.refuse(504)
-        self.timed_out = True
+    async def _deliver(self, message: Message) -> None:
+        """Sends a part of an answer, with the headers that all answers have."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = self._complete(list(message.get("headers", [])))
+        await self._send(message)
 
     def _complete(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         present = {name.lower() for name, _ in headers}
