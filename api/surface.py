@@ -64,7 +64,7 @@ class Surface:
             try:
                 await self.app(scope, exchange.receive, exchange.send)
             except Exception as error:
-                log.error("failure", **exchange.facts(), error=describe(error))
+                log.error("failure", **exchange.facts(), error=describe(error))  # noqa: TRY400 (the text may hold data)
                 await exchange.refuse(500)
 
 

@@ -14,7 +14,7 @@ from warehouse import scopes
 CONFIG = """
 base-url = "{base_url}"
 request-timeout = 30
-workers = 2
+workers = 1
 hooks = "{hooks}"
 
 [auth.openapi.oauth2]
