@@ -82,10 +82,20 @@ def show_once(facts: Mapping[str, Any], as_json: bool, title: str) -> None:
         print(json.dumps(facts, default=str, ensure_ascii=False, indent=2))
         return
     console.print(f"[bold green]{title}[/]")
-    for name, value in facts.items():
+    lines = dict(_flat(facts))
+    for name, value in lines.items():
         console.print(f"  {name}: {value}", highlight=False, soft_wrap=True, markup=False)
-    if any("secret" in name or name in ("password", "apiKey") for name in facts):
+    if any(name.endswith(("secret", "password", "apiKey")) for name in lines):
         console.print("[yellow]Secrets are shown once. Keep them now.[/]")
+
+
+def _flat(facts: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """The facts as lines: the names of what they stand in come before theirs."""
+    for name, value in facts.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", value
 
 
 def say(text: str, as_json: bool = False) -> None:

@@ -36,9 +36,12 @@ def create(
             description=description,
             callback_urls=callback or (),
         )
-        facts: dict[str, Any] = {"tenant": new.tenant.name, "tenantId": new.tenant.id, "regulated": regulated}
-        for client, secret in new.secrets.items():
-            facts |= {f"{client} username": f"{name}/{client}", f"{client} secret": secret}
+        facts = {
+            "name": new.tenant.name,
+            "tenantId": str(new.tenant.id),
+            "regulated": regulated,
+            "clients": {client: {"username": f"{name}/{client}", "secret": secret} for client, secret in new.secrets.items()},
+        }
     show_once(facts, as_json, f"Tenant {name} is ready.")
 
 

@@ -1,6 +1,7 @@
 """The command line, command by command, against a real database."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,12 +59,20 @@ def login(http: httpx.Client, name: str, client: str, secret: str, **form: str) 
 def test_a_tenant_made_by_the_command_line_can_work_at_once(http: httpx.Client, stack: Stack) -> None:
     made = kontor_json("tenant", "create", "cli-fresh", "--redirect")
     assert made["regulated"] is False
-    assert login(http, "cli-fresh", "admin", made["admin secret"]) == 200
-    assert login(http, "cli-fresh", "app", made["app secret"]) == 200
+    for client, given in made["clients"].items():
+        assert given["username"] == f"cli-fresh/{client}"
+        assert login(http, "cli-fresh", client, given["secret"]) == 200
     with pytest.raises(NameTaken):
         kontor("tenant", "create", "cli-fresh")
     with pytest.raises(Invalid):
         kontor("tenant", "create", "Not A Name")
+
+
+def test_secrets_are_printed_once_with_a_warning() -> None:
+    shown = kontor("tenant", "create", "cli-shown")
+    assert re.search(r"clients admin secret: [\w-]{43}\n", shown)
+    assert "shown once" in shown
+    assert "secret" not in kontor("tenant", "show", "cli-shown")
 
 
 def test_tenants_are_listed_shown_changed_and_shut_out(http: httpx.Client, tenant: dict[str, Any], name: str) -> None:
