@@ -3,9 +3,19 @@
 from collections.abc import Iterator
 
 import httpx
+import psutil
 import pytest
 
 from tests.stack import Stack, TenantUnderTest, running_stack
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No process that works in a folder of the tests may outlive them."""
+    yield
+    base = str(tmp_path_factory.getbasetemp())
+    commands = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
+    assert [command for command in commands if base in command] == []
 
 
 @pytest.fixture(scope="session")

