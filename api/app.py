@@ -6,10 +6,11 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from api import errors, logs
-from api.route import KontorRoute, Switchboard
+from api.route import KontorRoute
 from api.routes import docs, encryption, health, management, oauth
 from api.services import Services
 from api.surface import Surface
+from api.switchboard import Switchboard
 from warehouse.errors import Invalid
 from warehouse.settings import Settings
 

@@ -1,24 +1,24 @@
 """What every route does before its own code runs: retired operations, Accept, the token, and a strictly read body."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from email.message import Message as Header
 from typing import Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
-from starlette.datastructures import Headers, URLPath
-from starlette.routing import BaseRoute, Match, NoMatchFound
-from starlette.types import Receive, Scope, Send
+from starlette.datastructures import Headers
 
 from api import wire
 from api.access import needs_of
 from api.errors import Problem
+from warehouse.settings import Settings
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 FORM_FIELDS_LIMIT = 50
+LARGE = "x-large-body"  # in the openapi_extra of a route: takes bodies up to the larger limit
 
 
 class StrictRequest(Request):
@@ -27,14 +27,17 @@ class StrictRequest(Request):
     async def body(self) -> bytes:
         """The whole body; 413 as soon as it is known to be too large, 408 if it does not arrive in time."""
         if not hasattr(self, "_body"):
-            settings = self.app.state.services.settings
-            limit = self.scope.get("body_limit_bytes", settings.body_limit_bytes)
+            settings: Settings = self.app.state.services.settings
             try:
                 async with asyncio.timeout(settings.body_timeout_seconds):
-                    self._body = await self._read(limit)
+                    self._body = await self._read(self._limit(settings))
             except TimeoutError as error:
                 raise Problem(408, headers={"Connection": "close"}) from error
         return self._body
+
+    def _limit(self, settings: Settings) -> int:
+        extra = getattr(self.scope.get("route"), "openapi_extra", None) or {}
+        return settings.large_body_limit_bytes if extra.get(LARGE) else settings.body_limit_bytes
 
     async def _read(self, limit: int) -> bytes:
         declared = self.headers.get("content-length", "0")
@@ -94,40 +97,6 @@ class KontorRoute(APIRoute):
             return await handle(StrictRequest(request.scope, request.receive))
 
         return guarded
-
-
-class Switchboard(BaseRoute):
-    """Finds a route by method, first segment and number of segments instead of trying one after the other.
-
-    With dozens of routes, trying costs more than answering. What it does not find is left to the routes behind it, which know
-    how to say 404 and 405.
-    """
-
-    def __init__(self, routes: Iterable[BaseRoute]) -> None:
-        self._candidates: dict[tuple[str, str, int], list[KontorRoute]] = {}
-        for route in routes:
-            if isinstance(route, KontorRoute):
-                for method in route.methods or ():
-                    self._candidates.setdefault(self._key(method, route.path), []).append(route)
-
-    @staticmethod
-    def _key(method: str, path: str) -> tuple[str, str, int]:
-        segments = path.split("/", 2)
-        return method, segments[1] if len(segments) > 1 else "", path.count("/")
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        if scope["type"] == "http":
-            for route in self._candidates.get(self._key(scope["method"], scope["path"]), ()):
-                match, found = route.matches(scope)
-                if match is Match.FULL:
-                    return match, found
-        return Match.NONE, {}
-
-    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await scope["route"].handle(scope, receive, send)
-
-    def url_path_for(self, name: str, /, **path_params: Any) -> URLPath:
-        raise NoMatchFound(name, path_params)
 
 
 def router(prefix: str, tag: str) -> APIRouter:

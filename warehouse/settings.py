@@ -61,6 +61,9 @@ class Settings(BaseSettings):
     header_timeout_seconds: float = Field(20, gt=0, description="a connection that sends no complete header by then is closed")
     body_timeout_seconds: float = Field(60, gt=0, description="a request whose body has not arrived by then is answered with 408")
     body_limit_bytes: int = Field(MEBIBYTE, ge=1024, description="largest request body; larger ones are answered with 413")
+    large_body_limit_bytes: int = Field(
+        10 * MEBIBYTE, ge=1024, description="the same for operations that take many bookings at once"
+    )
 
     token_lifetime_seconds: int = Field(7200, ge=1, description="lifetime of an access token")
     login_failures_allowed: int = Field(10, ge=1, description="wrong logins for one name within the window before it must wait")

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from api import server
 from api.answers import answer
 from api.app import create_app
-from api.route import router
+from api.route import LARGE, router
 from api.schemas.base import Amount, Wire, amount, cents
 from api.services import Held
 from tests.stack import Stack, TenantUnderTest, free_port, wait_until
@@ -36,6 +36,11 @@ class Money(Wire):
 @probes.post("/amount", openapi_extra=PUBLIC)
 def echo_amount(money: Money, held: Held) -> Response:
     return answer(held, [Money(betrag=amount(cents(money.betrag)))])
+
+
+@probes.post("/large", openapi_extra={**PUBLIC, LARGE: True})
+def take_large(values: list[int], held: Held) -> Response:
+    return answer(held, len(values))
 
 
 @probes.get("/slow", openapi_extra=PUBLIC)
@@ -152,6 +157,15 @@ def test_amounts_that_are_none_are_refused(quick: httpx.Client, sent: str) -> No
     answer = quick.post("/probe/amount", content=f'{{"betrag": {sent}}}', headers={"Content-Type": "application/json"})
     assert answer.status_code == 400
     assert answer.json()["messages"][0]["code"] == "BA400"
+
+
+def test_an_operation_that_takes_many_at_once_has_a_larger_limit(stack: Stack) -> None:
+    json_type = {"Content-Type": "application/json"}
+    with serving(stack) as http:
+        for size, status in ((2 * 2**20, 200), (10 * 2**20, 200), (10 * 2**20 + 1, 413)):
+            content = b"[1]" + b" " * (size - 3)
+            assert http.post("/probe/large", content=content, headers=json_type).status_code == status
+        assert http.post("/probe/amount", content=b" " * (2**20 + 1), headers=json_type).status_code == 413
 
 
 def test_an_operation_that_a_setting_retires_answers_410(stack: Stack, r1: TenantUnderTest) -> None:
