@@ -1,4 +1,8 @@
-"""Fixtures: one running service for all tests, with tenants as `security.md` names them."""
+"""The tests: `spec` is the interface over HTTP, `reliability` what breaks around it, `cli` the command line, `house` our own rules, `bench`
+the benchmarks, and the others one folder per package. No folder has an `__init__.py`: it would hide the real packages.
+
+Here are the fixtures for all: one running service, with tenants as the security rules name them.
+"""
 
 from collections.abc import Iterator
 
