@@ -1,6 +1,7 @@
 """How data moves: bank connectors, flows, and the Dagster shell over them.
 
-Here belong flows, plain functions that a route calls for one user and Dagster for a partition, and what Dagster needs to call
-them (`definitions.py`, `assets/`). Here does not belong a computation (`analytics`), a query (`warehouse`) or a wire format (`api`).
+Here belong flows, plain functions that a route calls for one user and Dagster for a partition, and what Dagster needs to
+call them (`definitions.py`, `assets/`). Here does not belong a computation (`analytics`), a query (`warehouse`) or a body on
+the wire (`api`).
 This file imports nothing, so that the API process, which uses the flows, loads no Dagster.
 """
