@@ -54,11 +54,3 @@ def r2(stack: Stack) -> TenantUnderTest:
     tenant = stack.tenant("r2")
     tenant.add_user("clara")
     return tenant
-
-
-@pytest.fixture(scope="session")
-def n1(stack: Stack) -> TenantUnderTest:
-    """A tenant that uses the redirect form."""
-    tenant = stack.tenant("n1", regulated=False)
-    tenant.add_user("doris")
-    return tenant

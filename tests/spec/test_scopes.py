@@ -54,9 +54,3 @@ def test_every_route_states_who_may_call_it() -> None:
         if isinstance(route, KontorRoute):
             extra: dict[str, Any] = route.openapi_extra or {}
             assert needs_of(route.dependant) is not None or "security" in extra, route.path
-
-
-def test_what_a_tenant_may_do_is_decided_by_its_row_and_never_by_the_request(http: httpx.Client, n1: TenantUnderTest) -> None:
-    answer = http.get(n1.path(), params={"regulated": "true"}, headers=n1.bearer("admin"))
-    assert answer.status_code == 200
-    assert "regulated" not in answer.json()
