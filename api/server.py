@@ -15,6 +15,7 @@ from api.errors import respond
 from warehouse.settings import Settings
 
 GRACE_SECONDS = 25
+HEALTHCHECK_SECONDS = 30  # a worker that is only busy must not be taken for a dead one
 HEADER_LIMIT_BYTES = 64 * 1024
 
 
@@ -94,6 +95,7 @@ def options(settings: Settings) -> dict[str, Any]:
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": GRACE_SECONDS,
+        "timeout_worker_healthcheck": HEALTHCHECK_SECONDS,
     }
 
 
