@@ -33,11 +33,11 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
     with console.status("Preparing the database …"):
         create_ring(settings.keys_path)
         migrate.upgrade(where.migration, make_url(where.service).username)
-    demo = _seed(settings, where) if with_demo else None
     children: list[processes.Child] = []
     try:
         environment = _environment(settings, where)
         children.append(processes.start("api", [sys.executable, "-m", "api"], environment, settings.home / "logs"))
+        demo = _seed(settings, where) if with_demo else None  # while the API is loading
         with console.status("Starting the API …"):
             processes.wait_for(f"http://{settings.host}:{settings.port}/ready", children)
         _greet(settings, demo)
