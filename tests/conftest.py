@@ -4,7 +4,9 @@ rules, `bench` the benchmarks, the others one folder per package. No folder has 
 Here are the fixtures for all: one running service, with tenants as the security rules name them.
 """
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import psutil
@@ -14,18 +16,21 @@ from tests.stack import Stack, TenantUnderTest, running_stack
 
 
 @pytest.fixture(scope="session", autouse=True)
-def nothing_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No process that works in a folder of the tests may outlive them."""
-    yield
-    base = str(tmp_path_factory.getbasetemp())
-    commands = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
-    assert [command for command in commands if base in command] == []
+def homes() -> Iterator[Path]:
+    """A folder for data directories. Not pytest's own: that one is closed to the user as whom the database runs under root.
+
+    No process that works in it may outlive the tests.
+    """
+    with tempfile.TemporaryDirectory(prefix="kontor-test-") as folder:
+        yield Path(folder)
+        commands = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
+        assert [command for command in commands if folder in command] == []
 
 
 @pytest.fixture(scope="session")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def stack(homes: Path) -> Iterator[Stack]:
     """The service, with two workers. At the end of all tests, its log must be JSON lines without anything private."""
-    with running_stack(tmp_path_factory.mktemp("kontor")) as running:
+    with running_stack(homes / "stack") as running:
         yield running
     lines = running.log_lines()
     assert len(lines) > 1

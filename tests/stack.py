@@ -120,28 +120,35 @@ class Stack:
 @contextmanager
 def running_stack(home: Path, **environment: str) -> Iterator[Stack]:
     """A service of two workers on a free port, with its own database, stopped at the end."""
-    port = free_port()
-    settings = Settings(home=home, port=port)
-    with embedded.addresses(settings) as where:
-        create_ring(settings.keys_path)
-        migrate.upgrade(where.migration, make_url(where.service).username)
-        database = Database(where.service, pool=5)
-        log = home / "api.log"
-        told = {"KONTOR_HOME": str(home), "KONTOR_PORT": str(port), "KONTOR_DATABASE_URL": where.service, **environment}
-        with log.open("wb") as output:
-            command = [sys.executable, "-m", "api"]
-            process = subprocess.Popen(command, env={**os.environ, **told}, stdout=output, stderr=subprocess.STDOUT)
-        base_url = f"http://127.0.0.1:{port}"
-        try:
-            wait_until(lambda: _answers(base_url), 60, lambda: log.read_text())
-            with httpx.Client(base_url=base_url, timeout=60) as http:
-                yield Stack(base_url, home, where, database, Vault(settings), http, log, process)
-        finally:
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(40) == 0, log.read_text()[-3000:]
-            database.close()
-            if (home / "postgres" / "postmaster.pid").exists():
-                postgres(home, "stop", "-m", "fast")  # a test may have restarted it, which makes it nobody's
+    settings = Settings(home=home, port=free_port())
+    try:
+        with embedded.addresses(settings) as where:
+            create_ring(settings.keys_path)
+            migrate.upgrade(where.migration, make_url(where.service).username)
+            with _serving(settings, where, environment) as stack:
+                yield stack
+    finally:
+        if (home / "postgres" / "postmaster.pid").exists():
+            postgres(home, "stop", "-m", "fast")  # a test has restarted it, which makes it nobody's
+
+
+@contextmanager
+def _serving(settings: Settings, where: Addresses, environment: dict[str, str]) -> Iterator[Stack]:
+    """The API on a database that is ready."""
+    told = {"KONTOR_HOME": str(settings.home), "KONTOR_PORT": str(settings.port), "KONTOR_DATABASE_URL": where.service}
+    log = settings.home / "api.log"
+    with log.open("wb") as output:
+        command = [sys.executable, "-m", "api"]
+        process = subprocess.Popen(command, env={**os.environ, **told, **environment}, stdout=output, stderr=subprocess.STDOUT)
+    database = Database(where.service, pool=5)
+    try:
+        wait_until(lambda: _answers(settings.base_url), 60, lambda: log.read_text())
+        with httpx.Client(base_url=settings.base_url, timeout=60) as http:
+            yield Stack(settings.base_url, settings.home, where, database, Vault(settings), http, log, process)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(40) == 0, log.read_text()[-3000:]
+        database.close()
 
 
 def postgres(home: Path, *command: str) -> None:

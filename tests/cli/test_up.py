@@ -52,8 +52,8 @@ def running(home: Path, *arguments: str, **settings: str) -> Iterator[tuple[Path
     assert mine == [], "no server of this data directory is left"
 
 
-def test_everything_runs_and_stops_and_runs_again(tmp_path: Path) -> None:
-    home = tmp_path / "home"
+def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
+    home = homes / "up"
     with running(home) as (output, api, dagster):
         demo = json.loads((home / "demo.json").read_text())
         assert demo["base_url"] == f"http://127.0.0.1:{api}"
@@ -78,7 +78,7 @@ def test_everything_runs_and_stops_and_runs_again(tmp_path: Path) -> None:
         assert answer.status_code == 200
 
 
-def test_a_server_of_the_operators_own_is_used(stack: Stack, tmp_path: Path) -> None:
+def test_a_server_of_the_operators_own_is_used(stack: Stack, homes: Path) -> None:
     at = make_url(stack.where.service)
     admin = at.set(username="postgres", database="postgres").render_as_string(hide_password=False)
     owner, service = (
@@ -86,7 +86,7 @@ def test_a_server_of_the_operators_own_is_used(stack: Stack, tmp_path: Path) -> 
     )
     with psycopg.connect(admin, autocommit=True) as connection:
         connection.execute("CREATE DATABASE own OWNER kontor_owner")
-    home = tmp_path / "home"
+    home = homes / "own"
     with running(home, "--no-dagster", KONTOR_DATABASE_URL=service, KONTOR_MIGRATION_URL=owner) as (_, api, _):
         assert httpx.get(f"http://127.0.0.1:{api}/ready").status_code == 200
         with psycopg.connect(owner, options="-c kontor.operator=on") as connection:
@@ -94,11 +94,11 @@ def test_a_server_of_the_operators_own_is_used(stack: Stack, tmp_path: Path) -> 
         assert not (home / "postgres").exists()
 
 
-def test_a_port_in_use_is_named(tmp_path: Path) -> None:
+def test_a_port_in_use_is_named(homes: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        told = {"KONTOR_HOME": str(tmp_path / "home"), "KONTOR_PORT": str(taken.getsockname()[1])}
+        told = {"KONTOR_HOME": str(homes / "port"), "KONTOR_PORT": str(taken.getsockname()[1])}
         command = [str(Path(sys.executable).with_name("kontor")), "up", "--no-dagster"]
         failed = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, timeout=120)
     assert failed.returncode == 1

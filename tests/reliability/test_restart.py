@@ -4,6 +4,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import psutil
@@ -15,9 +16,9 @@ TENANTS = "/auth/mgmt/v1/tenants"
 
 
 @pytest.fixture
-def fragile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def fragile(homes: Path, request: pytest.FixtureRequest) -> Iterator[Stack]:
     """A service of this test's own, to be broken."""
-    with running_stack(tmp_path_factory.mktemp("fragile")) as running:
+    with running_stack(homes / request.node.name[-20:]) as running:
         yield running
 
 
@@ -43,8 +44,8 @@ def test_the_service_survives_a_restart_of_the_database(fragile: Stack) -> None:
     assert fragile.http.get("/ready").status_code == 200
 
 
-def test_without_a_database_requests_end_with_503_and_a_hint_when_to_come_back(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with running_stack(tmp_path_factory.mktemp("down"), KONTOR_DATABASE_WAIT_SECONDS="0.5") as stack:
+def test_without_a_database_requests_end_with_503_and_a_hint_when_to_come_back(homes: Path) -> None:
+    with running_stack(homes / "down", KONTOR_DATABASE_WAIT_SECONDS="0.5") as stack:
         tenant = stack.tenant()
         token = tenant.bearer("admin")
         postgres(stack.home, "stop", "-m", "fast")
