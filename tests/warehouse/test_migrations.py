@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
+import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -11,6 +12,7 @@ from sqlalchemy import NullPool, create_engine, make_url
 from tests.stack import Stack
 from warehouse import embedded, migrate
 from warehouse.database import service_url
+from warehouse.errors import KontorError
 from warehouse.tables import Base
 
 
@@ -32,6 +34,19 @@ def test_migrating_at_the_same_time_is_safe(stack: Stack) -> None:
 def test_the_newest_revision_is_the_one_that_alembic_ends_at(stack: Stack) -> None:
     with create_engine(service_url(stack.where.migration), poolclass=NullPool).connect() as connection:
         assert ScriptDirectory.from_config(migrate.alembic_config(connection)).get_current_head() == migrate.newest()
+
+
+def test_an_older_version_runs_on_a_newer_database(stack: Stack) -> None:
+    admin = make_url(stack.where.service).set(username="postgres", database="postgres").render_as_string(hide_password=False)
+    address = make_url(admin).set(database="newer").render_as_string(hide_password=False)
+    embedded.ensure_database(address, beside=admin)
+    with pytest.raises(KontorError, match="kontor migrate"):
+        migrate.require_tables(address)
+    migrate.upgrade(address, None)
+    migrate.require_tables(address)
+    with psycopg.connect(address) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    migrate.require_tables(address)
 
 
 def test_a_role_that_bypasses_row_security_is_noticed(stack: Stack) -> None:
