@@ -71,6 +71,32 @@ class Settings(BaseSettings):
     password_checks_at_once: int = Field(2, ge=1, le=64, description="argon2 computations each worker runs at the same time")
     password_checks_waiting: int = Field(200, ge=1, description="logins that may wait for one; more are answered with 429")
 
+    bank_calls_at_once: int = Field(20, ge=1, le=500, description="sessions a worker has open at one provider at the same time")
+    bank_timeout_seconds: float = Field(
+        300, gt=0, description="a fetch that takes longer is given up; its late answer is dropped"
+    )
+    bank_jobs_at_once: int = Field(100, ge=1, le=1000, description="fetches a worker runs at the same time, over all providers")
+    unattended_sessions_per_day: int = Field(
+        4, ge=1, le=4, description="bank sessions without the customer in any 24 hours, per access"
+    )
+    unsynced_lifetime_seconds: int = Field(
+        86400, ge=1, description="lifetime of the data of an access that is not refreshed by itself"
+    )
+    worker_lost_seconds: float = Field(30, gt=1, description="a worker that is silent for so long is dead; its jobs run again")
+
+    webhook_private_addresses: bool = Field(
+        False, description="let webhooks call http and private addresses; for tests and development"
+    )
+    webhook_timeout_seconds: float = Field(10, gt=0, description="a receiver that takes longer has not taken the event")
+    webhook_retry_seconds: Annotated[tuple[float, ...], NoDecode] = Field(
+        (0, 5, 30, 120, 300), description="pauses before each attempt to deliver an event, separated by commas"
+    )
+    webhook_drop_seconds: float = Field(600, gt=0, description="an event that could not be delivered by then is dropped")
+    webhook_replay_days: int = Field(30, ge=1, description="how long events can be read again")
+    webhook_secret_overlap_seconds: int = Field(
+        86400, ge=0, description="after a new secret was made, events are signed with the old one as well for so long"
+    )
+
     vault_keys: str | None = Field(
         None, repr=False, description="vault keys as id:base64, separated by commas, the active one first"
     )
@@ -81,6 +107,11 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return frozenset(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+    @field_validator("webhook_retry_seconds", mode="before")
+    @classmethod
+    def _numbers(cls, value: object) -> object:
+        return tuple(float(part) for part in value.split(",")) if isinstance(value, str) else value
 
     @field_validator("home")
     @classmethod

@@ -16,9 +16,15 @@ from warehouse.errors import KontorError
 from warehouse.tables import Base
 
 
+def is_ours(name: str | None, kind: str, _parents: object) -> bool:
+    """Whether a table is described by our code, and not by the job queue's."""
+    return kind != "table" or not (name or "").startswith("procrastinate_")
+
+
 def test_the_tables_are_those_of_the_code(stack: Stack) -> None:
     with create_engine(service_url(stack.where.migration), poolclass=NullPool).connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+        context = MigrationContext.configure(connection, opts={"include_name": is_ours})
+        assert compare_metadata(context, Base.metadata) == []
 
 
 def test_migrating_at_the_same_time_is_safe(stack: Stack) -> None:

@@ -3,24 +3,35 @@
 Here belong columns, keys and indexes. Here does not belong a query: those are in the stores beside this folder.
 """
 
+from warehouse.tables.banks import Access, BankSession, Position, Product, Provider, RedirectSession, Transaction
 from warehouse.tables.base import Base
 from warehouse.tables.secrets import Certificate, SealedValue
 from warehouse.tables.tenants import ApiKey, CallbackUrl, Client, ClientRole, RoleUser, Tenant
 from warehouse.tables.throttles import Throttle
 from warehouse.tables.tokens import Token
 from warehouse.tables.users import User
+from warehouse.tables.webhooks import Webhook, WebhookEvent
 
 __all__ = [
+    "Access",
     "ApiKey",
+    "BankSession",
     "Base",
     "CallbackUrl",
     "Certificate",
     "Client",
     "ClientRole",
+    "Position",
+    "Product",
+    "Provider",
+    "RedirectSession",
     "RoleUser",
     "SealedValue",
     "Tenant",
     "Throttle",
     "Token",
+    "Transaction",
     "User",
+    "Webhook",
+    "WebhookEvent",
 ]

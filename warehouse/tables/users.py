@@ -1,13 +1,16 @@
 """Technical users of a tenant; each is one customer."""
 
-from sqlalchemy import UniqueConstraint
+from sqlalchemy import BigInteger, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from warehouse.tables.base import Base, Identified, Owned
 
 
 class User(Identified, Owned, Base):
-    """A user. Its id is the user reference; `username_key` is the form in which names are compared."""
+    """A user. Its id is the user reference; `username_key` is the form in which names are compared.
+
+    `revision` grows with every change of the user's bank data; what was computed from an older one is stale.
+    """
 
     __tablename__ = "users"
     __table_args__ = (UniqueConstraint("tenant_id", "username_key"),)
@@ -18,3 +21,4 @@ class User(Identified, Owned, Base):
     firstname: Mapped[str | None]
     lastname: Mapped[str | None]
     active: Mapped[bool] = mapped_column(server_default="true")
+    revision: Mapped[int] = mapped_column(BigInteger, server_default="0")

@@ -1,0 +1,24 @@
+"""The kinds of bank products. Wire words stand in `api/schemas/`; stored and computed with are these."""
+
+from enum import StrEnum
+
+
+class Category(StrEnum):
+    """What a bank product is. The `OTHER` ones could be assigned neither by the bank nor by us."""
+
+    CHECKING = "CHECKING"
+    SAVINGS = "SAVINGS"
+    FIXED_DEPOSIT = "FIXED_DEPOSIT"
+    LOAN = "LOAN"
+    CALL_MONEY = "CALL_MONEY"
+    HOME_SAVINGS = "HOME_SAVINGS"
+    OTHER_ACCOUNT = "OTHER_ACCOUNT"
+    CREDIT_CARD = "CREDIT_CARD"
+    OTHER_CARD = "OTHER_CARD"
+    DEPOT = "DEPOT"
+    OTHER_PRODUCT = "OTHER_PRODUCT"
+
+
+CARDS = frozenset({Category.CREDIT_CARD, Category.OTHER_CARD})
+WITH_POSITIONS = frozenset({Category.DEPOT})
+"""Products that have securities positions instead of bookings."""

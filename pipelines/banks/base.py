@@ -1,0 +1,379 @@
+"""The contract between Kontor and a bank: what a connector must offer, the values it hands over, and how it says no.
+
+A connector is a class with the methods of `Connector`; one line in `pipelines/banks/__init__.py` makes it known, and the suite
+in `tests/pipelines/banks/` holds it to this page. It never touches our database, reads no clock (`now` is given) and raises
+nothing but `BankFault`.
+
+BankFault                      the bank, or the way to it, refuses; each carries the code that the customer is told
+├── WrongCredentials  BA1011
+├── AccessLocked      BA1010   after three wrong entries
+├── FieldsMissing     BA1012   carries the fields
+├── Unreachable       BA1051   maintenance, network, time limit
+├── Unusable          BA1052   an answer that makes no sense
+└── ScaNeeded         BA3010   the bank wants a dialogue before it gives data
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
+
+from analytics.products import Category
+from warehouse.errors import KontorError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Code(StrEnum):
+    """Everything that can be told to a customer about a bank. Level and German text are in `api/messages.py`."""
+
+    INTERNAL = "BA999"
+    LOCKED = "BA1010"
+    WRONG_CREDENTIALS = "BA1011"
+    FIELDS_MISSING = "BA1012"
+    UNREACHABLE = "BA1051"
+    INCOMPLETE = "BA1052"
+    PRODUCT_FAILED = "BA1060"
+    BOOKINGS_FAILED = "BA1062"
+    POSITIONS_FAILED = "BA1063"
+    TRANSFER_INVALID = "BA1100"
+    METHOD_INVALID = "BA1101"
+    TAN_INVALID = "BA1103"
+    TRANSFER_REFUSED = "BA1104"
+    TAN_NEEDED = "BA1110"
+    TRANSFER_DONE = "BA1111"
+    NOTICE = "BA2002"
+    METHOD_NEEDED = "BA3010"
+    MEDIUM_NEEDED = "BA3020"
+    CONSENT_DONE = "BA3090"
+
+
+class BankFault(KontorError):
+    """The bank, or the way to it, refuses."""
+
+    code = Code.INTERNAL
+
+    def __init__(self, details: str | None = None) -> None:
+        super().__init__(self.code)
+        self.details = details
+        """A text for the customer, without anything that the customer typed."""
+
+
+class WrongCredentials(BankFault):
+    code = Code.WRONG_CREDENTIALS
+
+
+class AccessLocked(BankFault):
+    code = Code.LOCKED
+
+
+class FieldsMissing(BankFault):
+    code = Code.FIELDS_MISSING
+
+
+class Unreachable(BankFault):
+    code = Code.UNREACHABLE
+
+
+class Unusable(BankFault):
+    code = Code.INCOMPLETE
+
+
+class ScaNeeded(BankFault):
+    code = Code.METHOD_NEEDED
+
+
+# What a provider offers.
+
+
+class Capability(StrEnum):
+    ACCOUNTS = "ACCOUNTS"
+    CARDS = "CARDS"
+    DEPOTS = "DEPOTS"
+
+
+@dataclass(frozen=True)
+class LoginField:
+    """A field of the login: its `format` is in token notation or an anchored regular expression (`pipelines/formats.py`)."""
+
+    key: str
+    label: str
+    secret: bool
+    format: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a connector offers for a provider."""
+
+    fields: tuple[LoginField, ...]
+    capabilities: tuple[Capability, ...]
+    channels: tuple[tuple[Category, ...], ...]
+    login_hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A bank of the catalogue."""
+
+    id: UUID
+    name: str
+    connector: str
+    blz: str | None = None
+    bic: str | None = None
+
+
+# What a bank knows of a customer.
+
+
+class MediumClass(StrEnum):
+    LIST = "LIST"
+    GENERATOR = "GENERATOR"
+    MOBILE = "MOBILE"
+    SECODER = "SECODER"
+    PUSH_TAN = "PUSH_TAN"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to confirm (SCA method)."""
+
+    code: str
+    name: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True)
+class Medium:
+    """A thing to confirm with (SCA medium)."""
+
+    name: str
+    kind: MediumClass
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+
+
+@dataclass(frozen=True)
+class HomeSavings:
+    """What only home-savings contracts have. Rates and progress are percent."""
+
+    contract_number: str | None = None
+    contract_type: str | None = None
+    contract_status: str | None = None
+    contract_on: date | None = None
+    contract_sum_cents: int | None = None
+    rating: Decimal | None = None
+    saving_rate: Decimal | None = None
+    debt_rate: Decimal | None = None
+    saving_progress: Decimal | None = None
+    in_saving_phase: bool | None = None
+
+
+@dataclass(frozen=True)
+class Balance:
+    """The balance in one currency of a multicurrency account."""
+
+    currency: str
+    balance_cents: int
+    balance_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Product:
+    """An account, card, depot or contract. `key` is stable over fetches, unique within the access, of `[A-Za-z0-9_-]{1,64}`."""
+
+    key: str
+    category: Category
+    name: str
+    owner_name: str
+    currency: str = "EUR"
+    balance_cents: int | None = None
+    balance_at: datetime | None = None
+    account_number: str | None = None
+    iban: str | None = None
+    bic: str | None = None
+    blz: str | None = None
+    bank_name: str | None = None
+    transfer_support: bool = False
+    bulk_transfer_support: bool = False
+    balance_by_statement: bool | None = None
+    """Depots: whether the bank's own statement gave the balance, or it was computed from the positions."""
+    overdraft_limit_cents: int | None = None
+    credit_line_cents: int | None = None
+    credit_drawn_cents: int | None = None
+    home_savings: HomeSavings | None = None
+    balances: tuple[Balance, ...] = ()
+
+
+@dataclass(frozen=True)
+class Position:
+    """A security in a depot. `price` is in `currency`; `total_cents` is in the depot's currency."""
+
+    name: str | None = None
+    quantity: Decimal | None = None
+    by_piece: bool | None = None
+    """Counted in pieces, or else in nominal value."""
+    isin: str | None = None
+    wkn: str | None = None
+    price: Decimal | None = None
+    price_at: datetime | None = None
+    currency: str | None = None
+    exchange_rate: Decimal | None = None
+    venue: str | None = None
+    total_cents: int | None = None
+
+
+# What a fetch yields: the header first, then for each product its bookings, its positions or a failure.
+
+
+@dataclass(frozen=True)
+class Header:
+    products: tuple[Product, ...]
+    methods: tuple[Method, ...] = ()
+    active_method: str | None = None
+    media: tuple[Medium, ...] = ()
+    consent_ends_at: datetime | None = None
+    notices: tuple[str, ...] = ()
+    """Messages of the bank to its customer."""
+
+
+@dataclass(frozen=True)
+class Bookings:
+    """Bookings of a product (frame `BOOKINGS`), complete from a day on: what is missing there, the bank does not have."""
+
+    product: str
+    complete_from: date
+    frame: "pl.DataFrame"
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """All positions of a depot."""
+
+    product: str
+    positions: tuple[Position, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A product that the bank could not give (completely); nothing of it is changed."""
+
+    product: str
+    code: Code
+
+
+Part = Header | Bookings | Holdings | Failure
+
+
+@dataclass(frozen=True)
+class FetchRequest:
+    """A wish for data. `since` says from which day on bookings of a product are wanted; absent means as far back as there are."""
+
+    provider: Provider
+    credentials: Mapping[str, str] = field(repr=False)
+    now: datetime
+    since: Mapping[str, date] = field(default_factory=dict)
+    wanted: frozenset[str] | None = None
+    """Keys of the products that are wanted; None for all."""
+    attended_from: str | None = None
+    """The IP address of the customer who is waiting; None when nobody is."""
+
+
+# A dialogue: the bank answers every move with a step; what it must remember is bytes that we keep sealed.
+
+
+@dataclass(frozen=True)
+class ChooseMethod:
+    methods: tuple[Method, ...]
+
+
+@dataclass(frozen=True)
+class ChooseMedium:
+    media: tuple[Medium, ...]
+
+
+@dataclass(frozen=True)
+class EnterTan:
+    """The customer must enter a TAN. A flicker code or picture may help."""
+
+    instructions: str
+    method: str
+    hhd: str | None = None
+    hhduc: str | None = None
+    photo: bytes | None = None
+    wrong_before: int = 0
+
+
+@dataclass(frozen=True)
+class Redirect:
+    url: str
+
+
+@dataclass(frozen=True)
+class Wait:
+    """The customer confirms elsewhere; ask again after a while."""
+
+    seconds: float
+    instructions: str
+
+
+@dataclass(frozen=True)
+class Done:
+    consent_ends_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Failed:
+    code: Code
+    details: str | None = None
+
+
+Step = ChooseMethod | ChooseMedium | EnterTan | Redirect | Wait | Done | Failed
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A step, and what the bank must be shown at the next move."""
+
+    step: Step
+    state: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A customer's move: exactly one of these, or none to ask how things stand."""
+
+    method: str | None = None
+    medium: str | None = None
+    tan: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Consent:
+    """An order for access to data until the bank's consent ends."""
+
+
+Order = Consent
+
+
+class Connector(Protocol):
+    """A way to the banks of one kind."""
+
+    name: str
+
+    def offer(self, provider: Provider) -> Offer | None:
+        """Login fields, capabilities and channels for a provider; None if it is not served."""
+
+    def fetch(self, request: FetchRequest) -> Iterator[Part]:
+        """One session at the bank: the header, then every wanted product. Raises `BankFault`."""
+
+    def start(self, order: Order, request: FetchRequest) -> Turn:
+        """The first step of a dialogue. Raises `BankFault`."""
+
+    def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
+        """The next step after a customer's move. Raises `BankFault`."""
