@@ -20,6 +20,8 @@ BOOKINGS = pl.Schema(
     }
 )
 """Bookings of one product as a bank tells them, in the bank's order, the oldest first."""
+STORED = pl.Schema([("id", pl.String), *BOOKINGS.items()])
+"""The same bookings with the id that we gave them, in the order in which they came."""
 
 
 class SchemaDiffers(ValueError):

@@ -5,16 +5,28 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from api import errors, logs
+from api import errors
 from api.route import KontorRoute
-from api.routes import docs, encryption, health, management, oauth
+from api.routes import accesses, docs, encryption, health, management, oauth, products, providers, transactions, webhooks
 from api.services import Services
 from api.surface import Surface
 from api.switchboard import Switchboard
+from warehouse import logs
 from warehouse.errors import Invalid
 from warehouse.settings import Settings
 
-ROUTERS = (oauth.routes, management.routes, encryption.routes, health.routes)
+ROUTERS = (
+    oauth.routes,
+    accesses.routes,
+    products.routes,
+    transactions.routes,
+    products.platform,
+    providers.routes,
+    encryption.routes,
+    management.routes,
+    webhooks.routes,
+    health.routes,
+)
 
 
 def create_app(settings: Settings) -> FastAPI:

@@ -56,6 +56,13 @@ FACTS: dict[type[errors.KontorError], Answer] = {
     errors.NameTaken: Answer(409, "Der Name ist bereits vergeben."),
     errors.AlreadyActive: Answer(409, "Der Benutzer ist bereits aktiv."),
     errors.UsernameDiffers: Answer(400, "username: stimmt nicht mit dem Benutzer überein"),
+    errors.AddressRefused: Answer(400, "url: keine öffentliche https-Adresse"),
+    errors.ProviderUnknown: Answer(400, "providerId: ist kein angebotener Anbieter"),
+    errors.CredentialUnreadable: Answer(400, "credentials.{field}: ist nicht für diesen Mandanten verschlüsselt"),
+    errors.CredentialUnfit: Answer(400, "credentials.{field}: entspricht nicht dem Format des Feldes"),
+    errors.AccessDiffers: Answer(
+        409, "Der Bankzugang besteht bereits mit anderen Angaben. Neue Angaben werden nur mit refresh=true übernommen."
+    ),
     errors.Invalid: Answer(400),
     errors.LoginFailed: Answer(401),
     errors.ScopeNotGranted: Answer(400, "scope: nicht erteilbar"),
@@ -143,4 +150,5 @@ def _of_fact(request: Request, error: Exception) -> Response:
         raise error
     headers = {"Retry-After": str(error.retry_after_seconds)} if isinstance(error, errors.Throttled) else {}
     oauth = "invalid_scope" if isinstance(error, errors.ScopeNotGranted) else None
-    return respond(request.url.path, answer.status, answer.details, oauth=oauth, headers=headers)
+    details = answer.details.format(**vars(error)) if answer.details else None
+    return respond(request.url.path, answer.status, details, oauth=oauth, headers=headers)

@@ -59,7 +59,7 @@ def _complete(route: KontorRoute, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     responses.pop("422", None)
     operation.setdefault("parameters", []).append(CORRELATION)
-    statuses = {*ALWAYS, *(status for status in route.responses if isinstance(status, int))}
+    statuses = {*ALWAYS, *(status for status in route.responses if status in TEXTS)}
     if needs_of(route.dependant) is not None:
         statuses.update(WITH_TOKEN)
     if "requestBody" in operation:

@@ -1,6 +1,7 @@
 """What every route does before its own code runs: retired operations, Accept, the token, and a strictly read body."""
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Coroutine
 from email.message import Message as Header
 from typing import Any
@@ -8,6 +9,7 @@ from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
 from api import wire
@@ -18,6 +20,7 @@ from warehouse.settings import Settings
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 FORM_FIELDS_LIMIT = 50
+LONG_BYTES = 64 * 1024  # reading more would keep the event loop from others
 LARGE = "x-large-body"  # in the openapi_extra of a route: takes bodies up to the larger limit
 
 
@@ -53,8 +56,9 @@ class StrictRequest(Request):
 
     async def json(self) -> Any:
         """The body as strict JSON."""
+        body = await self.body()
         try:
-            return wire.parse(await self.body())
+            return await run_in_threadpool(wire.parse, body) if len(body) > LONG_BYTES else wire.parse(body)
         except wire.NotStrictJson as error:
             raise Problem(400, "Inhalt: kein gültiges JSON") from error
 
@@ -94,7 +98,8 @@ class KontorRoute(APIRoute):
                 refuse_repeated(request.query_params.multi_items())
             if takes_json and request.headers.get("content-type") is not None:
                 require_content_type(request.headers, JSON)
-            return await handle(StrictRequest(request.scope, request.receive))
+            response = await handle(StrictRequest(request.scope, request.receive))
+            return with_etag(request, response) if request.method == "GET" and needs is not None else response
 
         return guarded
 
@@ -102,6 +107,18 @@ class KontorRoute(APIRoute):
 def router(prefix: str, tag: str) -> APIRouter:
     """A router for a chapter of the interface. The name of a function is its operation id."""
     return APIRouter(prefix=prefix, tags=[tag], route_class=KontorRoute, generate_unique_id_function=lambda route: route.name)
+
+
+def with_etag(request: Request, response: Response) -> Response:
+    """The response with a name for its content, or 304 for a caller that has just this content."""
+    body = getattr(response, "body", b"")
+    if response.status_code != 200 or not body or "etag" in response.headers:
+        return response
+    etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers={"ETag": etag})
+    response.headers["ETag"] = etag
+    return response
 
 
 def require_accept(headers: Headers, produces: str) -> None:

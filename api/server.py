@@ -10,8 +10,8 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from api import logs
 from api.errors import respond
+from warehouse import logs
 from warehouse.settings import Settings
 
 GRACE_SECONDS = 25

@@ -1,15 +1,22 @@
-"""What a worker holds for all its requests: settings, database, vault, lake and the lane for slow password work."""
+"""What a worker holds for all its requests: settings, database, vault, lake, connectors, and lanes for slow work.
+
+`connections` check tokens and wait for fetches; `reads` send long lists, apart from them, so that slow readers hold up nobody.
+"""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated, ParamSpec, TypeVar
 
 from fastapi import Depends, Request
 
+from pipelines.banks import connectors
+from pipelines.banks.base import Connector
 from warehouse import hashing
+from warehouse.arrivals import Arrivals
 from warehouse.callers import Callers
+from warehouse.connections import Connections
 from warehouse.database import Database
 from warehouse.errors import KontorError, Throttled
 from warehouse.lake import Lake
@@ -46,10 +53,15 @@ class Lane:
 class Services:
     settings: Settings
     database: Database
+    connections: Connections
+    reads: Connections
     callers: Callers
+    arrivals: Arrivals
     vault: Vault
     lake: Lake
+    connectors: Mapping[str, Connector]
     passwords: Lane
+    credentials: Lane
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
@@ -57,25 +69,36 @@ class Services:
         if settings.database_url is None:
             raise KontorError("no database: start the API with 'kontor up' or 'kontor serve', or set KONTOR_DATABASE_URL")
         database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds)
+        connections = Connections(database.url, pool=settings.database_pool)
         return cls(
             settings=settings,
             database=database,
-            callers=Callers(database.url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds),
+            connections=connections,
+            reads=Connections(database.url, pool=settings.database_pool),
+            callers=Callers(connections, wait_seconds=settings.database_wait_seconds),
+            arrivals=Arrivals(connections),
             vault=Vault(settings),
             lake=Lake(settings.lake_path),
+            connectors=connectors(settings),
             passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting),
+            credentials=Lane("credentials", settings.password_checks_at_once, settings.password_checks_waiting),
         )
 
     async def open(self) -> None:
         """Takes up work. Fails, and with it the start of the service, if there is no vault key."""
         self.vault.ring()
         self.lake.prepare()
-        await self.callers.open()
+        await self.connections.open()
+        await self.reads.open()
+        await self.arrivals.open()
         await self.passwords.run(hashing.decoy)
 
     async def close(self) -> None:
         self.passwords.close()
-        await self.callers.close()
+        self.credentials.close()
+        await self.arrivals.close()
+        await self.reads.close()
+        await self.connections.close()
         self.database.close()
 
 

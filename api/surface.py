@@ -14,8 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api import metrics
 from api.errors import respond
-from api.logs import describe
 from api.wire import CONTROL
+from warehouse.logs import describe
 from warehouse.settings import Settings
 
 CORRELATION_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")

@@ -1,5 +1,7 @@
 """Everything that Dagster knows of Kontor. Nothing is computed here: jobs and assets call the flows beside this file."""
 
+from dataclasses import asdict
+
 import dagster as dg
 
 from pipelines import housekeeping
@@ -17,11 +19,11 @@ class DatabaseResource(dg.ConfigurableResource[Database]):
         return Database(settings.database_url, pool=2, wait_seconds=settings.database_wait_seconds)
 
 
-@dg.op(description="Deletes expired tokens and login counters whose window has ended.")
+@dg.op(description="Deletes expired tokens, login counters whose window has ended, and old webhook events.")
 def sweep(context: dg.OpExecutionContext, database: dg.ResourceParam[Database]) -> None:
-    swept = housekeeping.sweep(database)
-    context.add_output_metadata({"tokens": swept.tokens, "throttles": swept.throttles})
-    context.log.info("swept %d tokens and %d throttles", swept.tokens, swept.throttles)
+    swept = asdict(housekeeping.sweep(database, Settings()))
+    context.add_output_metadata(swept)
+    context.log.info("swept %s", ", ".join(f"{count} {name}" for name, count in swept.items()))
 
 
 @dg.job(description="Removes what has ended, so that tables stay small.", executor_def=dg.in_process_executor)

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from warehouse import throttles, tokens
+from warehouse import throttles, tokens, webhooks
 from warehouse.database import Database
+from warehouse.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -12,9 +13,14 @@ class Swept:
 
     tokens: int
     throttles: int
+    webhook_events: int = 0
 
 
-def sweep(database: Database) -> Swept:
-    """Deletes tokens that have expired and login counters whose window has ended."""
+def sweep(database: Database, settings: Settings) -> Swept:
+    """Deletes expired tokens, login counters whose window has ended, and webhook events that are too old to be read again."""
     with database.operating() as owner:
-        return Swept(tokens=tokens.purge_expired(owner), throttles=throttles.purge_ended(owner))
+        return Swept(
+            tokens=tokens.purge_expired(owner),
+            throttles=throttles.purge_ended(owner),
+            webhook_events=webhooks.purge_old(owner, settings.webhook_replay_days),
+        )

@@ -1,5 +1,6 @@
 """The running service that tests call: real PostgreSQL, real workers, real HTTP on loopback."""
 
+import base64
 import json
 import os
 import signal
@@ -18,7 +19,7 @@ from typing import Any
 import httpx
 from sqlalchemy import make_url, text
 
-from warehouse import api_keys, clients, embedded, hashing, migrate, users
+from warehouse import api_keys, certificates, clients, embedded, hashing, migrate, users
 from warehouse.database import Database
 from warehouse.embedded import Addresses
 from warehouse.provisioning import create_tenant
@@ -76,12 +77,112 @@ class TenantUnderTest:
         with self.stack.database.acting_for(self.tenant_id) as owner:
             _, self.secrets[name] = clients.create(owner, name, scopes, secret=secret)
 
+    def encrypted(self, **values: str) -> dict[str, str]:
+        """Credentials as they travel."""
+        with self.stack.database.acting_for(self.tenant_id) as owner:
+            pem = certificates.current(owner).pem
+        return {name: base64.b64encode(certificates.encrypt(pem, value.encode())).decode() for name, value in values.items()}
+
+    def customer(self) -> "Customer":
+        """A fresh user with a token of everything that customers may do."""
+        name = self.add_user()
+        return Customer(self, name, self.bearer("app", name))
+
     def add_api_key(self, username: str) -> tuple[uuid.UUID, str]:
         with self.stack.database.acting_for(self.tenant_id) as owner:
             user = users.find(owner, self.users[username])
             key, plain = api_keys.create(owner, clients.find(owner, "app"), user)
         self.stack.private.add(plain)
         return key.id, plain
+
+
+DEMO = "00000000-0000-0000-0000-000000000000"
+CUSTOMER = "/customer/v2"
+
+
+@dataclass
+class Customer:
+    """A user with a token, and what a tenant does for it."""
+
+    tenant: TenantUnderTest
+    username: str
+    bearer: dict[str, str]
+
+    @property
+    def user_id(self) -> uuid.UUID:
+        return self.tenant.users[self.username]
+
+    def call(self, method: str, path: str, headers: dict[str, str] | None = None, **given: Any) -> httpx.Response:
+        address = path if path.startswith("http") else CUSTOMER + path
+        return self.tenant.stack.http.request(method, address, headers={**self.bearer, **(headers or {})}, **given)
+
+    def get(self, path: str = "", **given: Any) -> httpx.Response:
+        return self.call("GET", path, **given)
+
+    def read(self, path: str = "", **given: Any) -> Any:
+        """The body of what must be there."""
+        answer = self.get(path, **given)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def entry(self, userid: str, pin: str | None = None, **more: Any) -> dict[str, Any]:
+        """An access to add: the demo bank with encrypted credentials."""
+        pin = pin if pin is not None else "demo" if userid.startswith("demo") else userid
+        return {"providerId": DEMO, "credentials": self.tenant.encrypted(userid=userid, pin=pin), **more}
+
+    def add(
+        self,
+        userid: str,
+        pin: str | None = None,
+        *,
+        key: str | None = None,
+        refresh: bool = False,
+        ip: str | None = None,
+        **more: Any,
+    ) -> tuple[str, httpx.Response]:
+        """The id of an access, and the answer to its POST."""
+        key = key or f"a-{uuid.uuid4().hex[:12]}"
+        query = {"refresh": "true"} if refresh else {}
+        headers = {"Customer-IP-Address": ip} if ip else {}
+        body = {key: self.entry(userid, pin, **more)}
+        return key, self.call("POST", "/bankzugaenge", json=body, params=query, headers=headers)
+
+    def connected(self, userid: str = "demo1", **given: Any) -> str:
+        """The id of an access whose fetch is complete."""
+        key, answer = self.add(userid, **given)
+        assert answer.status_code == 201, answer.text
+        self.wait_complete(key)
+        return key
+
+    def refresh(self, key: str, ip: str | None = "84.112.10.7", **body: Any) -> httpx.Response:
+        """Fetches an access again, with the customer waiting."""
+        headers = {"Customer-IP-Address": ip} if ip else {}
+        answer = self.call("POST", "/bankzugaenge", json={key: body}, params={"refresh": "true"}, headers=headers)
+        if answer.status_code == 201:
+            self.wait_idle(key)
+        return answer
+
+    def access(self, key: str) -> dict[str, Any]:
+        found: dict[str, Any] = self.read(f"/bankzugaenge/{key}")
+        return found
+
+    def codes(self, key: str) -> list[str]:
+        return [message["code"] for message in self.access(key)["messages"]]
+
+    def issues(self, key: str) -> list[str]:
+        return [message["code"] for message in self.read(f"/bankzugaenge/{key}/issues")["messages"]]
+
+    def wait_complete(self, key: str, seconds: float = 30) -> None:
+        wait_until(lambda: self.access(key)["status"] == "VOLLSTAENDIG", seconds, lambda: str(self.access(key)))
+
+    def wait_idle(self, key: str, seconds: float = 30) -> None:
+        """Returns when no fetch of the access is running."""
+        find = "SELECT 1 FROM accesses WHERE user_id = :user AND key = :key AND fetch_id IS NOT NULL"
+        wait_until(lambda: not self.tenant.stack.sql(find, user=self.user_id, key=key), seconds)
+
+    def bookings(self, key: str, product: str, **query: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.read(f"/bankzugaenge/{key}/{product}/kontoumsaetze", params=query)
+        return found
 
 
 @dataclass
@@ -96,6 +197,8 @@ class Stack:
     http: httpx.Client
     log: Path
     process: subprocess.Popen[bytes]
+    worker: subprocess.Popen[bytes]
+    told: dict[str, str]
     private: set[str] = field(default_factory=set)
     """What must never stand in a log: names, passwords, secrets, tokens."""
 
@@ -136,19 +239,29 @@ def running_stack(home: Path, **environment: str) -> Iterator[Stack]:
 def _serving(settings: Settings, where: Addresses, environment: dict[str, str]) -> Iterator[Stack]:
     """The API on a database that is ready."""
     told = {"KONTOR_HOME": str(settings.home), "KONTOR_PORT": str(settings.port), "KONTOR_DATABASE_URL": where.service}
-    log = settings.home / "api.log"
-    with log.open("wb") as output:
-        command = [sys.executable, "-m", "api"]
-        process = subprocess.Popen(command, env={**os.environ, **told, **environment}, stdout=output, stderr=subprocess.STDOUT)
+    told |= environment
+    log, worker_log = settings.home / "api.log", settings.home / "worker.log"
+    process, worker = start("api", told, log), start("pipelines.worker", told, worker_log)
     database = Database(where.service, pool=5)
     try:
         wait_until(lambda: _answers(settings.base_url), 60, lambda: log.read_text())
         with httpx.Client(base_url=settings.base_url, timeout=60) as http:
-            yield Stack(settings.base_url, settings.home, where, database, Vault(settings), http, log, process)
+            stack = Stack(settings.base_url, settings.home, where, database, Vault(settings), http, log, process, worker, told)
+            yield stack
+            worker = stack.worker
     finally:
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(40) == 0, log.read_text()[-3000:]
+        for running, output in ((process, log), (worker, worker_log)):
+            running.send_signal(signal.SIGTERM)
+            assert running.wait(40) == 0, output.read_text()[-3000:]
         database.close()
+
+
+def start(module: str, told: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    """A process of the house that adds to a log."""
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", module], env={**os.environ, **told}, stdout=output, stderr=subprocess.STDOUT
+        )
 
 
 def wait_until(condition: Any, seconds: float, why: Any = lambda: "") -> None:

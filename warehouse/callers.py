@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import psycopg
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
-from sqlalchemy import URL
+from psycopg_pool import PoolTimeout
 
 from warehouse import hashing
+from warehouse.connections import Connections
 from warehouse.errors import DatabaseUnavailable
 
 FIND = """
@@ -42,23 +42,9 @@ class Caller:
 class Callers:
     """Finds the caller behind a token."""
 
-    def __init__(self, url: URL, *, pool: int, wait_seconds: float) -> None:
+    def __init__(self, connections: Connections, *, wait_seconds: float) -> None:
+        self._connections = connections
         self._wait_seconds = wait_seconds
-        self._pool = AsyncConnectionPool(
-            url.set(drivername="postgresql").render_as_string(hide_password=False),
-            kwargs={"autocommit": True, "options": "-c kontor.operator=on", "connect_timeout": 5, "application_name": "kontor"},
-            min_size=0,
-            max_size=pool,
-            timeout=1,
-            reconnect_timeout=1,
-            open=False,
-        )
-
-    async def open(self) -> None:
-        await self._pool.open()
-
-    async def close(self) -> None:
-        await self._pool.close()
 
     async def find(self, token: str) -> Caller | None:
         """The caller of a valid token, or None. A database that is just restarting is waited for."""
@@ -72,7 +58,7 @@ class Callers:
         deadline = time.monotonic() + self._wait_seconds
         while True:
             try:
-                async with self._pool.connection() as connection:
+                async with self._connections.connection() as connection:
                     cursor = await connection.execute(FIND, (token_hash,), prepare=True)
                     return await cursor.fetchone()
             except (psycopg.OperationalError, PoolTimeout) as error:

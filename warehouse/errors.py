@@ -4,7 +4,8 @@ KontorError
 ├── NotFound                 the object does not exist, or not for this owner
 ├── NameTaken                an object of this name exists already
 ├── Invalid                  a value breaks a rule
-│   └── UsernameDiffers      reactivation names another user
+│   ├── UsernameDiffers      reactivation names another user
+│   └── AddressRefused       the service does not call this address
 ├── AlreadyActive            the user is active already
 ├── LoginFailed              name and secret do not fit, whatever the reason
 ├── ScopeNotGranted          none of the wanted scopes can be given
@@ -32,6 +33,30 @@ class Invalid(KontorError):
 
 
 class UsernameDiffers(Invalid):
+    pass
+
+
+class AddressRefused(Invalid):
+    pass
+
+
+class ProviderUnknown(Invalid):
+    pass
+
+
+class CredentialUnreadable(Invalid):
+    def __init__(self, field: str) -> None:
+        super().__init__(field)
+        self.field = field
+
+
+class CredentialUnfit(Invalid):
+    def __init__(self, field: str) -> None:
+        super().__init__(field)
+        self.field = field
+
+
+class AccessDiffers(KontorError):
     pass
 
 

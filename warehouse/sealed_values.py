@@ -32,6 +32,12 @@ def get(owner: Owner, vault: Vault, subject: str, field: str) -> bytes:
     return vault.open(row.key_id, row.sealed, str(row.tenant_id), row.subject, row.field)
 
 
+def get_all(owner: Owner, vault: Vault, subject: str) -> dict[str, bytes]:
+    """The plaintexts of all values of a subject, by field."""
+    rows = owner.session.scalars(owner.rows(SealedValue).where(SealedValue.subject == subject))
+    return {row.field: vault.open(row.key_id, row.sealed, str(row.tenant_id), row.subject, row.field) for row in rows}
+
+
 def remove(owner: Owner, subject: str) -> None:
     """Deletes all values of a subject."""
     owner.session.execute(delete(SealedValue).where(SealedValue.tenant_id == owner.tenant, SealedValue.subject == subject))

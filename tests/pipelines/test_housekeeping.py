@@ -7,6 +7,7 @@ from pipelines import housekeeping
 from pipelines.definitions import defs
 from tests.stack import Stack
 from warehouse import hashing
+from warehouse.settings import Settings
 
 
 def test_what_has_ended_is_removed_and_what_lives_stays(stack: Stack) -> None:
@@ -16,12 +17,13 @@ def test_what_has_ended_is_removed_and_what_lives_stays(stack: Stack) -> None:
     assert tenant.token_answer("app", "gast", password="falsch").status_code == 401
     stack.sql("UPDATE tokens SET expires_at = now() WHERE token_hash = :hash", hash=hashing.digest(ended))
     stack.sql("UPDATE throttles SET ends_at = now()")
-    swept = housekeeping.sweep(stack.database)
+    settings = Settings()
+    swept = housekeeping.sweep(stack.database, settings)
     assert swept.tokens >= 1
     assert swept.throttles >= 1
     assert stack.sql("SELECT 1 FROM tokens WHERE token_hash = :hash", hash=hashing.digest(ended)) == []
     assert stack.http.get("/auth/mgmt/v1/tenants", headers={"Authorization": f"Bearer {living}"}).status_code == 200
-    assert housekeeping.sweep(stack.database) == housekeeping.Swept(tokens=0, throttles=0)
+    assert housekeeping.sweep(stack.database, settings) == housekeeping.Swept(tokens=0, throttles=0)
 
 
 def test_the_dagster_job_calls_the_same_flow(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

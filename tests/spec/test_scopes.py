@@ -22,7 +22,8 @@ def documented() -> list[tuple[str, str, list[str]]]:
 
 
 def call(http: httpx.Client, method: str, path: str, headers: dict[str, str]) -> httpx.Response:
-    values = {"tenant": "r1", "client": "app", "role": "customer", "user": "00000000-0000-0000-0000-000000000000"}
+    nobody = "00000000-0000-0000-0000-000000000000"
+    values = {"tenant": "r1", "client": "app", "role": "customer", "user": nobody, "provider": nobody}
     return http.request(method, path.format(**values), headers=headers)
 
 

@@ -1,0 +1,68 @@
+"""`kontor providers`: the catalogue of banks."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from api.cli.desk import Json, console, desk, say, show, show_once
+from pipelines import banks, catalogue
+from warehouse import providers
+from warehouse.tables import Provider
+
+commands = typer.Typer(help="The catalogue of banks.", no_args_is_help=True)
+ProviderId = Annotated[UUID, typer.Argument(metavar="ID", help="Id of the provider.", show_default=False)]
+
+
+@commands.command("list")
+def list_providers(
+    everything: Annotated[bool, typer.Option("--all", help="Also those that are disabled or have no connector.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the providers that tenants see."""
+    with desk() as at, at.database.operating() as owner:
+        connectors = banks.connectors(at.settings)
+        rows = [
+            _row(provider, served=catalogue.offer_of(provider, connectors) is not None)
+            for provider in providers.visible(owner, include_disabled=everything)
+        ]
+    show([row for row in rows if everything or row["served"]], as_json, "Providers")
+
+
+@commands.command("import")
+def import_banks(as_json: Json = False) -> None:
+    """Bring the German banks of the catalogue up to date. Deletes none, and enables or disables none that is there."""
+    with console.status("Importing German banks …"), desk() as at, at.database.operating() as owner:
+        changes = catalogue.import_banks(owner)
+    show_once(vars(changes), as_json, "The German banks are up to date.")
+
+
+@commands.command()
+def enable(provider: ProviderId, as_json: Json = False) -> None:
+    """Offer a provider, if a connector serves it."""
+    _set_enabled(provider, True, as_json)
+
+
+@commands.command()
+def disable(provider: ProviderId, as_json: Json = False) -> None:
+    """Offer a provider no longer. Accesses that exist stay."""
+    _set_enabled(provider, False, as_json)
+
+
+def _set_enabled(provider_id: UUID, enabled: bool, as_json: bool) -> None:
+    with desk() as at, at.database.operating() as owner:
+        provider = providers.set_enabled(owner, provider_id, enabled)
+        say(f"{provider.name} is {'enabled' if enabled else 'disabled'}.", as_json)
+
+
+def _row(provider: Provider, *, served: bool) -> dict[str, Any]:
+    return {
+        "id": str(provider.id),
+        "name": provider.name,
+        "group": provider.group_name,
+        "blz": provider.blz,
+        "bic": provider.bic,
+        "connector": provider.connector,
+        "enabled": provider.enabled,
+        "served": served,
+    }

@@ -1,0 +1,231 @@
+"""Customer, accesses and products as the interface shows them: rows become bodies with their links."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from analytics.products import WITH_POSITIONS, Category
+from api import messages
+from api.answers import link
+from api.schemas.accesses import (
+    WIRE_MEDIUM,
+    WIRE_STATUS,
+    AccessBody,
+    BalanceBody,
+    CustomerBody,
+    EnglishProductBody,
+    IssuesBody,
+    MediumBody,
+    MethodBody,
+    PositionBody,
+    ProductBody,
+)
+from api.schemas.base import Relation, amount
+from api.schemas.categories import WIRE_CATEGORIES
+from api.schemas.transactions import MIDNIGHT
+from api.services import Services
+from warehouse.tables import Access, Position, Product
+
+ROOT = ("customer", "v2")
+ACCESSES = (*ROOT, "bankzugaenge")
+
+
+def customer_body(held: Services, accesses: Iterable[Access], products: dict[Any, list[Product]]) -> CustomerBody:
+    """A customer with all accesses."""
+    root, every = link(held, *ROOT), link(held, *ACCESSES)
+    return CustomerBody(
+        accesses=accesses_body(held, accesses, products),
+        relations=[
+            Relation(rel="self", href=root),
+            Relation(rel="get_bankzugaenge", href=every),
+            Relation(rel="add_bankzugaenge", href=every),
+            Relation(rel="delete_bankzugaenge", href=every),
+            Relation(rel="delete_regprotect_sessions", href=link(held, *ROOT, "regprotect", "sessions")),
+        ],
+    )
+
+
+def accesses_body(held: Services, accesses: Iterable[Access], products: dict[Any, list[Product]]) -> dict[str, AccessBody]:
+    """Accesses by their names."""
+    return {access.key: access_body(held, access, products[access.id]) for access in accesses}
+
+
+def access_body(held: Services, access: Access, products: Iterable[Product]) -> AccessBody:
+    """An access with its products. While somebody waits for a fetch, its progress is the status."""
+    methods = _methods(access)
+    return AccessBody(
+        key=access.key,
+        provider_id=str(access.provider_id),
+        status=WIRE_STATUS[access.fetch_phase or access.status],
+        media=_media(held, access),
+        methods=methods,
+        active_method=next((method for method in methods or [] if method.code == access.active_method), None),
+        fetched_at=access.fetched_at or access.created_at,
+        expires_at=access.expires_at,
+        messages=messages.told(access.messages),
+        products=[product_body(held, access, product) for product in products],
+        relations=_access_relations(held, access),
+        sync=access.sync,
+    )
+
+
+def issues_body(held: Services, access: Access) -> IssuesBody:
+    """What the latest attempt to fetch an access met with."""
+    return IssuesBody(
+        key=access.key,
+        media=_media(held, access),
+        provider_id=str(access.provider_id),
+        methods=_methods(access),
+        attempted_at=access.attempted_at or access.fetched_at or access.created_at,
+        messages=messages.told(access.issues),
+        relations=_access_relations(held, access),
+    )
+
+
+def product_body(held: Services, access: Access, product: Product) -> ProductBody:
+    """A product in the German-named form."""
+    savings = product.home_savings or {}
+    return ProductBody(
+        key=product.key,
+        status=WIRE_STATUS[product.status],
+        name=product.name,
+        category=WIRE_CATEGORIES[Category(product.category)],
+        balance=_amount(product.balance_cents),
+        fetched_at=product.fetched_at,
+        balance_at=product.balance_at,
+        currency=product.currency,
+        account_number=product.account_number,
+        iban=product.iban,
+        bic=product.bic,
+        blz=product.blz,
+        bank_name=product.bank_name,
+        owner_name=product.owner_name,
+        relations=_product_relations(held, access, product),
+        messages=messages.told(product.messages) or None,
+        transfer_support=product.transfer_support,
+        balance_source=_source(product),
+        overdraft_limit=_amount(product.overdraft_limit_cents),
+        credit_line=_amount(product.credit_line_cents),
+        credit_drawn=_amount(product.credit_drawn_cents),
+        **_home_savings(savings),
+    )
+
+
+def english_product(held: Services, access: Access, product: Product) -> dict[str, Any]:
+    """A product in the English-named form, with its nulls."""
+    savings = product.home_savings or {}
+    body = EnglishProductBody(
+        id=product.key,
+        access=access.key,
+        provider=str(access.provider_id),
+        status=WIRE_STATUS[product.status],
+        name=product.name,
+        category=WIRE_CATEGORIES[Category(product.category)],
+        balance=_amount(product.balance_cents),
+        balances=_balances(held, product),
+        fetched_at=product.fetched_at,
+        balance_at=product.balance_at,
+        currency=product.currency,
+        account_number=product.account_number,
+        iban=product.iban,
+        bic=product.bic,
+        blz=product.blz,
+        bank_name=product.bank_name,
+        owner_name=product.owner_name,
+        relations=_product_relations(held, access, product),
+        transfer_support=product.transfer_support,
+        bulk_transfer_support=product.bulk_transfer_support,
+        balance_source=_source(product),
+        overdraft_limit=_amount(product.overdraft_limit_cents),
+        credit_line=_amount(product.credit_line_cents),
+        credit_drawn=_amount(product.credit_drawn_cents),
+        **_home_savings(savings),
+    )
+    return body.model_dump(by_alias=True)
+
+
+def position_body(position: Position) -> PositionBody:
+    """A security in a depot."""
+    return PositionBody(
+        name=position.name,
+        quantity=position.quantity,
+        unit=None if position.by_piece is None else "STUECK" if position.by_piece else "NOMINAL",
+        isin=position.isin,
+        wkn=position.wkn,
+        price=position.price,
+        price_at=position.price_at,
+        currency=position.currency,
+        exchange_rate=position.exchange_rate,
+        venue=position.venue,
+        total=_amount(position.total_cents),
+    )
+
+
+def _access_relations(held: Services, access: Access) -> list[Relation]:
+    href = link(held, *ACCESSES, access.key)
+    return [
+        Relation(rel="self", href=href),
+        Relation(rel="delete_bankzugang", href=href),
+        Relation(rel="get_issues", href=link(held, *ACCESSES, access.key, "issues")),
+    ]
+
+
+def _product_relations(held: Services, access: Access, product: Product) -> list[Relation]:
+    place = (*ACCESSES, access.key, product.key)
+    holds_positions = Category(product.category) in WITH_POSITIONS
+    rel, name = ("get_depotpositionen", "depotpositionen") if holds_positions else ("get_kontoumsaetze", "kontoumsaetze")
+    return [Relation(rel="self", href=link(held, *place)), Relation(rel=rel, href=link(held, *place, name))]
+
+
+def _methods(access: Access) -> list[MethodBody] | None:
+    return [MethodBody(code=item["code"], name=item["name"], hint=item.get("hint")) for item in access.methods] or None
+
+
+def _media(held: Services, access: Access) -> list[MediumBody] | None:
+    return [
+        MediumBody(
+            name=item["name"],
+            kind=WIRE_MEDIUM[item["kind"]],
+            valid_from=_moment(held, item.get("valid_from")),
+            valid_to=_moment(held, item.get("valid_to")),
+        )
+        for item in access.media
+    ] or None
+
+
+def _balances(held: Services, product: Product) -> dict[str, BalanceBody] | None:
+    return {
+        item["currency"]: BalanceBody(
+            balance=_amount(item["balance_cents"]),
+            balance_date=_moment(held, item.get("balance_at")),
+            currency=item["currency"],
+        )
+        for item in product.balances
+    } or None
+
+
+def _home_savings(stored: dict[str, Any]) -> dict[str, Any]:
+    rates = ("rating", "saving_rate", "debt_rate", "saving_progress")
+    return {
+        **{name: stored.get(name) for name in ("contract_number", "contract_type", "contract_status", "in_saving_phase")},
+        **{name: Decimal(stored[name]) if name in stored else None for name in rates},
+        "contract_sum": _amount(stored.get("contract_sum_cents")),
+        "contract_on": stored["contract_on"] + MIDNIGHT if "contract_on" in stored else None,
+    }
+
+
+def _source(product: Product) -> str | None:
+    if product.balance_by_statement is None:
+        return None
+    return "SWIFTMSG" if product.balance_by_statement else "SONSTIGES"
+
+
+def _amount(cents: int | None) -> Decimal | None:
+    return None if cents is None else amount(cents)
+
+
+def _moment(held: Services, stored: str | None) -> str | None:
+    if stored is None:
+        return None
+    return datetime.fromisoformat(stored).astimezone(held.settings.zone).strftime("%Y-%m-%d %H:%M:%S")

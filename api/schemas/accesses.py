@@ -1,0 +1,187 @@
+"""Bodies of the customer interface: customer, accesses, products."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from api.schemas.base import Line, Message, Relation, Wire
+from api.schemas.categories import WireCategory
+from warehouse.accesses import COMPLETE, HEADER, STARTED
+
+WIRE_STATUS = {STARTED: "GESTARTET", HEADER: "KOPFDATEN", COMPLETE: "VOLLSTAENDIG"}
+WIRE_MEDIUM = {"LIST": "LISTE", "GENERATOR": "GENERATOR", "MOBILE": "MOBIL", "SECODER": "SECODER", "PUSH_TAN": "PUSHTAN"}
+ACCESS_KEY = r"^[A-Za-z0-9_-]{1,64}$"
+WHEN = "2026-11-15 06:00:12"
+ENTRIES_LIMIT = 20
+Status = Annotated[str, Field(json_schema_extra={"enum": list(WIRE_STATUS.values())})]
+Moment = Annotated[datetime, Field(json_schema_extra={"format": "timestamp"})]
+
+
+class MethodBody(Wire):
+    """A security method of the bank."""
+
+    code: str = Field(alias="kodierung", examples=["942"])
+    name: str = Field(examples=["pushTAN"])
+    hint: str | None = Field(None, alias="hinweis", examples=["Bitte bestätigen Sie in der App."])
+
+
+class MediumBody(Wire):
+    """A thing that TANs come from."""
+
+    name: str = Field(examples=["Handy von Erika"])
+    kind: str = Field(alias="medienklasse", json_schema_extra={"enum": list(WIRE_MEDIUM.values())})
+    valid_from: str | None = Field(None, alias="gueltigVon", examples=[WHEN])
+    valid_to: str | None = Field(None, alias="gueltigBis", examples=[WHEN])
+
+
+class ProductBody(Wire):
+    """An account, card, depot or contract."""
+
+    key: str = Field(alias="id", examples=["DE02120300000000202051"])
+    status: Status
+    name: str = Field(alias="bezeichnung", examples=["Girokonto"])
+    category: WireCategory = Field(alias="kategorie")
+    balance: Decimal | None = Field(None, alias="saldo", examples=[1234.56])
+    fetched_at: Moment = Field(alias="aktualisierungszeitpunkt", examples=[WHEN])
+    balance_at: Moment | None = Field(None, alias="saldoDatum", examples=[WHEN])
+    currency: str | None = Field(None, alias="waehrung", examples=["EUR"])
+    account_number: str | None = Field(None, alias="kontonummer", examples=["202051"])
+    iban: str | None = Field(None, examples=["DE02120300000000202051"])
+    bic: str | None = Field(None, examples=["BYLADEM1001"])
+    blz: str | None = Field(None, examples=["12030000"])
+    bank_name: str | None = Field(None, alias="kreditinstitut", examples=["Demo Bank"])
+    owner_name: str = Field(alias="inhaber", examples=["Erika Mustermann"])
+    relations: list[Relation]
+    messages: list[Message] | None = None
+    transfer_support: bool = Field(alias="transferSupport", examples=[True])
+    balance_source: str | None = Field(
+        None, alias="saldoDatenquelle", json_schema_extra={"enum": ["SWIFTMSG", "SONSTIGES"]}, examples=["SWIFTMSG"]
+    )
+    overdraft_limit: Decimal | None = Field(None, alias="ueberziehungslimit", examples=[2000])
+    credit_line: Decimal | None = Field(None, alias="verfuegungsrahmen", examples=[3234.56])
+    credit_drawn: Decimal | None = Field(None, alias="verfuegterBetrag", examples=[0])
+    contract_number: str | None = Field(None, alias="vertragsnummer", examples=["BSV-100200"])
+    contract_type: str | None = Field(None, alias="vertragstyp", examples=["Bausparvertrag"])
+    contract_status: str | None = Field(None, alias="vertragsstatus", examples=["AKTIV"])
+    rating: Decimal | None = Field(None, examples=[12.5])
+    contract_sum: Decimal | None = Field(None, alias="vertragssumme", examples=[50000])
+    saving_rate: Decimal | None = Field(None, alias="sparzinssatz", examples=[0.25])
+    debt_rate: Decimal | None = Field(None, alias="schuldzinssatz", examples=[2.35])
+    saving_progress: Decimal | None = Field(None, alias="sparfortschritt", examples=[42.5])
+    in_saving_phase: bool | None = Field(None, alias="sparzustand", examples=[True])
+    contract_on: str | None = Field(None, alias="vertragsDatum", examples=["2019-03-01 00:00:00"])
+
+
+class AccessBody(Wire):
+    """A customer's login at a bank, with its products."""
+
+    key: str = Field(alias="id", examples=["0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"])
+    provider_id: str = Field(alias="providerId", examples=["00000000-0000-0000-0000-000000000000"])
+    status: Status
+    media: list[MediumBody] | None = Field(None, alias="tanMedien")
+    methods: list[MethodBody] | None = Field(None, alias="sicherheitsverfahren")
+    active_method: MethodBody | None = Field(None, alias="aktivesSicherheitsverfahren")
+    fetched_at: Moment = Field(alias="aktualisierungszeitpunkt", examples=[WHEN])
+    expires_at: Moment | None = Field(None, alias="timeout", examples=[WHEN])
+    messages: list[Message]
+    products: list[ProductBody] = Field(alias="bankprodukte")
+    relations: list[Relation]
+    sync: bool = Field(examples=[True])
+
+
+class IssuesBody(Wire):
+    """What went wrong in the latest attempt to fetch an access."""
+
+    key: str = Field(alias="id", examples=["0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"])
+    media: list[MediumBody] | None = Field(None, alias="tanMedien")
+    provider_id: str = Field(alias="providerId", examples=["00000000-0000-0000-0000-000000000000"])
+    methods: list[MethodBody] | None = Field(None, alias="sicherheitsverfahren")
+    attempted_at: Moment = Field(alias="aktualisierungszeitpunkt", examples=[WHEN])
+    messages: list[Message]
+    relations: list[Relation]
+
+
+class CustomerBody(Wire):
+    """A customer with all accesses."""
+
+    messages: list[Message] | None = None
+    accesses: dict[str, AccessBody] = Field(alias="bankzugaenge")
+    relations: list[Relation]
+
+
+class PositionBody(Wire):
+    """A security in a depot."""
+
+    name: str | None = Field(None, examples=["ETF Welt"])
+    quantity: Decimal | None = Field(None, alias="menge", examples=[12.5])
+    unit: str | None = Field(None, alias="handelseinheit", json_schema_extra={"enum": ["STUECK", "NOMINAL"]}, examples=["STUECK"])
+    isin: str | None = Field(None, examples=["IE00B4L5Y983"])
+    wkn: str | None = Field(None, examples=["A0RPWH"])
+    price: Decimal | None = Field(None, alias="kurs", examples=[101.23])
+    price_at: Moment | None = Field(None, alias="kursDatum", examples=[WHEN])
+    currency: str | None = Field(None, alias="waehrung", examples=["EUR"])
+    exchange_rate: Decimal | None = Field(None, alias="waehrungskurs", examples=[1])
+    venue: str | None = Field(None, alias="handelsplatz", examples=["XETRA"])
+    total: Decimal | None = Field(None, alias="gesamtwert", examples=[1265.38])
+
+
+class NewAccess(Wire):
+    """An access to add. Redirect tenants send an empty object: their customers choose and type in the form."""
+
+    provider_id: Line | None = Field(None, alias="providerId", examples=["00000000-0000-0000-0000-000000000000"])
+    credentials: (
+        dict[Annotated[str, StringConstraints(max_length=64)], Annotated[str, StringConstraints(max_length=4096)]] | None
+    ) = Field(None, max_length=20, examples=[{"userid": "bGFuZ2Vy…", "pin": "Y2hpZmZy…"}])
+    sync: Annotated[bool, Field(strict=True)] = Field(True, examples=[True])
+    selected: list[Annotated[Line, StringConstraints(min_length=1, max_length=64)]] | None = Field(
+        None, alias="selectedBankProducts", max_length=200, examples=[["DE02120300000000202051"]]
+    )
+
+
+class BalanceBody(Wire):
+    """The balance in one currency of a multicurrency account."""
+
+    balance: Decimal | None = Field(examples=[100])
+    balance_date: str | None = Field(alias="balanceDate", examples=[WHEN])
+    currency: str | None = Field(examples=["USD"])
+
+
+class EnglishProductBody(Wire):
+    """A product in the English-named form. Every field is there; those that do not apply are null."""
+
+    account_number: str | None = Field(alias="accountNumber", examples=["202051"])
+    balance: Decimal | None = Field(examples=[1234.56])
+    balance_source: str | None = Field(alias="balanceDataSource", examples=["SWIFTMSG"])
+    balance_at: Moment | None = Field(alias="balanceDate", examples=[WHEN])
+    balances: dict[str, BalanceBody] | None
+    blz: str | None = Field(alias="bankCode", examples=["12030000"])
+    bic: str | None = Field(examples=["BYLADEM1001"])
+    bulk_transfer_support: bool | None = Field(alias="bulkTransferSupport", examples=[False])
+    contract_sum: Decimal | None = Field(alias="contractAmount", examples=[50000])
+    contract_on: str | None = Field(alias="contractDate", examples=["2019-03-01 00:00:00"])
+    contract_number: str | None = Field(alias="contractNumber", examples=["BSV-100200"])
+    contract_status: str | None = Field(alias="contractStatus", examples=["AKTIV"])
+    contract_type: str | None = Field(alias="contractType", examples=["Bausparvertrag"])
+    credit_drawn: Decimal | None = Field(alias="creditDrawn", examples=[0])
+    overdraft_limit: Decimal | None = Field(alias="creditLimit", examples=[2000])
+    currency: str | None = Field(examples=["EUR"])
+    id: str | None = Field(examples=["DE02120300000000202051"])
+    access: str | None = Field(examples=["0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"])
+    provider: str | None = Field(examples=["00000000-0000-0000-0000-000000000000"])
+    category: WireCategory | None
+    name: str | None = Field(examples=["Girokonto"])
+    status: Status | None
+    fetched_at: Moment | None = Field(alias="updatedAt", examples=[WHEN])
+    iban: str | None = Field(examples=["DE02120300000000202051"])
+    bank_name: str | None = Field(alias="bankName", examples=["Demo Bank"])
+    owner_name: str | None = Field(alias="owner", examples=["Erika Mustermann"])
+    transfer_support: bool | None = Field(alias="transferSupport", examples=[True])
+    credit_line: Decimal | None = Field(alias="availableAmount", examples=[3234.56])
+    rating: Decimal | None = Field(examples=[12.5])
+    saving_rate: Decimal | None = Field(alias="savingInterestRate", examples=[0.25])
+    debt_rate: Decimal | None = Field(alias="debtInterestRate", examples=[2.35])
+    saving_progress: Decimal | None = Field(alias="savingProgress", examples=[42.5])
+    in_saving_phase: bool | None = Field(alias="savingPhase", examples=[True])
+    relations: list[Relation]

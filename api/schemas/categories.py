@@ -1,0 +1,22 @@
+"""The interface's words for the kinds of bank products."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from analytics.products import Category
+
+WIRE_CATEGORIES: dict[Category, str] = {
+    Category.CHECKING: "GIROKONTO",
+    Category.SAVINGS: "SPARKONTO",
+    Category.FIXED_DEPOSIT: "FESTGELDKONTO",
+    Category.LOAN: "KREDITKONTO",
+    Category.CALL_MONEY: "TAGESGELDKONTO",
+    Category.HOME_SAVINGS: "BAUSPARKONTO",
+    Category.OTHER_ACCOUNT: "SONSTIGESKONTO",
+    Category.CREDIT_CARD: "KREDITKARTE",
+    Category.OTHER_CARD: "SONSTIGEKARTE",
+    Category.DEPOT: "DEPOT",
+    Category.OTHER_PRODUCT: "SONSTIGESPRODUKT",
+}
+WireCategory = Annotated[str, Field(json_schema_extra={"enum": list(WIRE_CATEGORIES.values())})]

@@ -1,0 +1,117 @@
+"""Bodies of bookings, as they go out and as they are pushed in."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Annotated, Any
+
+import orjson
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+
+from api.schemas.base import TEXT, Amount, Line, Wire
+from warehouse.transactions import COLUMNS
+
+MIDNIGHT = " 00:00:00"
+PUSH_LIMIT = 10_000
+Short = Annotated[Line, StringConstraints(max_length=256)]
+Text = Annotated[str, StringConstraints(max_length=4000), Field(json_schema_extra={"pattern": TEXT})]
+
+
+class Identifier(Wire):
+    """The batch that a pushed booking came with."""
+
+    batch: Annotated[Line, StringConstraints(min_length=1, max_length=128)] = Field(alias="batchId", examples=["2026-11-15-01"])
+
+
+class TransactionBody(Wire):
+    """A booking."""
+
+    id: str = Field(examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])
+    amount: Decimal = Field(alias="betrag", examples=[-12.5])
+    purpose: str | None = Field(None, alias="verwendungszweck", examples=["Rechnung 4711"])
+    booking_text: str | None = Field(None, alias="buchungstext", examples=["LASTSCHRIFT"])
+    gv_code: str | None = Field(None, alias="gvCode", examples=["105"])
+    primanota: str | None = Field(None, alias="primanotaNummer", examples=["9248"])
+    booked_on: str = Field(alias="buchungsdatum", examples=["2026-11-13 00:00:00"])
+    value_on: str | None = Field(None, alias="wertstellungsdatum", examples=["2026-11-13 00:00:00"])
+    counterparty_name: str | None = Field(None, alias="gegenkontoInhaber", examples=["Stadtwerke"])
+    counterparty_iban: str | None = Field(None, alias="gegenkontoIban", examples=["DE02120300000000202051"])
+    counterparty_bic: str | None = Field(None, alias="gegenkontoBic", examples=["BYLADEM1001"])
+    ultimate_name: str | None = Field(None, alias="gegenkontoInhaberAbweichend", examples=["Stadtwerke Vertrieb"])
+    currency: str = Field(alias="waehrung", examples=["EUR"])
+    hash: str = Field(examples=["20261113000000004711"])
+    pending: bool | None = Field(None, alias="vorgemerkt", examples=[True])
+    identifier: Identifier | None = None
+
+
+WIRE_NAMES = {name: field.alias or name for name, field in TransactionBody.model_fields.items()}
+ORDER = {name: COLUMNS.index(name) for name in COLUMNS}
+AS_THEY_ARE = [
+    (WIRE_NAMES[name], ORDER[name])
+    for name in COLUMNS
+    if name in WIRE_NAMES and name not in ("id", "booked_on", "value_on", "pending")
+]
+ID, SEQUENCE, CENTS, BOOKED_ON, VALUE_ON, PENDING, BATCH = (
+    ORDER[name] for name in ("id", "sequence", "amount_cents", "booked_on", "value_on", "pending", "batch")
+)
+
+
+def rendered(row: tuple[Any, ...]) -> dict[str, Any]:
+    """A row of the columns as its body. By hand, since a list can have many thousands."""
+    body = {name: row[index] for name, index in AS_THEY_ARE if row[index] is not None}
+    cents = row[CENTS]
+    day = row[BOOKED_ON].isoformat()
+    body["id"] = str(row[ID])
+    body[WIRE_NAMES["amount"]] = orjson.Fragment(f"{'-' if cents < 0 else ''}{abs(cents) // 100}.{abs(cents) % 100:02d}")
+    body[WIRE_NAMES["booked_on"]] = day + MIDNIGHT
+    if row[VALUE_ON] is not None:
+        body[WIRE_NAMES["value_on"]] = row[VALUE_ON].isoformat() + MIDNIGHT
+    body["hash"] = f"{day.replace('-', '')}{row[SEQUENCE]:012d}"
+    if row[PENDING]:
+        body[WIRE_NAMES["pending"]] = True
+    if row[BATCH] is not None:
+        body["identifier"] = {"batchId": row[BATCH]}
+    return body
+
+
+def _day(value: Any) -> date:
+    """The day of a timestamp or date as the interface writes it; a `T` is accepted between day and time."""
+    if not isinstance(value, str) or len(value) not in (10, 19) or (len(value) == 19 and value[10] not in " T"):
+        raise ValueError("not a date")
+    day = date.fromisoformat(value[:10])
+    if len(value) == 19:
+        hour, minute, second = (int(part) for part in value[11:].split(":"))
+        if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60):
+            raise ValueError("not a time")
+    return day
+
+
+def _sensible(value: date) -> date:
+    if not date(1970, 1, 1) <= value <= date(2199, 12, 31):
+        raise ValueError("out of range")
+    return value
+
+
+Day = Annotated[
+    date,
+    AfterValidator(_sensible),
+    BeforeValidator(_day),
+    Field(json_schema_extra={"type": "string", "format": "timestamp"}, examples=["2026-11-13 00:00:00"]),
+]
+
+
+class PushedTransaction(Wire):
+    """A booking that a tenant pushes. Its id is ours to give."""
+
+    amount: Amount = Field(alias="betrag", examples=[-12.5])
+    booked_on: Day = Field(alias="buchungsdatum", examples=["2026-11-13 00:00:00"])
+    value_on: Day | None = Field(None, alias="wertstellungsdatum", examples=["2026-11-13 00:00:00"])
+    purpose: Text | None = Field(None, alias="verwendungszweck", examples=["Rechnung 4711"])
+    booking_text: Short | None = Field(None, alias="buchungstext", examples=["LASTSCHRIFT"])
+    gv_code: Short | None = Field(None, alias="gvCode", examples=["105"])
+    primanota: Short | None = Field(None, alias="primanotaNummer", examples=["9248"])
+    counterparty_name: Short | None = Field(None, alias="gegenkontoInhaber", examples=["Stadtwerke"])
+    counterparty_iban: Short | None = Field(None, alias="gegenkontoIban", examples=["DE02120300000000202051"])
+    counterparty_bic: Short | None = Field(None, alias="gegenkontoBic", examples=["BYLADEM1001"])
+    ultimate_name: Short | None = Field(None, alias="gegenkontoInhaberAbweichend", examples=["Stadtwerke Vertrieb"])
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = Field("EUR", alias="waehrung", examples=["EUR"])
+    identifier: Identifier

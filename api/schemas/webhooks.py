@@ -1,0 +1,70 @@
+"""Bodies of webhooks: where a client wants to be told, and the events there were. What a receiver gets has the same names."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BeforeValidator, Field
+
+from api.schemas.base import Line, Relation, Wire
+from warehouse.addresses import URL_LENGTH
+from warehouse.webhooks import State
+
+LARGEST_SERIAL = 2**63 - 1
+
+
+def _digits(value: Any) -> Any:
+    """Refuses what Python would take for a number as well: `1.0`, `1_000`, a blank before it."""
+    if isinstance(value, str) and not re.fullmatch("[0-9]{1,19}", value):
+        raise ValueError("not a number")
+    return value
+
+
+Serial = Annotated[int, BeforeValidator(_digits), Field(ge=1, le=LARGEST_SERIAL)]
+Limit = Annotated[int, BeforeValidator(_digits), Field(ge=1, le=1000)]
+
+
+class NewWebhook(Wire):
+    """What setting a webhook takes."""
+
+    url: Line = Field(
+        max_length=URL_LENGTH,
+        description="a public https address on port 443, without credentials and fragment",
+        examples=["https://app.example.de/kontor"],
+        json_schema_extra={"format": "uri"},
+    )
+
+
+class WebhookBody(Wire):
+    """The webhook of a client. `serial` is the number of its latest event; it is disabled after the receiver answered 410."""
+
+    url: str = Field(examples=["https://app.example.de/kontor"])
+    serial: int = Field(examples=[41])
+    enabled: bool = Field(examples=[True])
+    relations: list[Relation]
+
+
+class WebhookSecretBody(WebhookBody):
+    """A webhook with its new secret, which is shown here and never again."""
+
+    secret: str = Field(examples=["whsec_ZGFzIGlzdCBlaW4gQmVpc3BpZWwgbWl0IDMyIEJ5dGVzIQ=="])
+
+
+class AccessReference(Wire):
+    """Which access has new transactions."""
+
+    id: str = Field(examples=["5b1d8f0a"])
+    href: str = Field(examples=["http://127.0.0.1:8000/customer/v2/bankzugaenge/5b1d8f0a"])
+
+
+class WebhookEventBody(Wire):
+    """An event. `user` and `bankzugang` are left out once the access is gone."""
+
+    serial: int = Field(examples=[41])
+    event: Literal["NEW_TRANSACTIONS"] = "NEW_TRANSACTIONS"
+    tenant: str = Field(examples=["demo"])
+    user: UUID | None = Field(None, examples=["5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"])
+    access: AccessReference | None = Field(None, alias="bankzugang")
+    timestamp: datetime = Field(examples=["2026-03-01 08:15:00"])
+    state: State

@@ -1,0 +1,106 @@
+"""What the bank answers in a session, as a value that special user ids can change, and the parts that it is told in."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from pipelines.banks.base import Balance, Bookings, FetchRequest, Header, Holdings, HomeSavings, Part, Position, Product
+from pipelines.banks.demo.histories import START, Account, Customer, Histories
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All that the bank knows of a customer on a day."""
+
+    customer: Customer
+    bookings: Mapping[str, "pl.DataFrame"]
+    positions: Mapping[str, tuple[Position, ...]]
+    consent_ends_at: datetime | None = None
+    notices: tuple[str, ...] = ()
+
+
+def today(now: datetime) -> date:
+    """The bank's day: the one in Germany."""
+    return now.astimezone(BERLIN).date()
+
+
+def answer(histories: Histories, customer: Customer, now: datetime, consent_ends_at: datetime | None = None) -> Answer:
+    """What is known of a customer now; before the first day of all histories, what is known then."""
+    day = max(today(now), START)
+    return Answer(customer, histories.bookings(customer, day), histories.positions(customer, day), consent_ends_at)
+
+
+def parts(known: Answer, request: FetchRequest) -> Iterator[Part]:
+    """The whole session."""
+    yield header(known, request.now)
+    yield from details(known, request)
+
+
+def header(known: Answer, now: datetime) -> Header:
+    """All products with their balances, and how the customer confirms."""
+    methods = known.customer.methods
+    return Header(
+        products=tuple(_with_balance(account, known, now) for account in known.customer.accounts),
+        methods=methods,
+        active_method=methods[0].code if methods else None,
+        media=known.customer.media,
+        consent_ends_at=known.consent_ends_at,
+        notices=known.notices,
+    )
+
+
+def details(known: Answer, request: FetchRequest) -> Iterator[Bookings | Holdings]:
+    """Positions or bookings of every product that is wanted."""
+    import polars as pl
+
+    for account in known.customer.accounts:
+        key = account.product.key
+        if request.wanted is not None and key not in request.wanted:
+            continue
+        if key in known.positions:
+            yield Holdings(key, known.positions[key])
+        else:
+            since = request.since.get(key, START)
+            yield Bookings(key, since, known.bookings[key].filter(pl.col("booked_on") >= since))
+
+
+def _with_balance(account: Account, known: Answer, now: datetime) -> Product:
+    product = account.product
+    if product.key in known.positions:
+        total = sum(position.total_cents or 0 for position in known.positions[product.key])
+        return replace(product, balance_cents=total, balance_at=now, balance_by_statement=False)
+    booked = _booked_cents(known.bookings[product.key])
+    balance = account.opening_cents + booked.get(product.currency, 0)
+    further = tuple(
+        replace(entry, balance_cents=entry.balance_cents + booked.get(entry.currency, 0), balance_at=now)
+        for entry in account.further
+    )
+    return replace(
+        product,
+        balance_cents=balance,
+        balance_at=now,
+        balances=(Balance(product.currency, balance, now), *further) if further else (),
+        home_savings=product.home_savings and _progressed(product.home_savings, balance),
+    )
+
+
+def _booked_cents(frame: "pl.DataFrame") -> dict[str, int]:
+    import polars as pl
+
+    sums = frame.filter(~pl.col("pending")).group_by("currency").agg(pl.col("amount_cents").sum())
+    return dict(sums.iter_rows())
+
+
+def _progressed(contract: HomeSavings, balance_cents: int) -> HomeSavings:
+    """The contract with the percentage of its sum that is saved."""
+    if not contract.contract_sum_cents:
+        return contract
+    return replace(contract, saving_progress=round(Decimal(balance_cents * 100) / contract.contract_sum_cents, 2))

@@ -1,0 +1,47 @@
+"""Where the demo bank's customers come from. Whoever has another supply of customers and bookings offers `Histories`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import TYPE_CHECKING, Protocol
+
+from pipelines.banks.base import Balance, Medium, Method, Position, Product
+
+if TYPE_CHECKING:
+    import polars as pl
+
+START = date(2023, 11, 1)
+"""The first day of every history."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """A product as the bank keeps it: its balance before the first booking, and in which further currencies it is kept."""
+
+    product: Product
+    opening_cents: int = 0
+    further: tuple[Balance, ...] = ()
+
+
+@dataclass(frozen=True)
+class Customer:
+    """A customer of the bank. Depots have positions, everything else has bookings."""
+
+    user_id: str
+    accounts: tuple[Account, ...]
+    pin: str = field(default="demo", repr=False)
+    methods: tuple[Method, ...] = ()
+    media: tuple[Medium, ...] = ()
+
+
+class Histories(Protocol):
+    """A supply of customers and of what happened on their accounts."""
+
+    def find(self, user_id: str) -> Customer | None:
+        """The customer with this user id."""
+
+    def bookings(self, customer: Customer, as_of: date) -> Mapping[str, "pl.DataFrame"]:
+        """By product key, all bookings (frame `BOOKINGS`, the oldest first) as the bank tells them on a day."""
+
+    def positions(self, customer: Customer, as_of: date) -> Mapping[str, tuple[Position, ...]]:
+        """By key of each depot, its positions on a day."""

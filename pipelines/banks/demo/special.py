@@ -1,0 +1,184 @@
+"""User ids that play a part: slow, empty, changing, refused. Each is one function; all stand in `docs/demo-bank.md`."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from pipelines.banks.base import Code, Failure, FetchRequest, Part, ScaNeeded, Unreachable, Unusable
+from pipelines.banks.demo import answers
+from pipelines.banks.demo.answers import Answer
+from pipelines.banks.demo.histories import Customer
+from pipelines.banks.demo.households import Households
+from pipelines.banks.demo.lives import EMPLOYEE
+from pipelines.banks.demo.lives.plain import plain
+from pipelines.banks.demo.memory import count, remembered
+
+AN_HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A session of a special user id, with the end of a consent that still holds and the bank's way to wait."""
+
+    folder: Path
+    request: FetchRequest
+    user_id: str
+    consent_ends_at: datetime | None
+    pause: Callable[[float], object]
+
+
+def find(user_id: str) -> Customer | None:
+    """The customer behind a special user id; the PIN is the user id."""
+    return _households(user_id).find(user_id) if _behaviour(user_id) else None
+
+
+def told(visit: Visit) -> Iterator[Part]:
+    """What a special user id is told."""
+    found = _behaviour(visit.user_id)
+    return found(visit) if found else iter(())
+
+
+def _known(visit: Visit) -> Answer:
+    supply = _households(visit.user_id)
+    customer = supply.find(visit.user_id) or Customer(visit.user_id, ())
+    return answers.answer(supply, customer, visit.request.now, visit.consent_ends_at)
+
+
+def _households(user_id: str) -> Households:
+    return Households((replace(EMPLOYEE, user_id=user_id, pin=user_id) if user_id == "test_partial" else plain(user_id),))
+
+
+def _number(visit: Visit, otherwise: float) -> float:
+    """The number at the end of the user id."""
+    found = re.search(r"_(\d+(?:\.\d+)?)$", visit.user_id)
+    return float(found[1]) if found else otherwise
+
+
+# What the user ids do.
+
+
+def _ordinary(visit: Visit) -> Iterator[Part]:
+    return answers.parts(_known(visit), visit.request)
+
+
+def _slow(visit: Visit) -> Iterator[Part]:
+    visit.pause(min(_number(visit, 10.0), AN_HOUR))
+    yield from _ordinary(visit)
+
+
+def _slow_bookings(visit: Visit) -> Iterator[Part]:
+    known = _known(visit)
+    yield answers.header(known, visit.request.now)
+    visit.pause(min(_number(visit, 10.0), AN_HOUR))
+    yield from answers.details(known, visit.request)
+
+
+def _hang(visit: Visit) -> Iterator[Part]:
+    visit.pause(AN_HOUR)
+    raise Unreachable
+    yield
+
+
+def _unusable(visit: Visit) -> Iterator[Part]:
+    """A header, and then an answer that makes no sense."""
+    yield answers.header(_known(visit), visit.request.now)
+    raise Unusable
+
+
+def _partial(visit: Visit) -> Iterator[Part]:
+    """The first product comes; of the others the bank gives one fault each."""
+    known = _known(visit)
+    keys = [account.product.key for account in known.customer.accounts]
+    codes = dict(zip(keys[1:], (Code.BOOKINGS_FAILED, Code.PRODUCT_FAILED, Code.POSITIONS_FAILED), strict=True))
+    yield answers.header(known, visit.request.now)
+    for part in answers.details(known, visit.request):
+        yield Failure(part.product, codes[part.product]) if part.product in codes else part
+
+
+def _empty(visit: Visit) -> Iterator[Part]:
+    return answers.parts(Answer(Customer(visit.user_id, ()), {}, {}), visit.request)
+
+
+def _empty_later(visit: Visit) -> Iterator[Part]:
+    return _empty(visit) if count(visit.folder, visit.user_id, "fetches") else _ordinary(visit)
+
+
+def _consent_ends(visit: Visit) -> Iterator[Part]:
+    if visit.consent_ends_at:
+        return _ordinary(visit)
+    ends_at = visit.request.now + timedelta(days=7)
+    notice = f"Ihre Zustimmung zum Abruf endet am {ends_at:%d.%m.%Y}."
+    return answers.parts(replace(_known(visit), consent_ends_at=ends_at, notices=(notice,)), visit.request)
+
+
+def _consent_needed(visit: Visit) -> Iterator[Part]:
+    if visit.consent_ends_at is None:
+        raise ScaNeeded
+    return _ordinary(visit)
+
+
+def _new_transactions(visit: Visit) -> Iterator[Part]:
+    from pipelines.banks.demo import changing
+
+    with remembered(visit.folder, visit.user_id) as state:
+        days = state.setdefault("fetched_on", [])
+        days.append(answers.today(visit.request.now).isoformat())
+    return answers.parts(changing.with_one_for_each(_known(visit), days), visit.request)
+
+
+def _changing_texts(visit: Visit) -> Iterator[Part]:
+    from pipelines.banks.demo import changing
+
+    before = count(visit.folder, visit.user_id, "fetches")
+    return answers.parts(changing.with_other_words(_known(visit), before), visit.request)
+
+
+def _pending(visit: Visit) -> Iterator[Part]:
+    from pipelines.banks.demo import changing
+
+    with remembered(visit.folder, visit.user_id) as state:
+        first = "bought_on" not in state
+        bought_on = state.setdefault("bought_on", answers.today(visit.request.now).isoformat())
+    return answers.parts(changing.with_purchase(_known(visit), bought_on, pending=first), visit.request)
+
+
+def _many(visit: Visit) -> Iterator[Part]:
+    from pipelines.banks.demo import changing
+
+    return answers.parts(
+        changing.with_rows(_known(visit), int(_number(visit, 0)), answers.today(visit.request.now)), visit.request
+    )
+
+
+def _garbage(visit: Visit) -> Iterator[Part]:
+    from pipelines.banks.demo import garbage
+
+    return garbage.parts(_known(visit), visit.request, visit.user_id.removeprefix("test_garbage_"))
+
+
+_SUFFIX = r"(_[A-Za-z0-9.-]+)?"
+"""User ids with a memory take a suffix, and each has its own."""
+
+SPECIAL: tuple[tuple[str, Callable[[Visit], Iterator[Part]]], ...] = (
+    (r"test_wrong_pin|test_locked|test_unreachable|test_incomplete|test_lock_.+", _ordinary),
+    (r"test_slow(_\d+(\.\d+)?)?", _slow),
+    (r"test_slow_bookings(_\d+(\.\d+)?)?", _slow_bookings),
+    (r"test_hang", _hang),
+    (r"test_unusable", _unusable),
+    (r"test_partial", _partial),
+    (r"test_empty", _empty),
+    (rf"test_empty_later{_SUFFIX}", _empty_later),
+    (rf"test_consent_ends{_SUFFIX}", _consent_ends),
+    (rf"test_sca_method_media{_SUFFIX}", _consent_needed),
+    (rf"test_new_transactions{_SUFFIX}", _new_transactions),
+    (rf"test_changing_texts{_SUFFIX}", _changing_texts),
+    (rf"test_pending{_SUFFIX}", _pending),
+    (r"test_many_\d{1,6}", _many),
+    (r"test_garbage_(year|rows|html|currency|twice|huge|schema)", _garbage),
+)
+
+
+def _behaviour(user_id: str) -> Callable[[Visit], Iterator[Part]] | None:
+    return next((behaviour for pattern, behaviour in SPECIAL if re.fullmatch(pattern, user_id)), None)

@@ -1,0 +1,148 @@
+"""The catalogue of banks: where its rows come from, and which of them are offered.
+
+German banks come from the Bundesbank's list of bank codes, as `schwifty` carries it. A row is offered while it is enabled and
+its connector serves it; what is offered for it, the connector says.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import lru_cache
+from uuid import UUID, uuid5
+
+from schwifty import registry
+
+from pipelines.banks import base
+from pipelines.banks.base import Connector, Offer
+from warehouse import providers
+from warehouse.database import Owner
+from warehouse.errors import NotFound
+from warehouse.providers import Changes, Entry
+from warehouse.tables import Provider
+
+Offered = tuple[Provider, Offer]
+# Ids of providers are kept by tenants for ever: neither this value nor what is hashed with it may change.
+NAMESPACE = UUID("3f1e7a52-8c46-5b0d-9d27-6a4be0c9f318")
+CONNECTOR = "fints"
+# The first that is found in a name decides.
+GROUPS = {
+    "Bundesbank": r"\bbundesbank\b",
+    "Postbank": r"\bpostbank\b",
+    "Deutsche Bank": r"\bdeutsche bank\b",
+    "Commerzbank": r"\bcommerz(bank| service)",
+    "HypoVereinsbank": r"\b(hypovereinsbank|unicredit)\b",
+    "ING": r"\bing\b",
+    "DKB": r"\bdeutsche kreditbank\b",
+    "Targobank": r"\btargobank\b",
+    "Santander": r"\bsantander\b",
+    "norisbank": r"\bnorisbank\b",
+    "Sparda-Bank": r"\bsparda\b",
+    "PSD Bank": r"\bpsd\b",
+    "Bausparkasse": r"bauspar",
+    "Sparkasse": r"sparkasse",
+    "Landesbank": r"landesbank|landeskreditbank|\bhelaba\b|\bnord/lb\b",
+    "DZ BANK": r"\bdz (bank|hyp|privatbank)\b",
+    "Volksbank Raiffeisenbank": r"volksbank|raiffeisen|raiffbk|\bv[rb]\b|\brv bank|\bgeno|\bspar-.*(darleh|kredit)",
+}
+GROUP_PATTERNS = {group: re.compile(expression, re.IGNORECASE) for group, expression in GROUPS.items()}
+NAMES_KEPT = 8192  # more than there are banks
+NOT_FOR_CONSUMERS = {"Bundesbank"}
+UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+
+
+def german_banks() -> list[Entry]:
+    """Every German bank code with the bank that leads it."""
+    return [_entry(bank.bank_code, bank.name, bank.bic) for bank in registry.get_banks_by_country("DE") if bank.primary]
+
+
+def import_banks(owner: Owner) -> Changes:
+    """Brings the German banks of the catalogue up to date."""
+    return providers.upsert(owner, german_banks())
+
+
+def offered(
+    owner: Owner,
+    connectors: Mapping[str, Connector],
+    *,
+    q: str | None = None,
+    blz: str | None = None,
+    bic: str | None = None,
+    group: str | None = None,
+) -> list[Offered]:
+    """What is offered, by name; only what fits all filters that are given."""
+    rows = (row for row in providers.visible(owner) if fits(row, q=q, blz=blz, bic=bic, group=group))
+    return [(row, offer) for row in rows if (offer := offer_of(row, connectors)) is not None]
+
+
+def fits(
+    row: Provider, *, q: str | None = None, blz: str | None = None, bic: str | None = None, group: str | None = None
+) -> bool:
+    """Whether a provider has this code, this BIC and this group, and is found by this text."""
+    return (
+        (blz is None or row.blz == blz)
+        and (bic is None or _full_bic(row.bic) == _full_bic(bic))
+        and (group is None or (row.group_name or "").casefold() == group.casefold())
+        and (q is None or _is_found_by(row, q.strip()))
+    )
+
+
+def find_offered(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID) -> Offered:
+    """One provider with its offer; one that is not offered is as missing as an unknown one."""
+    row = providers.find(owner, provider_id)
+    offer = offer_of(row, connectors)
+    if not row.enabled or offer is None:
+        raise NotFound("provider")
+    return row, offer
+
+
+def offer_of(row: Provider, connectors: Mapping[str, Connector]) -> Offer | None:
+    """What the connector of a provider offers for it; None if nobody serves it."""
+    connector = connectors.get(row.connector)
+    return None if connector is None else connector.offer(as_provider(row))
+
+
+def as_provider(row: Provider) -> base.Provider:
+    """The provider as connectors know it."""
+    return base.Provider(id=row.id, name=row.name, connector=row.connector, blz=row.blz, bic=row.bic)
+
+
+def group_of(name: str) -> str | None:
+    """The group to which a bank of this name belongs."""
+    return next((group for group, expression in GROUP_PATTERNS.items() if expression.search(name)), None)
+
+
+def _entry(blz: str, name: str, bic: str) -> Entry:
+    group = group_of(name)
+    return Entry(
+        id=uuid5(NAMESPACE, f"DE:{blz}"),
+        name=name,
+        connector=CONNECTOR,
+        group_name=group,
+        blz=blz,
+        bic=bic or None,
+        consumer_relevant=group not in NOT_FOR_CONSUMERS,
+    )
+
+
+def _is_found_by(row: Provider, wanted: str) -> bool:
+    """Whether a name holds the text, in either spelling, or a code begins with it."""
+    codes = (code for code in (row.blz, row.bic) if code)
+    return any(part in name for part, name in zip(_spellings(wanted), _spellings(row.name), strict=True)) or any(
+        code.casefold().startswith(wanted.casefold()) for code in codes
+    )
+
+
+@lru_cache(NAMES_KEPT)
+def _spellings(text: str) -> tuple[str, str]:
+    """The text without case, with its umlauts dropped and spelled out: `München` is `munchen`, and it is `muenchen`."""
+    folded = unicodedata.normalize("NFC", text).casefold()
+    return _without_marks(folded), _without_marks(folded.translate(UMLAUTS))
+
+
+def _without_marks(text: str) -> str:
+    return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
+
+
+def _full_bic(bic: str | None) -> str | None:
+    """The BIC with the branch that it means: eight characters are those of the head office, `XXX`."""
+    return None if bic is None else bic.upper().ljust(11, "X")

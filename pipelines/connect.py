@@ -1,0 +1,176 @@
+"""Connecting a customer to a bank: credentials are opened, checked and sealed; the access and its fetch are put down together.
+
+Several accesses at once are all stored or none. Nothing here talks to a bank: the worker does (`pipelines/refresh.py`).
+"""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from pipelines import formats
+from pipelines.banks.base import Code, Connector, Offer, Provider
+from pipelines.publish import message
+from warehouse import accesses, certificates, providers
+from warehouse.database import Database, Owner
+from warehouse.errors import AccessDiffers, CredentialUnfit, CredentialUnreadable, Invalid, NotFound, ProviderUnknown, Throttled
+from warehouse.settings import Settings
+from warehouse.tables import Access
+from warehouse.vault import Vault
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a caller wants: a login at a provider under a name, encrypted for the tenant."""
+
+    key: str
+    provider_id: UUID
+    credentials: Mapping[str, str] = field(repr=False)
+    sync: bool = True
+    selected: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class Login:
+    """An entry whose credentials were opened and checked."""
+
+    entry: Entry
+    credentials: dict[str, str] = field(repr=False)
+    missing: tuple[str, ...]
+    login_hash: bytes = field(repr=False)
+
+
+def open_entries(owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entries: list[Entry]) -> list[Login]:
+    """The logins of all entries; raises for the first that cannot be used."""
+    return [_open(owner, vault, connectors, entry) for entry in entries]
+
+
+def connect(
+    owner: Owner, vault: Vault, settings: Settings, logins: list[Login], *, refresh: bool, attended_from: str | None
+) -> dict[UUID, UUID]:
+    """Stores all logins as accesses and begins their fetches; answers the fetches by the id of their access."""
+    fetches = {}
+    for login in sorted(logins, key=lambda login: login.entry.key):  # one order for all, so that no two wait for each other
+        access = _known(owner, login.entry.key)
+        if access is None:
+            access = _add(owner, vault, login)
+            wanted = not login.missing
+        else:
+            wanted = _renew(owner, vault, access, login, refresh=refresh) and not login.missing
+        if wanted or access.fetch_id is not None:
+            fetches[access.id] = _begin(owner, settings, access, attended_from)
+    return fetches
+
+
+def refresh_again(owner: Owner, settings: Settings, keys: list[str], *, attended_from: str | None) -> dict[UUID, UUID]:
+    """Begins a fetch of known accesses with the credentials they have."""
+    found = [accesses.find(owner, key, lock=True) for key in sorted(keys)]
+    return {access.id: _begin(owner, settings, access, attended_from) for access in found}
+
+
+def _begin(owner: Owner, settings: Settings, access: Access, attended_from: str | None) -> UUID:
+    """Begins a fetch, or joins the running one. The limit on sessions that nobody attends holds for callers too."""
+    if access.fetch_id is None and attended_from is None:
+        wait = accesses.seconds_until_allowed(owner, access, settings.unattended_sessions_per_day)
+        if wait:
+            raise Throttled(wait)
+    return accesses.begin_fetch(owner, access, awaited=True, attended_from=attended_from)
+
+
+def _known(owner: Owner, key: str) -> Access | None:
+    try:
+        return accesses.find(owner, key, lock=True)
+    except NotFound:
+        return None
+
+
+def _add(owner: Owner, vault: Vault, login: Login) -> Access:
+    entry = login.entry
+    access = accesses.add(
+        owner,
+        entry.key,
+        entry.provider_id,
+        login.login_hash,
+        sync=entry.sync,
+        selected=entry.selected,
+        messages=_missing(login),
+    )
+    accesses.seal_credentials(owner, vault, access, login.credentials)
+    return access
+
+
+def _renew(owner: Owner, vault: Vault, access: Access, login: Login, *, refresh: bool) -> bool:
+    """Takes over what a caller sends for an access that exists; answers whether a fetch is wanted.
+
+    The same again changes nothing, so that a request can be repeated. Something else is only taken when the caller says so with
+    `refresh`, or when the known login does not work: never by mistake.
+    """
+    entry, known = login.entry, accesses.credentials(owner, vault, access)
+    same_login = known == login.credentials
+    if access.provider_id != entry.provider_id:
+        raise AccessDiffers
+    if not same_login:
+        if not refresh and not access.wrong_logins and not access.messages:
+            raise AccessDiffers
+        accesses.seal_credentials(owner, vault, access, login.credentials)
+        access.login_hash = login.login_hash
+        access.wrong_logins = 0
+        access.messages = _missing(login)
+    if refresh:
+        access.sync = entry.sync
+        access.selected = entry.selected if entry.selected is not None else access.selected
+        if entry.sync:
+            access.expires_at = None
+    return refresh or not same_login
+
+
+def _missing(login: Login) -> list[dict[str, str]]:
+    return [message(Code.FIELDS_MISSING, ", ".join(login.missing))] if login.missing else []
+
+
+def _open(owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entry: Entry) -> Login:
+    """The opened credentials of the fields that the provider asks for; others are ignored."""
+    offer = _offer(owner, connectors, entry.provider_id)
+    opened = {
+        field.key: _decrypt(owner, vault, field.key, entry.credentials[field.key])
+        for field in offer.fields
+        if entry.credentials.get(field.key)
+    }
+    for wanted in offer.fields:
+        if wanted.key in opened and not formats.matches(wanted.format, opened[wanted.key]):
+            raise CredentialUnfit(wanted.key)
+    names = [opened.get(field.key, "") for field in offer.fields if not field.secret]
+    missing = tuple(field.key for field in offer.fields if field.key not in opened)
+    return Login(entry, opened, missing, _login_hash(entry.provider_id, names))
+
+
+def _offer(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID) -> Offer:
+    try:
+        row = providers.find(owner, provider_id)
+    except NotFound as error:
+        raise ProviderUnknown from error
+    connector = connectors.get(row.connector)
+    offer = connector.offer(Provider(row.id, row.name, row.connector, row.blz, row.bic)) if connector else None
+    if offer is None or not row.enabled:
+        raise ProviderUnknown
+    return offer
+
+
+def _decrypt(owner: Owner, vault: Vault, field_key: str, value: str) -> str:
+    try:
+        whole_tenant = owner.for_tenant(owner.tenant)  # whose key it is, not the user's
+        return certificates.decrypt(whole_tenant, vault, base64.b64decode(value, validate=True)).decode()
+    except (Invalid, ValueError) as error:
+        raise CredentialUnreadable(field_key) from error
+
+
+def _login_hash(provider_id: UUID, names: list[str]) -> bytes:
+    """What stands for a set of credentials in locks: slow to guess, since login names are short."""
+    return hashlib.scrypt("\0".join(names).encode(), salt=provider_id.bytes, n=2**12, r=8, p=1, dklen=16)
+
+
+def disconnect(database: Database, tenant_id: UUID, user_id: UUID, key: str | None = None) -> None:
+    """Deletes an access, or all of a user's, at once and for good; a fetch that is running finds nothing to write to."""
+    with database.acting_for(tenant_id, user_id) as owner:
+        accesses.remove(owner, [accesses.find(owner, key, lock=True)] if key is not None else accesses.visible(owner))

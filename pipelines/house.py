@@ -1,0 +1,29 @@
+"""What flows work with. A flow takes it first; who calls the flow (a worker, a Dagster job, a command, a test) makes it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipelines.banks import connectors
+from pipelines.banks.base import Connector
+from pipelines.lines import Lines
+from warehouse.database import Database
+from warehouse.errors import KontorError
+from warehouse.settings import Settings
+from warehouse.vault import Vault
+
+
+@dataclass(frozen=True)
+class House:
+    settings: Settings
+    database: Database
+    vault: Vault
+    connectors: Mapping[str, Connector]
+    lines: Lines
+
+    @classmethod
+    def of(cls, settings: Settings) -> "House":
+        """The house of these settings; the database address must be set."""
+        if settings.database_url is None:
+            raise KontorError("no database: start with 'kontor up', or set KONTOR_DATABASE_URL")
+        database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds)
+        return cls(settings, database, Vault(settings), connectors(settings), Lines(settings.bank_calls_at_once))

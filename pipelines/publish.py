@@ -1,0 +1,187 @@
+"""Making public what a fetch has brought: the header as soon as it is there, then everything else in one transaction.
+
+Whoever reads sees the state before or after, never something between: balances and bookings are of one moment. A fetch that was
+overtaken (the access deleted, its time over, another fetch begun) publishes nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from pipelines import merge
+from pipelines.banks.base import Bookings, Code, Failure, Header, Holdings, Product
+from pipelines.house import House
+from warehouse import accesses, ledger, products, webhooks
+from warehouse.database import Owner
+from warehouse.tables import Access
+from warehouse.tables import Product as Row
+
+log = structlog.get_logger("publish")
+
+
+@dataclass(frozen=True)
+class FetchJob:
+    """Which fetch of which access, and the address of the customer who waits for it."""
+
+    tenant: UUID
+    user: UUID
+    access: UUID
+    fetch: UUID
+    attended_from: str | None = None
+
+
+@dataclass
+class Received:
+    """What a bank has given in one session."""
+
+    header: Header
+    bookings: list[Bookings] = field(default_factory=list)
+    holdings: list[Holdings] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+
+def message(code: Code, details: str | None = None) -> dict[str, Any]:
+    """A message as it is stored: level and German text are the API's."""
+    return {"code": str(code), **({"details": details} if details else {})}
+
+
+def header(house: House, job: FetchJob, told: Header, now: datetime) -> None:
+    """Shows the header data. Of an access that was complete before, only the progress is shown: its data stay of one moment."""
+    with house.database.acting_for(job.tenant, job.user) as owner:
+        access = accesses.fetching(owner, job.access, job.fetch)
+        if access is None:
+            return
+        if access.status != accesses.COMPLETE:
+            known = _known(owner, access)
+            for ordinal, product in enumerate(_wanted(access, told)):
+                products.put(owner, access, known, **_columns(product, ordinal), status=accesses.HEADER, fetched_at=now)
+            _describe(access, told, now)
+            access.status = accesses.HEADER
+            accesses.touch(owner)
+        if access.fetch_phase is not None:
+            access.fetch_phase = accesses.HEADER
+        owner.session.flush()
+        accesses.notify(owner, access.id)
+
+
+def everything(house: House, job: FetchJob, received: Received, now: datetime) -> None:
+    """Stores what a fetch has brought, whole; drops it if the fetch is void."""
+    with house.database.acting_for(job.tenant, job.user) as owner:
+        access = accesses.fetching(owner, job.access, job.fetch)
+        if access is None:
+            log.info("late_answer_dropped", access=str(job.access))
+            return
+        first = access.status != accesses.COMPLETE
+        written = _store(owner, access, received, now)
+        if written.differs or first:
+            accesses.touch(owner)
+        if written.added and not first and access.sync:
+            webhooks.announce(owner, access.id, access.user_id)
+        _complete(house, access, received, now)
+        accesses.end_fetch(owner, access, _issues(received), now)
+
+
+@dataclass
+class _Written:
+    differs: bool = False
+    added: int = 0
+
+
+def _store(owner: Owner, access: Access, received: Received, now: datetime) -> _Written:
+    """Brings products, bookings and positions to what the bank says. Products that failed stay as they were."""
+    written = _Written()
+    rows = _store_products(owner, access, received, written, now)
+    for told in received.bookings:
+        if (row := rows.get(told.product)) is not None:
+            changes = merge.reconcile(ledger.window(owner, row, told.complete_from), told.frame)
+            ledger.add(owner, row, changes.added)
+            ledger.change(owner, row, changes.changed)
+            ledger.drop(owner, row, changes.gone)
+            row.complete_from = min(told.complete_from, row.complete_from or told.complete_from)
+            written.differs |= bool(changes)
+            written.added += changes.added.height
+    for depot in received.holdings:
+        if (row := rows.get(depot.product)) is not None:
+            written.differs |= products.put_positions(owner, row, [asdict(position) for position in depot.positions])
+    return written
+
+
+def _store_products(owner: Owner, access: Access, received: Received, written: _Written, now: datetime) -> Mapping[str, Row]:
+    """The products that this fetch brings up to date."""
+    known = _known(owner, access)
+    failed = {failure.product: failure for failure in received.failures}
+    rows = {}
+    for ordinal, product in enumerate(_wanted(access, received.header)):
+        failure = failed.get(product.key)
+        if failure is None:
+            columns = _columns(product, ordinal)
+            rows[product.key], differs = products.put(
+                owner, access, known, **columns, status=accesses.COMPLETE, fetched_at=now, messages=[]
+            )
+            written.differs |= differs
+        elif product.key in known and known[product.key].status != accesses.COMPLETE:
+            known[product.key].messages = [message(failure.code)]
+    if access.selected is not None:
+        written.differs |= products.keep_only(owner, access, access.selected)
+    return rows
+
+
+def _complete(house: House, access: Access, received: Received, now: datetime) -> None:
+    """The stable columns of an access after a fetch. One that brought nothing but failures changes no time."""
+    if access.status == accesses.COMPLETE and received.failures and not (received.bookings or received.holdings):
+        return
+    _describe(access, received.header, now)
+    access.status = accesses.COMPLETE
+    access.wrong_logins = 0
+    access.expires_at = None if access.sync else now + timedelta(seconds=house.settings.unsynced_lifetime_seconds)
+
+
+def _describe(access: Access, told: Header, now: datetime) -> None:
+    access.fetched_at = now
+    access.methods = [_plain(method) for method in told.methods]
+    access.active_method = told.active_method
+    access.media = [_plain(medium) for medium in told.media]
+    access.consent_ends_at = told.consent_ends_at
+    access.messages = [message(Code.NOTICE, notice) for notice in told.notices]
+
+
+def _issues(received: Received) -> list[dict[str, Any]]:
+    """What could not be fetched: that something is missing, then each product with what is missing of it."""
+    if not received.failures:
+        return []
+    return [message(Code.INCOMPLETE), *(message(failure.code, failure.product) for failure in received.failures)]
+
+
+def _known(owner: Owner, access: Access) -> dict[str, Row]:
+    return {product.key: product for product in products.visible(owner, [access])[access.id]}
+
+
+def _wanted(access: Access, told: Header) -> list[Product]:
+    return [product for product in told.products if access.selected is None or product.key in access.selected]
+
+
+def _columns(product: Product, ordinal: int) -> dict[str, Any]:
+    """A product as the values of its row."""
+    plain = {name: getattr(product, name) for name in product.__dataclass_fields__}
+    return plain | {
+        "ordinal": ordinal,
+        "category": str(product.category),
+        "home_savings": None if product.home_savings is None else _plain(product.home_savings),
+        "balances": [_plain(balance) for balance in product.balances],
+    }
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """A value's fields as JSON can hold them."""
+
+    def plain(item: Any) -> Any:
+        if isinstance(item, Decimal):
+            return format(item, "f")
+        return item.isoformat() if isinstance(item, date) else item
+
+    return {name: plain(item) for name, item in asdict(value).items() if item is not None}

@@ -1,0 +1,24 @@
+"""Bookings that a tenant pushes into a product, beside those of the bank. A batch that comes again adds nothing."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from analytics.frames import BOOKINGS
+from pipelines import merge
+from warehouse import accesses, ledger, products
+from warehouse.database import Owner
+
+
+def push(owner: Owner, access_key: str, product_key: str, batches: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
+    """Stores what is new of the batches (rows of `BOOKINGS` by the batch's name); answers how many rows that were."""
+    product = products.find(owner, accesses.find(owner, access_key), product_key, lock=True)
+    added = 0
+    for batch, rows in batches.items():
+        new = merge.missing(ledger.batch(owner, product, batch), pl.DataFrame(rows, schema=BOOKINGS, orient="row"))
+        ledger.add(owner, product, new, batch)
+        added += new.height
+    if added:
+        accesses.touch(owner)
+    return added

@@ -1,0 +1,188 @@
+"""Fetching an access: the one flow behind a new access, `refresh=true` and the schedule.
+
+A fetch begins as a job that the store puts down (`accesses.begin_fetch`). Here the worker plans it, talks to the bank without
+holding a transaction, and publishes what came in one transaction: products, balances, bookings, positions, revision and webhook
+events together, or nothing. What a bank fails to give leaves everything as it was; only the issues say so.
+"""
+
+from datetime import date, datetime, timedelta
+
+import structlog
+
+from pipelines import answers, publish
+from pipelines.banks.base import (
+    BankFault,
+    Bookings,
+    Code,
+    Connector,
+    Failure,
+    FetchRequest,
+    Header,
+    Holdings,
+    Provider,
+    Unreachable,
+    Unusable,
+)
+from pipelines.house import House
+from pipelines.publish import FetchJob, Received, message
+from warehouse import accesses, products, providers
+from warehouse.database import Owner
+from warehouse.logs import describe
+from warehouse.tables import Access
+
+OVERLAP = timedelta(days=30)
+"""How far a refresh looks back: banks correct texts and days for weeks."""
+WRONG_LOGINS_ALLOWED = 3
+TOLD_THE_CUSTOMER = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING, Code.METHOD_NEEDED})
+"""What the customer can act on stands in the access itself; everything else only in its issues."""
+SLOT_HOURS = (0, 6, 12, 18)
+AT_ONCE = 500
+log = structlog.get_logger("refresh")
+
+
+def fetch_access(house: House, job: FetchJob, now: datetime) -> None:
+    """Carries out a fetch, unless it has become void. Never raises for what a bank does."""
+    plan = _plan(house, job, now)
+    if plan is None:
+        return
+    connector, request = plan
+    try:
+        received = _receive(house, job, connector, request)
+    except BankFault as fault:
+        _fail(house, job, fault, now)
+    except Exception as error:
+        log.error("connector_failed", access=str(job.access), connector=connector.name, error=describe(error))  # noqa: TRY400
+        _fail(house, job, BankFault(), now)
+    else:
+        publish.everything(house, job, received, now)
+        log.info("fetched", access=str(job.access), products=len(received.header.products), failures=len(received.failures))
+
+
+def give_up(house: House, job: FetchJob, now: datetime) -> None:
+    """Ends a fetch that went wrong by our own fault."""
+    _fail(house, job, BankFault(), now)
+
+
+def enqueue_due(house: House, now: datetime) -> int:
+    """Puts down a fetch for every access that the current slot should refresh; answers how many. Again adds nothing."""
+    slot = slot_of(house, now)
+    total = 0
+    while True:
+        with house.database.operating() as operator:
+            due = accesses.due(operator, slot, AT_ONCE)
+            for access in due:
+                access.slot_at = slot
+                accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, awaited=False)
+        total += len(due)
+        if len(due) < AT_ONCE:
+            return total
+
+
+def slot_of(house: House, now: datetime) -> datetime:
+    """The latest of the day's four times, in the zone of the settings."""
+    local = now.astimezone(house.settings.zone)
+    hour = max(hour for hour in SLOT_HOURS if hour <= local.hour)
+    return local.replace(hour=hour, minute=0, second=0, microsecond=0)
+
+
+def _plan(house: House, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:
+    """How to ask the bank; None if the fetch is void, or must not reach the bank, which ends it."""
+    with house.database.acting_for(job.tenant, job.user) as owner:
+        access = accesses.fetching(owner, job.access, job.fetch)
+        if access is None:
+            return None
+        row = providers.find(owner, access.provider_id)
+        connector = house.connectors.get(row.connector)
+        provider = Provider(row.id, row.name, row.connector, row.blz, row.bic)
+        if not row.enabled or connector is None or (offer := connector.offer(provider)) is None:
+            _end(owner, access, Unreachable(), now)
+            return None
+        credentials = accesses.credentials(owner, house.vault, access)
+        if any(field.key not in credentials for field in offer.fields) or access.wrong_logins >= WRONG_LOGINS_ALLOWED:
+            accesses.end_fetch(owner, access, access.messages, now)
+            return None
+        attended = job.attended_from is not None
+        if not attended and accesses.seconds_until_allowed(owner, access, house.settings.unattended_sessions_per_day):
+            accesses.end_fetch(owner, access, access.issues, now)
+            return None
+        accesses.open_session(owner, access, attended=attended)
+        return connector, FetchRequest(
+            provider=provider,
+            credentials=credentials,
+            now=now,
+            since=_since(owner, access, house),
+            wanted=None if access.selected is None else frozenset(access.selected),
+            attended_from=job.attended_from,
+        )
+
+
+def _since(owner: Owner, access: Access, house: House) -> dict[str, date]:
+    """From which day on each product that is known completely is asked for again."""
+    return {
+        product.key: product.fetched_at.astimezone(house.settings.zone).date() - OVERLAP
+        for product in products.visible(owner, [access])[access.id]
+        if product.status == accesses.COMPLETE
+    }
+
+
+def _receive(house: House, job: FetchJob, connector: Connector, request: FetchRequest) -> Received:
+    """Everything the bank gives, checked. The header is published as soon as it is there, for who waits for it."""
+    today = request.now.astimezone(house.settings.zone).date()
+    parts = house.lines.listen(request.provider.id, connector.fetch(request), house.settings.bank_timeout_seconds)
+    received: Received | None = None
+    for part in parts:
+        if isinstance(part, Header):
+            received = Received(answers.check_header(part))
+            publish.header(house, job, received.header, request.now)
+        elif received is None:
+            raise Unusable
+        else:
+            _take(received, part, today)
+    if received is None:
+        raise Unusable
+    _require_each_once(received)
+    return received
+
+
+def _take(received: Received, part: Bookings | Holdings | Failure, today: date) -> None:
+    """Adds a part to what was received; one that makes no sense is a failure of its product."""
+    try:
+        if isinstance(part, Bookings):
+            received.bookings.append(answers.check_bookings(part, today))
+        elif isinstance(part, Holdings):
+            received.holdings.append(answers.check_holdings(part))
+        else:
+            received.failures.append(part)
+    except Unusable:
+        code = Code.BOOKINGS_FAILED if isinstance(part, Bookings) else Code.POSITIONS_FAILED
+        received.failures.append(Failure(part.product, code))
+
+
+def _require_each_once(received: Received) -> None:
+    """Refuses an answer that tells a product twice, or one that the header does not know."""
+    parts: list[Bookings | Holdings | Failure] = [*received.bookings, *received.holdings, *received.failures]
+    told = [part.product for part in parts]
+    if len(set(told)) != len(told) or not {product.key for product in received.header.products}.issuperset(told):
+        raise Unusable
+
+
+def _fail(house: House, job: FetchJob, fault: BankFault, now: datetime) -> None:
+    """Ends a fetch that brought nothing. Stable data stay; wrong logins are counted."""
+    with house.database.acting_for(job.tenant, job.user) as owner:
+        access = accesses.fetching(owner, job.access, job.fetch)
+        if access is not None:
+            _end(owner, access, fault, now)
+            log.info("fetch_failed", access=str(job.access), code=fault.code)
+
+
+def _end(owner: Owner, access: Access, fault: BankFault, now: datetime) -> None:
+    code = fault.code
+    if code is Code.WRONG_CREDENTIALS:
+        access.wrong_logins += 1
+        code = Code.LOCKED if access.wrong_logins >= WRONG_LOGINS_ALLOWED else code
+    elif code is Code.LOCKED:
+        access.wrong_logins = WRONG_LOGINS_ALLOWED
+    issues = [message(code, fault.details)]
+    if code in TOLD_THE_CUSTOMER:
+        access.messages = issues
+    accesses.end_fetch(owner, access, issues, now)

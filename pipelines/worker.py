@@ -1,0 +1,156 @@
+"""The worker: runs jobs and delivers webhooks until it is told to stop.
+
+`procrastinate` takes the jobs from PostgreSQL and lets one job per lock run: the lock of a fetch is the login, so that nobody
+talks to a bank twice at a time with one set of credentials, whichever worker or access it is. Jobs of a worker that died run
+again. Bank calls have threads of their own (`pipelines/lines.py`); the event loop only waits.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import procrastinate
+import structlog
+from procrastinate import exceptions, jobs, retry
+
+from pipelines import notify, refresh
+from pipelines.house import House
+from pipelines.publish import FetchJob
+from warehouse import accesses, logs
+from warehouse.errors import DatabaseUnavailable
+from warehouse.jobs import BANKS
+from warehouse.settings import Settings
+
+ATTEMPTS = 3
+GRACE_SECONDS = 20
+LOOK_SECONDS = 1.0
+log = structlog.get_logger("worker")
+
+
+class AfterInterruption(retry.BaseRetryStrategy):
+    """A job that was cut short by a stop runs again elsewhere; one that failed by itself does not."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: jobs.Job) -> retry.RetryDecision | None:
+        cut_short = isinstance(exception, exceptions.JobAborted | asyncio.CancelledError)
+        return retry.RetryDecision(retry_in={"seconds": 0}) if cut_short and job.attempts < ATTEMPTS else None
+
+
+async def run(settings: Settings) -> None:
+    """Works until SIGTERM or SIGINT."""
+    house = House.of(settings)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    app = _app(house)
+    async with app.open_async():
+        working: list[asyncio.Task[Any]] = [
+            asyncio.create_task(app.run_worker_async(**_options(settings))),
+            asyncio.create_task(_look_after(app, house)),
+            asyncio.create_task(notify.deliver_forever(house.database, house.vault, settings, stop)),
+        ]
+        log.info("working", concurrency=settings.bank_jobs_at_once)
+        stopping = asyncio.create_task(stop.wait())
+        done, _ = await asyncio.wait([*working, stopping], return_when=asyncio.FIRST_COMPLETED)
+        for task in working:
+            task.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
+        for task in done - {stopping}:
+            task.result()  # one that ended by itself has failed: say why
+    log.info("stopped")
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    return {
+        "queues": [BANKS],
+        "concurrency": settings.bank_jobs_at_once,
+        "fetch_job_polling_interval": LOOK_SECONDS,
+        "shutdown_graceful_timeout": GRACE_SECONDS,
+        "delete_jobs": "always",
+        "install_signal_handlers": False,
+        "update_heartbeat_interval": settings.worker_lost_seconds / 3,
+        "stalled_worker_timeout": settings.worker_lost_seconds,
+    }
+
+
+def _app(house: House) -> procrastinate.App:
+    """The jobs by name. Each runs in a thread; what fails in it is told in the log by its kind alone."""
+    address = house.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    connector = procrastinate.PsycopgConnector(conninfo=address, kwargs={"application_name": "kontor-worker"}, max_size=5)
+    app = procrastinate.App(connector=connector)
+    threads = ThreadPoolExecutor(house.settings.bank_jobs_at_once, thread_name_prefix="fetch")
+
+    @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption())
+    async def fetch_access(**args: Any) -> None:
+        await asyncio.get_running_loop().run_in_executor(threads, _guarded, house, _job(**args))
+
+    return app
+
+
+def _job(tenant: str, user: str, access: str, fetch: str, attended_from: str | None = None) -> FetchJob:
+    return FetchJob(UUID(tenant), UUID(user), UUID(access), UUID(fetch), attended_from)
+
+
+def _guarded(house: House, job: FetchJob) -> None:
+    """Runs a fetch. When the database goes away in its course, the job ends; the fetch is found and put down again."""
+    try:
+        refresh.fetch_access(house, job, datetime.now(UTC))
+    except DatabaseUnavailable:
+        log.warning("database_away", access=str(job.access))
+    except Exception as error:
+        log.error("job_failed", access=str(job.access), error=logs.describe(error))  # noqa: TRY400 (the text may hold data)
+        refresh.give_up(house, job, datetime.now(UTC))
+
+
+async def _look_after(app: procrastinate.App, house: House) -> None:
+    """Finds jobs of dead workers, fetches without a job, and accesses whose time is over; again and again."""
+    while True:
+        try:
+            for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=house.settings.worker_lost_seconds):
+                await _revive(app, house, job)
+            await asyncio.to_thread(_tidy, house)
+        except Exception as error:
+            log.warning("looking_after_failed", error=type(error).__name__)
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _revive(app: procrastinate.App, house: House, job: jobs.Job) -> None:
+    """Lets a dead worker's job run again, but not for ever: a job that kills its workers is given up."""
+    with contextlib.suppress(exceptions.ConnectorException):  # another worker was quicker
+        if job.attempts < ATTEMPTS:
+            await app.job_manager.retry_job(job)
+        else:
+            await asyncio.to_thread(refresh.give_up, house, _job(**dict[str, Any](job.task_kwargs)), datetime.now(UTC))
+            await app.job_manager.finish_job(job, jobs.Status.FAILED, delete_job=True)
+        log.warning("job_of_dead_worker", job=job.id, attempts=job.attempts)
+
+
+def _tidy(house: House) -> None:
+    with house.database.operating() as operator:
+        expired = accesses.remove_expired(operator)
+        lost = accesses.resume_lost(operator)
+    if expired or lost:
+        log.info("tidied", expired=expired, lost=lost)
+
+
+def main(settings: Settings | None = None) -> None:
+    """The worker's process. Threads that hang at a bank must not keep it from ending."""
+    found = settings or Settings()
+    logs.configure(found.log_level)
+    logging.getLogger("procrastinate").setLevel(logging.ERROR)  # it would log arguments of jobs
+    code = 0
+    try:
+        asyncio.run(run(found))
+    except Exception:
+        log.exception("worker_failed")
+        code = 1
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

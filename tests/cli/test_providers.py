@@ -1,0 +1,68 @@
+"""`kontor providers`, against a real database."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from typer.testing import CliRunner
+
+from api.cli import app
+from pipelines import catalogue
+from tests.stack import Stack
+from warehouse.errors import NotFound
+
+DEMO = "00000000-0000-0000-0000-000000000000"
+
+
+@pytest.fixture(autouse=True)
+def environment(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KONTOR_HOME", str(stack.home))
+    monkeypatch.setenv("KONTOR_DATABASE_URL", stack.where.service)
+
+
+def kontor(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["providers", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def listed(*arguments: str) -> dict[str, Any]:
+    return {row["id"]: row for row in json.loads(kontor("list", *arguments, "--json"))}
+
+
+def test_banks_are_imported_once_and_then_unchanged() -> None:
+    total = len(catalogue.german_banks())
+    first = json.loads(kontor("import", "--json"))
+    assert sum(first.values()) == total
+    assert json.loads(kontor("import", "--json")) == {"new": 0, "changed": 0, "unchanged": total}
+    shown = kontor("import")
+    assert "new: 0\n" in shown
+    assert f"unchanged: {total}\n" in shown
+    assert len(listed("--all")) > total
+
+
+def test_the_list_is_what_tenants_see_and_all_is_everything() -> None:
+    kontor("import")
+    assert listed()[DEMO]["name"] == "Demo Bank"
+    assert {row["connector"] for row in listed().values()} == {"demo"}
+    bank = next(row for row in listed("--all").values() if row["blz"] == "10010010")
+    assert bank["bic"] == "PBNKDEFFXXX"
+    assert (bank["connector"], bank["enabled"], bank["served"]) == ("fints", True, False)
+    assert "Demo Bank" in kontor("list")
+
+
+def test_a_provider_is_disabled_and_enabled() -> None:
+    assert kontor("disable", DEMO) == "Demo Bank is disabled.\n"
+    try:
+        assert DEMO not in listed()
+        assert listed("--all")[DEMO]["enabled"] is False
+    finally:
+        assert json.loads(kontor("enable", DEMO, "--json")) == {"result": "Demo Bank is enabled."}
+    assert DEMO in listed()
+
+
+def test_an_id_that_names_nothing_is_said_to_be_missing() -> None:
+    with pytest.raises(NotFound):
+        kontor("disable", str(uuid4()))
+    assert CliRunner().invoke(app, ["providers", "enable", "no-uuid"]).exit_code == 2

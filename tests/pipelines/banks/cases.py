@@ -1,0 +1,67 @@
+"""The connectors that the contract suite runs, and what it must know of each to play all parts. A new bank is one more `Case`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+from pipelines.banks.base import Code, Connector, FetchRequest, Header, Part, Provider, Reply
+from pipelines.banks.demo import DemoBank, security
+
+NOW = datetime(2026, 11, 16, 11, 30, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A connector with logins that work, logins for each fault, and the moves through a dialogue."""
+
+    name: str
+    build: Callable[[Path], Connector]
+    provider: Provider
+    logins: tuple[Mapping[str, str], ...] = field(repr=False)
+    faults: Mapping[Code, Mapping[str, str]] = field(repr=False)
+    """A login for every code that a fetch can end with, or fail a product with."""
+    dialogues: Mapping[str, tuple[Reply, ...]]
+    """Moves of the login that needs a method, from the first step to the end."""
+
+    def request(self, login: Mapping[str, str]) -> FetchRequest:
+        return FetchRequest(self.provider, dict(login), NOW)
+
+
+def demo(user_id: str, pin: str | None = None) -> Mapping[str, str]:
+    """The login of a demo customer, or of a special user id, whose PIN is the id."""
+    return {"userid": user_id, "pin": pin or ("demo" if user_id.startswith("demo") else user_id)}
+
+
+DEMO = Case(
+    "demo",
+    lambda folder: DemoBank(folder, pause=lambda seconds: None),
+    Provider(UUID(int=0), "Demobank", "demo"),
+    tuple(demo(f"demo{number}") for number in range(1, 9)),
+    {
+        Code.WRONG_CREDENTIALS: demo("test_wrong_pin"),
+        Code.LOCKED: demo("test_locked"),
+        Code.FIELDS_MISSING: demo("test_incomplete"),
+        Code.UNREACHABLE: demo("test_unreachable"),
+        Code.INCOMPLETE: demo("test_unusable"),
+        Code.METHOD_NEEDED: demo("test_sca_method_media"),
+        Code.PRODUCT_FAILED: demo("test_partial"),
+        Code.BOOKINGS_FAILED: demo("test_partial"),
+        Code.POSITIONS_FAILED: demo("test_partial"),
+    },
+    {
+        "right": (Reply(method="1"), Reply(medium=security.GENERATOR.name), Reply(tan="42")),
+        "wrong": (Reply(method="1"), Reply(medium=security.GENERATOR.name), *[Reply(tan="41")] * 3),
+        "unknown method": (Reply(method="no such method"),),
+        "unknown medium": (Reply(method="1"), Reply(medium="no such medium")),
+    },
+)
+CASES = (DEMO,)
+
+
+def header_of(parts: Iterator[Part]) -> Header:
+    """The header, which comes first; the session is left after it."""
+    first = next(parts)
+    assert isinstance(first, Header)
+    return first

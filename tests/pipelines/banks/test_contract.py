@@ -1,0 +1,230 @@
+"""What every connector promises (`pipelines/banks/base.py`), as tests that run over all of them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from analytics.frames import BOOKINGS
+from analytics.products import WITH_POSITIONS
+from pipelines import formats
+from pipelines.banks.base import (
+    BankFault,
+    Bookings,
+    Code,
+    Consent,
+    Done,
+    Failed,
+    Failure,
+    FetchRequest,
+    Header,
+    Holdings,
+    Part,
+    Provider,
+    Reply,
+    Turn,
+)
+from tests.pipelines.banks.cases import CASES, Case, header_of
+
+KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
+FETCH_CODES = {
+    Code.WRONG_CREDENTIALS,
+    Code.LOCKED,
+    Code.FIELDS_MISSING,
+    Code.UNREACHABLE,
+    Code.INCOMPLETE,
+    Code.METHOD_NEEDED,
+    Code.PRODUCT_FAILED,
+    Code.BOOKINGS_FAILED,
+    Code.POSITIONS_FAILED,
+}
+LOGINS = [pytest.param(case, login, id=f"{case.name}-{n}") for case in CASES for n, login in enumerate(case.logins, 1)]
+NEVER_EMPTY = ("booked_on", "amount_cents", "currency", "purpose", "pending")
+SINCE = date(2026, 9, 1)
+
+
+@pytest.fixture(params=CASES, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> Case:
+    assert isinstance(request.param, Case)
+    return request.param
+
+
+def parts_of(case: Case, request: FetchRequest, folder: Path) -> list[Part]:
+    return list(case.build(folder).fetch(request))
+
+
+def codes_of(case: Case, request: FetchRequest, folder: Path) -> set[Code]:
+    """The code that a session ends with, or those of the products that failed in it."""
+    try:
+        return {part.code for part in parts_of(case, request, folder) if isinstance(part, Failure)}
+    except BankFault as fault:
+        return {fault.code}
+
+
+def test_the_offer_names_its_fields_once_and_with_a_format(case: Case, tmp_path: Path) -> None:
+    offer = case.build(tmp_path).offer(case.provider)
+    assert offer is not None
+    keys = [field.key for field in offer.fields]
+    assert keys
+    assert len(set(keys)) == len(keys)
+    assert all(field.label and formats.pattern(field.format) for field in offer.fields)
+    assert offer.capabilities
+    assert all(offer.channels)
+
+
+def test_logins_fit_the_formats_of_the_offer(case: Case, tmp_path: Path) -> None:
+    offer = case.build(tmp_path).offer(case.provider)
+    assert offer is not None
+    for login in (*case.logins, *case.faults.values()):
+        assert set(login) == {field.key for field in offer.fields}
+        assert all(formats.matches(field.format, login[field.key]) for field in offer.fields)
+
+
+def test_a_provider_of_another_connector_is_not_served(case: Case, tmp_path: Path) -> None:
+    stranger = Provider(case.provider.id, "Fremdbank", "another connector")
+    assert case.build(tmp_path).offer(stranger) is None
+
+
+@pytest.mark.parametrize(("case", "login"), LOGINS)
+def test_the_header_comes_first_and_once(case: Case, login: Mapping[str, str], tmp_path: Path) -> None:
+    parts = parts_of(case, case.request(login), tmp_path)
+    assert [isinstance(part, Header) for part in parts] == [True] + [False] * (len(parts) - 1)
+
+
+@pytest.mark.parametrize(("case", "login"), LOGINS)
+def test_product_keys_are_unique_and_fit_for_addresses(case: Case, login: Mapping[str, str], tmp_path: Path) -> None:
+    products = header_of(case.build(tmp_path).fetch(case.request(login))).products
+    keys = [product.key for product in products]
+    assert len(set(keys)) == len(keys)
+    assert all(KEY.fullmatch(key) for key in keys)
+    assert all(product.name and product.owner_name for product in products)
+
+
+@pytest.mark.parametrize(("case", "login"), LOGINS)
+def test_every_product_gets_exactly_one_answer_of_its_kind(case: Case, login: Mapping[str, str], tmp_path: Path) -> None:
+    header, *details = parts_of(case, case.request(login), tmp_path)
+    assert isinstance(header, Header)
+    kinds = {product.key: Holdings if product.category in WITH_POSITIONS else Bookings for product in header.products}
+    told = [part for part in details if not isinstance(part, Header)]
+    assert sorted(part.product for part in told) == sorted(kinds)
+    assert all(isinstance(part, (kinds[part.product], Failure)) for part in told)
+
+
+@pytest.mark.parametrize(("case", "login"), LOGINS)
+def test_bookings_have_the_schema_and_come_oldest_first_from_the_promised_day(
+    case: Case, login: Mapping[str, str], tmp_path: Path
+) -> None:
+    today = case.request(login).now.date()
+    for part in parts_of(case, case.request(login), tmp_path):
+        if isinstance(part, Bookings):
+            assert part.frame.schema == BOOKINGS
+            assert part.frame["booked_on"].is_sorted()
+            assert part.frame["booked_on"].is_between(part.complete_from, today).all()
+            assert part.frame.select(NEVER_EMPTY).null_count().sum_horizontal().item() == 0
+
+
+@pytest.mark.parametrize(("case", "login"), LOGINS)
+def test_positions_have_a_name_and_money_as_decimals(case: Case, login: Mapping[str, str], tmp_path: Path) -> None:
+    for part in parts_of(case, case.request(login), tmp_path):
+        if isinstance(part, Holdings):
+            assert all(position.name and position.total_cents is not None for position in part.positions)
+
+
+@pytest.mark.parametrize(("case", "login"), LOGINS)
+def test_the_same_request_gets_the_same_answer(case: Case, login: Mapping[str, str], tmp_path: Path) -> None:
+    first, second = (parts_of(case, case.request(login), tmp_path) for _ in range(2))
+    assert [content(part) for part in first] == [content(part) for part in second]
+
+
+@pytest.mark.parametrize(("case", "login"), LOGINS)
+def test_since_limits_bookings_to_a_day_and_later(case: Case, login: Mapping[str, str], tmp_path: Path) -> None:
+    request = case.request(login)
+    everything = {part.product: part.frame for part in parts_of(case, request, tmp_path) if isinstance(part, Bookings)}
+    limited = replace(request, since=dict.fromkeys(everything, SINCE))
+    for part in parts_of(case, limited, tmp_path):
+        if isinstance(part, Bookings):
+            assert part.complete_from == SINCE
+            assert part.frame.equals(everything[part.product].filter(pl.col("booked_on") >= SINCE))
+
+
+@pytest.mark.parametrize(("case", "login"), LOGINS)
+def test_wanted_limits_products_but_not_the_header(case: Case, login: Mapping[str, str], tmp_path: Path) -> None:
+    header, *_ = parts_of(case, case.request(login), tmp_path)
+    assert isinstance(header, Header)
+    wanted = header.products[-1].key
+    only, *details = parts_of(case, replace(case.request(login), wanted=frozenset({wanted})), tmp_path)
+    assert only == header
+    assert [part.product for part in details if not isinstance(part, Header)] == [wanted]
+    assert parts_of(case, replace(case.request(login), wanted=frozenset()), tmp_path) == [header]
+
+
+@pytest.mark.parametrize("code", sorted(FETCH_CODES))
+def test_every_fault_of_a_fetch_can_be_seen(case: Case, code: Code, tmp_path: Path) -> None:
+    assert code in codes_of(case, case.request(case.faults[code]), tmp_path)
+
+
+@pytest.mark.parametrize("spoilt", ["", " ", "\x00", "\ud800", "../../etc/passwd", "ä" * 70, "a\n", "x" * 100_000])
+def test_nothing_but_a_bank_fault_is_raised_whatever_is_typed(case: Case, spoilt: str, tmp_path: Path) -> None:
+    login = case.logins[0]
+    for key in login:
+        request = case.request({**login, key: spoilt})
+        assert codes_of(case, request, tmp_path) <= {Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING}
+        with pytest.raises(BankFault):
+            case.build(tmp_path).start(Consent(), request)
+
+
+def test_a_login_without_fields_is_told_which_ones(case: Case, tmp_path: Path) -> None:
+    with pytest.raises(BankFault) as caught:
+        list(case.build(tmp_path).fetch(case.request({})))
+    assert caught.value.code == Code.FIELDS_MISSING
+    assert all(key in (caught.value.details or "") for key in case.logins[0])
+
+
+def test_requests_replies_and_turns_show_no_secrets(case: Case) -> None:
+    secret = "geheim-4711"
+    assert secret not in repr(case.request({"userid": secret, "pin": secret}))
+    assert secret not in repr(Reply(tan=secret))
+    assert secret not in repr(Turn(Done(), state=secret.encode()))
+
+
+@pytest.mark.parametrize("name", ["right", "wrong", "unknown method", "unknown medium"])
+def test_a_dialogue_ends_and_can_go_on_in_another_process(case: Case, name: str, tmp_path: Path) -> None:
+    step = played(case, case.request(case.faults[Code.METHOD_NEEDED]), case.dialogues[name], tmp_path).step
+    assert isinstance(step, Done if name == "right" else Failed)
+
+
+def test_a_dialogue_repeats_its_step_when_asked_how_things_stand(case: Case, tmp_path: Path) -> None:
+    bank, request = case.build(tmp_path), case.request(case.faults[Code.METHOD_NEEDED])
+    turn = bank.start(Consent(), request)
+    assert bank.resume(request, turn.state, Reply()) == turn
+
+
+def test_the_state_of_another_dialogue_is_refused(case: Case, tmp_path: Path) -> None:
+    bank = case.build(tmp_path)
+    turn = bank.start(Consent(), case.request(case.logins[0]))
+    for state in (turn.state, b"", b"\xff", b"[]", b"{}"):
+        with pytest.raises(BankFault):
+            bank.resume(case.request(case.logins[1]), state, Reply(method="1"))
+
+
+def test_after_a_consent_the_data_comes(case: Case, tmp_path: Path) -> None:
+    request = case.request(case.faults[Code.METHOD_NEEDED])
+    done = played(case, request, case.dialogues["right"], tmp_path).step
+    assert isinstance(done, Done)
+    assert header_of(case.build(tmp_path).fetch(request)).consent_ends_at == done.consent_ends_at
+
+
+def played(case: Case, request: FetchRequest, moves: tuple[Reply, ...], folder: Path) -> Turn:
+    """The last turn of a dialogue, with a new connector for every move, as if each came to another process."""
+    turn = case.build(folder).start(Consent(), request)
+    for move in moves:
+        turn = case.build(folder).resume(request, turn.state, move)
+    return turn
+
+
+def content(part: Part) -> object:
+    return (part.product, part.complete_from, part.frame.rows()) if isinstance(part, Bookings) else part

@@ -1,0 +1,486 @@
+"""Delivery of webhooks: a real database, real senders, real receivers on loopback."""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import make_url
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+from pipelines import notices
+from pipelines.notify import deliver_forever
+from pipelines.outbound import Resolve
+from tests.receiver import HANG, receiving
+from tests.stack import Stack, free_port, wait_until
+from warehouse import clients, deliveries, embedded, migrate, scopes, tenants, users, webhooks
+from warehouse.database import Database
+from warehouse.settings import Settings
+from warehouse.tables import Access, Client
+from warehouse.webhooks import Event
+
+PRIVATE = Settings(webhook_private_addresses=True)
+SECONDS = 20
+NEVER = 600.0
+
+
+@pytest.fixture(scope="module")
+def house(stack: Stack) -> Iterator[Stack]:
+    """A database apart, so that no sender but those of these tests sees their events."""
+    admin = make_url(stack.where.service).set(username="postgres", database="postgres").render_as_string(hide_password=False)
+    address = make_url(admin).set(database="webhooks").render_as_string(hide_password=False)
+    embedded.ensure_database(address, beside=admin)
+    migrate.upgrade(address, "kontor")
+    database = Database(make_url(stack.where.service).set(database="webhooks").render_as_string(hide_password=False), pool=10)
+    yield replace(stack, database=database)
+    database.close()
+
+
+@dataclass
+class Subscriber:
+    """A tenant whose client `app` has a webhook, and one access of one user."""
+
+    house: Stack
+    tenant: str
+    tenant_id: uuid.UUID
+    user_id: uuid.UUID
+    access_id: uuid.UUID
+    access_key: str
+    secret: str
+
+    def announce(self) -> None:
+        with self.house.database.acting_for(self.tenant_id, self.user_id) as owner:
+            webhooks.announce(owner, self.access_id, self.user_id)
+
+    def register(self, url: str) -> str:
+        with self.house.database.acting_for(self.tenant_id) as owner:
+            return webhooks.register(owner, self.house.vault, clients.find(owner, "app"), url, PRIVATE)
+
+    def rotate(self) -> str:
+        with self.house.database.acting_for(self.tenant_id) as owner:
+            return webhooks.rotate_secret(owner, self.house.vault, clients.find(owner, "app"), 3600)
+
+    def rows(self) -> list[Any]:
+        statement = "SELECT *, extract(epoch FROM next_attempt_at - now()) AS pause FROM webhook_events WHERE tenant_id = :tenant"
+        return self.house.sql(f"{statement} ORDER BY serial", tenant=self.tenant_id)
+
+    def states(self) -> list[str]:
+        return [row.state for row in self.rows()]
+
+    def replay(self, from_serial: int = 1) -> list[Event]:
+        with self.house.database.acting_for(self.tenant_id) as owner:
+            client = clients.find(owner, "app")
+            return webhooks.events(owner, client, from_serial=from_serial, limit=100, days=30)
+
+    def change(self, assignment: str, table: str = "webhook_events") -> None:
+        self.house.sql(f"UPDATE {table} SET {assignment} WHERE tenant_id = :tenant", tenant=self.tenant_id)
+
+
+def subscribe(house: Stack, url: str, settings: Settings = PRIVATE) -> Subscriber:
+    """A fresh subscriber, without what webhooks do not need of a tenant: making its certificate takes long."""
+    name, key = f"t-{uuid.uuid4().hex[:8]}", uuid.uuid4().hex
+    with house.database.operating() as operator:
+        tenant = tenants.create(operator, name, regulated=True)
+        owner = operator.for_tenant(tenant.id)
+        for client in ("admin", "app"):
+            clients.create(owner, client, scopes.MANAGEMENT)
+        user = users.create(owner, "erika", "no hash")
+        access = Access(tenant_id=tenant.id, user_id=user.id, key=key, provider_id=uuid.UUID(int=0))
+        access.login_hash, access.sync, access.status = b"", True, "COMPLETE"
+        owner.add(access, "access")
+        secret = webhooks.register(owner, house.vault, clients.find(owner, "app"), url, settings)
+    return Subscriber(house, name, tenant.id, user.id, access.id, key, secret)
+
+
+@dataclass
+class Sender:
+    """A running delivery, with the means to stop it."""
+
+    loop: asyncio.AbstractEventLoop
+    told_to_stop: asyncio.Event
+
+    def stop(self) -> None:
+        self.loop.call_soon_threadsafe(self.told_to_stop.set)
+
+
+@contextmanager
+def delivering(house: Stack, *, resolve: Resolve | None = None, look_seconds: float = 0.02, **settings: Any) -> Iterator[Sender]:
+    """Delivery in a thread of its own, until the block ends or it is stopped."""
+    asked = {"webhook_private_addresses": True, "webhook_retry_seconds": (0, 0.05), "base_url": house.base_url, **settings}
+    running: list[Sender] = []
+
+    async def run() -> None:
+        running.append(Sender(asyncio.get_running_loop(), asyncio.Event()))
+        stop = running[0].told_to_stop
+        await deliver_forever(house.database, house.vault, Settings(**asked), stop, resolve=resolve, look_seconds=look_seconds)
+
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(asyncio.run, run())
+        wait_until(lambda: running or done.done(), SECONDS)
+        try:
+            yield running[0]
+        finally:
+            if not done.done():
+                running[0].stop()
+            done.result()
+
+
+def test_an_event_comes_signed_and_with_references_only(house: Stack) -> None:
+    with receiving() as receiver, delivering(house):
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        wait_until(lambda: subscriber.states() == ["DELIVERED"], SECONDS)
+    (call,) = receiver.calls
+    told = Webhook(subscriber.secret).verify(call.body, call.headers)
+    assert told == {
+        "serial": 1,
+        "event": "NEW_TRANSACTIONS",
+        "tenant": subscriber.tenant,
+        "user": str(subscriber.user_id),
+        "bankzugang": {
+            "id": subscriber.access_key,
+            "href": f"{house.base_url}/customer/v2/bankzugaenge/{subscriber.access_key}",
+        },
+        "timestamp": subscriber.rows()[0].created_at.astimezone(PRIVATE.zone).strftime("%Y-%m-%d %H:%M:%S"),
+    }
+    assert (call.headers["user-agent"], call.headers["content-type"]) == ("Kontor", "application/json")
+
+
+@pytest.mark.parametrize("what", ["body", "webhook-id", "webhook-timestamp"])
+def test_an_altered_event_does_not_verify(house: Stack, what: str) -> None:
+    with receiving() as receiver, delivering(house):
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        wait_until(lambda: receiver.calls, SECONDS)
+    (call,) = receiver.calls
+    body = call.body.replace(b'"serial":1', b'"serial":2') if what == "body" else call.body
+    headers = {**call.headers, **({} if what == "body" else {what: f"{call.headers[what]}1"[1:]})}
+    with pytest.raises(WebhookVerificationError):
+        Webhook(subscriber.secret).verify(body, headers)
+
+
+def test_numbers_have_no_gaps_however_many_announce_at_once(house: Stack) -> None:
+    with receiving() as receiver, delivering(house):
+        subscriber = subscribe(house, receiver.url)
+        with ThreadPoolExecutor(20) as pool:
+            list(pool.map(lambda _: subscriber.announce(), range(20)))
+        wait_until(lambda: subscriber.states() == ["DELIVERED"] * 20, SECONDS)
+    assert [json.loads(call.body)["serial"] for call in receiver.calls] == list(range(1, 21))
+    assert len(set(receiver.names)) == 20
+
+
+def test_what_was_rolled_back_was_never_announced(house: Stack) -> None:
+    subscriber = subscribe(house, "http://127.0.0.1:9/")
+    with suppress(RuntimeError), house.database.acting_for(subscriber.tenant_id, subscriber.user_id) as owner:
+        webhooks.announce(owner, subscriber.access_id, subscriber.user_id)
+        raise RuntimeError("the refresh failed")
+    assert subscriber.rows() == []
+    subscriber.announce()
+    assert [row.serial for row in subscriber.rows()] == [1]
+
+
+def test_every_client_with_a_webhook_is_told_with_numbers_of_its_own(house: Stack) -> None:
+    subscriber = subscribe(house, "http://127.0.0.1:9/")
+    subscriber.announce()
+    with house.database.acting_for(subscriber.tenant_id) as owner:
+        webhooks.register(owner, house.vault, clients.find(owner, "admin"), "http://127.0.0.1:9/", PRIVATE)
+    subscriber.announce()
+    assert sorted(row.serial for row in subscriber.rows()) == [1, 1, 2]
+    other = subscribe(house, "http://127.0.0.1:9/")
+    assert other.rows() == []
+
+
+@pytest.mark.parametrize("status", [500, 503, 400, 404, 429, 301, 302, 307, 308, 304])
+def test_what_was_not_taken_is_sent_again_under_the_same_name_and_no_redirect_is_followed(house: Stack, status: int) -> None:
+    with receiving(status, status) as receiver, delivering(house):
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        wait_until(lambda: subscriber.states() == ["DELIVERED"], SECONDS)
+    assert [call.path for call in receiver.calls] == ["/hook"] * 3
+    assert len(set(receiver.names)) == 1
+    assert len({call.body for call in receiver.calls}) == 1
+    assert subscriber.rows()[0].attempts == 3
+
+
+def test_a_receiver_that_takes_too_long_has_not_taken_the_event(house: Stack) -> None:
+    with receiving(HANG) as receiver, delivering(house, webhook_timeout_seconds=0.2):
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        wait_until(lambda: subscriber.states() == ["DELIVERED"], SECONDS)
+        assert len(receiver.calls) == 2
+
+
+def test_a_receiver_that_is_down_gets_its_event_when_it_is_back(house: Stack) -> None:
+    port = free_port()
+    with delivering(house):
+        subscriber = subscribe(house, f"http://127.0.0.1:{port}/hook")
+        subscriber.announce()
+        wait_until(lambda: subscriber.rows()[0].attempts >= 2, SECONDS)
+        assert subscriber.states() == ["PENDING"]
+        with receiving(port=port) as receiver:
+            wait_until(lambda: subscriber.states() == ["DELIVERED"], SECONDS)
+            assert len(receiver.calls) == 1
+
+
+def test_attempts_follow_the_schedule_with_a_little_chance(house: Stack) -> None:
+    with receiving(500, 500, 500, 500) as receiver, delivering(house, webhook_retry_seconds=(0, 1000, 2000)):
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        pauses = []
+        for attempts in range(1, 5):
+            wait_until(lambda attempts=attempts: subscriber.rows()[0].attempts == attempts, SECONDS)
+            pauses.append(float(subscriber.rows()[0].pause))
+            subscriber.change("next_attempt_at = now()")
+    for pause, planned in zip(pauses, (1000, 2000, 2000, 2000), strict=True):
+        assert planned * 0.8 - SECONDS < pause <= planned * 1.2
+    assert len(set(pauses)) == 4
+
+
+def test_the_first_attempt_waits_for_the_first_pause(house: Stack) -> None:
+    with receiving() as receiver, delivering(house, webhook_retry_seconds=(1000, 2000)):
+        early, late = subscribe(house, receiver.url), subscribe(house, receiver.url)
+        early.announce()
+        late.announce()
+        early.change("next_attempt_at = now() - interval '1001 seconds'")
+        wait_until(lambda: early.states() == ["DELIVERED"], SECONDS)
+        assert late.rows()[0].attempts == 0
+
+
+def test_an_event_that_nobody_took_in_time_is_dropped_and_the_next_one_shows_the_gap(house: Stack) -> None:
+    with receiving(*[500] * 100) as receiver, delivering(house):
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        wait_until(lambda: subscriber.rows()[0].attempts >= 2, SECONDS)
+        subscriber.change("created_at = now() - interval '601 seconds'")
+        wait_until(lambda: subscriber.states() == ["DROPPED"], SECONDS)
+        receiver.statuses.clear()
+        receiver.calls.clear()
+        subscriber.announce()
+        wait_until(lambda: subscriber.states() == ["DROPPED", "DELIVERED"], SECONDS)
+    assert [json.loads(call.body)["serial"] for call in receiver.calls] == [2]
+    assert [(event.serial, event.state) for event in subscriber.replay()] == [(1, "DROPPED"), (2, "DELIVERED")]
+    assert [event.serial for event in subscriber.replay(from_serial=2)] == [2]
+    assert subscriber.replay()[0].access_key == subscriber.access_key
+
+
+def test_a_receiver_that_is_gone_is_not_called_again_until_it_is_registered_anew(house: Stack) -> None:
+    with receiving(500, 410) as receiver, delivering(house, webhook_retry_seconds=(0, 1000)):
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        wait_until(lambda: subscriber.rows()[0].attempts == 1, SECONDS)
+        subscriber.announce()
+        wait_until(lambda: subscriber.states() == ["DROPPED", "DROPPED"], SECONDS)
+        subscriber.announce()
+        assert len(subscriber.rows()) == 2
+        secret = subscriber.register(receiver.url)
+        assert secret != subscriber.secret
+        subscriber.announce()
+        wait_until(lambda: subscriber.states() == ["DROPPED", "DROPPED", "DELIVERED"], SECONDS)
+    assert [json.loads(call.body)["serial"] for call in receiver.calls] == [1, 2, 3]
+
+
+def test_a_dead_receiver_delays_nobody(house: Stack) -> None:
+    with receiving(HANG) as dead, receiving() as living, delivering(house, webhook_timeout_seconds=NEVER):
+        waiting, served = subscribe(house, dead.url), subscribe(house, living.url)
+        for _ in range(3):
+            waiting.announce()
+        wait_until(lambda: dead.calls, SECONDS)
+        for _ in range(3):
+            served.announce()
+        wait_until(lambda: served.states() == ["DELIVERED"] * 3, SECONDS)
+        assert waiting.states() == ["PENDING"] * 3
+        assert len(dead.calls) == 1
+        dead.released.set()
+        wait_until(lambda: waiting.states() == ["DELIVERED"] * 3, SECONDS)
+
+
+def test_a_receiver_gets_one_event_at_a_time_from_all_senders_together(house: Stack) -> None:
+    with receiving() as receiver, delivering(house), delivering(house), delivering(house):
+        subscriber = subscribe(house, receiver.url)
+        for _ in range(15):
+            subscriber.announce()
+        wait_until(lambda: subscriber.states() == ["DELIVERED"] * 15, SECONDS)
+    assert receiver.most_at_once == 1
+    assert [json.loads(call.body)["serial"] for call in receiver.calls] == list(range(1, 16))
+
+
+def test_an_event_whose_sender_died_is_sent_again_under_the_same_name(house: Stack) -> None:
+    with receiving() as receiver:
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        with house.database.operating() as owner:
+            claimed = deliveries.claim(owner, limit=1000, lease_seconds=1000, first_pause_seconds=0)
+        (dead,) = [delivery for delivery in claimed if delivery.tenant_id == subscriber.tenant_id]
+        with house.database.operating() as owner:
+            again = deliveries.claim(owner, limit=1000, lease_seconds=1000, first_pause_seconds=0)
+        assert dead.client_id not in {delivery.client_id for delivery in again}
+        subscriber.change("busy_until = now()", table="webhooks")
+        with delivering(house):
+            wait_until(lambda: subscriber.states() == ["DELIVERED"], SECONDS)
+        with house.database.acting_for(subscriber.tenant_id) as owner:
+            deliveries.record_failed(owner, dead, 1000)
+    assert receiver.names == [notices.message_id(dead)]
+    assert subscriber.states() == ["DELIVERED"]
+
+
+def test_what_is_under_way_is_finished_before_the_end(house: Stack) -> None:
+    with receiving(HANG) as receiver, delivering(house) as sender:
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        subscriber.announce()
+        wait_until(lambda: receiver.calls, SECONDS)
+        sender.stop()
+        receiver.released.set()
+    assert subscriber.states() == ["DELIVERED", "PENDING"]
+
+
+def test_two_signatures_while_secrets_overlap(house: Stack) -> None:
+    with receiving() as receiver, delivering(house):
+        subscriber = subscribe(house, receiver.url)
+        fresh = subscriber.rotate()
+        subscriber.announce()
+        wait_until(lambda: len(receiver.calls) == 1, SECONDS)
+        subscriber.change("previous_secret_until = now()", table="webhooks")
+        subscriber.announce()
+        wait_until(lambda: len(receiver.calls) == 2, SECONDS)
+    during, after = receiver.calls
+    for secret in (subscriber.secret, fresh):
+        Webhook(secret).verify(during.body, during.headers)
+    Webhook(fresh).verify(after.body, after.headers)
+    with pytest.raises(WebhookVerificationError):
+        Webhook(subscriber.secret).verify(after.body, after.headers)
+    assert [len(call.headers["webhook-signature"].split(" ")) for call in receiver.calls] == [2, 1]
+
+
+def test_an_event_whose_access_is_gone_is_dropped_and_names_nobody(house: Stack) -> None:
+    with receiving() as receiver:
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        house.sql("DELETE FROM accesses WHERE id = :id", id=subscriber.access_id)
+        with delivering(house):
+            wait_until(lambda: subscriber.states() == ["DROPPED"], SECONDS)
+        assert receiver.calls == []
+    (event,) = subscriber.replay()
+    assert (event.serial, event.user_id, event.access_key) == (1, None, None)
+
+
+@pytest.mark.parametrize("table", ["clients", "tenants"])
+def test_a_client_that_is_shut_out_is_not_told(house: Stack, table: str) -> None:
+    with receiving() as receiver, delivering(house):
+        outside, inside = subscribe(house, receiver.url), subscribe(house, receiver.url)
+        column = "id" if table == "tenants" else "tenant_id"
+        house.sql(f"UPDATE {table} SET active = false WHERE {column} = :tenant", tenant=outside.tenant_id)
+        outside.announce()
+        inside.announce()
+        wait_until(lambda: inside.states() == ["DELIVERED"], SECONDS)
+        outside.change("created_at = now() - interval '601 seconds'")
+        wait_until(lambda: outside.states() == ["DROPPED"], SECONDS)
+        assert len(receiver.calls) == 1
+
+
+def test_the_notice_of_postgresql_is_enough_also_after_it_was_away(house: Stack) -> None:
+    with receiving() as receiver, delivering(house, look_seconds=NEVER):
+        subscriber = subscribe(house, receiver.url)
+        for number in range(1, 4):
+            subscriber.announce()
+            wait_until(lambda number=number: subscriber.states() == ["DELIVERED"] * number, SECONDS)
+        house.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = 'webhooks'")
+        subscriber.announce()
+        wait_until(lambda: subscriber.states() == ["DELIVERED"] * 4, SECONDS)
+        assert len(receiver.calls) == 4
+
+
+def test_a_look_now_and_then_makes_up_for_a_notice_that_was_lost(house: Stack) -> None:
+    with receiving() as receiver, delivering(house):
+        subscriber = subscribe(house, receiver.url)
+        with house.database.acting_for(subscriber.tenant_id) as owner:
+            client = clients.find(owner, "app")
+        _insert_silently(subscriber, client)
+        wait_until(lambda: subscriber.states() == ["DELIVERED"], SECONDS)
+        assert len(receiver.calls) == 1
+
+
+def _insert_silently(subscriber: Subscriber, client: Client) -> None:
+    statement = "INSERT INTO webhook_events (tenant_id, client_id, serial, user_id, access_id) VALUES (:t, :c, 1, :u, :a)"
+    tenant_id = subscriber.tenant_id
+    subscriber.house.sql(statement, t=tenant_id, c=client.id, u=subscriber.user_id, a=subscriber.access_id)
+
+
+def test_connections_that_die_are_replaced(house: Stack) -> None:
+    with receiving() as receiver, delivering(house):
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        wait_until(lambda: subscriber.states() == ["DELIVERED"], SECONDS)
+        with psycopg.connect(make_url(house.where.service).set(database="webhooks").render_as_string()) as own:
+            own.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'webhooks' AND pid <> pg_backend_pid()"
+            )
+        subscriber.announce()
+        wait_until(lambda: subscriber.states() == ["DELIVERED"] * 2, SECONDS)
+
+
+def test_a_name_that_leads_inside_is_refused_when_it_is_called(house: Stack) -> None:
+    asked: list[str] = []
+
+    async def resolve(host: str, _port: int) -> Sequence[str]:
+        asked.append(host)
+        return ["93.184.215.14", "127.0.0.1"]
+
+    with delivering(house, resolve=resolve, webhook_private_addresses=False):
+        subscriber = subscribe(house, "https://receiver.example/hook", Settings())
+        subscriber.announce()
+        wait_until(lambda: subscriber.rows()[0].attempts >= 1, SECONDS)
+    assert asked
+    assert set(asked) == {"receiver.example"}
+    assert subscriber.states() == ["PENDING"]
+
+
+def test_an_address_that_was_allowed_once_is_refused_when_the_setting_is_gone(house: Stack) -> None:
+    with receiving() as receiver, delivering(house, webhook_private_addresses=False):
+        subscriber = subscribe(house, receiver.url)
+        subscriber.announce()
+        wait_until(lambda: subscriber.rows()[0].attempts >= 1, SECONDS)
+        assert receiver.calls == []
+
+
+def test_logs_hold_neither_addresses_nor_users(
+    house: Stack, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    with receiving(500) as receiver, delivering(house):
+        subscriber = subscribe(house, f"{receiver.url}?key=geheim")
+        subscriber.announce()
+        wait_until(lambda: subscriber.states() == ["DELIVERED"], SECONDS)
+    said = capsys.readouterr().out + caplog.text
+    assert "outcome" in said
+    for private in ("geheim", str(subscriber.user_id), subscriber.access_key, subscriber.secret):
+        assert private not in said
+
+
+def test_old_events_are_removed_and_new_ones_stay(house: Stack) -> None:
+    subscriber = subscribe(house, "http://127.0.0.1:9/")
+    for _ in range(2):
+        subscriber.announce()
+    subscriber.change("created_at = now() - interval '30 days'")
+    assert subscriber.replay() == []
+    subscriber.announce()
+    with house.database.operating() as owner:
+        assert webhooks.purge_old(owner, 30) == 2
+    assert [row.serial for row in subscriber.rows()] == [3]
+
+
+def test_a_webhook_that_was_removed_takes_its_events_and_secrets_with_it(house: Stack) -> None:
+    subscriber = subscribe(house, "http://127.0.0.1:9/")
+    subscriber.announce()
+    with house.database.acting_for(subscriber.tenant_id) as owner:
+        webhooks.remove(owner, clients.find(owner, "app"))
+    subscriber.announce()
+    assert subscriber.rows() == []
+    left = house.sql("SELECT 1 FROM sealed_values WHERE tenant_id = :t AND subject LIKE 'webhook:%'", t=subscriber.tenant_id)
+    assert left == []

@@ -1,0 +1,225 @@
+"""The store of accesses: how they come, are fetched, and go. What a bank said of them is stored by `warehouse.products`.
+
+An access has one fetch at a time: `fetch_id` names it, and only who knows the name can end it. Whoever deletes the access, or
+begins another fetch, makes the name void, and with it every late answer.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+from sqlalchemy import Select, delete, func, or_, select, text, update
+
+from warehouse import jobs, sealed_values
+from warehouse.arrivals import CHANNEL
+from warehouse.database import Owner
+from warehouse.errors import NameTaken, NotFound
+from warehouse.tables import Access, BankSession, User
+from warehouse.vault import Vault
+
+STARTED, HEADER, COMPLETE = "STARTED", "HEADER", "COMPLETE"
+FETCH = "fetch_access"
+NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'fetch' = accesses.fetch_id::text)"
+DAY = text("interval '24 hours'")
+
+
+def visible(owner: Owner) -> Sequence[Access]:
+    """The user's accesses in the order of their creation. One whose time is over is not there, even before it is deleted."""
+    return owner.session.scalars(_alive(owner).order_by(Access.created_at, Access.id)).all()
+
+
+def find(owner: Owner, key: str, *, lock: bool = False) -> Access:
+    """The user's access of this name, locked against other transactions if it is to be changed."""
+    statement = _alive(owner).where(Access.key == key)
+    access = owner.session.scalar(statement.with_for_update() if lock else statement)
+    if access is None:
+        raise NotFound("access")
+    return access
+
+
+def add(
+    owner: Owner, key: str, provider_id: UUID, login_hash: bytes, *, sync: bool, selected: list[str] | None, messages: list[Any]
+) -> Access:
+    """A new access, before its first fetch. One of this name that has expired gives way; one that lives does not."""
+    expired = owner.rows(Access).where(Access.key == key, Access.expires_at <= func.now())
+    remove(owner, owner.session.scalars(expired).all())
+    access = Access(
+        tenant_id=owner.tenant,
+        user_id=owner.user_id,
+        key=key,
+        provider_id=provider_id,
+        login_hash=login_hash,
+        sync=sync,
+        selected=selected,
+        status=STARTED,
+        messages=messages,
+    )
+    try:
+        return owner.add(access, "access")
+    except NameTaken:
+        raise NameTaken("access") from None
+
+
+def remove(owner: Owner, accesses: Iterable[Access]) -> None:
+    """Deletes accesses with everything below them: products, bookings, credentials, waiting jobs."""
+    ids = [access.id for access in accesses]
+    if not ids:
+        return
+    for access_id in ids:
+        sealed_values.remove(owner, subject(access_id))
+    jobs.forget(owner, ids)
+    owner.session.execute(delete(Access).where(Access.tenant_id == owner.tenant, Access.id.in_(ids)))
+    if owner.user_id is not None:
+        touch(owner)
+    for access_id in ids:
+        notify(owner, access_id)
+
+
+def remove_expired(owner: Owner) -> int:
+    """Deletes accesses whose time is over, for all tenants; answers how many."""
+    expired = owner.session.scalars(select(Access).where(Access.expires_at <= func.now()).with_for_update(skip_locked=True)).all()
+    for access in expired:
+        remove(Owner(owner.session, access.tenant_id, access.user_id), [access])
+    return len(expired)
+
+
+def subject(access_id: UUID) -> str:
+    """Under which name the sealed values of an access lie."""
+    return f"access:{access_id}"
+
+
+def seal_credentials(owner: Owner, vault: Vault, access: Access, credentials: dict[str, str]) -> None:
+    """Stores the credentials in place of older ones, each field sealed for itself."""
+    sealed_values.remove(owner, subject(access.id))
+    for field, value in credentials.items():
+        sealed_values.put(owner, vault, subject(access.id), field, value.encode())
+
+
+def credentials(owner: Owner, vault: Vault, access: Access) -> dict[str, str]:
+    """The credentials of an access."""
+    return {field: value.decode() for field, value in sealed_values.get_all(owner, vault, subject(access.id)).items()}
+
+
+def begin_fetch(owner: Owner, access: Access, *, awaited: bool, attended_from: str | None = None) -> UUID:
+    """Puts down a fetch, or joins the one that is running; answers its name. `awaited`: somebody looks at its progress."""
+    if access.fetch_id is not None:
+        return access.fetch_id
+    access.fetch_id = uuid4()
+    access.fetch_phase = STARTED if awaited else None
+    jobs.enqueue(
+        owner,
+        FETCH,
+        lock=access.login_hash.hex(),
+        priority=1 if awaited else 0,
+        args={
+            "tenant": str(owner.tenant),
+            "user": str(access.user_id),
+            "access": str(access.id),
+            "fetch": str(access.fetch_id),
+            "attended_from": attended_from,
+        },
+    )
+    owner.session.flush()
+    return access.fetch_id
+
+
+def fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | None:
+    """The access, locked, if it still exists and this is still its fetch."""
+    return owner.session.scalar(
+        owner.rows(Access)
+        .where(
+            Access.id == access_id, Access.fetch_id == fetch_id, or_(Access.expires_at.is_(None), Access.expires_at > func.now())
+        )
+        .with_for_update()
+    )
+
+
+def end_fetch(owner: Owner, access: Access, issues: list[dict[str, Any]], now: datetime) -> None:
+    """Ends a fetch, well or not; the stable columns are the caller's to change."""
+    access.fetch_id = None
+    access.fetch_phase = None
+    access.attempted_at = now
+    access.issues = issues
+    owner.session.flush()
+    notify(owner, access.id)
+
+
+def resume_lost(owner: Owner) -> int:
+    """Puts down again every fetch whose job is gone without having ended it; answers how many."""
+    lost = owner.session.scalars(
+        select(Access).where(Access.fetch_id.is_not(None), text(NO_JOB)).with_for_update(skip_locked=True)
+    )
+    found = lost.all()
+    for access in found:
+        awaited = access.fetch_phase is not None
+        access.fetch_id = None
+        begin_fetch(Owner(owner.session, access.tenant_id, access.user_id), access, awaited=awaited)
+    return len(found)
+
+
+def notify(owner: Owner, access_id: UUID) -> None:
+    """Wakes the requests that wait for this access, once the transaction is committed."""
+    owner.session.execute(select(func.pg_notify(CHANNEL, str(access_id))))
+
+
+def open_session(owner: Owner, access: Access, *, attended: bool) -> None:
+    """Records that a session at the bank begins; older records that count no more go."""
+    owner.session.execute(
+        delete(BankSession).where(
+            BankSession.tenant_id == owner.tenant, BankSession.access_id == access.id, BankSession.created_at < func.now() - DAY
+        )
+    )
+    owner.session.add(BankSession(tenant_id=owner.tenant, user_id=access.user_id, access_id=access.id, attended=attended))
+
+
+def seconds_until_allowed(owner: Owner, access: Access, limit: int) -> int:
+    """How long an unattended session at the bank has to wait: 0 if fewer than the limit began within the last 24 hours."""
+    recent = (
+        select(BankSession.created_at)
+        .where(
+            BankSession.tenant_id == owner.tenant,
+            BankSession.access_id == access.id,
+            ~BankSession.attended,
+            BankSession.created_at > func.now() - DAY,
+        )
+        .order_by(BankSession.created_at.desc())
+        .limit(limit)
+        .subquery()
+    )
+    wait = func.ceil(func.extract("epoch", func.min(recent.c.created_at) + DAY - func.now()))
+    count, seconds = owner.session.execute(select(func.count(), wait).select_from(recent)).one()._tuple()
+    return max(1, int(seconds)) if count >= limit else 0
+
+
+def due(owner: Owner, slot: datetime, limit: int) -> Sequence[Access]:
+    """Accesses of all tenants that a background refresh at this slot should fetch, locked; those that others hold are left out.
+
+    Not those that this slot has served, that are being fetched, whose login is known to be wrong, or whose consent has ended.
+    """
+    return owner.session.scalars(
+        select(Access)
+        .join(User, User.id == Access.user_id)
+        .where(
+            User.active,
+            Access.sync,
+            Access.fetch_id.is_(None),
+            Access.wrong_logins == 0,
+            or_(Access.slot_at.is_(None), Access.slot_at < slot),
+            or_(Access.attempted_at.is_(None), Access.attempted_at < slot),
+            or_(Access.consent_ends_at.is_(None), Access.consent_ends_at > func.now()),
+        )
+        .order_by(Access.slot_at.nulls_first(), Access.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True, of=Access)
+    ).all()
+
+
+def touch(owner: Owner) -> None:
+    """Raises the user's revision: what was computed from the data before is stale."""
+    statement = update(User).where(User.tenant_id == owner.tenant, User.id == owner.user_id)
+    owner.session.execute(statement.values(revision=User.revision + 1))
+
+
+def _alive(owner: Owner) -> Select[Access]:
+    return owner.rows(Access).where(or_(Access.expires_at.is_(None), Access.expires_at > func.now()))
