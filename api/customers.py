@@ -9,6 +9,8 @@ from analytics.products import WITH_POSITIONS, Category
 from api import messages
 from api.answers import link
 from api.schemas.accesses import (
+    ACCESSES,
+    ROOT,
     WIRE_MEDIUM,
     WIRE_STATUS,
     AccessBody,
@@ -26,9 +28,6 @@ from api.schemas.categories import WIRE_CATEGORIES
 from api.schemas.transactions import MIDNIGHT
 from api.services import Services
 from warehouse.tables import Access, Position, Product
-
-ROOT = ("customer", "v2")
-ACCESSES = (*ROOT, "bankzugaenge")
 
 
 def customer_body(held: Services, accesses: Iterable[Access], products: dict[Any, list[Product]]) -> CustomerBody:

@@ -69,13 +69,13 @@ class Services:
         if settings.database_url is None:
             raise KontorError("no database: start the API with 'kontor up' or 'kontor serve', or set KONTOR_DATABASE_URL")
         database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds)
-        connections = Connections(database.url, pool=settings.database_pool)
+        connections = _connections(database, settings)
         return cls(
             settings=settings,
             database=database,
             connections=connections,
-            reads=Connections(database.url, pool=settings.database_pool),
-            callers=Callers(connections, wait_seconds=settings.database_wait_seconds),
+            reads=_connections(database, settings),
+            callers=Callers(connections),
             arrivals=Arrivals(connections),
             vault=Vault(settings),
             lake=Lake(settings.lake_path),
@@ -100,6 +100,10 @@ class Services:
         await self.reads.close()
         await self.connections.close()
         self.database.close()
+
+
+def _connections(database: Database, settings: Settings) -> Connections:
+    return Connections(database.url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds)
 
 
 async def services(request: Request) -> Services:

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import signal
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
@@ -49,20 +50,27 @@ async def run(settings: Settings) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     app = _app(house)
     async with app.open_async():
-        working: list[asyncio.Task[Any]] = [
-            asyncio.create_task(app.run_worker_async(**_options(settings))),
-            asyncio.create_task(_look_after(app, house)),
-            asyncio.create_task(notify.deliver_forever(house.database, house.vault, settings, stop)),
-        ]
+        jobs_task = asyncio.create_task(_again_and_again(stop, lambda: app.run_worker_async(**_options(settings))))
+        looking = asyncio.create_task(_look_after(app, house))
+        delivering = asyncio.create_task(
+            _again_and_again(stop, lambda: notify.deliver_forever(house.database, house.vault, settings, stop))
+        )
         log.info("working", concurrency=settings.bank_jobs_at_once)
-        stopping = asyncio.create_task(stop.wait())
-        done, _ = await asyncio.wait([*working, stopping], return_when=asyncio.FIRST_COMPLETED)
-        for task in working:
-            task.cancel()
-        await asyncio.gather(*working, return_exceptions=True)
-        for task in done - {stopping}:
-            task.result()  # one that ended by itself has failed: say why
+        await stop.wait()
+        jobs_task.cancel()  # takes no more jobs, and waits for those that are running
+        looking.cancel()
+        await asyncio.wait([jobs_task, looking, delivering], timeout=GRACE_SECONDS + LOOK_SECONDS)
     log.info("stopped")
+
+
+async def _again_and_again(stop: asyncio.Event, work: Callable[[], Awaitable[None]]) -> None:
+    """Does work that should never end; begins anew when it fails, as it does while PostgreSQL restarts."""
+    while not stop.is_set():
+        try:
+            await work()
+        except Exception as error:
+            log.warning("interrupted", error=logs.describe(error))
+            await asyncio.sleep(LOOK_SECONDS)
 
 
 def _options(settings: Settings) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from contextlib import suppress
 from uuid import UUID
 
 import psycopg
-from psycopg_pool import PoolTimeout
 
 from warehouse.connections import Connections, connect
+from warehouse.errors import DatabaseUnavailable
 
 CHANNEL = "kontor_fetches"
 RUNNING = """
@@ -58,11 +58,9 @@ class Arrivals:
 
     async def _running(self, fetches: Mapping[UUID, UUID]) -> bool:
         """Whether one of the fetches has no header data yet. A database that is away is asked again."""
-        with suppress(psycopg.OperationalError, PoolTimeout):
-            async with self._connections.connection() as connection:
-                cursor = await connection.execute(RUNNING, (list(fetches), list(fetches.values())))
-                row = await cursor.fetchone()
-                return bool(row and row[0])
+        with suppress(DatabaseUnavailable):
+            row = await self._connections.one(RUNNING, (list(fetches), list(fetches.values())))
+            return bool(row and row[0])
         return True
 
     async def _listen(self) -> None:

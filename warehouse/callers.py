@@ -4,17 +4,11 @@ The answer is never cached: a token that was revoked, or whose user was deactiva
 every worker.
 """
 
-import asyncio
-import time
 from dataclasses import dataclass
 from uuid import UUID
 
-import psycopg
-from psycopg_pool import PoolTimeout
-
 from warehouse import hashing
 from warehouse.connections import Connections
-from warehouse.errors import DatabaseUnavailable
 
 FIND = """
     SELECT k.tenant_id, t.name, k.client_id, c.name, k.user_id, k.scopes
@@ -24,7 +18,6 @@ FIND = """
     LEFT JOIN users u ON u.id = k.user_id
     WHERE k.token_hash = %s AND k.expires_at > now() AND (k.user_id IS NULL OR u.active)
 """
-PAUSE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -42,26 +35,13 @@ class Caller:
 class Callers:
     """Finds the caller behind a token."""
 
-    def __init__(self, connections: Connections, *, wait_seconds: float) -> None:
+    def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._wait_seconds = wait_seconds
 
     async def find(self, token: str) -> Caller | None:
-        """The caller of a valid token, or None. A database that is just restarting is waited for."""
-        row = await self._one(hashing.digest(token))
+        """The caller of a valid token, or None."""
+        row = await self._connections.one(FIND, (hashing.digest(token),))
         if row is None:
             return None
         tenant_id, tenant_name, client_id, client_name, user_id, scopes = row
         return Caller(tenant_id, tenant_name, client_id, client_name, user_id, frozenset(scopes))
-
-    async def _one(self, token_hash: bytes) -> tuple[UUID, str, UUID, str, UUID | None, list[str]] | None:
-        deadline = time.monotonic() + self._wait_seconds
-        while True:
-            try:
-                async with self._connections.connection() as connection:
-                    cursor = await connection.execute(FIND, (token_hash,), prepare=True)
-                    return await cursor.fetchone()
-            except (psycopg.OperationalError, PoolTimeout) as error:
-                if time.monotonic() >= deadline:
-                    raise DatabaseUnavailable from error
-                await asyncio.sleep(PAUSE_SECONDS)

@@ -12,10 +12,10 @@ from starlette.responses import Response
 
 from api.access import Kind, needs
 from api.answers import answer, created, done, link
-from api.customers import ACCESSES, ROOT, access_body, accesses_body, customer_body, issues_body
+from api.customers import access_body, accesses_body, customer_body, issues_body
 from api.errors import Problem
 from api.route import router
-from api.schemas.accesses import ACCESS_KEY, ENTRIES_LIMIT, AccessBody, CustomerBody, IssuesBody, NewAccess
+from api.schemas.accesses import ACCESS_KEY, ACCESSES, ENTRIES_LIMIT, ROOT, AccessBody, CustomerBody, IssuesBody, NewAccess
 from api.schemas.base import Flag
 from api.services import Held, Services
 from pipelines import connect

@@ -4,26 +4,24 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from datetime import date
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import orjson
 import psycopg
 from fastapi import Body, Query, Request
-from psycopg_pool import PoolTimeout
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from analytics.frames import BOOKINGS
 from api.answers import created, link
-from api.customers import ACCESSES
 from api.errors import Problem
 from api.route import LARGE, router
 from api.routes.accesses import AccessKey, Modifies, Reads, acting_for, user_of
 from api.routes.products import ProductKey
-from api.schemas.base import cents
+from api.schemas.accesses import ACCESSES
+from api.schemas.base import QueryDay, cents
 from api.schemas.transactions import BOOKED_ON, PUSH_LIMIT, SEQUENCE, PushedTransaction, TransactionBody, rendered
 from api.services import Held, Services
 from pipelines import push
@@ -46,8 +44,8 @@ async def list_transactions(
     product: ProductKey,
     caller: Reads,
     held: Held,
-    first: Annotated[date | None, Query(alias="from", description="first day", examples=["2026-10-01"])] = None,
-    last: Annotated[date | None, Query(alias="to", description="last day", examples=["2026-10-31"])] = None,
+    first: Annotated[QueryDay | None, Query(alias="from", description="first day", examples=["2026-10-01"])] = None,
+    last: Annotated[QueryDay | None, Query(alias="to", description="last day", examples=["2026-10-31"])] = None,
     limit: Annotated[int | None, Query(ge=1, le=LIMIT, description="at most so many; `Link` leads on", examples=[100])] = None,
     cursor: Annotated[str | None, Query(max_length=64, description="where to go on; taken from `Link`")] = None,
 ) -> Response:
@@ -68,7 +66,7 @@ async def list_transactions(
             if limit is None and len(rows) == PIECE:
                 return Stream(opened.pop_all(), rows, pieces, held.settings.request_timeout_seconds, etag)
             rows += [row async for piece in pieces for row in piece]
-        except (psycopg.OperationalError, PoolTimeout) as error:
+        except psycopg.OperationalError as error:
             raise DatabaseUnavailable from error
     onward = {"Link": _next(held, access, product, wish, rows[limit - 1], limit)} if limit and len(rows) > limit else {}
     return Response(orjson.dumps([rendered(row) for row in rows[:limit]]), 200, etag | onward, media_type="application/json")

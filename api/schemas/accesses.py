@@ -1,17 +1,19 @@
 """Bodies of the customer interface: customer, accesses, products."""
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from api.schemas.base import Line, Message, Relation, Wire
+from api.schemas.base import Line, Message, Number, Relation, Wire
 from api.schemas.categories import WireCategory
 from warehouse.accesses import COMPLETE, HEADER, STARTED
 
 WIRE_STATUS = {STARTED: "GESTARTET", HEADER: "KOPFDATEN", COMPLETE: "VOLLSTAENDIG"}
 WIRE_MEDIUM = {"LIST": "LISTE", "GENERATOR": "GENERATOR", "MOBILE": "MOBIL", "SECODER": "SECODER", "PUSH_TAN": "PUSHTAN"}
+ROOT = ("customer", "v2")
+ACCESSES = (*ROOT, "bankzugaenge")
+"""The segments of the addresses of a customer, and of its accesses."""
 ACCESS_KEY = r"^[A-Za-z0-9_-]{1,64}$"
 WHEN = "2026-11-15 06:00:12"
 ENTRIES_LIMIT = 20
@@ -43,7 +45,7 @@ class ProductBody(Wire):
     status: Status
     name: str = Field(alias="bezeichnung", examples=["Girokonto"])
     category: WireCategory = Field(alias="kategorie")
-    balance: Decimal | None = Field(None, alias="saldo", examples=[1234.56])
+    balance: Number | None = Field(None, alias="saldo", examples=[1234.56])
     fetched_at: Moment = Field(alias="aktualisierungszeitpunkt", examples=[WHEN])
     balance_at: Moment | None = Field(None, alias="saldoDatum", examples=[WHEN])
     currency: str | None = Field(None, alias="waehrung", examples=["EUR"])
@@ -59,17 +61,17 @@ class ProductBody(Wire):
     balance_source: str | None = Field(
         None, alias="saldoDatenquelle", json_schema_extra={"enum": ["SWIFTMSG", "SONSTIGES"]}, examples=["SWIFTMSG"]
     )
-    overdraft_limit: Decimal | None = Field(None, alias="ueberziehungslimit", examples=[2000])
-    credit_line: Decimal | None = Field(None, alias="verfuegungsrahmen", examples=[3234.56])
-    credit_drawn: Decimal | None = Field(None, alias="verfuegterBetrag", examples=[0])
+    overdraft_limit: Number | None = Field(None, alias="ueberziehungslimit", examples=[2000])
+    credit_line: Number | None = Field(None, alias="verfuegungsrahmen", examples=[3234.56])
+    credit_drawn: Number | None = Field(None, alias="verfuegterBetrag", examples=[0])
     contract_number: str | None = Field(None, alias="vertragsnummer", examples=["BSV-100200"])
     contract_type: str | None = Field(None, alias="vertragstyp", examples=["Bausparvertrag"])
     contract_status: str | None = Field(None, alias="vertragsstatus", examples=["AKTIV"])
-    rating: Decimal | None = Field(None, examples=[12.5])
-    contract_sum: Decimal | None = Field(None, alias="vertragssumme", examples=[50000])
-    saving_rate: Decimal | None = Field(None, alias="sparzinssatz", examples=[0.25])
-    debt_rate: Decimal | None = Field(None, alias="schuldzinssatz", examples=[2.35])
-    saving_progress: Decimal | None = Field(None, alias="sparfortschritt", examples=[42.5])
+    rating: Number | None = Field(None, examples=[12.5])
+    contract_sum: Number | None = Field(None, alias="vertragssumme", examples=[50000])
+    saving_rate: Number | None = Field(None, alias="sparzinssatz", examples=[0.25])
+    debt_rate: Number | None = Field(None, alias="schuldzinssatz", examples=[2.35])
+    saving_progress: Number | None = Field(None, alias="sparfortschritt", examples=[42.5])
     in_saving_phase: bool | None = Field(None, alias="sparzustand", examples=[True])
     contract_on: str | None = Field(None, alias="vertragsDatum", examples=["2019-03-01 00:00:00"])
 
@@ -115,16 +117,16 @@ class PositionBody(Wire):
     """A security in a depot."""
 
     name: str | None = Field(None, examples=["ETF Welt"])
-    quantity: Decimal | None = Field(None, alias="menge", examples=[12.5])
+    quantity: Number | None = Field(None, alias="menge", examples=[12.5])
     unit: str | None = Field(None, alias="handelseinheit", json_schema_extra={"enum": ["STUECK", "NOMINAL"]}, examples=["STUECK"])
     isin: str | None = Field(None, examples=["IE00B4L5Y983"])
     wkn: str | None = Field(None, examples=["A0RPWH"])
-    price: Decimal | None = Field(None, alias="kurs", examples=[101.23])
+    price: Number | None = Field(None, alias="kurs", examples=[101.23])
     price_at: Moment | None = Field(None, alias="kursDatum", examples=[WHEN])
     currency: str | None = Field(None, alias="waehrung", examples=["EUR"])
-    exchange_rate: Decimal | None = Field(None, alias="waehrungskurs", examples=[1])
+    exchange_rate: Number | None = Field(None, alias="waehrungskurs", examples=[1])
     venue: str | None = Field(None, alias="handelsplatz", examples=["XETRA"])
-    total: Decimal | None = Field(None, alias="gesamtwert", examples=[1265.38])
+    total: Number | None = Field(None, alias="gesamtwert", examples=[1265.38])
 
 
 class NewAccess(Wire):
@@ -143,7 +145,7 @@ class NewAccess(Wire):
 class BalanceBody(Wire):
     """The balance in one currency of a multicurrency account."""
 
-    balance: Decimal | None = Field(examples=[100])
+    balance: Number | None = Field(examples=[100])
     balance_date: str | None = Field(alias="balanceDate", examples=[WHEN])
     currency: str | None = Field(examples=["USD"])
 
@@ -152,36 +154,36 @@ class EnglishProductBody(Wire):
     """A product in the English-named form. Every field is there; those that do not apply are null."""
 
     account_number: str | None = Field(alias="accountNumber", examples=["202051"])
-    balance: Decimal | None = Field(examples=[1234.56])
+    balance: Number | None = Field(examples=[1234.56])
     balance_source: str | None = Field(alias="balanceDataSource", examples=["SWIFTMSG"])
     balance_at: Moment | None = Field(alias="balanceDate", examples=[WHEN])
     balances: dict[str, BalanceBody] | None
     blz: str | None = Field(alias="bankCode", examples=["12030000"])
     bic: str | None = Field(examples=["BYLADEM1001"])
     bulk_transfer_support: bool | None = Field(alias="bulkTransferSupport", examples=[False])
-    contract_sum: Decimal | None = Field(alias="contractAmount", examples=[50000])
+    contract_sum: Number | None = Field(alias="contractAmount", examples=[50000])
     contract_on: str | None = Field(alias="contractDate", examples=["2019-03-01 00:00:00"])
     contract_number: str | None = Field(alias="contractNumber", examples=["BSV-100200"])
     contract_status: str | None = Field(alias="contractStatus", examples=["AKTIV"])
     contract_type: str | None = Field(alias="contractType", examples=["Bausparvertrag"])
-    credit_drawn: Decimal | None = Field(alias="creditDrawn", examples=[0])
-    overdraft_limit: Decimal | None = Field(alias="creditLimit", examples=[2000])
+    credit_drawn: Number | None = Field(alias="creditDrawn", examples=[0])
+    overdraft_limit: Number | None = Field(alias="creditLimit", examples=[2000])
     currency: str | None = Field(examples=["EUR"])
     id: str | None = Field(examples=["DE02120300000000202051"])
     access: str | None = Field(examples=["0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"])
     provider: str | None = Field(examples=["00000000-0000-0000-0000-000000000000"])
-    category: WireCategory | None
+    category: WireCategory | None = Field(examples=["GIROKONTO"])
     name: str | None = Field(examples=["Girokonto"])
-    status: Status | None
+    status: Status | None = Field(examples=["VOLLSTAENDIG"])
     fetched_at: Moment | None = Field(alias="updatedAt", examples=[WHEN])
     iban: str | None = Field(examples=["DE02120300000000202051"])
     bank_name: str | None = Field(alias="bankName", examples=["Demo Bank"])
     owner_name: str | None = Field(alias="owner", examples=["Erika Mustermann"])
     transfer_support: bool | None = Field(alias="transferSupport", examples=[True])
-    credit_line: Decimal | None = Field(alias="availableAmount", examples=[3234.56])
-    rating: Decimal | None = Field(examples=[12.5])
-    saving_rate: Decimal | None = Field(alias="savingInterestRate", examples=[0.25])
-    debt_rate: Decimal | None = Field(alias="debtInterestRate", examples=[2.35])
-    saving_progress: Decimal | None = Field(alias="savingProgress", examples=[42.5])
+    credit_line: Number | None = Field(alias="availableAmount", examples=[3234.56])
+    rating: Number | None = Field(examples=[12.5])
+    saving_rate: Number | None = Field(alias="savingInterestRate", examples=[0.25])
+    debt_rate: Number | None = Field(alias="debtInterestRate", examples=[2.35])
+    saving_progress: Number | None = Field(alias="savingProgress", examples=[42.5])
     in_saving_phase: bool | None = Field(alias="savingPhase", examples=[True])
     relations: list[Relation]

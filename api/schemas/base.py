@@ -1,13 +1,16 @@
 """What all bodies share: the model they are made of, and the types of their values."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
+from datetime import date
 from decimal import Decimal
 from functools import cache
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 AMOUNT_LIMIT = Decimal("999999999999.99")
 
 
@@ -62,9 +65,19 @@ def _exact_amount(value: Any) -> Decimal:
     return amount.quantize(Decimal("0.01"))
 
 
+def _plain_day(value: Any) -> Any:
+    """A day as the interface writes it, and nothing that only looks like one."""
+    if isinstance(value, str) and not DAY.fullmatch(value):
+        raise ValueError("not a day")
+    return value
+
+
+QueryDay = Annotated[date, BeforeValidator(_plain_day), WithJsonSchema({"type": "string", "format": "date"})]
 TEXT = r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$"
 CONTROLS = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
 Line = Annotated[str, AfterValidator(_one_line), Field(json_schema_extra={"pattern": f"^[^{CONTROLS}]*$"})]
+Number = Annotated[Decimal, WithJsonSchema({"type": "number"})]
+"""An exact number of an answer: an amount with two decimals, or a rate with as many as it needs."""
 Flag = Annotated[bool, BeforeValidator(_true_or_false), WithJsonSchema({"type": "boolean"})]
 Amount = Annotated[Decimal, BeforeValidator(_exact_amount), WithJsonSchema({"type": "number", "examples": [12.5]})]
 """Euros with exactly two decimals on the wire; `cents` and `amount` turn it into the integer that we compute with, and back."""

@@ -1,13 +1,12 @@
 """Bodies of bookings, as they go out and as they are pushed in."""
 
 from datetime import date
-from decimal import Decimal
 from typing import Annotated, Any
 
 import orjson
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from api.schemas.base import TEXT, Amount, Line, Wire
+from api.schemas.base import TEXT, Amount, Line, Number, Wire
 from warehouse.transactions import COLUMNS
 
 MIDNIGHT = " 00:00:00"
@@ -26,7 +25,7 @@ class TransactionBody(Wire):
     """A booking."""
 
     id: str = Field(examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])
-    amount: Decimal = Field(alias="betrag", examples=[-12.5])
+    amount: Number = Field(alias="betrag", examples=[-12.5])
     purpose: str | None = Field(None, alias="verwendungszweck", examples=["Rechnung 4711"])
     booking_text: str | None = Field(None, alias="buchungstext", examples=["LASTSCHRIFT"])
     gv_code: str | None = Field(None, alias="gvCode", examples=["105"])
@@ -95,7 +94,7 @@ Day = Annotated[
     date,
     AfterValidator(_sensible),
     BeforeValidator(_day),
-    Field(json_schema_extra={"type": "string", "format": "timestamp"}, examples=["2026-11-13 00:00:00"]),
+    WithJsonSchema({"type": "string", "format": "timestamp", "pattern": r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2})?$"}),
 ]
 
 

@@ -21,8 +21,8 @@ def _digits(value: Any) -> Any:
     return value
 
 
-Serial = Annotated[int, BeforeValidator(_digits), Field(ge=1, le=LARGEST_SERIAL)]
-Limit = Annotated[int, BeforeValidator(_digits), Field(ge=1, le=1000)]
+Serial = Annotated[int, Field(ge=1, le=LARGEST_SERIAL), BeforeValidator(_digits)]
+Limit = Annotated[int, Field(ge=1, le=1000), BeforeValidator(_digits)]
 
 
 class NewWebhook(Wire):

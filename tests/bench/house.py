@@ -1,6 +1,7 @@
 """The house that is measured: a data directory for one run, with its database, and the API and the bare route side by side.
 
-Here belongs starting it, seeding it, and leaving nothing behind, whatever happens. Here does not belong what is asked of it.
+Here belongs starting it and leaving nothing behind, whatever happens. Here does not belong what it is filled with (`seeding.py`)
+and what is asked of it.
 """
 
 import os
@@ -11,38 +12,37 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 from sqlalchemy import make_url
 
 from tests.bench import ending
-from tests.bench.cases import HOST, Login, Seed, Server
-from warehouse import embedded, hashing, logins, migrate, users
-from warehouse.database import Database
+from tests.bench.cases import HOST, Server
+from warehouse import embedded, migrate
 from warehouse.errors import KontorError
-from warehouse.provisioning import ADMIN, APP, create_tenant
 from warehouse.settings import Settings
-from warehouse.vault import Vault, create_ring
+from warehouse.vault import create_ring
 
 MODULES = {Server.API: "api", Server.BARE: "tests.bench.bare"}
-TENANT, USERNAMES = "bench", ("erika", "max", "neu")
 START_SECONDS, STOP_SECONDS = 60, 10
 
 
 @dataclass(frozen=True)
-class House:
-    """Where the servers listen, and what the database was filled with."""
+class Started:
+    """Where the servers listen, which processes they are, and how to reach their database."""
 
     ports: dict[Server, int]
-    seed: Seed
+    pids: dict[Server, int]
+    settings: Settings
+    """Those of flows in this process: with one connection, which therefore knows of all that they write."""
+    owner_address: str
 
 
 @contextmanager
-def running() -> Iterator[House]:
+def running() -> Iterator[Started]:
     """The house, which runs while the block does. Settings of the caller's environment are not its own."""
     for name in [name for name in os.environ if name.startswith("KONTOR_")]:
         del os.environ[name]
@@ -55,11 +55,10 @@ def running() -> Iterator[House]:
             where = opened.enter_context(embedded.addresses(settings))
         create_ring(settings.keys_path)
         migrate.upgrade(where.migration, make_url(where.service).username)
-        seed = _seed(settings, where.service)
         ports = dict(zip(MODULES, _free_ports(len(MODULES)), strict=True))
-        for server, port in ports.items():
-            opened.enter_context(_serving(server, port, home, where.service))
-        yield House(ports, seed)
+        pids = {server: opened.enter_context(_serving(server, port, home, where.service)) for server, port in ports.items()}
+        flows = settings.model_copy(update={"database_url": where.service, "database_pool": 1})
+        yield Started(ports, pids, flows, where.migration)
     finally:
         with ending.waits():
             opened.close()
@@ -74,19 +73,6 @@ def _end_database(pid_file: Path) -> None:
             server.wait(STOP_SECONDS)
 
 
-def _seed(settings: Settings, address: str) -> Seed:
-    """A tenant with three users, and a token of its admin client."""
-    passwords = {username: hashing.new_secret() for username in USERNAMES}
-    with closing(Database(address, pool=1)) as database:
-        with database.operating() as operator:
-            new = create_tenant(operator, Vault(settings), TENANT, datetime.now(UTC), regulated=True)
-            for username, password in passwords.items():
-                users.create(operator.for_tenant(new.tenant.id), username, hashing.hash_password(password))
-        admin, app = (Login(f"{TENANT}/{client}", new.secrets[client]) for client in (ADMIN, APP))
-        _, token = logins.token_of_client(database, settings, admin.name, admin.secret, None)
-    return Seed(TENANT, admin, app, Login(*next(iter(passwords.items()))), token.access_token)
-
-
 def _free_ports(count: int) -> list[int]:
     """Ports that nobody listens on. All are held until the last is found, so that they differ."""
     with ExitStack() as probes:
@@ -97,8 +83,11 @@ def _free_ports(count: int) -> list[int]:
 
 
 @contextmanager
-def _serving(server: Server, port: int, home: Path, database: str) -> Iterator[None]:
-    """A server that listens while the block runs. It works in the data directory, so that it finds no settings file."""
+def _serving(server: Server, port: int, home: Path, database: str) -> Iterator[int]:
+    """The id of a server that listens while the block runs; having one worker only, it works itself.
+
+    It lives in the data directory, so that it finds no settings file.
+    """
     kontor = {"HOME": home, "DATABASE_URL": database, "HOST": HOST, "PORT": port, "WORKERS": 1}
     log = home / f"{server.value}.log"
     with log.open("wb") as output:
@@ -113,7 +102,7 @@ def _serving(server: Server, port: int, home: Path, database: str) -> Iterator[N
         )
     try:
         _wait_for(process, port, log)
-        yield
+        yield process.pid
     finally:
         process.terminate()
         with suppress(subprocess.TimeoutExpired):

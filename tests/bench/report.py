@@ -1,4 +1,4 @@
-"""What comes out: the summary of each case, as a table to read and as a file to compare.
+"""What comes out: the summary of each case, as tables to read and as a file to compare.
 
 Only ratios within one run are claims: machines differ, and the same machine differs from minute to minute. Even ratios are
 none while other programs want the same cores: a case with more processes, as those with a database, then gets a larger share.
@@ -12,23 +12,82 @@ from statistics import median, quantiles
 
 from rich.table import Table
 
+from tests.bench import lists, memory, work
+from tests.bench.seeding import LONG_LIST
+
 
 @dataclass(frozen=True)
 class Result:
-    """A case over all rounds: medians, and the quartiles between which half of the ratios lie."""
+    """A case over all rounds: the median of its ratio, and the quartiles between which half of the ratios lie."""
 
     name: str
-    requests_per_second: float
     ratio: float
     ratio_low: float
     ratio_high: float
 
 
-def summarise(name: str, rates: Sequence[float], bare: Sequence[float]) -> Result:
-    """The result of a case from its rate in each round and the bare route's rate in the same round."""
-    ratios = [rate / measure for rate, measure in zip(rates, bare, strict=True)]
-    low, _, high = quantiles(ratios, n=4, method="inclusive")
-    return Result(name, round(median(rates), 1), *(round(value, 4) for value in (median(ratios), low, high)))
+@dataclass(frozen=True)
+class Requests(Result):
+    """A case, beside the bare route."""
+
+    requests_per_second: float
+
+
+@dataclass(frozen=True)
+class Rows(Result):
+    """A work, beside the reading of what is stored."""
+
+    rows_per_second: float
+    rows_written: int
+    growth_mebibytes: float
+
+
+@dataclass(frozen=True)
+class Lists(Result):
+    """Long lists at the same time, beside one alone. Memory and waiting are the worst of all rounds."""
+
+    rows_per_second: float
+    first_byte_ms: float
+    answer_mebibytes: float
+    growth_mebibytes: float
+    ratio_growth_to_answers: float
+    health_worst_ms: float
+    ratio_health_to_quiet: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that one run gives."""
+
+    cases: list[Requests]
+    lists: list[Lists]
+    work: list[Rows]
+
+
+def summarise_requests(rates: Mapping[str, Sequence[float]], bare: str) -> list[Requests]:
+    """The results of all cases from their rates in each round."""
+    return [
+        Requests(*_compared(name, values, rates[bare]), requests_per_second=round(median(values), 1))
+        for name, values in rates.items()
+    ]
+
+
+def summarise_lists(found: Sequence[lists.Measured]) -> list[Lists]:
+    """The results of long lists; the first is one alone."""
+    return [_list(one, found[0]) for one in found]
+
+
+def summarise_work(found: Sequence[work.Measured]) -> list[Rows]:
+    """The results of all works; the first is what they are compared with."""
+    return [
+        Rows(
+            *_compared(one.work.name, one.rows_per_second, found[0].rows_per_second),
+            rows_per_second=round(median(one.rows_per_second)),
+            rows_written=one.work.writes,
+            growth_mebibytes=round(one.growth_mebibytes, 1),
+        )
+        for one in found
+    ]
 
 
 def spread(rates: Sequence[float]) -> float:
@@ -37,19 +96,88 @@ def spread(rates: Sequence[float]) -> float:
     return round((high - low) / middle, 4)
 
 
-def table(results: Sequence[Result]) -> Table:
+def tables(results: Results) -> list[Table]:
     """The results to read."""
-    shown = Table(title="Requests per second, and their ratio to the bare route", title_justify="left")
-    shown.add_column("case")
-    for name in ("requests/s", "ratio", "IQR of the ratio"):
-        shown.add_column(name, justify="right")
+    return [_requests_table(results.cases), _lists_table(results.lists), _work_table(results.work)]
+
+
+def write(path: Path, results: Results, facts: Mapping[str, object]) -> None:
+    """Writes the results to a file, with the facts under which they were measured."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({**facts, **asdict(results)}, indent=2) + "\n")
+
+
+def _compared(name: str, rates: Sequence[float], measure: Sequence[float]) -> tuple[str, float, float, float]:
+    """A name, and the ratios of its rates to what they are measured by, round by round."""
+    ratios = [rate / beside for rate, beside in zip(rates, measure, strict=True)]
+    low, _, high = quantiles(ratios, n=4, method="inclusive")
+    return name, round(median(ratios), 4), round(low, 4), round(high, 4)
+
+
+def _list(one: lists.Measured, alone: lists.Measured) -> Lists:
+    answer, growth, worst = one.answer_bytes / memory.MEBIBYTE, max(one.growth_mebibytes), max(one.worst_seconds)
+    return Lists(
+        *_compared(f"{one.at_once} at once", one.rows_per_second, alone.rows_per_second),
+        rows_per_second=round(median(one.rows_per_second)),
+        first_byte_ms=round(median(one.first_byte_seconds) * 1000, 1),
+        answer_mebibytes=round(answer, 1),
+        growth_mebibytes=round(growth, 1),
+        ratio_growth_to_answers=round(growth / (answer * one.at_once), 3),
+        health_worst_ms=round(worst * 1000, 1),
+        ratio_health_to_quiet=round(worst / median(one.quiet_seconds), 1),
+    )
+
+
+def _requests_table(results: Sequence[Requests]) -> Table:
+    shown = _table("Requests per second, and their ratio to the bare route", "requests/s", "ratio", "IQR of the ratio")
     for result in results:
-        spread = f"{result.ratio_low:.4f} to {result.ratio_high:.4f}"
-        shown.add_row(result.name, f"{result.requests_per_second:,.1f}", f"{result.ratio:.4f}", spread)
+        shown.add_row(result.name, f"{result.requests_per_second:,.1f}", f"{result.ratio:.4f}", _quartiles(result))
     return shown
 
 
-def write(path: Path, results: Sequence[Result], facts: Mapping[str, object]) -> None:
-    """Writes the results to a file, with the facts under which they were measured."""
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps({**facts, "cases": [asdict(result) for result in results]}, indent=2) + "\n")
+def _lists_table(results: Sequence[Lists]) -> Table:
+    columns = (
+        "rows/s",
+        "ratio",
+        "first\nbyte",
+        "an\nanswer",
+        "peak\nmemory",
+        "… to\nanswers",
+        "/health\nat worst",
+        "… to\nquiet",
+    )
+    shown = _table(f"Lists of {LONG_LIST:,} bookings: rows per second, and their ratio to one list alone", *columns)
+    for result in results:
+        shown.add_row(
+            result.name,
+            f"{result.rows_per_second:,}",
+            f"{result.ratio:.2f}",
+            f"{result.first_byte_ms} ms",
+            f"{result.answer_mebibytes} MiB",
+            f"+{result.growth_mebibytes} MiB",
+            f"{result.ratio_growth_to_answers:.3f}",
+            f"{result.health_worst_ms} ms",
+            f"{result.ratio_health_to_quiet:.1f}",
+        )
+    return shown
+
+
+def _work_table(results: Sequence[Rows]) -> Table:
+    columns = ("rows/s", "ratio", "IQR of the ratio", "rows\nwritten", "peak\nmemory")
+    shown = _table("Work: rows per second, and their ratio to reading what is stored", *columns)
+    for result in results:
+        values = (f"{result.rows_per_second:,}", f"{result.ratio:.3f}", _quartiles(result, 3), f"{result.rows_written:,}")
+        shown.add_row(result.name, *values, f"+{result.growth_mebibytes} MiB")
+    return shown
+
+
+def _table(title: str, *columns: str) -> Table:
+    shown = Table(title=title, title_justify="left", padding=(0, 0))
+    shown.add_column("case")
+    for name in columns:
+        shown.add_column(name, justify="right")
+    return shown
+
+
+def _quartiles(result: Result, digits: int = 4) -> str:
+    return f"{result.ratio_low:.{digits}f} to {result.ratio_high:.{digits}f}"

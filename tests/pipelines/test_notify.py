@@ -20,7 +20,7 @@ from pipelines.outbound import Resolve
 from tests.receiver import HANG, receiving
 from tests.stack import Stack, free_port, wait_until
 from warehouse import clients, deliveries, embedded, migrate, scopes, tenants, users, webhooks
-from warehouse.database import Database
+from warehouse.database import Database, Owner
 from warehouse.settings import Settings
 from warehouse.tables import Access, Client
 from warehouse.webhooks import Event
@@ -84,18 +84,22 @@ class Subscriber:
 
 def subscribe(house: Stack, url: str, settings: Settings = PRIVATE) -> Subscriber:
     """A fresh subscriber, without what webhooks do not need of a tenant: making its certificate takes long."""
-    name, key = f"t-{uuid.uuid4().hex[:8]}", uuid.uuid4().hex
+    name = f"t-{uuid.uuid4().hex[:8]}"
     with house.database.operating() as operator:
         tenant = tenants.create(operator, name, regulated=True)
         owner = operator.for_tenant(tenant.id)
         for client in ("admin", "app"):
             clients.create(owner, client, scopes.MANAGEMENT)
         user = users.create(owner, "erika", "no hash")
-        access = Access(tenant_id=tenant.id, user_id=user.id, key=key, provider_id=uuid.UUID(int=0))
-        access.login_hash, access.sync, access.status = b"", True, "COMPLETE"
-        owner.add(access, "access")
+        access = _access(owner, user.id)
         secret = webhooks.register(owner, house.vault, clients.find(owner, "app"), url, settings)
-    return Subscriber(house, name, tenant.id, user.id, access.id, key, secret)
+    return Subscriber(house, name, tenant.id, user.id, access.id, access.key, secret)
+
+
+def _access(owner: Owner, user_id: uuid.UUID) -> Access:
+    access = Access(tenant_id=owner.tenant, user_id=user_id, key=uuid.uuid4().hex, provider_id=uuid.UUID(int=0))
+    access.login_hash, access.sync, access.status = b"", True, "COMPLETE"
+    return owner.add(access, "access")
 
 
 @dataclass
@@ -173,6 +177,28 @@ def test_numbers_have_no_gaps_however_many_announce_at_once(house: Stack) -> Non
         wait_until(lambda: subscriber.states() == ["DELIVERED"] * 20, SECONDS)
     assert [json.loads(call.body)["serial"] for call in receiver.calls] == list(range(1, 21))
     assert len(set(receiver.names)) == 20
+
+
+def test_announcing_delivering_and_deleting_at_once_never_meet_in_a_circle(house: Stack) -> None:
+    def deadlocks() -> int:
+        return int(house.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = 'webhooks'")[0].deadlocks)
+
+    def announce_and_delete(access_id: uuid.UUID) -> None:
+        for _ in range(5):
+            replace(subscriber, access_id=access_id).announce()
+        house.sql("DELETE FROM accesses WHERE id = :id", id=access_id)
+
+    before = deadlocks()
+    with receiving() as one, receiving(500, 410) as two, delivering(house), delivering(house):
+        subscriber = subscribe(house, one.url)
+        with house.database.acting_for(subscriber.tenant_id) as owner:
+            webhooks.register(owner, house.vault, clients.find(owner, "admin"), two.url, PRIVATE)
+            accesses = [_access(owner, subscriber.user_id) for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(announce_and_delete, [access.id for access in accesses]))
+        wait_until(lambda: "PENDING" not in subscriber.states(), SECONDS)
+    assert deadlocks() == before
+    assert [event.serial for event in subscriber.replay()] == list(range(1, 41))
 
 
 def test_what_was_rolled_back_was_never_announced(house: Stack) -> None:

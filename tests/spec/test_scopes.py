@@ -23,7 +23,8 @@ def documented() -> list[tuple[str, str, list[str]]]:
 
 def call(http: httpx.Client, method: str, path: str, headers: dict[str, str]) -> httpx.Response:
     nobody = "00000000-0000-0000-0000-000000000000"
-    values = {"tenant": "r1", "client": "app", "role": "customer", "user": nobody, "provider": nobody}
+    known = {"tenant": "r1", "client": "app", "role": "customer", "user": nobody, "provider": nobody}
+    values = {**known, "access": "unknown", "product": "unknown"}
     return http.request(method, path.format(**values), headers=headers)
 
 

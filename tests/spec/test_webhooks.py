@@ -9,7 +9,7 @@ from tests.stack import Stack, TenantUnderTest
 from warehouse import scopes, webhooks
 from warehouse.tables import Access
 
-URL = "https://app.example.de/kontor"
+URL = "https://receiver.example/kontor"  # a name that leads nowhere: the worker of the service may try it
 FOUR = [
     ("PUT", "webhook", scopes.ROLES_ASSIGN),
     ("GET", "webhook", scopes.CLIENTS_READ),
@@ -47,7 +47,7 @@ def test_wrong_scope_changes_nothing(
 ) -> None:
     others = " ".join(other for other in scopes.MANAGEMENT if other != scope)
     before = stack.sql("SELECT client_id, url FROM webhooks ORDER BY client_id")
-    body = {"url": "https://other.example.de/"} if method == "PUT" else None
+    body = {"url": "https://other.example/"} if method == "PUT" else None
     address = tenant.path("clients", "app", end)
     assert http.request(method, address, json=body, headers=tenant.bearer("admin", scope=others)).status_code == 403
     assert stack.sql("SELECT client_id, url FROM webhooks ORDER BY client_id") == before
@@ -92,8 +92,8 @@ def test_setting_it_again_gives_another_secret_and_counts_on(
     change = "UPDATE webhooks SET serial = 41, enabled = false WHERE tenant_id = :tenant"
     stack.sql(change, tenant=tenant.tenant_id)
     assert http.get(path, headers=admin).json()["enabled"] is False
-    second = http.put(path, json={"url": "https://app.example.de/neu"}, headers=admin).json()
-    assert (second["url"], second["serial"], second["enabled"]) == ("https://app.example.de/neu", 41, True)
+    second = http.put(path, json={"url": "https://receiver.example/neu"}, headers=admin).json()
+    assert (second["url"], second["serial"], second["enabled"]) == ("https://receiver.example/neu", 41, True)
     assert first["secret"] != second["secret"]
     stack.private |= {first["secret"], second["secret"]}
 
@@ -171,9 +171,9 @@ def test_events_are_read_again_in_their_order(
         "href": f"{stack.base_url}/customer/v2/bankzugaenge/geht%2Fweg",
     }
     stack.sql("DELETE FROM accesses WHERE id = :id", id=accesses[1].id)
-    assert http.get(f"{path}/events", params={"from": "2"}, headers=admin).json() == [
-        {name: value for name, value in events[1].items() if name not in ("user", "bankzugang")}
-    ]
+    (second,) = http.get(f"{path}/events", params={"from": "2"}, headers=admin).json()
+    assert second.keys() == {"serial", "event", "tenant", "timestamp", "state"}
+    assert second["timestamp"] == events[1]["timestamp"]
     assert [event["serial"] for event in http.get(f"{path}/events?limit=1", headers=admin).json()] == [1]
     assert http.get(f"{path}/events?from=3", headers=admin).json() == []
 
