@@ -46,6 +46,13 @@ def open_entries(owner: Owner, vault: Vault, connectors: Mapping[str, Connector]
     return [_open(owner, vault, connectors, entry) for entry in entries]
 
 
+def login(entry: Entry, offer: Offer, opened: dict[str, str]) -> Login:
+    """An entry with its credentials in plain text."""
+    names = [opened.get(field.key, "") for field in offer.fields if not field.secret]
+    missing = tuple(field.key for field in offer.fields if field.key not in opened)
+    return Login(entry, opened, missing, _login_hash(entry.provider_id, names))
+
+
 def connect(
     owner: Owner, vault: Vault, settings: Settings, logins: list[Login], *, refresh: bool, attended_from: str | None
 ) -> dict[UUID, UUID]:
@@ -140,9 +147,7 @@ def _open(owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entry
     for wanted in offer.fields:
         if wanted.key in opened and not formats.matches(wanted.format, opened[wanted.key]):
             raise CredentialUnfit(wanted.key)
-    names = [opened.get(field.key, "") for field in offer.fields if not field.secret]
-    missing = tuple(field.key for field in offer.fields if field.key not in opened)
-    return Login(entry, opened, missing, _login_hash(entry.provider_id, names))
+    return login(entry, offer, opened)
 
 
 def _offer(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID) -> Offer:

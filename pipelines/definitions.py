@@ -1,29 +1,46 @@
 """Everything that Dagster knows of Kontor. Nothing is computed here: jobs and assets call the flows beside this file."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime
 
 import dagster as dg
 
-from pipelines import housekeeping
-from warehouse.database import Database
+from pipelines import housekeeping, refresh
+from pipelines.house import House
 from warehouse.settings import Settings
 
-
-class DatabaseResource(dg.ConfigurableResource[Database]):
-    """PostgreSQL, at the address in the environment."""
-
-    def create_resource(self, _context: dg.InitResourceContext) -> Database:
-        settings = Settings()
-        if settings.database_url is None:
-            raise dg.DagsterInvariantViolationError("no database: start Dagster with 'kontor up', or set KONTOR_DATABASE_URL")
-        return Database(settings.database_url, pool=2, wait_seconds=settings.database_wait_seconds)
+ZONE = Settings().timezone
 
 
-@dg.op(description="Deletes expired tokens, login counters whose window has ended, and old webhook events.")
-def sweep(context: dg.OpExecutionContext, database: dg.ResourceParam[Database]) -> None:
-    swept = asdict(housekeeping.sweep(database, Settings()))
+class HouseResource(dg.ConfigurableResource[House]):
+    """What flows work with, by the settings in the environment."""
+
+    @contextmanager
+    def yield_for_execution(self, _context: dg.InitResourceContext) -> Iterator[House]:
+        house = House.of(Settings())
+        try:
+            yield house
+        finally:
+            house.database.close()
+
+
+@dg.op(
+    description="Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, old webhook events."
+)
+def sweep(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
+    swept = asdict(housekeeping.sweep(house.database, house.settings))
     context.add_output_metadata(swept)
     context.log.info("swept %s", ", ".join(f"{count} {name}" for name, count in swept.items()))
+
+
+@dg.op(description="Puts down a fetch for every access that is due in this slot; workers carry them out.")
+def enqueue_due(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
+    now = datetime.now(UTC)
+    count = refresh.enqueue_due(house, now)
+    context.add_output_metadata({"accesses": count, "slot": refresh.slot_of(house, now).isoformat()})
+    context.log.info("put down %d fetches", count)
 
 
 @dg.job(description="Removes what has ended, so that tables stay small.", executor_def=dg.in_process_executor)
@@ -31,12 +48,24 @@ def housekeeping_job() -> None:
     sweep()
 
 
-hourly = dg.ScheduleDefinition(
-    name="housekeeping_hourly",
-    job=housekeeping_job,
-    cron_schedule="17 * * * *",
-    execution_timezone="Europe/Berlin",
-    default_status=dg.DefaultScheduleStatus.RUNNING,
+@dg.job(
+    description="Refreshes accesses with sync. Running it again in the same slot adds nothing.",
+    executor_def=dg.in_process_executor,
 )
+def refresh_job() -> None:
+    enqueue_due()
 
-defs = dg.Definitions(jobs=[housekeeping_job], schedules=[hourly], resources={"database": DatabaseResource()})
+
+def _schedule(name: str, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinition:
+    running = dg.DefaultScheduleStatus.RUNNING
+    return dg.ScheduleDefinition(name=name, job=job, cron_schedule=cron, execution_timezone=ZONE, default_status=running)
+
+
+defs = dg.Definitions(
+    jobs=[housekeeping_job, refresh_job],
+    schedules=[
+        _schedule("housekeeping_hourly", housekeeping_job, "17 * * * *"),
+        _schedule("refresh_four_times_a_day", refresh_job, f"0 {','.join(map(str, refresh.SLOT_HOURS))} * * *"),
+    ],
+    resources={"house": HouseResource()},
+)

@@ -1,17 +1,25 @@
-"""The demo: two tenants with users whose credentials lie in a file of the data directory."""
+"""The demo: two tenants with users whose credentials lie in a file of the data directory, connected to the demo bank."""
 
 import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-from warehouse import api_keys, clients, hashing, tenants, users
+from sqlalchemy import func, select
+
+from pipelines import connect
+from pipelines.banks import connectors
+from pipelines.banks.base import Connector, Provider
+from warehouse import accesses, api_keys, clients, hashing, providers, tenants, users
 from warehouse.database import Database, Owner
 from warehouse.errors import NotFound
 from warehouse.provisioning import ADMIN, APP, create_tenant
-from warehouse.tables import Tenant
+from warehouse.settings import Settings
+from warehouse.tables import Access, Tenant
 from warehouse.vault import Vault, write_private
 
+DEMO = UUID(int=0)
 TENANTS = (
     {"name": "demo", "regulated": True, "description": "Regulated demo tenant", "callback_urls": ()},
     {
@@ -21,7 +29,11 @@ TENANTS = (
         "callback_urls": ("http://127.0.0.1/", "http://localhost/"),
     },
 )
-USERNAMES = ("erika", "max", "neu")
+CUSTOMERS = {"erika": "demo1", "max": "demo2", "neu": None}
+"""The demo's users, and the customer of the demo bank that each is connected to: the last one to none."""
+USERNAMES = tuple(CUSTOMERS)
+ACCESS = "demo"
+PIN = "demo"
 
 
 def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datetime) -> dict[str, Any]:
@@ -34,6 +46,34 @@ def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datet
     if content != known:
         write_private(path, json.dumps(content, indent=2))
     return content
+
+
+def connect_customers(database: Database, vault: Vault, settings: Settings, content: dict[str, Any]) -> None:
+    """Connects the demo's users to the demo bank and begins to fetch; users that are connected already stay as they are."""
+    bank = connectors(settings)["demo"]
+    for tenant in content["tenants"]:
+        for user in tenant["users"]:
+            with database.operating() as operator:
+                tenant_id = tenants.find(operator, tenant["name"]).id
+            with database.acting_for(tenant_id, UUID(user["userReference"])) as owner:
+                _connect(owner, vault, settings, bank, CUSTOMERS.get(user["username"]))
+
+
+def pending(database: Database) -> int:
+    """How many of the demo's accesses are still being fetched for the first time."""
+    with database.operating() as operator:
+        rows = select(func.count()).where(Access.key == ACCESS, Access.status != accesses.COMPLETE, Access.fetch_id.is_not(None))
+        return int(operator.session.scalar(rows) or 0)
+
+
+def _connect(owner: Owner, vault: Vault, settings: Settings, bank: Connector, customer: str | None) -> None:
+    if customer is None or any(access.key == ACCESS for access in accesses.visible(owner)):
+        return
+    row = providers.find(owner, DEMO)
+    offer = bank.offer(Provider(row.id, row.name, row.connector))
+    if offer is not None and row.enabled:
+        login = connect.login(connect.Entry(ACCESS, DEMO, {}), offer, {"userid": customer, "pin": PIN})
+        connect.connect(owner, vault, settings, [login], refresh=False, attended_from=None)
 
 
 def _works(owner: Owner, entry: dict[str, Any]) -> bool:

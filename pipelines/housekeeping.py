@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from warehouse import throttles, tokens, webhooks
+from warehouse import accesses, redirect_sessions, throttles, tokens, webhooks
 from warehouse.database import Database
 from warehouse.settings import Settings
 
@@ -14,13 +14,17 @@ class Swept:
     tokens: int
     throttles: int
     webhook_events: int = 0
+    redirect_sessions: int = 0
+    accesses: int = 0
 
 
 def sweep(database: Database, settings: Settings) -> Swept:
-    """Deletes expired tokens, login counters whose window has ended, and webhook events that are too old to be read again."""
+    """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, and old webhook events."""
     with database.operating() as owner:
         return Swept(
             tokens=tokens.purge_expired(owner),
             throttles=throttles.purge_ended(owner),
             webhook_events=webhooks.purge_old(owner, settings.webhook_replay_days),
+            redirect_sessions=redirect_sessions.purge_expired(owner),
+            accesses=accesses.remove_expired(owner),
         )

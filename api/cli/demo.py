@@ -49,5 +49,7 @@ def env(tenant: Annotated[str, typer.Argument(help="Name of the demo tenant.")] 
 
 
 def seed_demo(at: Desk) -> dict[str, Any]:
-    """The demo's credentials."""
-    return demo.seed(at.database, at.vault, at.settings.base_url, at.settings.home / "demo.json", datetime.now(UTC))
+    """The demo's credentials. Its users are connected to the demo bank; a worker fetches what there is."""
+    content = demo.seed(at.database, at.vault, at.settings.base_url, at.settings.home / "demo.json", datetime.now(UTC))
+    demo.connect_customers(at.database, at.vault, at.settings, content)
+    return content

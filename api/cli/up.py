@@ -5,14 +5,17 @@ import shlex
 import signal
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from rich.progress import Progress
 from sqlalchemy import make_url
 
 from api.cli import processes
 from api.cli.demo import seed_demo
 from api.cli.desk import Desk, console
+from pipelines import demo as demo_flow
 from warehouse import embedded, migrate
 from warehouse.database import Database
 from warehouse.embedded import Addresses
@@ -22,6 +25,7 @@ from warehouse.vault import Vault, create_ring
 
 ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 30
+BANK_DATA_SECONDS = 60
 
 
 def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: bool) -> None:
@@ -41,6 +45,8 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
         demo = _seed(settings, where) if with_demo else None  # while the API is loading
         with console.status("Starting the API …"):
             processes.wait_for(f"http://{settings.host}:{settings.port}/ready", children)
+        if demo is not None:
+            _await_bank_data(where, children)
         _greet(settings, demo)
         if with_dagster:
             children += _start_dagster(settings, where, environment)
@@ -76,6 +82,19 @@ def _seed(settings: Settings, where: Addresses) -> dict[str, Any]:
             return seed_demo(Desk(settings, database, Vault(settings)))
     finally:
         database.close()
+
+
+def _await_bank_data(where: Addresses, children: list[processes.Child]) -> None:
+    """Returns when the demo's users have their bank data, so that the printed requests show some."""
+    deadline = time.monotonic() + BANK_DATA_SECONDS
+    with closing(Database(where.service, pool=1)) as database, Progress(console=console, transient=True) as bar:
+        total = waiting = demo_flow.pending(database)
+        task = bar.add_task("Pulling the demo's bank data …", total=total)
+        while waiting and time.monotonic() < deadline:
+            processes.require_alive(children)
+            time.sleep(0.2)
+            waiting = demo_flow.pending(database)
+            bar.update(task, completed=total - waiting)
 
 
 def _environment(settings: Settings, where: Addresses) -> dict[str, str]:
@@ -140,16 +159,22 @@ def _greet(settings: Settings, demo: dict[str, Any] | None) -> None:
 
 
 def requests(root: str, tenant: dict[str, Any]) -> list[str]:
-    """Three requests to copy: a user's token, the tenant's users, and an encrypted value."""
+    """Three requests to copy: a user's token, the user's accounts, and the tenant's users."""
     user = tenant["users"][0]
-    token = f"curl -s -u {_login(tenant['clients']['admin'])} -d grant_type=client_credentials {root}/auth/oauth2/token"
-    bearer = f'-H "Authorization: Bearer $({token} | sed \'s/.*"access_token":"\\([^"]*\\)".*/\\1/\')"'
-    return [
+    user_token = (
         f"curl -s -u {_login(tenant['clients']['app'])} -d grant_type=password -d username={user['username']} "
-        f"--data-urlencode password={shlex.quote(user['password'])} {root}/auth/oauth2/token",
-        f"curl -s {bearer} {root}/auth/mgmt/v1/tenants/{tenant['name']}/users",
-        f"curl -s -X PUT {bearer} -H 'Content-Type: application/octet-stream+base64' -d $(printf geheim | base64) {root}/encrypt",
+        f"--data-urlencode password={shlex.quote(user['password'])} {root}/auth/oauth2/token"
+    )
+    token = f"curl -s -u {_login(tenant['clients']['admin'])} -d grant_type=client_credentials {root}/auth/oauth2/token"
+    return [
+        user_token,
+        f"curl -s {_bearer(user_token)} {root}/customer/v2",
+        f"curl -s {_bearer(token)} {root}/auth/mgmt/v1/tenants/{tenant['name']}/users",
     ]
+
+
+def _bearer(token: str) -> str:
+    return f'-H "Authorization: Bearer $({token} | sed \'s/.*"access_token":"\\([^"]*\\)".*/\\1/\')"'
 
 
 def _login(client: dict[str, str]) -> str:

@@ -60,15 +60,17 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
         assert stat.S_IMODE((home / "demo.json").stat().st_mode) == 0o600
         requests = [line.strip() for line in output.read_text().splitlines() if line.startswith("  curl ")]
         assert len(requests) == 3
-        token, users, ciphertext = (
+        token, customer, users = (
             subprocess.run(["bash", "-c", line], capture_output=True, text=True).stdout for line in requests
         )
         assert json.loads(token)["additionalData"] == {"username": "erika"}
         assert [user["username"] for user in json.loads(users)] == ["erika", "max", "neu"]
-        assert len(ciphertext) == 512
+        accesses = json.loads(customer)["bankzugaenge"]
+        assert accesses["demo"]["status"] == "VOLLSTAENDIG"
+        assert len(accesses["demo"]["bankprodukte"]) == 4
         runs_a_job(f"http://127.0.0.1:{dagster}")
         logs = {path.name for path in (home / "logs").iterdir()}
-        assert logs == {"api.log", "dagster-webserver.log", "dagster-daemon.log"}
+        assert logs == {"api.log", "worker.log", "dagster-webserver.log", "dagster-daemon.log"}
     with running(home, "--no-dagster") as (_, api, _):
         again = json.loads((home / "demo.json").read_text())
         assert again["tenants"] == demo["tenants"]

@@ -1,5 +1,6 @@
 """What breaks around a fetch: the worker is killed, the database restarts, the bank hangs, many banks are slow at once."""
 
+import json
 import signal
 import uuid
 from collections.abc import Iterator
@@ -8,10 +9,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from standardwebhooks.webhooks import Webhook
 
 from pipelines import refresh
 from pipelines.banks.demo import calls
 from pipelines.house import House
+from tests.receiver import receiving
 from tests.stack import Customer, Stack, running_stack, start, wait_until
 from warehouse.embedded import pg_ctl
 from warehouse.settings import Settings
@@ -23,8 +26,9 @@ PATIENCE_SECONDS = 60
 @pytest.fixture(scope="module")
 def banks(homes: Path) -> Iterator[Stack]:
     """A service that loses patience quickly."""
-    limits = {"REQUEST_TIMEOUT_SECONDS": "5", "BANK_TIMEOUT_SECONDS": "15", "WORKER_LOST_SECONDS": "3"}
-    with running_stack(homes / "banks", **{f"KONTOR_{name}": value for name, value in limits.items()}) as running:
+    told = {"REQUEST_TIMEOUT_SECONDS": "5", "BANK_TIMEOUT_SECONDS": "15", "WORKER_LOST_SECONDS": "3"}
+    told |= {"WEBHOOK_PRIVATE_ADDRESSES": "true"}
+    with running_stack(homes / "banks", **{f"KONTOR_{name}": value for name, value in told.items()}) as running:
         yield running
 
 
@@ -191,3 +195,50 @@ class TestSchedule:
         winter = datetime(2026, 12, 1, 4, 59, tzinfo=UTC)
         assert refresh.slot_of(house, winter).hour == 0
         assert refresh.slot_of(house, winter + timedelta(minutes=1)).hour == 6
+
+
+class TestNews:
+    """A webhook is called for new bookings of a refresh, and for nothing else."""
+
+    def test_new_bookings_are_announced_once_signed_and_without_data(self, banks: Stack, customer: Customer) -> None:
+        with receiving() as receiver:
+            secret = registered(customer, receiver.url)
+            key = customer.connected(f"test_new_transactions_{uuid.uuid4().hex[:8]}")
+            assert customer.refresh(key).status_code == 201
+            wait_until(lambda: len(receiver.calls) == 1, PATIENCE_SECONDS)
+            body = json.loads(receiver.calls[0].body)
+            assert Webhook(secret).verify(receiver.calls[0].body, receiver.calls[0].headers) == body
+            assert body["serial"] == 1, "the first fetch of an access is no news"
+            assert body["event"] == "NEW_TRANSACTIONS"
+            assert body["user"] == str(customer.user_id)
+            assert body["bankzugang"] == {"id": key, "href": f"{banks.base_url}/customer/v2/bankzugaenge/{key}"}
+            assert body.keys() == {"serial", "event", "tenant", "user", "bankzugang", "timestamp"}
+            customer.refresh(key)
+            wait_until(lambda: len(receiver.calls) == 2, PATIENCE_SECONDS)
+            assert json.loads(receiver.calls[1].body)["serial"] == 2
+
+    def test_nothing_new_a_failure_or_no_sync_is_no_news(self, banks: Stack, customer: Customer) -> None:
+        with receiving() as receiver:
+            registered(customer, receiver.url)
+            quiet, unsynced = (
+                customer.connected("demo4"),
+                customer.connected(f"test_new_transactions_{uuid.uuid4().hex[:8]}", sync=False),
+            )
+            failing, _ = customer.add("test_unreachable")
+            for key in (quiet, failing):
+                customer.refresh(key)
+            customer.refresh(unsynced, sync=False)
+            loud = customer.connected(f"test_new_transactions_{uuid.uuid4().hex[:8]}")
+            customer.refresh(loud)
+            wait_until(lambda: len(receiver.calls) > 0, PATIENCE_SECONDS)
+            assert [json.loads(call.body)["bankzugang"]["id"] for call in receiver.calls] == [loud]
+            assert banks.sql("SELECT count(*) FROM webhook_events WHERE user_id = :user", user=customer.user_id) == [(1,)]
+
+
+def registered(customer: Customer, url: str) -> str:
+    """The secret of a webhook at this address."""
+    tenant = customer.tenant
+    answer = tenant.stack.http.put(tenant.path("clients", "app", "webhook"), json={"url": url}, headers=tenant.bearer("admin"))
+    assert answer.status_code == 200, answer.text
+    secret: str = answer.json()["secret"]
+    return secret
