@@ -25,6 +25,7 @@ ASKED_IN_QUIET = 200
 PAUSE_SECONDS = 0.001
 PATIENCE_SECONDS = 120
 READ_BYTES = 256 * 1024
+SHOWN_BYTES = 100
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ async def measure(started: Started, seed: Seed, tell: Callable[[str], None]) -> 
                 for result in results:
                     tell(f"{result.at_once} × {LONG_LIST:,} bookings")
                     await _round(result, started, seed, held)
-    except (OSError, EOFError, TimeoutError) as error:
+    except (OSError, EOFError, TimeoutError, ValueError) as error:
         raise KontorError(f"a list of {LONG_LIST} bookings did not come whole ({type(error).__name__})") from error
     return results
 
@@ -93,7 +94,8 @@ async def _timed(result: Measured, port: int, request: bytes) -> None:
     result.first_byte_seconds.append(max(answer.first_byte_seconds for answer in answers))
     result.answer_bytes = answers[0].size
     for answer in answers:
-        if (rows := _rows(b"".join(answer.pieces))) != LONG_LIST:
+        rows = _rows(b"".join(answer.pieces))
+        if rows != LONG_LIST:
             raise KontorError(f"a list of {LONG_LIST} bookings came with {rows}")
 
 
@@ -134,7 +136,7 @@ def _rows(answer: bytes) -> int:
     """How many elements the list of an answer has, which must be whole."""
     head, _, rest = answer.partition(HEAD_END)
     if not head.startswith(b"HTTP/1.1 200 "):
-        raise KontorError(f"expected a list, but got {head.splitlines()[0].decode(errors='replace')}")
+        raise KontorError(f"expected a list, but got {head[:SHOWN_BYTES].decode(errors='replace')}")
     body, at = bytearray(), 0
     while at < len(rest):
         end = rest.index(b"\r\n", at)
