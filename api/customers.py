@@ -135,6 +135,7 @@ def english_product(held: Services, access: Access, product: Product) -> dict[st
         relations=_product_relations(held, access, product),
         transfer_support=product.transfer_support,
         bulk_transfer_support=product.bulk_transfer_support,
+        messages=messages.told(product.messages),
         balance_source=_source(product),
         overdraft_limit=_amount(product.overdraft_limit_cents),
         credit_line=_amount(product.credit_line_cents),

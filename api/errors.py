@@ -68,6 +68,7 @@ FACTS: dict[type[errors.KontorError], Answer] = {
     errors.ScopeNotGranted: Answer(400, "scope: nicht erteilbar"),
     errors.Throttled: Answer(429),
     errors.DatabaseUnavailable: Answer(503),
+    errors.Busy: Answer(503),
 }
 
 

@@ -115,10 +115,16 @@ def with_etag(request: Request, response: Response) -> Response:
     if response.status_code != 200 or not body or "etag" in response.headers:
         return response
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-    if request.headers.get("if-none-match") == etag:
+    if has_etag(request, etag):
         return Response(status_code=304, headers={"ETag": etag})
     response.headers["ETag"] = etag
     return response
+
+
+def has_etag(request: Request, etag: str) -> bool:
+    """Whether the caller has the content of this name already."""
+    known = [item.strip().removeprefix("W/") for item in request.headers.get("if-none-match", "").split(",")]
+    return etag in known or known == ["*"]
 
 
 def require_accept(headers: Headers, produces: str) -> None:

@@ -18,13 +18,19 @@ from warehouse.arrivals import Arrivals
 from warehouse.callers import Callers
 from warehouse.connections import Connections
 from warehouse.database import Database
-from warehouse.errors import KontorError, Throttled
+from warehouse.errors import Busy, KontorError, Throttled
 from warehouse.lake import Lake
 from warehouse.settings import Settings
 from warehouse.vault import Vault
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+LOCK_SECONDS = 0.5
+CHANGES_AT_ONCE = 4
+CHANGES_WAITING = 1000
+PAUSE_SECONDS = 0.2
 
 
 class Lane:
@@ -45,6 +51,17 @@ class Lane:
         finally:
             self._inside -= 1
 
+    async def insist(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of a change, tried again as long as another transaction is in its way; the request's time limit ends it.
+
+        Between two tries it holds neither a thread nor a connection, so that who waits for one row keeps nobody from others.
+        """
+        while True:
+            try:
+                return await self.run(work, *args, **kwargs)
+            except Busy:
+                await asyncio.sleep(PAUSE_SECONDS)
+
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
@@ -61,14 +78,19 @@ class Services:
     lake: Lake
     connectors: Mapping[str, Connector]
     passwords: Lane
-    credentials: Lane
+    changes: Lane
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
         """The services of a worker. The database address must be set: starting an embedded server is the command line's task."""
         if settings.database_url is None:
             raise KontorError("no database: start the API with 'kontor up' or 'kontor serve', or set KONTOR_DATABASE_URL")
-        database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds)
+        database = Database(
+            settings.database_url,
+            pool=settings.database_pool,
+            wait_seconds=settings.database_wait_seconds,
+            lock_seconds=LOCK_SECONDS,
+        )
         connections = _connections(database, settings)
         return cls(
             settings=settings,
@@ -81,7 +103,7 @@ class Services:
             lake=Lake(settings.lake_path),
             connectors=connectors(settings),
             passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting),
-            credentials=Lane("credentials", settings.password_checks_at_once, settings.password_checks_waiting),
+            changes=Lane("changes", CHANGES_AT_ONCE, CHANGES_WAITING),
         )
 
     async def open(self) -> None:
@@ -95,7 +117,7 @@ class Services:
 
     async def close(self) -> None:
         self.passwords.close()
-        self.credentials.close()
+        self.changes.close()
         await self.arrivals.close()
         await self.reads.close()
         await self.connections.close()

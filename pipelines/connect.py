@@ -7,7 +7,10 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
+
+from sqlalchemy import func
 
 from pipelines import formats
 from pipelines.banks.base import Code, Connector, Offer, Provider
@@ -21,14 +24,23 @@ from warehouse.vault import Vault
 
 
 @dataclass(frozen=True)
+class Wish:
+    """How a caller wants an access to be kept; what is not said stays as it is."""
+
+    sync: bool | None = None
+    selects: bool = False
+    """Whether the caller says which products are wanted; `selected` None means all."""
+    selected: list[str] | None = None
+
+
+@dataclass(frozen=True)
 class Entry:
     """What a caller wants: a login at a provider under a name, encrypted for the tenant."""
 
     key: str
     provider_id: UUID
     credentials: Mapping[str, str] = field(repr=False)
-    sync: bool = True
-    selected: list[str] | None = None
+    wish: Wish = Wish()
 
 
 @dataclass(frozen=True)
@@ -61,18 +73,20 @@ def connect(
     for login in sorted(logins, key=lambda login: login.entry.key):  # one order for all, so that no two wait for each other
         access = _known(owner, login.entry.key)
         if access is None:
-            access = _add(owner, vault, login)
+            access = _add(owner, vault, settings, login)
             wanted = not login.missing
         else:
-            wanted = _renew(owner, vault, access, login, refresh=refresh) and not login.missing
+            wanted = _renew(owner, vault, settings, access, login, refresh=refresh) and not login.missing
         if wanted or access.fetch_id is not None:
             fetches[access.id] = _begin(owner, settings, access, attended_from)
     return fetches
 
 
-def refresh_again(owner: Owner, settings: Settings, keys: list[str], *, attended_from: str | None) -> dict[UUID, UUID]:
+def refresh_again(owner: Owner, settings: Settings, wishes: Mapping[str, Wish], *, attended_from: str | None) -> dict[UUID, UUID]:
     """Begins a fetch of known accesses with the credentials they have."""
-    found = [accesses.find(owner, key, lock=True) for key in sorted(keys)]
+    found = [accesses.find(owner, key, lock=True) for key in sorted(wishes)]
+    for access in found:
+        _keep(settings, access, wishes[access.key])
     return {access.id: _begin(owner, settings, access, attended_from) for access in found}
 
 
@@ -92,22 +106,25 @@ def _known(owner: Owner, key: str) -> Access | None:
         return None
 
 
-def _add(owner: Owner, vault: Vault, login: Login) -> Access:
+def _add(owner: Owner, vault: Vault, settings: Settings, login: Login) -> Access:
     entry = login.entry
+    sync = entry.wish.sync is not False
     access = accesses.add(
         owner,
         entry.key,
         entry.provider_id,
         login.login_hash,
-        sync=entry.sync,
-        selected=entry.selected,
+        sync=sync,
+        selected=entry.wish.selected,
         messages=_missing(login),
+        waits_for_customer=bool(login.missing),
+        expires_at=None if sync else _expiry(settings),
     )
     accesses.seal_credentials(owner, vault, access, login.credentials)
     return access
 
 
-def _renew(owner: Owner, vault: Vault, access: Access, login: Login, *, refresh: bool) -> bool:
+def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login: Login, *, refresh: bool) -> bool:
     """Takes over what a caller sends for an access that exists; answers whether a fetch is wanted.
 
     The same again changes nothing, so that a request can be repeated. Something else is only taken when the caller says so with
@@ -118,18 +135,38 @@ def _renew(owner: Owner, vault: Vault, access: Access, login: Login, *, refresh:
     if access.provider_id != entry.provider_id:
         raise AccessDiffers
     if not same_login:
-        if not refresh and not access.wrong_logins and not access.messages:
+        if not refresh and not access.waits_for_customer:
             raise AccessDiffers
-        accesses.seal_credentials(owner, vault, access, login.credentials)
-        access.login_hash = login.login_hash
-        access.wrong_logins = 0
-        access.messages = _missing(login)
+        _change_login(owner, vault, access, login)
     if refresh:
-        access.sync = entry.sync
-        access.selected = entry.selected if entry.selected is not None else access.selected
-        if entry.sync:
-            access.expires_at = None
+        _keep(settings, access, entry.wish)
     return refresh or not same_login
+
+
+def _change_login(owner: Owner, vault: Vault, access: Access, login: Login) -> None:
+    """Takes over other credentials. A fetch with the old ones is void. Another login may be another person's: it starts anew."""
+    accesses.void_fetch(owner, access)
+    accesses.seal_credentials(owner, vault, access, login.credentials)
+    if access.login_hash != login.login_hash:
+        access.login_hash = login.login_hash
+        access.status = accesses.STARTED
+    access.wrong_logins = 0
+    access.messages = _missing(login)
+    access.waits_for_customer = bool(login.missing)
+
+
+def _keep(settings: Settings, access: Access, wish: Wish) -> None:
+    """Keeps an access as the caller wants from now on."""
+    if wish.sync is not None and wish.sync != access.sync:
+        access.sync = wish.sync
+        access.expires_at = None if wish.sync else _expiry(settings)
+    if wish.selects:
+        access.selected = wish.selected
+
+
+def _expiry(settings: Settings) -> Any:
+    """When the data of an access without sync end, by the database's clock."""
+    return func.now() + func.make_interval(0, 0, 0, 0, 0, 0, settings.unsynced_lifetime_seconds)
 
 
 def _missing(login: Login) -> list[dict[str, str]]:
@@ -178,4 +215,4 @@ def _login_hash(provider_id: UUID, names: list[str]) -> bytes:
 def disconnect(database: Database, tenant_id: UUID, user_id: UUID, key: str | None = None) -> None:
     """Deletes an access, or all of a user's, at once and for good; a fetch that is running finds nothing to write to."""
     with database.acting_for(tenant_id, user_id) as owner:
-        accesses.remove(owner, [accesses.find(owner, key, lock=True)] if key is not None else accesses.visible(owner))
+        accesses.remove(owner, [accesses.find(owner, key, lock=True)] if key is not None else accesses.locked(owner))

@@ -11,6 +11,9 @@ from warehouse.errors import KontorError
 from warehouse.settings import Settings
 from warehouse.vault import Vault
 
+PATIENCE_SECONDS = 120.0
+"""How long a flow waits for a connection or a database that is away: nobody waits for it, and it holds what a bank has said."""
+
 
 @dataclass(frozen=True)
 class House:
@@ -25,5 +28,7 @@ class House:
         """The house of these settings; the database address must be set."""
         if settings.database_url is None:
             raise KontorError("no database: start with 'kontor up', or set KONTOR_DATABASE_URL")
-        database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds)
-        return cls(settings, database, Vault(settings), connectors(settings), Lines(settings.bank_calls_at_once))
+        database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=PATIENCE_SECONDS)
+        return cls(
+            settings, database, Vault(settings), connectors(settings), Lines(given_up_limit=2 * settings.bank_calls_at_once)
+        )

@@ -1,14 +1,15 @@
-"""Lines to the banks: threads of their own for every provider, so that a bank that hangs keeps nobody else waiting.
+"""Lines to the banks: every session has a thread of its own, so that a bank that hangs keeps nobody waiting.
 
-A call that takes longer than its time limit is given up: the caller goes on, the thread stays behind until the bank lets go.
+A session that takes longer than its time limit is given up: the caller goes on, its thread stays behind until the bank lets go.
+A provider that holds too many of those is not called until it lets go of some.
 """
 
 import queue
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Generic, TypeVar
 from uuid import UUID
 
 from pipelines.banks.base import Unreachable
@@ -17,50 +18,61 @@ T = TypeVar("T")
 
 
 class Lines:
-    """A bounded number of threads for each provider."""
+    """Sessions at the banks, and how many of each provider's have been given up without having ended."""
 
-    def __init__(self, at_once: int) -> None:
-        self._at_once = at_once
-        self._pools: dict[UUID, ThreadPoolExecutor] = {}
+    def __init__(self, given_up_limit: int) -> None:
+        self._limit = given_up_limit
+        self._given_up: Counter[UUID] = Counter()
         self._lock = threading.Lock()
 
     def listen(self, provider_id: UUID, parts: Iterable[T], seconds: float) -> Iterator[T]:
         """The parts of a bank's answer as they come; raises `Unreachable` when the time is over, and what the bank raises."""
+        if self._given_up[provider_id] >= self._limit:
+            raise Unreachable
         deadline = time.monotonic() + seconds
-        arrived: queue.Queue[T | BaseException | None] = queue.Queue()
-        given_up = threading.Event()
-        self._pool(provider_id).submit(_relay, parts, arrived, given_up)
+        session = _Session[T]()
+        threading.Thread(target=self._relay, args=(provider_id, parts, session), name="bank", daemon=True).start()
         try:
-            while (item := _next(arrived, deadline)) is not None:
+            while (item := session.next(deadline)) is not None:
                 if isinstance(item, BaseException):
                     raise item
                 yield item
         finally:
-            given_up.set()
+            self._leave(provider_id, session)
 
-    def _pool(self, provider_id: UUID) -> ThreadPoolExecutor:
+    def _relay(self, provider_id: UUID, parts: Iterable[T], session: "_Session[T]") -> None:
+        """Runs beside the listener: passes on what the bank says until it has said all, fails, or nobody listens any more."""
+        try:
+            for part in parts:
+                session.arrived.put(part)
+                if session.left:
+                    break
+            session.arrived.put(None)
+        except BaseException as error:
+            session.arrived.put(error)
+        finally:
+            with self._lock:
+                session.over = True
+                self._given_up[provider_id] -= session.left
+
+    def _leave(self, provider_id: UUID, session: "_Session[T]") -> None:
         with self._lock:
-            if provider_id not in self._pools:
-                self._pools[provider_id] = ThreadPoolExecutor(self._at_once, thread_name_prefix=f"bank-{provider_id}")
-            return self._pools[provider_id]
+            if not session.over:
+                session.left = True
+                self._given_up[provider_id] += 1
 
 
-def _next(arrived: "queue.Queue[T | BaseException | None]", deadline: float) -> T | BaseException | None:
-    try:
-        return arrived.get(timeout=max(0, deadline - time.monotonic()))
-    except queue.Empty:
-        raise Unreachable from None
+class _Session(Generic[T]):
+    """What passes between a listener and the thread that talks to the bank."""
 
+    def __init__(self) -> None:
+        self.arrived: queue.Queue[T | BaseException | None] = queue.Queue()
+        self.left = False
+        self.over = False
 
-def _relay(parts: Iterable[T], arrived: "queue.Queue[T | BaseException | None]", given_up: threading.Event) -> None:
-    """Runs on a line: passes on what the bank says until it has said all, fails, or nobody listens any more."""
-    if given_up.is_set():
-        return
-    try:
-        for part in parts:
-            arrived.put(part)
-            if given_up.is_set():
-                return
-        arrived.put(None)
-    except BaseException as error:
-        arrived.put(error)
+    def next(self, deadline: float) -> T | BaseException | None:
+        """The next part, an error, or None at the end; raises `Unreachable` when the time is over."""
+        try:
+            return self.arrived.get(timeout=max(0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise Unreachable from None

@@ -5,10 +5,11 @@ are really two, that texts are rewritten, that a booking moves to another day, a
 So stored and fetched bookings are paired, from the surest likeness to the weakest, and each is paired once:
 
 1. equal in everything, counting occurrences: twins pair with twins;
-2. the same day, amount and counterparty: the text was rewritten;
-3. the same amount and text a few days off: the booking was moved;
-4. the same day and amount, then the same amount around that day: what the bank does not know any more has become something else;
-5. pending there, booked here, the same amount around that day: the bank has booked it.
+2. the same day and amount, and the same letters of text and counterparty: written in another way;
+3. the same day, amount and counterparty: the text was rewritten;
+4. the same amount and text a few days off: the booking was moved;
+5. the same day and amount, then the same amount around that day if the counterparty can be the same: moved and rewritten;
+6. pending there, booked here, the same amount around that day: the bank has booked it.
 
 What remains of the fetched is new. What remains of the stored stays if it was booked (no absence deletes history), and goes if
 it was pending. Pure functions: no database here.
@@ -53,9 +54,9 @@ def reconcile(stored: pl.DataFrame, fetched: pl.DataFrame) -> Changes:
     if told.is_empty():
         return Changes(fetched.select(CONTENT), stored.clear(), ())
     unchanged = _pairs(known, told, CONTENT)
-    known_left, told_left = _without(known, told, unchanged)
+    known_left, told_left = (_with_letters(frame) for frame in _without(known, told, unchanged))
     changed = unchanged.clear()
-    for likeness in (_rewritten, _moved, _same_day, _other_text, _booked):
+    for likeness in (_respelt, _rewritten, _moved, _same_day, _other_text, _booked):
         found = likeness(known_left, told_left)
         changed = changed.vstack(found)
         known_left, told_left = _without(known_left, told_left, found)
@@ -72,16 +73,30 @@ def missing(stored: pl.DataFrame, pushed: pl.DataFrame) -> pl.DataFrame:
     return _without(known, told, _pairs(known, told, CONTENT))[1].select(CONTENT)
 
 
+def _with_letters(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with the letters and digits of each text, and of each counterparty, in lower case."""
+    text = pl.concat_str("purpose", "counterparty_name", separator=" ", ignore_nulls=True)
+    plain = [
+        expression.str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "") for expression in (text, pl.col("counterparty_name"))
+    ]
+    return frame.with_columns(letters=plain[0], partner=plain[1])
+
+
 def _pairs(known: pl.DataFrame, told: pl.DataFrame, likeness: Iterable[str]) -> pl.DataFrame:
-    """The n-th stored with the n-th fetched of each group of like ones."""
+    """The n-th stored with the n-th fetched of each group of like ones, in the order of their letters: like texts meet."""
     keys = list(likeness)
     nth = pl.int_range(pl.len()).over(keys).alias("nth")
-    left, right = (frame.select(row, *keys, nth) for frame, row in ((known, "known"), (told, "told")))
+    order = [name for name in ("letters",) if name in known.columns]
+    left, right = (frame.sort(*order, row).select(row, *keys, nth) for frame, row in ((known, "known"), (told, "told")))
     return left.join(right, on=[*keys, "nth"], nulls_equal=True).select("known", "told")
 
 
 def _without(known: pl.DataFrame, told: pl.DataFrame, pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return known.join(pairs, on="known", how="anti"), told.join(pairs, on="told", how="anti")
+
+
+def _respelt(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
+    return _pairs(known, told, (*SAME_DAY, "letters"))
 
 
 def _rewritten(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
@@ -97,7 +112,7 @@ def _same_day(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
 
 
 def _other_text(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
-    return _nearest(known, told, ("amount_cents", "currency", "pending"), -2 * MOVED, 2 * MOVED)
+    return _nearest(known, told, ("amount_cents", "currency", "pending", "partner"), -2 * MOVED, 2 * MOVED)
 
 
 def _booked(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:

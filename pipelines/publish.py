@@ -26,13 +26,12 @@ log = structlog.get_logger("publish")
 
 @dataclass(frozen=True)
 class FetchJob:
-    """Which fetch of which access, and the address of the customer who waits for it."""
+    """Which fetch of which access."""
 
     tenant: UUID
     user: UUID
     access: UUID
     fetch: UUID
-    attended_from: str | None = None
 
 
 @dataclass
@@ -80,10 +79,10 @@ def everything(house: House, job: FetchJob, received: Received, now: datetime) -
         written = _store(owner, access, received, now)
         if written.differs or first:
             accesses.touch(owner)
-        if written.added and not first and access.sync:
-            webhooks.announce(owner, access.id, access.user_id)
         _complete(house, access, received, now)
         accesses.end_fetch(owner, access, _issues(received), now)
+        if written.added and not first and access.sync:
+            webhooks.announce(owner, access.id, access.user_id)  # last, since it holds the rows of the receivers
 
 
 @dataclass
@@ -128,6 +127,8 @@ def _store_products(owner: Owner, access: Access, received: Received, written: _
             known[product.key].messages = [message(failure.code)]
     if access.selected is not None:
         written.differs |= products.keep_only(owner, access, access.selected)
+    if access.status != accesses.COMPLETE and received.header.products:  # another login: what it does not know is not its own
+        written.differs |= products.keep_only(owner, access, [product.key for product in received.header.products])
     return rows
 
 
@@ -138,6 +139,7 @@ def _complete(house: House, access: Access, received: Received, now: datetime) -
     _describe(access, received.header, now)
     access.status = accesses.COMPLETE
     access.wrong_logins = 0
+    access.waits_for_customer = False
     access.expires_at = None if access.sync else now + timedelta(seconds=house.settings.unsynced_lifetime_seconds)
 
 

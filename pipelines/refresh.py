@@ -5,7 +5,10 @@ holding a transaction, and publishes what came in one transaction: products, bal
 events together, or nothing. What a bank fails to give leaves everything as it was; only the issues say so.
 """
 
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, datetime, timedelta
+from functools import partial
 
 import structlog
 
@@ -27,6 +30,7 @@ from pipelines.house import House
 from pipelines.publish import FetchJob, Received, message
 from warehouse import accesses, products, providers
 from warehouse.database import Owner
+from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
 from warehouse.tables import Access
 
@@ -37,6 +41,7 @@ TOLD_THE_CUSTOMER = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_
 """What the customer can act on stands in the access itself; everything else only in its issues."""
 SLOT_HOURS = (0, 6, 12, 18)
 AT_ONCE = 500
+PUBLISH_ATTEMPTS = 3
 log = structlog.get_logger("refresh")
 
 
@@ -50,12 +55,22 @@ def fetch_access(house: House, job: FetchJob, now: datetime) -> None:
         received = _receive(house, job, connector, request)
     except BankFault as fault:
         _fail(house, job, fault, now)
+    except (DatabaseUnavailable, Busy):
+        raise
     except Exception as error:
         log.error("connector_failed", access=str(job.access), connector=connector.name, error=describe(error))  # noqa: TRY400
         _fail(house, job, BankFault(), now)
     else:
-        publish.everything(house, job, received, now)
+        _insist(partial(publish.everything, house, job, received, now))
         log.info("fetched", access=str(job.access), products=len(received.header.products), failures=len(received.failures))
+
+
+def _insist(work: Callable[[], None]) -> None:
+    """Does work on the database again if it was cut off: what a bank has said should not be asked for twice."""
+    for _ in range(PUBLISH_ATTEMPTS - 1):
+        with suppress(DatabaseUnavailable, Busy):
+            return work()
+    return work()
 
 
 def give_up(house: House, job: FetchJob, now: datetime) -> None:
@@ -101,7 +116,7 @@ def _plan(house: House, job: FetchJob, now: datetime) -> tuple[Connector, FetchR
         if any(field.key not in credentials for field in offer.fields) or access.wrong_logins >= WRONG_LOGINS_ALLOWED:
             accesses.end_fetch(owner, access, access.messages, now)
             return None
-        attended = job.attended_from is not None
+        attended = access.fetch_from is not None
         if not attended and accesses.seconds_until_allowed(owner, access, house.settings.unattended_sessions_per_day):
             accesses.end_fetch(owner, access, access.issues, now)
             return None
@@ -112,7 +127,7 @@ def _plan(house: House, job: FetchJob, now: datetime) -> tuple[Connector, FetchR
             now=now,
             since=_since(owner, access, house),
             wanted=None if access.selected is None else frozenset(access.selected),
-            attended_from=job.attended_from,
+            attended_from=access.fetch_from,
         )
 
 
@@ -133,14 +148,14 @@ def _receive(house: House, job: FetchJob, connector: Connector, request: FetchRe
     for part in parts:
         if isinstance(part, Header):
             received = Received(answers.check_header(part))
-            publish.header(house, job, received.header, request.now)
+            _insist(partial(publish.header, house, job, received.header, request.now))
         elif received is None:
             raise Unusable
         else:
             _take(received, part, today)
     if received is None:
         raise Unusable
-    _require_each_once(received)
+    _require_each_once(received, request.wanted)
     return received
 
 
@@ -158,12 +173,15 @@ def _take(received: Received, part: Bookings | Holdings | Failure, today: date) 
         received.failures.append(Failure(part.product, code))
 
 
-def _require_each_once(received: Received) -> None:
-    """Refuses an answer that tells a product twice, or one that the header does not know."""
+def _require_each_once(received: Received, wanted: frozenset[str] | None) -> None:
+    """Refuses an answer that tells a product twice, or one that the header does not know; one that was left out has failed."""
     parts: list[Bookings | Holdings | Failure] = [*received.bookings, *received.holdings, *received.failures]
     told = [part.product for part in parts]
-    if len(set(told)) != len(told) or not {product.key for product in received.header.products}.issuperset(told):
+    known = [product.key for product in received.header.products]
+    if len(set(told)) != len(told) or not set(known).issuperset(told):
         raise Unusable
+    left_out = [key for key in known if key not in told and (wanted is None or key in wanted)]
+    received.failures += [Failure(key, Code.PRODUCT_FAILED) for key in left_out]
 
 
 def _fail(house: House, job: FetchJob, fault: BankFault, now: datetime) -> None:
@@ -185,4 +203,5 @@ def _end(owner: Owner, access: Access, fault: BankFault, now: datetime) -> None:
     issues = [message(code, fault.details)]
     if code in TOLD_THE_CUSTOMER:
         access.messages = issues
+        access.waits_for_customer = True
     accesses.end_fetch(owner, access, issues, now)

@@ -2,7 +2,8 @@
 
 `procrastinate` takes the jobs from PostgreSQL and lets one job per lock run: the lock of a fetch is the login, so that nobody
 talks to a bank twice at a time with one set of credentials, whichever worker or access it is. Jobs of a worker that died run
-again. Bank calls have threads of their own (`pipelines/lines.py`); the event loop only waits.
+again. A job waits for its provider's turn as a coroutine and then runs in a thread; bank sessions have threads of their own
+(`pipelines/lines.py`). The event loop only waits.
 """
 
 import asyncio
@@ -10,8 +11,10 @@ import contextlib
 import logging
 import os
 import signal
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -24,13 +27,13 @@ from pipelines import notify, refresh
 from pipelines.house import House
 from pipelines.publish import FetchJob
 from warehouse import accesses, logs
-from warehouse.errors import DatabaseUnavailable
+from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.jobs import BANKS
 from warehouse.settings import Settings
 
 ATTEMPTS = 3
-GRACE_SECONDS = 20
 LOOK_SECONDS = 1.0
+POLL_SECONDS = 0.25  # a job whose lock became free is not announced
 log = structlog.get_logger("worker")
 
 
@@ -42,24 +45,41 @@ class AfterInterruption(retry.BaseRetryStrategy):
         return retry.RetryDecision(retry_in={"seconds": 0}) if cut_short and job.attempts < ATTEMPTS else None
 
 
+@dataclass
+class Shift:
+    """What a worker has at hand: the house, threads, the turns of each provider, and the fetches that it is busy with."""
+
+    house: House
+    threads: ThreadPoolExecutor
+    turns: dict[str, asyncio.Semaphore] = field(default_factory=dict)
+    busy_with: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, house: House) -> "Shift":
+        at_once = house.settings.bank_calls_at_once
+        threads = ThreadPoolExecutor(house.settings.bank_jobs_at_once, thread_name_prefix="fetch")
+        return cls(house, threads, defaultdict(lambda: asyncio.Semaphore(at_once)))
+
+
 async def run(settings: Settings) -> None:
     """Works until SIGTERM or SIGINT."""
     house = House.of(settings)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    app = _app(house)
+    shift = Shift.of(house)
+    app = _app(shift)
     async with app.open_async():
-        jobs_task = asyncio.create_task(_again_and_again(stop, lambda: app.run_worker_async(**_options(settings))))
-        looking = asyncio.create_task(_look_after(app, house))
+        working = asyncio.create_task(_again_and_again(stop, lambda: app.run_worker_async(**_options(settings))))
+        looking = asyncio.create_task(_look_after(app, shift))
         delivering = asyncio.create_task(
             _again_and_again(stop, lambda: notify.deliver_forever(house.database, house.vault, settings, stop))
         )
-        log.info("working", concurrency=settings.bank_jobs_at_once)
+        log.info("working", jobs_at_once=settings.bank_jobs_at_once)
         await stop.wait()
-        jobs_task.cancel()  # takes no more jobs, and waits for those that are running
+        working.cancel()  # takes no more jobs, and waits for those that are running
         looking.cancel()
-        await asyncio.wait([jobs_task, looking, delivering], timeout=GRACE_SECONDS + LOOK_SECONDS)
+        await asyncio.wait([working, looking, delivering], timeout=_grace_seconds(settings) + LOOK_SECONDS)
     log.info("stopped")
 
 
@@ -77,8 +97,8 @@ def _options(settings: Settings) -> dict[str, Any]:
     return {
         "queues": [BANKS],
         "concurrency": settings.bank_jobs_at_once,
-        "fetch_job_polling_interval": LOOK_SECONDS,
-        "shutdown_graceful_timeout": GRACE_SECONDS,
+        "fetch_job_polling_interval": POLL_SECONDS,
+        "shutdown_graceful_timeout": _grace_seconds(settings),
         "delete_jobs": "always",
         "install_signal_handlers": False,
         "update_heartbeat_interval": settings.worker_lost_seconds / 3,
@@ -86,54 +106,69 @@ def _options(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _app(house: House) -> procrastinate.App:
-    """The jobs by name. Each runs in a thread; what fails in it is told in the log by its kind alone."""
-    address = house.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
+def _grace_seconds(settings: Settings) -> float:
+    """How long a stop waits for running jobs: less than others take to believe this worker dead, since its heart stops first."""
+    return min(20, settings.worker_lost_seconds / 2)
+
+
+def _app(shift: Shift) -> procrastinate.App:
+    """The jobs by name. What fails in one is told in the log by its kind alone."""
+    address = shift.house.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
     connector = procrastinate.PsycopgConnector(conninfo=address, kwargs={"application_name": "kontor-worker"}, max_size=5)
     app = procrastinate.App(connector=connector)
-    threads = ThreadPoolExecutor(house.settings.bank_jobs_at_once, thread_name_prefix="fetch")
 
     @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption())
     async def fetch_access(**args: Any) -> None:
-        await asyncio.get_running_loop().run_in_executor(threads, _guarded, house, _job(**args))
+        async with shift.turns[args["provider"]]:
+            await asyncio.get_running_loop().run_in_executor(shift.threads, _guarded, shift, _job(args))
 
     return app
 
 
-def _job(tenant: str, user: str, access: str, fetch: str, attended_from: str | None = None) -> FetchJob:
-    return FetchJob(UUID(tenant), UUID(user), UUID(access), UUID(fetch), attended_from)
+def _job(args: Any) -> FetchJob:
+    return FetchJob(*(UUID(args[name]) for name in ("tenant", "user", "access", "fetch")))
 
 
-def _guarded(house: House, job: FetchJob) -> None:
+def _guarded(shift: Shift, job: FetchJob) -> None:
     """Runs a fetch. When the database goes away in its course, the job ends; the fetch is found and put down again."""
+    shift.busy_with.add(str(job.fetch))
     try:
-        refresh.fetch_access(house, job, datetime.now(UTC))
-    except DatabaseUnavailable:
+        refresh.fetch_access(shift.house, job, datetime.now(UTC))
+    except (DatabaseUnavailable, Busy):
         log.warning("database_away", access=str(job.access))
     except Exception as error:
         log.error("job_failed", access=str(job.access), error=logs.describe(error))  # noqa: TRY400 (the text may hold data)
-        refresh.give_up(house, job, datetime.now(UTC))
+        refresh.give_up(shift.house, job, datetime.now(UTC))
+    finally:
+        shift.busy_with.discard(str(job.fetch))
 
 
-async def _look_after(app: procrastinate.App, house: House) -> None:
-    """Finds jobs of dead workers, fetches without a job, and accesses whose time is over; again and again."""
+async def _look_after(app: procrastinate.App, shift: Shift) -> None:
+    """Finds jobs of dead workers, fetches without a job, and accesses whose time is over; again and again.
+
+    After the database was away, no worker's heart was seen to beat: all get the time to show that they live.
+    """
+    lost_seconds = shift.house.settings.worker_lost_seconds
     while True:
         try:
-            for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=house.settings.worker_lost_seconds):
-                await _revive(app, house, job)
-            await asyncio.to_thread(_tidy, house)
+            for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=lost_seconds):
+                await _revive(app, shift, job)
+            await asyncio.to_thread(_tidy, shift.house)
+            await asyncio.sleep(LOOK_SECONDS)
         except Exception as error:
-            log.warning("looking_after_failed", error=type(error).__name__)
-        await asyncio.sleep(LOOK_SECONDS)
+            log.warning("looking_after_failed", error=logs.describe(error))
+            await asyncio.sleep(lost_seconds)
 
 
-async def _revive(app: procrastinate.App, house: House, job: jobs.Job) -> None:
+async def _revive(app: procrastinate.App, shift: Shift, job: jobs.Job) -> None:
     """Lets a dead worker's job run again, but not for ever: a job that kills its workers is given up."""
+    if job.task_kwargs.get("fetch") in shift.busy_with:
+        return
     with contextlib.suppress(exceptions.ConnectorException):  # another worker was quicker
         if job.attempts < ATTEMPTS:
             await app.job_manager.retry_job(job)
         else:
-            await asyncio.to_thread(refresh.give_up, house, _job(**dict[str, Any](job.task_kwargs)), datetime.now(UTC))
+            await asyncio.to_thread(refresh.give_up, shift.house, _job(job.task_kwargs), datetime.now(UTC))
             await app.job_manager.finish_job(job, jobs.Status.FAILED, delete_job=True)
         log.warning("job_of_dead_worker", job=job.id, attempts=job.attempts)
 
@@ -154,8 +189,8 @@ def main(settings: Settings | None = None) -> None:
     code = 0
     try:
         asyncio.run(run(found))
-    except Exception:
-        log.exception("worker_failed")
+    except Exception as error:
+        log.error("worker_failed", error=logs.describe(error))  # noqa: TRY400 (the text may hold data)
         code = 1
     os._exit(code)
 

@@ -14,8 +14,8 @@ from sqlalchemy import Select, delete, func, or_, select, text, update
 from warehouse import jobs, sealed_values
 from warehouse.arrivals import CHANNEL
 from warehouse.database import Owner
-from warehouse.errors import NameTaken, NotFound
-from warehouse.tables import Access, BankSession, User
+from warehouse.errors import Busy, NameTaken, NotFound
+from warehouse.tables import Access, BankSession, Tenant, User
 from warehouse.vault import Vault
 
 STARTED, HEADER, COMPLETE = "STARTED", "HEADER", "COMPLETE"
@@ -29,6 +29,11 @@ def visible(owner: Owner) -> Sequence[Access]:
     return owner.session.scalars(_alive(owner).order_by(Access.created_at, Access.id)).all()
 
 
+def locked(owner: Owner) -> Sequence[Access]:
+    """All of the user's accesses, locked in the order of their names: everybody who locks several does it in this order."""
+    return owner.session.scalars(owner.rows(Access).order_by(Access.key).with_for_update()).all()
+
+
 def find(owner: Owner, key: str, *, lock: bool = False) -> Access:
     """The user's access of this name, locked against other transactions if it is to be changed."""
     statement = _alive(owner).where(Access.key == key)
@@ -38,11 +43,9 @@ def find(owner: Owner, key: str, *, lock: bool = False) -> Access:
     return access
 
 
-def add(
-    owner: Owner, key: str, provider_id: UUID, login_hash: bytes, *, sync: bool, selected: list[str] | None, messages: list[Any]
-) -> Access:
+def add(owner: Owner, key: str, provider_id: UUID, login_hash: bytes, *, sync: bool, **values: Any) -> Access:
     """A new access, before its first fetch. One of this name that has expired gives way; one that lives does not."""
-    expired = owner.rows(Access).where(Access.key == key, Access.expires_at <= func.now())
+    expired = owner.rows(Access).where(Access.key == key, Access.expires_at <= func.now()).with_for_update()
     remove(owner, owner.session.scalars(expired).all())
     access = Access(
         tenant_id=owner.tenant,
@@ -51,18 +54,17 @@ def add(
         provider_id=provider_id,
         login_hash=login_hash,
         sync=sync,
-        selected=selected,
         status=STARTED,
-        messages=messages,
+        **values,
     )
     try:
         return owner.add(access, "access")
-    except NameTaken:
-        raise NameTaken("access") from None
+    except NameTaken as error:  # somebody else has added it in this moment: next time it is known
+        raise Busy from error
 
 
 def remove(owner: Owner, accesses: Iterable[Access]) -> None:
-    """Deletes accesses with everything below them: products, bookings, credentials, waiting jobs."""
+    """Deletes accesses, which the caller has locked, with everything below them: products, bookings, credentials, jobs."""
     ids = [access.id for access in accesses]
     if not ids:
         return
@@ -102,26 +104,40 @@ def credentials(owner: Owner, vault: Vault, access: Access) -> dict[str, str]:
 
 
 def begin_fetch(owner: Owner, access: Access, *, awaited: bool, attended_from: str | None = None) -> UUID:
-    """Puts down a fetch, or joins the one that is running; answers its name. `awaited`: somebody looks at its progress."""
+    """Puts down a fetch, or joins the one that is running; answers its name. `awaited`: somebody looks at its progress.
+
+    One that was put down by the schedule becomes, when a customer joins it, a fetch that the customer waits for.
+    """
+    joined = access.fetch_id is not None
+    access.fetch_id = access.fetch_id or uuid4()
+    if awaited and access.fetch_phase is None:
+        access.fetch_phase = STARTED
+    if attended_from is not None:
+        access.fetch_from = attended_from
+    if not joined:
+        _enqueue(owner, access)
+    elif awaited:
+        jobs.hurry(owner, access.fetch_id)
+    owner.session.flush()
+    return access.fetch_id
+
+
+def void_fetch(owner: Owner, access: Access) -> None:
+    """Ends a fetch without a result, because what it fetches with has changed."""
     if access.fetch_id is not None:
-        return access.fetch_id
-    access.fetch_id = uuid4()
-    access.fetch_phase = STARTED if awaited else None
+        jobs.forget(owner, [access.id])
+        access.fetch_id = access.fetch_phase = access.fetch_from = None
+
+
+def _enqueue(owner: Owner, access: Access) -> None:
+    ids = {"tenant": owner.tenant, "user": access.user_id, "access": access.id, "fetch": access.fetch_id}
     jobs.enqueue(
         owner,
         FETCH,
         lock=access.login_hash.hex(),
-        priority=1 if awaited else 0,
-        args={
-            "tenant": str(owner.tenant),
-            "user": str(access.user_id),
-            "access": str(access.id),
-            "fetch": str(access.fetch_id),
-            "attended_from": attended_from,
-        },
+        priority=0 if access.fetch_phase is None else jobs.AWAITED,
+        args={**{name: str(value) for name, value in ids.items()}, "provider": str(access.provider_id)},
     )
-    owner.session.flush()
-    return access.fetch_id
 
 
 def fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | None:
@@ -137,8 +153,7 @@ def fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | None:
 
 def end_fetch(owner: Owner, access: Access, issues: list[dict[str, Any]], now: datetime) -> None:
     """Ends a fetch, well or not; the stable columns are the caller's to change."""
-    access.fetch_id = None
-    access.fetch_phase = None
+    access.fetch_id = access.fetch_phase = access.fetch_from = None
     access.attempted_at = now
     access.issues = issues
     owner.session.flush()
@@ -152,9 +167,7 @@ def resume_lost(owner: Owner) -> int:
     )
     found = lost.all()
     for access in found:
-        awaited = access.fetch_phase is not None
-        access.fetch_id = None
-        begin_fetch(Owner(owner.session, access.tenant_id, access.user_id), access, awaited=awaited)
+        _enqueue(Owner(owner.session, access.tenant_id, access.user_id), access)
     return len(found)
 
 
@@ -195,16 +208,18 @@ def seconds_until_allowed(owner: Owner, access: Access, limit: int) -> int:
 def due(owner: Owner, slot: datetime, limit: int) -> Sequence[Access]:
     """Accesses of all tenants that a background refresh at this slot should fetch, locked; those that others hold are left out.
 
-    Not those that this slot has served, that are being fetched, whose login is known to be wrong, or whose consent has ended.
+    Not those that this slot has served, that are being fetched, that only their customer can mend, or whose consent has ended.
     """
     return owner.session.scalars(
         select(Access)
         .join(User, User.id == Access.user_id)
+        .join(Tenant, Tenant.id == Access.tenant_id)
         .where(
             User.active,
+            Tenant.active,
             Access.sync,
             Access.fetch_id.is_(None),
-            Access.wrong_logins == 0,
+            ~Access.waits_for_customer,
             or_(Access.slot_at.is_(None), Access.slot_at < slot),
             or_(Access.attempted_at.is_(None), Access.attempted_at < slot),
             or_(Access.consent_ends_at.is_(None), Access.consent_ends_at > func.now()),

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
+from psycopg.errors import DeadlockDetected, LockNotAvailable, SerializationFailure
 from sqlalchemy import URL, Connection, Select, create_engine, make_url, select
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.orm import Session
 
-from warehouse.errors import DatabaseUnavailable, NameTaken
+from warehouse.errors import Busy, DatabaseUnavailable, NameTaken
 from warehouse.tables import Base, Tenant
 
 PAUSE_SECONDS = 0.1
+IN_THE_WAY = (LockNotAvailable, DeadlockDetected, SerializationFailure)
 CONNECT_TIMEOUT_SECONDS = 5
 ACT_FOR = (
     "SELECT set_config('kontor.tenant', %(tenant)s, true), set_config('kontor.user', %(user)s, true), "
@@ -70,7 +72,8 @@ class Owner:
 class Database:
     """A pool of connections, and transactions over it that commit when their block ends well."""
 
-    def __init__(self, url: str, *, pool: int = 10, wait_seconds: float = 10) -> None:
+    def __init__(self, url: str, *, pool: int = 10, wait_seconds: float = 10, lock_seconds: float = 0) -> None:
+        """`lock_seconds` is how long a statement waits for a row that another transaction holds; 0 for as long as it takes."""
         self.url = service_url(url)
         self._wait_seconds = wait_seconds
         self._engine = create_engine(
@@ -79,7 +82,11 @@ class Database:
             max_overflow=0,
             pool_timeout=max(wait_seconds, 1),
             hide_parameters=True,
-            connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": "kontor"},
+            connect_args={
+                "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+                "application_name": "kontor",
+                "options": f"-c lock_timeout={round(lock_seconds * 1000)}",
+            },
         )
 
     @contextmanager
@@ -115,6 +122,8 @@ class Database:
             except DBAPIError as error:
                 if error.connection_invalidated:
                     raise DatabaseUnavailable from error
+                if isinstance(error.orig, IN_THE_WAY):
+                    raise Busy from error
                 raise
 
     def _connect(self, first: str, values: dict[str, str], wait_seconds: float) -> Connection:

@@ -11,6 +11,7 @@ KontorError
 ├── ScopeNotGranted          none of the wanted scopes can be given
 ├── Throttled                too many attempts; carries the seconds to wait
 ├── DatabaseUnavailable      PostgreSQL does not answer
+├── Busy                     another transaction holds what this one needs; trying again is safe
 ├── KeysMissing              no vault key, or not the one that sealed a value
 └── SealBroken               a sealed value was altered, or belongs elsewhere
 """
@@ -79,6 +80,10 @@ class Throttled(KontorError):
 
 
 class DatabaseUnavailable(KontorError):
+    pass
+
+
+class Busy(KontorError):
     pass
 
 

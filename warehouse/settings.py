@@ -75,7 +75,9 @@ class Settings(BaseSettings):
     bank_timeout_seconds: float = Field(
         300, gt=0, description="a fetch that takes longer is given up; its late answer is dropped"
     )
-    bank_jobs_at_once: int = Field(100, ge=1, le=1000, description="fetches a worker runs at the same time, over all providers")
+    bank_jobs_at_once: int = Field(
+        500, ge=1, le=10_000, description="fetches a worker takes at the same time, over all providers, waiting ones included"
+    )
     unattended_sessions_per_day: int = Field(
         4, ge=1, le=4, description="bank sessions without the customer in any 24 hours, per access"
     )

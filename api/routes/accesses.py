@@ -32,7 +32,7 @@ NOT_PUBLIC = tuple(
     ipaddress.ip_network(network)
     for network in (
         *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"),
-        *("224.0.0.0/3", "::/127", "fc00::/7", "fe80::/10", "ff00::/8"),
+        *("198.18.0.0/15", "224.0.0.0/3", "::/127", "64:ff9b::/96", "2002::/16", "fc00::/7", "fe80::/10", "ff00::/8"),
     )
 )
 
@@ -41,6 +41,8 @@ def _public(value: str | None) -> str | None:
     """The address of an end user; one that cannot be in the internet is a mistake of the caller."""
     if value is None:
         return None
+    if "%" in value:
+        raise ValueError("an address with a zone is of one machine only")
     address = ipaddress.ip_address(value)
     address = getattr(address, "ipv4_mapped", None) or address
     if any(address.version == network.version and address in network for network in NOT_PUBLIC):
@@ -104,7 +106,7 @@ async def add_accesses(
     """Adds accesses, or fetches known ones again. Answers when the header data are there; bookings follow in the background."""
     if str(caller.user_id) in entries:
         raise Problem(400, "Die Id eines Bankzugangs darf nicht die des Benutzers sein.")
-    outcome = await held.credentials.run(_begin, held, caller, entries, refresh, customer_ip)
+    outcome = await held.changes.insist(_begin, held, caller, entries, refresh, customer_ip)
     if isinstance(outcome, str):
         return Response(status_code=451, headers={"Location": outcome})
     await held.arrivals.wait(outcome)
@@ -113,9 +115,9 @@ async def add_accesses(
 
 
 @routes.delete("/bankzugaenge", response_class=Response)
-def delete_accesses(caller: Modifies, held: Held) -> Response:
+async def delete_accesses(caller: Modifies, held: Held) -> Response:
     """Deletes all accesses with everything that was fetched."""
-    connect.disconnect(held.database, caller.tenant_id, user_of(caller))
+    await held.changes.insist(connect.disconnect, held.database, caller.tenant_id, user_of(caller))
     return done()
 
 
@@ -128,9 +130,9 @@ def get_access(access: AccessKey, caller: Reads, held: Held) -> Response:
 
 
 @routes.delete("/bankzugaenge/{access}", response_class=Response)
-def delete_access(access: AccessKey, caller: Modifies, held: Held) -> Response:
+async def delete_access(access: AccessKey, caller: Modifies, held: Held) -> Response:
     """Deletes an access with everything that was fetched."""
-    connect.disconnect(held.database, caller.tenant_id, user_of(caller), access)
+    await held.changes.insist(connect.disconnect, held.database, caller.tenant_id, user_of(caller), access)
     return done()
 
 
@@ -152,24 +154,18 @@ def delete_redirect_sessions(caller: Modifies, held: Held) -> Response:
 def _begin(
     held: Services, caller: Caller, entries: dict[str, NewAccess], refresh: bool, customer_ip: str | None
 ) -> dict[UUID, UUID] | str:
-    """Begins the fetches of all entries, or answers the address of the form. Two callers at once: the later one joins."""
-    for last in (False, True):
-        try:
-            with acting_for(held, caller) as owner:
-                if tenants.find(owner, caller.tenant_name).regulated:
-                    return _connect(held, owner, entries, refresh, customer_ip)
-                return _redirect(held, owner, entries, refresh, customer_ip)
-        except NameTaken:
-            if last:
-                raise
-    raise NotFound("access")
+    """Begins the fetches of all entries, or answers the address of the form."""
+    with acting_for(held, caller) as owner:
+        if tenants.find(owner, caller.tenant_name).regulated:
+            return _connect(held, owner, entries, refresh, customer_ip)
+        return _redirect(held, owner, entries, refresh, customer_ip)
 
 
 def _connect(
     held: Services, owner: Owner, entries: dict[str, NewAccess], refresh: bool, customer_ip: str | None
 ) -> dict[UUID, UUID]:
     if refresh and all(entry.provider_id is None and entry.credentials is None for entry in entries.values()):
-        return connect.refresh_again(owner, held.settings, list(entries), attended_from=customer_ip)
+        return connect.refresh_again(owner, held.settings, _wishes(entries), attended_from=customer_ip)
     wanted = [_entry(key, entry) for key, entry in entries.items()]
     logins = connect.open_entries(owner, held.vault, held.connectors, wanted)
     return connect.connect(owner, held.vault, held.settings, logins, refresh=refresh, attended_from=customer_ip)
@@ -182,7 +178,15 @@ def _entry(key: str, entry: NewAccess) -> connect.Entry:
         provider_id = UUID(entry.provider_id)
     except ValueError as error:
         raise Problem(400, "providerId: ist ungültig") from error
-    return connect.Entry(key, provider_id, entry.credentials, entry.sync, entry.selected)
+    return connect.Entry(key, provider_id, entry.credentials, _wish(entry))
+
+
+def _wish(entry: NewAccess) -> connect.Wish:
+    return connect.Wish(entry.sync, "selected" in entry.model_fields_set, entry.selected)
+
+
+def _wishes(entries: dict[str, NewAccess]) -> dict[str, connect.Wish]:
+    return {key: _wish(entry) for key, entry in entries.items()}
 
 
 def _redirect(
@@ -192,10 +196,10 @@ def _redirect(
     for entry in entries.values():
         if entry.provider_id is not None or entry.credentials is not None:
             raise Problem(400, "providerId und credentials: dürfen nicht gesendet werden; Ihre Kunden geben sie im Formular ein")
-        if not entry.sync:
+        if entry.sync is False:
             raise Problem(400, "sync: muss true sein")
     if refresh:
-        return connect.refresh_again(owner, held.settings, list(entries), attended_from=customer_ip)
+        return connect.refresh_again(owner, held.settings, _wishes(entries), attended_from=customer_ip)
     if len(entries) != 1:
         raise Problem(400, "Je Anfrage kann nur ein Bankzugang über das Formular angelegt werden.")
     key = next(iter(entries))

@@ -1,9 +1,9 @@
 """Bookings of a product: read, also by the ten thousand, and pushed."""
 
-import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from tempfile import SpooledTemporaryFile
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -17,22 +17,23 @@ from starlette.types import Receive, Scope, Send
 from analytics.frames import BOOKINGS
 from api.answers import created, link
 from api.errors import Problem
-from api.route import LARGE, router
+from api.route import LARGE, has_etag, router
 from api.routes.accesses import AccessKey, Modifies, Reads, acting_for, user_of
 from api.routes.products import ProductKey
 from api.schemas.accesses import ACCESSES
-from api.schemas.base import QueryDay, cents
+from api.schemas.base import Count, QueryDay, cents
 from api.schemas.transactions import BOOKED_ON, PUSH_LIMIT, SEQUENCE, PushedTransaction, TransactionBody, rendered
 from api.services import Held, Services
 from pipelines import push
-from pipelines.answers import CURRENCIES
 from warehouse import transactions
 from warehouse.errors import DatabaseUnavailable, Invalid, NotFound
-from warehouse.transactions import PIECE, Cursor, Wish
+from warehouse.transactions import Cursor, Wish
 
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 NAME = "kontoumsaetze"
 LIMIT = 10_000
+SPOOL_BYTES = 1024 * 1024
+PIECE_BYTES = 256 * 1024
 Pushed = Annotated[list[PushedTransaction], Field(min_length=1, max_length=PUSH_LIMIT), Body()]
 Row = tuple[Any, ...]
 
@@ -46,76 +47,87 @@ async def list_transactions(
     held: Held,
     first: Annotated[QueryDay | None, Query(alias="from", description="first day", examples=["2026-10-01"])] = None,
     last: Annotated[QueryDay | None, Query(alias="to", description="last day", examples=["2026-10-31"])] = None,
-    limit: Annotated[int | None, Query(ge=1, le=LIMIT, description="at most so many; `Link` leads on", examples=[100])] = None,
-    cursor: Annotated[str | None, Query(max_length=64, description="where to go on; taken from `Link`")] = None,
+    limit: Annotated[Count | None, Query(ge=1, le=LIMIT, description="at most so many; `Link` leads on", examples=[100])] = None,
+    cursor: Annotated[str | None, Query(min_length=1, max_length=64, description="where to go on; taken from `Link`")] = None,
 ) -> Response:
     """The bookings of a product, the newest first: all of them, or what the query asks for."""
     wish = Wish(first, last, None if limit is None else limit + 1, _place(cursor))
-    async with AsyncExitStack() as opened:
-        try:
-            connection = await opened.enter_async_context(held.reads.acting_for(caller.tenant_id, user_of(caller)))
+    try:
+        async with held.reads.acting_for(caller.tenant_id, user_of(caller)) as connection:
             found = await transactions.product_of(connection, user_of(caller), access, product)
             if found is None:
                 raise NotFound("product")
             product_id, revision = found
-            etag = {"ETag": f'"{revision}"'}
-            if request.headers.get("if-none-match") == etag["ETag"]:
-                return Response(status_code=304, headers=etag)
-            pieces = transactions.pieces(connection, product_id, wish)
-            rows: list[Row] = await anext(pieces, [])
-            if limit is None and len(rows) == PIECE:
-                return Stream(opened.pop_all(), rows, pieces, held.settings.request_timeout_seconds, etag)
-            rows += [row async for piece in pieces for row in piece]
-        except psycopg.OperationalError as error:
-            raise DatabaseUnavailable from error
-    onward = {"Link": _next(held, access, product, wish, rows[limit - 1], limit)} if limit and len(rows) > limit else {}
-    return Response(orjson.dumps([rendered(row) for row in rows[:limit]]), 200, etag | onward, media_type="application/json")
+            etag = f'"{revision}"'
+            if has_etag(request, etag):
+                return Response(status_code=304, headers={"ETag": etag})
+            listed, last_row, more = Listed(), None, False
+            async for piece in transactions.pieces(connection, product_id, wish):
+                kept = piece if limit is None else piece[: limit - listed.rows]
+                listed.add(kept)
+                last_row = kept[-1] if kept else last_row
+                more = len(kept) < len(piece)
+    except psycopg.OperationalError as error:
+        raise DatabaseUnavailable from error
+    onward = {"Link": _next(held, access, product, wish, last_row, limit)} if more and last_row and limit else {}
+    return listed.response({"ETag": etag, **onward})
 
 
 @routes.post(f"/{NAME}", status_code=201, response_class=Response, openapi_extra={LARGE: True})
-def push_transactions(access: AccessKey, product: ProductKey, bookings: Pushed, caller: Modifies, held: Held) -> Response:
+async def push_transactions(access: AccessKey, product: ProductKey, bookings: Pushed, caller: Modifies, held: Held) -> Response:
     """Stores bookings beside those of the bank: all of them or none. A batch that is sent again adds nothing."""
-    batches = defaultdict(list)
-    for booking in bookings:
-        if booking.currency not in CURRENCIES:
-            raise Problem(400, "waehrung: ist ungültig")
-        batches[booking.identifier.batch].append(_row(booking))
-    with acting_for(held, caller) as owner:
-        push.push(owner, access, product, batches)
+
+    def store() -> None:
+        batches = defaultdict(list)
+        for booking in bookings:
+            batches[booking.identifier.batch].append(_row(booking))
+        with acting_for(held, caller) as owner:
+            push.push(owner, access, product, batches)
+
+    await held.changes.insist(store)
     return created(link(held, *ACCESSES, access, product, NAME))
 
 
-class Stream(StreamingResponse):
-    """A list that is sent as it is read. What it reads from is closed when it was sent, or when the receiver takes too long."""
+@dataclass
+class Listed:
+    """The JSON text of a list, in a file when it is long: the database is free again before the first byte is sent."""
 
-    def __init__(
-        self,
-        opened: AsyncExitStack,
-        head: list[Row],
-        pieces: AsyncIterator[list[Row]],
-        seconds: float,
-        headers: dict[str, str],
-    ) -> None:
-        super().__init__(_written(head, pieces), headers=headers, media_type="application/json")
-        self._opened = opened
-        self._seconds = seconds
+    file: SpooledTemporaryFile[bytes] = field(default_factory=lambda: SpooledTemporaryFile(SPOOL_BYTES))  # noqa: SIM115 (closed when it was sent)
+    size: int = 0
+    rows: int = 0
+
+    def add(self, rows: list[Row]) -> None:
+        """Writes more rows."""
+        if rows:
+            text = orjson.dumps([rendered(row) for row in rows])
+            self.size += self.file.write((b"," if self.rows else b"[") + text[1:-1])
+            self.rows += len(rows)
+
+    def response(self, headers: dict[str, str]) -> Response:
+        """The list as an answer; its file is gone when it was sent."""
+        self.size += self.file.write(b"]" if self.rows else b"[]")
+        self.file.seek(0)
+        if self.size <= SPOOL_BYTES:
+            with self.file:
+                return Response(self.file.read(), 200, headers, media_type="application/json")
+        return LongAnswer(self.file, {**headers, "Content-Length": str(self.size)})
+
+
+class LongAnswer(StreamingResponse):
+    """A file that is sent piece by piece and then closed, also when its receiver has gone."""
+
+    def __init__(self, file: SpooledTemporaryFile[bytes], headers: dict[str, str]) -> None:
+        super().__init__(iter(partial(file.read, PIECE_BYTES), b""), headers=headers, media_type="application/json")
+        self._file = file
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async with self._opened, asyncio.timeout(self._seconds):
+        with self._file:
             await super().__call__(scope, receive, send)
-
-
-async def _written(head: list[Row], pieces: AsyncIterator[list[Row]]) -> AsyncIterator[bytes]:
-    """The JSON text of a list, piece by piece."""
-    yield orjson.dumps([rendered(row) for row in head])[:-1]
-    async for piece in pieces:
-        yield b"," + orjson.dumps([rendered(row) for row in piece])[1:-1]
-    yield b"]"
 
 
 def _place(cursor: str | None) -> Cursor | None:
     try:
-        return Cursor.read(cursor) if cursor else None
+        return None if cursor is None else Cursor.read(cursor)
     except Invalid as error:
         raise Problem(400, "cursor: ist ungültig") from error
 

@@ -136,9 +136,16 @@ class NewAccess(Wire):
     credentials: (
         dict[Annotated[str, StringConstraints(max_length=64)], Annotated[str, StringConstraints(max_length=4096)]] | None
     ) = Field(None, max_length=20, examples=[{"userid": "bGFuZ2Vy…", "pin": "Y2hpZmZy…"}])
-    sync: Annotated[bool, Field(strict=True)] = Field(True, examples=[True])
+    sync: Annotated[bool, Field(strict=True)] | None = Field(
+        None, examples=[True], description="refresh by itself; true for a new access, unchanged for a known one"
+    )
     selected: list[Annotated[Line, StringConstraints(min_length=1, max_length=64)]] | None = Field(
-        None, alias="selectedBankProducts", max_length=200, examples=[["DE02120300000000202051"]]
+        None,
+        alias="selectedBankProducts",
+        min_length=1,
+        max_length=200,
+        examples=[["DE02120300000000202051"]],
+        description="the products that are wanted; null for all",
     )
 
 
@@ -186,4 +193,5 @@ class EnglishProductBody(Wire):
     debt_rate: Number | None = Field(alias="debtInterestRate", examples=[2.35])
     saving_progress: Number | None = Field(alias="savingProgress", examples=[42.5])
     in_saving_phase: bool | None = Field(alias="savingPhase", examples=[True])
+    messages: list[Message]
     relations: list[Relation]

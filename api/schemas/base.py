@@ -1,10 +1,9 @@
 """What all bodies share: the model they are made of, and the types of their values."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from datetime import date
-from decimal import Decimal
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from functools import cache
 from typing import Annotated, Any
 
@@ -12,6 +11,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 AMOUNT_LIMIT = Decimal("999999999999.99")
+CENT = Decimal("0.01")
+DIGITS_LIMIT = 20
+EXACT = Context(prec=40, traps=[Inexact, InvalidOperation, Overflow])
 
 
 class Wire(BaseModel):
@@ -38,7 +40,7 @@ def _names(model: type[Wire]) -> Iterator[str]:
 
 
 def _one_line(value: str) -> str:
-    if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in value):
+    if NOT_ON_A_LINE.search(value):
         raise ValueError("control character")
     return value
 
@@ -57,12 +59,15 @@ def _exact_amount(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError("not a number")
     amount = Decimal(value)
-    if not amount.is_finite() or abs(amount) > AMOUNT_LIMIT:
+    if not amount.is_finite() or (amount and not -DIGITS_LIMIT < amount.adjusted() < DIGITS_LIMIT):
         raise ValueError("out of range")
-    cents = amount.scaleb(2)
-    if cents != cents.to_integral_value():
-        raise ValueError("more than two decimals")
-    return amount.quantize(Decimal("0.01"))
+    try:
+        exact = EXACT.create_decimal(amount).quantize(CENT, context=EXACT)  # raises instead of rounding
+    except ArithmeticError as error:
+        raise ValueError("more than two decimals") from error
+    if abs(exact) > AMOUNT_LIMIT:
+        raise ValueError("out of range")
+    return exact
 
 
 def _plain_day(value: Any) -> Any:
@@ -72,9 +77,18 @@ def _plain_day(value: Any) -> Any:
     return value
 
 
+def _plain_count(value: Any) -> Any:
+    """A number as people write it: digits alone."""
+    if isinstance(value, str) and not (value.isascii() and value.isdigit()):
+        raise ValueError("not a number")
+    return value
+
+
+Count = Annotated[int, BeforeValidator(_plain_count)]
 QueryDay = Annotated[date, BeforeValidator(_plain_day), WithJsonSchema({"type": "string", "format": "date"})]
 TEXT = r"^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$"
 CONTROLS = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
+NOT_ON_A_LINE = re.compile(f"[{CONTROLS}\\ud800-\\udfff]")
 Line = Annotated[str, AfterValidator(_one_line), Field(json_schema_extra={"pattern": f"^[^{CONTROLS}]*$"})]
 Number = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 """An exact number of an answer: an amount with two decimals, or a rate with as many as it needs."""

@@ -1,5 +1,6 @@
 """Bodies of bookings, as they go out and as they are pushed in."""
 
+import re
 from datetime import date
 from typing import Annotated, Any
 
@@ -7,8 +8,10 @@ import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from api.schemas.base import TEXT, Amount, Line, Number, Wire
+from pipelines.answers import CURRENCIES
 from warehouse.transactions import COLUMNS
 
+TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)?")
 MIDNIGHT = " 00:00:00"
 PUSH_LIMIT = 10_000
 Short = Annotated[Line, StringConstraints(max_length=256)]
@@ -74,14 +77,9 @@ def rendered(row: tuple[Any, ...]) -> dict[str, Any]:
 
 def _day(value: Any) -> date:
     """The day of a timestamp or date as the interface writes it; a `T` is accepted between day and time."""
-    if not isinstance(value, str) or len(value) not in (10, 19) or (len(value) == 19 and value[10] not in " T"):
+    if not isinstance(value, str) or not TIMESTAMP.fullmatch(value):
         raise ValueError("not a date")
-    day = date.fromisoformat(value[:10])
-    if len(value) == 19:
-        hour, minute, second = (int(part) for part in value[11:].split(":"))
-        if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60):
-            raise ValueError("not a time")
-    return day
+    return date.fromisoformat(value[:10])
 
 
 def _sensible(value: date) -> date:
@@ -98,6 +96,12 @@ Day = Annotated[
 ]
 
 
+def _known_currency(value: str) -> str:
+    if value not in CURRENCIES:
+        raise ValueError("not a currency")
+    return value
+
+
 class PushedTransaction(Wire):
     """A booking that a tenant pushes. Its id is ours to give."""
 
@@ -112,5 +116,5 @@ class PushedTransaction(Wire):
     counterparty_iban: Short | None = Field(None, alias="gegenkontoIban", examples=["DE02120300000000202051"])
     counterparty_bic: Short | None = Field(None, alias="gegenkontoBic", examples=["BYLADEM1001"])
     ultimate_name: Short | None = Field(None, alias="gegenkontoInhaberAbweichend", examples=["Stadtwerke Vertrieb"])
-    currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")] = Field("EUR", alias="waehrung", examples=["EUR"])
+    currency: Annotated[str, AfterValidator(_known_currency)] = Field("EUR", alias="waehrung", examples=["EUR"])
     identifier: Identifier

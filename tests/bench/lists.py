@@ -14,7 +14,7 @@ import orjson
 from tests.bench import ending, memory
 from tests.bench.cases import HEALTH, HOST, Seed, Server, get
 from tests.bench.house import Started
-from tests.bench.load import CONTENT_LENGTH, HEAD_END
+from tests.bench.load import CHUNKED, CONTENT_LENGTH, HEAD_END
 from tests.bench.seeding import LONG_LIST
 from warehouse.errors import KontorError
 
@@ -137,10 +137,15 @@ def _rows(answer: bytes) -> int:
     head, _, rest = answer.partition(HEAD_END)
     if not head.startswith(b"HTTP/1.1 200 "):
         raise KontorError(f"expected a list, but got {head[:SHOWN_BYTES].decode(errors='replace')}")
+    return len(orjson.loads(_joined(rest) if CHUNKED.search(head + HEAD_END) else rest))
+
+
+def _joined(chunks: bytes) -> bytes:
+    """The body that was sent in chunks."""
     body, at = bytearray(), 0
-    while at < len(rest):
-        end = rest.index(b"\r\n", at)
-        length = int(rest[at:end], 16)
-        body += rest[end + 2 : end + 2 + length]
+    while at < len(chunks):
+        end = chunks.index(b"\r\n", at)
+        length = int(chunks[at:end], 16)
+        body += chunks[end + 2 : end + 2 + length]
         at = end + length + 4
-    return len(orjson.loads(body))
+    return bytes(body)

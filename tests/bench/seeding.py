@@ -99,7 +99,7 @@ def begin(house: House, customer: Customer, userid: str, key: str) -> FetchJob:
 def begin_again(house: House, customer: Customer, key: str) -> FetchJob:
     """Another fetch of an access."""
     with house.database.acting_for(customer.tenant, customer.user) as owner:
-        return _job(customer, connect.refresh_again(owner, house.settings, [key], attended_from=CUSTOMER_IP))
+        return _job(customer, connect.refresh_again(owner, house.settings, {key: connect.Wish()}, attended_from=CUSTOMER_IP))
 
 
 def first_product(owner: Owner, key: str) -> Product:
@@ -127,4 +127,4 @@ def _fetched(house: House, customer: Customer) -> tuple[str, str, str]:
 
 def _job(customer: Customer, begun: dict[UUID, UUID]) -> FetchJob:
     ((access, fetch),) = begun.items()
-    return FetchJob(customer.tenant, customer.user, access, fetch, CUSTOMER_IP)
+    return FetchJob(customer.tenant, customer.user, access, fetch)

@@ -84,6 +84,23 @@ def test_a_changed_booking_keeps_its_id(name: str) -> None:
     assert content(after) == content(bookings(told))
 
 
+def test_two_rewritten_bookings_of_a_day_do_not_change_places() -> None:
+    known = stored(bookings("1 -100 REWE\n1 -100 ALDI"))
+    after = applied(known, bookings("1 -100 aldi-sued\n1 -100 rewe-markt"))
+    names = dict(zip(known["id"], known["purpose"], strict=True))
+    assert {names[key]: purpose for key, purpose in after.select("id", "purpose").iter_rows()} == {
+        "REWE": "rewe-markt",
+        "ALDI": "aldi-sued",
+    }
+
+
+def test_a_booking_of_somebody_else_takes_no_ones_place() -> None:
+    known = stored(frame([{"booked_on": TODAY, "amount_cents": -999, "counterparty_name": "Netflix"}]))
+    told = frame([{"booked_on": TODAY - timedelta(days=5), "amount_cents": -999, "counterparty_name": "Spotify"}])
+    assert reconcile(known, told).added.height == 1
+    assert applied(known, told).height == 2
+
+
 def test_new_bookings_keep_the_banks_order() -> None:
     changes = reconcile(stored(bookings("1 -1 a")), bookings("1 -1 a\n3 -3 c\n2 -2 b\n4 -4 d"))
     assert changes.added["purpose"].to_list() == ["c", "b", "d"]

@@ -165,7 +165,10 @@ class TestSchedule:
         userid = f"test_new_transactions_{uuid.uuid4().hex[:8]}"
         key = customer.connected(userid)
         wrong, _ = customer.add("demo1", "wrong")
+        unconfirmed, _ = customer.add("test_sca_method_media_x")
         unsynced = customer.connected("test_empty", sync=False)
+        attempts = {userid: sessions(banks, userid) for userid in ("test_sca_method_media_x", "test_empty")}
+        assert unconfirmed
         before = {name: customer.access(name)["aktualisierungszeitpunkt"] for name in (wrong, unsynced)}
         later = datetime.now(UTC) + timedelta(hours=6)
         assert refresh.enqueue_due(house, later) >= 1
@@ -173,6 +176,24 @@ class TestSchedule:
         assert refresh.enqueue_due(house, later) == 0, "a scheduler that starts anew adds nothing"
         assert sessions(banks, userid) == 2
         assert {name: customer.access(name)["aktualisierungszeitpunkt"] for name in (wrong, unsynced)} == before
+        assert attempts == {userid: sessions(banks, userid) for userid in attempts}, "only the customer can mend these"
+
+    def test_a_customer_who_joins_a_waiting_fetch_is_waited_for(self, banks: Stack, customer: Customer, house: House) -> None:
+        userid = f"test_new_transactions_{uuid.uuid4().hex[:8]}"
+        key = customer.connected(userid)
+        product = customer.access(key)["bankprodukte"][0]["id"]
+        before = len(customer.bookings(key, product))
+        banks.worker.send_signal(signal.SIGTERM)
+        assert banks.worker.wait(30) == 0
+        refresh.enqueue_due(house, datetime.now(UTC) + timedelta(hours=6))
+        with ThreadPoolExecutor(1) as pool:
+            joining = pool.submit(customer.refresh, key)
+            wait_until(lambda: customer.access(key)["status"] == "GESTARTET", 10)
+            new_worker(banks)
+            assert joining.result().status_code == 201
+        assert len(customer.bookings(key, product)) == before + 1
+        attended = "SELECT attended FROM bank_sessions WHERE user_id = :user ORDER BY created_at DESC LIMIT 1"
+        assert banks.sql(attended, user=customer.user_id) == [(True,)]
 
     def test_at_most_four_sessions_in_any_day(self, banks: Stack, customer: Customer, house: House) -> None:
         userid = f"test_new_transactions_{uuid.uuid4().hex[:8]}"

@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import text
 
 from pipelines.banks.demo import calls
 from tests.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
@@ -103,8 +104,10 @@ class TestReading:
     def test_an_unchanged_answer_is_not_sent_again(self, connected: tuple[Customer, str]) -> None:
         customer, key = connected
         etag = customer.get(f"/bankzugaenge/{key}").headers["ETag"]
-        again = customer.get(f"/bankzugaenge/{key}", headers={"If-None-Match": etag})
-        assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", etag)
+        for known in (etag, f"W/{etag}", f'"other", {etag}', "*"):
+            again = customer.get(f"/bankzugaenge/{key}", headers={"If-None-Match": known})
+            assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", etag)
+        assert customer.get(f"/bankzugaenge/{key}", headers={"If-None-Match": '"other"'}).status_code == 200
 
     def test_others_find_nothing(self, connected: tuple[Customer, str], customer: Customer, r2: TenantUnderTest) -> None:
         owner, key = connected
@@ -197,7 +200,10 @@ class TestAdding:
     def test_no_entries_or_too_many(self, customer: Customer, body: Any) -> None:
         assert customer.call("POST", "/bankzugaenge", json=body).status_code == 400
 
-    @pytest.mark.parametrize("ip", ["10.0.0.1", "127.0.0.1", "nonsense", "fe80::1", "::ffff:192.168.1.1", "192.168.0.1, 8.8.8.8"])
+    @pytest.mark.parametrize(
+        "ip",
+        ["10.0.0.1", "127.0.0.1", "nonsense", "fe80::1", "::ffff:192.168.1.1", "192.168.0.1, 8.8.8.8", "2a00:1450::1%<script>"],
+    )
     def test_a_customers_address_must_be_public(self, customer: Customer, ip: str) -> None:
         assert customer.add("demo1", ip=ip)[1].status_code == 400
         assert customer.read("/bankzugaenge") == {}
@@ -235,9 +241,23 @@ class TestAdding:
         assert customer.access(key) == before
         assert customer.add("demo5", key=key, refresh=True)[1].status_code == 201
         customer.wait_idle(key)
-        assert {product["inhaber"] for product in customer.access(key)["bankprodukte"]} != {
-            product["inhaber"] for product in before["bankprodukte"]
-        }
+        owners = {product["inhaber"] for product in customer.access(key)["bankprodukte"]}
+        assert owners
+        assert owners.isdisjoint(product["inhaber"] for product in before["bankprodukte"]), "nothing of the other person stays"
+
+    def test_a_message_of_the_bank_opens_no_door_to_another_login(self, customer: Customer) -> None:
+        key = customer.connected("test_consent_ends_a1")
+        assert customer.codes(key) == ["BA2002"]
+        assert customer.add("demo4", key=key)[1].status_code == 409
+
+    def test_new_credentials_during_a_fetch_are_the_ones_that_count(self, customer: Customer, stack: Stack) -> None:
+        key, answer = customer.add("test_slow_bookings_1.5")
+        assert answer.status_code == 201
+        assert customer.add("demo8", key=key, refresh=True)[1].status_code == 201
+        customer.wait_complete(key)
+        fetched = [product["id"] for product in customer.access(key)["bankprodukte"]]
+        other = customer.connected("demo8")
+        assert fetched == [product["id"] for product in customer.access(other)["bankprodukte"]]
 
     def test_twenty_at_once_make_one_access_and_one_fetch(self, customer: Customer, stack: Stack) -> None:
         from concurrent.futures import ThreadPoolExecutor
@@ -253,9 +273,13 @@ class TestAdding:
         chosen = customer.access(key)["bankprodukte"][0]["id"]
         other = customer.connected("demo1", selectedBankProducts=[chosen, "unknown"])
         assert [product["id"] for product in customer.access(other)["bankprodukte"]] == [chosen]
-        assert customer.add("demo1", key=key, refresh=True, selectedBankProducts=[chosen])[1].status_code == 201
-        customer.wait_idle(key)
+        assert customer.refresh(key, selectedBankProducts=[chosen]).status_code == 201
         assert [product["id"] for product in customer.access(key)["bankprodukte"]] == [chosen]
+        assert customer.refresh(key).status_code == 201
+        assert [product["id"] for product in customer.access(key)["bankprodukte"]] == [chosen]
+        assert customer.refresh(key, selectedBankProducts=[]).status_code == 400
+        assert customer.refresh(key, selectedBankProducts=None).status_code == 201
+        assert len(customer.access(key)["bankprodukte"]) == 4
 
 
 class TestRedirectTenant:
@@ -496,6 +520,37 @@ class TestDeleting:
         assert customer.get(f"/bankzugaenge/{key}").status_code == 404
         assert traces(stack, customer) == []
 
+    def test_deleting_and_adding_at_once_breaks_nothing(self, customer: Customer, stack: Stack) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        body = {key: customer.entry("test_empty") for key in ("b", "a", "c")}
+
+        def storm(n: int) -> int:
+            if n % 2:
+                return customer.call("DELETE", "/bankzugaenge").status_code
+            query, ip = {"refresh": "true"}, {"Customer-IP-Address": IP}
+            return customer.call("POST", "/bankzugaenge", json=body, params=query, headers=ip).status_code
+
+        with ThreadPoolExecutor(8) as pool:
+            assert set(pool.map(storm, range(40))) <= {200, 201}
+        assert customer.call("DELETE", "/bankzugaenge").status_code == 200
+        wait_until(lambda: traces(stack, customer) == [], 20)
+
+    def test_who_waits_for_one_access_keeps_nobody_from_others(
+        self, customer: Customer, r2: TenantUnderTest, stack: Stack
+    ) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        key, other = customer.connected("test_empty"), r2.customer()
+        with ThreadPoolExecutor(30) as pool:
+            with stack.database.operating() as owner:  # as a long publication does
+                owner.session.execute(text("SELECT 1 FROM accesses WHERE user_id = :user FOR UPDATE"), {"user": customer.user_id})
+                waiting = [pool.submit(customer.call, "DELETE", f"/bankzugaenge/{key}") for _ in range(24)]
+                assert other.connected("demo8")
+                assert other.call("DELETE", "/bankzugaenge").status_code == 200
+                assert not any(job.done() for job in waiting)
+            assert sorted(job.result().status_code for job in waiting) == [200] + [404] * 23
+
     def test_a_waiting_request_ends_when_its_access_is_deleted(self, customer: Customer) -> None:
         from concurrent.futures import ThreadPoolExecutor
 
@@ -517,6 +572,21 @@ class TestWithoutSync:
         assert customer.get(f"/bankzugaenge/{key}").status_code == 404
         assert customer.read("/bankzugaenge") == {}
         wait_until(lambda: traces(stack, customer) == [], 20)
+
+    def test_it_ends_also_when_the_bank_never_answered(self, customer: Customer) -> None:
+        for userid in ("test_unreachable", "test_wrong_pin"):
+            key, _ = customer.add(userid, sync=False)
+            customer.wait_idle(key)
+            assert "timeout" in customer.access(key)
+
+    def test_sync_can_be_switched(self, customer: Customer) -> None:
+        key = customer.connected("test_empty")
+        assert customer.refresh(key, sync=False).status_code == 201
+        assert "timeout" in customer.access(key)
+        assert customer.refresh(key).status_code == 201
+        assert customer.access(key)["sync"] is False, "what is not said stays"
+        assert customer.refresh(key, sync=True).status_code == 201
+        assert "timeout" not in customer.access(key)
 
     def test_the_same_id_can_be_used_again(self, customer: Customer, stack: Stack) -> None:
         key = customer.connected("demo1", sync=False)

@@ -42,7 +42,11 @@ class Access(Identified, OwnedByUser, Base):
     """A customer's login at a bank. Stable are the columns up to `expires_at`; those of the running fetch stand apart."""
 
     __tablename__ = "accesses"
-    __table_args__ = (UniqueConstraint("user_id", "key"), Index("ix_accesses_expires_at", "expires_at"))
+    __table_args__ = (
+        UniqueConstraint("user_id", "key"),
+        Index("ix_accesses_expires_at", "expires_at"),
+        Index("ix_accesses_fetching", "fetch_id", postgresql_where=text("fetch_id IS NOT NULL")),
+    )
 
     key: Mapped[str]
     provider_id: Mapped[UUID] = mapped_column(ForeignKey("providers.id"))
@@ -60,9 +64,11 @@ class Access(Identified, OwnedByUser, Base):
 
     fetch_id: Mapped[UUID | None]
     fetch_phase: Mapped[str | None]
+    fetch_from: Mapped[str | None]
     attempted_at: Mapped[datetime | None]
     issues: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default="[]")
     wrong_logins: Mapped[int] = mapped_column(server_default="0")
+    waits_for_customer: Mapped[bool] = mapped_column(server_default="false")
     slot_at: Mapped[datetime | None]
 
 

@@ -60,6 +60,8 @@ def upgrade() -> None:
         sa.Column("attempted_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("issues", postgresql.JSONB(astext_type=sa.Text()), server_default="[]", nullable=False),
         sa.Column("wrong_logins", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("waits_for_customer", sa.Boolean(), server_default="false", nullable=False),
+        sa.Column("fetch_from", sa.Text(), nullable=True),
         sa.Column("slot_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("clock_timestamp()"), nullable=False),
@@ -72,6 +74,9 @@ def upgrade() -> None:
         sa.UniqueConstraint("user_id", "key", name=op.f("uq_accesses_user_id_key")),
     )
     op.create_index("ix_accesses_expires_at", "accesses", ["expires_at"], unique=False)
+    op.create_index(
+        "ix_accesses_fetching", "accesses", ["fetch_id"], unique=False, postgresql_where=sa.text("fetch_id IS NOT NULL")
+    )
     op.create_index(op.f("ix_accesses_login_hash"), "accesses", ["login_hash"], unique=False)
     op.create_index(op.f("ix_accesses_tenant_id"), "accesses", ["tenant_id"], unique=False)
     op.create_index(op.f("ix_accesses_user_id"), "accesses", ["user_id"], unique=False)
