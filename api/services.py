@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import gc
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -114,6 +115,8 @@ class Services:
         await self.reads.open()
         await self.arrivals.open()
         await self.passwords.run(hashing.decoy)
+        gc.collect()
+        gc.freeze()  # what is there now stays: looking through it again and again would stop requests for a tenth of a second
 
     async def close(self) -> None:
         self.passwords.close()

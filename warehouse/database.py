@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg.errors import DeadlockDetected, LockNotAvailable, SerializationFailure
-from sqlalchemy import URL, Connection, Select, create_engine, make_url, select
+from sqlalchemy import URL, Connection, Engine, Select, create_engine, make_url, select
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.orm import Session
@@ -88,31 +88,38 @@ class Database:
                 "options": f"-c lock_timeout={round(lock_seconds * 1000)}",
             },
         )
+        self._moments = self._engine.execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager
     def acting_for(self, tenant_id: UUID, user_id: UUID | None = None) -> Iterator[Owner]:
         """A transaction that sees one tenant's rows, or only one user's."""
-        with self._transaction(tenant=str(tenant_id), user=str(user_id or ""), operator="") as session:
+        with self._transaction(self._engine, tenant=str(tenant_id), user=str(user_id or ""), operator="") as session:
+            yield Owner(session, tenant_id, user_id)
+
+    @contextmanager
+    def reading_for(self, tenant_id: UUID, user_id: UUID) -> Iterator[Owner]:
+        """A transaction that sees one user's rows as they are at one moment, however many queries it makes."""
+        with self._transaction(self._moments, tenant=str(tenant_id), user=str(user_id), operator="") as session:
             yield Owner(session, tenant_id, user_id)
 
     @contextmanager
     def operating(self) -> Iterator[Owner]:
         """A transaction that sees all rows: for logins, where the tenant is not known yet, and for the operator."""
-        with self._transaction(tenant="", user="", operator="on") as session:
+        with self._transaction(self._engine, tenant="", user="", operator="on") as session:
             yield Owner(session, None)
 
     def ping(self) -> None:
         """Returns if the database answers now; raises `DatabaseUnavailable` if it does not."""
-        with self._connect("SELECT 1", {}, wait_seconds=0):
+        with self._connect(self._engine, "SELECT 1", {}, wait_seconds=0):
             pass
 
     def close(self) -> None:
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self, **whom: str) -> Iterator[Session]:
+    def _transaction(self, engine: Engine, **whom: str) -> Iterator[Session]:
         with (
-            self._connect(ACT_FOR, whom, self._wait_seconds) as connection,
+            self._connect(engine, ACT_FOR, whom, self._wait_seconds) as connection,
             Session(connection, expire_on_commit=False) as session,
         ):
             try:
@@ -126,7 +133,7 @@ class Database:
                     raise Busy from error
                 raise
 
-    def _connect(self, first: str, values: dict[str, str], wait_seconds: float) -> Connection:
+    def _connect(self, engine: Engine, first: str, values: dict[str, str], wait_seconds: float) -> Connection:
         """A connection on which the first statement of a transaction has worked.
 
         A connection that has died, or a server that is just restarting, shows at that statement. Nothing was changed until
@@ -135,14 +142,14 @@ class Database:
         deadline = time.monotonic() + wait_seconds
         while True:
             try:
-                return self._begun(first, values)
+                return self._begun(engine, first, values)
             except (OperationalError, PoolExhausted) as error:
                 if time.monotonic() >= deadline:
                     raise DatabaseUnavailable from error
                 time.sleep(PAUSE_SECONDS)
 
-    def _begun(self, first: str, values: dict[str, str]) -> Connection:
-        connection = self._engine.connect()
+    def _begun(self, engine: Engine, first: str, values: dict[str, str]) -> Connection:
+        connection = engine.connect()
         try:
             connection.exec_driver_sql(first, values)
         except BaseException:

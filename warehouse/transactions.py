@@ -94,8 +94,12 @@ async def pieces(connection: AsyncConnection[Any], product_id: UUID, wish: Wish)
     values = {"product": product_id, "first": wish.first, "last": wish.last, "limit": wish.limit}
     if wish.after is not None:
         values |= {"day": wish.after.day, "sequence": wish.after.sequence}
+    if wish.limit is not None and wish.limit <= PIECE:
+        yield await (await connection.execute(query, values)).fetchall()
+        return
     async with connection.cursor(name="bookings") as cursor:
-        cursor.itersize = PIECE
         await cursor.execute(query, values)
         while piece := await cursor.fetchmany(PIECE):
             yield piece
+            if len(piece) < PIECE:
+                return

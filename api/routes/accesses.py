@@ -67,6 +67,11 @@ def acting_for(held: Services, caller: Caller) -> AbstractContextManager[Owner]:
     return held.database.acting_for(caller.tenant_id, user_of(caller))
 
 
+def reading_for(held: Services, caller: Caller) -> AbstractContextManager[Owner]:
+    """The caller's own rows at one moment: balances and status of one publication."""
+    return held.database.reading_for(caller.tenant_id, user_of(caller))
+
+
 def user_of(caller: Caller) -> UUID:
     """The user behind a token of the customer interface, which takes no others."""
     if caller.user_id is None:
@@ -77,7 +82,7 @@ def user_of(caller: Caller) -> UUID:
 @routes.get("", response_model=CustomerBody)
 def get_customer(caller: Reads, held: Held) -> Response:
     """The customer with all accesses and their products."""
-    with acting_for(held, caller) as owner:
+    with reading_for(held, caller) as owner:
         found = accesses.visible(owner)
         return answer(held, customer_body(held, found, products.visible(owner, found)))
 
@@ -85,7 +90,7 @@ def get_customer(caller: Reads, held: Held) -> Response:
 @routes.get("/bankzugaenge", response_model=dict[str, AccessBody])
 def list_accesses(caller: Reads, held: Held) -> Response:
     """All accesses by their ids."""
-    with acting_for(held, caller) as owner:
+    with reading_for(held, caller) as owner:
         found = accesses.visible(owner)
         return answer(held, accesses_body(held, found, products.visible(owner, found)))
 
@@ -124,7 +129,7 @@ async def delete_accesses(caller: Modifies, held: Held) -> Response:
 @routes.get("/bankzugaenge/{access}", response_model=AccessBody)
 def get_access(access: AccessKey, caller: Reads, held: Held) -> Response:
     """One access with its products."""
-    with acting_for(held, caller) as owner:
+    with reading_for(held, caller) as owner:
         found = accesses.find(owner, access)
         return answer(held, access_body(held, found, products.visible(owner, [found])[found.id]))
 
@@ -139,7 +144,7 @@ async def delete_access(access: AccessKey, caller: Modifies, held: Held) -> Resp
 @routes.get("/bankzugaenge/{access}/issues", response_model=IssuesBody)
 def get_issues(access: AccessKey, caller: Reads, held: Held) -> Response:
     """What went wrong in the latest attempt to fetch an access; no messages if nothing did."""
-    with acting_for(held, caller) as owner:
+    with reading_for(held, caller) as owner:
         return answer(held, issues_body(held, accesses.find(owner, access)))
 
 

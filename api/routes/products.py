@@ -9,7 +9,7 @@ from analytics.products import WITH_POSITIONS, Category
 from api.answers import answer
 from api.customers import english_product, position_body, product_body
 from api.route import router
-from api.routes.accesses import AccessKey, Reads, acting_for
+from api.routes.accesses import AccessKey, Reads, reading_for
 from api.schemas.accesses import EnglishProductBody, PositionBody, ProductBody
 from api.services import Held
 from warehouse import accesses, products
@@ -23,7 +23,7 @@ ProductKey = Annotated[str, Path(examples=["DE02120300000000202051"])]
 @routes.get("/{product}", response_model=ProductBody)
 def get_product(access: AccessKey, product: ProductKey, caller: Reads, held: Held) -> Response:
     """One product."""
-    with acting_for(held, caller) as owner:
+    with reading_for(held, caller) as owner:
         found = accesses.find(owner, access)
         return answer(held, product_body(held, found, products.find(owner, found, product)))
 
@@ -31,7 +31,7 @@ def get_product(access: AccessKey, product: ProductKey, caller: Reads, held: Hel
 @routes.get("/{product}/depotpositionen", response_model=list[PositionBody])
 def list_positions(access: AccessKey, product: ProductKey, caller: Reads, held: Held) -> Response:
     """The securities in a depot. A product that is no depot has none to show."""
-    with acting_for(held, caller) as owner:
+    with reading_for(held, caller) as owner:
         found = products.find(owner, accesses.find(owner, access), product)
         if Category(found.category) not in WITH_POSITIONS:
             raise NotFound("positions")
@@ -41,7 +41,7 @@ def list_positions(access: AccessKey, product: ProductKey, caller: Reads, held: 
 @platform.get("/products", response_model=list[EnglishProductBody])
 def list_english_products(caller: Reads, held: Held) -> Response:
     """All products of the customer in the English-named form."""
-    with acting_for(held, caller) as owner:
+    with reading_for(held, caller) as owner:
         found = accesses.visible(owner)
         below = products.visible(owner, found)
         return answer(held, [english_product(held, access, product) for access in found for product in below[access.id]])

@@ -45,7 +45,7 @@ def test_an_owner_leaves_no_trace_on_its_connection(stack: Stack, r1: TenantUnde
     for _ in range(10):
         with stack.database.acting_for(r1.tenant_id):
             pass
-        with stack.database._connect("SELECT 1", {}, 1) as connection:
+        with stack.database._connect(stack.database._engine, "SELECT 1", {}, 1) as connection:
             assert connection.scalar(text("SELECT count(*) FROM users")) == 0
 
 

@@ -106,7 +106,14 @@ class Product(Identified, OwnedByUser, Base):
     complete_from: Mapped[date | None]
 
 
-class Transaction(OwnedByUser, Base):
+class BelowProduct:
+    """A row of a product, which vouches for tenant and user: checking these for each of many rows would cost as much again."""
+
+    tenant_id: Mapped[UUID]
+    user_id: Mapped[UUID]
+
+
+class Transaction(BelowProduct, Base):
     """One line of an account. `sequence` orders the lines of a day; `batch` names the push it came with, None for the bank's."""
 
     __tablename__ = "transactions"
@@ -131,7 +138,7 @@ class Transaction(OwnedByUser, Base):
     batch: Mapped[str | None]
 
 
-class Position(OwnedByUser, Base):
+class Position(BelowProduct, Base):
     """One security in a depot."""
 
     __tablename__ = "positions"

@@ -222,12 +222,8 @@ def upgrade() -> None:
         sa.Column("user_id", sa.Uuid(), nullable=False),
         sa.Column("tenant_id", sa.Uuid(), nullable=False),
         sa.ForeignKeyConstraint(["product_id"], ["products.id"], name=op.f("fk_positions_product_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"], name=op.f("fk_positions_tenant_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_positions_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("product_id", "ordinal", name=op.f("pk_positions")),
     )
-    op.create_index(op.f("ix_positions_tenant_id"), "positions", ["tenant_id"], unique=False)
-    op.create_index(op.f("ix_positions_user_id"), "positions", ["user_id"], unique=False)
     op.create_table(
         "transactions",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -250,15 +246,11 @@ def upgrade() -> None:
         sa.Column("user_id", sa.Uuid(), nullable=False),
         sa.Column("tenant_id", sa.Uuid(), nullable=False),
         sa.ForeignKeyConstraint(["product_id"], ["products.id"], name=op.f("fk_transactions_product_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["tenant_id"], ["tenants.id"], name=op.f("fk_transactions_tenant_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_transactions_user_id"), ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_transactions")),
     )
     op.create_index(
         "ix_transactions_product_id_booked_on_sequence", "transactions", ["product_id", "booked_on", "sequence"], unique=False
     )
-    op.create_index(op.f("ix_transactions_tenant_id"), "transactions", ["tenant_id"], unique=False)
-    op.create_index(op.f("ix_transactions_user_id"), "transactions", ["user_id"], unique=False)
     op.add_column("users", sa.Column("revision", sa.BigInteger(), server_default="0", nullable=False))
 
     for table in OF_USERS:
