@@ -128,7 +128,9 @@ class Services:
 
 
 def _connections(database: Database, settings: Settings) -> Connections:
-    return Connections(database.url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds)
+    """Half as many as the database has: each is held for a moment only."""
+    half = max(1, settings.database_pool // 2)
+    return Connections(database.url, pool=half, wait_seconds=settings.database_wait_seconds)
 
 
 async def services(request: Request) -> Services:

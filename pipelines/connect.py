@@ -7,10 +7,7 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
-
-from sqlalchemy import func
 
 from pipelines import formats
 from pipelines.banks.base import Code, Connector, Offer, Provider
@@ -118,7 +115,7 @@ def _add(owner: Owner, vault: Vault, settings: Settings, login: Login) -> Access
         selected=entry.wish.selected,
         messages=_missing(login),
         waits_for_customer=bool(login.missing),
-        expires_at=None if sync else _expiry(settings),
+        expires_at=None if sync else accesses.end_after(settings.unsynced_lifetime_seconds),
     )
     accesses.seal_credentials(owner, vault, access, login.credentials)
     return access
@@ -159,14 +156,9 @@ def _keep(settings: Settings, access: Access, wish: Wish) -> None:
     """Keeps an access as the caller wants from now on."""
     if wish.sync is not None and wish.sync != access.sync:
         access.sync = wish.sync
-        access.expires_at = None if wish.sync else _expiry(settings)
+        access.expires_at = None if wish.sync else accesses.end_after(settings.unsynced_lifetime_seconds)
     if wish.selects:
         access.selected = wish.selected
-
-
-def _expiry(settings: Settings) -> Any:
-    """When the data of an access without sync end, by the database's clock."""
-    return func.now() + func.make_interval(0, 0, 0, 0, 0, 0, settings.unsynced_lifetime_seconds)
 
 
 def _missing(login: Login) -> list[dict[str, str]]:

@@ -6,7 +6,7 @@ overtaken (the access deleted, its time over, another fetch begun) publishes not
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -140,7 +140,7 @@ def _complete(house: House, access: Access, received: Received, now: datetime) -
     access.status = accesses.COMPLETE
     access.wrong_logins = 0
     access.waits_for_customer = False
-    access.expires_at = None if access.sync else now + timedelta(seconds=house.settings.unsynced_lifetime_seconds)
+    access.expires_at = None if access.sync else accesses.end_after(house.settings.unsynced_lifetime_seconds)
 
 
 def _describe(access: Access, told: Header, now: datetime) -> None:

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import Select, delete, func, or_, select, text, update
 
-from warehouse import jobs, sealed_values
+from warehouse import jobs, sealed_values, webhooks
 from warehouse.arrivals import CHANNEL
 from warehouse.database import Owner
 from warehouse.errors import Busy, NameTaken, NotFound
@@ -71,6 +71,7 @@ def remove(owner: Owner, accesses: Iterable[Access]) -> None:
     for access_id in ids:
         sealed_values.remove(owner, subject(access_id))
     jobs.forget(owner, ids)
+    webhooks.forget(owner, ids)
     owner.session.execute(delete(Access).where(Access.tenant_id == owner.tenant, Access.id.in_(ids)))
     if owner.user_id is not None:
         touch(owner)
@@ -84,6 +85,11 @@ def remove_expired(owner: Owner) -> int:
     for access in expired:
         remove(Owner(owner.session, access.tenant_id, access.user_id), [access])
     return len(expired)
+
+
+def end_after(seconds: int) -> Any:
+    """The moment so many seconds from now by the database's clock, which also decides when it has come."""
+    return func.now() + func.make_interval(0, 0, 0, 0, 0, 0, seconds)
 
 
 def subject(access_id: UUID) -> str:

@@ -114,6 +114,12 @@ def events(owner: Owner, client: Client, *, from_serial: int, limit: int, days: 
     ]
 
 
+def forget(owner: Owner, accesses: list[UUID]) -> None:
+    """Takes the references out of events of accesses that are no more; their numbers stay."""
+    mine = (WebhookEvent.tenant_id == owner.tenant, WebhookEvent.access_id.in_(accesses))
+    owner.session.execute(update(WebhookEvent).where(*mine).values(user_id=None, access_id=None))
+
+
 def purge_old(owner: Owner, days: int) -> int:
     """Deletes events that are too old to be read again; answers how many."""
     old = select(WebhookEvent.client_id, WebhookEvent.serial).where(WebhookEvent.created_at <= func.now() - timedelta(days))

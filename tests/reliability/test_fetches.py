@@ -237,6 +237,11 @@ class TestNews:
             customer.refresh(key)
             wait_until(lambda: len(receiver.calls) == 2, PATIENCE_SECONDS)
             assert json.loads(receiver.calls[1].body)["serial"] == 2
+            assert customer.call("DELETE", f"/bankzugaenge/{key}").status_code == 200
+            find = (
+                "SELECT user_id, access_id FROM webhook_events e JOIN clients c ON c.id = e.client_id WHERE c.tenant_id = :tenant"
+            )
+            assert banks.sql(find, tenant=customer.tenant.tenant_id) == [(None, None)] * 2, "only the numbers stay"
 
     def test_nothing_new_a_failure_or_no_sync_is_no_news(self, banks: Stack, customer: Customer) -> None:
         with receiving() as receiver:

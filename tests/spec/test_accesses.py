@@ -446,6 +446,18 @@ class TestRefreshing:
         customer.refresh(key)
         assert customer.issues(key) == []
 
+    def test_reads_during_a_refresh_are_of_one_moment(self, customer: Customer) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        key = customer.connected(f"test_new_transactions_{uuid.uuid4().hex[:8]}")
+        with ThreadPoolExecutor(1) as pool:
+            refreshing = pool.submit(lambda: [customer.refresh(key).status_code for _ in range(8)])
+            while not refreshing.done():
+                body = customer.access(key)
+                times = {body["aktualisierungszeitpunkt"], *(item["aktualisierungszeitpunkt"] for item in body["bankprodukte"])}
+                assert len(times) == 1
+        assert set(refreshing.result()) == {201}
+
     def test_the_status_never_goes_back_within_a_fetch(self, customer: Customer) -> None:
         key, answer = customer.add("test_slow_bookings_1")
         assert answer.status_code == 201
