@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from pipelines import formats
-from pipelines.banks.base import Code, Connector, Offer, Provider
-from pipelines.publish import message
+from pipelines.banks.base import Code, Connector, Offer, Provider, message
 from warehouse import accesses, certificates, providers
 from warehouse.database import Database, Owner
 from warehouse.errors import AccessDiffers, CredentialUnfit, CredentialUnreadable, Invalid, NotFound, ProviderUnknown, Throttled

@@ -14,7 +14,7 @@ from uuid import UUID
 import structlog
 
 from pipelines import merge
-from pipelines.banks.base import Bookings, Code, Failure, Header, Holdings, Product
+from pipelines.banks.base import Bookings, Code, Failure, Header, Holdings, Product, message
 from pipelines.house import House
 from warehouse import accesses, ledger, products, webhooks
 from warehouse.database import Owner
@@ -42,11 +42,6 @@ class Received:
     bookings: list[Bookings] = field(default_factory=list)
     holdings: list[Holdings] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
-
-
-def message(code: Code, details: str | None = None) -> dict[str, Any]:
-    """A message as it is stored: level and German text are the API's."""
-    return {"code": str(code), **({"details": details} if details else {})}
 
 
 def header(house: House, job: FetchJob, told: Header, now: datetime) -> None:

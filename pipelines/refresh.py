@@ -25,9 +25,10 @@ from pipelines.banks.base import (
     Provider,
     Unreachable,
     Unusable,
+    message,
 )
 from pipelines.house import House
-from pipelines.publish import FetchJob, Received, message
+from pipelines.publish import FetchJob, Received
 from warehouse import accesses, products, providers
 from warehouse.database import Owner
 from warehouse.errors import Busy, DatabaseUnavailable

@@ -52,6 +52,11 @@ class Code(StrEnum):
     CONSENT_DONE = "BA3090"
 
 
+def message(code: Code, details: str | None = None) -> dict[str, str]:
+    """A message as it is stored."""
+    return {"code": str(code), **({"details": details} if details else {})}
+
+
 class BankFault(KontorError):
     """The bank, or the way to it, refuses."""
 
