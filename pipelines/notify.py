@@ -74,10 +74,10 @@ async def deliver_forever(
         gate = replace(gate, resolve=resolve or gate.resolve)
         office = Office(database, vault, settings, gate, threads, bell, look_seconds)
         async with asyncio.TaskGroup() as tasks:
-            helpers = [tasks.create_task(work) for work in (_listen(office), _drop(office), _ring_when(stop, bell))]
+            beside = [tasks.create_task(work) for work in (_listen(office), _drop(office), _ring_when(stop, bell))]
             await _send_until(stop, office, tasks)
-            for helper in helpers:
-                helper.cancel()
+            for task in beside:
+                task.cancel()
 
 
 async def _send_until(stop: asyncio.Event, office: Office, tasks: asyncio.TaskGroup) -> None:

@@ -29,12 +29,11 @@ def homes() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def stack(homes: Path) -> Iterator[Stack]:
-    """The service, with two workers. At the end of all tests, its log must be JSON lines without anything private."""
+    """The service, with two workers. At the end of all tests, its logs must be JSON lines without anything private."""
     with running_stack(homes / "stack") as running:
         yield running
-    lines = running.log_lines()
-    assert len(lines) > 1
-    log = running.log.read_text()
+    assert len(running.log_lines()) > 1
+    log = running.log.read_text() + running.worker_log.read_text()
     leaked = [text for text in running.private if text in log]
     assert not leaked, f"{len(leaked)} private texts stand in the log"
 

@@ -152,6 +152,8 @@ class Customer:
         key, answer = self.add(userid, **given)
         assert answer.status_code == 201, answer.text
         self.wait_complete(key)
+        products = self.access(key)["bankprodukte"]
+        self.tenant.stack.private |= {product[name] for product in products for name in ("id", "inhaber")}
         return key
 
     def refresh(self, key: str, ip: str | None = "84.112.10.7", **body: Any) -> httpx.Response:
@@ -216,8 +218,13 @@ class Stack:
             result = owner.session.connection().execute(text(statement), values)
             return list(result) if result.returns_rows else []
 
+    @property
+    def worker_log(self) -> Path:
+        return self.home / "worker.log"
+
     def log_lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.log.read_text().splitlines()]
+        """What the API and the worker have logged."""
+        return [json.loads(line) for log in (self.log, self.worker_log) for line in log.read_text().splitlines()]
 
 
 @contextmanager
