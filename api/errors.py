@@ -69,6 +69,7 @@ FACTS: dict[type[errors.KontorError], Answer] = {
     errors.Throttled: Answer(429),
     errors.DatabaseUnavailable: Answer(503),
     errors.Busy: Answer(503),
+    errors.TooLate: Answer(504),
 }
 
 

@@ -5,8 +5,11 @@
 
 import asyncio
 import gc
+import itertools
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, ParamSpec, TypeVar
 
@@ -19,7 +22,7 @@ from warehouse.arrivals import Arrivals
 from warehouse.callers import Callers
 from warehouse.connections import Connections
 from warehouse.database import Database
-from warehouse.errors import Busy, KontorError, Throttled
+from warehouse.errors import Busy, KontorError, Throttled, TooLate
 from warehouse.lake import Lake
 from warehouse.settings import Settings
 from warehouse.vault import Vault
@@ -28,16 +31,16 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-LOCK_SECONDS = 0.5
 CHANGES_AT_ONCE = 4
 CHANGES_WAITING = 1000
-PAUSE_SECONDS = 0.2
+PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8)
 
 
 class Lane:
     """Runs slow work beside the event loop and the shared threads: few at a time, and not more waiting than is sensible."""
 
-    def __init__(self, name: str, at_once: int, waiting: int) -> None:
+    def __init__(self, name: str, at_once: int, waiting: int, seconds: float = 0) -> None:
+        self._seconds = seconds
         self._threads = ThreadPoolExecutor(at_once, thread_name_prefix=name)
         self._limit = at_once + waiting
         self._inside = 0
@@ -53,15 +56,23 @@ class Lane:
             self._inside -= 1
 
     async def insist(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of a change, tried again as long as another transaction is in its way; the request's time limit ends it.
+        """The result of a change, tried again as long as another transaction is in its way.
 
-        Between two tries it holds neither a thread nor a connection, so that who waits for one row keeps nobody from others.
+        Between two tries it holds neither a thread nor a connection, so that who waits for one row keeps nobody from others. It
+        is not begun once the lane's time for a change is over: who was told that it took too long may have sent another since.
         """
-        while True:
-            try:
-                return await self.run(work, *args, **kwargs)
-            except Busy:
-                await asyncio.sleep(PAUSE_SECONDS)
+        deadline = time.monotonic() + self._seconds
+
+        def in_time() -> T:
+            if time.monotonic() >= deadline:
+                raise TooLate
+            return work(*args, **kwargs)
+
+        for pause in itertools.chain(PAUSES_SECONDS, itertools.repeat(PAUSES_SECONDS[-1])):
+            with suppress(Busy):
+                return await self.run(in_time)
+            await asyncio.sleep(pause)
+        raise TooLate
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -86,12 +97,7 @@ class Services:
         """The services of a worker. The database address must be set: starting an embedded server is the command line's task."""
         if settings.database_url is None:
             raise KontorError("no database: start the API with 'kontor up' or 'kontor serve', or set KONTOR_DATABASE_URL")
-        database = Database(
-            settings.database_url,
-            pool=settings.database_pool,
-            wait_seconds=settings.database_wait_seconds,
-            lock_seconds=LOCK_SECONDS,
-        )
+        database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds)
         connections = _connections(database, settings)
         return cls(
             settings=settings,
@@ -104,7 +110,7 @@ class Services:
             lake=Lake(settings.lake_path),
             connectors=connectors(settings),
             passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting),
-            changes=Lane("changes", CHANGES_AT_ONCE, CHANGES_WAITING),
+            changes=Lane("changes", CHANGES_AT_ONCE, CHANGES_WAITING, settings.request_timeout_seconds),
         )
 
     async def open(self) -> None:

@@ -134,7 +134,7 @@ def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login
         if not refresh and not access.waits_for_customer:
             raise AccessDiffers
         _change_login(owner, vault, access, login)
-    if refresh:
+    if refresh or not same_login:
         _keep(settings, access, entry.wish)
     return refresh or not same_login
 
@@ -146,6 +146,7 @@ def _change_login(owner: Owner, vault: Vault, access: Access, login: Login) -> N
     if access.login_hash != login.login_hash:
         access.login_hash = login.login_hash
         access.status = accesses.STARTED
+        access.selected = None
     access.wrong_logins = 0
     access.messages = _missing(login)
     access.waits_for_customer = bool(login.missing)
@@ -205,5 +206,5 @@ def _login_hash(provider_id: UUID, names: list[str]) -> bytes:
 
 def disconnect(database: Database, tenant_id: UUID, user_id: UUID, key: str | None = None) -> None:
     """Deletes an access, or all of a user's, at once and for good; a fetch that is running finds nothing to write to."""
-    with database.acting_for(tenant_id, user_id) as owner:
+    with database.changing_for(tenant_id, user_id) as owner:
         accesses.remove(owner, [accesses.find(owner, key, lock=True)] if key is not None else accesses.locked(owner))

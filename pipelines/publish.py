@@ -54,6 +54,8 @@ def header(house: House, job: FetchJob, told: Header, now: datetime) -> None:
             known = _known(owner, access)
             for ordinal, product in enumerate(_wanted(access, told)):
                 products.put(owner, access, known, **_columns(product, ordinal), status=accesses.HEADER, fetched_at=now)
+            # Before the first complete fetch of a login, what it does not know is of another login, and not its own.
+            products.keep_only(owner, access, [product.key for product in told.products])
             _describe(access, told, now)
             access.status = accesses.HEADER
             accesses.touch(owner)
@@ -122,8 +124,6 @@ def _store_products(owner: Owner, access: Access, received: Received, written: _
             known[product.key].messages = [message(failure.code)]
     if access.selected is not None:
         written.differs |= products.keep_only(owner, access, access.selected)
-    if access.status != accesses.COMPLETE and received.header.products:  # another login: what it does not know is not its own
-        written.differs |= products.keep_only(owner, access, [product.key for product in received.header.products])
     return rows
 
 

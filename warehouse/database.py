@@ -21,12 +21,14 @@ from warehouse.errors import Busy, DatabaseUnavailable, NameTaken
 from warehouse.tables import Base, Tenant
 
 PAUSE_SECONDS = 0.1
+PATIENCE = "50ms"
 IN_THE_WAY = (LockNotAvailable, DeadlockDetected, SerializationFailure)
 CONNECT_TIMEOUT_SECONDS = 5
 ACT_FOR = (
     "SELECT set_config('kontor.tenant', %(tenant)s, true), set_config('kontor.user', %(user)s, true), "
-    "set_config('kontor.operator', %(operator)s, true)"
+    "set_config('kontor.operator', %(operator)s, true), set_config('lock_timeout', %(lock)s, true)"
 )
+FOR_AS_LONG_AS_IT_TAKES = "0"
 Row = TypeVar("Row", bound=Base)
 
 
@@ -72,8 +74,7 @@ class Owner:
 class Database:
     """A pool of connections, and transactions over it that commit when their block ends well."""
 
-    def __init__(self, url: str, *, pool: int = 10, wait_seconds: float = 10, lock_seconds: float = 0) -> None:
-        """`lock_seconds` is how long a statement waits for a row that another transaction holds; 0 for as long as it takes."""
+    def __init__(self, url: str, *, pool: int = 10, wait_seconds: float = 10) -> None:
         self.url = service_url(url)
         self._wait_seconds = wait_seconds
         self._engine = create_engine(
@@ -82,11 +83,7 @@ class Database:
             max_overflow=0,
             pool_timeout=max(wait_seconds, 1),
             hide_parameters=True,
-            connect_args={
-                "connect_timeout": CONNECT_TIMEOUT_SECONDS,
-                "application_name": "kontor",
-                "options": f"-c lock_timeout={round(lock_seconds * 1000)}",
-            },
+            connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": "kontor"},
         )
         self._moments = self._engine.execution_options(isolation_level="REPEATABLE READ")
 
@@ -94,6 +91,13 @@ class Database:
     def acting_for(self, tenant_id: UUID, user_id: UUID | None = None) -> Iterator[Owner]:
         """A transaction that sees one tenant's rows, or only one user's."""
         with self._transaction(self._engine, tenant=str(tenant_id), user=str(user_id or ""), operator="") as session:
+            yield Owner(session, tenant_id, user_id)
+
+    @contextmanager
+    def changing_for(self, tenant_id: UUID, user_id: UUID) -> Iterator[Owner]:
+        """A transaction on one user's rows that waits for nobody: raises `Busy` at once if another one holds what it needs."""
+        whom = {"tenant": str(tenant_id), "user": str(user_id), "operator": "", "lock": PATIENCE}
+        with self._transaction(self._engine, **whom) as session:
             yield Owner(session, tenant_id, user_id)
 
     @contextmanager
@@ -119,7 +123,7 @@ class Database:
     @contextmanager
     def _transaction(self, engine: Engine, **whom: str) -> Iterator[Session]:
         with (
-            self._connect(engine, ACT_FOR, whom, self._wait_seconds) as connection,
+            self._connect(engine, ACT_FOR, {"lock": FOR_AS_LONG_AS_IT_TAKES, **whom}, self._wait_seconds) as connection,
             Session(connection, expire_on_commit=False) as session,
         ):
             try:

@@ -12,6 +12,7 @@ KontorError
 ├── Throttled                too many attempts; carries the seconds to wait
 ├── DatabaseUnavailable      PostgreSQL does not answer
 ├── Busy                     another transaction holds what this one needs; trying again is safe
+├── TooLate                  the time for a change is over; it was not begun
 ├── KeysMissing              no vault key, or not the one that sealed a value
 └── SealBroken               a sealed value was altered, or belongs elsewhere
 """
@@ -84,6 +85,10 @@ class DatabaseUnavailable(KontorError):
 
 
 class Busy(KontorError):
+    pass
+
+
+class TooLate(KontorError):
     pass
 
 

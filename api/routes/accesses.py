@@ -62,9 +62,9 @@ Entries = Annotated[
 ]
 
 
-def acting_for(held: Services, caller: Caller) -> AbstractContextManager[Owner]:
-    """A transaction on the caller's own rows."""
-    return held.database.acting_for(caller.tenant_id, user_of(caller))
+def changing_for(held: Services, caller: Caller) -> AbstractContextManager[Owner]:
+    """A transaction on the caller's own rows; to be run by `held.changes.insist`."""
+    return held.database.changing_for(caller.tenant_id, user_of(caller))
 
 
 def reading_for(held: Services, caller: Caller) -> AbstractContextManager[Owner]:
@@ -151,7 +151,7 @@ def get_issues(access: AccessKey, caller: Reads, held: Held) -> Response:
 @routes.delete("/regprotect/sessions", response_class=Response)
 def delete_redirect_sessions(caller: Modifies, held: Held) -> Response:
     """Ends all ways through the redirect form that were begun for the user."""
-    with acting_for(held, caller) as owner:
+    with held.database.acting_for(caller.tenant_id, user_of(caller)) as owner:
         redirect_sessions.end_all(owner)
     return done()
 
@@ -160,7 +160,7 @@ def _begin(
     held: Services, caller: Caller, entries: dict[str, NewAccess], refresh: bool, customer_ip: str | None
 ) -> dict[UUID, UUID] | str:
     """Begins the fetches of all entries, or answers the address of the form."""
-    with acting_for(held, caller) as owner:
+    with changing_for(held, caller) as owner:
         if tenants.find(owner, caller.tenant_name).regulated:
             return _connect(held, owner, entries, refresh, customer_ip)
         return _redirect(held, owner, entries, refresh, customer_ip)

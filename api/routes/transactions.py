@@ -18,7 +18,7 @@ from analytics.frames import BOOKINGS
 from api.answers import created, link
 from api.errors import Problem
 from api.route import LARGE, has_etag, router
-from api.routes.accesses import AccessKey, Modifies, Reads, acting_for, user_of
+from api.routes.accesses import AccessKey, Modifies, Reads, changing_for, user_of
 from api.routes.products import ProductKey
 from api.schemas.accesses import ACCESSES
 from api.schemas.base import Count, QueryDay, cents
@@ -81,7 +81,7 @@ async def push_transactions(access: AccessKey, product: ProductKey, bookings: Pu
         batches = defaultdict(list)
         for booking in bookings:
             batches[booking.identifier.batch].append(_row(booking))
-        with acting_for(held, caller) as owner:
+        with changing_for(held, caller) as owner:
             push.push(owner, access, product, batches)
 
     await held.changes.insist(store)

@@ -244,6 +244,17 @@ class TestAdding:
         owners = {product["inhaber"] for product in customer.access(key)["bankprodukte"]}
         assert owners
         assert owners.isdisjoint(product["inhaber"] for product in before["bankprodukte"]), "nothing of the other person stays"
+        assert customer.add("test_empty", key=key, refresh=True, ip=IP)[1].status_code == 201
+        customer.wait_idle(key)
+        assert customer.access(key)["bankprodukte"] == []
+
+    def test_a_selection_does_not_outlive_its_login(self, customer: Customer) -> None:
+        first = customer.connected("demo1")
+        chosen = customer.access(first)["bankprodukte"][0]["id"]
+        key = customer.connected("demo1", selectedBankProducts=[chosen])
+        assert customer.add("demo8", key=key, refresh=True)[1].status_code == 201
+        customer.wait_idle(key)
+        assert len(customer.access(key)["bankprodukte"]) == 2
 
     def test_a_message_of_the_bank_opens_no_door_to_another_login(self, customer: Customer) -> None:
         key = customer.connected("test_consent_ends_a1")

@@ -1,0 +1,53 @@
+"""Lanes: slow work and changes beside the event loop."""
+
+import asyncio
+
+import pytest
+
+from api.services import Lane
+from warehouse.errors import Busy, Throttled, TooLate
+
+
+def test_a_change_is_tried_until_nobody_is_in_its_way() -> None:
+    tries = []
+
+    def change() -> int:
+        tries.append(1)
+        if len(tries) < 3:
+            raise Busy
+        return 7
+
+    assert asyncio.run(Lane("test", 1, 10, seconds=30).insist(change)) == 7
+    assert len(tries) == 3
+
+
+def test_a_change_is_not_begun_when_its_time_is_over() -> None:
+    """Its caller was told so, and may have sent another since."""
+    tries = []
+
+    def change() -> None:
+        tries.append(1)
+        raise Busy
+
+    with pytest.raises(TooLate):
+        asyncio.run(Lane("test", 1, 10, seconds=0.3).insist(change))
+    before = len(tries)
+    with pytest.raises(TooLate):
+        asyncio.run(Lane("test", 1, 10, seconds=0).insist(change))
+    assert len(tries) == before > 0
+
+
+def test_a_lane_takes_only_so_much() -> None:
+    async def crowd() -> list[object]:
+        lane, open_gate = Lane("test", 1, 1), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        waiting = [
+            asyncio.ensure_future(lane.run(lambda: asyncio.run_coroutine_threadsafe(open_gate.wait(), loop).result()))
+            for _ in range(3)
+        ]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        open_gate.set()
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    outcomes = asyncio.run(crowd())
+    assert [type(outcome) for outcome in outcomes] == [bool, bool, Throttled]
