@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, ParamSpec, TypeVar
+from uuid import UUID
+from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
 
@@ -33,6 +35,7 @@ T = TypeVar("T")
 
 CHANGES_AT_ONCE = 4
 CHANGES_WAITING = 1000
+LISTS_AT_ONCE = 2
 PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8)
 
 
@@ -78,6 +81,18 @@ class Lane:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
+class Turns:
+    """Lets each user do only a few things of a kind at a time; others of the same user wait without holding anything."""
+
+    def __init__(self, at_once: int) -> None:
+        self._at_once = at_once
+        self._users: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
+
+    def of(self, user_id: UUID) -> asyncio.Semaphore:
+        """The user's turns: to be held while the thing is done."""
+        return self._users.setdefault(user_id, asyncio.Semaphore(self._at_once))
+
+
 @dataclass(frozen=True)
 class Services:
     settings: Settings
@@ -91,6 +106,7 @@ class Services:
     connectors: Mapping[str, Connector]
     passwords: Lane
     changes: Lane
+    lists: Turns
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
@@ -111,6 +127,7 @@ class Services:
             connectors=connectors(settings),
             passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting),
             changes=Lane("changes", CHANGES_AT_ONCE, CHANGES_WAITING, settings.request_timeout_seconds),
+            lists=Turns(LISTS_AT_ONCE),
         )
 
     async def open(self) -> None:

@@ -38,7 +38,9 @@ def issue_to_user(
     The user row is locked against deactivation until the token is stored, and must still be active and (where a password was
     checked) have the password that was checked: otherwise a token could outlive a deactivation that ran at the same time.
     """
-    user = owner.session.scalar(owner.rows(User).where(User.id == user_id, User.active).with_for_update(read=True))
+    user = owner.session.scalar(
+        owner.rows(User).where(User.id == user_id, User.active).with_for_update(read=True, key_share=True)
+    )
     if user is None or (password_hash is not None and user.password_hash != password_hash):
         raise LoginFailed
     roles = select(ClientRole.granted_scopes).join(RoleUser, RoleUser.role_id == ClientRole.id)

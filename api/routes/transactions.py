@@ -53,7 +53,7 @@ async def list_transactions(
     """The bookings of a product, the newest first: all of them, or what the query asks for."""
     wish = Wish(first, last, None if limit is None else limit + 1, _place(cursor))
     try:
-        async with held.reads.acting_for(caller.tenant_id, user_of(caller)) as connection:
+        async with held.lists.of(user_of(caller)), held.reads.acting_for(caller.tenant_id, user_of(caller)) as connection:
             found = await transactions.product_of(connection, user_of(caller), access, product)
             if found is None:
                 raise NotFound("product")
