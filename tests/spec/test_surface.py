@@ -309,11 +309,11 @@ def test_health_ready_and_metrics_need_no_token(http: httpx.Client) -> None:
 
 def test_metrics_carry_no_ids(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]) -> None:
     http.get(r1.path("users", str(r1.users["anna"])), headers=admin)
-    http.request("BREW", "/nowhere/4711")
+    http.request("BREW", "/nowhere/nobody-4711")
     metrics = http.get("/metrics").text
     assert 'route="/auth/mgmt/v1/tenants/{tenant}/users/{user}"' in metrics
     assert str(r1.users["anna"]) not in metrics
-    assert "4711" not in metrics
+    assert "nobody-4711" not in metrics
     assert "BREW" not in metrics
 
 
