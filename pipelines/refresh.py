@@ -43,6 +43,7 @@ TOLD_THE_CUSTOMER = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_
 SLOT_HOURS = (0, 6, 12, 18)
 AT_ONCE = 500
 PUBLISH_ATTEMPTS = 3
+ATTEMPTS = 3
 log = structlog.get_logger("refresh")
 
 
@@ -106,6 +107,9 @@ def _plan(house: House, job: FetchJob, now: datetime) -> tuple[Connector, FetchR
     with house.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
         if access is None:
+            return None
+        if access.fetch_attempts >= ATTEMPTS:  # it was lost again and again: the bank is not asked for ever
+            _end(owner, access, BankFault(), now)
             return None
         row = providers.find(owner, access.provider_id)
         connector = house.connectors.get(row.connector)

@@ -28,7 +28,7 @@ from pipelines.house import House
 from pipelines.publish import FetchJob
 from warehouse import accesses, logs
 from warehouse.errors import Busy, DatabaseUnavailable
-from warehouse.jobs import BANKS
+from warehouse.jobs import AWAITED, BANKS
 from warehouse.settings import Settings
 
 ATTEMPTS = 3
@@ -51,12 +51,12 @@ class Shift:
 
     house: House
     threads: ThreadPoolExecutor
-    turns: dict[str, asyncio.Semaphore] = field(default_factory=dict)
+    turns: dict[tuple[str, bool], asyncio.Semaphore] = field(default_factory=dict)
     busy_with: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, house: House) -> "Shift":
-        at_once = house.settings.bank_calls_at_once
+        at_once = max(1, house.settings.bank_calls_at_once // 2)
         threads = ThreadPoolExecutor(house.settings.bank_jobs_at_once, thread_name_prefix="fetch")
         return cls(house, threads, defaultdict(lambda: asyncio.Semaphore(at_once)))
 
@@ -117,9 +117,10 @@ def _app(shift: Shift) -> procrastinate.App:
     connector = procrastinate.PsycopgConnector(conninfo=address, kwargs={"application_name": "kontor-worker"}, max_size=5)
     app = procrastinate.App(connector=connector)
 
-    @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption())
-    async def fetch_access(**args: Any) -> None:
-        async with shift.turns[args["provider"]]:
+    @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption(), pass_context=True)
+    async def fetch_access(context: procrastinate.JobContext, /, **args: Any) -> None:
+        awaited = context.job.priority >= AWAITED
+        async with shift.turns[args["provider"], awaited]:  # half for customers who wait, half for the schedule
             await asyncio.get_running_loop().run_in_executor(shift.threads, _guarded, shift, _job(args))
 
     return app

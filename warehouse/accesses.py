@@ -116,6 +116,7 @@ def begin_fetch(owner: Owner, access: Access, *, awaited: bool, attended_from: s
     """
     joined = access.fetch_id is not None
     access.fetch_id = access.fetch_id or uuid4()
+    access.fetch_attempts = access.fetch_attempts if joined else 0
     if awaited and access.fetch_phase is None:
         access.fetch_phase = STARTED
     if attended_from is not None:
@@ -173,7 +174,9 @@ def resume_lost(owner: Owner) -> int:
     )
     found = lost.all()
     for access in found:
+        access.fetch_attempts += 1
         _enqueue(Owner(owner.session, access.tenant_id, access.user_id), access)
+    owner.session.flush()
     return len(found)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
 
-from psycopg.errors import DeadlockDetected, LockNotAvailable, SerializationFailure
+from psycopg.errors import DeadlockDetected, LockNotAvailable, SerializationFailure, UniqueViolation
 from sqlalchemy import URL, Connection, Engine, Select, create_engine, make_url, select
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
@@ -57,6 +57,8 @@ class Owner:
         try:
             self.session.flush()
         except IntegrityError as error:
+            if not isinstance(error.orig, UniqueViolation):
+                raise
             raise NameTaken(what) from error
         return row
 

@@ -71,7 +71,12 @@ class Settings(BaseSettings):
     password_checks_at_once: int = Field(2, ge=1, le=64, description="argon2 computations each worker runs at the same time")
     password_checks_waiting: int = Field(200, ge=1, description="logins that may wait for one; more are answered with 429")
 
-    bank_calls_at_once: int = Field(20, ge=1, le=500, description="sessions a worker has open at one provider at the same time")
+    bank_calls_at_once: int = Field(
+        20,
+        ge=1,
+        le=500,
+        description="sessions a worker has open at one provider at once: half for customers who wait, half for the schedule",
+    )
     bank_timeout_seconds: float = Field(
         300, gt=0, description="a fetch that takes longer is given up; its late answer is dropped"
     )

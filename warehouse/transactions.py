@@ -61,7 +61,7 @@ class Cursor:
     @classmethod
     def read(cls, value: str) -> "Cursor":
         try:
-            place = PLACE.fullmatch(base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)))
+            place = PLACE.fullmatch(base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True))
             day = date.fromisoformat(place[1].decode()) if place else None
         except ValueError as error:
             raise Invalid("cursor") from error

@@ -183,14 +183,16 @@ class TestSchedule:
         key = customer.connected(userid)
         product = customer.access(key)["bankprodukte"][0]["id"]
         before = len(customer.bookings(key, product))
-        banks.worker.send_signal(signal.SIGTERM)
-        assert banks.worker.wait(30) == 0
-        refresh.enqueue_due(house, datetime.now(UTC) + timedelta(hours=6))
-        with ThreadPoolExecutor(1) as pool:
-            joining = pool.submit(customer.refresh, key)
-            wait_until(lambda: customer.access(key)["status"] == "GESTARTET", 10)
-            new_worker(banks)
-            assert joining.result().status_code == 201
+        banks.worker.send_signal(signal.SIGSTOP)
+        try:
+            refresh.enqueue_due(house, datetime.now(UTC) + timedelta(hours=6))
+            with ThreadPoolExecutor(1) as pool:
+                joining = pool.submit(customer.refresh, key)
+                wait_until(lambda: customer.access(key)["status"] == "GESTARTET", 10)
+                banks.worker.send_signal(signal.SIGCONT)
+                assert joining.result().status_code == 201
+        finally:
+            banks.worker.send_signal(signal.SIGCONT)
         assert len(customer.bookings(key, product)) == before + 1
         attended = "SELECT attended FROM bank_sessions WHERE user_id = :user ORDER BY created_at DESC LIMIT 1"
         assert banks.sql(attended, user=customer.user_id) == [(True,)]

@@ -62,6 +62,7 @@ def upgrade() -> None:
         sa.Column("wrong_logins", sa.Integer(), server_default="0", nullable=False),
         sa.Column("waits_for_customer", sa.Boolean(), server_default="false", nullable=False),
         sa.Column("fetch_from", sa.Text(), nullable=True),
+        sa.Column("fetch_attempts", sa.Integer(), server_default="0", nullable=False),
         sa.Column("slot_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("id", sa.Uuid(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("clock_timestamp()"), nullable=False),
@@ -261,12 +262,24 @@ def upgrade() -> None:
         )
     for table in OF_TENANTS:
         protect(table, "")
+    own_secrets(
+        "user_id IS NULL OR NULLIF(current_setting('kontor.user', true), '') IS NULL OR user_id = "
+        "NULLIF(current_setting('kontor.user', true), '')::uuid"
+    )
     op.execute(
         f"INSERT INTO providers (id, name, group_name, connector, consumer_relevant) "
         f"VALUES ('{DEMO}', 'Demo Bank', 'Demo', 'demo', true)"
     )
     # Many statements at once and percent signs: only the driver itself takes them as they are.
     op.get_bind().connection.driver_connection.execute(procrastinate.schema.SchemaManager.get_schema())
+
+
+def own_secrets(condition: str) -> None:
+    """Shows a user's sealed values to nobody who acts for another user; those of the tenant itself have no user."""
+    op.execute("DROP POLICY IF EXISTS sealed_values_of_user ON sealed_values")
+    op.execute(
+        f"CREATE POLICY sealed_values_of_user ON sealed_values AS RESTRICTIVE USING ({condition}) WITH CHECK ({condition})"
+    )
 
 
 def protect(table: str, of_user: str) -> None:
@@ -298,4 +311,5 @@ def downgrade() -> None:
     ):
         op.execute(f"DROP TABLE IF EXISTS {table} CASCADE")
     op.drop_column("users", "revision")
+    op.execute("DROP POLICY IF EXISTS sealed_values_of_user ON sealed_values")
     op.execute(DROP_QUEUE)
