@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 60
 @pytest.fixture(scope="module")
 def banks(homes: Path) -> Iterator[Stack]:
     """A service that loses patience quickly."""
-    told = {"REQUEST_TIMEOUT_SECONDS": "5", "BANK_TIMEOUT_SECONDS": "15", "WORKER_LOST_SECONDS": "3"}
+    told = {"REQUEST_TIMEOUT_SECONDS": "8", "BANK_TIMEOUT_SECONDS": "20", "WORKER_LOST_SECONDS": "3"}
     told |= {"WEBHOOK_PRIVATE_ADDRESSES": "true"}
     with running_stack(homes / "banks", **{f"KONTOR_{name}": value for name, value in told.items()}) as running:
         yield running
@@ -121,7 +121,7 @@ def test_without_a_worker_a_fetch_waits(banks: Stack, customer: Customer) -> Non
 
 
 def test_a_late_answer_is_stored_whole_and_a_repeat_starts_no_second_fetch(banks: Stack, customer: Customer) -> None:
-    userid = "test_slow_7.5"
+    userid = "test_slow_11.5"
     key, answer = customer.add(userid)
     assert answer.status_code == 504
     assert answer.json()["messages"][0]["code"] == "BA504"
