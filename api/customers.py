@@ -84,65 +84,47 @@ def issues_body(held: Services, access: Access) -> IssuesBody:
 
 def product_body(held: Services, access: Access, product: Product) -> ProductBody:
     """A product in the German-named form."""
-    savings = product.home_savings or {}
-    return ProductBody(
-        key=product.key,
-        status=WIRE_STATUS[product.status],
-        name=product.name,
-        category=WIRE_CATEGORIES[Category(product.category)],
-        balance=_amount(product.balance_cents),
-        fetched_at=product.fetched_at,
-        balance_at=product.balance_at,
-        currency=product.currency,
-        account_number=product.account_number,
-        iban=product.iban,
-        bic=product.bic,
-        blz=product.blz,
-        bank_name=product.bank_name,
-        owner_name=product.owner_name,
-        relations=_product_relations(held, access, product),
-        messages=messages.told(product.messages) or None,
-        transfer_support=product.transfer_support,
-        balance_source=_source(product),
-        overdraft_limit=_amount(product.overdraft_limit_cents),
-        credit_line=_amount(product.credit_line_cents),
-        credit_drawn=_amount(product.credit_drawn_cents),
-        **_home_savings(savings),
-    )
+    return ProductBody(key=product.key, messages=messages.told(product.messages) or None, **_facts(held, access, product))
 
 
 def english_product(held: Services, access: Access, product: Product) -> dict[str, Any]:
     """A product in the English-named form, with its nulls."""
-    savings = product.home_savings or {}
     body = EnglishProductBody(
         id=product.key,
         access=access.key,
         provider=str(access.provider_id),
-        status=WIRE_STATUS[product.status],
-        name=product.name,
-        category=WIRE_CATEGORIES[Category(product.category)],
-        balance=_amount(product.balance_cents),
         balances=_balances(held, product),
-        fetched_at=product.fetched_at,
-        balance_at=product.balance_at,
-        currency=product.currency,
-        account_number=product.account_number,
-        iban=product.iban,
-        bic=product.bic,
-        blz=product.blz,
-        bank_name=product.bank_name,
-        owner_name=product.owner_name,
-        relations=_product_relations(held, access, product),
-        transfer_support=product.transfer_support,
         bulk_transfer_support=product.bulk_transfer_support,
         messages=messages.told(product.messages),
-        balance_source=_source(product),
-        overdraft_limit=_amount(product.overdraft_limit_cents),
-        credit_line=_amount(product.credit_line_cents),
-        credit_drawn=_amount(product.credit_drawn_cents),
-        **_home_savings(savings),
+        **_facts(held, access, product),
     )
     return body.model_dump(by_alias=True)
+
+
+def _facts(held: Services, access: Access, product: Product) -> dict[str, Any]:
+    """What both forms of a product tell."""
+    return {
+        "status": WIRE_STATUS[product.status],
+        "name": product.name,
+        "category": WIRE_CATEGORIES[Category(product.category)],
+        "balance": _amount(product.balance_cents),
+        "fetched_at": product.fetched_at,
+        "balance_at": product.balance_at,
+        "currency": product.currency,
+        "account_number": product.account_number,
+        "iban": product.iban,
+        "bic": product.bic,
+        "blz": product.blz,
+        "bank_name": product.bank_name,
+        "owner_name": product.owner_name,
+        "relations": _product_relations(held, access, product),
+        "transfer_support": product.transfer_support,
+        "balance_source": _source(product),
+        "overdraft_limit": _amount(product.overdraft_limit_cents),
+        "credit_line": _amount(product.credit_line_cents),
+        "credit_drawn": _amount(product.credit_drawn_cents),
+        **_home_savings(product.home_savings or {}),
+    }
 
 
 def position_body(position: Position) -> PositionBody:

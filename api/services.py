@@ -1,6 +1,6 @@
 """What a worker holds for all its requests: settings, database, vault, lake, connectors, and lanes for slow work.
 
-`connections` check tokens and wait for fetches; `reads` send long lists, apart from them, so that slow readers hold up nobody.
+`connections` check tokens and wait for fetches; `reads` read long lists, apart from them, so that many lists hold up no token.
 """
 
 import asyncio
