@@ -23,6 +23,59 @@ BOOKINGS = pl.Schema(
 STORED = pl.Schema([("id", pl.String), *BOOKINGS.items()])
 """The same bookings with the id that we gave them, in the order in which they came."""
 
+TRANSACTIONS = pl.Schema([("id", pl.String), ("user", pl.String), ("product", pl.String), *BOOKINGS.items()])
+"""Bookings of many users: what the taggers read."""
+PRODUCTS = pl.Schema({"user": pl.String, "product": pl.String, "category": pl.String, "iban": pl.String, "owner_name": pl.String})
+"""The products of these users; `category` is a value of `analytics.products.Category`."""
+CHOICES = pl.Schema({"id": pl.String, "item": pl.String})
+"""A user's own choice of category for a booking."""
+RULES = pl.Schema({"user": pl.String, "item": pl.String, "name_key": pl.String, "iban": pl.String, "rank": pl.Int64})
+"""Rules for counterparties; without a user the rule is the tenant's. Empty `name_key` or `iban` is not compared, the highest rank wins."""
+LINES = pl.Schema(
+    {
+        "key": pl.UInt64,
+        "positive": pl.Boolean,
+        "amount_bin": pl.UInt8,
+        "channel": pl.String,
+        "purpose_code": pl.String,
+        "creditor_id": pl.String,
+        "booking_text": pl.String,
+        "name": pl.String,
+        "ultimate": pl.String,
+        "purpose": pl.String,
+        "merchant": pl.String,
+        "city": pl.String,
+        "via": pl.String,
+    }
+)
+"""Each distinct line once, read: texts are plain (lower case, `ae oe ue ss`, only `a-z0-9&` and single blanks, digits as `analytics.text`
+has it), and what is missing is empty."""
+TAG_PARTS = ("item", "confidence", "source", "reason")
+"""What every tag says; in `TAGGED` a tag's columns are `<tagger>`, `<tagger>_confidence`, `<tagger>_source`, `<tagger>_reason`."""
+TAGGERS = ("category", "insurance", "partner", "freelancer")
+
+
+def tag_columns(tagger: str) -> dict[str, pl.DataType]:
+    """The four columns of one tagger."""
+    return {tagger: pl.String(), f"{tagger}_confidence": pl.Float64(), f"{tagger}_source": pl.String(), f"{tagger}_reason": pl.String()}
+
+
+TAGGED = pl.Schema(
+    [
+        ("id", pl.String),
+        ("user", pl.String),
+        ("product", pl.String),
+        ("key", pl.UInt64),
+        ("channel", pl.String),
+        ("counterparty_key", pl.String),
+        *(column for tagger in TAGGERS for column in tag_columns(tagger).items()),
+        ("effective_category", pl.String),
+        ("refund_of", pl.String),
+        ("pair_of", pl.String),
+    ]
+)
+"""Every booking with its four tags, in the order of the bookings."""
+
 
 class SchemaDiffers(ValueError):
     """A frame does not have the columns that its name promises."""
