@@ -29,8 +29,11 @@ PRODUCTS = pl.Schema({"user": pl.String, "product": pl.String, "category": pl.St
 """The products of these users; `category` is a value of `analytics.products.Category`."""
 CHOICES = pl.Schema({"id": pl.String, "item": pl.String})
 """A user's own choice of category for a booking."""
-RULES = pl.Schema({"user": pl.String, "item": pl.String, "name_key": pl.String, "iban": pl.String, "rank": pl.Int64})
-"""Rules for counterparties; without a user the rule is the tenant's. Empty `name_key` or `iban` is not compared, the highest rank wins."""
+RULES = pl.Schema(
+    {"user": pl.String, "item": pl.String, "name_key": pl.String, "iban": pl.String, "rank": pl.Int64, "from_row": pl.UInt32}
+)
+"""Rules for counterparties; without a user the rule is the tenant's. Empty `name_key` or `iban` is not compared, the highest rank
+wins. A rule holds from the row `from_row` of the bookings on, which are in the order in which they came: 0 for all of them."""
 LINES = pl.Schema(
     {
         "key": pl.UInt64,

@@ -1,11 +1,47 @@
-"""Every booking with its four tags: each distinct line is read and judged once, then what only a user's other bookings can tell is laid over."""
+"""Every booking with its four tags: distinct lines are judged once, then what only a user's other bookings tell is laid over.
 
-from dataclasses import dataclass
+Here belong the order of the steps and who has the last word. What each step knows is its own module's business.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import polars as pl
 
-from analytics.frames import TAGGED, checked
+from analytics import knowledge, lines, trees, wishes
+from analytics.categories import lexicon, structural
+from analytics.channels import Channel
+from analytics.facts import FACTS, facts
+from analytics.frames import LINES, TAGGED, TAGGERS, checked, tag_columns
+from analytics.freelancer import freelancer
+from analytics.income import income
+from analytics.insurance import insurance
+from analytics.judgements import Judgements
+from analytics.knowledge import FLAGS, Catalogue
+from analytics.partners import resolve
+from analytics.returns import refunds, reversals
+from analytics.transfers import own_transfers
+
+UNRELATED = "UNRELATED_OTHER"
+LEAST = 0.35
+"""A category less likely than this is no answer."""
+CONTENT = [name for name in LINES if name not in ("key", "city")]
+KEPT = (
+    "key",
+    "positive",
+    "amount_bin",
+    "channel",
+    "name",
+    "merchant",
+    "via",
+    "purpose",
+    "purpose_code",
+    "booking_text",
+    "rule_category",
+    "default_category",
+)
+"""What later steps need of a line beside its tags."""
 
 
 class Scorer(Protocol):
@@ -13,50 +49,190 @@ class Scorer(Protocol):
 
     version: str
 
-    def score(self, lines: pl.DataFrame) -> pl.DataFrame:
-        """By `key`: `category`, `confidence` and the `words` that decided."""
+    def score(self, lines: pl.DataFrame, priors: pl.DataFrame | None = None) -> pl.DataFrame:
+        """In the order of the lines: `key`, `category`, `confidence` and the `words` that decided, as `a|b|c`.
+
+        Priors are by the lines' column `partner`.
+        """
 
 
 @dataclass(frozen=True)
 class Brain:
-    """Everything that tagging knows and that is the same for all users."""
+    """Everything that tagging knows and that is the same for all users; what it has judged once it remembers."""
 
     scorer: Scorer
+    catalogue: Catalogue = field(default_factory=knowledge.partners)
+    judgements: Judgements = field(default_factory=Judgements, compare=False)
 
     @property
     def version(self) -> str:
-        return self.scorer.version
+        """Of the model and of the knowledge files."""
+        return f"{self.scorer.version}-{knowledge.version()}"
+
+    @cached_property
+    def partners(self) -> pl.DataFrame:
+        """What follows from a partner: its flags, its only category, and the insurance that it mostly sells."""
+        flags = {f"flag_{flag}": pl.col(flag) for flag in FLAGS}
+        return self.catalogue.frame.select("partner", partner_category="category", partner_insurance="insurance", **flags)
 
 
 def tag(
     transactions: pl.DataFrame, products: pl.DataFrame, choices: pl.DataFrame, rules: pl.DataFrame, brain: Brain
 ) -> pl.DataFrame:
     """Every booking with its tags, in the order given."""
-    tags = transactions.select(
-        "id",
-        "user",
-        "product",
-        key=pl.lit(0, pl.UInt64),
-        channel=pl.lit("UNKNOWN"),
-        counterparty_key=pl.lit(""),
-        category=pl.when(pl.col("amount_cents") < 0).then(pl.lit("OTHER_SPENDING")).otherwise(pl.lit("INCOME_OTHER")),
-        category_confidence=pl.lit(0.3),
-        category_source=pl.lit("FALLBACK"),
-        category_reason=pl.lit("nichts erkannt"),
-        insurance=pl.lit("UNRELATED_OTHER"),
-        insurance_confidence=pl.lit(0.3),
-        insurance_source=pl.lit("FALLBACK"),
-        insurance_reason=pl.lit("nichts erkannt"),
-        partner=pl.lit("UNKNOWN"),
-        partner_confidence=pl.lit(0.3),
-        partner_source=pl.lit("FALLBACK"),
-        partner_reason=pl.lit("nichts erkannt"),
-        freelancer=pl.lit("PRIVATE"),
-        freelancer_confidence=pl.lit(0.3),
-        freelancer_source=pl.lit("FALLBACK"),
-        freelancer_reason=pl.lit("nichts erkannt"),
-        effective_category=pl.lit("OTHER_SPENDING"),
-        refund_of=pl.lit(None, pl.String),
-        pair_of=pl.lit(None, pl.String),
+    keyed = transactions.with_columns(lines.keys(transactions))
+    judged = brain.judgements.of(keyed, lambda distinct: judge(lines.read(distinct), brain))
+    columns = ("id", "user", "product", "key", "booked_on", "amount_cents", "counterparty_iban", "pending")
+    rows = keyed.select(columns).join(judged, on="key", how="left", maintain_order="left")
+    named = rows.with_columns(counterparty_key=_counterparty())
+    tagged = _laid_over(named, products).select(TAGGED.names())
+    return checked(wishes.overlay(tagged, transactions, choices, rules), TAGGED)
+
+
+def judge(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
+    """The tags of lines, by `key`, as far as a line tells them by itself, and what later steps need of it.
+
+    Lines that differ only in what nobody looks at, as the town of a card payment, are judged once.
+    """
+    told = _without_boilerplate(found).with_columns(content=pl.concat_str(CONTENT, separator="\n").hash())
+    distinct = told.unique("content", keep="first", maintain_order=True)
+    judged = judge_each(distinct.drop("content"), brain).drop("key").with_columns(distinct["content"])
+    return told.select("key", "content").join(judged, on="content", how="left", maintain_order="left").drop("content")
+
+
+def judge_each(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
+    """The same, line by line."""
+    known = resolve(found, brain.catalogue).join(brain.partners, on="partner", how="left", maintain_order="left")
+    read = facts(lexicon(structural(insurance(known))))
+    scores = brain.scorer.score(read, brain.catalogue.priors).drop("key").rename(lambda name: f"model_{name}")
+    judged = freelancer(_categorised(read.hstack(scores)))
+    tags = [name for tagger in TAGGERS for name in tag_columns(tagger)]
+    flags = [name for name in judged.columns if name.startswith("flag_")]
+    default = pl.coalesce(pl.when(pl.col("partner_category") != "").then("partner_category"), "expense_category")
+    return judged.with_columns(default_category=default).select(*KEPT, *tags, *flags, *FACTS)
+
+
+def _without_boilerplate(found: pl.DataFrame) -> pl.DataFrame:
+    """The lines without the banks' own words on card payments whose merchant is known: places, terminals, numbers."""
+    bare = (pl.col("channel") == Channel.CARD) & ~pl.col("merchant").is_in(["", "0"])
+    nothing = pl.lit("")
+    return found.with_columns(
+        name=pl.when(bare).then("merchant").otherwise("name"),
+        ultimate=pl.when(bare).then(nothing).otherwise("ultimate"),
+        purpose=pl.when(bare).then(nothing).otherwise("purpose"),
+        city=nothing,
     )
-    return checked(tags, TAGGED)
+
+
+def _categorised(read: pl.DataFrame) -> pl.DataFrame:
+    """The lines with their category: insurance, rule, partner, then the likelier of word and model, then nothing."""
+    divisions = trees.insurance_types_frame().select(insurance="system_name", subcategory="subcategory")
+    signs = trees.categories_frame().select(partner_category="system_name", partner_sign="sign")
+    known = read.join(divisions, on="insurance", how="left", maintain_order="left").join(
+        signs, on="partner_category", how="left", maintain_order="left"
+    )
+    answers = known.with_columns(_answers())
+    chosen = pl.coalesce([pl.when(pl.col(name).struct.field("category").is_not_null()).then(name) for name in ORDER])
+    return answers.with_columns(chosen.alias("answer")).unnest("answer").drop(ORDER)
+
+
+ORDER = ("by_insurance", "by_rule", "by_partner", "by_word", "by_model", "by_sign")
+
+
+def _answers() -> list[pl.Expr]:
+    """What each way of judging says; the first in `ORDER` that says something is right."""
+    insured = pl.col("insurance") != UNRELATED
+    fits = (pl.col("partner_sign") == "±") | ((pl.col("partner_sign") == "+") == pl.col("positive"))
+    word, model = pl.col("lexicon_confidence").fill_null(0.0), pl.col("model_confidence").fill_null(0.0)
+    words = pl.col("model_words").str.replace_all("|", "«, »", literal=True)
+    private = pl.col("positive") & pl.col("is_person")
+    nothing = (
+        pl.when(private)
+        .then(pl.lit("OTHER_INCOME"))
+        .when("positive")
+        .then(pl.lit("INCOME_OTHER"))
+        .otherwise(pl.lit("OTHER_SPENDING"))
+    )
+    return [
+        _answer("by_insurance", insured, "subcategory", "insurance_confidence", pl.col("insurance_source"), "insurance_reason"),
+        _answer(
+            "by_rule", pl.col("rule_category").is_not_null(), "rule_category", "rule_confidence", pl.lit("RULE"), "rule_reason"
+        ),
+        _answer(
+            "by_partner",
+            (pl.col("partner_category") != "") & fits,
+            "partner_category",
+            "partner_confidence",
+            pl.lit("PARTNER"),
+            "partner_reason",
+        ),
+        _answer(
+            "by_word",
+            (word >= LEAST) & (word >= model),
+            "lexicon_category",
+            "lexicon_confidence",
+            pl.lit("RULE"),
+            "lexicon_reason",
+        ),
+        _answer(
+            "by_model",
+            model >= LEAST,
+            "model_category",
+            "model_confidence",
+            pl.lit("MODEL"),
+            pl.when(words != "").then(pl.format("Wörter »{}«", words)).otherwise(pl.lit("Art und Höhe der Buchung")),
+        ),
+        _answer("by_sign", pl.lit(value=True), nothing, pl.max_horizontal(model, pl.lit(0.2)), pl.lit("FALLBACK"), NOTHING),
+    ]
+
+
+NOTHING = pl.lit("nichts erkannt, nur das Vorzeichen ist bekannt")
+
+
+def _answer(
+    name: str, holds: pl.Expr, category: str | pl.Expr, confidence: str | pl.Expr, source: pl.Expr, reason: str | pl.Expr
+) -> pl.Expr:
+    """One way of judging as a struct of the columns of a tag; nothing where it does not hold."""
+    tag = {"category": category, "category_confidence": confidence, "category_source": source, "category_reason": reason}
+    return pl.struct([pl.when(holds).then(value).alias(part) for part, value in tag.items()]).alias(name)
+
+
+def _counterparty() -> pl.Expr:
+    """The name of a counterparty to group by: its IBAN, else the merchant behind the line."""
+    iban = pl.col("counterparty_iban").fill_null("").str.replace_all(" ", "", literal=True).str.to_uppercase()
+    return pl.when((iban != "") & (pl.col("via") == "")).then(iban).otherwise("merchant")
+
+
+def _laid_over(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
+    """The rows after each pass over a user's bookings; the freelancer's category follows where the category has changed."""
+    none = pl.lit(None, pl.String)
+    laid = rows.with_columns(effective_category="category", refund_of=none, pair_of=none, changed=pl.lit(value=False))
+    for found in (lambda now: own_transfers(now, products), income, reversals, refunds):
+        laid = _lay(laid, found(laid))
+    columns = list(tag_columns("freelancer"))
+    again = freelancer(laid.filter("changed").drop(columns)).select("id", *columns)
+    return laid.update(again, on="id", how="left") if again.height else laid
+
+
+def _lay(rows: pl.DataFrame, overlay: pl.DataFrame) -> pl.DataFrame:
+    """The rows with what a pass has decided; what is no premium any more has no insurance type."""
+    if overlay.is_empty():
+        return rows
+    over = overlay.rename({name: f"over_{name}" for name in overlay.columns if name != "id"})
+    joined = rows.join(over, on="id", how="left", maintain_order="left")
+    decided = pl.col("over_category").is_not_null()
+    uninsured = decided & ~pl.col("over_category").str.starts_with("INSURANCE_") & (pl.col("insurance") != UNRELATED)
+    return joined.with_columns(
+        category=pl.coalesce("over_category", "category"),
+        category_confidence=pl.coalesce("over_confidence", "category_confidence"),
+        category_source=pl.when(decided).then(pl.lit("RULE")).otherwise("category_source"),
+        category_reason=pl.coalesce("over_reason", "category_reason"),
+        effective_category=pl.coalesce("over_effective_category", "effective_category"),
+        refund_of=pl.coalesce("over_refund_of", "refund_of"),
+        pair_of=pl.coalesce("over_pair_of", "pair_of"),
+        insurance=pl.when(uninsured).then(pl.lit(UNRELATED)).otherwise("insurance"),
+        insurance_confidence=pl.when(uninsured).then("over_confidence").otherwise("insurance_confidence"),
+        insurance_source=pl.when(uninsured).then(pl.lit("RULE")).otherwise("insurance_source"),
+        insurance_reason=pl.when(uninsured).then("over_reason").otherwise("insurance_reason"),
+        changed=pl.col("changed") | decided,
+    ).drop(over.columns[1:])

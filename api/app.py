@@ -7,7 +7,22 @@ from fastapi import FastAPI
 
 from api import errors
 from api.route import KontorRoute
-from api.routes import accesses, docs, encryption, health, management, oauth, products, providers, transactions, webhooks
+from api.routes import (
+    accesses,
+    docs,
+    encryption,
+    health,
+    management,
+    oauth,
+    products,
+    providers,
+    records,
+    rules,
+    tags,
+    transactions,
+    webhooks,
+    wishes,
+)
 from api.services import Services
 from api.surface import Surface
 from api.switchboard import Switchboard
@@ -20,8 +35,14 @@ ROUTERS = (
     accesses.routes,
     products.routes,
     transactions.routes,
+    wishes.routes,
     products.platform,
+    records.routes,
+    wishes.platform,
+    rules.routes,
     providers.routes,
+    tags.routes,
+    tags.aliases,
     encryption.routes,
     management.routes,
     webhooks.routes,

@@ -29,6 +29,16 @@ from api.schemas.transactions import MIDNIGHT
 from api.services import Services
 from warehouse.tables import Access, Position, Product
 
+VIEWS = {
+    "get_kontoumsaetze": "",
+    "get_kontoumsaetze_tagged": "?tag=true",
+    "get_kontoumsaetze_insurances": "?tag=insurance-types",
+    "get_kontoumsaetze_business_partners": "?tag=business-partners",
+    "get_kontoumsaetze_freelancer_categories": "?tag=freelancer-categories",
+    "get_kontoumsaetze_kategorisiert": "?categorize=true",
+}
+"""The relations of a product to its bookings, and what each asks for."""
+
 
 def customer_body(held: Services, accesses: Iterable[Access], products: dict[Any, list[Product]]) -> CustomerBody:
     """A customer with all accesses."""
@@ -155,9 +165,11 @@ def _access_relations(held: Services, access: Access) -> list[Relation]:
 
 def _product_relations(held: Services, access: Access, product: Product) -> list[Relation]:
     place = (*ACCESSES, access.key, product.key)
-    holds_positions = Category(product.category) in WITH_POSITIONS
-    rel, name = ("get_depotpositionen", "depotpositionen") if holds_positions else ("get_kontoumsaetze", "kontoumsaetze")
-    return [Relation(rel="self", href=link(held, *place)), Relation(rel=rel, href=link(held, *place, name))]
+    itself = Relation(rel="self", href=link(held, *place))
+    if Category(product.category) in WITH_POSITIONS:
+        return [itself, Relation(rel="get_depotpositionen", href=link(held, *place, "depotpositionen"))]
+    bookings = link(held, *place, "kontoumsaetze")
+    return [itself, *(Relation(rel=rel, href=bookings + query) for rel, query in VIEWS.items())]
 
 
 def _methods(access: Access) -> list[MethodBody] | None:

@@ -63,6 +63,9 @@ FACTS: dict[type[errors.KontorError], Answer] = {
     errors.AccessDiffers: Answer(
         409, "Der Bankzugang besteht bereits mit anderen Angaben. Neue Angaben werden nur mit refresh=true übernommen."
     ),
+    errors.TooMany: Answer(409, "Es gibt bereits so viele davon, wie möglich sind."),
+    errors.SignDiffers: Answer(400, "tags.systemName: passt nicht zum Vorzeichen des Betrags"),
+    errors.NoCounterparty: Answer(400, "createRule: der Umsatz nennt keinen Zahlungspartner"),
     errors.Invalid: Answer(400),
     errors.LoginFailed: Answer(401),
     errors.ScopeNotGranted: Answer(400, "scope: nicht erteilbar"),
@@ -126,10 +129,11 @@ def _of_http(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> list[str]:
-    """All methods of a path, over all routes that have it."""
+    """All methods of a path, over all routes that have it; a path that a route spells out is no id of another's."""
     path = request.scope["path"]
-    fitting = (route for route in request.app.routes if isinstance(route, Route) and route.path_regex.match(path))
-    return sorted({method for route in fitting for method in route.methods or ()})
+    fitting = [route for route in request.app.routes if isinstance(route, Route) and route.path_regex.match(path)]
+    spelt = [route for route in fitting if route.path == path]
+    return sorted({method for route in spelt or fitting for method in route.methods or ()})
 
 
 def _of_validation(request: Request, error: Exception) -> Response:

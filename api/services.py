@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
 
+from pipelines import tags
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
 from warehouse import hashing
@@ -36,6 +37,8 @@ T = TypeVar("T")
 CHANGES_AT_ONCE = 4
 CHANGES_WAITING = 1000
 LISTS_AT_ONCE = 2
+TAGGINGS_AT_ONCE = 2
+TAGGINGS_WAITING = 50
 PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8)
 
 
@@ -57,6 +60,10 @@ class Lane:
             return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: work(*args, **kwargs))
         finally:
             self._inside -= 1
+
+    def begin(self, work: Callable[[], object]) -> None:
+        """Begins work that nobody waits for, but all that comes into the lane after it."""
+        self._threads.submit(work)
 
     async def insist(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of a change, tried again as long as another transaction is in its way.
@@ -106,6 +113,7 @@ class Services:
     connectors: Mapping[str, Connector]
     passwords: Lane
     changes: Lane
+    tagging: Lane
     lists: Turns
 
     @classmethod
@@ -127,6 +135,7 @@ class Services:
             connectors=connectors(settings),
             passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting),
             changes=Lane("changes", CHANGES_AT_ONCE, CHANGES_WAITING, settings.request_timeout_seconds),
+            tagging=Lane("tagging", TAGGINGS_AT_ONCE, TAGGINGS_WAITING),
             lists=Turns(LISTS_AT_ONCE),
         )
 
@@ -138,12 +147,15 @@ class Services:
         await self.reads.open()
         await self.arrivals.open()
         await self.passwords.run(hashing.decoy)
+        await self.tagging.run(tags.brain)
+        self.tagging.begin(tags.prepare)
         gc.collect()
         gc.freeze()  # what is there now stays: looking through it again and again would stop requests for a tenth of a second
 
     async def close(self) -> None:
         self.passwords.close()
         self.changes.close()
+        self.tagging.close()
         await self.arrivals.close()
         await self.reads.close()
         await self.connections.close()

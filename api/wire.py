@@ -17,8 +17,9 @@ import orjson
 from pydantic import BaseModel
 
 DEPTH_LIMIT = 32
-# Escapes of control characters and surrogates behind an even number of backslashes; tabs and line ends are for each field.
-SUSPICIOUS = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[bf]|u(?:00(?:0[0-8bcBCeEfF]|1[0-9a-fA-F]|7[fF])|[dD][89a-fA-F][0-9a-fA-F]{2}))")
+# Escapes of control characters and surrogates; tabs and line ends are for each field. Whether the backslash is escaped itself is
+# not asked: that would take twenty times as long, and only leads to a closer look.
+SUSPICIOUS = re.compile(r"\\(?:[bf]|u(?:00(?:0[0-8bcBCeEfF]|1[0-9a-fA-F]|7[fF])|[dD][89a-fA-F][0-9a-fA-F]{2}))")
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 

@@ -96,16 +96,18 @@ class Database:
             yield Owner(session, tenant_id, user_id)
 
     @contextmanager
-    def changing_for(self, tenant_id: UUID, user_id: UUID) -> Iterator[Owner]:
-        """A transaction on one user's rows that waits for nobody: raises `Busy` at once if another one holds what it needs."""
-        whom = {"tenant": str(tenant_id), "user": str(user_id), "operator": "", "lock": PATIENCE}
+    def changing_for(self, tenant_id: UUID, user_id: UUID | None = None) -> Iterator[Owner]:
+        """A transaction on the rows of a user (or of a tenant itself) that waits for nobody: raises `Busy` at once if another one
+        holds what it needs.
+        """
+        whom = {"tenant": str(tenant_id), "user": str(user_id or ""), "operator": "", "lock": PATIENCE}
         with self._transaction(self._engine, **whom) as session:
             yield Owner(session, tenant_id, user_id)
 
     @contextmanager
-    def reading_for(self, tenant_id: UUID, user_id: UUID) -> Iterator[Owner]:
-        """A transaction that sees one user's rows as they are at one moment, however many queries it makes."""
-        with self._transaction(self._moments, tenant=str(tenant_id), user=str(user_id), operator="") as session:
+    def reading_for(self, tenant_id: UUID, user_id: UUID | None = None) -> Iterator[Owner]:
+        """A transaction that sees the rows of a user or a tenant as they are at one moment, however many queries it makes."""
+        with self._transaction(self._moments, tenant=str(tenant_id), user=str(user_id or ""), operator="") as session:
             yield Owner(session, tenant_id, user_id)
 
     @contextmanager

@@ -5,7 +5,10 @@ KontorError
 ├── NameTaken                an object of this name exists already
 ├── Invalid                  a value breaks a rule
 │   ├── UsernameDiffers      reactivation names another user
-│   └── AddressRefused       the service does not call this address
+│   ├── AddressRefused       the service does not call this address
+│   ├── SignDiffers          the category is for amounts of the other sign
+│   └── NoCounterparty       a rule needs a counterparty, and the booking names none
+├── TooMany                  there are as many of these as there can be
 ├── AlreadyActive            the user is active already
 ├── LoginFailed              name and secret do not fit, whatever the reason
 ├── ScopeNotGranted          none of the wanted scopes can be given
@@ -42,6 +45,14 @@ class AddressRefused(Invalid):
     pass
 
 
+class SignDiffers(Invalid):
+    pass
+
+
+class NoCounterparty(Invalid):
+    pass
+
+
 class ProviderUnknown(Invalid):
     pass
 
@@ -59,6 +70,10 @@ class CredentialUnfit(Invalid):
 
 
 class AccessDiffers(KontorError):
+    pass
+
+
+class TooMany(KontorError):
     pass
 
 

@@ -9,9 +9,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import polars as pl
+from psycopg import sql
 from sqlalchemy import delete, text
 
-from analytics.frames import BOOKINGS, STORED
+from analytics.frames import BOOKINGS, STORED, TRANSACTIONS
+from warehouse import copies
 from warehouse.database import Owner
 from warehouse.tables import Product, Transaction
 
@@ -29,12 +31,29 @@ CHANGE = text(
     "WHERE transactions.tenant_id = :tenant AND transactions.product_id = :product AND transactions.id = new.id"
 )
 AT_ONCE = 10_000
+WHOLE = pl.Schema([*TRANSACTIONS.items(), ("sequence", pl.Int64), ("batch", pl.String)])
+"""All that is known of a user's bookings, over all products."""
+ALL = sql.SQL(
+    "SELECT t.id, t.user_id, t.product_id, {columns}, t.sequence, t.batch FROM transactions t "
+    "JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
+    "WHERE t.tenant_id = %(tenant)s AND p.user_id = %(user)s AND (a.expires_at IS NULL OR a.expires_at > now()) "
+    "AND (%(booking)s::uuid IS NULL OR t.id = %(booking)s) ORDER BY t.sequence"
+).format(
+    columns=sql.SQL(", ").join(
+        sql.SQL("t.{}::text" if kind == pl.Boolean else "t.{}").format(sql.Identifier(name)) for name, kind in BOOKINGS.items()
+    )
+)
 
 
 def window(owner: Owner, product: Product, since: date) -> pl.DataFrame:
     """The bank's bookings of a product from a day on, in the order in which they came, and all pending ones."""
     condition = Transaction.batch.is_(None) & ((Transaction.booked_on >= since) | Transaction.pending)
     return _read(owner, product, condition)
+
+
+def whole(owner: Owner, booking: UUID | None = None) -> pl.DataFrame:
+    """All bookings of a user, also pending and pushed ones, in the order in which they came; or only one of them."""
+    return copies.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id, "booking": booking}, WHOLE)
 
 
 def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:

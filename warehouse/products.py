@@ -4,11 +4,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+import polars as pl
+from psycopg import sql
 from sqlalchemy import delete
 
+from analytics.frames import PRODUCTS
+from warehouse import copies
 from warehouse.database import Owner
 from warehouse.errors import NotFound
 from warehouse.tables import Access, Position, Product
+
+ALL = sql.SQL(
+    "SELECT p.user_id, p.id, p.category, p.iban, p.owner_name FROM products p JOIN accesses a ON a.id = p.access_id "
+    "WHERE p.tenant_id = %(tenant)s AND p.user_id = %(user)s AND (a.expires_at IS NULL OR a.expires_at > now()) ORDER BY p.id"
+)
 
 
 def visible(owner: Owner, accesses: Iterable[Access]) -> dict[UUID, list[Product]]:
@@ -18,6 +27,11 @@ def visible(owner: Owner, accesses: Iterable[Access]) -> dict[UUID, list[Product
     for product in owner.session.scalars(rows):
         found[product.access_id].append(product)
     return found
+
+
+def whole(owner: Owner) -> pl.DataFrame:
+    """All products of a user (frame `PRODUCTS`)."""
+    return copies.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id}, PRODUCTS)
 
 
 def find(owner: Owner, access: Access, key: str, *, lock: bool = False) -> Product:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 from sqlalchemy.dialects.postgresql import insert
 
 from warehouse import names
@@ -27,6 +27,16 @@ def find(owner: Owner, name: str) -> Tenant:
 def visible(owner: Owner) -> Sequence[Tenant]:
     """All tenants that the owner may see: its own, or all for the operator."""
     return owner.session.scalars(owner.rows(Tenant).order_by(Tenant.name)).all()
+
+
+def hold(owner: Owner) -> None:
+    """Lets no other change of what the tenant says for its users happen until this transaction ends."""
+    owner.session.execute(owner.rows(Tenant).with_only_columns(Tenant.id).with_for_update(key_share=True))
+
+
+def touch(owner: Owner) -> None:
+    """Raises the tenant's revision: what was computed for any of its users is stale."""
+    owner.session.execute(update(Tenant).where(Tenant.id == owner.tenant).values(revision=Tenant.revision + 1))
 
 
 def add_callback(owner: Owner, url: str) -> str:

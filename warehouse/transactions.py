@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 from uuid import UUID
 
+import polars as pl
 from psycopg import AsyncConnection, sql
 
 from warehouse.errors import Invalid
@@ -103,3 +104,17 @@ async def pieces(connection: AsyncConnection[Any], product_id: UUID, wish: Wish)
             yield piece
             if len(piece) < PIECE:
                 return
+
+
+def cut(bookings: pl.DataFrame, product_id: UUID, wish: Wish) -> pl.DataFrame:
+    """The same rows in the same order, out of all bookings of a user (`warehouse.ledger.whole`) that were read already."""
+    wanted = [pl.col("product") == str(product_id)]
+    if wish.first is not None:
+        wanted.append(pl.col("booked_on") >= wish.first)
+    if wish.last is not None:
+        wanted.append(pl.col("booked_on") <= wish.last)
+    if wish.after is not None:
+        day, sequence = pl.col("booked_on"), pl.col("sequence")
+        wanted.append((day < wish.after.day) | ((day == wish.after.day) & (sequence < wish.after.sequence)))
+    rows = bookings.filter(*wanted).sort("booked_on", "sequence", descending=True)
+    return rows if wish.limit is None else rows.head(wish.limit)

@@ -45,6 +45,13 @@ def find_by_name(owner: Owner, username: str) -> User | None:
     return owner.session.scalar(owner.rows(User).where(User.username_key == names.username_key(username)))
 
 
+def hold(owner: Owner) -> None:
+    """Lets no other change of the same user's wishes happen until this transaction ends."""
+    owner.session.execute(
+        owner.rows(User).with_only_columns(User.id).where(User.id == owner.user_id).with_for_update(key_share=True)
+    )
+
+
 def deactivate(owner: Owner, user_id: UUID) -> None:
     """Ends a user: no login, and every token is dead with the commit. Again changes nothing."""
     user = _locked(owner, user_id)

@@ -5,11 +5,28 @@ import sys
 import typer
 from rich.console import Console
 
-from api.cli import api_keys, certificates, clients, demo, keys, providers, roles, server, tenants, users, webhooks
+from api.cli import (
+    api_keys,
+    certificates,
+    clients,
+    demo,
+    keys,
+    knowledge,
+    models,
+    providers,
+    roles,
+    server,
+    simulate,
+    tenants,
+    users,
+    webhooks,
+)
 from warehouse.errors import KontorError
 
 app = typer.Typer(help="Kontor: the open platform for German bank data.", no_args_is_help=True, pretty_exceptions_enable=False)
 server.register(app)
+simulate.register(app)
+models.register(app)
 for name, group in {
     "tenant": tenants.commands,
     "client": clients.commands,
@@ -20,6 +37,7 @@ for name, group in {
     "webhook": webhooks.commands,
     "keys": keys.commands,
     "providers": providers.commands,
+    "knowledge": knowledge.commands,
     "demo": demo.commands,
 }.items():
     app.add_typer(group, name=name)

@@ -1,44 +1,70 @@
-"""Bookings of a product: read, also by the ten thousand, and pushed."""
+"""Bookings of a product: read, also by the ten thousand, with tags if asked for, and pushed."""
 
 from collections import defaultdict
-from dataclasses import dataclass, field
-from functools import partial
-from tempfile import SpooledTemporaryFile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-import orjson
+import polars as pl
 import psycopg
 from fastapi import Body, Query, Request
 from pydantic import Field
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
 
 from analytics.frames import BOOKINGS
 from api.answers import created, link
 from api.errors import Problem
+from api.lists import Listed
 from api.route import LARGE, has_etag, router
-from api.routes.accesses import AccessKey, Modifies, Reads, changing_for, user_of
+from api.routes.accesses import AccessKey, Modifies, Reads, changing_for, reading_for, user_of
 from api.routes.products import ProductKey
 from api.schemas.accesses import ACCESSES
-from api.schemas.base import Count, QueryDay, cents
-from api.schemas.transactions import BOOKED_ON, PUSH_LIMIT, SEQUENCE, PushedTransaction, TransactionBody, rendered
+from api.schemas.base import Count, Flag, QueryDay, cents
+from api.schemas.tags import tag_writer
+from api.schemas.transactions import (
+    BOOKED_ON,
+    PUSH_LIMIT,
+    SEQUENCE,
+    TAGGERS,
+    PushedTransaction,
+    TransactionBody,
+    View,
+    rendered,
+)
 from api.services import Held, Services
-from pipelines import push
-from warehouse import transactions
+from api.tags import classification_bodies, tag_bodies
+from pipelines import push, tags
+from warehouse import accesses, products, transactions
+from warehouse.callers import Caller
 from warehouse.errors import DatabaseUnavailable, Invalid, NotFound
-from warehouse.transactions import Cursor, Wish
+from warehouse.transactions import COLUMNS, PIECE, Cursor, Wish
 
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 NAME = "kontoumsaetze"
 LIMIT = 10_000
-SPOOL_BYTES = 1024 * 1024
-PIECE_BYTES = 256 * 1024
 Pushed = Annotated[list[PushedTransaction], Field(min_length=1, max_length=PUSH_LIMIT), Body()]
 Row = tuple[Any, ...]
 
 
-@routes.get(f"/{NAME}", response_model=list[TransactionBody], responses={304: {"description": "Nothing has changed."}})
+@dataclass(frozen=True)
+class Asked:
+    """What a request for bookings asks for."""
+
+    access: str
+    product: str
+    wish: Wish
+    limit: int | None
+    view: View | None
+    categorize: bool
+
+    @property
+    def taggers(self) -> list[str]:
+        """Whose tags are shown: those of the view; with a classification at least the tag that it is made from."""
+        return [TAGGERS[self.view or View.CATEGORIES]] if self.view or self.categorize else []
+
+
+@routes.get(f"/{NAME}", response_model=list[TransactionBody], responses={304: {"description": "Nothing has changed."}, 429: {}})
 async def list_transactions(
     request: Request,
     access: AccessKey,
@@ -49,12 +75,26 @@ async def list_transactions(
     last: Annotated[QueryDay | None, Query(alias="to", description="last day", examples=["2026-10-31"])] = None,
     limit: Annotated[Count | None, Query(ge=1, le=LIMIT, description="at most so many; `Link` leads on", examples=[100])] = None,
     cursor: Annotated[str | None, Query(min_length=1, max_length=64, description="where to go on; taken from `Link`")] = None,
+    tag: Annotated[
+        View | None, Query(description="with `tags` of this kind; `true` means categories", examples=["categories"])
+    ] = None,
+    categorize: Annotated[Flag, Query(description="with `classifications`, and `tags`")] = False,
 ) -> Response:
     """The bookings of a product, the newest first: all of them, or what the query asks for."""
     wish = Wish(first, last, None if limit is None else limit + 1, _place(cursor))
+    asked = Asked(access, product, wish, limit, tag, categorize)
+    async with held.lists.of(user_of(caller)):
+        if asked.taggers:
+            return await held.tagging.run(_with_tags, request, held, caller, asked)
+        return await _as_they_are(request, held, caller, asked)
+
+
+async def _as_they_are(request: Request, held: Services, caller: Caller, asked: Asked) -> Response:
+    """The list without tags, sent as it is read."""
+    user_id = user_of(caller)
     try:
-        async with held.lists.of(user_of(caller)), held.reads.acting_for(caller.tenant_id, user_of(caller)) as connection:
-            found = await transactions.product_of(connection, user_of(caller), access, product)
+        async with held.reads.acting_for(caller.tenant_id, user_id) as connection:
+            found = await transactions.product_of(connection, user_id, asked.access, asked.product)
             if found is None:
                 raise NotFound("product")
             product_id, revision = found
@@ -62,15 +102,40 @@ async def list_transactions(
             if has_etag(request, etag):
                 return Response(status_code=304, headers={"ETag": etag})
             listed, last_row, more = Listed(), None, False
-            async for piece in transactions.pieces(connection, product_id, wish):
-                kept = piece if limit is None else piece[: limit - listed.rows]
-                listed.add(kept)
+            async for piece in transactions.pieces(connection, product_id, asked.wish):
+                kept = piece if asked.limit is None else piece[: asked.limit - listed.rows]
+                listed.add(rendered(row) for row in kept)
                 last_row = kept[-1] if kept else last_row
                 more = len(kept) < len(piece)
     except psycopg.OperationalError as error:
         raise DatabaseUnavailable from error
-    onward = {"Link": _next(held, access, product, wish, last_row, limit)} if more and last_row and limit else {}
+    return listed.response({"ETag": etag, **(_onward(held, asked, last_row) if more and last_row else {})})
+
+
+def _with_tags(request: Request, held: Services, caller: Caller, asked: Asked) -> Response:
+    """The list with tags. These rest on all bookings of the user, so that all are read, at one moment with what is listed."""
+    with reading_for(held, caller) as owner:
+        product = products.find(owner, accesses.find(owner, asked.access), asked.product)
+        etag = f'"{tags.state(owner)}"'
+        if has_etag(request, etag):
+            return Response(status_code=304, headers={"ETag": etag})
+        bookings = tags.tagged(owner)
+    found = transactions.cut(bookings, product.id, asked.wish)
+    kept = found if asked.limit is None else found.head(asked.limit)
+    listed = Listed()
+    for piece in kept.iter_slices(PIECE):
+        listed.add(_bodies(held, piece, asked))
+    onward = _onward(held, asked, kept.select(COLUMNS).row(-1)) if kept.height < found.height else {}
     return listed.response({"ETag": etag, **onward})
+
+
+def _bodies(held: Services, bookings: pl.DataFrame, asked: Asked) -> Iterator[dict[str, Any]]:
+    """Bookings with what is asked for of their tags."""
+    written = tag_bodies(tag_writer(held.settings.base_url), bookings, asked.taggers, tags.brain().version)
+    classified = classification_bodies(bookings) if asked.categorize else iter(())
+    for row, of_row in zip(bookings.select(COLUMNS).iter_rows(), written, strict=True):
+        more = {"classifications": [next(classified)]} if asked.categorize else {}
+        yield {**rendered(row), **more, "tags": of_row}
 
 
 @routes.post(f"/{NAME}", status_code=201, response_class=Response, openapi_extra={LARGE: True})
@@ -88,43 +153,6 @@ async def push_transactions(access: AccessKey, product: ProductKey, bookings: Pu
     return created(link(held, *ACCESSES, access, product, NAME))
 
 
-@dataclass
-class Listed:
-    """The JSON text of a list, in a file when it is long: the database is free again before the first byte is sent."""
-
-    file: SpooledTemporaryFile[bytes] = field(default_factory=lambda: SpooledTemporaryFile(SPOOL_BYTES))  # noqa: SIM115 (closed when it was sent)
-    size: int = 0
-    rows: int = 0
-
-    def add(self, rows: list[Row]) -> None:
-        """Writes more rows."""
-        if rows:
-            text = orjson.dumps([rendered(row) for row in rows])
-            self.size += self.file.write((b"," if self.rows else b"[") + text[1:-1])
-            self.rows += len(rows)
-
-    def response(self, headers: dict[str, str]) -> Response:
-        """The list as an answer; its file is gone when it was sent."""
-        self.size += self.file.write(b"]" if self.rows else b"[]")
-        self.file.seek(0)
-        if self.size <= SPOOL_BYTES:
-            with self.file:
-                return Response(self.file.read(), 200, headers, media_type="application/json")
-        return LongAnswer(self.file, {**headers, "Content-Length": str(self.size)})
-
-
-class LongAnswer(StreamingResponse):
-    """A file that is sent piece by piece and then closed, also when its receiver has gone."""
-
-    def __init__(self, file: SpooledTemporaryFile[bytes], headers: dict[str, str]) -> None:
-        super().__init__(iter(partial(file.read, PIECE_BYTES), b""), headers=headers, media_type="application/json")
-        self._file = file
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._file:
-            await super().__call__(scope, receive, send)
-
-
 def _place(cursor: str | None) -> Cursor | None:
     try:
         return None if cursor is None else Cursor.read(cursor)
@@ -132,12 +160,14 @@ def _place(cursor: str | None) -> Cursor | None:
         raise Problem(400, "cursor: ist ungültig") from error
 
 
-def _next(held: Services, access: str, product: str, wish: Wish, row: Row, limit: int) -> str:
-    """The address of the next page."""
-    days = {"from": wish.first, "to": wish.last}
+def _onward(held: Services, asked: Asked, row: Row) -> dict[str, str]:
+    """The header that leads to the next page, which begins after this row."""
+    days = {"from": asked.wish.first, "to": asked.wish.last}
     query = {name: day.isoformat() for name, day in days.items() if day is not None}
-    query |= {"limit": str(limit), "cursor": str(Cursor(row[BOOKED_ON], row[SEQUENCE]))}
-    return f'<{link(held, *ACCESSES, access, product, NAME)}?{urlencode(query)}>; rel="next"'
+    query |= {"limit": str(asked.limit), "cursor": str(Cursor(row[BOOKED_ON], row[SEQUENCE]))}
+    query |= {"tag": asked.view.value} if asked.view else {}
+    query |= {"categorize": "true"} if asked.categorize else {}
+    return {"Link": f'<{link(held, *ACCESSES, asked.access, asked.product, NAME)}?{urlencode(query)}>; rel="next"'}
 
 
 def _row(booking: PushedTransaction) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 import re
 from datetime import date
+from enum import StrEnum
 from typing import Annotated, Any
 
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from api.schemas.base import TEXT, Amount, Line, Number, Wire
+from api.schemas.tags import TagInstanceBody
 from pipelines.answers import CURRENCIES
 from warehouse.transactions import COLUMNS
 
@@ -22,6 +24,36 @@ class Identifier(Wire):
     """The batch that a pushed booking came with."""
 
     batch: Annotated[Line, StringConstraints(min_length=1, max_length=128)] = Field(alias="batchId", examples=["2026-11-15-01"])
+
+
+class View(StrEnum):
+    """Which tags of bookings are asked for."""
+
+    TRUE = "true"
+    CATEGORIES = "categories"
+    INSURANCES = "insurances"
+    INSURANCE_TYPES = "insurance-types"
+    BUSINESS_PARTNERS = "business-partners"
+    FREELANCER_CATEGORIES = "freelancer-categories"
+
+
+TAGGERS = {
+    View.TRUE: "category",
+    View.CATEGORIES: "category",
+    View.INSURANCES: "insurance",
+    View.INSURANCE_TYPES: "insurance",
+    View.BUSINESS_PARTNERS: "partner",
+    View.FREELANCER_CATEGORIES: "freelancer",
+}
+
+
+class Classification(Wire):
+    """The category of a booking."""
+
+    category: str = Field(examples=["LIVING_GROCERIES"])
+    parent_category: str | None = Field(None, alias="parentCategory", examples=["LIVING"], description="Of subcategories only")
+    display_name: str = Field(alias="displayName", examples=["Lebensmittel"])
+    confidence_level: Number | None = Field(None, alias="confidenceLevel", examples=[0.97], description="From 0 to 1")
 
 
 class TransactionBody(Wire):
@@ -43,6 +75,8 @@ class TransactionBody(Wire):
     hash: str = Field(examples=["20261113000000004711"])
     pending: bool | None = Field(None, alias="vorgemerkt", examples=[True])
     identifier: Identifier | None = None
+    classifications: list[Classification] | None = Field(None, description="With `categorize=true`")
+    tags: list[TagInstanceBody] | None = Field(None, description="With `tag` or `categorize=true`")
 
 
 WIRE_NAMES = {name: field.alias or name for name, field in TransactionBody.model_fields.items()}
@@ -82,7 +116,7 @@ def _day(value: Any) -> date:
     return date.fromisoformat(value[:10])
 
 
-def _sensible(value: date) -> date:
+def sensible(value: date) -> date:
     if not date(1970, 1, 1) <= value <= date(2199, 12, 31):
         raise ValueError("out of range")
     return value
@@ -90,13 +124,13 @@ def _sensible(value: date) -> date:
 
 Day = Annotated[
     date,
-    AfterValidator(_sensible),
+    AfterValidator(sensible),
     BeforeValidator(_day),
     WithJsonSchema({"type": "string", "format": "timestamp", "pattern": r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2})?$"}),
 ]
 
 
-def _known_currency(value: str) -> str:
+def known_currency(value: str) -> str:
     if value not in CURRENCIES:
         raise ValueError("not a currency")
     return value
@@ -116,5 +150,5 @@ class PushedTransaction(Wire):
     counterparty_iban: Short | None = Field(None, alias="gegenkontoIban", examples=["DE02120300000000202051"])
     counterparty_bic: Short | None = Field(None, alias="gegenkontoBic", examples=["BYLADEM1001"])
     ultimate_name: Short | None = Field(None, alias="gegenkontoInhaberAbweichend", examples=["Stadtwerke Vertrieb"])
-    currency: Annotated[str, AfterValidator(_known_currency)] = Field("EUR", alias="waehrung", examples=["EUR"])
+    currency: Annotated[str, AfterValidator(known_currency)] = Field("EUR", alias="waehrung", examples=["EUR"])
     identifier: Identifier

@@ -37,6 +37,14 @@ def test_a_change_is_not_begun_when_its_time_is_over() -> None:
     assert len(tries) == before > 0
 
 
+def test_what_comes_after_waits_for_what_was_begun() -> None:
+    done: list[str] = []
+    lane = Lane("test", 1, 10)
+    lane.begin(lambda: done.append("first"))
+    asyncio.run(lane.run(done.append, "second"))
+    assert done == ["first", "second"]
+
+
 def test_a_lane_takes_only_so_much() -> None:
     async def crowd() -> list[object]:
         lane, open_gate = Lane("test", 1, 1), asyncio.Event()

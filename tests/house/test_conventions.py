@@ -22,9 +22,12 @@ SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 STORES = (
     "api_keys",
     "certificates",
+    "choices",
     "clients",
     "deliveries",
     "providers",
+    "revisions",
+    "rules",
     "sealed_values",
     "tenants",
     "throttles",

@@ -33,6 +33,8 @@ api_key = "{api_key}"
 "path.provider" = "00000000-0000-0000-0000-000000000000"
 "path.access" = "known"
 "path.product" = "{product}"
+"path.tree" = "1"
+"path.item" = "10101"
 
 [[operations]]
 include-operation-id = "issue_token"
@@ -48,6 +50,11 @@ checks.positive_data_acceptance.expected-statuses = [200, 400, 404, 409]
 include-operation-id = ["add_accesses", "push_transactions", "list_transactions"]
 # Credentials, a day or a cursor that is well written can still mean nothing.
 checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409, 429]
+
+[[operations]]
+include-operation-id = ["update_category", "update_transaction", "delete_choice", "create_rule", "tag_records"]
+# A category, an IBAN, a name, a day or a currency that is well written can still be none.
+checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409]
 
 [[operations]]
 include-operation-id = "set_webhook"

@@ -23,6 +23,14 @@ CATEGORIES = {
     "SONSTIGESPRODUKT",
 }
 ALWAYS = {"id", "status", "bezeichnung", "kategorie", "aktualisierungszeitpunkt", "inhaber", "relations", "transferSupport"}
+BOOKINGS = {
+    "get_kontoumsaetze",
+    "get_kontoumsaetze_tagged",
+    "get_kontoumsaetze_insurances",
+    "get_kontoumsaetze_business_partners",
+    "get_kontoumsaetze_freelancer_categories",
+    "get_kontoumsaetze_kategorisiert",
+}
 HOME_SAVINGS = {
     "vertragsnummer",
     "vertragstyp",
@@ -132,7 +140,7 @@ def test_card_numbers_are_masked(products: list[tuple[str, dict[str, Any]]]) -> 
 def test_relations_are_those_that_work(products: list[tuple[str, dict[str, Any]]]) -> None:
     for _, product in products:
         names = {relation["rel"] for relation in product["relations"]}
-        assert names == {"self", "get_depotpositionen" if product["kategorie"] == "DEPOT" else "get_kontoumsaetze"}
+        assert names == {"self", *({"get_depotpositionen"} if product["kategorie"] == "DEPOT" else BOOKINGS)}
 
 
 def test_positions_of_a_depot(customer: Customer, products: list[tuple[str, dict[str, Any]]]) -> None:

@@ -6,6 +6,7 @@ Here belong columns, keys and indexes. Here does not belong a query: those are i
 from warehouse.tables.banks import Access, BankSession, Position, Product, Provider, RedirectSession, Transaction
 from warehouse.tables.base import Base
 from warehouse.tables.secrets import Certificate, SealedValue
+from warehouse.tables.tags import CategoryChoice, CategoryRule
 from warehouse.tables.tenants import ApiKey, CallbackUrl, Client, ClientRole, RoleUser, Tenant
 from warehouse.tables.throttles import Throttle
 from warehouse.tables.tokens import Token
@@ -18,6 +19,8 @@ __all__ = [
     "BankSession",
     "Base",
     "CallbackUrl",
+    "CategoryChoice",
+    "CategoryRule",
     "Certificate",
     "Client",
     "ClientRole",

@@ -2,14 +2,17 @@
 
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, UniqueConstraint
+from sqlalchemy import BigInteger, ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from warehouse.tables.base import Base, Identified, Owned
 
 
 class Tenant(Identified, Base):
-    """A customer of the platform. `regulated` decides whether it may handle bank credentials itself."""
+    """A customer of the platform. `regulated` decides whether it may handle bank credentials itself.
+
+    `revision` grows with every change of what the tenant says for all its users: its rules.
+    """
 
     __tablename__ = "tenants"
 
@@ -17,6 +20,7 @@ class Tenant(Identified, Base):
     description: Mapped[str | None]
     regulated: Mapped[bool]
     active: Mapped[bool] = mapped_column(server_default="true")
+    revision: Mapped[int] = mapped_column(BigInteger, server_default="0")
 
 
 class CallbackUrl(Owned, Base):

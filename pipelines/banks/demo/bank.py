@@ -84,8 +84,10 @@ class DemoBank:
     def _supply(self) -> Histories:
         if self._histories is None:
             from pipelines.banks.demo.households import Households
+            from pipelines.banks.demo.simulated import SimulatedHouseholds
+            from pipelines.banks.demo.supplies import Supplies
 
-            self._histories = Households()
+            self._histories = Supplies((Households(), SimulatedHouseholds()))
         return self._histories
 
     def _told(self, customer: Customer, request: FetchRequest) -> Iterator[Part]:

@@ -1,0 +1,260 @@
+"""Lines: bookings that say the same, once digits and references are gone, share a 64-bit key and are read only once.
+
+Here belongs the canonical form of a whole booking and its key. `read` uses nothing of a booking that the key does not cover,
+so equal keys mean equal lines.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from analytics import channels, sepa, unwrap
+from analytics.buffers import Offsets, Texts, room, text_at, texts, written
+from analytics.frames import LINES, checked
+from analytics.kernels import compiled, inner, peek, peek64, peek_word, poke, poke64
+from analytics.mending import mended
+from analytics.text import fold
+
+AMOUNT_EDGES = (0, 500, 1500, 4500, 15000, 45000, 95200, 300000)
+"""In cents; a line's `amount_bin` is the number of edges that the absolute amount reaches."""
+CHUNK = 65_536
+"""Rows that one thread takes at a time."""
+
+_SOURCES = ("purpose", "booking_text", "counterparty_name", "ultimate_name", "gv_code", "counterparty_iban")
+_PURPOSE, _BOOKED, _NAME, _ULTIMATE, _CODE, _ACCOUNT = range(6)
+_PARTS = ("booking_text", "name", "ultimate", "creditor_id", "purpose_code", "purpose")
+_TEXTS = (*_PARTS, "merchant", "city")
+_PLACES = 8 * (sepa.SPANS + len(_PARTS) + 1)
+"""Bytes before a line: where its SEPA fields were found and where its parts were written."""
+_SHORTEST_BROKEN = 84
+_HEADER = 8
+_CITY = 512
+"""Bytes for the city of a line behind it, before its merchant."""
+_EDGES = np.array(AMOUNT_EDGES, np.int64)
+
+
+def keys(transactions: pl.DataFrame, threads: int | None = None) -> pl.Series:
+    """The key of each booking's line."""
+    source, amounts = _source(transactions)
+    out = np.zeros(transactions.height, np.uint64)
+    size = _longest(transactions)
+
+    def fill(first: int) -> None:
+        work = np.zeros(size, np.uint8)
+        _keys(source.address, amounts, first, min(first + CHUNK, len(out)), work.ctypes.data, out)
+
+    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
+        list(pool.map(fill, range(0, transactions.height, CHUNK)))
+    return pl.Series("key", out)
+
+
+def read(transactions: pl.DataFrame) -> pl.DataFrame:
+    """The line of each booking, in the order given; pass each distinct line once."""
+    source, amounts = _source(transactions)
+    rows = transactions.height
+    work = np.zeros(_longest(transactions), np.uint8)
+    found, header = np.zeros(rows, np.uint64), np.zeros((rows, 4), np.uint8)
+    out = np.empty((len(_TEXTS), room(*(transactions[name] for name in _SOURCES[:4])) + 32 * rows), np.uint8)
+    offsets = np.zeros((len(_TEXTS), rows + 1), np.int64)
+    known, services = channels.table(), unwrap.table()
+    _lines(
+        source.address,
+        amounts,
+        known.address,
+        known.codes,
+        known.isos,
+        services.address,
+        work.ctypes.data,
+        found,
+        header,
+        out,
+        offsets,
+    )
+    texts = [written(name, out[part], offsets[part]) for part, name in enumerate(_TEXTS)]
+    return checked(
+        pl.DataFrame(texts).with_columns(
+            key=pl.Series(found),
+            positive=pl.Series(header[:, 0] == 1),
+            amount_bin=pl.Series(header[:, 1]),
+            channel=_named(header[:, 2], list(channels.CHANNELS)),
+            via=_named(header[:, 3], services.services),
+        ),
+        LINES,
+    )
+
+
+def _named(numbers: npt.NDArray[np.uint8], names: list[str]) -> pl.Series:
+    return pl.Series(names, dtype=pl.String).gather(numbers)
+
+
+def _source(transactions: pl.DataFrame) -> tuple[Texts, npt.NDArray[np.int64]]:
+    amounts = np.ascontiguousarray(transactions["amount_cents"].cast(pl.Int64).fill_null(0).to_numpy())
+    amounts.flags.writeable = False
+    return texts(*(transactions[name] for name in _SOURCES)), amounts
+
+
+def _longest(transactions: pl.DataFrame) -> int:
+    """Bytes that the longest line may take, with the places of its fields before it."""
+    longest = [transactions[name].str.len_bytes().max() for name in _SOURCES[:4]]
+    return _PLACES + 4 * (sum(size for size in longest if isinstance(size, int)) + _CITY)
+
+
+@compiled
+def _keys(table: int, amounts: Offsets, first: int, last: int, work: int, out: npt.NDArray[np.uint64]) -> None:
+    line = work + _PLACES
+    for row in range(first, last):
+        out[row] = _hash(line, _line(table, row, amounts[row], work, line))
+
+
+@compiled
+def _lines(
+    table: int,
+    amounts: Offsets,
+    known: int,
+    codes: Offsets,
+    isos: Offsets,
+    services: int,
+    work: int,
+    keys: npt.NDArray[np.uint64],
+    header: npt.NDArray[np.uint8],
+    out: npt.NDArray[np.uint8],
+    offsets: npt.NDArray[np.int64],
+) -> None:
+    """Keys, headers and texts of each line."""
+    line = work + _PLACES
+    marks = work + 8 * sepa.SPANS
+    for row in range(len(keys)):
+        end = _line(table, row, amounts[row], work, line)
+        keys[row] = _hash(line, end)
+        channel = channels.channel_at(known, codes, isos, line, marks)
+        merchant_end, city_end, via = unwrap.unwrap_at(services, channel, marks, end, end + _CITY)
+        header[row, 0], header[row, 1], header[row, 2], header[row, 3] = peek(line), peek(line + 1), channel, via
+        for part in range(len(_PARTS)):
+            offsets[part, row + 1] = _copy(
+                peek64(marks + 8 * part), peek64(marks + 8 * part + 8) - 1, out[part], offsets[part, row]
+            )
+        offsets[6, row + 1] = _copy(end + _CITY, merchant_end, out[6], offsets[6, row])
+        offsets[7, row + 1] = _copy(end, city_end, out[7], offsets[7, row])
+
+
+@inner
+def _copy(begin: int, end: int, out: npt.NDArray[np.uint8], at: int) -> int:
+    """Writes a text, and blanks for the marks that only the reading of a line needs."""
+    for i in range(begin, end):
+        c = peek(i)
+        out[at] = 32 if c == 47 or c == 124 or c == 42 else c
+        at += 1
+    return at
+
+
+@inner
+def _line(table: int, row: int, amount: int, spans: int, line: int) -> int:
+    """Writes a booking in canonical form, the header and each part with a zero byte behind it, and says where it ends."""
+    low, high = text_at(table, _PURPOSE, row)
+    found = sepa.segment(low, high, spans)
+    marks = spans + 8 * sepa.SPANS
+    at = line + _HEADER
+    for part in range(len(_PARTS)):
+        poke64(marks + 8 * part, at)
+        if part < 3:
+            begin, end = text_at(table, _BOOKED + part, row)
+            after = fold(begin, end, at, False, True)
+            if part == 0 and found >> sepa.NOTE & 1:
+                poke(after, 32)
+                noted = _field(spans, sepa.NOTE, found, after + (after > at))
+                after = noted if noted > after + 1 else after
+            elif after == at and part == 1:
+                after = _field(spans, sepa.PARTY, found, at)
+            elif after == at and part == 2:
+                after = _field(spans, sepa.ABWA, found, at)
+                after = _field(spans, sepa.ABWE, found, at) if after == at else after
+            at = after
+        elif part == 3:
+            at = _creditor(low, spans, found, at)
+        elif part == 4:
+            at = sepa.value(low, spans, sepa.PURP, at) if found >> sepa.PURP & 1 else at
+        elif found >> sepa.REMITTANCE & 1:
+            at = _told(low, high, peek64(spans + 16 * sepa.REMITTANCE), peek64(spans + 16 * sepa.REMITTANCE + 8), at)
+        poke(at, 0)
+        at += 1
+    poke64(marks + 8 * len(_PARTS), at)
+    silent = at == peek64(marks + 40) + 1 or peek64(marks + 8) + 1 == peek64(marks + 16)
+    _head(table, row, amount, line, silent)
+    return at
+
+
+@inner
+def _field(spans: int, field: int, found: int, at: int) -> int:
+    if not found >> field & 1:
+        return at
+    return fold(peek64(spans + 16 * field), peek64(spans + 16 * field + 8), at, False, True)
+
+
+@inner
+def _told(low: int, high: int, begin: int, end: int, at: int) -> int:
+    """Writes what the payer is told, without the line breaks of the bank."""
+    spare = at + end - begin + 16
+    mend = mended(low, high, begin, end, spare) if high - low > _SHORTEST_BROKEN else 0
+    return fold(spare, mend, at, False, True) if mend else fold(begin, end, at, False, True)
+
+
+@inner
+def _creditor(low: int, spans: int, found: int, at: int) -> int:
+    """The creditor id without the three characters that its owner may choose."""
+    if not found >> sepa.CRED & 1:
+        return at
+    end = sepa.value(low, spans, sepa.CRED, at)
+    for i in range(at + 7, end):
+        poke(i - 3, peek(i))
+    return end - 3 if end > at else at
+
+
+@inner
+def _head(table: int, row: int, amount: int, line: int, silent: bool) -> None:
+    """Sign, amount, transaction code, and whether name or purpose are all that is told of the other side."""
+    count = 0
+    for edge in _EDGES:
+        count += edge <= abs(amount)
+    begin, end = text_at(table, _CODE, row)
+    code = _code(begin, end)
+    begin, end = text_at(table, _ACCOUNT, row)
+    poke(line, amount >= 0)
+    poke(line + 1, count)
+    poke(line + 2, code >> 8)
+    poke(line + 3, code & 255)
+    poke(line + 4, silent and begin == end)
+    for k in range(5, _HEADER):
+        poke(line + k, 0)
+
+
+@inner
+def _code(i: int, end: int) -> int:
+    """The first number of at most three digits in a transaction code."""
+    while i < end:
+        code = size = 0
+        while i < end and 48 <= peek(i) <= 57:
+            code = code * 10 + peek(i) - 48
+            size += 1
+            i += 1
+        if 0 < size <= 3:
+            return code
+        i += 1
+    return channels.NO_CODE
+
+
+@inner
+def _hash(begin: int, end: int) -> np.uint64:
+    """Sixty-four bits over the bytes, eight at a time."""
+    for i in range(8):
+        poke(end + i, 0)
+    m = np.uint64(0xC6A4A7935BD1E995)
+    h = np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(end - begin) * m
+    for i in range(begin, end, 8):
+        k = peek_word(i) * m
+        k = (k ^ (k >> np.uint64(47))) * m
+        h = (h ^ k) * m
+    h = (h ^ (h >> np.uint64(47))) * m
+    return h ^ (h >> np.uint64(47))

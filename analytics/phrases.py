@@ -1,0 +1,156 @@
+"""Words and phrases inside canonical texts: sets to look a word up in, and tables of phrases to look for.
+
+A phrase is found whatever stands between its letters, because line breaks insert and eat blanks; a whole phrase only from the
+beginning of a word to the end of one.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from analytics.kernels import inner, peek, peek64
+
+BASIS, _PRIME = 0xCBF29CE484222325, 0x100000001B3
+ANYWHERE, START, WHOLE = 0, 1, 3
+"""Where a phrase counts: anywhere, from the beginning of a word on, or only as whole words."""
+Hashes = npt.NDArray[np.uint64]
+
+
+def hashes(words: Iterable[str]) -> Hashes:
+    """A set of words, for `known`."""
+    found = set()
+    for word in words:
+        h = BASIS
+        for byte in word.encode():
+            h = (h ^ byte) * _PRIME % 2**64
+        found.add(h)
+    return np.array(sorted(found), np.uint64)
+
+
+class Phrase(NamedTuple):
+    """A phrase in rich canonical form, what it stands for, and where it counts."""
+
+    text: str
+    meaning: int
+    mode: int
+
+
+class Phrases:
+    """A table of phrases in memory: of several at one place the longest counts, of equals the last."""
+
+    def __init__(self, phrases: Iterable[Phrase]) -> None:
+        last = {"".join(c for c in phrase.text if c.isalnum() or c in "&*"): phrase for phrase in phrases}
+        order = sorted(last, key=lambda letters: (letters[0], -len(letters)))
+        self._letters = np.frombuffer("".join(order).encode() or b" ", np.uint8)
+        self._borders = np.cumsum([0, *map(len, order)]).astype(np.int64)
+        self._from = np.searchsorted([ord(letters[0]) for letters in order], np.arange(129)).astype(np.int64)
+        self._meanings = np.array([4 * last[letters].meaning + last[letters].mode for letters in order] or [0], np.int64)
+        parts = (self._letters, self._borders, self._from, self._meanings)
+        self._table = np.array([part.ctypes.data for part in parts], np.int64)
+        self.address = int(self._table.ctypes.data)
+
+
+@inner
+def phrase_at(table: int, i: int, begin: int, end: int) -> tuple[int, int, int]:
+    """The longest phrase from here on: its meaning, where it ends and its letters; -1 if there is none."""
+    letters, borders, first = peek64(table), peek64(table + 8), peek64(table + 16) + 8 * peek(i)
+    for k in range(peek64(first), peek64(first + 8)):
+        low, high = letters + peek64(borders + 8 * k), letters + peek64(borders + 8 * k + 8)
+        j, p = i, low
+        while p < high and j < end:
+            if peek(j) == peek(p):
+                p += 1
+            elif is_word(peek(j)) or peek(p) == 42:
+                break
+            j += 1
+        if p < high:
+            continue
+        meaning = peek64(peek64(table + 24) + 8 * k)
+        inside = meaning & START and i > begin and is_word(peek(i - 1))
+        if inside or (meaning & 2 and j < end and is_word(peek(j)) and peek(j - 1) != 42):
+            continue
+        return meaning >> 2, j, high - low
+    return -1, i, 0
+
+
+@inner
+def longest_phrase(table: int, begin: int, end: int) -> int:
+    """What the longest phrase in a text means, of equals the first; -1 if there is none."""
+    best, size = -1, 0
+    for i in range(begin, end):
+        if is_word(peek(i)):
+            meaning, _, letters = phrase_at(table, i, begin, end)
+            if letters > size:
+                best, size = meaning, letters
+    return best
+
+
+@inner
+def first_phrase(table: int, begin: int, end: int) -> tuple[int, int, int]:
+    """The first phrase in a text: its meaning, where it begins and where it ends; -1 if there is none."""
+    for i in range(begin, end):
+        if is_word(peek(i)):
+            meaning, after, _ = phrase_at(table, i, begin, end)
+            if meaning >= 0:
+                return meaning, i, after
+    return -1, end, end
+
+
+@inner
+def is_word(c: int) -> bool:
+    """Whether a byte of a canonical text belongs to a word."""
+    return c >= 97 and c <= 122 or 48 <= c <= 57 or c == 38
+
+
+@inner
+def word_end(i: int, end: int) -> int:
+    """Where the word that begins here ends."""
+    while i < end and is_word(peek(i)):
+        i += 1
+    return i
+
+
+@inner
+def word_start(begin: int, i: int) -> int:
+    """Where the word that ends here begins."""
+    while i > begin and is_word(peek(i - 1)):
+        i -= 1
+    return i
+
+
+@inner
+def next_word(i: int, end: int) -> int:
+    """Where the next word begins."""
+    while i < end and not is_word(peek(i)):
+        i += 1
+    return i
+
+
+@inner
+def known(words: Hashes, begin: int, end: int) -> bool:
+    """Whether the set has these very letters."""
+    h = np.uint64(BASIS)
+    for i in range(begin, end):
+        h = hashed(h, peek(i))
+    return contains(words, h)
+
+
+@inner
+def hashed(h: np.uint64, c: int) -> np.uint64:
+    """The hash with one more letter."""
+    return (h ^ np.uint64(c)) * np.uint64(_PRIME)
+
+
+@inner
+def contains(words: Hashes, h: np.uint64) -> bool:
+    """Whether the set has a word with this hash."""
+    low, high = 0, len(words)
+    while low < high:
+        middle = (low + high) // 2
+        if words[middle] < h:
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(words) and words[low] == h

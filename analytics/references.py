@@ -1,0 +1,92 @@
+"""Numbers and spans inside purposes: whose contract or customer a payment names, and which time it covers.
+
+On demand and with regular expressions: only regular payments are asked.
+"""
+
+import polars as pl
+
+from analytics import sepa
+
+_VALUE = r"((?:[a-z]{1,4}[./-]?|[a-z]{1,2} )?\d[a-z0-9]*(?:[./-][a-z0-9]+)*(?: \d[a-z0-9./-]*)*)"
+_CONTRACT = (
+    r"\b(?:vertrags?|vers(?:icherungs)?|vs|police|policen|vk)[ .-]{0,2}(?:schein|konto)?[ .-]{0,2}(?:nr|nummer|no)?[ .:#-]{0,3}"
+    + _VALUE
+)
+_CUSTOMER = r"\b(?:kunden?|kd|mitglieds?|beitrags|rechnungs|buchungs)[ .-]{0,2}(?:konto|nr|nummer)?[ .:#-]{0,3}(\d[\d./-]*(?: \d[\d./-]*)*)"
+_DATE = r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d{2})"
+_SPAN = rf"({_DATE})\s*(?:-|–|bis)\s*({_DATE})"
+_MONTH = r"\b(0?[1-9]|1[0-2])[/.](20\d\d)\b"
+_QUARTER = r"\b(?:q([1-4])[ /.-]?(20\d\d)|([1-4])\. ?quartal ?(20\d\d))\b"
+_PERIODS = (
+    (1, r"monatlich|monatsbeitrag|mtl\b"),
+    (3, r"1/4[ -]?j(?:ae|ä)hr|viertelj(?:ae|ä)hr|quartalsbeitrag|quartalsweise"),
+    (6, r"1/2[ -]?j(?:ae|ä)hr|halbj(?:ae|ä)hr"),
+    (12, r"1/1[ -]?j(?:ae|ä)hr|\bj(?:ae|ä)hrlich|jahresbeitrag|jahresrechnung|jahresabo"),
+)
+
+
+def contract_number(purposes: pl.Series) -> pl.Series:
+    """The number of the contract or policy that a purpose names, letters and digits only; null if it names none."""
+    return _number(purposes, _CONTRACT, least=5)
+
+
+def customer_number(purposes: pl.Series) -> pl.Series:
+    """The number of the customer or member that a purpose names, digits only; null if it names none."""
+    return _number(purposes, _CUSTOMER, least=5)
+
+
+def billing_span(purposes: pl.Series) -> pl.DataFrame:
+    """The days `first` to `last` that a purpose says it covers, and its rhythm in `months`; null where it says nothing."""
+    text, undated = pl.col("text"), pl.col("text").str.replace_all(_DATE, "")
+    found = _told(purposes).with_columns(
+        start=_date(text.str.extract(_SPAN, 1)),
+        end=_date(text.str.extract(_SPAN, 2)),
+        month=pl.date(undated.str.extract(_MONTH, 2).cast(pl.Int32), undated.str.extract(_MONTH, 1).cast(pl.Int32), 1),
+        quarter=pl.date(_either(2, 4), _either(1, 3) * 3 - 2, 1),
+        rhythm=pl.coalesce(pl.when(text.str.contains(pattern)).then(pl.lit(months, pl.Int32)) for months, pattern in _PERIODS),
+    )
+    spanned = pl.col("end") >= pl.col("start")
+    days = (pl.col("end") - pl.col("start")).dt.total_days() + 1
+    return found.select(
+        first=pl.when(spanned).then("start").otherwise(pl.coalesce("quarter", "month")),
+        last=pl.when(spanned)
+        .then("end")
+        .otherwise(pl.coalesce(pl.col("quarter").dt.offset_by("2mo").dt.month_end(), pl.col("month").dt.month_end())),
+        months=pl.coalesce(
+            "rhythm",
+            pl.when(spanned).then((days / 30.4).round().cast(pl.Int32)),
+            pl.when(pl.col("quarter").is_not_null()).then(pl.lit(3, pl.Int32)),
+            pl.when(pl.col("month").is_not_null()).then(pl.lit(1, pl.Int32)),
+        ),
+    )
+
+
+def _told(purposes: pl.Series) -> pl.DataFrame:
+    fields = sepa.fields(purposes)
+    return fields.select(text=pl.col("remittance").str.to_lowercase(), eref=_alphanumeric(pl.col("eref")))
+
+
+def _number(purposes: pl.Series, pattern: str, least: int) -> pl.Series:
+    """What the pattern finds, unless it is too short, a date, an account number or the payment's own reference."""
+    told = _told(purposes).with_columns(raw=pl.col("text").str.extract(pattern, 1).str.strip_chars(" ./-"))
+    value = _alphanumeric(pl.col("raw"))
+    dated = pl.col("raw").str.contains(rf"^(?:[a-z]{{1,2}} )?(?:{_DATE}|\d{{4}}-\d\d-\d\d|20\d\d$|\d{{1,2}}[./]20\d\d$)")
+    account = value.str.contains(r"^[A-Z]{2}\d{18,}")
+    wrong = dated | account | (value.str.len_chars() < least) | (value == pl.col("eref")).fill_null(value=False)
+    return told.select(pl.when(~wrong).then(value).alias(purposes.name)).to_series()
+
+
+def _alphanumeric(text: pl.Expr) -> pl.Expr:
+    return text.str.to_uppercase().str.replace_all(r"[^A-Z0-9]", "")
+
+
+def _date(text: pl.Expr) -> pl.Expr:
+    return pl.coalesce(
+        pl.when(text.str.contains(r"\d{4}$")).then(text).str.to_date("%d.%m.%Y", strict=False),
+        text.str.to_date("%d.%m.%y", strict=False),
+    )
+
+
+def _either(one: int, other: int) -> pl.Expr:
+    text = pl.col("text")
+    return pl.coalesce(text.str.extract(_QUARTER, one), text.str.extract(_QUARTER, other)).cast(pl.Int32)

@@ -1,0 +1,142 @@
+"""Money that comes back: returned bookings with their counter-bookings, and refunds with the purchases that they refund.
+
+What an insurer, an employer or the state pays is neither, and a friend who pays back is no merchant.
+"""
+
+import polars as pl
+
+from analytics.channels import Channel
+from analytics.overlays import OVERLAY, with_missing
+from analytics.pairing import mutual
+
+REVERSAL, REFUND = "TRANSFER_REVERSAL", "TRANSFER_REFUND"
+RETURNED = (Channel.DD_RETURN, Channel.TRANSFER_RETURN)
+WITHIN_WORDS, WITHIN_CHANNEL, WITHIN_STRANGE = 10, 70, 14
+"""Days between a booking and its return: told by words, by the kind of booking, and by the kind of booking without the same
+counterparty."""
+WITHIN_REFUND = 180
+NEVER_REFUNDS = (
+    Channel.SALARY,
+    Channel.PUBLIC,
+    Channel.VL,
+    Channel.CASH,
+    Channel.INTEREST,
+    Channel.SECURITIES,
+    Channel.LOAN,
+    Channel.CARDSETTLE,
+    Channel.INTERNAL,
+    *RETURNED,
+)
+NEVER_REFUND_FLAGS = ("insurer", "krankenkasse", "authority_benefit", "authority_tax", "lender", "broker", "bausparkasse")
+OPEN_CATEGORIES = ("", REFUND, "INCOME_OTHER", "OTHER_INCOME", "OTHER_SPENDING")
+"""What a credit may be so far and still turn out to be a refund."""
+EXACT, LARGER, NONE_LARGER, NO_PURCHASE = 0.95, 0.88, 0.78, 0.8
+UNKNOWN = "UNKNOWN"
+
+
+def reversals(rows: pl.DataFrame) -> pl.DataFrame:
+    """The overlay of returned bookings and of the bookings that they return.
+
+    Rows have `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending` and `says_reversal`.
+    """
+    booked = with_missing(rows, says_reversal=False).filter(~pl.col("pending"), pl.col("amount_cents") != 0)
+    by_channel = pl.col("channel").is_in([str(channel) for channel in RETURNED]) & (pl.col("amount_cents") > 0)
+    returned = booked.filter(by_channel | pl.col("says_reversal")).with_columns(by_channel=by_channel)
+    original = booked.filter(~by_channel).select(
+        "user", "product", "booked_on", "amount_cents", "counterparty_key", "channel", of="id"
+    )
+    days = (pl.col("booked_on") - pl.col("booked_on_of")).dt.total_days()
+    same = (pl.col("counterparty_key") == pl.col("counterparty_key_of")) & (pl.col("counterparty_key") != "")
+    strange = pl.col("by_channel") & (pl.col("channel_of") != Channel.CARD) & (pl.col("days") <= WITHIN_STRANGE)
+    candidates = (
+        returned.with_columns(opposite=-pl.col("amount_cents"))
+        .join(original, left_on=["user", "product", "opposite"], right_on=["user", "product", "amount_cents"], suffix="_of")
+        .with_columns(days=days, same=same)
+        .filter(pl.col("id") != pl.col("of"), pl.col("days") >= 0)
+        .filter(pl.col("days") <= pl.when("by_channel").then(WITHIN_CHANNEL).otherwise(WITHIN_WORDS), pl.col("same") | strange)
+    )
+    pairs = mutual(candidates, "id", "of", -pl.col("same").cast(pl.Int8), pl.col("days")).select("id", "of")
+    legs = pl.concat([pairs.select("id", pair_of="of"), pairs.select(id="of", pair_of="id")])
+    alone = returned.filter(pl.col("by_channel")).join(legs, on="id", how="anti").select("id", pair_of=pl.lit(None, pl.String))
+    found = pl.concat([legs, alone]).unique("id", keep="first", maintain_order=True)
+    linked = pl.col("pair_of").is_not_null()
+    return found.select(
+        "id",
+        category=pl.lit(REVERSAL),
+        confidence=pl.when(linked).then(0.97).otherwise(0.93),
+        reason=pl.when(linked).then(pl.lit("Rückgabe mit Gegenbuchung")).otherwise(pl.lit("Rückgabe (Buchungsart)")),
+        effective_category=pl.lit(REVERSAL),
+        refund_of=pl.lit(None, pl.String),
+        pair_of="pair_of",
+    ).cast(OVERLAY)
+
+
+def refunds(rows: pl.DataFrame) -> pl.DataFrame:
+    """The overlay of merchants' refunds, linked to the purchase and counted in its category.
+
+    Rows have `id`, `user`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending`, `category` (so far, after own
+    transfers and income), and, where known, `partner`, `rule_category`, `default_category` (as what the partner or the words
+    would be an expense), flags, and the facts `says_refund` and `is_person`.
+    """
+    facts = dict.fromkeys(("says_refund", "is_person", "flag_intermediary", *(f"flag_{flag}" for flag in NEVER_REFUND_FLAGS)), False)
+    known = with_missing(rows, partner=UNKNOWN, category="", rule_category="", default_category="", **facts)
+    told = (pl.col("partner") != UNKNOWN) & (pl.col("partner") != "") & ~pl.col("flag_intermediary")
+    keyed = known.with_columns(refund_key=pl.when(told).then("partner").otherwise("counterparty_key")).filter(~pl.col("pending"))
+    incoming = keyed.filter(_refundable()).select(
+        "id", "user", "refund_key", "booked_on", "amount_cents", "rule_category", "default_category", "says_refund", "channel"
+    )
+    purchases = _purchases(incoming, keyed)
+    found = incoming.join(purchases, on="id", how="left", maintain_order="left")
+    earlier = pl.col("earlier_category").is_not_null()
+    evident = (pl.col("rule_category") == REFUND) | (pl.col("channel") == Channel.CARD)
+    decided = found.filter(earlier | evident)
+    linked = pl.col("refund_of").is_not_null()
+    effective = pl.coalesce(
+        "earlier_category", pl.when(pl.col("default_category") != "").then("default_category"), pl.lit(REFUND)
+    )
+    return decided.select(
+        "id",
+        category=pl.lit(REFUND),
+        confidence=pl.when(linked & pl.col("exact"))
+        .then(EXACT)
+        .when(linked)
+        .then(LARGER)
+        .when(earlier)
+        .then(NONE_LARGER)
+        .otherwise(NO_PURCHASE),
+        reason=pl.when(linked)
+        .then(pl.lit("Erstattung eines früheren Kaufs"))
+        .when(earlier)
+        .then(pl.lit("Gutschrift eines Händlers, bei dem gekauft wurde"))
+        .otherwise(pl.lit("Gutschrift eines Händlers")),
+        effective_category=effective,
+        refund_of="refund_of",
+        pair_of=pl.lit(None, pl.String),
+    ).cast(OVERLAY)
+
+
+def _refundable() -> pl.Expr:
+    undecided = pl.col("rule_category").is_in(["", REFUND]) & pl.col("category").is_in(OPEN_CATEGORIES)
+    unflagged = ~pl.any_horizontal([f"flag_{flag}" for flag in NEVER_REFUND_FLAGS])
+    merchant = ~pl.col("is_person") | pl.col("says_refund")
+    way = ~pl.col("channel").is_in([str(channel) for channel in NEVER_REFUNDS])
+    return (pl.col("amount_cents") > 0) & undecided & unflagged & merchant & way & (pl.col("refund_key") != "")
+
+
+def _purchases(incoming: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """For each refund the latest purchase at the same place that it can be of, one of the same amount first."""
+    spent = rows.filter(pl.col("amount_cents") < 0, ~pl.col("category").str.starts_with("TRANSFER_")).select(
+        "user", "refund_key", "booked_on", "amount_cents", "category", of="id"
+    )
+    days = (pl.col("booked_on") - pl.col("booked_on_of")).dt.total_days()
+    earlier = (
+        incoming.join(spent, on=["user", "refund_key"], suffix="_of")
+        .with_columns(
+            days=days,
+            exact=-pl.col("amount_cents_of") == pl.col("amount_cents"),
+            enough=-pl.col("amount_cents_of") >= pl.col("amount_cents"),
+        )
+        .filter(pl.col("days").is_between(0, WITHIN_REFUND))
+    )
+    best = earlier.sort("id", ~pl.col("exact"), ~pl.col("enough"), "days", "of").unique("id", keep="first", maintain_order=True)
+    return best.select("id", "exact", earlier_category="category", refund_of=pl.when("enough").then("of"))

@@ -1,0 +1,234 @@
+"""Money that moves between a user's own accounts, over all products of many users at once.
+
+Here belong transfers that an IBAN, the holder's name or a matching booking on another product shows, and the settlement of
+cards. Returned bookings and refunds are in `returns`. Only candidates are joined, so that a million rows cost little.
+"""
+
+from functools import cache
+
+import polars as pl
+
+from analytics.channels import Channel
+from analytics.holders import own_names
+from analytics.overlays import OVERLAY
+from analytics.pairing import mutual
+from analytics.products import CARDS, Category
+from analytics.returns import refunds, reversals
+from analytics.rulebook import read
+
+__all__ = ["own_transfers", "refunds", "reversals"]
+
+KINDS = {
+    Category.LOAN: ("TRANSFER_LOAN", 5),
+    Category.CREDIT_CARD: ("TRANSFER_CREDITCARD", 4),
+    Category.OTHER_CARD: ("TRANSFER_CREDITCARD", 4),
+    Category.DEPOT: ("TRANSFER_SECURITIES", 3),
+    Category.SAVINGS: ("TRANSFER_SAVINGS", 2),
+    Category.CALL_MONEY: ("TRANSFER_SAVINGS", 2),
+    Category.FIXED_DEPOSIT: ("TRANSFER_SAVINGS", 2),
+    Category.HOME_SAVINGS: ("TRANSFER_SAVINGS", 2),
+    Category.OTHER_PRODUCT: ("TRANSFER_WALLET", 1),
+    Category.OTHER_ACCOUNT: ("TRANSFER_INTERNAL", 0),
+    Category.CHECKING: ("TRANSFER_INTERNAL", 0),
+}
+"""What a transfer is by the products on its two ends: that of the higher rank says it, seen from both."""
+TRANSFER_LIKE = (Channel.TRANSFER, Channel.STANDINGORDER, Channel.INTERNAL, Channel.CARDSETTLE, Channel.LOAN, Channel.UNKNOWN)
+PAIRED = (*TRANSFER_LIKE, Channel.DIRECTDEBIT)
+EARLIEST, LATEST = -1, 4
+"""Days that money may arrive after it left; a day before happens where banks book differently."""
+BACKWARDS = 1.5
+ROUND = 1000
+"""Amounts of whole ten euros meet by chance."""
+BY_IBAN, BY_PAIR, BY_AMOUNT, BY_NAME, BY_CARD = 0.99, 0.97, 0.9, 0.85, 0.93
+OTHER, CARD = "TRANSFER_OTHER", "TRANSFER_CREDITCARD"
+
+
+def own_transfers(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
+    """The overlay of the rows that stay within a user's own money.
+
+    Rows have `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_iban`, `name`, `channel`, `pending` and, where
+    known, the columns of `analytics.facts`.
+    """
+    facing = _facing(rows, products)
+    pairs = _pairs(facing)
+    decided = facing.join(pairs, on="id", how="left", maintain_order="left")
+    found = decided.with_columns(item=_item()).filter(pl.col("item").is_not_null())
+    return found.select(
+        "id",
+        category="item",
+        confidence=_confidence(),
+        reason=_reason(),
+        effective_category="item",
+        refund_of=pl.lit(None, pl.String),
+        pair_of="pair_of",
+    ).cast(OVERLAY)
+
+
+@cache
+def saving_banks() -> pl.DataFrame:
+    """Banks that people have for saving only: who sends money to himself there saves."""
+    return read("saving_banks").select("bank_code", saved_as="item")
+
+
+def _facing(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
+    """The rows that may be transfers, with what is known of both ends."""
+    iban = pl.col("iban").fill_null("").str.replace_all(" ", "").str.to_uppercase()
+    known = products.select("user", "product", "category", iban=iban).unique(
+        ["user", "product"], keep="first", maintain_order=True
+    )
+    counter = known.filter(pl.col("iban") != "").unique(["user", "iban"], keep="first", maintain_order=True)
+    holders = known.group_by("user").agg(cards=pl.col("category").is_in([str(card) for card in CARDS]).any())
+    likely = rows.filter(pl.col("channel").is_in([str(channel) for channel in PAIRED])).with_columns(_missing(rows))
+    own = own_names(likely, products).with_columns(own_name=True)
+    return (
+        likely.select(
+            "id",
+            "user",
+            "product",
+            "booked_on",
+            "amount_cents",
+            "name",
+            "channel",
+            "pending",
+            "is_person",
+            "says_saving",
+            "says_securities",
+            "says_settlement",
+            counter_iban=pl.col("counterparty_iban").fill_null("").str.replace_all(" ", "").str.to_uppercase(),
+        )
+        .join(known.select("user", "product", kind="category", own_iban="iban"), on=["user", "product"], how="left")
+        .join(
+            counter.select("user", counter_iban="iban", counter="product", counter_kind="category"),
+            on=["user", "counter_iban"],
+            how="left",
+        )
+        .join(own, on=["user", "name"], how="left")
+        .join(holders, on="user", how="left")
+        .join(saving_banks(), left_on=pl.col("counter_iban").str.slice(4, 8), right_on="bank_code", how="left")
+        .with_columns(
+            own_name=pl.col("own_name").fill_null(value=False),
+            own_counter=(pl.col("counter") != pl.col("product")).fill_null(value=False),
+            cards=pl.col("cards").fill_null(value=False),
+            settles=(pl.col("channel") == Channel.CARDSETTLE) | pl.col("says_settlement"),
+        )
+    )
+
+
+def _missing(rows: pl.DataFrame) -> list[pl.Expr]:
+    wanted = ("is_person", "says_saving", "says_securities", "says_settlement")
+    return [pl.lit(value=False).alias(fact) for fact in wanted if fact not in rows.columns]
+
+
+def _pairs(facing: pl.DataFrame) -> pl.DataFrame:
+    """Both rows of every pair: `id`, `pair_of`, the other's product category, and whether more than the amount speaks for it."""
+    legs = facing.filter(~pl.col("pending"), pl.col("amount_cents") != 0).with_columns(amount=pl.col("amount_cents").abs())
+    shared = [
+        "id",
+        "user",
+        "product",
+        "booked_on",
+        "amount",
+        "channel",
+        "own_name",
+        "own_counter",
+        "counter",
+        "counter_iban",
+        "own_iban",
+        "kind",
+        "is_person",
+        "settles",
+    ]
+    debits, incoming = (
+        legs.filter(pl.col("amount_cents") < 0).select(shared),
+        legs.filter(pl.col("amount_cents") > 0).select(shared),
+    )
+    lag = (pl.col("booked_on_in") - pl.col("booked_on")).dt.total_days()
+    candidates = (
+        debits.join(incoming, on=["user", "amount"], suffix="_in")
+        .with_columns(lag=lag)
+        .filter(pl.col("product") != pl.col("product_in"), pl.col("lag").is_between(EARLIEST, LATEST))
+        .filter(~_elsewhere("", "_in"), ~_elsewhere("_in", ""))
+        .with_columns(sure=_evident())
+        .filter(pl.col("sure") | _uncommon())
+    )
+    cost = pl.col("lag").abs() + pl.when(pl.col("lag") < 0).then(BACKWARDS).otherwise(0.0)
+    pairs = mutual(candidates, "id", "id_in", -pl.col("sure").cast(pl.Int8), cost)
+    there = pairs.select("id", "sure", pair_of="id_in", pair_kind="kind_in")
+    back = pairs.select("sure", id="id_in", pair_of="id", pair_kind="kind").select(there.columns)
+    return pl.concat([there, back])
+
+
+def _elsewhere(side: str, other: str) -> pl.Expr:
+    """Whether the IBAN on one side says that the money went or came somewhere else than the product of the other side."""
+    given = pl.col(f"counter_iban{side}") != ""
+    wrong = pl.col(f"counter{side}").is_not_null() & (pl.col(f"counter{side}") != pl.col(f"product{other}"))
+    foreign = pl.col(f"counter{side}").is_null() & (pl.col(f"own_iban{other}").fill_null("") != "")
+    return given & (wrong | foreign)
+
+
+def _evident() -> pl.Expr:
+    names = pl.col("own_name") | pl.col("own_name_in") | pl.col("own_counter") | pl.col("own_counter_in")
+    cards = [str(card) for card in CARDS]
+    settled = (pl.col("settles") | pl.col("settles_in")) & (pl.col("kind").is_in(cards) | pl.col("kind_in").is_in(cards))
+    return names | settled.fill_null(value=False)
+
+
+def _uncommon() -> pl.Expr:
+    """Whether the amount alone may say it: not a round one, both ways of transfer, and no other person named."""
+    channels = [str(channel) for channel in TRANSFER_LIKE]
+    alike = pl.col("channel").is_in(channels) & pl.col("channel_in").is_in(channels)
+    return (pl.col("amount") % ROUND != 0) & alike & ~pl.col("is_person") & ~pl.col("is_person_in")
+
+
+def _item() -> pl.Expr:
+    """What the row is, the surest evidence first."""
+    names = {str(kind): item for kind, (item, _) in KINDS.items()}
+    ranks = {str(kind): rank for kind, (_, rank) in KINDS.items()}
+    other = pl.coalesce(pl.when("own_counter").then("counter_kind"), "pair_kind")
+    mine_first = pl.col("kind").replace_strict(ranks, default=0) > other.replace_strict(ranks, default=0)
+    facing = pl.when(mine_first).then("kind").otherwise(other).replace_strict(names, default="TRANSFER_INTERNAL")
+    out = pl.col("amount_cents") < 0
+    saved = (
+        pl.when(out & pl.col("saved_as").is_not_null())
+        .then("saved_as")
+        .when(out & pl.col("says_securities"))
+        .then(pl.lit("SAVINGS_SECURITIES"))
+        .when(out & pl.col("says_saving"))
+        .then(pl.lit("SAVINGS_ACCOUNT"))
+        .otherwise(pl.lit(OTHER))
+    )
+    return (
+        pl.when(other.is_not_null())
+        .then(facing)
+        .when(pl.col("settles") & pl.col("cards"))
+        .then(pl.lit(CARD))
+        .when("own_name")
+        .then(saved)
+        .otherwise(pl.lit(None, pl.String))
+    )
+
+
+def _confidence() -> pl.Expr:
+    return (
+        pl.when("own_counter")
+        .then(BY_IBAN)
+        .when(pl.col("sure"))
+        .then(BY_PAIR)
+        .when(pl.col("pair_of").is_not_null())
+        .then(BY_AMOUNT)
+        .when(pl.col("settles") & pl.col("cards"))
+        .then(BY_CARD)
+        .otherwise(BY_NAME)
+    )
+
+
+def _reason() -> pl.Expr:
+    return (
+        pl.when("own_counter")
+        .then(pl.lit("IBAN eines eigenen Kontos"))
+        .when(pl.col("pair_of").is_not_null())
+        .then(pl.lit("Gegenbuchung auf einem anderen eigenen Konto"))
+        .when(pl.col("settles") & pl.col("cards"))
+        .then(pl.lit("Abrechnung der eigenen Kreditkarte"))
+        .otherwise(pl.lit("Name des Kontoinhabers"))
+    )

@@ -1,0 +1,31 @@
+"""`kontor knowledge`: the tables that tagging rests on."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from api.cli.desk import Json, console, show_once
+
+commands = typer.Typer(help="The tables that tagging rests on.", no_args_is_help=True)
+Folder = Annotated[Path | None, typer.Option(help="Check the tables of this folder instead of those that this version carries.")]
+
+
+@commands.callback()
+def group() -> None:
+    """The tables that tagging rests on."""
+
+
+@commands.command()
+def check(folder: Folder = None, as_json: Json = False) -> None:
+    """Say what is wrong in the tables, with file, line and column; exit code 1 if anything is."""
+    from analytics import knowledge  # the other commands need none of its libraries
+
+    found = knowledge.problems(folder or knowledge.FOLDER)
+    if as_json or not found:
+        facts = {"version": knowledge.version(folder or knowledge.FOLDER), "problems": found}
+        show_once(facts, as_json, "The tables are in order.")
+    for problem in () if as_json else found:
+        console.print(problem, highlight=False, soft_wrap=True, markup=False)
+    if found:
+        raise typer.Exit(1)

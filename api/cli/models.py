@@ -1,0 +1,200 @@
+"""`kontor train`, `kontor evaluate`, `kontor model`: training, examining and choosing the categoriser."""
+
+import getpass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from api.cli.desk import Json, console, read_settings, say, show, show_once
+from warehouse.errors import Invalid, KontorError
+
+if TYPE_CHECKING:
+    from models.categoriser import Categoriser
+
+commands = typer.Typer(help="Models of the categoriser.", no_args_is_help=True)
+SHIPPED = "shipped"
+_SHOWN = ("category_seen_accuracy", "category_unseen_accuracy", "category_seen_macro_f1", "category_unseen_macro_f1")
+
+Folder = Annotated[Path | None, typer.Option(help="Folder of the models; default: `models` in the data directory.")]
+Version = Annotated[str, typer.Argument(help="Version of the model, as `list` shows it.", show_default=False)]
+Users = Annotated[int | None, typer.Option(help="How many people are simulated.", min=10)]
+Seed = Annotated[int | None, typer.Option(help="Which simulated world.", min=0)]
+Who = Annotated[str | None, typer.Option("--by", help="Who does this; default: the operating system's user.")]
+Why = Annotated[str, typer.Option(help="Why, for the log.", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the command line."""
+    app.command("train")(train)
+    app.command("evaluate")(evaluate)
+    app.add_typer(commands, name="model")
+
+
+def train(
+    users: Users = None,
+    seed: Seed = None,
+    label: Annotated[str | None, typer.Option(help="First part of the new version.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="How often every line is looked at.", min=1)] = None,
+    examined: Annotated[int | None, typer.Option(help="How many other people it is examined on.", min=10)] = None,
+    folder: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Train a model on a simulated world, examine it, and put it beside the others. It is not in use by that."""
+    from models import learning, registry  # load numba and scikit-learn, which no other command needs
+    from models.training import SHIPPED as USUAL
+
+    world = replace(learning.LEARNED, **_given(users=users, seed=seed))
+    settings = replace(USUAL, **_given(label=label, epochs=epochs))
+    with _told(), _progress(as_json) as on_progress:
+        model = learning.learn(world, settings, on_progress)
+        other = replace(learning.EXAMINED, **_given(users=examined))
+        report = learning.told(model, learning.examine(model, other, on_progress), other)
+        path = registry.add(_folder(folder), model, report)
+    facts = {"version": model.version, "file": str(path)}
+    if not as_json:
+        _show_gates(report["gates"])
+    show_once(facts | {"gates": report["gates"]} if as_json else facts, as_json, "The model is ready to be promoted.")
+
+
+def evaluate(
+    version: Annotated[
+        str | None, typer.Option("--model", help="Version to examine, or `shipped`; default: the one in use.")
+    ] = None,
+    users: Users = None,
+    seed: Seed = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the report: JSON, Markdown, pictures.")] = None,
+    folder: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Examine a model by itself on a simulated world that it has not learned from."""
+    from models import learning, reports
+
+    world = replace(learning.EXAMINED, **_given(users=users, seed=seed))
+    with _told(), _progress(as_json) as on_progress:
+        model = _model(_folder(folder), version)
+        report = learning.told(model, learning.examine(model, world, on_progress), world)
+        paths = reports.write(report, out) if out else []
+    if as_json:
+        show(report["gates"], as_json, "Gates")
+        return
+    _show_gates(report["gates"])
+    for path in paths:
+        console.print(path, highlight=False)
+
+
+@commands.command("list")
+def list_models(folder: Folder = None, as_json: Json = False) -> None:
+    """List the models with their figures, and say which one is in use."""
+    from models import registry
+
+    with _told():
+        found = registry.versions(_folder(folder))
+    rows = [
+        {"version": known.version, "in use": "yes" if known.active else ""}
+        | {name: f"{known.figures[name].value:.4f}" if name in known.figures else "" for name in _SHOWN}
+        for known in found
+    ]
+    show(rows, as_json, "Models")
+
+
+@commands.command()
+def promote(
+    version: Version,
+    why: Why,
+    by: Who = None,
+    override: Annotated[str | None, typer.Option(help="Reason to set objections aside; it is logged.")] = None,
+    folder: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Put a model into use. Refused if it misses a hard gate or is worse than the one in use."""
+    from models import registry
+
+    with _told():
+        entry = registry.promote(
+            _folder(folder), version, by=by or getpass.getuser(), at=_now(), why=why, override_reason=override
+        )
+    say(f"{entry.version} is in use, before it {entry.before} was.", as_json)
+
+
+@commands.command()
+def rollback(version: Version, why: Why, by: Who = None, folder: Folder = None, as_json: Json = False) -> None:
+    """Put a model back into use that was in use before, or `shipped`."""
+    from models import registry
+
+    with _told():
+        entry = registry.roll_back(_folder(folder), version, by=by or getpass.getuser(), at=_now(), why=why)
+    say(f"{entry.version} is in use again, before it {entry.before} was.", as_json)
+
+
+def _folder(given: Path | None) -> Path:
+    return given or read_settings().home / "models"
+
+
+def _model(folder: Path, version: str | None) -> "Categoriser":
+    from models import registry
+
+    return registry.shipped() if version == SHIPPED else registry.find(folder, version) if version else registry.active(folder)
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """The options that were given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Facts about models, as the command line tells facts."""
+    from models.errors import ModelError
+
+    try:
+        yield
+    except ModelError as error:
+        raise KontorError(f"{type(error).__name__}: {error}") from error
+    except ValueError as error:
+        raise Invalid(str(error)) from error
+
+
+@contextmanager
+def _progress(silent: bool) -> Iterator[Callable[[str, float], None]]:
+    """A bar for each step; none where a script reads along."""
+    columns = TextColumn("{task.description:<10}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=console, disable=silent) as bars:
+
+        def on_progress(step: str, share: float) -> None:
+            if step not in tasks or bars.tasks[tasks[step]].finished:
+                tasks[step] = bars.add_task(step, total=1.0)
+            bars.update(tasks[step], completed=share)
+
+        yield on_progress
+
+
+def _show_gates(rows: list[dict[str, Any]]) -> None:
+    table = Table(title="Gates", title_justify="left")
+    for name in ("analysis", "metric", "value", "95 %", "gate", "moonshot", ""):
+        table.add_column(name)
+    for row in rows:
+        verdict = "[green]moonshot[/]" if row["moonshot_reached"] else "[green]passed[/]" if row["passed"] else "[red]missed[/]"
+        sign = "≥" if row["higher_is_better"] else "≤"
+        interval = f"{row['low']:.4f}–{row['high']:.4f}"
+        table.add_row(
+            row["analysis"],
+            row["metric"],
+            f"{row['value']:.4f}",
+            interval,
+            f"{sign} {row['gate']}",
+            str(row["moonshot"]),
+            verdict,
+        )
+    console.print(table)

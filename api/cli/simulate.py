@@ -1,0 +1,77 @@
+"""`kontor simulate`: a world of simulated households, with the truth about every booking, for training and evaluation."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from api.cli.desk import Json, console, say
+from warehouse.errors import Invalid
+
+START = datetime(2023, 7, 1)  # noqa: DTZ001 a first of a month, not a moment
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the command line."""
+    app.command("simulate")(simulate)
+
+
+def simulate(
+    out: Annotated[Path, typer.Option(help="Folder for the Parquet files.", show_default=False)],
+    users: Annotated[int, typer.Option(min=1, help="Number of users.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Equal seeds give equal worlds.")] = 1,
+    months: Annotated[int, typer.Option(min=12, help="Months at most; the last three lie in the future.")] = 39,
+    start: Annotated[datetime, typer.Option(formats=["%Y-%m-%d"], help="First month.")] = START,
+    splits: Annotated[str, typer.Option(help="Which merchants and wordings may occur.")] = "train,calibration,test",
+    formats: Annotated[str | None, typer.Option(help="Formats of the accounts, separated by commas; all by default.")] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Processes at work.")] = 2,
+    figures: Annotated[bool, typer.Option("--figures", help="Compare the result with official statistics.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Simulate households and write their bookings and the truth about them as Parquet."""
+    from models.corpus import banks, lists, write  # loads the whole world, which no other command needs
+
+    plan = write.Plan(
+        users,
+        seed,
+        start.date(),
+        months,
+        _chosen(splits, lists.SPLITS, "split"),
+        _chosen(formats or ",".join(banks.FORMATS), banks.FORMATS, "format"),
+    )
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    rows = 0
+    with Progress(*columns, console=console, disable=as_json) as progress:
+        task = progress.add_task("Users", total=users)
+        for part in write.write(plan, out, processes):
+            rows += part.rows
+            progress.update(task, advance=part.users)
+    if figures:
+        _compare(out)
+    say(f"{rows} bookings of {users} users are in {out}.", as_json)
+
+
+def _chosen(text: str, allowed: tuple[str, ...], noun: str) -> tuple[str, ...]:
+    found = tuple(part.strip() for part in text.split(",") if part.strip())
+    unknown = [name for name in found if name not in allowed]
+    if unknown or not found:
+        raise Invalid(f"unknown {noun} {', '.join(unknown) or '(none)'}; there are {', '.join(allowed)}")
+    return found
+
+
+def _compare(folder: Path) -> None:
+    """Prints what the simulated households spend and hold beside the official figures."""
+    import polars as pl
+    from rich.table import Table
+
+    from models.corpus import figures
+
+    tables = {name: pl.read_parquet(folder / name / "*.parquet") for name in ("users", "contracts")}
+    spent = figures.spending(pl.scan_parquet(folder / "transactions" / "*.parquet"), pl.scan_parquet(folder / "truth" / "*.parquet"), tables["users"])
+    for title, frame in (("Spending", spent), ("Insurances", figures.holding_rates(tables["contracts"], tables["users"]))):
+        table = Table(*frame.columns, title=title, title_justify="left")
+        for row in frame.iter_rows():
+            table.add_row(*(str(value) for value in row))
+        console.print(table)

@@ -1,0 +1,94 @@
+"""Rules for counterparties: a user's token is for the user's own, a client's token for those of the tenant for all its users."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Path
+from starlette.responses import Response
+
+from analytics import trees
+from analytics.wishes import name_key
+from api.access import Kind, needs
+from api.answers import answer, done, link, self_relation
+from api.errors import Problem
+from api.route import router
+from api.routes.wishes import TREE, wished_category
+from api.schemas.tags import tag_tree_item
+from api.schemas.wishes import NewRule, RuleBody
+from api.services import Held, Services
+from warehouse import rules, scopes
+from warehouse.callers import Caller
+from warehouse.errors import NotFound
+from warehouse.tables import CategoryRule
+
+routes = router("/ai/v1/rules", "Analysis platform")
+Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, Kind.ANY)]
+Modifies = Annotated[Caller, needs(scopes.CUSTOMER_MODIFY, Kind.ANY)]
+RuleKey = Annotated[str, Path(examples=["6a0b1f5e-3c0d-4b7e-9a52-0d7b0a3f9c11"])]
+
+
+@routes.get("", response_model=list[RuleBody])
+def list_rules(caller: Reads, held: Held) -> Response:
+    """All rules, the newest first."""
+    with held.database.reading_for(caller.tenant_id, caller.user_id) as owner:
+        return answer(held, [_body(held, rule) for rule in rules.visible(owner)])
+
+
+@routes.post("", status_code=201, response_model=RuleBody, responses={409: {}})
+async def create_rule(new: NewRule, caller: Modifies, held: Held) -> Response:
+    """Makes a rule for all bookings of a counterparty. One that there is for the same counterparty gets the new category."""
+    item = wished_category(new.item, "tagTreeItem")
+    if not (new.iban or new.name):
+        raise Problem(400, "counterpartyIban, counterpartyName: eine der Angaben wird gebraucht")
+
+    def change() -> dict[str, Any]:
+        key = name_key(new.name)
+        if new.name and not key:
+            raise Problem(400, "counterpartyName: enthält keinen Namen")
+        with held.database.changing_for(caller.tenant_id, caller.user_id) as owner:
+            return _body(held, rules.put(owner, item, iban=new.iban, name=new.name, name_key=key))
+
+    body = await held.changes.insist(change)
+    return answer(held, body, 201, {"Location": _link(held, body["id"])})
+
+
+@routes.get("/{rule}", response_model=RuleBody)
+def get_rule(rule: RuleKey, caller: Reads, held: Held) -> Response:
+    """One rule."""
+    with held.database.reading_for(caller.tenant_id, caller.user_id) as owner:
+        return answer(held, _body(held, rules.find(owner, _id(rule))))
+
+
+@routes.delete("/{rule}", response_class=Response)
+async def delete_rule(rule: RuleKey, caller: Modifies, held: Held) -> Response:
+    """Ends a rule: what it has decided is decided without it."""
+
+    def change() -> None:
+        with held.database.changing_for(caller.tenant_id, caller.user_id) as owner:
+            rules.remove(owner, _id(rule))
+
+    await held.changes.insist(change)
+    return done()
+
+
+def _body(held: Services, rule: CategoryRule) -> dict[str, Any]:
+    tree = trees.tree(TREE)
+    return {
+        "id": str(rule.id),
+        "tagTreeItem": tag_tree_item(tree, tree.item(rule.item)),
+        "counterpartyIban": rule.counterparty_iban,
+        "counterpartyName": rule.counterparty_name,
+        "relations": self_relation(_link(held, str(rule.id))),
+    }
+
+
+def _link(held: Services, rule_id: str) -> str:
+    return link(held, "ai", "v1", "rules", rule_id)
+
+
+def _id(value: str) -> UUID:
+    """The id of a rule; one that is not even a UUID names none."""
+    try:
+        return UUID(value)
+    except ValueError as error:
+        raise NotFound("rule") from error

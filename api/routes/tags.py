@@ -1,0 +1,127 @@
+"""Tag trees and their items: what the tags of bookings and users can be. The same for everybody: lists are written only once."""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from typing import Annotated, Any, NamedTuple
+
+import orjson
+from fastapi import Path, Query, Request
+from starlette.responses import Response
+
+from analytics import trees
+from analytics.trees import Item, Tree, UnknownItem, UnknownTree
+from api.access import Kind, needs
+from api.route import JSON, has_etag, router
+from api.routes.providers import Search
+from api.schemas.tags import TREES, TagTreeBody, TagTreeItemBody, item_body, tree_body
+from api.services import Held
+from warehouse import scopes
+from warehouse.callers import Caller
+from warehouse.errors import NotFound
+
+PAGES_KEPT = 64  # more than there are trees
+ID_LENGTH = 9
+UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+routes = router(f"/{TREES}", "Tags")
+aliases = router("/tags/v1/tags/tag-trees", "Tags")
+
+ReadsTags = Annotated[Caller, needs(scopes.CUSTOMER_READ, Kind.ANY)]
+TreeKey = Annotated[str, Path(examples=["1"])]
+ItemKey = Annotated[str, Path(examples=["10101"])]
+Handler = Callable[..., Awaitable[Response]]
+
+
+class Page(NamedTuple):
+    """A list that is kept: its JSON, the name of its content, and each item with the text in which it is sought."""
+
+    body: bytes
+    etag: str
+    items: tuple[tuple[str, bytes], ...]
+
+
+def reading(path: str, model: Any) -> Callable[[Handler], Handler]:
+    """Registers a route at both addresses that the interface names."""
+
+    def register(handler: Handler) -> Handler:
+        unchanged: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed."}}
+        routes.get(path, response_model=model, responses=unchanged)(handler)
+        aliases.get(path, response_model=model, responses=unchanged, name=f"{handler.__name__}_below_tags")(handler)
+        return handler
+
+    return register
+
+
+@reading("", list[TagTreeBody])
+async def list_tag_trees(_caller: ReadsTags, held: Held) -> Response:
+    """All tag trees."""
+    base_url = held.settings.base_url
+    return Response(orjson.dumps([tree_body(base_url, tree) for tree in trees.trees()]), media_type=JSON)
+
+
+@reading("/{tree}", TagTreeBody)
+async def get_tag_tree(tree: TreeKey, _caller: ReadsTags, held: Held) -> Response:
+    """One tag tree."""
+    return Response(orjson.dumps(tree_body(held.settings.base_url, _tree(tree))), media_type=JSON)
+
+
+@reading("/{tree}/tag-tree-items", list[TagTreeItemBody])
+async def list_tag_tree_items(
+    request: Request,
+    tree: TreeKey,
+    _caller: ReadsTags,
+    held: Held,
+    q: Annotated[Search | None, Query(description="Part of the display name or of the system name", examples=["miete"])] = None,
+) -> Response:
+    """All items of a tag tree, or those that a text finds. Of the time items of cashflow, those of twenty years are listed."""
+    page = _page(held.settings.base_url, _tree(tree).id)
+    if q is not None:
+        found = (body for text, body in page.items if _plain(q.strip()) in text)
+        return Response(b"[" + b",".join(found) + b"]", media_type=JSON)
+    headers = {"ETag": page.etag}
+    if has_etag(request, page.etag):
+        return Response(status_code=304, headers=headers)
+    return Response(page.body, headers=headers, media_type=JSON)
+
+
+@reading("/{tree}/tag-tree-items/{item}", TagTreeItemBody)
+async def get_tag_tree_item(tree: TreeKey, item: ItemKey, _caller: ReadsTags, held: Held) -> Response:
+    """One item of a tag tree."""
+    found = _tree(tree)
+    try:
+        body = item_body(held.settings.base_url, found, found.item_of_id(_id(item)))
+    except UnknownItem as error:
+        raise NotFound("tag tree item") from error
+    return Response(orjson.dumps(body), media_type=JSON)
+
+
+@lru_cache(PAGES_KEPT)
+def _page(base_url: str, tree_id: int) -> Page:
+    """All items of a tree, written."""
+    tree = trees.tree_of_id(tree_id)
+    items = tuple((_sought(item), orjson.dumps(item_body(base_url, tree, item))) for item in tree.items)
+    body = b"[" + b",".join(text for _, text in items) + b"]"
+    return Page(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"', items)
+
+
+def _sought(item: Item) -> str:
+    """The names of an item, as `q` is compared with them."""
+    return f"{_plain(item.display_name)}\n{_plain(item.system_name)}"
+
+
+def _plain(text: str) -> str:
+    """The text without case and umlauts: `Größe` is `groesse`."""
+    return text.casefold().translate(UMLAUTS)
+
+
+def _tree(key: str) -> Tree[Item]:
+    try:
+        return trees.tree_of_id(_id(key))
+    except UnknownTree as error:
+        raise NotFound("tag tree") from error
+
+
+def _id(key: str) -> int:
+    """The number that a key stands for; 0, which is nobody's, if it stands for none."""
+    plain = key.isascii() and key.isdigit() and len(key) <= ID_LENGTH and not key.startswith("0")
+    return int(key) if plain else 0

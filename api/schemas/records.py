@@ -1,0 +1,108 @@
+"""Transaction records of the analysis platform: bookings that come with a request and are answered with their tags.
+
+Thousands come at once, so that what a pattern can say is not said by a function of Python.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Annotated, Any
+
+import orjson
+import polars as pl
+from pydantic import AfterValidator, FailFast, Field, StringConstraints, TypeAdapter, WithJsonSchema
+
+from analytics.frames import TRANSACTIONS
+from api.schemas.base import CONTROLS, TEXT, Amount, Wire, cents
+from api.schemas.tags import TagInstanceBody
+from api.schemas.transactions import known_currency, sensible
+
+RECORDS_LIMIT = 10_000
+LINE = f"^[^{CONTROLS}]*$"
+MOMENT = r"^\d{4}-\d{2}-\d{2}([ T]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d{2}:?\d{2})?)?$"
+DAY_LENGTH, MOMENT_LENGTH = 10, 19
+APART = "\n"  # no id holds it
+
+
+def _moment(value: str) -> str:
+    """The moment in the form of the interface. A zone is not looked at: days of bookings do not shift."""
+    sensible(date.fromisoformat(value[:DAY_LENGTH]))
+    return f"{value[:DAY_LENGTH]} {value[DAY_LENGTH + 1 : MOMENT_LENGTH] or '00:00:00'}"
+
+
+Moment = Annotated[
+    str,
+    StringConstraints(pattern=MOMENT, max_length=40),
+    AfterValidator(_moment),
+    WithJsonSchema({"type": "string", "format": "timestamp", "pattern": MOMENT}),
+]
+Id = Annotated[str, StringConstraints(pattern=LINE, min_length=1, max_length=128)]
+Short = Annotated[str, StringConstraints(pattern=LINE, max_length=256)]
+Text = Annotated[str, StringConstraints(max_length=4000), Field(json_schema_extra={"pattern": TEXT})]
+
+
+class TransactionRecord(Wire):
+    """A booking to be tagged. `tags` that come with it are not looked at."""
+
+    amount: Amount = Field(alias="betrag", examples=[-12.5])
+    booked_at: Moment = Field(alias="buchungsdatum", examples=["2026-11-13 00:00:00"])
+    purpose: Text = Field(alias="verwendungszweck", examples=["Rechnung 4711"])
+    user: Id = Field(examples=["kunde-1"], description="Bookings of one user are looked at together")
+    provider: Id = Field(examples=["00000000-0000-0000-0000-000000000000"])
+    product: Id = Field(examples=["DE02120300000000202051"])
+    tenant: Id = Field(examples=["demo"])
+    booking_text: Short | None = Field(None, alias="buchungstext", examples=["LASTSCHRIFT"])
+    counterparty_bic: Short | None = Field(None, alias="gegenkontoBic", examples=["BYLADEM1001"])
+    counterparty_iban: Short | None = Field(None, alias="gegenkontoIban", examples=["DE02120300000000202051"])
+    counterparty_name: Short | None = Field(None, alias="gegenkontoInhaber", examples=["Stadtwerke"])
+    ultimate_name: Short | None = Field(None, alias="gegenkontoInhaberAbweichend", examples=["Stadtwerke Vertrieb"])
+    gv_code: Short | None = Field(None, alias="gvCode", examples=["105"])
+    hash: Short | None = Field(None, examples=["20261113000000004711"])
+    id: Short | None = Field(None, examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])
+    primanota: Short | None = Field(None, alias="primanotaNummer", examples=["9248"])
+    currency: Annotated[str, AfterValidator(known_currency)] | None = Field(None, alias="waehrung", examples=["EUR"])
+    value_at: Moment | None = Field(None, alias="wertstellungsdatum", examples=["2026-11-13 00:00:00"])
+
+
+class TaggedRecord(TransactionRecord):
+    """The record with its tags: category, insurance type, partner and freelancer category."""
+
+    tags: list[TagInstanceBody]
+
+
+RECORDS = TypeAdapter(Annotated[list[TransactionRecord], FailFast(), Field(min_length=1, max_length=RECORDS_LIMIT)])
+AMOUNT = str(TransactionRecord.model_fields["amount"].alias)
+
+
+def bookings(records: Sequence[TransactionRecord]) -> pl.DataFrame:
+    """The records as a frame `TRANSACTIONS`; a booking's id is its place, since theirs need not differ."""
+    columns: dict[str, Any] = {name: [getattr(record, name) for record in records] for name in TRANSACTIONS if name in SAME_NAMES}
+    columns |= {
+        "amount_cents": [cents(record.amount) for record in records],
+        "booked_on": [record.booked_at for record in records],
+        "value_on": [record.value_at for record in records],
+        "user": [f"{record.tenant}{APART}{record.user}" for record in records],
+    }
+    kinds = {name: pl.Int64 if name == "amount_cents" else pl.String for name in columns}
+    frame = pl.DataFrame(columns, schema=kinds).with_row_index("id")
+    texts = [pl.col(name).str.strip_chars().replace("", None) for name in SAME_NAMES - {"currency", "product"}]
+    return frame.with_columns(
+        *texts,
+        pl.col("id").cast(pl.String),
+        pl.col("booked_on", "value_on").str.head(DAY_LENGTH).str.to_date("%Y-%m-%d"),
+        pl.col("currency").fill_null("EUR"),
+        pending=pl.lit(False),
+    ).select(TRANSACTIONS.names())
+
+
+def entity_id(record: TransactionRecord, place: int) -> str:
+    """The name of a record in its tags: what it is called by, or else its place in the array."""
+    return record.id or record.hash or str(place)
+
+
+def body(record: TransactionRecord, tags: list[orjson.Fragment]) -> dict[str, Any]:
+    """The record as it came, with its tags."""
+    given = record.model_dump(by_alias=True, exclude_unset=True)
+    return {**given, AMOUNT: orjson.Fragment(format(record.amount, "f")), "tags": tags}
+
+
+SAME_NAMES = frozenset(TRANSACTIONS) & frozenset(TransactionRecord.model_fields) - {"id", "user"}

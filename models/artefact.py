@@ -1,0 +1,86 @@
+"""The file of a model: a numpy archive (`.npz`) of plain arrays and one JSON text. Reading it runs no code and trusts no header.
+
+Here belong bytes and limits. Here does not belong what the arrays mean.
+"""
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from models.errors import ModelUnreadable
+
+FORMAT = 1
+ABOUT = "about"
+LARGEST_BYTES = 256 * 1024 * 1024
+"""No array of a model is larger."""
+LARGEST_TEXT = 1024 * 1024
+_KINDS = frozenset({"|i1", "|u1", "<f4"})
+_SURPRISES = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    NotImplementedError,
+    RuntimeError,
+)
+
+
+def write(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Writes a model; until it is complete the path keeps what it held. The same content gives the same bytes."""
+    text = json.dumps({"format": FORMAT, **about}, ensure_ascii=False, sort_keys=True).encode()
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **{ABOUT: np.frombuffer(text, np.uint8), **arrays})
+    write_atomically(path, buffer.getvalue())
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes a file that is there wholly or not at all, also after a crash."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def read(path: Path, names: frozenset[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The JSON and the arrays of a model file that has exactly these arrays."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = {name.removesuffix(".npy") for name in archive.namelist()}
+            if found != names | {ABOUT} or len(archive.namelist()) != len(found):
+                raise ModelUnreadable(f"{path.name}: not the arrays of a model")
+            arrays = {name: _array(archive, f"{name}.npy") for name in sorted(found)}
+        about = json.loads(arrays.pop(ABOUT).tobytes()[:LARGEST_TEXT])
+    except _SURPRISES as error:
+        raise ModelUnreadable(f"{path.name}: {type(error).__name__} while reading") from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise ModelUnreadable(f"{path.name}: format {about.get('format') if isinstance(about, dict) else None}, not {FORMAT}")
+    return about, arrays
+
+
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """One array. Its header is checked before anything of the size that it claims is made."""
+    with archive.open(name) as file:
+        version = npy.read_magic(file)
+        if version != (1, 0):
+            raise ModelUnreadable(f"{name}: version {version}")
+        shape, by_column, kind = npy.read_array_header_1_0(file, max_header_size=1000)
+        size = int(np.prod(shape, dtype=object)) * kind.itemsize
+        if kind.str not in _KINDS or by_column or not 1 <= len(shape) <= 2 or min(shape) < 0 or size > LARGEST_BYTES:
+            raise ModelUnreadable(f"{name}: {kind.str} of {shape}")
+        content = file.read(size + 1)
+    if len(content) != size:
+        raise ModelUnreadable(f"{name}: {len(content)} bytes instead of {size}")
+    return np.frombuffer(content, kind).reshape(shape)

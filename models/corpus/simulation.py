@@ -1,0 +1,229 @@
+"""A simulated world from beginning to end: people, their lives, contracts and habits, the banks' words for it, and the truths."""
+
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+import polars as pl
+
+from analytics.frames import PRODUCTS, TRANSACTIONS, checked
+from models.corpus.around import around_contracts
+from models.corpus.banking import bank_bookings, returned
+from models.corpus.banks import FORMATS
+from models.corpus.business import business
+from models.corpus.contract_truth import contract_truth
+from models.corpus.event_truth import event_truth, stage_truth
+from models.corpus.footprints import footprints
+from models.corpus.freelancer import freelancer_item
+from models.corpus.grid import Grid
+from models.corpus.holdings import holdings
+from models.corpus.laws import laws
+from models.corpus.lists import SPLITS, shelf
+from models.corpus.own import own_transfers, settlements_of_cards
+from models.corpus.payments import named, payments
+from models.corpus.people import PRODUCTS_BY_ROLE, People, World, people
+from models.corpus.private import private_money
+from models.corpus.purchases import purchases
+from models.corpus.renderers import render
+from models.corpus.schedule import schedule
+from models.corpus.schemas import ACTS, TRUTH, USERS
+from models.corpus.timeline import timeline
+from models.corpus.words import purposes
+
+START = date(2023, 7, 1)
+MONTHS = 39
+USERS_AT_ONCE = 500
+"""Users are simulated in blocks; their lives do not depend on it."""
+SHORTEST = 12
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Bookings of simulated users and everything that is true about them."""
+
+    transactions: pl.DataFrame
+    products: pl.DataFrame
+    truth: pl.DataFrame
+    contracts: pl.DataFrame
+    events: pl.DataFrame
+    stages: pl.DataFrame
+    users: pl.DataFrame
+    as_of: date
+
+
+def simulate(
+    users: int,
+    seed: int,
+    start: date = START,
+    months: int = MONTHS,
+    splits: tuple[str, ...] = SPLITS,
+    formats: tuple[str, ...] = FORMATS,
+    first_user: int = 0,
+) -> Corpus:
+    """The users from `first_user` on. Merchants, names and wordings come from the `splits`, accounts speak the `formats`.
+
+    The last three of the months lie after `as_of`; their bookings are marked in the truth as future.
+    """
+    if months < SHORTEST:
+        raise ValueError(f"at least {SHORTEST} months are needed")
+    world = World(seed, Grid(start.replace(day=1), months), shelf(tuple(splits)), tuple(formats))
+    blocks = range(first_user, first_user + users, USERS_AT_ONCE)
+    parts = [_block(world, first, min(USERS_AT_ONCE, first_user + users - first)) for first in blocks]
+    return joined(parts, world)
+
+
+def joined(parts: list["Corpus"], world: World) -> Corpus:
+    """Blocks one after the other, with rows numbered through."""
+    offsets = np.cumsum([0, *(part.truth.height for part in parts)])
+    truths = [
+        part.truth.with_columns((pl.col("row", "refund_of") + pl.lit(int(offset), pl.UInt32)).cast(pl.UInt32))
+        for part, offset in zip(parts, offsets, strict=False)
+    ]
+    frames = {
+        name: pl.concat([getattr(part, name) for part in parts])
+        for name in ("transactions", "products", "contracts", "events", "stages", "users")
+    }
+    return Corpus(**frames, truth=pl.concat(truths), as_of=_date(world.grid.as_of))
+
+
+def _date(day: int) -> date:
+    return np.datetime64(day, "D").astype(date)
+
+
+def _block(world: World, first: int, count: int) -> Corpus:
+    group = people(world, first, count)
+    lives = timeline(world, group)
+    amounts = laws(group, lives)
+    held = named(world, group, holdings(world, group, lives, amounts))
+    slots = schedule(world, group, lives, held)
+    paid = payments(world, group, lives, held, slots)
+    drafts = [
+        paid,
+        around_contracts(world, group, lives, held, paid),
+        purchases(world, group, lives),
+        *private_money(world, group, lives),
+        *own_transfers(world, group, lives),
+        *bank_bookings(world, group, lives),
+        *business(world, group, lives, amounts),
+        *footprints(world, group, lives, amounts, held),
+    ]
+    rows = returned(world, group, lives, pl.concat(drafts))
+    frame = _ordered(world, group, pl.concat([rows, *settlements_of_cards(world, group, rows)]))
+    acts = _acts(group, frame)
+    texts = _rendered(acts, world.seed)
+    return Corpus(
+        transactions=_transactions(frame, acts, texts),
+        products=_products(group),
+        truth=_truth(world, group, frame),
+        contracts=contract_truth(world, group, held, slots, frame),
+        events=event_truth(world, group, lives, held, frame),
+        stages=stage_truth(world, group, lives),
+        users=_users(world, group),
+        as_of=_date(world.grid.as_of),
+    )
+
+
+def _ordered(world: World, group: People, frame: pl.DataFrame) -> pl.DataFrame:
+    """All bookings inside the users' histories in their final order, with their places among the user's and among all."""
+    started = pl.Series(group.start).gather(frame["who"].cast(pl.UInt32))
+    frame = frame.filter((frame["day"] >= started) & (frame["day"] < world.grid.end_day))
+    order = (pl.col("who").cast(pl.Int64) * 8 + pl.col("account")) * 2**20 + pl.col("day")
+    frame = frame.sort(order, "key", "copy")
+    frame = frame.with_row_index("row").with_columns(
+        place=pl.int_range(pl.len(), dtype=pl.UInt32).over("who"),
+        user=(pl.col("who") + int(group.number[0])).cast(pl.UInt32),
+        effective=pl.coalesce("effective", "category"),
+    )
+    return frame.with_columns(
+        purpose=purposes(frame, group), id=pl.concat_str(pl.col("user").cast(pl.String).str.zfill(7), pl.lit("-"), "place")
+    )
+
+
+def _acts(group: People, frame: pl.DataFrame) -> pl.DataFrame:
+    acts = frame.with_columns(
+        format=_formats(group, frame),
+        booked_on=pl.col("day").cast(pl.Date),
+        value_on=pl.col("value").cast(pl.Date),
+        amount_cents="cents",
+        party_iban="iban",
+        party_bic="bic",
+        creditor_id="creditor",
+        purpose_code="code",
+        currency_original="currency",
+        amount_original_cents="original",
+        booked_at_minute="minute",
+    )
+    return checked(acts.select(ACTS.names()), ACTS)
+
+
+def _formats(group: People, frame: pl.DataFrame) -> pl.Series:
+    """The format of each booking's account."""
+    accounts = pl.Series(group.formats.ravel().tolist(), dtype=pl.String)
+    return accounts.gather(frame.select((pl.col("who") * group.formats.shape[1] + pl.col("account")).cast(pl.UInt32)).to_series())
+
+
+def _rendered(acts: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """The banks' texts. Noise goes by a number of the user's own booking, so that it does not depend on who else is simulated."""
+    place = pl.int_range(pl.len()).over("user")
+    own = acts.with_columns(row=((pl.col("user").cast(pl.UInt64) * 40503 + place.cast(pl.UInt64) * 2654435761) % 2**32).cast(pl.UInt32))
+    return render(own, seed).with_columns(acts["row"])
+
+
+def _transactions(frame: pl.DataFrame, acts: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
+    product = pl.concat_str(pl.lit("u"), pl.col("user").cast(pl.String).str.zfill(7), pl.lit("-"), pl.col("account").cast(pl.String))
+    user = pl.concat_str(pl.lit("u"), pl.col("user").cast(pl.String).str.zfill(7))
+    shown = texts.select(name for name in TRANSACTIONS.names() if name in texts.columns)
+    copied = pl.Series(frame["copy"])
+    if copied.any():
+        shown = shown.with_columns(pl.when(copied).then(pl.all().shift(1)).otherwise(pl.all()))
+    names = frame.select("id", product=product, user=user)
+    rows = pl.concat([names, acts.select("booked_on", "value_on", "amount_cents", "pending"), shown], how="horizontal")
+    return checked(rows.select(TRANSACTIONS.names()), TRANSACTIONS)
+
+
+def _products(group: People) -> pl.DataFrame:
+    who, role = np.nonzero(group.roles)
+    number = pl.Series(group.number[who]).cast(pl.String).str.zfill(7)
+    ibans = np.stack([group.ibans[f"iban{role}"].to_numpy() for role in range(len(PRODUCTS_BY_ROLE))], 1)
+    frame = pl.DataFrame(
+        {
+            "user": "u" + number,
+            "product": "u" + number + "-" + pl.Series(role).cast(pl.String),
+            "category": pl.Series(np.array(PRODUCTS_BY_ROLE)[role], dtype=pl.String),
+            "iban": pl.Series(ibans[who, role].tolist(), dtype=pl.String),
+            "owner_name": group.names["full"].gather(pl.Series(who, dtype=pl.UInt32)),
+        }
+    )
+    return checked(frame, PRODUCTS)
+
+
+def _truth(world: World, group: People, frame: pl.DataFrame) -> pl.DataFrame:
+    names = pl.Series(SPLITS, dtype=pl.String)
+    bought = frame.filter(~pl.col("copy")).select(refund="key", refund_of="row")
+    frame = frame.join(bought, on="refund", how="left", maintain_order="left")
+    truth = frame.with_columns(
+        effective_category="effective",
+        freelancer=freelancer_item(),
+        contract_id="contract",
+        pair_id=pl.when(pl.col("pair").is_not_null()).then(pl.col("pair").rank("dense").over("who")).cast(pl.UInt32),
+        merchant_split=names.gather(frame["merchant_split"].cast(pl.UInt32)),
+        wording_split=names.gather(frame["wording_split"].cast(pl.UInt32)),
+        format=_formats(group, frame),
+        future=pl.col("day") > world.grid.as_of,
+    )
+    return checked(truth.select(TRUTH.names()), TRUTH)
+
+
+def _users(world: World, group: People) -> pl.DataFrame:
+    frame = pl.DataFrame(
+        {
+            "user": group.number.astype(np.uint32),
+            "persona": pl.Series(group.persona.astype(str), dtype=pl.String),
+            "income_cents": (group.income * 100).astype(np.int64),
+            "income_class": group.income_class.astype(np.uint8),
+            "start_on": pl.Series(group.start).cast(pl.Date),
+            "as_of": pl.Series(np.full(group.size, world.grid.as_of, np.int32)).cast(pl.Date),
+        }
+    )
+    return checked(frame, USERS)
+

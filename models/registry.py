@@ -1,0 +1,174 @@
+"""Where models lie and which one is in use: the one that we ship, and a folder of versions with a pointer and a log.
+
+A folder holds `<version>.npz` (the model), `<version>.json` (its report), `active` (the version in use; none means the shipped
+one) and `log.json` (who put which version into use, when and why). Every file is replaced as a whole. Time is an argument.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from models.artefact import write_atomically
+from models.categoriser import Categoriser
+from models.errors import ModelUnknown, PromotionRefused
+from models.gates import objections
+from models.measures import Figure
+
+SHIPPED = Path(__file__).parent / "artefacts" / "categoriser.npz"
+SHIPPED_REPORT = SHIPPED.with_suffix(".json")
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")
+_ACTIVE, _LOG = "active", "log.json"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One change of the version in use."""
+
+    version: str
+    before: str
+    at: str
+    by: str
+    why: str
+    overridden: tuple[str, ...] = ()
+    """Objections that were set aside."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A model that can be put into use."""
+
+    version: str
+    path: Path
+    active: bool
+    figures: Mapping[str, Figure]
+
+
+def shipped() -> Categoriser:
+    """The model that comes with the package."""
+    return Categoriser.load(SHIPPED)
+
+
+def active(folder: Path) -> Categoriser:
+    """The model in use."""
+    version = active_version(folder)
+    return find(folder, version) if version else shipped()
+
+
+def find(folder: Path, version: str) -> Categoriser:
+    """The model of this version."""
+    return Categoriser.load(_path(folder, version))
+
+
+def active_version(folder: Path) -> str:
+    """The version in use, or nothing if it is the shipped one."""
+    pointer = folder / _ACTIVE
+    return _checked(pointer.read_text().strip()) if pointer.exists() else ""
+
+
+def add(folder: Path, model: Categoriser, report: Mapping[str, Any]) -> Path:
+    """Puts a model and its report into the folder, beside those that are there; none is in use by that."""
+    path = folder / f"{_checked(model.version)}.npz"
+    model.save(path)
+    write_atomically(path.with_suffix(".json"), _json(report))
+    return path
+
+
+def versions(folder: Path) -> list[Known]:
+    """The shipped model and those of the folder, by version."""
+    used = active_version(folder)
+    found = [Known("shipped", SHIPPED, not used, figures(SHIPPED_REPORT))] if SHIPPED.exists() else []
+    own = sorted(folder.glob("*.npz"))
+    return found + [Known(path.stem, path, path.stem == used, figures(path.with_suffix(".json"))) for path in own]
+
+
+def figures(report: Path) -> dict[str, Figure]:
+    """The figures of a report, or none if there is no report."""
+    if not report.exists():
+        return {}
+    return {name: Figure(**told) for name, told in json.loads(report.read_text())["figures"].items()}
+
+
+def promote(folder: Path, version: str, *, by: str, at: datetime, why: str, override_reason: str | None = None) -> Entry:
+    """Puts a version into use, unless it misses a hard gate or is worse than the one in use; a reason can override that."""
+    model = find(folder, version)
+    used = active_version(folder)
+    before = figures(_path(folder, used).with_suffix(".json") if used else SHIPPED_REPORT)
+    return promote_figures(
+        folder,
+        model.version,
+        figures(_path(folder, version).with_suffix(".json")),
+        before,
+        by=by,
+        at=at,
+        why=why,
+        override_reason=override_reason,
+    )
+
+
+def promote_figures(
+    folder: Path,
+    version: str,
+    candidate: Mapping[str, Figure],
+    incumbent: Mapping[str, Figure],
+    *,
+    by: str,
+    at: datetime,
+    why: str,
+    override_reason: str | None = None,
+) -> Entry:
+    """The same with the figures given."""
+    reasons = objections(candidate, incumbent)
+    if reasons and not (override_reason or "").strip():
+        raise PromotionRefused(reasons)
+    told = f"{why} ({override_reason})" if reasons else why
+    return _point(folder, version, by=by, at=at, why=told, overridden=tuple(reasons))
+
+
+def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str) -> Entry:
+    """Puts a version back into use that was in use before; `shipped` is always one."""
+    if version != "shipped" and version not in {entry.version for entry in log(folder)}:
+        raise ModelUnknown(f"{version} was never in use")
+    if version != "shipped":
+        find(folder, version)
+    return _point(folder, version, by=by, at=at, why=why)
+
+
+def log(folder: Path) -> list[Entry]:
+    """All changes of the version in use, the oldest first."""
+    path = folder / _LOG
+    if not path.exists():
+        return []
+    return [Entry(**{**told, "overridden": tuple(told["overridden"])}) for told in json.loads(path.read_text())]
+
+
+def _point(folder: Path, version: str, *, by: str, at: datetime, why: str, overridden: tuple[str, ...] = ()) -> Entry:
+    """Writes the log first: a change that is logged and not made can be made again, one that is made and not logged is lost."""
+    entry = Entry(version, active_version(folder) or "shipped", at.isoformat(timespec="seconds"), by, why, overridden)
+    write_atomically(folder / _LOG, _json([asdict(one) for one in (*log(folder), entry)]))
+    if version == "shipped":
+        (folder / _ACTIVE).unlink(missing_ok=True)
+    else:
+        write_atomically(folder / _ACTIVE, version.encode())
+    return entry
+
+
+def _path(folder: Path, version: str) -> Path:
+    path = folder / f"{_checked(version)}.npz"
+    if not path.exists():
+        raise ModelUnknown(f"no model {version} in {folder}")
+    return path
+
+
+def _checked(version: str) -> str:
+    """The version, if it can be the name of a file."""
+    if not _VERSION.fullmatch(version) or ".." in version:
+        raise ModelUnknown(f"{version!r} is no version")
+    return version
+
+
+def _json(content: Any) -> bytes:
+    return json.dumps(content, ensure_ascii=False, indent=1, sort_keys=True, default=str).encode()

@@ -1,0 +1,216 @@
+"""Training: from a corpus of labelled bookings to a categoriser. Plain functions; the same settings always give the same model.
+
+Here belong the choice of lines and labels, the settings and the order of steps. The descent itself is `models.descent`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from analytics import lines as reading
+from analytics.frames import LINES
+from models.calibration import familiar_words, fit_heat, strangeness
+from models.categoriser import Categoriser, Heat, allowed
+from models.descent import Descent, Learned, descend, shared_slots
+from models.errors import NothingToLearn
+from models.features import Hiding, features, texts
+
+EXAMPLES = pl.Schema([*LINES.items(), ("category", pl.String), ("count", pl.Float64), ("part", pl.String), ("family", pl.String)])
+"""Labelled lines; `count` is how many bookings they stand for, `part` is `train`, `known` or `strange`.
+
+`known` and `strange` are kept from training to calibrate with: new lines of merchants that it has, and merchants that it has not.
+"""
+TEST_FORMATS = frozenset({"vr", "commerzbank", "comdirect", "n26"})
+"""Formats of banks that training never sees."""
+TEXT_TRANSFERS = frozenset({"TRANSFER_REFUND"})
+"""Of the transfers, only refunds show in a line's own words; the others show in a user's other bookings and products."""
+Progress = Callable[[str, float], None]
+"""Told the step and how much of it is done."""
+_MOST_IMPORTANT = 20.0
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What can be chosen in training. The defaults are those of the model that we ship."""
+
+    label: str = "2026.11.1"
+    """First part of the model's version."""
+    seed: int = 11
+    """Of the order of rows and of what is hidden."""
+    bits: int = 17
+    """The weight table has two to this power rows. More bits: fewer features that share a row, a larger file."""
+    epochs: int = 6
+    """How often every line is looked at."""
+    rate: float = 0.3
+    """The first step of the descent; steps fall to nothing by the end."""
+    batch: int = 64
+    """Lines between two updates. Larger is faster on many cores and learns less in an epoch."""
+    hidden_words: float = 0.15
+    """Share of words that are hidden in each look at a line, so that no single word is relied on."""
+    hidden_merchants: float = 0.15
+    """Share of looks at a line in which the merchant is hidden, so that purposes and amounts are learned for merchants unseen."""
+    smoothing: float = 0.02
+    """Share of the truth that is spread over all classes, against overconfidence."""
+    shrink: float = 0.0
+    """How much weights shrink with each step that touches them."""
+    count_power: float = 0.5
+    """A line that stands for n bookings counts n to this power: 0 treats lines alike, 1 treats bookings alike."""
+    class_power: float = 0.5
+    """A class of weight n counts n to minus this power: 0 treats bookings alike, 1 treats classes alike."""
+    least_families: int = 1
+    """Letters count only if so many families of merchants share them."""
+    clipped_share: float = 0.0001
+    """Share of the weights of a class that are clipped when they become whole numbers of eight bits."""
+
+
+SHIPPED = TrainingSettings()
+
+
+class Corpus(Protocol):
+    """What training needs of a simulated world, `models.corpus.Corpus`."""
+
+    @property
+    def transactions(self) -> pl.DataFrame:
+        """`TRANSACTIONS`."""
+
+    @property
+    def truth(self) -> pl.DataFrame:
+        """`TRUTH`, in the same order."""
+
+
+def silent(_step: str, _share: float) -> None:
+    """Tells nobody."""
+
+
+def training_set(corpus: Corpus, known_share: float = 0.04) -> pl.DataFrame:
+    """The distinct lines of a corpus with their categories, as `EXAMPLES`, without merchants, wordings and formats of tests."""
+    truth = corpus.truth.select("category", "merchant_split", "wording_split", "format", "brand")
+    keyed = truth.with_columns(key=reading.keys(corpus.transactions)).with_row_index("booking")
+    splits = pl.concat_list("merchant_split", "wording_split")
+    usable = keyed.filter(
+        ~splits.list.contains("test"),
+        ~pl.col("format").is_in(TEST_FORMATS),
+        from_text_alone(pl.col("category")),
+    ).with_columns(strange=splits.list.contains("calibration"))
+    counted = (
+        usable.group_by("key", "category")
+        .agg(count=pl.len(), strange=pl.col("strange").all(), booking=pl.col("booking").min(), brand=pl.col("brand").first())
+        .sort("booking", "category")
+    )
+    first = counted.unique("key", maintain_order=True)
+    lines = reading.read(corpus.transactions[first["booking"]])
+    held = pl.col("key") // 1024 % 1000 < round(known_share * 1000)
+    part = pl.when("strange").then(pl.lit("strange")).when(held).then(pl.lit("known")).otherwise(pl.lit("train"))
+    labelled = counted.select("key", "category", "count", "brand", part=part).join(lines, on="key", how="left", maintain_order="left")
+    labelled = labelled.with_columns(family=pl.when(pl.col("brand") != "").then("brand").otherwise("merchant"))
+    return labelled.select(EXAMPLES.names()).cast(dict(EXAMPLES))  # type: ignore[arg-type]
+
+
+def merged(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Several `EXAMPLES` as one; a line that is strange in one and known in another is known."""
+    order = pl.col("part").replace_strict({"train": 0, "known": 1, "strange": 2}, return_dtype=pl.UInt8)
+    whole = pl.concat(parts).sort(order, maintain_order=True)
+    first = [pl.col(name).first() for name in EXAMPLES if name not in ("key", "category", "count")]
+    return whole.group_by("key", "category", maintain_order=True).agg(*first, pl.col("count").sum()).select(EXAMPLES.names())
+
+
+def thinned(examples: pl.DataFrame, most: int) -> pl.DataFrame:
+    """At most so many lines to train on of each merchant and category; those that stay stand for those that go."""
+    group = ("merchant", "category", "part")
+    kept = examples.with_columns(whole=pl.col("count").sum().over(group), place=pl.col("key").rank("ordinal").over(group)).filter(
+        (pl.col("part") != "train") | (pl.col("place") <= most)
+    )
+    share = pl.col("count") / pl.col("count").sum().over(group)
+    return kept.with_columns(count=share * pl.col("whole")).select([*EXAMPLES.names(), *(['hint'] if 'hint' in examples.columns else [])])
+
+
+def from_text_alone(category: pl.Expr) -> pl.Expr:
+    """Whether the text of a line can show this category."""
+    return ~category.str.starts_with("TRANSFER_") | category.is_in(TEXT_TRANSFERS)
+
+
+def train(
+    lines: pl.DataFrame,
+    labels: pl.Series,
+    weights: pl.Series,
+    settings: TrainingSettings = SHIPPED,
+    calibration: pl.DataFrame | None = None,
+    on_progress: Progress = silent,
+    facts: Mapping[str, Any] | None = None,
+    families: pl.Series | None = None,
+) -> Categoriser:
+    """The categoriser that these labelled lines teach; with `calibration` (rows of `EXAMPLES`), its confidences are honest."""
+    classes = tuple(labels.unique().sort())
+    if len(classes) < 2:
+        raise NothingToLearn(f"{lines.height} lines of {len(classes)} categories")
+    of, numbers, may = texts(lines), _numbers(labels, classes), allowed(classes)
+    if not may[of.positive, numbers].all():
+        raise NothingToLearn("the sign of some lines forbids their category")
+    told = {"settings": asdict(settings), "lines": lines.height, "bookings": int(weights.sum()), **(facts or {})}
+    weight = importance(numbers, weights.to_numpy(), settings)
+    groups = families.rank("dense").to_numpy().astype(np.int64) if families is not None else np.arange(lines.height)
+    usable = shared_slots(of, groups, settings.bits, settings.least_families)
+    learned = descend(of, numbers, weight, may, usable, _descent(settings), lambda share: on_progress("descent", share))
+    model = _quantised(learned, classes, familiar_words(of), settings, told)
+    return model if calibration is None else calibrated(model, calibration, settings)
+
+
+def train_on(
+    examples: pl.DataFrame,
+    settings: TrainingSettings = SHIPPED,
+    on_progress: Progress = silent,
+    facts: Mapping[str, Any] | None = None,
+) -> Categoriser:
+    """The categoriser that `EXAMPLES` teach."""
+    own = examples.filter(pl.col("part") == "train")
+    kept = examples.filter(pl.col("part") != "train")
+    return train(own.select([*LINES.names(), *(["hint"] if "hint" in own.columns else [])]), own["category"], own["count"], settings, kept, on_progress, facts, own["family"])
+
+
+def importance(numbers: NDArray[np.int32], counts: NDArray[Any], settings: TrainingSettings) -> NDArray[np.float32]:
+    """How much each line counts, one on average; bounded, so that no line outweighs all others."""
+    line = counts.astype(np.float64) ** settings.count_power
+    weight = line * np.bincount(numbers, line)[numbers] ** -settings.class_power
+    return np.asarray(np.minimum(weight / weight.mean(), _MOST_IMPORTANT), np.float32)
+
+
+def calibrated(model: Categoriser, examples: pl.DataFrame, settings: TrainingSettings) -> Categoriser:
+    """The same model with the temperature that fits these examples, known and strange merchants counting alike."""
+    usable = examples.filter(pl.col("category").is_in(model.classes))
+    if not usable.height:
+        return model
+    of, rows = texts(usable), np.arange(usable.height)
+    count = pl.col("count").cast(pl.Float64) ** settings.count_power
+    balanced = usable.select(count / count.sum().over("part")).to_series().to_numpy()
+    heat = fit_heat(
+        model.logits(of, rows),
+        strangeness(features(of, rows, model.bits), model.familiar),
+        _numbers(usable["category"], model.classes),
+        balanced.astype(np.float32),
+        allowed(model.classes)[of.positive],
+    )
+    return replace(model, heat=heat)
+
+
+def _descent(settings: TrainingSettings) -> Descent:
+    hiding = Hiding(settings.hidden_words, settings.hidden_merchants, settings.seed)
+    return Descent(settings.bits, settings.epochs, settings.rate, settings.batch, hiding, settings.smoothing, settings.shrink)
+
+
+def _numbers(labels: pl.Series, classes: tuple[str, ...]) -> NDArray[np.int32]:
+    return labels.replace_strict(classes, range(len(classes)), return_dtype=pl.Int32).to_numpy()
+
+
+def _quantised(
+    learned: Learned, classes: tuple[str, ...], familiar: NDArray[np.uint8], settings: TrainingSettings, facts: dict[str, Any]
+) -> Categoriser:
+    """The weights as whole numbers of eight bits; a few extreme ones are clipped, so that the others keep their precision."""
+    weights = learned.weights[:, : len(classes)]
+    touched = np.abs(weights[np.abs(weights).max(axis=1) > 0])
+    scale = np.maximum(np.quantile(touched, 1 - settings.clipped_share, axis=0) / 127, 1e-6).astype(np.float32)
+    whole = np.clip(np.rint(weights / scale), -127, 127).astype(np.int8)
+    return Categoriser(settings.label, classes, whole, scale, learned.bias[: len(classes)].copy(), Heat(), familiar, facts)

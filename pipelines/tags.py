@@ -1,0 +1,61 @@
+"""Tagging the bookings of one user: everything that it rests on is read at one moment, then pure functions work on it."""
+
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+
+import polars as pl
+
+from analytics import tagging, text, wishes
+from analytics.frames import CHOICES, PRODUCTS, RULES, TRANSACTIONS, checked
+from analytics.tagging import Brain
+from models import registry
+from warehouse import choices, ledger, products, revisions, rules
+from warehouse.database import Owner
+from warehouse.settings import Settings
+
+
+def brain() -> Brain:
+    """What tagging knows, with the model that is in use now."""
+    folder = Settings().home / "models"
+    return _brain(folder, registry.active_version(folder))
+
+
+@lru_cache(maxsize=2)
+def _brain(folder: Path, version: str) -> Brain:
+    return Brain(registry.find(folder, version) if version else registry.shipped())
+
+
+def prepare() -> None:
+    """Makes ready what tagging needs, by tagging one booking: what is compiled or loaded at its first use is so now."""
+    about = {"id": "0", "user": "0", "product": "0", "booked_on": date(2026, 1, 1), "amount_cents": -100, "currency": "EUR"}
+    booking = pl.DataFrame([{**about, "counterparty_name": "Name", "pending": False}], schema=TRANSACTIONS)
+    tagged_alone(booking, PRODUCTS.to_frame())
+    wishes.counterparties(booking)
+
+
+def state(owner: Owner) -> str:
+    """The name of what a user's tags are made from: data and wishes, and the knowledge they are read with."""
+    return f"{revisions.current(owner)}-{brain().version}"
+
+
+def tagged(owner: Owner) -> pl.DataFrame:
+    """All bookings of a user (frame `ledger.WHOLE`) with their tags (frame `TAGGED`); the owner's transaction sees one moment."""
+    bookings = ledger.whole(owner)
+    transactions = checked(bookings.select(TRANSACTIONS.names()), TRANSACTIONS)
+    tags = tagging.tag(transactions, products.whole(owner), choices.whole(owner), _rules(owner, bookings["sequence"]), brain())
+    return bookings.hstack(tags.drop("id", "user", "product"))
+
+
+def tagged_alone(transactions: pl.DataFrame, owned: pl.DataFrame) -> pl.DataFrame:
+    """The tags (frame `TAGGED`) of bookings that nobody has stored: no wish is known, only what they say themselves."""
+    given = checked(transactions, TRANSACTIONS), checked(owned, PRODUCTS)
+    return tagging.tag(*given, CHOICES.to_frame(), RULES.to_frame(), brain())
+
+
+def _rules(owner: Owner, sequences: pl.Series) -> pl.DataFrame:
+    """The rules for these bookings; names are compared as they are read today, however they were when a rule was made."""
+    found = rules.whole(owner)
+    first = sequences.search_sorted(found["after"], side="right")
+    keyed = found.with_columns(text.name_key(found["name"]).alias("name_key"), pl.Series("from_row", first, pl.UInt32))
+    return checked(keyed.select(RULES.names()), RULES)

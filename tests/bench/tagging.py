@@ -1,0 +1,102 @@
+"""Tagging, beside the tools that others use for it: rows per second of processor time, whatever the number of cores.
+
+All cases are measured in one process, in turns. Output is checked, not only timed: the way over distinct lines must say the same
+as the way that reads every row, and the compiled scores the same as scikit-learn on equal features.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import polars as pl
+from sklearn.pipeline import Pipeline
+
+from analytics import lines, tagging
+from analytics.frames import CHOICES, RULES
+from analytics.tagging import Brain
+from models import registry
+from models.corpus import Corpus, simulate
+from tests.bench import memory, peers
+
+USERS = 900
+SEED = 20261115
+TRAINING_ROWS = 1_000
+PIPELINE_ROWS = 20_000
+PEER_ROWS = 2_000
+SLOW_ROWS = 20_000
+ROUNDS = 3
+STEPS = ROUNDS * 4 + 3
+COLD, CACHED, IMPORTER, PIPELINE = "tagging, cold", "tagging, lines known", "smart_importer", "scikit-learn, row by row"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Rates by case and round, what was tagged, and the memory that it took."""
+
+    rates: dict[str, list[float]]
+    rows: int
+    distinct: int
+    growth_mebibytes: float
+
+
+class OutputDiffers(AssertionError):
+    """The quick way says something else than the slow one."""
+
+
+def measure(tell: Callable[[str], None]) -> Measured:
+    """All cases in turns, after the checks."""
+    tell("simulating households")
+    corpus = simulate(USERS, SEED)
+    tell("checking the quick way against the slow one")
+    _check(corpus)
+    tell("training the others")
+    importer, pipeline = _trained(corpus)
+    sample = corpus.transactions.sample(PEER_ROWS, seed=SEED)
+    given, texts = peers.entries(sample), peers.raw(sample)
+    known = Brain(registry.shipped())
+    _tag(corpus, known)
+    cases: dict[str, tuple[int, Callable[[], object]]] = {
+        COLD: (corpus.transactions.height, lambda: _tag(corpus, Brain(registry.shipped()))),
+        CACHED: (corpus.transactions.height, lambda: _tag(corpus, known)),
+        IMPORTER: (PEER_ROWS, lambda: importer.predict(given)),
+        PIPELINE: (PEER_ROWS, lambda: pipeline.predict(texts)),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in cases}
+    before = memory.held(os.getpid())
+    with memory.peak(os.getpid()) as peak:
+        for _ in range(ROUNDS):
+            for name, (rows, work) in cases.items():
+                tell(name)
+                rates[name].append(rows / _seconds(work))
+    distinct = lines.keys(corpus.transactions).n_unique()
+    return Measured(rates, corpus.transactions.height, distinct, peak.mebibytes - before)
+
+
+def _tag(corpus: Corpus, brain: Brain) -> pl.DataFrame:
+    return tagging.tag(corpus.transactions, corpus.products, CHOICES.to_frame(), RULES.to_frame(), brain)
+
+
+def _trained(corpus: Corpus) -> tuple[peers.SmartImporter, Pipeline]:
+    rows = corpus.transactions.with_columns(corpus.truth["category"]).sample(PIPELINE_ROWS, seed=1)
+    few = rows.head(TRAINING_ROWS)
+    return peers.SmartImporter(few, few["category"]), peers.char_pipeline(rows, rows["category"])
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    """Processor time, of all threads."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def _check(corpus: Corpus) -> None:
+    """Judging every row by itself gives what judging distinct lines gives."""
+    rows = corpus.transactions.head(SLOW_ROWS)
+    brain = Brain(registry.shipped())
+    slow = tagging.judge(lines.read(rows), brain).with_columns(rows["id"])
+    keyed = rows.select("id", key=lines.keys(rows))
+    first = rows.with_columns(keyed["key"]).unique("key", keep="first", maintain_order=True).drop("key")
+    quick = keyed.join(tagging.judge(lines.read(first), brain), on="key", how="left", maintain_order="left")
+    if not quick.select(slow.columns).equals(slow):
+        raise OutputDiffers(f"of {SLOW_ROWS} rows some are judged differently by the two ways")

@@ -1,0 +1,80 @@
+"""`kontor train`, `kontor evaluate` and `kontor model`, without a database."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from api.cli import app
+from models import registry
+from models.categoriser import Categoriser, Heat
+from models.gates import GATES
+from warehouse.errors import KontorError
+
+GOOD = {"figures": {gate.name: {"value": gate.gate, "low": gate.gate, "high": gate.gate, "rows": 10} for gate in GATES}}
+
+
+def kontor(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def kontor_json(*arguments: str) -> Any:
+    return json.loads(kontor(*arguments, "--json"))
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("KONTOR_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def version(home: Path) -> str:
+    """A model in the folder that nobody uses yet."""
+    classes = ("LIVING_GROCERIES", "INCOME_SALARY")
+    ones, zeros = np.ones(2, np.float32), np.zeros(2, np.float32)
+    model = Categoriser("2026.12.1", classes, np.zeros((256, 2), np.int8), ones, zeros, Heat(), np.zeros(8, np.uint8))
+    registry.add(home / "models", model, GOOD)
+    return model.version
+
+
+def used(rows: list[dict[str, str]]) -> list[str]:
+    return [row["version"] for row in rows if row["in use"]]
+
+
+def test_models_are_listed_promoted_and_rolled_back(version: str) -> None:
+    assert version in {row["version"] for row in kontor_json("model", "list")}
+    assert "is in use" in kontor(
+        "model", "promote", version, "--why", "more merchants", "--by", "eva", "--override", "first of its kind"
+    )
+    assert used(kontor_json("model", "list")) == [version]
+    kontor("model", "rollback", "shipped", "--why", "complaints")
+    assert used(kontor_json("model", "list")) in ([], ["shipped"])
+
+
+def test_a_refused_promotion_says_why(home: Path, version: str) -> None:
+    path = home / "models" / f"{version}.json"
+    poor = json.loads(path.read_text())
+    poor["figures"]["category_seen_accuracy"]["value"] = 0.5
+    path.write_text(json.dumps(poor))
+    with pytest.raises(KontorError, match=r"PromotionRefused: category_seen_accuracy is 0\.5000, the gate is 0\.97"):
+        kontor("model", "promote", version, "--why", "hope")
+
+
+def test_an_unknown_model_is_a_fact() -> None:
+    with pytest.raises(KontorError, match="ModelUnknown"):
+        kontor("evaluate", "--model", "2020.1-nothing")
+
+
+def test_a_small_model_is_trained_examined_and_reported(home: Path) -> None:
+    made = kontor_json("train", "--users", "10", "--examined", "10", "--epochs", "1", "--label", "2027.1.1")
+    assert made["version"].startswith("2027.1.1-")
+    assert "category_seen_accuracy" in {row["name"] for row in made["gates"]}
+    shown = kontor("evaluate", "--model", made["version"], "--users", "10", "--out", str(home / "report"))
+    assert "Gates" in shown
+    assert made["version"] in (home / "report" / "quality.md").read_text()

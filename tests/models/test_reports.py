@@ -1,0 +1,53 @@
+"""Reports to read."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+
+from models import evaluation, reports
+from models.measures import accuracy, figure
+
+JUDGED = pl.DataFrame(
+    {
+        "truth": ["A", "A", "B", "B", "A", "B"] * 5,
+        "prediction": ["A", "B", "B", "B", "A", "A"] * 5,
+        "confidence": [0.9, 0.4, 0.8, 0.7, 0.95, 0.5] * 5,
+        "amount_cents": [-100, -200, -300, -400, -500, -600] * 5,
+        "user": ["a", "b", "c", "a", "b", "c"] * 5,
+        "merchant": ["x", "y", "z", "x", "y", "z"] * 5,
+        "merchant_seen": [True, True, False, False, True, False] * 5,
+        "format_seen": [True, False, True, False, True, True] * 5,
+    },
+    schema=evaluation.JUDGED,
+)
+
+
+def test_a_report_has_gates_tables_and_pictures(tmp_path: Path) -> None:
+    figures = evaluation.category_figures(JUDGED, times=20)
+    baselines = {"majority": figure(JUDGED.with_columns(prediction=pl.lit("A")), accuracy, "merchant", 20)}
+    told = reports.report(JUDGED, figures, {"model": "2026.11.1-abc"}, baselines)
+    paths = reports.write(told, tmp_path)
+    assert [path.name for path in paths] == [
+        "quality.json",
+        "quality.md",
+        "quality-reliability.png",
+        "quality-confusions.png",
+        "quality-cells.png",
+    ]
+    assert json.loads(paths[0].read_text()) == told
+    page = paths[1].read_text()
+    for part in ("2026.11.1-abc", "## Gates", "**missed**", "| majority |", "| unseen | seen |", "quality-cells.png"):
+        assert part in page
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths[2:])
+
+
+def test_the_same_figures_give_the_same_files(tmp_path: Path) -> None:
+    told = reports.report(JUDGED, evaluation.category_figures(JUDGED, times=20), {})
+    first = [path.read_bytes() for path in reports.write(told, tmp_path / "a")]
+    assert first == [path.read_bytes() for path in reports.write(told, tmp_path / "b")]
+
+
+def test_a_report_without_mistakes_can_be_drawn(tmp_path: Path) -> None:
+    right = JUDGED.with_columns(prediction="truth")
+    assert reports.write(reports.report(right, evaluation.category_figures(right, times=20), {}), tmp_path)

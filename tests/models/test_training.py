@@ -1,0 +1,133 @@
+"""Training: which lines it may see, and that the same settings give the same model."""
+
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+import polars as pl
+import pytest
+
+from analytics.frames import TRANSACTIONS
+from models.errors import NothingToLearn
+from models.training import EXAMPLES, TrainingSettings, importance, train, train_on, training_set
+from tests.models.toys import labelled
+
+SMALL = TrainingSettings(bits=13, epochs=3, batch=16)
+
+
+@dataclass
+class World:
+    transactions: pl.DataFrame
+    truth: pl.DataFrame
+
+
+def world(text: str) -> World:
+    """Bookings drawn as a table: name, purpose, euros, category, split of merchant, split of wording, format."""
+    rows = [[cell.strip() for cell in row.split("|")] for row in text.strip().splitlines()]
+    day = date(2026, 1, 5)
+    transactions = pl.DataFrame(
+        [
+            {
+                "id": str(number),
+                "booked_on": day,
+                "value_on": day,
+                "amount_cents": round(float(row[2]) * 100),
+                "currency": "EUR",
+                "counterparty_name": row[0],
+                "purpose": row[1],
+                "pending": False,
+            }
+            for number, row in enumerate(rows)
+        ],
+        schema=TRANSACTIONS,
+    )
+    names = ("category", "merchant_split", "wording_split", "format")
+    return World(transactions, pl.DataFrame([dict(zip(names, row[3:], strict=True)) for row in rows]))
+
+
+WORLD = world("""
+    Rewe     | Einkauf 4711 | -12.00 | LIVING_GROCERIES  | train       | train       | ing
+    Rewe     | Einkauf 9922 | -13.00 | LIVING_GROCERIES  | train       | train       | ing
+    Hofmarkt | Einkauf      | -12.00 | LIVING_GROCERIES  | calibration | train       | ing
+    Edeka    | Einkauf      | -12.00 | LIVING_GROCERIES  | test        | train       | ing
+    Meier    | geheim       | -12.00 | OTHER_SUPPORT     | train       | test        | ing
+    Aldi     | Einkauf      | -12.00 | LIVING_GROCERIES  | train       | train       | n26
+    Anna     | Umbuchung    | -12.00 | TRANSFER_INTERNAL | train       | train       | ing
+    Zalando  | Erstattung   |  12.00 | TRANSFER_REFUND   | train       | train       | ing
+    Lotto    | Los          | -12.00 | RECREATION_OTHER  | train       | train       | ing
+    Lotto    | Los          | -12.00 | SHOPPING_OTHER    | train       | calibration | ing
+""")
+
+
+def test_the_training_set_holds_nothing_of_the_test() -> None:
+    found = training_set(WORLD, known_share=0.0)
+    assert found.schema == EXAMPLES
+    assert found.select("name", "category", "count", "part").rows() == [
+        ("rewe", "LIVING_GROCERIES", 2, "train"),
+        ("hofmarkt", "LIVING_GROCERIES", 1, "strange"),
+        ("zalando", "TRANSFER_REFUND", 1, "train"),
+        ("lotto", "RECREATION_OTHER", 1, "train"),
+        ("lotto", "SHOPPING_OTHER", 1, "strange"),
+    ]
+
+
+def test_some_lines_of_known_merchants_are_kept_to_calibrate_with() -> None:
+    found = training_set(WORLD, known_share=1.0)
+    assert set(found["part"]) == {"known", "strange"}
+
+
+def test_the_same_settings_give_the_same_model() -> None:
+    frame, labels = labelled(copies=4)
+    ones = pl.repeat(1, frame.height, eager=True)
+    first = train(frame, labels, ones, SMALL)
+    assert train(frame, labels, ones, SMALL).version == first.version
+    assert train(frame, labels, ones, replace(SMALL, seed=12)).version != first.version
+
+
+def test_progress_is_told_from_beginning_to_end() -> None:
+    frame, labels = labelled(copies=4)
+    told: list[tuple[str, float]] = []
+    train(
+        frame, labels, pl.repeat(1, frame.height, eager=True), SMALL, on_progress=lambda step, share: told.append((step, share))
+    )
+    assert told[0] == ("descent", 0.0)
+    assert told[-1] == ("descent", 1.0)
+    assert [share for _, share in told] == sorted(share for _, share in told)
+
+
+def test_calibration_makes_confidence_fit_strange_merchants() -> None:
+    frame, labels = labelled(copies=10)
+    chance = np.random.default_rng(1)
+    part = pl.Series(chance.choice(["train", "known", "strange"], frame.height, p=[0.6, 0.2, 0.2]))
+    wrong = (part == "strange") & pl.Series(chance.random(frame.height) < 0.5) & ~frame["positive"]
+    examples = frame.with_columns(
+        category=pl.when(wrong).then(pl.lit("OTHER_SPENDING")).otherwise(labels), count=pl.lit(1, pl.UInt32), part=part
+    ).with_columns(merchant=pl.when(part == "strange").then("x" + pl.col("merchant")).otherwise("merchant"))
+    examples = examples.with_columns(
+        category=pl.when(pl.col("part") == "train")
+        .then("category")
+        .otherwise(pl.col("category").replace("OTHER_SPENDING", "HOUSING_RENT"))
+    )
+    model = train_on(examples.cast(dict(EXAMPLES)), SMALL)  # type: ignore[arg-type]
+    assert model.heat.strange > 0
+
+
+def test_rare_lines_and_classes_count_more_than_their_share() -> None:
+    numbers, counts = np.array([0, 0, 0, 1], np.int32), np.array([100, 100, 100, 1])
+    found = importance(numbers, counts, SMALL)
+    assert found.mean() == pytest.approx(1)
+    assert found[0] / found[3] < 100
+    alike = importance(numbers, counts, replace(SMALL, count_power=0, class_power=0))
+    assert alike.tolist() == [1, 1, 1, 1]
+
+
+def test_one_category_alone_teaches_nothing() -> None:
+    frame, _ = labelled(copies=1)
+    with pytest.raises(NothingToLearn):
+        train(frame, pl.repeat("LIVING_GROCERIES", frame.height, eager=True), pl.repeat(1, frame.height, eager=True), SMALL)
+
+
+def test_labels_that_the_sign_forbids_are_refused() -> None:
+    frame, labels = labelled(copies=1)
+    with pytest.raises(NothingToLearn):
+        train(frame.with_columns(positive=~pl.col("positive")), labels, pl.repeat(1, frame.height, eager=True), SMALL)

@@ -1,0 +1,199 @@
+"""Tag trees and their items."""
+
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+
+from analytics import trees
+from api.schemas.tags import TagInstanceBody, tag_details, tag_instance, tag_writer
+from tests.stack import Stack, TenantUnderTest
+from warehouse import scopes
+
+TREES = "/tags/v1/tag-trees"
+BELOW_TAGS = "/tags/v1/tags/tag-trees"
+PATHS = [
+    f"{root}{path}" for root in (TREES, BELOW_TAGS) for path in ("/", "/1/", "/1/tag-tree-items/", "/1/tag-tree-items/10101/")
+]
+TREE_FIELDS = {"description", "displayName", "systemId", "systemName", "version", "isClientGenerated"}
+ITEM_FIELDS = {"displayName", "systemId", "systemName", "description", "tagTree", "relations"}
+PARTNER_FIELDS = {
+    *("addressCity", "addressCountry", "addressStreet", "addressZip", "creditorId", "group", "telephone", "website"),
+}
+BOOKING, PERSON = "3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10", "5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"
+
+
+@pytest.fixture(scope="module")
+def user(r1: TenantUnderTest) -> dict[str, str]:
+    return r1.bearer("app", "anna", scopes.CUSTOMER_READ)
+
+
+def read(http: httpx.Client, user: dict[str, str], path: str, **query: str) -> Any:
+    answer = http.get(path, params=query, headers=user)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def relations(body: dict[str, Any]) -> dict[str, str]:
+    return {relation["rel"]: relation["href"] for relation in body["relations"]}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_anonymous(http: httpx.Client, path: str) -> None:
+    assert http.get(path).status_code == 401
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_wrong_scope(http: httpx.Client, r1: TenantUnderTest, path: str) -> None:
+    others = " ".join(scope for scope in scopes.CUSTOMER if scope != scopes.CUSTOMER_READ)
+    assert http.get(path, headers=r1.bearer("app", "anna", others)).status_code == 403
+    assert http.get(path, headers=r1.bearer("admin")).status_code == 403
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_tokens_of_users_and_of_clients_serve(http: httpx.Client, r1: TenantUnderTest, user: dict[str, str], path: str) -> None:
+    for token in (user, r1.bearer("app", scope=scopes.CUSTOMER_READ)):
+        assert http.get(path, headers=token).status_code == 200
+        assert http.get(path.rstrip("/"), headers=token).status_code == 200
+
+
+def test_all_trees_are_listed_with_every_field(http: httpx.Client, stack: Stack, user: dict[str, str]) -> None:
+    listed = read(http, user, f"{TREES}/")
+    assert {tree["systemId"]: tree["systemName"] for tree in listed} == {tree.id: tree.system_name for tree in trees.trees()}
+    for tree in listed:
+        assert tree.keys() == {*TREE_FIELDS, "relations"}
+        assert tree["isClientGenerated"] is False
+        href = f"{stack.base_url}{TREES}/{tree['systemId']}/"
+        assert relations(tree) == {
+            "self": href,
+            "tag_trees": f"{stack.base_url}{TREES}/",
+            "tag_tree_items": f"{href}tag-tree-items/",
+        }
+        assert read(http, user, href) == tree
+
+
+@pytest.mark.parametrize("tree", [tree.system_name for tree in trees.trees()])
+def test_all_items_of_a_tree_are_listed_with_every_field(
+    http: httpx.Client, stack: Stack, user: dict[str, str], tree: str
+) -> None:
+    known = trees.tree(tree)
+    about = read(http, user, f"{TREES}/{known.id}/")
+    listed = read(http, user, relations(about)["tag_tree_items"])
+    assert [(item["systemId"], item["systemName"]) for item in listed] == [(item.id, item.system_name) for item in known.items]
+    for item in listed:
+        extra = PARTNER_FIELDS if tree == "BUSINESS_PARTNERS" else set()
+        assert item.keys() - {"systemNameParent"} - extra == ITEM_FIELDS
+        assert item["tagTree"] == {name: about[name] for name in TREE_FIELDS}
+        assert all(text for text in item.values())
+    for item in (listed[0], listed[-1]):
+        href = f"{relations(about)['tag_tree_items']}{item['systemId']}/"
+        assert relations(item) == {
+            "self": href,
+            "tag_trees": f"{stack.base_url}{TREES}/",
+            "tag_tree": relations(about)["self"],
+            "tag_tree_items": relations(about)["tag_tree_items"],
+        }
+        assert read(http, user, href) == item
+
+
+def test_an_item_of_two_levels_names_its_parent(http: httpx.Client, user: dict[str, str]) -> None:
+    listed = {item["systemName"]: item for item in read(http, user, f"{TREES}/1/tag-tree-items/")}
+    assert listed["INCOME_STATE_FAMILY"]["systemNameParent"] == "INCOME"
+    assert listed["INCOME_STATE_FAMILY"]["displayName"] == "Familienleistungen"
+    assert {"systemNameParent"} & (listed["TAXES"].keys() | listed["INCOME"].keys()) == set()
+
+
+@pytest.mark.parametrize("path", ["", "/1", "/4/tag-tree-items", "/4/tag-tree-items/40202"])
+def test_both_addresses_answer_the_same(http: httpx.Client, user: dict[str, str], path: str) -> None:
+    assert http.get(f"{BELOW_TAGS}{path}/", headers=user).content == http.get(f"{TREES}{path}/", headers=user).content
+
+
+def test_times_beyond_the_list_have_their_item_too(http: httpx.Client, user: dict[str, str]) -> None:
+    listed = {item["systemName"] for item in read(http, user, f"{TREES}/6/tag-tree-items/")}
+    found = read(http, user, f"{TREES}/6/tag-tree-items/61999012/")
+    assert (found["systemName"], found["systemNameParent"], found["displayName"]) == ("1999_M02", "1999_Y", "Februar 1999")
+    assert {"TOTAL_TOTAL", "2020_Y", "2026_W53"} <= listed
+    assert "1999_M02" not in listed
+
+
+@pytest.mark.parametrize("path", ["/", "/1/", "/3/tag-tree-items/", "/1/tag-tree-items/10101/"])
+def test_who_has_it_already_is_spared(http: httpx.Client, user: dict[str, str], path: str) -> None:
+    etag = http.get(f"{TREES}{path}", headers=user).headers["ETag"]
+    again = http.get(f"{TREES}{path}", headers={**user, "If-None-Match": etag})
+    assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", etag)
+    assert http.get(f"{TREES}{path}", headers={**user, "If-None-Match": '"other"'}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/7/", "/0/", "/01/", "/CATEGORIES/", "/-1/", "/1.0/", "/%31%20/", f"/{'9' * 5000}/", "/ä/", "/²/"),
+        *("/7/tag-tree-items/", "/1/tag-tree-items/1/", "/1/tag-tree-items/20101/", "/1/tag-tree-items/LIVING/"),
+        *("/1/tag-tree-items/010101/", "/6/tag-tree-items/62021083/", "/6/tag-tree-items/62020005/", "/1/items/"),
+    ],
+)
+def test_an_id_that_names_nothing_is_missing(http: httpx.Client, user: dict[str, str], path: str) -> None:
+    answer = http.get(f"{TREES}{path}", headers=user)
+    assert (answer.status_code, answer.json()["messages"][0]["code"]) == (404, "BA404")
+    assert answer.json()["messages"][0]["message"] == "Das Objekt wurde nicht gefunden."
+
+
+@pytest.mark.parametrize(
+    ("tree", "q", "found"),
+    [
+        (1, "GRUNDS", []),
+        (1, "groceries", ["LIVING_GROCERIES"]),
+        (1, "mieteinnahmen", ["INCOME_RENTAL"]),
+        (1, "ausbildungsfö", ["INCOME_STATE_EDUCATION"]),
+        (1, "AUSBILDUNGSFOE", ["INCOME_STATE_EDUCATION"]),
+        (3, " unbekannt ", ["UNKNOWN"]),
+        (6, "2020_m0", [f"2020_M0{month}" for month in range(1, 10)]),
+    ],
+)
+def test_items_are_found_by_a_part_of_their_name(
+    http: httpx.Client, user: dict[str, str], tree: int, q: str, found: list[str]
+) -> None:
+    listed = read(http, user, f"{TREES}/{tree}/tag-tree-items/", q=q)
+    assert [item["systemName"] for item in listed if tree != 3 or item["systemId"] == 30_000] == found
+
+
+@pytest.mark.parametrize("q", ["", "x" * 101, "a\u0085b"])
+def test_a_text_that_cannot_be_sought_is_refused(http: httpx.Client, user: dict[str, str], q: str) -> None:
+    answer = http.get(f"{TREES}/1/tag-tree-items/", params={"q": q}, headers=user)
+    assert (answer.status_code, answer.json()["messages"][0]["code"]) == (400, "BA400")
+
+
+@pytest.mark.parametrize(
+    ("tree", "item"), [("CATEGORIES", "TAXES"), ("INSURANCE_TYPES", "LIFE_ENDOWMENT"), ("BUSINESS_PARTNERS", "UNKNOWN")]
+)
+def test_a_tag_leads_to_its_item(http: httpx.Client, stack: Stack, user: dict[str, str], tree: str, item: str) -> None:
+    details = tag_details(0.98765, "RULE", 'Wort »steuer« im "Verwendungszweck"', "2026.11-3f9a")
+    tag = tag_instance(stack.base_url, tree, item, BOOKING, 'Müller & "Söhne"', PERSON, details)
+    assert tag["id"] == f"{BOOKING}.{trees.tree(tree).id}"
+    assert tag["entity"] == {
+        "displayName": 'Müller & "Söhne"',
+        "entityClass": "TRANSACTION",
+        "id": BOOKING,
+        "userId": PERSON,
+    }
+    assert list(relations(tag)) == ["tag_trees", "tag_tree", "tag_tree_items", "tag_tree_item"]
+    found = read(http, user, relations(tag)["tag_tree_item"])
+    assert {name: value for name, value in found.items() if name != "relations"} == tag["tagTreeItem"]
+    for rel in ("tag_trees", "tag_tree", "tag_tree_items"):
+        assert http.get(relations(tag)[rel], headers=user).status_code == 200
+
+
+@pytest.mark.parametrize("more", [{}, {"refund_of": BOOKING}, {"pair_of": BOOKING}])
+@pytest.mark.parametrize("entity_class", ["TRANSACTION", "USER"])
+def test_a_tag_is_written_as_it_is_told(more: dict[str, str], entity_class: str) -> None:
+    base_url = "https://api.example.de"
+    details = tag_details(0.5, "MODEL", "Wörter »baeckerei«\t\\", "2026.11-3f9a", **more)
+    writer = tag_writer(base_url)
+    entity = writer.entity(BOOKING, 'Müller & "Söhne"', None, entity_class)
+    for _ in range(2):
+        written = orjson.loads(writer.write("CATEGORIES", "LIVING_GROCERIES", BOOKING, entity, details))
+        told = tag_instance(base_url, "CATEGORIES", "LIVING_GROCERIES", BOOKING, 'Müller & "Söhne"', None, details, entity_class)
+        assert written == told
+    assert TagInstanceBody(**told).model_dump(by_alias=True, exclude_none=True, mode="json")["details"].keys() == details.keys()
+    assert orjson.loads(writer.write("CATEGORIES", "TAXES", BOOKING, entity, None))["details"] is None

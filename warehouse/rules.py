@@ -1,0 +1,89 @@
+"""The store of rules for counterparties: those of a user for itself, and those of a tenant for all its users.
+
+An owner has one rule for each counterparty: a new one takes the place of the old. Every change raises the owner's revision.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import polars as pl
+from psycopg import sql
+from sqlalchemy import Select, func
+
+from warehouse import accesses, copies, tenants, users
+from warehouse.database import Owner
+from warehouse.errors import NotFound, TooMany
+from warehouse.tables import CategoryRule
+
+LIMIT = 5_000
+WHOLE = pl.Schema(
+    {"user": pl.String, "item": pl.String, "iban": pl.String, "name": pl.String, "rank": pl.Int64, "after": pl.Int64}
+)
+ALL = sql.SQL(
+    "SELECT user_id, item, counterparty_iban, counterparty_name, rank, after FROM category_rules "
+    "WHERE tenant_id = %(tenant)s AND (user_id = %(user)s OR user_id IS NULL) ORDER BY user_id, rank"
+)
+
+
+def visible(owner: Owner) -> Sequence[CategoryRule]:
+    """The owner's rules, the newest first."""
+    return owner.session.scalars(_own(owner).order_by(CategoryRule.rank.desc())).all()
+
+
+def find(owner: Owner, rule_id: UUID) -> CategoryRule:
+    """One rule of the owner."""
+    rule = owner.session.scalar(_own(owner).where(CategoryRule.id == rule_id))
+    if rule is None:
+        raise NotFound("rule")
+    return rule
+
+
+def put(owner: Owner, item: str, *, iban: str, name: str, name_key: str, after: int = 0) -> CategoryRule:
+    """The owner's newest rule, which gives the bookings of a counterparty this item.
+
+    It reaches what a rule for the same counterparty has reached before, so that saying it again takes nothing back.
+    """
+    _hold(owner)
+    known = owner.session.scalar(_own(owner).where(CategoryRule.counterparty_iban == iban, CategoryRule.name_key == name_key))
+    count, newest = owner.session.execute(
+        _own(owner).with_only_columns(func.count(), func.coalesce(func.max(CategoryRule.rank), 0))
+    ).one()
+    if known is not None and known.rank == newest and known.item == item and known.after <= after:
+        return known
+    if known is None:
+        if count >= LIMIT:
+            raise TooMany("rules")
+        known = CategoryRule(
+            tenant_id=owner.tenant, user_id=owner.user_id, counterparty_iban=iban, name_key=name_key, after=after
+        )
+        owner.session.add(known)
+    known.item, known.counterparty_name, known.after, known.rank = item, name, min(after, known.after), newest + 1
+    owner.session.flush()
+    _touch(owner)
+    return known
+
+
+def remove(owner: Owner, rule_id: UUID) -> None:
+    """Ends a rule: what it has decided is decided without it."""
+    _hold(owner)
+    owner.session.delete(find(owner, rule_id))
+    owner.session.flush()
+    _touch(owner)
+
+
+def whole(owner: Owner) -> pl.DataFrame:
+    """All rules that hold for a user: its own and, without a user, the tenant's."""
+    return copies.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id}, WHOLE)
+
+
+def _own(owner: Owner) -> Select[CategoryRule]:
+    rows = owner.rows(CategoryRule)
+    return rows if owner.user_id is not None else rows.where(CategoryRule.user_id.is_(None))
+
+
+def _hold(owner: Owner) -> None:
+    (tenants if owner.user_id is None else users).hold(owner)
+
+
+def _touch(owner: Owner) -> None:
+    (tenants.touch if owner.user_id is None else accesses.touch)(owner)
