@@ -12,6 +12,7 @@ run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
 
 test: lint  ## everything that CI runs
+	$(BIN)/python -m pipelines.compiling
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/.dev  ## format, lint, types, import contracts

@@ -19,12 +19,17 @@ from analytics.kernels import compiled
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int32]
 Offsets = NDArray[np.int64]
+Steps = NDArray[np.uint16] | NDArray[np.int32]
 
 ALPHABET = " abcdefghijklmnopqrstuvwxyz0123456789&_"
 FIELD_END = "\n"
 WRITTEN = re.compile(r"\*?[a-z0-9&_]+( [a-z0-9&_]+)*\*?")
+USUAL_WORDS = 8
+"""For so many words a line there is room at first."""
 LEAST_CUT = 7
 """So many letters must a word have to be recognised when it is cut: shorter ones come about by chance."""
+MOST_SMALL = 2**16
+"""Up to so many states the table of steps is of half the size, and so much more of it stays near the processor."""
 LEAST_SPELT = 7
 UMLAUT = re.compile(r"(?<![aeq])(ae|oe|ue)")
 """Where `ae`, `oe`, `ue` most likely is a written-out umlaut: not in `feuer`, `bauer`, `quelle`."""
@@ -34,7 +39,7 @@ class Automaton(NamedTuple):
     """All words at once: from each state one step per symbol, and the words that end there."""
 
     symbols: Bytes
-    step: NDArray[np.int32]
+    step: Steps
     first: Ints
     words: Ints
     lengths: Ints
@@ -83,11 +88,13 @@ def dictionary(words: Sequence[str]) -> Dictionary:
 def find(texts: pl.Series, known: Dictionary) -> Found:
     """Every word in every text; a text is a list of fields that end with `FIELD_END`."""
     data, offsets = _bytes(texts)
-    counts = _scan(data, offsets, known.plain, known.cut, Found(np.zeros(0, np.int64), *_room(0)))
-    first = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    found = Found(first, *_room(int(first[-1])))
-    _scan(data, offsets, known.plain, known.cut, found)
-    return found
+    room = USUAL_WORDS * len(texts)
+    while True:
+        found = Found(np.zeros(len(texts) + 1, np.int64), *(np.empty(room, np.int32) for _ in range(5)))
+        _scan(data, offsets, known.plain, known.cut, found)
+        if found.first[-1] <= room:
+            return found
+        room = int(found.first[-1])
 
 
 def _bytes(texts: pl.Series) -> tuple[Bytes, Offsets]:
@@ -95,10 +102,6 @@ def _bytes(texts: pl.Series) -> tuple[Bytes, Offsets]:
     _, offsets, data = array.buffers()
     starts = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(texts) + 1]
     return np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8), starts
-
-
-def _room(size: int) -> list[Ints]:
-    return [np.empty(size, np.int32) for _ in range(5)]
 
 
 def _bordered(word: str) -> str:
@@ -139,9 +142,9 @@ def _automaton(patterns: Sequence[str], blanks: Ints, before: Bytes, after: Byte
     )
 
 
-def _linked(children: list[dict[int, int]], ending: list[list[int]]) -> NDArray[np.int32]:
+def _linked(children: list[dict[int, int]], ending: list[list[int]]) -> Steps:
     """A step for every state and symbol: where a word does not go on, the longest other beginning does, with what ends there."""
-    step = np.zeros((len(children), len(ALPHABET)), np.int32)
+    step = np.zeros((len(children), len(ALPHABET)), np.uint16 if len(children) <= MOST_SMALL else np.int32)
     shorter = [0] * len(children)
     queue = [0]
     for node in queue:
@@ -169,8 +172,8 @@ def _widened(data: Bytes, begin: int, end: int, first: int, last: int) -> tuple[
 
 
 @compiled
-def _scan(data: Bytes, offsets: Offsets, plain: Automaton, cut: Automaton, found: Found) -> Offsets:
-    """How many words each line has; if `found` has a place for each line, they are also written down.
+def _scan(data: Bytes, offsets: Offsets, plain: Automaton, cut: Automaton, found: Found) -> None:
+    """Writes down every word of every line, and counts on where there is no more room.
 
     The arrays are named one by one: looking them up in their tuples at every byte would take most of the time.
     """
@@ -185,29 +188,28 @@ def _scan(data: Bytes, offsets: Offsets, plain: Automaton, cut: Automaton, found
         found.ends,
         found.letters,
     )
-    writing = place.size > 0
-    counts = np.zeros(offsets.size - 1, np.int64)
+    room, to = found_words.size, 0
     origin = np.zeros(256, np.int64)
-    for line in range(counts.size):
+    for line in range(offsets.size - 1):
         begin, end = offsets[line], offsets[line + 1]
         if origin.size < end - begin:
             origin = np.zeros(2 * (end - begin), np.int64)
-        field, state, squeezed, seen, count = 0, step[0, 0], 0, 0, 0
+        field, state, squeezed, seen = 0, int(step[0, 0]), 0, 0
         for at in range(begin, end):
             symbol = symbols[data[at]]
-            state = step[state, symbol]
+            state = int(step[state, symbol])
             for output in range(first[state], first[state + 1]):
-                if writing:
-                    word, to = words[output], place[line] + count
+                if to < room:
+                    word = words[output]
                     found_words[to], fields[to], letters[to] = word, field, lengths[word]
                     starts[to], ends[to] = _widened(data, begin, end, max(begin, at - lengths[word] + 1), at)
-                count += 1
+                to += 1
             if data[at] == 10:
-                field, state, squeezed, seen = field + 1, step[0, 0], 0, 0
+                field, state, squeezed, seen = field + 1, int(step[0, 0]), 0, 0
                 continue
             if symbol == 0:
                 continue
-            squeezed = cut_step[squeezed, symbol]
+            squeezed = int(cut_step[squeezed, symbol])
             origin[seen] = at
             seen += 1
             for output in range(cut_first[squeezed], cut_first[squeezed + 1]):
@@ -217,10 +219,8 @@ def _scan(data: Bytes, offsets: Offsets, plain: Automaton, cut: Automaton, found
                     continue  # as it should be, or in too many pieces
                 if (before[word] == 0 and start > begin and data[start - 1] > 32) or (after[word] == 0 and data[at + 1] > 32):
                     continue
-                if writing:
-                    to = place[line] + count
+                if to < room:
                     found_words[to], fields[to], letters[to] = word, field, cut_lengths[word]
                     starts[to], ends[to] = _widened(data, begin, end, start, at)
-                count += 1
-        counts[line] = count
-    return counts
+                to += 1
+        place[line + 1] = to

@@ -1,7 +1,7 @@
-"""What a booking is for the self-employed: the item of the income-surplus statement that its category, insurance product and words say.
+"""What a booking is for the self-employed: the item of their tax statement that category, insurance product and words say.
 
-It is told as if the account were a business account; whether somebody is self-employed is not asked here. Works on lines and again on
-rows whose category was laid over, so it takes any frame with the texts of lines, `category` and `insurance`.
+It is told as if the account were a business account; whether somebody is self-employed is not asked here. Works on lines and
+again on rows whose category was laid over, so it takes any frame with the texts of lines, `category` and `insurance`.
 """
 
 from functools import cache

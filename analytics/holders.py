@@ -14,7 +14,7 @@ DROPPED = (
 )
 """Titles and joints, and single letters, which are initials."""
 JOINT = r"\b(?:und|u|oder|o|od|and)\b|&"
-NO_PERSON = r"\b(?:gmbh|ug|ag|kg|ohg|gbr|ev|ek|mbh|praxis|kanzlei|rechtsanwalt|bau|handel|service|verein|bank|versicherung|stiftung|shop)\b"
+NO_PERSON = r"\b(?:gmbh|ug|ag|kg|ohg|gbr|ev|ek|mbh|praxis|kanzlei|bau|handel|service|verein|bank|versicherung|stiftung|shop)\b"
 LEAST_COMMON = 2
 MOST_MORE = 2
 """A name may have so many tokens more than the holder's."""

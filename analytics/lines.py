@@ -29,7 +29,21 @@ _PARTS = ("booking_text", "name", "ultimate", "creditor_id", "purpose_code", "pu
 _TEXTS = (*_PARTS, "merchant", "city")
 _PLACES = 8 * (sepa.SPANS + len(_PARTS) + 1)
 """Bytes before a line: where its SEPA fields were found and where its parts were written."""
-_SHORTEST_BROKEN = 84
+_CREDITOR_ID, _PURPOSE_CODE = 3, 4
+_NONE = 63
+_FIELDS = np.array(
+    [
+        (-_BOOKED, sepa.NOTE, _NONE),
+        (-_NAME, sepa.PARTY, _NONE),
+        (-_ULTIMATE, sepa.ABWA, sepa.ABWE),
+        (_NONE, _NONE, _NONE),
+        (_NONE, _NONE, _NONE),
+        (sepa.REMITTANCE, _NONE, _NONE),
+    ],
+    np.int64,
+)
+"""Where each text of a line comes from: columns of the booking, negative, or fields of its purpose."""
+_SHORTEST_BROKEN = 85
 _HEADER = 8
 _CITY = 512
 """Bytes for the city of a line behind it, before its merchant."""
@@ -159,25 +173,12 @@ def _line(table: int, row: int, amount: int, spans: int, line: int) -> int:
     at = line + _HEADER
     for part in range(len(_PARTS)):
         poke64(marks + 8 * part, at)
-        if part < 3:
-            begin, end = text_at(table, _BOOKED + part, row)
-            after = fold(begin, end, at, False, True)
-            if part == 0 and found >> sepa.NOTE & 1:
-                poke(after, 32)
-                noted = _field(spans, sepa.NOTE, found, after + (after > at))
-                after = noted if noted > after + 1 else after
-            elif after == at and part == 1:
-                after = _field(spans, sepa.PARTY, found, at)
-            elif after == at and part == 2:
-                after = _field(spans, sepa.ABWA, found, at)
-                after = _field(spans, sepa.ABWE, found, at) if after == at else after
-            at = after
-        elif part == 3:
+        if part == _CREDITOR_ID:
             at = _creditor(low, spans, found, at)
-        elif part == 4:
+        elif part == _PURPOSE_CODE:
             at = sepa.value(low, spans, sepa.PURP, at) if found >> sepa.PURP & 1 else at
-        elif found >> sepa.REMITTANCE & 1:
-            at = _told(low, high, peek64(spans + 16 * sepa.REMITTANCE), peek64(spans + 16 * sepa.REMITTANCE + 8), at)
+        else:
+            at = _text(table, row, part, low, high, spans, found, at)
         poke(at, 0)
         at += 1
     poke64(marks + 8 * len(_PARTS), at)
@@ -187,18 +188,37 @@ def _line(table: int, row: int, amount: int, spans: int, line: int) -> int:
 
 
 @inner
-def _field(spans: int, field: int, found: int, at: int) -> int:
-    if not found >> field & 1:
-        return at
-    return fold(peek64(spans + 16 * field), peek64(spans + 16 * field + 8), at, False, True)
+def _text(table: int, row: int, part: int, low: int, high: int, spans: int, found: int, at: int) -> int:
+    """Writes one text from the first of its sources that says anything; words of the bank are added to its booking text."""
+    start = at
+    for source in range(3):
+        begin, end = 0, 0
+        field = _FIELDS[part, source]
+        if field < 0:
+            begin, end = text_at(table, -field, row)
+        elif found >> field & 1:
+            begin, end = peek64(spans + 16 * field), peek64(spans + 16 * field + 8)
+            if field == sepa.REMITTANCE:
+                begin, end = _unbroken(low, high, begin, end, at)
+        if begin == end:
+            continue
+        if at > start:
+            poke(at, 32)
+        after = fold(begin, end, at + (at > start), False, True)
+        at = after if after > at + (at > start) else at
+        if at > start and part > 0:
+            break
+    return at
 
 
 @inner
-def _told(low: int, high: int, begin: int, end: int, at: int) -> int:
-    """Writes what the payer is told, without the line breaks of the bank."""
+def _unbroken(low: int, high: int, begin: int, end: int, at: int) -> tuple[int, int]:
+    """Where the text stands without the line breaks of the bank; behind the line if it had some."""
+    if high - low < _SHORTEST_BROKEN:
+        return begin, end
     spare = at + end - begin + 16
-    mend = mended(low, high, begin, end, spare) if high - low > _SHORTEST_BROKEN else 0
-    return fold(spare, mend, at, False, True) if mend else fold(begin, end, at, False, True)
+    mend = mended(low, high, begin, end, spare)
+    return (spare, mend) if mend else (begin, end)
 
 
 @inner

@@ -1,9 +1,12 @@
 """Line breaks of the bank: texts that were printed in lines of fixed width and joined again with blanks, put together as they were."""
 
-from analytics.kernels import inner, peek, poke
+import numpy as np
+
+from analytics.kernels import inner, peek, peek_word, poke
 
 WIDTHS = (27, 35)
 """Characters a line, as banks print purposes."""
+_HIGHEST = np.uint64(0x8080808080808080)
 _PROOF = 3
 """So many blanks exactly at the ends of lines are no accident."""
 
@@ -12,9 +15,18 @@ _PROOF = 3
 def mended(low: int, high: int, begin: int, end: int, out: int) -> int:
     """Writes a part of a text without the blanks of line breaks, and says where it ends; 0 if the text was not broken into lines."""
     for width in WIDTHS:
-        if _is_broken(low, high, width):
+        if _may_be_broken(low, width) and _is_broken(low, high, width):
             return _without_breaks(low, high, width, begin, end, out)
     return 0
+
+
+@inner
+def _may_be_broken(low: int, width: int) -> bool:
+    """Whether the first line may end at its width: bytes are characters unless one of them is beyond ASCII."""
+    if peek(low + width) == 32 or peek(low + width - 1) == 32:
+        return True
+    beyond = peek_word(low) | peek_word(low + 8) | peek_word(low + 16) | peek_word(low + width - 8)
+    return bool(beyond & _HIGHEST)
 
 
 @inner

@@ -78,7 +78,9 @@ def refunds(rows: pl.DataFrame) -> pl.DataFrame:
     transfers and income), and, where known, `partner`, `rule_category`, `default_category` (as what the partner or the words
     would be an expense), flags, and the facts `says_refund` and `is_person`.
     """
-    facts = dict.fromkeys(("says_refund", "is_person", "flag_intermediary", *(f"flag_{flag}" for flag in NEVER_REFUND_FLAGS)), False)
+    facts = dict.fromkeys(
+        ("says_refund", "is_person", "flag_intermediary", *(f"flag_{flag}" for flag in NEVER_REFUND_FLAGS)), False
+    )
     known = with_missing(rows, partner=UNKNOWN, category="", rule_category="", default_category="", **facts)
     told = (pl.col("partner") != UNKNOWN) & (pl.col("partner") != "") & ~pl.col("flag_intermediary")
     keyed = known.with_columns(refund_key=pl.when(told).then("partner").otherwise("counterparty_key")).filter(~pl.col("pending"))

@@ -20,7 +20,8 @@ from analytics.channels import Channel
 KNOWLEDGE = Path(__file__).parent / "knowledge"
 FIELDS = ("name", "ultimate", "merchant", "purpose", "booking_text", "purpose_code", "via", "category", "insurance")
 """The texts of a line in the order in which they are scanned."""
-ANYWHERE = ("name", "ultimate", "merchant", "purpose", "booking_text")
+ANYWHERE = ("name", "ultimate", "merchant", "purpose")
+"""Not the booking text: `Lohn Gehalt Rente` says neither."""
 WHERE = {
     "words": ANYWHERE,
     "purpose": ("purpose",),

@@ -104,7 +104,7 @@ def _batches(rows: int, how: Descent) -> Iterator[tuple[Hiding, NDArray[np.int64
     """The rows in a new order in each epoch, and what is hidden of them."""
     for epoch in range(how.epochs):
         order = np.random.default_rng([how.hiding.seed, epoch]).permutation(rows)
-        hiding = Hiding(how.hiding.words, how.hiding.merchants, how.hiding.seed * 1000 + epoch + 1)
+        hiding = Hiding(how.hiding.words, how.hiding.merchants, how.hiding.hints, how.hiding.seed * 1000 + epoch + 1)
         for start in range(0, rows, how.batch):
             yield hiding, order[start : start + how.batch]
 

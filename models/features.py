@@ -76,6 +76,7 @@ class Hiding:
     """Share of words that are hidden, wherever they stand in the line."""
     merchants: float = 0.0
     """Share of lines whose merchant is hidden, in the purpose too."""
+    hints: float = 0.0
     seed: int = 0
 
 
@@ -123,7 +124,7 @@ def features(of: Texts, rows: Ints, bits: int, hiding: Hiding = NOTHING_HIDDEN) 
         np.empty((room // 2, 3), np.int64),
         np.empty(len(rows), np.int64),
     )
-    shares = np.array([hiding.words, hiding.merchants])
+    shares = np.array([hiding.words, hiding.merchants, hiding.hints])
     _read(
         (of.data, of.offsets, of.positive, of.amount_bin),
         rows,
@@ -307,7 +308,7 @@ def _read(source: Any, rows: Ints, bits: int, shares: NDArray[np.float64], seed:
         ends[number, 5] = at
         at = _phrases(spans[after_purpose:count], False, 6, bits, slots, owners, after_purpose - first, at)
         ends[number, 6] = at
-        if offsets[_HINT, row + 1] > offsets[_HINT, row]:
+        if offsets[_HINT, row + 1] > offsets[_HINT, row] and (shares[2] <= 0.0 or _chance(salt ^ _PRIME) >= shares[2]):
             at = _fact(7, _hash(data, offsets[_HINT, row], offsets[_HINT, row + 1]), bits, slots, owners, at)
             at = _fact(8, _hash(data, offsets[_HINT, row], offsets[_HINT, row + 1] - 2), bits, slots, owners, at)
         ends[number, 7] = at

@@ -53,6 +53,8 @@ class TrainingSettings:
     """Share of words that are hidden in each look at a line, so that no single word is relied on."""
     hidden_merchants: float = 0.15
     """Share of looks at a line in which the merchant is hidden, so that purposes and amounts are learned for merchants unseen."""
+    hidden_hints: float = 0.3
+    """Share of looks at a line in which the lexicon's hint is hidden."""
     smoothing: float = 0.02
     """Share of the truth that is spread over all classes, against overconfidence."""
     shrink: float = 0.0
@@ -197,7 +199,7 @@ def calibrated(model: Categoriser, examples: pl.DataFrame, settings: TrainingSet
 
 
 def _descent(settings: TrainingSettings) -> Descent:
-    hiding = Hiding(settings.hidden_words, settings.hidden_merchants, settings.seed)
+    hiding = Hiding(settings.hidden_words, settings.hidden_merchants, settings.hidden_hints, settings.seed)
     return Descent(settings.bits, settings.epochs, settings.rate, settings.batch, hiding, settings.smoothing, settings.shrink)
 
 

@@ -27,11 +27,19 @@ def _brain(folder: Path, version: str) -> Brain:
 
 
 def prepare() -> None:
-    """Makes ready what tagging needs, by tagging one booking: what is compiled or loaded at its first use is so now."""
+    """Makes ready what tagging needs, by tagging a few bookings: what is compiled or loaded at its first use is so now."""
     about = {"id": "0", "user": "0", "product": "0", "booked_on": date(2026, 1, 1), "amount_cents": -100, "currency": "EUR"}
-    booking = pl.DataFrame([{**about, "counterparty_name": "Name", "pending": False}], schema=TRANSACTIONS)
-    tagged_alone(booking, PRODUCTS.to_frame())
-    wishes.counterparties(booking)
+    lines = [
+        ("REWE Markt", "SVWZ+Einkauf", -100),
+        ("Versicherung AG", "Beitrag Hausrat", -5000),
+        ("Erika Nah", "Danke", 1000),
+    ]
+    bookings = [
+        {**about, "id": str(number), "counterparty_name": name, "purpose": purpose, "amount_cents": cents, "pending": False}
+        for number, (name, purpose, cents) in enumerate(lines)
+    ]
+    tagged_alone(pl.DataFrame(bookings, schema=TRANSACTIONS), PRODUCTS.to_frame())
+    wishes.counterparties(pl.DataFrame(bookings, schema=TRANSACTIONS))
 
 
 def state(owner: Owner) -> str:

@@ -1,6 +1,6 @@
-"""What can be wrong in the files of rules and words: `rules`, `lexicon`, `insurance`, `freelancer`, `groups`, `examples`, `saving_banks`.
+"""What can be wrong in the files of rules and words, one function per file.
 
-One function per file; each gets the sheet and says in a sentence what to do.
+Each gets the sheet of its file and says what to do in sentences that begin with file, line and column.
 """
 
 import re

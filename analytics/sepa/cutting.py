@@ -5,7 +5,7 @@ import numpy as np
 from analytics.kernels import inner, peek, peek32, peek64, poke64
 from analytics.sepa.layout import ABWA, ABWE, BREF, CRED, EREF, MREF, NOTE, PARTY, PURP, REMITTANCE, SVWZ
 from analytics.sepa.spans import characters, first_word, letters_in, trimmed
-from analytics.sepa.tags import LABEL, loose_label, next_separator, sequence_before, tag_before
+from analytics.sepa.tags import LABEL, loose_label, next_separator, next_z, sequence_before, tag_before
 from analytics.sepa.values import one_word, value_end
 
 _LONGEST_REFERENCE = 40
@@ -79,12 +79,13 @@ def _is_reference(begin: int, high: int) -> bool:
 @inner
 def _is_numbered(low: int, high: int) -> bool:
     """Whether a purpose without tags may have labels without colons: "…renz " or the middle of a creditor id shows."""
-    for i in range(low + 4, high - 2):
-        c = peek(i)
-        if c == 122 and peek(i + 1) == 32 and (peek(i - 1) == 110 or peek(i - 1) == 32):
+    i = next_z(low + 4, high - 2)
+    while i < high - 2:
+        if peek(i) == 122 and peek(i + 1) == 32 and (peek(i - 1) == 110 or peek(i - 1) == 32):
             return True
-        if c == 90 and peek(i - 1) == 90 and (peek(i + 1) == 90 or peek(i + 1) == 32 or peek(i - 2) == 90):
+        if peek(i) == 90 and peek(i - 1) == 90 and (peek(i + 1) == 90 or peek(i + 1) == 32 or peek(i - 2) == 90):
             return True
+        i = next_z(i + 1, high - 2)
     return False
 
 
@@ -155,11 +156,13 @@ def _fits(low: int, start: int, begin: int, high: int, field: int, seen: bool) -
 @inner
 def _whole_words(low: int, begin: int, high: int) -> int:
     """Where a purpose ends without the beginning of a tag that the limit of 140 characters cut off."""
+    if high - low < _LIMIT or high - low > 2 * _LIMIT:
+        return high
     word = high
     while word > begin and high - word < 5 and peek(word - 1) != 32:
         word -= 1
     size = high - word
-    if high - low < _LIMIT or size == 0 or size > 4 or peek(word - 1) != 32 or characters(low, high) != _LIMIT:
+    if size == 0 or size > 4 or word == begin or characters(low, high) != _LIMIT:
         return high
     for code in range(0, len(_CODES), 4):
         same = 0

@@ -28,6 +28,8 @@ LOOSE_LABELS = {
     CRED: "gl?ubigerid glaeubigerid glaubigerid einreicherid",
 }
 """The labels of banks that write not even a colon behind them."""
+_CLOSED, _LOOSE = 0, 1
+_MOST_SKIPPED = 6
 
 
 @inner
@@ -45,6 +47,19 @@ def next_separator(i: int, high: int) -> int:
 
 
 @inner
+def next_z(i: int, high: int) -> int:
+    """The next letter z, small or not."""
+    while i + 8 <= high:
+        found = (peek_word(i) | _SMALL) ^ _Z
+        if (found - _LOWEST) & ~found & _HIGHEST:
+            break
+        i += 8
+    while i < high and peek(i) | 32 != 122:
+        i += 1
+    return i
+
+
+@inner
 def tag_before(low: int, i: int) -> tuple[int, int]:
     """The field whose tag ends before this separator, and where the tag begins; `LABEL` more for a word, -1 if there is none."""
     j = i - 1
@@ -55,7 +70,7 @@ def tag_before(low: int, i: int) -> tuple[int, int]:
     field, start = _code_before(low, j)
     if field >= 0 or peek(i) == 43:
         return field, start
-    field, start = _label_in(_LABELS_FROM, _LABEL_LETTERS, _LABEL_BORDERS, _LABEL_FIELDS, low, j)
+    field, start = _label_at(_CLOSED, low, j)
     return (field + LABEL, start) if field >= 0 else (-1, i)
 
 
@@ -97,32 +112,32 @@ def _sewn(low: int, j: int) -> tuple[int, int, int]:
 
 
 @inner
-def _label_in(index: Offsets, letters: Bytes, borders: Offsets, fields: Offsets, low: int, j: int) -> tuple[int, int]:
+def _label_at(kind: int, low: int, j: int) -> tuple[int, int]:
     """The field whose label ends at this letter, and where the label begins."""
     before = j - 2 if peek(j - 1) == 32 or peek(j - 1) == 45 else j - 1
-    last = (peek(before) & 31) << 5 | (peek(j) & 31)
-    for label in range(index[last], index[last + 1]):
-        start = _label_before(letters, borders[label], borders[label + 1] - 1, low, j)
+    last = kind << 10 | (peek(before) & 31) << 5 | (peek(j) & 31)
+    for label in range(_LABELS_FROM[last], _LABELS_FROM[last + 1]):
+        start = _label_before(label, low, j)
         if start >= 0:
-            return fields[label], start
+            return _LABEL_FIELDS[label], start
     return -1, j
 
 
 @inner
-def _label_before(letters: Bytes, first: int, k: int, low: int, j: int) -> int:
+def _label_before(label: int, low: int, j: int) -> int:
     """Where a label begins if it ends here, else -1."""
-    skipped = 0
-    while k >= first:
-        if j < low or skipped > 6:
+    k, skipped = _LABEL_BORDERS[label + 1] - 1, 0
+    while k >= _LABEL_BORDERS[label]:
+        if j < low or skipped > _MOST_SKIPPED:
             return -1
-        c = peek(j)
+        c, letter = peek(j), _LABEL_LETTERS[k]
         if c == 32 or c == 45 or c == 46 or c == 47:
             skipped += 1
-        elif letters[k] == 63 and (c >= 128 or c == 63):
+        elif letter == 63 and (c >= 128 or c == 63):
             while j > low and peek(j) & 0xC0 == 0x80:
                 j -= 1
             k -= 1
-        elif c | 32 == letters[k]:
+        elif c | 32 == letter:
             k -= 1
         else:
             return -1
@@ -140,7 +155,7 @@ def loose_label(low: int, i: int, high: int) -> tuple[int, int]:
         digits += 48 <= peek(k) <= 57
     if digits == 0:
         return -1, i
-    return _label_in(_LOOSE_FROM, _LOOSE_LETTERS, _LOOSE_BORDERS, _LOOSE_FIELDS, low, i - 1)
+    return _label_at(_LOOSE, low, i - 1)
 
 
 @inner
@@ -161,13 +176,18 @@ def _ending(label: str) -> int:
     return (ord(label[-2]) & 31) << 5 | ord(label[-1]) & 31
 
 
-def _labels(labels: dict[int, str]) -> tuple[Bytes, Offsets, Offsets, Offsets]:
-    """Labels one behind the other with their borders and fields, and for each ending where its labels begin, the longest first."""
-    entries = [(label, field) for field, words in labels.items() for label in words.split()]
-    entries.sort(key=lambda entry: (_ending(entry[0]), -len(entry[0])))
-    letters, borders = packed([label for label, _ in entries])
-    index = np.searchsorted([_ending(label) for label, _ in entries], np.arange(1025)).astype(np.int64)
-    return letters, borders, np.array([field for _, field in entries], np.int64), index
+def _labels() -> tuple[Bytes, Offsets, Offsets, Offsets]:
+    """Labels one behind the other with their borders and fields, and for each kind and ending where its labels begin, the longest first."""
+    entries = [
+        (kind << 10 | _ending(label), label, field)
+        for kind, labels in ((_CLOSED, LABELS), (_LOOSE, LOOSE_LABELS))
+        for field, words in labels.items()
+        for label in words.split()
+    ]
+    entries.sort(key=lambda entry: (entry[0], -len(entry[1])))
+    letters, borders = packed([label for _, label, _ in entries])
+    index = np.searchsorted([place for place, _, _ in entries], np.arange((2 << 10) + 1)).astype(np.int64)
+    return letters, borders, np.array([field for _, _, field in entries], np.int64), index
 
 
 def _slots() -> tuple[int, Offsets]:
@@ -184,7 +204,8 @@ def _slots() -> tuple[int, Offsets]:
 
 
 _FACTOR, _SLOTS = _slots()
-_LABEL_LETTERS, _LABEL_BORDERS, _LABEL_FIELDS, _LABELS_FROM = _labels(LABELS)
-_LOOSE_LETTERS, _LOOSE_BORDERS, _LOOSE_FIELDS, _LOOSE_FROM = _labels(LOOSE_LABELS)
-_LOWEST, _HIGHEST, _PLUS, _COLON, _EVEN = (np.uint64(0x0101010101010101 * byte) for byte in (1, 0x80, 43, 58, 0xFE))
+_LABEL_LETTERS, _LABEL_BORDERS, _LABEL_FIELDS, _LABELS_FROM = _labels()
+_LOWEST, _HIGHEST, _PLUS, _COLON, _EVEN, _SMALL, _Z = (
+    np.uint64(0x0101010101010101 * byte) for byte in (1, 0x80, 43, 58, 0xFE, 0x20, 0x7A)
+)
 """Without its lowest bit a semicolon is a colon."""

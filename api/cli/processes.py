@@ -67,6 +67,12 @@ def _end_with_parent() -> Callable[[], None] | None:
     return lambda: library.prctl(PARENT_DIED, signal.SIGTERM)
 
 
+def finish(child: Child) -> None:
+    """Returns when a process has done its work; raises if it has failed."""
+    if child.process.wait():
+        raise KontorError(f"{child.name} failed; see {child.log}")
+
+
 def wait_for(address: str, children: list[Child], seconds: float = 120) -> None:
     """Returns as soon as an address answers well; fails if a process ends first, or if it takes too long."""
     deadline = time.monotonic() + seconds

@@ -69,7 +69,9 @@ def _compare(folder: Path) -> None:
     from models.corpus import figures
 
     tables = {name: pl.read_parquet(folder / name / "*.parquet") for name in ("users", "contracts")}
-    spent = figures.spending(pl.scan_parquet(folder / "transactions" / "*.parquet"), pl.scan_parquet(folder / "truth" / "*.parquet"), tables["users"])
+    spent = figures.spending(
+        pl.scan_parquet(folder / "transactions" / "*.parquet"), pl.scan_parquet(folder / "truth" / "*.parquet"), tables["users"]
+    )
     for title, frame in (("Spending", spent), ("Insurances", figures.holding_rates(tables["contracts"], tables["users"]))):
         table = Table(*frame.columns, title=title, title_justify="left")
         for row in frame.iter_rows():

@@ -40,6 +40,13 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
     children: list[processes.Child] = []
     try:
         environment = _environment(settings, where)
+        compiling = processes.start(
+            "compiling", [sys.executable, "-m", "pipelines.compiling"], environment, settings.home / "logs"
+        )
+        children.append(compiling)
+        with console.status("Compiling the taggers (once after an update) …"):
+            processes.finish(compiling)
+        children.remove(compiling)
         for name, module in (("api", "api"), ("worker", "pipelines.worker")):
             children.append(processes.start(name, [sys.executable, "-m", module], environment, settings.home / "logs"))
         demo = _seed(settings, where) if with_demo else None  # while the API is loading

@@ -6,10 +6,10 @@ import polars as pl
 from models.corpus.chance import Floats, Ints, Keys, hashed, normal, uniform, whole
 from models.corpus.draft import draft
 from models.corpus.laws import child_benefit
-from models.corpus.people import FAR, CHILDREN, Flags, People, World
 from models.corpus.payments import accounts
+from models.corpus.people import CHILDREN, FAR, Flags
+from models.corpus.scene import Scene
 from models.corpus.templates import templates
-from models.corpus.timeline import Timeline
 
 SETTLEMENTS = {
     "energy": (1.15, "energy_settle", "energy_credit", ""),
@@ -23,15 +23,15 @@ SALARIES = ("salary", "partner_salary", "training_pay")
 LENDERS = ("instalment_loan", "car_loan", "debt_loan")
 
 
-def around_contracts(world: World, group: People, lives: Timeline, held: pl.DataFrame, paid: pl.DataFrame) -> pl.DataFrame:
+def around_contracts(scene: Scene, held: pl.DataFrame, paid: pl.DataFrame) -> pl.DataFrame:
     """Bookings that belong to contracts, but are not regular."""
     return pl.concat(
         [
-            *(_settled(world, group, lives, held, paid, kind) for kind in SETTLEMENTS),
-            _bonuses(world, group, lives, held, "thirteenth", 11, 0.2, 0.55, 0.95),
-            _bonuses(world, group, lives, held, "bonus", 4, 0.16, 0.3, 1.9),
-            _back_pay(world, group, lives, held),
-            _loans(world, group, lives, held),
+            *(_settled(scene, held, paid, kind) for kind in SETTLEMENTS),
+            _bonuses(scene, held, "thirteenth", 11, 0.2, 0.55, 0.95),
+            _bonuses(scene, held, "bonus", 4, 0.16, 0.3, 1.9),
+            _back_pay(scene, held),
+            _loans(scene, held),
         ]
     )
 
@@ -41,27 +41,49 @@ def _named(templates_wanted: tuple[str, ...], held: pl.DataFrame) -> pl.DataFram
     return held.with_row_index("held").filter(pl.col("template").is_in(numbers))
 
 
-def _yearly(world: World, own: pl.DataFrame, month: Ints, share: float, name: str) -> tuple[Ints, Ints, Keys]:
+def _yearly(scene: Scene, own: pl.DataFrame, month: Ints, share: float, name: str) -> tuple[Ints, Ints, Keys]:
     """Row, day and key of something that happens once a year in a month of its own, while the contract runs."""
-    months = np.arange(world.grid.months)
-    due = (world.grid.first_month + months[None, :]) % 12 == (month - 1)[:, None]
+    months = np.arange(scene.grid.months)
+    due = (scene.grid.first_month + months[None, :]) % 12 == (month - 1)[:, None]
     row, column = np.nonzero(due)
     number = own["number"].to_numpy()[row]
-    key = hashed(number, name, world.grid.first_month + column)
-    day = world.grid.forward(world.grid.month_starts[column] + (uniform(key, "day") * 27).astype(np.int64)).astype(np.int64)
+    key = hashed(number, name, scene.grid.first_month + column)
+    day = scene.grid.forward(scene.grid.month_starts[column] + (uniform(key, "day") * 27).astype(np.int64)).astype(np.int64)
     running = (day > own["begin"].to_numpy()[row] + 100) & (day < own["end"].to_numpy()[row] + 40)
     keep = running & (uniform(key, "happens") < share)
     return row[keep], day[keep], key[keep]
 
 
-def _rows(world: World, group: People, lives: Timeline, own: pl.DataFrame, row: Ints, day: Ints, key: Keys, wording: str, cents: Ints, kind: str) -> pl.DataFrame:
+def _rows(
+    scene: Scene,
+    own: pl.DataFrame,
+    row: Ints,
+    day: Ints,
+    key: Keys,
+    wording: str,
+    cents: Ints,
+    kind: str,
+) -> pl.DataFrame:
     """Bookings with the counterparties of these contracts."""
-    pool = world.shelf.wording(wording)
+    pool = scene.shelf.wording(wording)
     chosen = pool.pick(uniform(key, "wording"))
     part = own[pl.Series(row, dtype=pl.UInt32)]
-    account = accounts(group, lives, part, np.arange(row.size), day, np.zeros(row.size, bool))
+    account = accounts(scene, part, np.arange(row.size), day, np.zeros(row.size, bool))
     frame = part.select(
-        "who", "number", "party", "brand", "iban", "bic", "creditor", "mandate", "category", "insurance", "freelancer", "contract", "merchant_split", "word"
+        "who",
+        "number",
+        "party",
+        "brand",
+        "iban",
+        "bic",
+        "creditor",
+        "mandate",
+        "category",
+        "insurance",
+        "freelancer",
+        "contract",
+        "merchant_split",
+        "word",
     ).with_columns(
         day=pl.Series(day),
         key=pl.Series(key),
@@ -75,32 +97,41 @@ def _rows(world: World, group: People, lives: Timeline, own: pl.DataFrame, row: 
         wording_split=pl.Series(pool.splits[chosen], dtype=pl.UInt8),
     )
     debit = kind == "DIRECTDEBIT"
-    return draft(frame.with_columns(creditor=pl.col("creditor") if debit else pl.lit(None), mandate=pl.col("mandate") if debit else pl.lit(None)))
+    return draft(
+        frame.with_columns(
+            creditor=pl.col("creditor") if debit else pl.lit(None), mandate=pl.col("mandate") if debit else pl.lit(None)
+        )
+    )
 
 
-def _settled(world: World, group: People, lives: Timeline, held: pl.DataFrame, paid: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """What was used against what was paid: more is debited or transferred, less comes back as a refund of the latest large enough payment."""
+def _settled(scene: Scene, held: pl.DataFrame, paid: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """What was used against what was paid: more is debited or transferred, less comes back as a refund of the latest payment."""
     size, owed, credit, category = SETTLEMENTS[kind]
     own = _named(tuple(t.name for t in templates() if t.settle == kind), held)
-    row, day, key = _yearly(world, own, whole(own["number"].to_numpy(), "settled in", 1, 12), YEARLY, "settlement")
+    row, day, key = _yearly(scene, own, whole(own["number"].to_numpy(), "settled in", 1, 12), YEARLY, "settlement")
     euros = np.clip(normal(key, "settlement") * size + 0.1, -2.6, 2.2) * own["euros"].to_numpy()[row]
     cents = -np.round(euros * 100).astype(np.int64)
     more: Flags = cents < -300
     less: Flags = cents > 300
     debits = own["kind"].to_numpy().astype(str)[row] == "DIRECTDEBIT"
     parts = [
-        _rows(world, group, lives, own, row[mask], day[mask], key[mask], owed, cents[mask], way)
+        _rows(scene, own, row[mask], day[mask], key[mask], owed, cents[mask], way)
         for mask, way in ((more & debits, "DIRECTDEBIT"), (more & ~debits, "TRANSFER"))
     ]
     parts = [part.with_columns(category=pl.lit(category)) if category else part for part in parts]
-    back = _rows(world, group, lives, own, row[less], day[less], key[less], credit, cents[less], "TRANSFER")
+    back = _rows(scene, own, row[less], day[less], key[less], credit, cents[less], "TRANSFER")
     return pl.concat([*parts, _as_refunds(back, paid)])
 
 
 def _as_refunds(back: pl.DataFrame, paid: pl.DataFrame) -> pl.DataFrame:
     """Credits as refunds of the contract's last payment before them, if that was not smaller."""
     latest = paid.filter(pl.col("contract").is_not_null()).select("contract", "day", earlier="key", spent="cents").sort("day")
-    found = back.with_row_index("at").sort("day").join_asof(latest, on="day", by="contract", allow_exact_matches=False, check_sortedness=False).sort("at")
+    found = (
+        back.with_row_index("at")
+        .sort("day")
+        .join_asof(latest, on="day", by="contract", allow_exact_matches=False, check_sortedness=False)
+        .sort("at")
+    )
     return draft(
         found.with_columns(
             effective="category",
@@ -110,42 +141,50 @@ def _as_refunds(back: pl.DataFrame, paid: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _bonuses(world: World, group: People, lives: Timeline, held: pl.DataFrame, wording: str, month: int, share: float, low: float, high: float) -> pl.DataFrame:
+def _bonuses(
+    scene: Scene,
+    held: pl.DataFrame,
+    wording: str,
+    month: int,
+    share: float,
+    low: float,
+    high: float,
+) -> pl.DataFrame:
     own = _named(SALARIES, held)
     number = own["number"].to_numpy()
     has = uniform(number, f"has {wording}") < share
     own = own.filter(pl.Series(has))
-    row, day, key = _yearly(world, own, np.full(own.height, month), 0.95, wording)
+    row, day, key = _yearly(scene, own, np.full(own.height, month), 0.95, wording)
     euros = own["euros"].to_numpy()[row] * (low + (high - low) * uniform(key, "size"))
-    return _rows(world, group, lives, own, row, day, key, wording, np.round(euros * 100).astype(np.int64), "SALARY").with_columns(
+    return _rows(scene, own, row, day, key, wording, np.round(euros * 100).astype(np.int64), "SALARY").with_columns(
         code=pl.lit("BONU")
     )
 
 
-def _back_pay(world: World, group: People, lives: Timeline, held: pl.DataFrame) -> pl.DataFrame:
+def _back_pay(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
     """Child benefit for the months between a birth and the first payment."""
     own = _named(("child_benefit",), held)
     who = own["who"].to_numpy()
-    birth = lives.days["birth"].astype(np.int64)[who]
-    order = lives.days["birth_order"][who]
-    start = np.stack([lives.spans[f"benefit_child{child}"][0] for child in range(CHILDREN)], 1)[who, order].astype(np.int64)
-    row = np.flatnonzero((birth < FAR) & (start < world.grid.end_day))
-    day = world.grid.forward(start[row] + 2).astype(np.int64)
+    birth = scene.lives.days["birth"].astype(np.int64)[who]
+    order = scene.lives.days["birth_order"][who]
+    start = np.stack([scene.lives.spans[f"benefit_child{child}"][0] for child in range(CHILDREN)], 1)[who, order].astype(np.int64)
+    row = np.flatnonzero((birth < FAR) & (start < scene.grid.end_day))
+    day = scene.grid.forward(start[row] + 2).astype(np.int64)
     months = np.maximum(np.round((start[row] - birth[row]) / 30.4), 1)
-    rate: Floats = child_benefit(world.grid.month_of(day) + world.grid.first_month)
+    rate: Floats = child_benefit(scene.grid.month_of(day) + scene.grid.first_month)
     cents = np.round(months * rate * 100).astype(np.int64)
     key = hashed(own["number"].to_numpy()[row], "back pay")
-    return _rows(world, group, lives, own, row, day, key, "child_backpay", cents, "PUBLIC")
+    return _rows(scene, own, row, day, key, "child_backpay", cents, "PUBLIC")
 
 
-def _loans(world: World, group: People, lives: Timeline, held: pl.DataFrame) -> pl.DataFrame:
+def _loans(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
     """The money of a loan that begins in the simulated time."""
     own = _named(LENDERS, held)
-    own = own.filter(pl.col("begin") > world.grid.first_day)
+    own = own.filter(pl.col("begin") > scene.grid.first_day)
     number = own["number"].to_numpy()
     rate = (0.025 + 0.09 * uniform(number, "credit rate")) / 12
     euros = own["euros"].to_numpy() * (1 - (1 + rate) ** -own["terms"].to_numpy()) / rate
-    day = world.grid.forward(own["begin"].to_numpy() - whole(number, "paid out before", 3, 20)).astype(np.int64)
+    day = scene.grid.forward(own["begin"].to_numpy() - whole(number, "paid out before", 3, 20)).astype(np.int64)
     cents = (np.round(euros / 10) * 1000).astype(np.int64)
-    frame = _rows(world, group, lives, own, np.arange(own.height), day, hashed(number, "pay out"), "loan_payout", cents, "TRANSFER")
+    frame = _rows(scene, own, np.arange(own.height), day, hashed(number, "pay out"), "loan_payout", cents, "TRANSFER")
     return frame.with_columns(category=pl.lit("BANKFINANCE_CREDITINCOME"))

@@ -6,9 +6,9 @@ import polars as pl
 from models.corpus import banks
 from models.corpus.chance import hashed, lognormal, uniform, whole
 from models.corpus.draft import draft
-from models.corpus.people import CURRENT, DEPOT, SAVINGS, Flags, People, World
-from models.corpus.single import by_month, in_span, main_account, on_rule, round_to, singles
-from models.corpus.timeline import Timeline
+from models.corpus.people import CURRENT, DEPOT, SAVINGS, Flags
+from models.corpus.scene import Scene
+from models.corpus.single import Fact, by_month, in_span, main_account, on_rule, round_to, singles
 
 FEES = (390, 490, 590, 690, 790, 990, 1190)
 RETURNED, RETURNED_IN_DEBT = 0.0001, 0.07
@@ -16,124 +16,180 @@ RETURN_FEES = (300, 350, 400, 500, 650)
 TRIED_AGAIN = 0.6
 
 
-def bank_bookings(world: World, group: People, lives: Timeline) -> list[pl.DataFrame]:
+def bank_bookings(scene: Scene) -> list[pl.DataFrame]:
     """Fees, interest, trades in the depot, attachments."""
     return [
-        *_fees(world, group, lives),
-        *_interest(world, group, lives),
-        *_depot(world, group),
-        *_troubles(world, group, lives),
+        *_fees(scene),
+        *_interest(scene),
+        *_depot(scene),
+        *_troubles(scene),
     ]
 
 
-def _own_bank(world: World, group: People, frame: pl.DataFrame, wording: str, category: str, role: int = CURRENT, **facts: object) -> pl.DataFrame:
+def _own_bank(scene: Scene, frame: pl.DataFrame, wording: str, category: str, role: int = CURRENT, **facts: Fact) -> pl.DataFrame:
     """A booking of the user's own bank."""
-    bank = banks.names_of(group.formats[frame["who"].to_numpy(), role].astype(str))
-    split = pl.Series(group.split[frame["who"].to_numpy()], dtype=pl.UInt8)
-    given = {"party": bank, "merchant_split": split, "iban": None, "bic": None, "number": pl.Series(hashed(group.key[frame["who"].to_numpy()], "own bank")), **facts}
-    return singles(world, group, frame, "own_bank", wording, category, **given)
+    bank = banks.names_of(scene.group.formats[frame["who"].to_numpy(), role].astype(str))
+    split = pl.Series(scene.group.split[frame["who"].to_numpy()], dtype=pl.UInt8)
+    given: dict[str, Fact] = {
+        "party": bank,
+        "merchant_split": split,
+        "iban": None,
+        "bic": None,
+        "number": pl.Series(hashed(scene.group.key[frame["who"].to_numpy()], "own bank")),
+        **facts,
+    }
+    return singles(scene, frame, "own_bank", wording, category, **given)
 
 
-def _fees(world: World, group: People, lives: Timeline) -> list[pl.DataFrame]:
-    fee = np.array(FEES)[whole(group.key, "fee", 0, len(FEES) - 1)]
-    pays = group.chance("pays fee") < 0.62
-    quarterly = group.chance("quarterly fee") < 0.3
-    months = np.arange(world.grid.months)
-    quarter = months[(world.grid.first_month + months) % 3 == 2]
+def _fees(scene: Scene) -> list[pl.DataFrame]:
+    fee = np.array(FEES)[whole(scene.group.key, "fee", 0, len(FEES) - 1)]
+    pays = scene.group.chance("pays fee") < 0.62
+    quarterly = scene.group.chance("quarterly fee") < 0.3
+    months = np.arange(scene.grid.months)
+    quarter = months[(scene.grid.first_month + months) % 3 == 2]
     rows = []
     for name, who, when, times in (("fee", pays & ~quarterly, months, 1), ("quarterly fee", pays & quarterly, quarter, 3)):
-        frame = on_rule(world, group, name, who, "E1", when)
+        frame = on_rule(scene, name, who, "E1", when)
         amount = pl.Series(-fee[frame["who"].to_numpy()] * times)
-        rows.append(_fee(world, group, lives, frame, amount, "account_fee"))
-    yearly = months[(world.grid.first_month + months) % 12 == 5]
-    card = on_rule(world, group, "card fee", group.chance("card fee") < 0.3, "F15", yearly)
-    rows.append(_fee(world, group, lives, card, pl.Series(-np.array([600, 1200, 2900, 3500])[whole(card["key"].to_numpy(), "price", 0, 3)]), "card_fee"))
-    depot = on_rule(world, group, "depot fee", group.roles[:, DEPOT] & (group.chance("depot fee") < 0.35), "E1", quarter)
+        rows.append(_fee(scene, frame, amount, "account_fee"))
+    yearly = months[(scene.grid.first_month + months) % 12 == 5]
+    card = on_rule(scene, "card fee", scene.group.chance("card fee") < 0.3, "F15", yearly)
+    rows.append(
+        _fee(
+            scene,
+            card,
+            pl.Series(-np.array([600, 1200, 2900, 3500])[whole(card["key"].to_numpy(), "price", 0, 3)]),
+            "card_fee",
+        )
+    )
+    depot = on_rule(scene, "depot fee", scene.group.roles[:, DEPOT] & (scene.group.chance("depot fee") < 0.35), "E1", quarter)
     price = pl.Series(-(300 + 900 * uniform(depot["key"].to_numpy(), "price")).astype(np.int64))
-    rows.append(_own_bank(world, group, depot.with_columns(cents=price), "depot_fee", "BANKFINANCE_OTHER", kind="FEE", freelancer="FEES_CONTRIBUTIONS_INSURANCE"))
+    rows.append(
+        _own_bank(
+            scene,
+            depot.with_columns(cents=price),
+            "depot_fee",
+            "BANKFINANCE_OTHER",
+            kind="FEE",
+            freelancer="FEES_CONTRIBUTIONS_INSURANCE",
+        )
+    )
     return rows
 
 
-def _fee(world: World, group: People, lives: Timeline, frame: pl.DataFrame, cents: pl.Series, wording: str) -> pl.DataFrame:
+def _fee(scene: Scene, frame: pl.DataFrame, cents: pl.Series, wording: str) -> pl.DataFrame:
     return _own_bank(
-        world,
-        group,
+        scene,
         frame.with_columns(cents=cents),
         wording,
         "BANKFINANCE_OTHER",
         kind="FEE",
         freelancer="FEES_CONTRIBUTIONS_INSURANCE",
-        account=main_account(group, lives, frame),
+        account=main_account(scene, frame),
     )
 
 
-def _interest(world: World, group: People, lives: Timeline) -> list[pl.DataFrame]:
-    months = np.arange(world.grid.months)
-    quarter = months[(world.grid.first_month + months) % 3 == 2]
-    year = months[(world.grid.first_month + months) % 12 == 11]
-    indebted = group.has("OVERINDEBTED") | (group.chance("overdraft") < 0.17)
-    out = on_rule(world, group, "overdraft", indebted, "E1", quarter)
+def _interest(scene: Scene) -> list[pl.DataFrame]:
+    months = np.arange(scene.grid.months)
+    quarter = months[(scene.grid.first_month + months) % 3 == 2]
+    year = months[(scene.grid.first_month + months) % 12 == 11]
+    indebted = scene.group.has("OVERINDEBTED") | (scene.group.chance("overdraft") < 0.17)
+    out = on_rule(scene, "overdraft", indebted, "E1", quarter)
     low = lognormal(out["key"].to_numpy(), "overdraft", 2, 45)
     out = out.with_columns(cents=pl.Series(-np.round(low * 100).astype(np.int64)))
-    rows = [_own_bank(world, group, out, "interest_out", "BANKFINANCE_OTHER", kind="INTEREST", freelancer="INTEREST", account=main_account(group, lives, out))]
+    rows = [
+        _own_bank(
+            scene,
+            out,
+            "interest_out",
+            "BANKFINANCE_OTHER",
+            kind="INTEREST",
+            freelancer="INTEREST",
+            account=main_account(scene, out),
+        )
+    ]
     for name, who, when, role in (
-        ("savings interest", group.roles[:, SAVINGS] & (group.chance("monthly interest") < 0.5), quarter, SAVINGS),
-        ("yearly interest", group.roles[:, SAVINGS] & (group.chance("monthly interest") >= 0.5), year, SAVINGS),
-        ("current interest", group.chance("current interest") < 0.05, year, CURRENT),
+        ("savings interest", scene.group.roles[:, SAVINGS] & (scene.group.chance("monthly interest") < 0.5), quarter, SAVINGS),
+        ("yearly interest", scene.group.roles[:, SAVINGS] & (scene.group.chance("monthly interest") >= 0.5), year, SAVINGS),
+        ("current interest", scene.group.chance("current interest") < 0.05, year, CURRENT),
     ):
-        frame = on_rule(world, group, name, who, "E1", when)
-        amount = np.round(lognormal(frame["key"].to_numpy(), "interest", 2, 160) * (100 if role == SAVINGS else 8)).astype(np.int64)
+        frame = on_rule(scene, name, who, "E1", when)
+        amount = np.round(lognormal(frame["key"].to_numpy(), "interest", 2, 160) * (100 if role == SAVINGS else 8)).astype(
+            np.int64
+        )
         frame = frame.with_columns(cents=pl.Series(np.maximum(amount, 1)))
-        rows.append(_own_bank(world, group, frame, "interest_in", "INCOME_INVESTMENT", role, kind="INTEREST", account=role))
+        rows.append(_own_bank(scene, frame, "interest_in", "INCOME_INVESTMENT", role, kind="INTEREST", account=role))
     return rows
 
 
-def _depot(world: World, group: People) -> list[pl.DataFrame]:
+def _depot(scene: Scene) -> list[pl.DataFrame]:
     """Single trades and dividends in the depot's own account, dividends of others in the current account."""
-    owns = group.roles[:, DEPOT]
+    owns = scene.group.roles[:, DEPOT]
     rows = []
     for name, mean, sign, wording, category in (
         ("buys", 0.35, -1, "security_buy", "BANKFINANCE_INVESTMENT"),
         ("sells", 0.1, 1, "security_sell", "TRANSFER_SECURITIES"),
         ("dividends", 0.5, 1, "dividend", "INCOME_INVESTMENT"),
     ):
-        frame = by_month(world, group, name, mean, owns)
+        frame = by_month(scene, name, mean, owns)
         low, high = (4, 160) if name == "dividends" else (90, 2600)
         amount = sign * np.round(lognormal(frame["key"].to_numpy(), "trade", low, high) * 100).astype(np.int64)
-        rows.append(_own_bank(world, group, frame.with_columns(cents=pl.Series(amount)), wording, category, DEPOT, kind="SECURITIES", account=DEPOT))
-    others = ~owns & (group.chance("has shares") < 0.1)
+        rows.append(
+            _own_bank(
+                scene,
+                frame.with_columns(cents=pl.Series(amount)),
+                wording,
+                category,
+                DEPOT,
+                kind="SECURITIES",
+                account=DEPOT,
+            )
+        )
+    others = ~owns & (scene.group.chance("has shares") < 0.1)
     for name, mean, sign, wording, category in (
         ("own dividends", 0.35, 1, "dividend", "INCOME_INVESTMENT"),
         ("own buys", 0.12, -1, "security_buy", "BANKFINANCE_INVESTMENT"),
     ):
-        frame = by_month(world, group, name, mean, others)
+        frame = by_month(scene, name, mean, others)
         amount = sign * np.round(lognormal(frame["key"].to_numpy(), "trade", 5, 300) * 100).astype(np.int64)
-        rows.append(_own_bank(world, group, frame.with_columns(cents=pl.Series(amount)), wording, category, kind="SECURITIES"))
+        rows.append(_own_bank(scene, frame.with_columns(cents=pl.Series(amount)), wording, category, kind="SECURITIES"))
     return rows
 
 
-def _troubles(world: World, group: People, lives: Timeline) -> list[pl.DataFrame]:
+def _troubles(scene: Scene) -> list[pl.DataFrame]:
     """Reminders (some for everybody), attachments and their fees for the over-indebted."""
-    debt = group.has("OVERINDEBTED")
-    reminder = by_month(world, group, "reminder", np.where(debt, 0.35, 0.015))
+    debt = scene.group.has("OVERINDEBTED")
+    reminder = by_month(scene, "reminder", np.where(debt, 0.35, 0.015))
     amount = -np.array([250, 300, 500, 700, 1000, 1500])[whole(reminder["key"].to_numpy(), "price", 0, 5)]
     reminders = singles(
-        world, group, reminder.with_columns(cents=pl.Series(amount)), "telecom", "reminder_fee", "BANKFINANCE_OTHER", freelancer="PRIVATE", account=main_account(group, lives, reminder)
+        scene,
+        reminder.with_columns(cents=pl.Series(amount)),
+        "telecom",
+        "reminder_fee",
+        "BANKFINANCE_OTHER",
+        freelancer="PRIVATE",
+        account=main_account(scene, reminder),
     )
-    seizure = in_span(lives, "debt", by_month(world, group, "seizure", 0.22, debt))
+    seizure = in_span(scene, "debt", by_month(scene, "seizure", 0.22, debt))
     taken = round_to(lognormal(seizure["key"].to_numpy(), "seizure", 40, 420), 1)
     seized = singles(
-        world, group, seizure.with_columns(cents=pl.Series(-taken)), "bailiff", "seizure", "BANKFINANCE_OTHER", freelancer="PRIVATE", account=main_account(group, lives, seizure)
+        scene,
+        seizure.with_columns(cents=pl.Series(-taken)),
+        "bailiff",
+        "seizure",
+        "BANKFINANCE_OTHER",
+        freelancer="PRIVATE",
+        account=main_account(scene, seizure),
     )
     fee = seizure.with_columns(key=pl.Series(hashed(seizure["key"].to_numpy(), "fee")))
-    return [reminders, seized, _fee(world, group, lives, fee, pl.Series(np.full(fee.height, -1500)), "seizure_fee")]
+    return [reminders, seized, _fee(scene, fee, pl.Series(np.full(fee.height, -1500)), "seizure_fee")]
 
 
-def returned(world: World, group: People, lives: Timeline, rows: pl.DataFrame) -> pl.DataFrame:
+def returned(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
     """The bookings with some direct debits given back: both legs are reversals, a fee may follow, and most are tried again."""
     debit = (rows["kind"] == "DIRECTDEBIT").to_numpy() & (rows["cents"] < 0).to_numpy() & rows["pair"].is_null().to_numpy()
     who, key = rows["who"].to_numpy(), rows["key"].to_numpy()
-    chance = np.where(lives.inside("debt", who, rows["day"].to_numpy()), RETURNED_IN_DEBT, RETURNED)
+    chance = np.where(scene.lives.inside("debt", who, rows["day"].to_numpy()), RETURNED_IN_DEBT, RETURNED)
     chosen: Flags = debit & (uniform(key, "returned debit") < chance)
     if not chosen.any():
         return rows
@@ -145,13 +201,13 @@ def returned(world: World, group: People, lives: Timeline, rows: pl.DataFrame) -
         regular=pl.when(pl.Series(chosen) & pl.col("contract").is_not_null()).then(pl.lit(False)).otherwise("regular"),
         pair=pl.when(pl.Series(chosen)).then(pl.Series(hashed(key, "returned pair"))).otherwise("pair"),
     )
-    return pl.concat([reversed_rows, _other_legs(world, back), _return_fees(world, group, lives, back), _again(world, back)])
+    return pl.concat([reversed_rows, _other_legs(scene, back), _return_fees(scene, back), _again(scene, back)])
 
 
-def _other_legs(world: World, back: pl.DataFrame) -> pl.DataFrame:
+def _other_legs(scene: Scene, back: pl.DataFrame) -> pl.DataFrame:
     key = back["key"].to_numpy()
-    day = world.grid.later(back["day"].to_numpy(), whole(key, "returned after", 1, 4))
-    pool = world.shelf.wording("dd_return")
+    day = scene.grid.later(back["day"].to_numpy(), whole(key, "returned after", 1, 4))
+    pool = scene.shelf.wording("dd_return")
     chosen = pool.pick(uniform(key, "return wording"))
     legs = back.with_columns(
         kind=pl.lit("DD_RETURN"),
@@ -170,20 +226,22 @@ def _other_legs(world: World, back: pl.DataFrame) -> pl.DataFrame:
         wording=pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)),
         wording_split=pl.Series(pool.splits[chosen], dtype=pl.UInt8),
     )
-    return legs.filter(pl.col("day") < world.grid.end_day)
+    return legs.filter(pl.col("day") < scene.grid.end_day)
 
 
-def _return_fees(world: World, group: People, lives: Timeline, back: pl.DataFrame) -> pl.DataFrame:
+def _return_fees(scene: Scene, back: pl.DataFrame) -> pl.DataFrame:
     key = back["key"].to_numpy()
-    day = world.grid.later(back["day"].to_numpy(), whole(key, "returned after", 1, 4))
+    day = scene.grid.later(back["day"].to_numpy(), whole(key, "returned after", 1, 4))
     frame = pl.DataFrame({"who": back["who"], "day": pl.Series(day).cast(pl.Int32), "key": pl.Series(hashed(key, "return fee"))})
     frame = frame.filter(pl.Series(uniform(key, "return fee") < 0.45))
     amount = pl.Series(-np.array(RETURN_FEES)[whole(frame["key"].to_numpy(), "price", 0, len(RETURN_FEES) - 1)])
-    return _fee(world, group, lives, frame, amount, "return_fee")
+    return _fee(scene, frame, amount, "return_fee")
 
 
-def _again(world: World, back: pl.DataFrame) -> pl.DataFrame:
+def _again(scene: Scene, back: pl.DataFrame) -> pl.DataFrame:
     key = back["key"].to_numpy()
-    day = world.grid.forward(back["day"].to_numpy() + whole(key, "again after", 7, 14))
-    again = back.with_columns(day=pl.Series(day).cast(pl.Int32), value=pl.Series(day).cast(pl.Int32), key=pl.Series(hashed(key, "again")))
-    return draft(again.filter(pl.Series(uniform(key, "again") < TRIED_AGAIN), pl.col("day") < world.grid.end_day))
+    day = scene.grid.forward(back["day"].to_numpy() + whole(key, "again after", 7, 14))
+    again = back.with_columns(
+        day=pl.Series(day).cast(pl.Int32), value=pl.Series(day).cast(pl.Int32), key=pl.Series(hashed(key, "again"))
+    )
+    return draft(again.filter(pl.Series(uniform(key, "again") < TRIED_AGAIN), pl.col("day") < scene.grid.end_day))

@@ -39,7 +39,9 @@ def formats(allowed: tuple[str, ...]) -> Pool:
 @cache
 def all_banks() -> pl.DataFrame:
     """Every bank that we know, with code and BIC."""
-    return table("banks").with_columns(pl.col("code").cast(pl.Int64), pl.col("weight").cast(pl.Float64), direct=pl.col("direct") == "1")
+    return table("banks").with_columns(
+        pl.col("code").cast(pl.Int64), pl.col("weight").cast(pl.Float64), direct=pl.col("direct") == "1"
+    )
 
 
 def of_format(names: NDArray[np.str_], keys: Keys) -> Ints:
@@ -66,9 +68,7 @@ def accounts(bank: Ints, keys: Keys) -> tuple[pl.Series, pl.Series]:
     number = (hashed(keys, "account number") % np.uint64(9_999_999_937)).astype(np.int64)
     check = 98 - ((code % 97) * (10**16 % 97) + (number % 97) * (10**6 % 97) + 131400) % 97
     frame = pl.DataFrame({"check": check, "code": code, "number": number}).select(
-        iban=pl.concat_str(
-            pl.lit("DE"), _digits("check", 2), pl.col("code").cast(pl.String), _digits("number", 10)
-        )
+        iban=pl.concat_str(pl.lit("DE"), _digits("check", 2), pl.col("code").cast(pl.String), _digits("number", 10))
     )
     return frame["iban"], all_banks()["bic"].gather(pl.Series(bank, dtype=pl.UInt32))
 

@@ -1,4 +1,7 @@
-"""Chance without a stream: every draw is a function of a key, a name and a slot, so that a user's life does not depend on who is simulated beside it."""
+"""Chance without a stream: every draw is a function of a key, a name and a slot.
+
+So a user's life does not depend on who is simulated beside it.
+"""
 
 from functools import cache
 from hashlib import blake2b
@@ -100,7 +103,7 @@ def whole(keys: Keys, name: str, low: int, high: int, slots: NDArray[np.integer]
 def weighted(chances: Floats, weights: NDArray[np.floating]) -> Ints:
     """Positions drawn by weight."""
     edges = np.cumsum(weights, dtype=np.float64)
-    return np.minimum(np.searchsorted(edges, chances * edges[-1], side="right"), edges.size - 1)
+    return np.asarray(np.minimum(np.searchsorted(edges, chances * edges[-1], side="right"), edges.size - 1), np.int64)
 
 
 def lognormal(keys: Keys, name: str, low: float | Floats, high: float | Floats, slots: NDArray[np.integer] | int = 0) -> Floats:

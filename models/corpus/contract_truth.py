@@ -5,7 +5,7 @@ import polars as pl
 
 from models.corpus.holdings import WEEKS
 from models.corpus.lists import wordings
-from models.corpus.people import People, World
+from models.corpus.scene import Scene
 from models.corpus.schemas import CONTRACTS
 from models.corpus.templates import templates
 
@@ -23,20 +23,28 @@ PERIODS = {
 }
 
 
-def contract_truth(world: World, group: People, held: pl.DataFrame, slots: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def contract_truth(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Every contract with a regular booking until the as-of date."""
-    seen = rows.filter(pl.col("contract").is_not_null(), pl.col("day") <= world.grid.as_of, ~pl.col("copy"))
-    facts = _statistics(world, seen)
-    coming = _coming(world, held, slots)
-    facts = facts.join(held.unique("contract", keep="first", maintain_order=True), on="contract", how="left", maintain_order="left")
+    seen = rows.filter(pl.col("contract").is_not_null(), pl.col("day") <= scene.grid.as_of, ~pl.col("copy"))
+    facts = _statistics(seen)
+    coming = _coming(scene, held, slots)
+    facts = facts.join(
+        held.unique("contract", keep="first", maintain_order=True), on="contract", how="left", maintain_order="left"
+    )
     facts = facts.join(coming, on="contract", how="left", maintain_order="left")
     spans = wordings().select(wording="number", dated=pl.col("text").str.contains("{von}", literal=True))
     facts = facts.join(spans, on="wording", how="left", maintain_order="left")
-    kinds = pl.DataFrame({"template": np.arange(len(templates())), "name": [t.name for t in templates()], "sold": [t.insurance for t in templates()]})
+    kinds = pl.DataFrame(
+        {
+            "template": np.arange(len(templates())),
+            "name": [t.name for t in templates()],
+            "sold": [t.insurance for t in templates()],
+        }
+    )
     facts = facts.join(kinds, on="template", how="left", maintain_order="left")
     frame = facts.select(
         contract_id="contract",
-        user=(pl.col("who") + int(group.number[0])).cast(pl.UInt32),
+        user=(pl.col("who") + int(scene.group.number[0])).cast(pl.UInt32),
         template="name",
         category="category",
         insurance="insurance",
@@ -64,7 +72,7 @@ def contract_truth(world: World, group: People, held: pl.DataFrame, slots: pl.Da
         growth_rate=pl.when(pl.col("regular_count") == 1)
         .then(0.0)
         .otherwise((pl.col("latest_cents") - pl.col("first_cents")) / pl.col("first_cents").abs()),
-        days_age=(world.grid.as_of - pl.col("first_day")).cast(pl.Int32),
+        days_age=(scene.grid.as_of - pl.col("first_day")).cast(pl.Int32),
         regular_count="regular_count",
         non_regular_count="other_count",
         counterparty_name="party",
@@ -75,7 +83,7 @@ def contract_truth(world: World, group: People, held: pl.DataFrame, slots: pl.Da
     return frame.select(CONTRACTS.names()).cast(dict(CONTRACTS.items())).sort("contract_id")
 
 
-def _statistics(world: World, seen: pl.DataFrame) -> pl.DataFrame:
+def _statistics(seen: pl.DataFrame) -> pl.DataFrame:
     """Sums and moments over the regular bookings, and the sum of the others."""
     ordered = seen.sort("day", "key")
     regular, other = ordered.filter(pl.col("regular")), ordered.filter(~pl.col("regular"))
@@ -98,12 +106,12 @@ def _statistics(world: World, seen: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(pl.col("other_total").fill_null(0), pl.col("other_count").fill_null(0))
 
 
-def _coming(world: World, held: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
+def _coming(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
     """Next date and amount, and the last date of contracts that end within sight."""
     contract = held["contract"].gather(slots["held"].cast(pl.UInt32))
     end = held["end"].gather(slots["held"].cast(pl.UInt32))
     due = slots.select("day", "cents").with_columns(contract=contract, end=end).sort("day")
-    later = due.filter(pl.col("day") > world.grid.as_of)
+    later = due.filter(pl.col("day") > scene.grid.as_of)
     after = later.group_by("contract").agg(next_day=pl.col("day").first(), next_cents=pl.col("cents").first())
-    ended = due.filter(pl.col("end") < int(world.grid.month_starts[-2])).group_by("contract").agg(last_day=pl.col("day").last())
+    ended = due.filter(pl.col("end") < int(scene.grid.month_starts[-2])).group_by("contract").agg(last_day=pl.col("day").last())
     return due.select("contract").unique().join(after, on="contract", how="left").join(ended, on="contract", how="left")

@@ -49,8 +49,9 @@ DRAFT: dict[str, tuple[pl.DataType, object]] = {
     "wording_split": (pl.UInt8(), 0),
     "copy": (pl.Boolean(), False),
 }
-"""Type and default of every column. `key` is a row's own number, `number` that of its contract; `pair` is shared by two legs, `refund` is the
-purchase's `key`; `freelancer` is empty where the category decides; `copy` marks the second of two equal bookings."""
+"""Type and default of every column. `key` is a row's own number, `number` that of its contract; `pair` is shared by two legs,
+`refund` is the purchase's `key`; `freelancer` is empty where the category decides; `copy` marks the second of two equal
+bookings."""
 
 
 def draft(frame: pl.DataFrame) -> pl.DataFrame:

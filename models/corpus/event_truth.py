@@ -1,4 +1,4 @@
-"""The truth about life events and stages: when the bookings show what happened, and in which stage of life a user is from when on."""
+"""The truth about life events and stages: when the bookings show what happened, and which stage of life a user is in."""
 
 import numpy as np
 import polars as pl
@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from models.corpus.grid import Days
 from models.corpus.holdings import WEEKS
 from models.corpus.lists import parties, wordings
-from models.corpus.people import CHILDREN, FAR, SECOND, YEAR, Flags, People, World
+from models.corpus.people import CHILDREN, FAR, SECOND, YEAR, Flags
+from models.corpus.scene import Scene
 from models.corpus.schemas import EVENTS, STAGES
 from models.corpus.templates import templates
-from models.corpus.timeline import Timeline
 
 NEW_DAYS, NEW_PERIODS = 45, 1.5
 """A contract is new if its first booking lies so many days or periods after the history began."""
@@ -23,31 +23,35 @@ FROM_SCHEDULE = ("TENANCY", "CHILD_FIRST", "CHILDBENEFIT_END", "STUDIES_START", 
 LEAST_RAISE, LEAST_RAISE_CENTS = 0.03, 5_000
 
 
-def event_truth(world: World, group: People, lives: Timeline, held: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def event_truth(scene: Scene, held: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """`user`, `item`, `date`; the same item is not repeated within half a year."""
-    runs = _runs(world, group, held, rows)
+    runs = _runs(scene, held, rows)
     found = pl.concat(
         [
             _of_templates(runs),
-            _of_work(group, lives, runs),
-            _of_homes(world, lives, runs, rows),
-            _of_children(world, group, lives, rows),
-            _of_cars(lives, runs),
-            _of_money(world, group, lives, runs, rows),
+            _of_work(scene, runs),
+            _of_homes(scene, runs, rows),
+            _of_children(scene, rows),
+            _of_cars(scene, runs),
+            _of_money(scene, rows),
         ]
-    ).filter(pl.col("day") < world.grid.end_day)
+    ).filter(pl.col("day") < scene.grid.end_day)
     found = found.sort("who", "item", "day").with_columns(gap=pl.col("day").diff().over("who", "item"))
     found = found.filter(pl.col("gap").is_null() | (pl.col("gap") >= COOLDOWN_DAYS))
     frame = found.select(
-        user=(pl.col("who") + int(group.number[0])).cast(pl.UInt32), item="item", date=pl.col("day").cast(pl.Int32).cast(pl.Date)
+        user=(pl.col("who") + int(scene.group.number[0])).cast(pl.UInt32),
+        item="item",
+        date=pl.col("day").cast(pl.Int32).cast(pl.Date),
     )
     return frame.select(EVENTS.names()).cast(dict(EVENTS.items())).sort("user", "date", "item")
 
 
-def _runs(world: World, group: People, held: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def _runs(scene: Scene, held: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """First and last regular booking of each contract, whether it is new, and whether it ended."""
     regular = rows.filter(pl.col("regular").fill_null(False)).sort("day")
-    span = regular.group_by("contract", maintain_order=True).agg(first=pl.col("day").first(), last=pl.col("day").last(), account=pl.col("account").last())
+    span = regular.group_by("contract", maintain_order=True).agg(
+        first=pl.col("day").first(), last=pl.col("day").last(), account=pl.col("account").last()
+    )
     names = pl.DataFrame(
         {
             "template": np.arange(len(templates())),
@@ -57,12 +61,14 @@ def _runs(world: World, group: People, held: pl.DataFrame, rows: pl.DataFrame) -
         }
     )
     facts = held.select("contract", "who", "template", "period", "begin", "end")
-    runs = span.join(facts, on="contract", how="left", maintain_order="left").join(names, on="template", how="left", maintain_order="left")
+    runs = span.join(facts, on="contract", how="left", maintain_order="left").join(
+        names, on="template", how="left", maintain_order="left"
+    )
     days = pl.when(pl.col("period") < WEEKS).then(pl.col("period") * MONTH_DAYS).otherwise((pl.col("period") - WEEKS) * 7)
-    started = pl.Series(group.start).gather(runs["who"].cast(pl.UInt32))
+    started = pl.Series(scene.group.start).gather(runs["who"].cast(pl.UInt32))
     return runs.with_columns(length=days, started=started, turn=pl.col("contract") % 8).with_columns(
         new=pl.col("first") >= pl.col("started") + pl.max_horizontal(pl.lit(float(NEW_DAYS)), pl.col("length") * NEW_PERIODS),
-        over=pl.col("end") < world.grid.end_day,
+        over=pl.col("end") < scene.grid.end_day,
     )
 
 
@@ -91,22 +97,29 @@ def _happened(days: Days) -> pl.DataFrame:
     return pl.DataFrame({"who": who.astype(np.int32), "at": days[who].astype(np.int64)})
 
 
-def _of_work(group: People, lives: Timeline, runs: pl.DataFrame) -> pl.DataFrame:
+def _of_work(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
     salary = _one(runs, "salary").filter(pl.col("new"))
     second = salary.filter(pl.col("turn") >= 2)
-    graduates = _happened(lives.days["graduation"])
+    graduates = _happened(scene.lives.days["graduation"])
     paid_before = _one(runs, "minijob", "training_pay").select("who", worked=pl.lit(True)).unique()
     fresh = second.join(graduates, on="who").join(paid_before, on="who", how="left")
     long_enough = pl.col("first") >= pl.col("started") + YEAR_OF_HISTORY
-    first = pl.when(pl.col("worked").fill_null(False)).then(pl.lit("EMPLOYMENT_CHANGE"))
-    first = first.when(long_enough).then(pl.lit("EMPLOYMENT_FIRST")).otherwise(pl.lit("EMPLOYMENT_START"))
-    changed = second.join(pl.concat([_happened(lives.days["job_change"]), _happened(lives.days["trained"])]), on="who")
-    hired = second.join(_happened(lives.days["job_loss"]), on="who")
-    leavers = pl.concat([_happened(lives.days[name]) for name in ("job_loss", "retirement", "own_business")])
+    first = (
+        pl.when(pl.col("worked").fill_null(False))
+        .then(pl.lit("EMPLOYMENT_CHANGE"))
+        .when(long_enough)
+        .then(pl.lit("EMPLOYMENT_FIRST"))
+        .otherwise(pl.lit("EMPLOYMENT_START"))
+    )
+    changed = second.join(
+        pl.concat([_happened(scene.lives.days["job_change"]), _happened(scene.lives.days["trained"])]), on="who"
+    )
+    hired = second.join(_happened(scene.lives.days["job_loss"]), on="who")
+    leavers = pl.concat([_happened(scene.lives.days[name]) for name in ("job_loss", "retirement", "own_business")])
     left = _one(runs, "salary", "service_pay").filter(pl.col("over"), pl.col("turn") < 2).join(leavers, on="who")
     fees = _one(runs, "semester_fee")
     ended = fees.filter(pl.col("over")).join(graduates, on="who")
-    began = _one(runs, "semester_fee", "bafoeg").filter(pl.col("new")).join(_happened(lives.days["studies"]), on="who")
+    began = _one(runs, "semester_fee", "bafoeg").filter(pl.col("new")).join(_happened(scene.lives.days["studies"]), on="who")
     began = began.group_by("who").agg(pl.col("first").min())
     return pl.concat(
         [
@@ -120,14 +133,16 @@ def _of_work(group: People, lives: Timeline, runs: pl.DataFrame) -> pl.DataFrame
     )
 
 
-def _of_homes(world: World, lives: Timeline, runs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def _of_homes(scene: Scene, runs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     rent = _one(runs, "rent", "room")
     new = rent.filter(pl.col("turn") >= 2, pl.col("new"))
-    first = new.join(_happened(lives.days["first_home"]), on="who").with_columns(
-        item=pl.when(pl.col("first") >= pl.col("started") + YEAR_OF_HISTORY).then(pl.lit("TENANCY_FIRST")).otherwise(pl.lit("TENANCY_START"))
+    first = new.join(_happened(scene.lives.days["first_home"]), on="who").with_columns(
+        item=pl.when(pl.col("first") >= pl.col("started") + YEAR_OF_HISTORY)
+        .then(pl.lit("TENANCY_FIRST"))
+        .otherwise(pl.lit("TENANCY_START"))
     )
-    moved = new.join(_happened(lives.days["move"]), on="who")
-    bought = _happened(lives.days["purchase"])
+    moved = new.join(_happened(scene.lives.days["move"]), on="who")
+    bought = _happened(scene.lives.days["purchase"])
     left = rent.filter(pl.col("over")).join(bought, on="who")
     notary = rows.filter(pl.col("wording").is_in(_wordings_of("notary", "transfer_tax"))).join(bought, on="who")
     owned = notary.group_by("who").agg(first=pl.col("day").min())
@@ -145,18 +160,22 @@ def _wordings_of(*kinds: str) -> list[int]:
     return wordings().filter(pl.col("kind").is_in(kinds))["number"].to_list()
 
 
-def _of_children(world: World, group: People, lives: Timeline, rows: pl.DataFrame) -> pl.DataFrame:
+def _of_children(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
     """By the payments of child benefit: the first one, and those where the number of children changes."""
     template = next(t.index for t in templates() if t.name == "child_benefit")
     paid = rows.filter(((pl.col("contract") % 2048) // 8 == template), pl.col("regular").fill_null(False)).sort("who", "day")
     who, day = paid["who"].to_numpy(), paid["day"].to_numpy()
-    count = sum(lives.inside(f"benefit_child{child}", who, day).astype(np.int64) for child in range(CHILDREN))
+    count = np.sum([scene.lives.inside(f"benefit_child{child}", who, day) for child in range(CHILDREN)], axis=0)
     paid = paid.select("who", "day").with_columns(count=pl.Series(count))
-    paid = paid.with_columns(before=pl.col("count").shift(1).over("who"), earlier=pl.col("day").shift(1).over("who"), started=pl.Series(group.start[who]))
+    paid = paid.with_columns(
+        before=pl.col("count").shift(1).over("who"),
+        earlier=pl.col("day").shift(1).over("who"),
+        started=pl.Series(scene.group.start[who]),
+    )
     first = paid.filter(pl.col("before").is_null(), pl.col("day") >= pl.col("started") + NEW_DAYS)
     more = paid.filter(pl.col("count") > pl.col("before"))
     less = paid.filter(pl.col("count") < pl.col("before"))
-    ends = paid.group_by("who").agg(last=pl.col("day").max()).filter(pl.col("last") < world.grid.end_day - 62)
+    ends = paid.group_by("who").agg(last=pl.col("day").max()).filter(pl.col("last") < scene.grid.end_day - 62)
     return pl.concat(
         [
             _events(first, "CHILD_FIRST", "day"),
@@ -167,27 +186,36 @@ def _of_children(world: World, group: People, lives: Timeline, rows: pl.DataFram
     )
 
 
-def _of_cars(lives: Timeline, runs: pl.DataFrame) -> pl.DataFrame:
+def _of_cars(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
     own = _one(runs, "car", "vehicle_tax", "car_leasing")
-    arrived = pl.concat([_happened(lives.days["car_new"]), _happened(lives.days["car_first"])])
+    arrived = pl.concat([_happened(scene.lives.days["car_new"]), _happened(scene.lives.days["car_first"])])
     new = own.filter(pl.col("turn") >= 2, pl.col("new")).join(arrived, on="who").group_by("who").agg(pl.col("first").min())
-    gone = own.filter(pl.col("over")).join(_happened(lives.days["car_sold"]), on="who").group_by("who").agg(pl.col("last").max())
+    gone = (
+        own.filter(pl.col("over"))
+        .join(_happened(scene.lives.days["car_sold"]), on="who")
+        .group_by("who")
+        .agg(pl.col("last").max())
+    )
     return pl.concat([_events(new, "VEHICLE_START"), _events(gone, "VEHICLE_END", "last")])
 
 
-def _of_money(world: World, group: People, lives: Timeline, runs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    invoices = rows.filter(pl.col("wording").is_in(_wordings_of("client_invoice"))).join(_happened(lives.days["own_business"]), on="who")
+def _of_money(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
+    invoices = rows.filter(pl.col("wording").is_in(_wordings_of("client_invoice"))).join(
+        _happened(scene.lives.days["own_business"]), on="who"
+    )
     started = invoices.group_by("who").agg(first=pl.col("day").min())
-    switched = rows.filter(pl.col("category") == "INCOME_SALARY", pl.col("account") == SECOND).join(_happened(lives.days["account_switch"]), on="who")
+    switched = rows.filter(pl.col("category") == "INCOME_SALARY", pl.col("account") == SECOND).join(
+        _happened(scene.lives.days["account_switch"]), on="who"
+    )
     switched = switched.filter(pl.col("day") >= pl.col("at")).group_by("who").agg(first=pl.col("day").min())
-    married = _happened(lives.days["marriage"]).rename({"at": "first"})
+    married = _happened(scene.lives.days["marriage"]).rename({"at": "first"})
     return pl.concat(
         [
             _events(started, "SELFEMPLOYMENT_START"),
             _events(switched, "ACCOUNT_SWITCH"),
             _events(married, "MARRIAGE"),
             _raises(rows),
-            _difficulties(group, rows),
+            _difficulties(scene, rows),
         ]
     )
 
@@ -205,7 +233,7 @@ def _raises(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([_events(up, "SALARY_INCREASE", "day"), _events(down, "SALARY_DECREASE", "day")])
 
 
-def _difficulties(group: People, rows: pl.DataFrame) -> pl.DataFrame:
+def _difficulties(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
     """Returned debits, collections and attachments after half a year without any."""
     collectors = parties().filter(pl.col("pool") == "inkasso")["brand"].unique().drop_nulls().to_list()
     collectors = [name for name in collectors if name]
@@ -215,15 +243,15 @@ def _difficulties(group: People, rows: pl.DataFrame) -> pl.DataFrame:
         | ((pl.col("category") == "OTHER_SPENDING") & pl.col("brand").is_in(collectors))
     )
     bad = rows.filter(trouble).select("who", "day").unique().sort("who", "day")
-    bad = bad.with_columns(gap=pl.col("day").diff().over("who"), started=pl.Series(group.start[bad["who"].to_numpy()]))
+    bad = bad.with_columns(gap=pl.col("day").diff().over("who"), started=pl.Series(scene.group.start[bad["who"].to_numpy()]))
     clean = pl.col("gap").fill_null(pl.col("day") - pl.col("started")) >= COOLDOWN_DAYS
     return _events(bad.filter(clean), "PAYMENTDIFFICULTY_START", "day")
 
 
-def stage_truth(world: World, group: People, lives: Timeline) -> pl.DataFrame:
+def stage_truth(scene: Scene) -> pl.DataFrame:
     """`user`, `dimension`, `item`, `since`, `until`: labour market, parenthood and housing over the simulated time."""
-    spans = [*_work_stages(group, lives), *_family_stages(group, lives), *_home_stages(group, lives)]
-    frame = pl.concat([_monthly(world, group, dimension, item, where) for dimension, item, where in _resolved(world, group, lives, spans)])
+    spans = [*_work_stages(scene), *_family_stages(scene), *_home_stages(scene)]
+    frame = pl.concat([_monthly(scene, dimension, item, where) for dimension, item, where in _resolved(scene, spans)])
     frame = frame.sort("user", "dimension", "month")
     changed = (pl.col("item") != pl.col("item").shift(1).over("user", "dimension")).fill_null(True)
     runs = frame.filter(changed).with_columns(until=pl.col("day").shift(-1).over("user", "dimension"))
@@ -235,9 +263,9 @@ def stage_truth(world: World, group: People, lives: Timeline) -> pl.DataFrame:
 Stage = tuple[str, str, Days, Days]
 
 
-def _work_stages(group: People, lives: Timeline) -> list[Stage]:
+def _work_stages(scene: Scene) -> list[Stage]:
     """The first that holds wins."""
-    spans = lives.spans
+    spans = scene.lives.spans
     order = (
         ("RETIRED", "retired"),
         ("PARENTALLEAVE", "leave"),
@@ -250,14 +278,18 @@ def _work_stages(group: People, lives: Timeline) -> list[Stage]:
         ("STUDENT", "student"),
     )
     stages = [("LABOURMARKET", item, *spans[span]) for item, span in order]
-    lost, hired = lives.days["job_loss"], spans["job2"][0]
-    between = np.where(lives.days["job_change"] < FAR, lives.days["job_change"], FAR).astype(np.int32)
+    lost, hired = scene.lives.days["job_loss"], spans["job2"][0]
+    between = np.where(scene.lives.days["job_change"] < FAR, scene.lives.days["job_change"], FAR).astype(np.int32)
     stages.insert(2, ("LABOURMARKET", "UNEMPLOYED", lost, np.maximum(spans["benefit"][1], lost)))
-    return [*stages, ("LABOURMARKET", "EMPLOYED", between, hired), ("LABOURMARKET", "STUDENT", lives.days["graduation"], hired)]
+    return [
+        *stages,
+        ("LABOURMARKET", "EMPLOYED", between, hired),
+        ("LABOURMARKET", "STUDENT", scene.lives.days["graduation"], hired),
+    ]
 
 
-def _family_stages(group: People, lives: Timeline) -> list[Stage]:
-    births = np.where(lives.births < FAR, lives.births, -FAR).astype(np.int64)
+def _family_stages(scene: Scene) -> list[Stage]:
+    births = np.where(scene.lives.births < FAR, scene.lives.births, -FAR).astype(np.int64)
     stages: list[Stage] = []
     for item, low, high in (("INFANT", 0, 3), ("PRESCHOOL", 3, 6), ("SCHOOL", 6, 18), ("ADULTCHILD", 18, 25)):
         for child in range(CHILDREN - 1, -1, -1):
@@ -266,15 +298,15 @@ def _family_stages(group: People, lives: Timeline) -> list[Stage]:
     return stages
 
 
-def _home_stages(group: People, lives: Timeline) -> list[Stage]:
-    spans = lives.spans
+def _home_stages(scene: Scene) -> list[Stage]:
+    spans = scene.lives.spans
     order = (("OWNER_FINANCED", "mortgage"), ("TENANT", "tenant"), ("OWNER", "owner"), ("WITHFAMILY", "with_family"))
     return [("HOUSING", item, *spans[span]) for item, span in order]
 
 
-def _resolved(world: World, group: People, lives: Timeline, stages: list[Stage]) -> list[tuple[str, str, NDArray[np.bool_]]]:
+def _resolved(scene: Scene, stages: list[Stage]) -> list[tuple[str, str, NDArray[np.bool_]]]:
     """For each stage the months in which it is the first that holds."""
-    middle = (world.grid.month_starts[: world.grid.months] + 14)[None, :]
+    middle = (scene.grid.month_starts[: scene.grid.months] + 14)[None, :]
     taken: dict[str, Flags] = {}
     out: list[tuple[str, str, NDArray[np.bool_]]] = []
     for dimension, item, start, end in stages:
@@ -286,14 +318,14 @@ def _resolved(world: World, group: People, lives: Timeline, stages: list[Stage])
     return [*out, *((dimension, rest[dimension], ~taken[dimension]) for dimension in taken)]
 
 
-def _monthly(world: World, group: People, dimension: str, item: str, where: NDArray[np.bool_]) -> pl.DataFrame:
-    who, month = np.nonzero(where & (world.grid.month_starts[None, : world.grid.months] >= group.start[:, None]))
+def _monthly(scene: Scene, dimension: str, item: str, where: NDArray[np.bool_]) -> pl.DataFrame:
+    who, month = np.nonzero(where & (scene.grid.month_starts[None, : scene.grid.months] >= scene.group.start[:, None]))
     return pl.DataFrame(
         {
-            "user": group.number[who].astype(np.uint32),
+            "user": scene.group.number[who].astype(np.uint32),
             "dimension": pl.Series([dimension]).new_from_index(0, who.size),
             "item": pl.Series([f"{dimension}_{item}"]).new_from_index(0, who.size),
             "month": month,
-            "day": world.grid.month_starts[month].astype(np.int32),
+            "day": scene.grid.month_starts[month].astype(np.int32),
         }
     )

@@ -17,7 +17,15 @@ SPENDING = {
 }
 """Euros a month of an average household."""
 BLOCKS = {
-    "housing": ("HOUSING_RENT", "HOUSING_FINANCING", "HOUSING_ANCILLARYCOSTS", "HOUSING_SERVICES", "BILLS_ELECTRICITY", "BILLS_HEATING", "UTILITIES"),
+    "housing": (
+        "HOUSING_RENT",
+        "HOUSING_FINANCING",
+        "HOUSING_ANCILLARYCOSTS",
+        "HOUSING_SERVICES",
+        "BILLS_ELECTRICITY",
+        "BILLS_HEATING",
+        "UTILITIES",
+    ),
     "food": ("LIVING_GROCERIES", "LIVING_CONSUMABLES"),
     "transport": ("MOBILITY_", "TRAVEL_TRANSPORT"),
     "leisure": (
@@ -48,7 +56,16 @@ BLOCKS = {
     ),
     "health": ("HEALTH_",),
     "clothing": ("SHOPPING_CLOTHINGACCESSORIES",),
-    "other": ("LIVING_DRUGSTORE", "SHOPPING_BEAUTY", "SERVICES_OFFLINE", "SERVICES_OTHER", "SERVICES_FINANCIAL", "FAMILY_CHILDCARE", "FAMILY_CHILDNECESSITIES", "FAMILY_OTHER"),
+    "other": (
+        "LIVING_DRUGSTORE",
+        "SHOPPING_BEAUTY",
+        "SERVICES_OFFLINE",
+        "SERVICES_OTHER",
+        "SERVICES_FINANCIAL",
+        "FAMILY_CHILDCARE",
+        "FAMILY_CHILDNECESSITIES",
+        "FAMILY_OTHER",
+    ),
     "education": ("EDUCATION_",),
 }
 """The categories of each purpose. Mixed utilities are housing, the broadcasting fee is communication."""
@@ -63,7 +80,15 @@ HOLDINGS = {
 }
 """Templates and official rates by income class."""
 OVERALL = {"legal": (("legal",), 0.46), "accident": (("accident",), 0.35)}
-SUPPLEMENTARY_HEALTH = ("dental", "hospital", "outpatient", "daily_allowance", "hospital_daily", "care_supplement", "health_supplement")
+SUPPLEMENTARY_HEALTH = (
+    "dental",
+    "hospital",
+    "outpatient",
+    "daily_allowance",
+    "hospital_daily",
+    "care_supplement",
+    "health_supplement",
+)
 
 
 def spending(transactions: pl.LazyFrame, truth: pl.LazyFrame, users: pl.DataFrame) -> pl.DataFrame:
@@ -81,16 +106,20 @@ def spending(transactions: pl.LazyFrame, truth: pl.LazyFrame, users: pl.DataFram
     sums = rows.group_by(label=label).agg(pl.col("cents").sum()).collect()
     found = []
     for block, names in BLOCKS.items():
-        mine = pl.any_horizontal(pl.col("label").str.starts_with(name) if name.endswith("_") else pl.col("label") == name for name in names)
-        euros = -sums.filter(mine)["cents"].sum() / 100 / months
-        found.append({"purpose": block, "euros": round(euros, 1), "official": SPENDING[block], "ratio": round(euros / SPENDING[block], 3)})
+        mine = pl.any_horizontal(
+            pl.col("label").str.starts_with(name) if name.endswith("_") else pl.col("label") == name for name in names
+        )
+        euros = -float(sums.filter(mine)["cents"].sum()) / 100 / float(months)
+        found.append(
+            {"purpose": block, "euros": round(euros, 1), "official": SPENDING[block], "ratio": round(euros / SPENDING[block], 3)}
+        )
     return pl.DataFrame(found)
 
 
 def holding_rates(contracts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
     """Share of users who hold an insurance on the as-of date, by income class, beside the official ones (in percent)."""
     active = contracts.filter(pl.col("status") == "ACTIVE").select("user", "template").unique()
-    found = []
+    found: list[dict[str, object]] = []
     for name, (names, official) in HOLDINGS.items():
         holders = active.filter(pl.col("template").is_in(names)).select("user", holds=pl.lit(True)).unique()
         users = people.join(holders, on="user", how="left").with_columns(pl.col("holds").fill_null(False))

@@ -1,4 +1,4 @@
-"""What each booking would be in a freelancer's income statement, as the design's table has it: true for every user, self-employed or not."""
+"""What each booking would be in a freelancer's income statement: true for every user, self-employed or not."""
 
 import polars as pl
 
@@ -59,7 +59,9 @@ def freelancer_item() -> pl.Expr:
         .then(pl.col("insurance").replace_strict(BY_INSURANCE, default=None))
         .when(social)
         .then(pl.lit("SOCIAL_SECURITY"))
-        .when((pl.col("freelancer") == "ASSET") | ((pl.col("freelancer") == "") & (pl.col("effective") == "SHOPPING_ELECTRONICS")))
+        .when(
+            (pl.col("freelancer") == "ASSET") | ((pl.col("freelancer") == "") & (pl.col("effective") == "SHOPPING_ELECTRONICS"))
+        )
         .then(asset)
         .when(pl.col("freelancer") != "")
         .then("freelancer")

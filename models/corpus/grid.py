@@ -88,16 +88,16 @@ class Grid:
         days = np.arange(self.open_days.size)
         return np.maximum.accumulate(np.where(self.open_days, days, 0)).astype(np.int32)
 
-    def _position(self, days: NDArray[np.integer]) -> NDArray[np.integer]:
-        return np.clip(days - (self.first_day - 10), 0, self.open_days.size - 1)
+    def _position(self, days: NDArray[np.integer]) -> NDArray[np.int64]:
+        return np.asarray(np.clip(days - (self.first_day - 10), 0, self.open_days.size - 1), np.int64)
 
     def forward(self, days: NDArray[np.integer]) -> Days:
         """The same day, or the next on which banks work."""
-        return (self._next_open[self._position(days)] + self.first_day - 10).astype(np.int32)
+        return np.asarray(self._next_open[self._position(days)] + self.first_day - 10, np.int32)
 
     def back(self, days: NDArray[np.integer]) -> Days:
         """The same day, or the last on which banks worked."""
-        return (self._last_open[self._position(days)] + self.first_day - 10).astype(np.int32)
+        return np.asarray(self._last_open[self._position(days)] + self.first_day - 10, np.int32)
 
     def later(self, days: NDArray[np.integer], steps: NDArray[np.integer]) -> Days:
         """So many working days later."""
@@ -110,7 +110,7 @@ class Grid:
         return (np.flatnonzero(self.open_days) + self.first_day - 10).astype(np.int32)
 
     def rule_dates(self, rule: str) -> Days:
-        """The date in every month after a day rule: `F15` rolls forward, `B30` back, `E1` is the last working day, `S2` the second."""
+        """The date in every month by a day rule: `F15` rolls forward, `B30` back, `E1` is the last working day, `S2` the 2nd."""
         starts, ends = self.month_starts[:-1], self.month_starts[1:]
         kind, number = rule[0], int(rule[1:])
         if kind in "FB":

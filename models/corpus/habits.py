@@ -1,4 +1,4 @@
-"""What people buy without a contract: how often, where, for how much, and how they pay. Regular habits are what contracts must not be mistaken for."""
+"""What people buy without a contract: how often, where and for how much. Regular habits must not be mistaken for contracts."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,9 +10,8 @@ from models.corpus.chance import Floats, Ints, Keys, hashed, normal, poisson, un
 from models.corpus.grid import Grid
 from models.corpus.laws import MEAN_INCOME
 from models.corpus.lists import table
-from models.corpus.people import People, World
+from models.corpus.scene import Scene
 from models.corpus.templates import Mix, mix
-from models.corpus.timeline import Timeline
 
 SLOTS_PER_MONTH = 64
 TASTE = 0.4
@@ -85,17 +84,17 @@ def habits() -> tuple[Habit, ...]:
     return tuple(_habit(row) for row in table("habits").iter_rows(named=True))
 
 
-def occasions(world: World, group: People, lives: Timeline) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Every purchase (`who`, `day`, `key`, `favourite`, `euros`, `habit`), and the favourites it points to (`who`, `key`, `shop`, `habit`)."""
+def occasions(scene: Scene) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Every purchase, and the shops that its `favourite` points to."""
     bought, loved, offset = [], [], 0
     for number, habit in enumerate(habits()):
-        who, slot, day = _times(world, group, lives, habit)
+        who, slot, day = _times(scene, habit)
         if not who.size:
             continue
-        key = hashed(group.key[who], f"habit {habit.name}", slot)
+        key = hashed(scene.group.key[who], f"habit {habit.name}", slot)
         chosen = weighted(uniform(key, "favourite"), 1 / (1 + np.arange(habit.favourites)))
         users, place = np.unique(who, return_inverse=True)
-        loved.append(_favourites(world, group, habit, number, users))
+        loved.append(_favourites(scene, habit, number, users))
         bought.append(
             pl.DataFrame(
                 {
@@ -104,7 +103,7 @@ def occasions(world: World, group: People, lives: Timeline) -> tuple[pl.DataFram
                     "key": key,
                     "habit": np.full(who.size, number),
                     "favourite": place * habit.favourites + chosen + offset,
-                    "factor": habit.scale * (group.income[who] / MEAN_INCOME) ** habit.amount_elasticity,
+                    "factor": habit.scale * (scene.group.income[who] / MEAN_INCOME) ** habit.amount_elasticity,
                 }
             )
         )
@@ -112,23 +111,23 @@ def occasions(world: World, group: People, lives: Timeline) -> tuple[pl.DataFram
     return pl.concat(bought), pl.concat(loved)
 
 
-def _times(world: World, group: People, lives: Timeline, habit: Habit) -> tuple[Ints, Ints, Ints]:
+def _times(scene: Scene, habit: Habit) -> tuple[Ints, Ints, Ints]:
     """User, slot and day of every purchase."""
-    has = group.chance(f"has {habit.name}") < habit.rate
-    start, end = lives.spans[habit.span]
-    has &= (start < end) & (start < world.grid.end_day)
+    has = scene.group.chance(f"has {habit.name}") < habit.rate
+    start, end = scene.lives.spans[habit.span]
+    has &= (start < end) & (start < scene.grid.end_day)
     who = np.flatnonzero(has)
-    found = _regular(world.grid, group, habit, who) if habit.every else _random(world.grid, group, habit, who)
+    found = _regular(scene.grid, scene, habit, who) if habit.every else _random(scene.grid, scene, habit, who)
     who, slot, day = found
     day = _opening(habit, day)
-    inside = (day >= np.maximum(group.start[who] - 4, start[who])) & (day < np.minimum(world.grid.end_day, end[who]))
+    inside = (day >= np.maximum(scene.group.start[who] - 4, start[who])) & (day < np.minimum(scene.grid.end_day, end[who]))
     return who[inside], slot[inside], day[inside]
 
 
-def _regular(grid: Grid, group: People, habit: Habit, who: Ints) -> tuple[Ints, Ints, Ints]:
+def _regular(grid: Grid, scene: Scene, habit: Habit, who: Ints) -> tuple[Ints, Ints, Ints]:
     """Every few days, a little early or late."""
     low, high, jitter = habit.every or (30, 30, 0)
-    key = group.key[who]
+    key = scene.group.key[who]
     gap = low + (uniform(key, f"gap {habit.name}") * (high - low + 1)).astype(np.int64)
     phase = (uniform(key, f"phase {habit.name}") * gap).astype(np.int64)
     slots = np.arange((grid.end_day - grid.first_day) // low + 1)
@@ -141,14 +140,14 @@ def _regular(grid: Grid, group: People, habit: Habit, who: Ints) -> tuple[Ints, 
     return who[row], number[row, column], day[row, column]
 
 
-def _random(grid: Grid, group: People, habit: Habit, who: Ints) -> tuple[Ints, Ints, Ints]:
+def _random(grid: Grid, scene: Scene, habit: Habit, who: Ints) -> tuple[Ints, Ints, Ints]:
     """Some times a month, by chance."""
-    key = group.key[who]
+    key = scene.group.key[who]
     tilt = np.ones(who.size)
     for persona, factor in habit.tilt.items():
-        tilt[group.persona[who] == persona] = factor
+        tilt[scene.group.persona[who] == persona] = factor
     taste = np.exp(TASTE * normal(key, f"taste {habit.name}") - TASTE**2 / 2)
-    mean = habit.per_month * tilt * taste * (group.income[who] / MEAN_INCOME) ** habit.frequency_elasticity
+    mean = habit.per_month * tilt * taste * (scene.group.income[who] / MEAN_INCOME) ** habit.frequency_elasticity
     months = np.arange(grid.months)
     number = grid.first_month + months
     season = next((values for name, values in SEASON.items() if habit.category.startswith(name)), (1.0,) * 12)
@@ -174,16 +173,16 @@ def _opening(habit: Habit, day: Ints) -> Ints:
     return np.where((weekday == 6) & habit.category.startswith(CLOSED_ON_SUNDAY), day - 1, day)
 
 
-def _favourites(world: World, group: People, habit: Habit, number: int, users: Ints) -> pl.DataFrame:
+def _favourites(scene: Scene, habit: Habit, number: int, users: Ints) -> pl.DataFrame:
     """The shops that each user goes to, the favourite first."""
     who = np.repeat(users, habit.favourites)
-    key = hashed(group.key[who], f"shop {habit.name}", np.tile(np.arange(habit.favourites), users.size))
+    key = hashed(scene.group.key[who], f"shop {habit.name}", np.tile(np.arange(habit.favourites), users.size))
     source = weighted(uniform(key, "source"), np.array([weight for _, weight in habit.sources]))
     shop = np.zeros(who.size, np.int64)
     for place, (name, _) in enumerate(habit.sources):
         own = source == place
         if own.any():
-            pool = world.shelf.shop(habit.category, name, habit.only, habit.match)
+            pool = scene.shelf.shop(habit.category, name, habit.only, habit.match)
             shop[own] = pool.frame["position"].to_numpy()[pool.pick(uniform(key[own], "which"))]
     return pl.DataFrame({"who": who, "key": key, "shop": shop, "habit": np.full(who.size, number)})
 

@@ -6,9 +6,9 @@ import polars as pl
 from models.corpus.chance import Floats, Ints, Keys, hashed, lognormal, uniform, weighted, whole
 from models.corpus.laws import MEAN_INCOME
 from models.corpus.lists import Pool, split_of_families
-from models.corpus.people import FAR, YEAR, Flags, People, World
+from models.corpus.people import FAR, YEAR, Flags
+from models.corpus.scene import Scene
 from models.corpus.templates import Mix, Template, templates
-from models.corpus.timeline import Timeline
 
 CONTRACTS_PER_USER = 2048
 PER_TEMPLATE = 8
@@ -16,68 +16,62 @@ WEEKS = 100
 """Periods in weeks are kept as 100 plus their number of weeks."""
 
 
-def holdings(world: World, group: People, lives: Timeline, laws: dict[str, Floats]) -> pl.DataFrame:
+def holdings(scene: Scene) -> pl.DataFrame:
     """All contracts of these users."""
-    found = [_of_template(world, group, lives, laws, template) for template in templates()]
+    found = [_of_template(scene, template) for template in templates()]
     return pl.concat([frame for frame in found if frame.height], how="vertical")
 
 
-def _of_template(world: World, group: People, lives: Timeline, laws: dict[str, Floats], template: Template) -> pl.DataFrame:
+def _of_template(scene: Scene, template: Template) -> pl.DataFrame:
     parts = []
-    holds = group.chance(f"holds {template.name}") < _full_rate(world, template)[group.income_class]
+    holds = scene.group.chance(f"holds {template.name}") < _full_rate(scene, template)[scene.group.income_class]
     for number, span in enumerate(template.spans):
-        start, end = lives.spans[span]
-        who = np.flatnonzero(holds & (start < end) & (start < world.grid.end_day))
+        start, end = scene.lives.spans[span]
+        who = np.flatnonzero(holds & (start < end) & (start < scene.grid.end_day))
         if who.size:
-            parts.append(_of_span(world, group, laws, template, number, who, start[who].astype(np.int64), end[who].astype(np.int64)))
+            parts.append(_of_span(scene, template, number, who, start[who].astype(np.int64), end[who].astype(np.int64)))
     return pl.concat(parts) if parts else pl.DataFrame()
 
 
-def _full_rate(world: World, template: Template) -> Floats:
+def _full_rate(scene: Scene, template: Template) -> Floats:
     """The rate of those who ever hold it, so that the rate of the file is true on an average day."""
-    years = world.grid.months / 12
+    years = scene.grid.months / 12
     absent = 1 - np.exp(-template.begins * years) + 1 - np.exp(-template.ends * years)
-    return np.minimum(template.rates / (1 - min(absent / 2, 0.6)), 1)
+    return np.asarray(np.minimum(template.rates / (1 - min(absent / 2, 0.6)), 1), np.float64)
 
 
-def _of_span(
-    world: World, group: People, laws: dict[str, Floats], template: Template, number: int, who: Ints, start: Ints, end: Ints
-) -> pl.DataFrame:
-    key = hashed(group.key[who], f"contract {template.name}", number)
-    start, end = _turnover(world, template, key, start, end)
-    change = _within(world, key, "switch", template.switches)
+def _of_span(scene: Scene, template: Template, number: int, who: Ints, start: Ints, end: Ints) -> pl.DataFrame:
+    key = hashed(scene.group.key[who], f"contract {template.name}", number)
+    start, end = _turnover(scene, template, key, start, end)
+    change = _within(scene, key, "switch", template.switches)
     switched = (change > start) & (change < end)
-    frames = [_chosen(world, group, laws, template, who, key, start, np.where(switched, change, end), number * 2)]
+    frames = [_chosen(scene, template, who, key, start, np.where(switched, change, end), number * 2)]
     if switched.any():
         later = hashed(key, "after the switch")
-        frames.append(
-            _chosen(world, group, laws, template, who[switched], later[switched], change[switched], end[switched], number * 2 + 1)
-        )
+        frames.append(_chosen(scene, template, who[switched], later[switched], change[switched], end[switched], number * 2 + 1))
     return pl.concat(frames).filter(pl.col("begin") < pl.col("end"))
 
 
-def _turnover(world: World, template: Template, key: Keys, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+def _turnover(scene: Scene, template: Template, key: Keys, start: Ints, end: Ints) -> tuple[Ints, Ints]:
     """New contracts and cancellations inside the simulated time."""
-    opened = _within(world, key, "opened", template.begins)
+    opened = _within(scene, key, "opened", template.begins)
     start = np.where((opened < FAR) & (opened > start), opened, start)
-    closed = _within(world, key, "closed", template.ends)
+    closed = _within(scene, key, "closed", template.ends)
     return start, np.where((closed < end) & (closed > start + 60), closed, end)
 
 
-def _within(world: World, key: Keys, name: str, yearly: float) -> Ints:
+def _within(scene: Scene, key: Keys, name: str, yearly: float) -> Ints:
     """A day in the simulated time for those to whom it happens."""
     if not yearly:
         return np.full(key.size, FAR, np.int64)
-    years = (world.grid.end_day - world.grid.first_day) / YEAR
+    years = (scene.grid.end_day - scene.grid.first_day) / YEAR
     happens = uniform(key, f"{name} happens") < 1 - np.exp(-yearly * years)
-    day = world.grid.first_day + uniform(key, f"{name} day") * (world.grid.end_day - world.grid.first_day)
+    day = scene.grid.first_day + uniform(key, f"{name} day") * (scene.grid.end_day - scene.grid.first_day)
     return np.where(happens, day, FAR).astype(np.int64)
 
 
 def _chosen(
-    world: World,
-    group: People,
-    laws: dict[str, Floats],
+    scene: Scene,
     template: Template,
     who: Ints,
     key: Keys,
@@ -86,23 +80,25 @@ def _chosen(
     number: int,
 ) -> pl.DataFrame:
     """The contracts with everything that does not change over their life."""
-    old = begin < world.grid.first_day - 1000
+    old = begin < scene.grid.first_day - 1000
     age = 40 + uniform(key, "age") * (2400 if template.term is None else template.term[0] * 15)
     period = _periods(template.periods, uniform(key, "period"))
     begin = np.where(~old & (period > 1) & (period < WEEKS), _next_month(begin), begin)
-    start = np.where(old, world.grid.first_day - age, begin).astype(np.int64)
-    party = world.shelf.party(template.pool)
+    start = np.where(old, scene.grid.first_day - age, begin).astype(np.int64)
+    party = scene.shelf.party(template.pool)
     chosen = party.pick(uniform(key, "party"))
     entry = party.frame[pl.Series(chosen, dtype=pl.UInt32)]
-    wording, word, wording_split = _wording(world, template, key)
+    wording, word, wording_split = _wording(scene, template, key)
     terms = whole(key, "term", *template.term) if template.term else np.zeros(who.size, np.int64)
     via_paypal = uniform(key, "paypal") < template.paypal
-    kinds = np.array([kind for kind, _ in template.kinds])[weighted(uniform(key, "kind"), np.array([w for _, w in template.kinds]))]
+    kinds = np.array([kind for kind, _ in template.kinds])[
+        weighted(uniform(key, "kind"), np.array([w for _, w in template.kinds]))
+    ]
     return pl.DataFrame(
         {
             "who": who,
             "template": np.full(who.size, template.index),
-            "contract": (group.number[who] * CONTRACTS_PER_USER + template.index * PER_TEMPLATE + number).astype(np.uint32),
+            "contract": (scene.group.number[who] * CONTRACTS_PER_USER + template.index * PER_TEMPLATE + number).astype(np.uint32),
             "number": key,
             "start": start,
             "begin": begin,
@@ -110,14 +106,14 @@ def _chosen(
             "period": period,
             "phase": _phases(template, key, period, start, old),
             "rule": _choice(template.rules, uniform(key, "rule")),
-            "euros": _euros(template, group, laws, who, key, period, entry, number),
+            "euros": _euros(template, scene, who, key, period, entry, number),
             "terms": terms,
             "party": entry["name"],
             "brand": entry["brand"],
             "line": entry["line"],
             "party_words": entry["words"],
             "party_freelancer": entry["freelancer"],
-            "party_number": _party_numbers(party, chosen, group, who, key, entry),
+            "party_number": _party_numbers(party, chosen, scene, who, key, entry),
             "merchant_split": entry["split"],
             "kind": np.where(via_paypal, "DIRECTDEBIT", kinds),
             "via": pl.Series(np.where(via_paypal, "PAYPAL", ""), dtype=pl.String),
@@ -150,19 +146,19 @@ def _periods(alternatives: Mix, chances: Floats) -> Ints:
 
 
 def _phases(template: Template, key: Keys, period: Ints, start: Ints, old: Flags) -> Ints:
-    """In which months it falls due: those that the template names (counted from 0), for new ones and for others the start month."""
+    """In which months it falls due: those that the template names (counted from 0), or those after the start month."""
     months = start.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) + 1970 * 12
     if template.phases:
         months = np.where(old, np.array(template.phases)[whole(key, "phase", 0, len(template.phases) - 1)], months)
     return months % np.where(period < WEEKS, period, 1)
 
 
-def _wording(world: World, template: Template, key: Keys) -> tuple[pl.Series, pl.Series, pl.Series]:
+def _wording(scene: Scene, template: Template, key: Keys) -> tuple[pl.Series, pl.Series, pl.Series]:
     """Purpose and word of each contract, and the later of their splits."""
     if not template.wording:
         zero = np.zeros(key.size)
         return pl.Series(zero, dtype=pl.UInt16), pl.Series([""] * key.size, dtype=pl.String), pl.Series(zero, dtype=pl.UInt8)
-    pool = world.shelf.wording(template.wording)
+    pool = scene.shelf.wording(template.wording)
     chosen = pool.pick(uniform(key, "wording"))
     split = pool.splits[chosen]
     word = pl.Series([""] * key.size, dtype=pl.String)
@@ -175,33 +171,39 @@ def _wording(world: World, template: Template, key: Keys) -> tuple[pl.Series, pl
                     "split": split_of_families([template.name] * len(template.words), list(template.words)),
                 }
             )
-        ).limited(world.shelf.codes)
+        ).limited(scene.shelf.codes)
         picked = words.pick(uniform(key, "word"))
         word = words.frame["text"].gather(pl.Series(picked, dtype=pl.UInt32))
         split = np.maximum(split, words.splits[picked])
     return pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)), word, pl.Series(split, dtype=pl.UInt8)
 
 
-def _party_numbers(party: Pool, chosen: Ints, group: People, who: Ints, key: Keys, entry: pl.DataFrame) -> Keys:
+def _party_numbers(party: Pool, chosen: Ints, scene: Scene, who: Ints, key: Keys, entry: pl.DataFrame) -> Keys:
     """A number for each counterparty: one for a brand, one per town for what every town has, one's own for private people."""
     base = party.frame["number"].to_numpy()[chosen]
     local = entry["name"].str.contains("{", literal=True).to_numpy()
     private = entry["scope"].to_numpy() == "own"
-    place = group.towns_by_split[who, party.splits[chosen]]
-    of_town = hashed(base, "branch of town", place * 4 + whole(group.key[who], "which of town", 0, 2))
+    place = scene.group.towns_by_split[who, party.splits[chosen]]
+    of_town = hashed(base, "branch of town", place * 4 + whole(scene.group.key[who], "which of town", 0, 2))
     return np.where(private, hashed(key, "own party"), np.where(local, of_town, base))
 
 
 def _euros(
-    template: Template, group: People, laws: dict[str, Floats], who: Ints, key: Keys, period: Ints, entry: pl.DataFrame, number: int
+    template: Template,
+    scene: Scene,
+    who: Ints,
+    key: Keys,
+    period: Ints,
+    entry: pl.DataFrame,
+    number: int,
 ) -> Floats:
     """The amount per payment at the start."""
     if template.law:
         second = f"{template.law}2" if number >= 2 else template.law
-        amount = laws.get(second, laws[template.law])[who] * template.low
+        amount = scene.laws.get(second, scene.laws[template.law])[who] * template.low
     else:
         amount = lognormal(key, "amount", template.low, template.high)
-    amount = amount * (group.income[who] / MEAN_INCOME) ** template.elasticity
+    amount = amount * (scene.group.income[who] / MEAN_INCOME) ** template.elasticity
     months = np.where(period < WEEKS, period, (period - WEEKS) * 12 / 52)
     surcharge = np.where(template.basis == 12, 1 + 0.05 * (1 - np.minimum(months, 12) / 12), 1.0)
     amount = amount * months / template.basis * surcharge

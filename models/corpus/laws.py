@@ -27,7 +27,11 @@ def laws(group: People, lives: Timeline) -> dict[str, Floats]:
     business = income * (1.55 + 0.5 * uniform(key, "turnover"))
     return {
         "salary": wage,
-        "salary2": np.where(group.has("STUDENT", "TRAINEE"), lognormal(key, "first wage", 1700, 3100), wage * (1.0 + 0.16 * uniform(key, "new wage"))),
+        "salary2": np.where(
+            group.has("STUDENT", "TRAINEE"),
+            lognormal(key, "first wage", 1700, 3100),
+            wage * (1.0 + 0.16 * uniform(key, "new wage")),
+        ),
         "partner_salary": np.maximum(income * (1 - main_share), 420),
         "service": income,
         "training": np.clip(income, 780, 1300),
@@ -59,4 +63,6 @@ def laws(group: People, lives: Timeline) -> dict[str, Floats]:
 def child_benefit(month_number: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
     """The rate per child in a month (counted since year 0)."""
     starts = np.array([start for start, _ in CHILD_BENEFIT])
-    return np.array([rate for _, rate in CHILD_BENEFIT], np.float64)[np.maximum(np.searchsorted(starts, month_number, side="right") - 1, 0)]
+    return np.array([rate for _, rate in CHILD_BENEFIT], np.float64)[
+        np.maximum(np.searchsorted(starts, month_number, side="right") - 1, 0)
+    ]

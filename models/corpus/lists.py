@@ -1,4 +1,4 @@
-"""The simulator's own lists (merchants, trades, parties, names, wordings) and the split of every entry. No counterparty is made up elsewhere."""
+"""The simulator's own lists (merchants, trades, parties, names, wordings) and the split of every entry."""
 
 import re
 from dataclasses import dataclass
@@ -33,7 +33,8 @@ def chance_of(text: str) -> float:
 def split_of_families(groups: list[str], families: list[str]) -> NDArray[np.uint8]:
     """The split of every entry: families stay together, and each group is divided 60/10/30 as evenly as it can be.
 
-    A family of several groups is divided by its own hash alone; those of one group fill what is left. Each group has one that trains.
+    A family of several groups is divided by its own hash alone; those of one group fill what is left. Every group
+    has one that trains.
     """
     homes: dict[str, set[str]] = {}
     for group, family in zip(groups, families, strict=True):
@@ -104,7 +105,11 @@ def _number(name: str, default: float) -> pl.Expr:
 
 def _family(*names: str) -> pl.Expr:
     """The first of the columns that says something, without slots for names."""
-    return pl.coalesce(pl.when(pl.col(name) != "").then(name) for name in names).str.replace_all(r"\{[A-Za-z]+\}", "").str.strip_chars()
+    return (
+        pl.coalesce(pl.when(pl.col(name) != "").then(name) for name in names)
+        .str.replace_all(r"\{[A-Za-z]+\}", "")
+        .str.strip_chars()
+    )
 
 
 @cache
@@ -115,12 +120,16 @@ def _businesses() -> dict[str, pl.DataFrame]:
         "trades": table("trades").with_columns(group=pl.concat_str("category", "kind"), family=_family("family", "pattern")),
         "parties": table("parties").with_columns(group="pool", family=_family("family", "brand", "name")),
     }
-    both = pl.concat([frame.select("family", pl.concat_str(pl.lit(f"{name} "), "group").alias("group")) for name, frame in frames.items()])
+    both = pl.concat(
+        [frame.select("family", pl.concat_str(pl.lit(f"{name} "), "group").alias("group")) for name, frame in frames.items()]
+    )
     codes = pl.Series(split_of_families(both["group"].to_list(), both["family"].to_list()), dtype=pl.UInt8)
     ends = np.cumsum([0, *(frame.height for frame in frames.values())])
     return {
         name: frame.with_columns(
-            _number("weight", 1.0), split=codes.slice(int(start), frame.height), number=_numbers(frame["pattern" if name == "trades" else "name"])
+            _number("weight", 1.0),
+            split=codes.slice(int(start), frame.height),
+            number=_numbers(frame["pattern" if name == "trades" else "name"]),
         )
         for (name, frame), start in zip(frames.items(), ends, strict=False)
     }
@@ -260,7 +269,9 @@ class Shelf:
             frame = frame.filter((pl.col("category") == category) if category else True, pl.col("source") == source)
             allowed = frame.filter(pl.col("split").is_in(self.codes))
             exact = allowed.filter((pl.col("freelancer") == only) if only else True)
-            exact = exact.filter(pl.Series([re.search(match, text) is not None for text in exact["name"].to_list()], dtype=pl.Boolean))
+            exact = exact.filter(
+                pl.Series([re.search(match, text) is not None for text in exact["name"].to_list()], dtype=pl.Boolean)
+            )
             best = exact if exact.height else allowed if allowed.height else frame
             self._pool("shop", name, best.select("position", "weight", "split"))
         return self._pools["shop", name]
@@ -304,7 +315,7 @@ def shelf(splits: tuple[str, ...]) -> Shelf:
 def fill_names(
     shelf: Shelf, patterns: pl.Series, keys: Keys, splits: NDArray[np.uint8], town: pl.Series, words: pl.Series
 ) -> pl.Series:
-    """Party names from patterns: {N} and {M} surnames, {V} first name, {O} town, {S} street, {W} a word of the list that `words` names."""
+    """Party names from patterns: {N}, {M} surnames, {V} first name, {O} town, {S} street, {W} of the list that `words` names."""
     open_ones = patterns.str.contains("{", literal=True)
     where = open_ones.arg_true()
     if not len(where):
@@ -315,7 +326,9 @@ def fill_names(
             "p": patterns.gather(where),
             "O": town.gather(where),
             "N": shelf.name("surname", own, split),
-            "V": shelf.name("female", own, split).zip_with(pl.Series(uniform(own, "woman") < 0.5), shelf.name("male", own, split)),
+            "V": shelf.name("female", own, split).zip_with(
+                pl.Series(uniform(own, "woman") < 0.5), shelf.name("male", own, split)
+            ),
             "S": shelf.name("street", own, split),
             "W": _house_words(shelf, own, split, words.gather(where)),
             "M": shelf.name("surname", hashed(own, "second surname"), split),
@@ -335,4 +348,3 @@ def _house_words(shelf: Shelf, keys: Keys, splits: NDArray[np.uint8], words: pl.
         mask = (kinds == kind).to_numpy()
         out = out.scatter(pl.Series(np.flatnonzero(mask)), shelf.name(kind, keys[mask], splits[mask]))
     return out
-

@@ -9,9 +9,9 @@ from models.corpus.chance import Ints, hashed, uniform
 from models.corpus.draft import draft
 from models.corpus.holdings import WEEKS
 from models.corpus.lists import fill_names, wordings
-from models.corpus.people import CARD, CURRENT, DEPOT, SECOND, People, World, town_names
+from models.corpus.people import CARD, CURRENT, DEPOT, SECOND, town_names
+from models.corpus.scene import Scene
 from models.corpus.templates import templates
-from models.corpus.timeline import Timeline
 
 SURNAME_SHARED = ("parents", "child_person", "child_savings")
 CODE_SHARE = 0.6
@@ -32,26 +32,28 @@ SUBCATEGORY = {"LIFE": "PROVISIONARY"}
 """Divisions whose subcategory has another name."""
 
 
-def named(world: World, group: People, held: pl.DataFrame) -> pl.DataFrame:
+def named(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
     """The contracts with the names and accounts of their counterparties, and what is true about them."""
     who = held["who"].to_numpy()
     split = held["merchant_split"].to_numpy()
     pool = pl.Series([template.pool for template in templates()]).gather(held["template"].cast(pl.UInt32))
-    names = group.names[pl.Series(who, dtype=pl.UInt32)]
+    names = scene.group.names[pl.Series(who, dtype=pl.UInt32)]
     pattern = _family_names(held["party"], pool, names)
     number = held["party_number"].to_numpy()
-    town = town_names(group.towns_by_split[who, split])
-    party = fill_names(world.shelf, pattern, number, split, town, held["party_words"])
+    town = town_names(scene.group.towns_by_split[who, split])
+    party = fill_names(scene.shelf, pattern, number, split, town, held["party_words"])
     iban, bic = banks.accounts(banks.anywhere(number), number)
     own = (held["party"] == "{self}").to_numpy()
-    elsewhere = banks.accounts(banks.of_format(np.full(who.size, "ing"), number), hashed(held["number"].to_numpy(), "own elsewhere"))
+    elsewhere = banks.accounts(
+        banks.of_format(np.full(who.size, "ing"), number), hashed(held["number"].to_numpy(), "own elsewhere")
+    )
     held = held.with_columns(
         party=party,
         iban=elsewhere[0].zip_with(pl.Series(own), iban),
         bic=elsewhere[1].zip_with(pl.Series(own), bic),
         creditor=banks.creditor_ids(number),
         mandate=_mandates(held["number"].to_numpy()),
-        merchant_split=pl.Series(np.where(own, group.split[who], split), dtype=pl.UInt8),
+        merchant_split=pl.Series(np.where(own, scene.group.split[who], split), dtype=pl.UInt8),
         word=_words(held, names),
     )
     return _truths(held)
@@ -76,7 +78,9 @@ def _words(held: pl.DataFrame, names: pl.DataFrame) -> pl.Series:
     """The product's word, or the name of the child that a contract is about."""
     place = (held["contract"].to_numpy() % 8) // 2
     kita = np.array([template.spans[0].startswith("kita") for template in templates()])[held["template"].to_numpy()]
-    frame = pl.DataFrame({"word": held["word"], "place": place, "kita": kita, **{f"child{n}": names[f"child{n}"] for n in range(3)}})
+    frame = pl.DataFrame(
+        {"word": held["word"], "place": place, "kita": kita, **{f"child{n}": names[f"child{n}"] for n in range(3)}}
+    )
     chosen = pl.when(pl.col("place") == 0).then("child0").when(pl.col("place") == 1).then("child1").otherwise("child2")
     return frame.select(pl.when("kita").then(chosen).otherwise("word")).to_series()
 
@@ -109,7 +113,9 @@ def _truths(held: pl.DataFrame) -> pl.DataFrame:
         }
     )
     said = wordings().select("number", "shows", said="category").rename({"number": "wording"})
-    held = held.join(facts, on="template", how="left", maintain_order="left").join(said, on="wording", how="left", maintain_order="left")
+    held = held.join(facts, on="template", how="left", maintain_order="left").join(
+        said, on="wording", how="left", maintain_order="left"
+    )
     monthly = pl.col("euros") * 100 / pl.when(pl.col("period") < WEEKS).then("period").otherwise(1)
     by_line = (
         pl.when(pl.col("line") == "health")
@@ -117,7 +123,9 @@ def _truths(held: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.col("line").replace_strict(BY_LINE, default="OTHER_OTHER"))
     )
     hidden = (pl.col("shows") == "none") & (pl.col("t_insurance") != "")
-    insurance = pl.when(hidden).then(by_line).when(pl.col("t_insurance") == "").then(pl.lit("UNRELATED_OTHER")).otherwise("t_insurance")
+    insurance = (
+        pl.when(hidden).then(by_line).when(pl.col("t_insurance") == "").then(pl.lit("UNRELATED_OTHER")).otherwise("t_insurance")
+    )
     held = held.with_columns(insurance=insurance)
     division = pl.col("insurance").str.split("_").list.first().replace(SUBCATEGORY)
     return held.with_columns(
@@ -130,16 +138,27 @@ def _truths(held: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def payments(world: World, group: People, lives: Timeline, held: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
+def payments(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
     """A draft of every payment until the simulation ends."""
-    slots = slots.filter(pl.col("day") < world.grid.end_day)
+    slots = slots.filter(pl.col("day") < scene.grid.end_day)
     position = slots["held"].to_numpy().astype(np.int64)
     own = held[pl.Series(position, dtype=pl.UInt32)]
     key = hashed(own["number"].to_numpy(), "payment", slots["day"].to_numpy())
     card, debit = (own["kind"] == "CARD").to_numpy(), (own["kind"] == "DIRECTDEBIT").to_numpy()
     paypal = (own["via"] != "").to_numpy()
     frame = own.select(
-        "who", "number", "kind", "wording", "word", "brand", "category", "insurance", "freelancer", "contract", "merchant_split", "wording_split"
+        "who",
+        "number",
+        "kind",
+        "wording",
+        "word",
+        "brand",
+        "category",
+        "insurance",
+        "freelancer",
+        "contract",
+        "merchant_split",
+        "wording_split",
     ).with_columns(
         slots["day"],
         slots["cents"],
@@ -148,7 +167,7 @@ def payments(world: World, group: People, lives: Timeline, held: pl.DataFrame, s
         slots["to_day"],
         of=own["terms"],
         key=pl.Series(key),
-        account=pl.Series(accounts(group, lives, held, position, slots["day"].to_numpy(), card), dtype=pl.UInt8),
+        account=pl.Series(accounts(scene, held, position, slots["day"].to_numpy(), card), dtype=pl.UInt8),
         party=_unless(pl.Series(card | paypal) & (own["brand"] != ""), own["party"], own["brand"]),
         iban=_unless(pl.Series(card | paypal), own["iban"]),
         bic=_unless(pl.Series(card | paypal), own["bic"]),
@@ -169,14 +188,13 @@ def _unless(mask: pl.Series, values: pl.Series, other: pl.Series | None = None) 
     return replacement.zip_with(mask, values)
 
 
-def accounts(
-    group: People, lives: Timeline, held: pl.DataFrame, position: Ints, day: Ints, card: NDArray[np.bool_]
-) -> NDArray[np.uint8]:
+def accounts(scene: Scene, held: pl.DataFrame, position: Ints, day: Ints, card: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """The account that is used: a business has its own, after a switch it is the new one, and some pay by credit card."""
     who = held["who"].to_numpy()[position]
     business = np.array([t.spans[0] in ("freelance", "employer") for t in templates()])[held["template"].to_numpy()[position]]
-    second = group.roles[who, SECOND] & (business & group.has("FREELANCER")[who] | (day >= lives.days["account_switch"][who]))
+    second = scene.group.roles[who, SECOND] & (
+        business & scene.group.has("FREELANCER")[who] | (day >= scene.lives.days["account_switch"][who])
+    )
     depot = np.array([t.spans[0] == "depot" for t in templates()])[held["template"].to_numpy()[position]]
-    on_card = card & group.roles[who, CARD] & (uniform(held["number"].to_numpy()[position], "on card") < 0.6)
+    on_card = card & scene.group.roles[who, CARD] & (uniform(held["number"].to_numpy()[position], "on card") < 0.6)
     return np.select([depot, on_card, second], [DEPOT, CARD, SECOND], CURRENT).astype(np.uint8)
-

@@ -1,4 +1,4 @@
-"""Who is simulated: persona, household, income, home, names and bank products of every user. What happens to them is in `timeline`."""
+"""Who is simulated: persona, household, income, home, names and bank products. What happens to them is in `timeline`."""
 
 from dataclasses import dataclass
 
@@ -81,7 +81,9 @@ def people(world: World, first: int, count: int) -> People:
     income = facts["income"][kind] * np.exp(facts["sigma"][kind] * np.clip(normal(key, "income"), -2.3, 2.6))
     age = facts["age_low"][kind] + uniform(key, "age") * (facts["age_high"] - facts["age_low"])[kind]
     split = world.shelf.some_split(uniform(key, "name split"))
-    near = np.stack([world.shelf.town(hashed(key, f"town {code}"), np.full(count, code, np.uint8)) for code in range(len(SHARES))], 1)
+    near = np.stack(
+        [world.shelf.town(hashed(key, f"town {code}"), np.full(count, code, np.uint8)) for code in range(len(SHARES))], 1
+    )
     with_family = uniform(key, "with family") < facts["family_home"][kind]
     roles = _roles(world, key, income, kinds["persona"].to_numpy()[kind])
     formats = _formats(world, key)
@@ -162,12 +164,18 @@ def _child_names(shelf: Shelf, key: Keys, split: NDArray[np.uint8]) -> pl.Series
 def _roles(world: World, key: Keys, income: Floats, persona: NDArray[np.object_]) -> Flags:
     """Which products a user has connected, at most four."""
     wealth = np.clip(income / 3500, 0.3, 1.6)
-    rates = {SAVINGS: 0.42 * wealth, CARD: 0.26 * wealth, DEPOT: 0.11 * wealth, SECOND: 0.16, WALLET: 0.07, LOAN: 0.03}
-    rates[SECOND] = np.where(persona == "FREELANCER", 0.35, rates[SECOND])
+    rates: dict[int, Floats | float] = {
+        SAVINGS: 0.42 * wealth,
+        CARD: 0.26 * wealth,
+        DEPOT: 0.11 * wealth,
+        WALLET: 0.07,
+        LOAN: 0.03,
+    }
+    rates[SECOND] = np.where(persona == "FREELANCER", 0.35, 0.16)
     roles = np.zeros((key.size, len(PRODUCTS_BY_ROLE)), bool)
     roles[:, CURRENT] = True
     for role, rate in rates.items():
-        roles[:, role] = uniform(key, "role", role) < rate
+        roles[:, role] = uniform(key, "role", role) < np.asarray(rate)
     roles[:, CARD] &= "card_statement" in world.formats
     roles[:, WALLET] &= "paypal_wallet" in world.formats
     return roles & (np.cumsum(roles, axis=1) <= MAX_PRODUCTS)

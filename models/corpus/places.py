@@ -8,7 +8,8 @@ from models.corpus import banks
 from models.corpus.chance import Ints, Keys, hashed, uniform, weighted, whole
 from models.corpus.habits import habits
 from models.corpus.lists import fill_names, shops, wordings
-from models.corpus.people import Flags, People, World, town_names
+from models.corpus.people import Flags, town_names
+from models.corpus.scene import Scene
 
 CARD_DIRECT = 0.55
 """Share of those who pay online without a payment service and then use a card; the others are debited."""
@@ -16,7 +17,17 @@ TERMINALS, TERMINAL_SHARES = ("SUMUP", "ZETTLE", "SQUARE"), (0.7, 0.25, 0.05)
 SERVICES = ("ADYEN", "STRIPE", "MOLLIE", "PAYONE", "UNZER", "AMAZON_PAY", "RIVERTY", "RATEPAY", "COMPUTOP")
 SERVICE_SHARE = 0.12
 STORE_NUMBERS, STREETS = 0.8, 0.5
-FOREIGN_RATES = {"USD": 1.09, "GBP": 0.85, "CHF": 0.95, "PLN": 4.3, "CZK": 25.0, "HUF": 395.0, "TRY": 36.0, "DKK": 7.46, "SEK": 11.3}
+FOREIGN_RATES = {
+    "USD": 1.09,
+    "GBP": 0.85,
+    "CHF": 0.95,
+    "PLN": 4.3,
+    "CZK": 25.0,
+    "HUF": 395.0,
+    "TRY": 36.0,
+    "DKK": 7.46,
+    "SEK": 11.3,
+}
 FOREIGN_RATES |= {"NOK": 11.6, "THB": 38.0}
 """Units of a currency for one euro."""
 DOLLAR_SHOPS = (
@@ -38,24 +49,29 @@ FIVES = ("OTHER_DONATION", "BANKFINANCE_INVESTMENT", "MOBILITY_VEHICLEACQUISITIO
 """Categories that are paid in half euros, and in fives."""
 
 
-def places(world: World, group: People, loved: pl.DataFrame) -> pl.DataFrame:
+def places(scene: Scene, loved: pl.DataFrame) -> pl.DataFrame:
     """The favourites with everything about them that is the same at every purchase."""
     shop = shops()[loved["shop"].cast(pl.UInt32)]
     who, key = loved["who"].to_numpy(), loved["key"].to_numpy()
     split = shop["split"].to_numpy()
     small = shop["name"].str.contains("{", literal=True).to_numpy()
-    town = group.towns_by_split[who, split]
+    town = scene.group.towns_by_split[who, split]
     base = shop["number"].to_numpy()
     number = np.where(small, hashed(base, "in town", town * 4 + whole(key, "which in town", 0, 2)), base)
-    here = town_names(np.where(small, town, group.town[who]))
+    here = town_names(np.where(small, town, scene.group.town[who]))
     invoice = shop["source"].is_in(["invoice", "trade_invoice"]).to_numpy()
     till = shop["source"].is_in(["till", "trade", "abroad"]).to_numpy()
     label = pl.select(pl.when(pl.Series(invoice)).then(shop["legal"]).otherwise(shop["name"])).to_series()
-    party = fill_names(world.shelf, label, number, split, here, shop["words"])
-    kind, via = _methods(group, shop, who, key, till, invoice)
+    party = fill_names(scene.shelf, label, number, split, here, shop["words"])
+    kind, via = _methods(scene, shop, who, key, till, invoice)
     card, debit, direct = kind == "CARD", kind == "DIRECTDEBIT", via == ""
     iban, bic = banks.accounts(banks.anywhere(number), number)
-    currency = pl.when(shop["name"].is_in(DOLLAR_SHOPS) & pl.Series(card)).then(pl.lit("USD")).when(shop["currency"] != "EUR").then(shop["currency"])
+    currency = (
+        pl.when(shop["name"].is_in(DOLLAR_SHOPS) & pl.Series(card))
+        .then(pl.lit("USD"))
+        .when(shop["currency"] != "EUR")
+        .then(shop["currency"])
+    )
     return pl.select(
         shop["median"],
         shop["sigma"],
@@ -76,7 +92,7 @@ def places(world: World, group: People, loved: pl.DataFrame) -> pl.DataFrame:
         creditor=pl.when(pl.Series(debit & direct)).then(banks.creditor_ids(number)),
         mandate=pl.when(pl.Series(debit)).then(pl.Series(hashed(key, "mandate") % np.uint64(10**9)).cast(pl.String)),
         city=pl.when(shop["place"] != "").then(shop["place"]).when(pl.Series(till)).then(here),
-        street=pl.when(pl.Series(till & (uniform(key, "street") < STREETS))).then(world.shelf.name("street", number, split)),
+        street=pl.when(pl.Series(till & (uniform(key, "street") < STREETS))).then(scene.shelf.name("street", number, split)),
         store=pl.when(pl.Series(till & ~small & (uniform(key, "store") < STORE_NUMBERS))).then(
             pl.Series(whole(key, "store number", 100, 9999)).cast(pl.String)
         ),
@@ -90,10 +106,10 @@ def places(world: World, group: People, loved: pl.DataFrame) -> pl.DataFrame:
 
 
 def _methods(
-    group: People, shop: pl.DataFrame, who: Ints, key: Keys, till: Flags, invoice: Flags
+    scene: Scene, shop: pl.DataFrame, who: Ints, key: Keys, till: Flags, invoice: Flags
 ) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
     """How a user pays in a shop (channel), and through whom."""
-    liking = 0.4 + 1.2 * group.chance("likes paypal")[who]
+    liking = 0.4 + 1.2 * scene.group.chance("likes paypal")[who]
     paypal = np.minimum(shop["paypal"].to_numpy() * liking, 0.9)
     klarna = paypal + shop["klarna"].to_numpy()
     draw, second = uniform(key, "pays"), uniform(key, "pays how")
@@ -110,7 +126,9 @@ def _methods(
     uses_terminal = till & (uniform(key, "small terminal") < shop["terminal"].to_numpy())
     uses_service = online & (draw >= klarna) & ~amazon & (uniform(key, "with service") < SERVICE_SHARE)
     via = np.select(
-        [uses_terminal, online & (draw < paypal), online & (draw < klarna), uses_service], [terminal, "PAYPAL", "KLARNA", service], ""
+        [uses_terminal, online & (draw < paypal), online & (draw < klarna), uses_service],
+        [terminal, "PAYPAL", "KLARNA", service],
+        "",
     )
     return kind, via
 

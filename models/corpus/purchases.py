@@ -8,9 +8,9 @@ from models.corpus.chance import Floats, Ints, Keys, hashed, uniform, weighted, 
 from models.corpus.draft import draft
 from models.corpus.habits import amounts, habits, occasions
 from models.corpus.lists import wordings
-from models.corpus.people import CARD, CURRENT, SECOND, WALLET, Flags, People, World
+from models.corpus.people import CARD, CURRENT, SECOND, WALLET, Flags
 from models.corpus.places import FOREIGN_RATES, kinds_of_wordings, places
-from models.corpus.timeline import Timeline
+from models.corpus.scene import Scene
 
 LAGS = np.array([0.2, 0.45, 0.22, 0.09, 0.04])
 """Share of card payments that are booked after 0 to 4 days."""
@@ -36,17 +36,17 @@ USUAL_REFUNDS = 0.003
 FULL_REFUND, LARGER_REFUND = 0.66, 0.01
 
 
-def purchases(world: World, group: People, lives: Timeline) -> pl.DataFrame:
+def purchases(scene: Scene) -> pl.DataFrame:
     """A draft of all purchases and refunds."""
-    bought, loved = occasions(world, group, lives)
-    rows = places(world, group, loved)[bought["favourite"].cast(pl.UInt32)]
+    bought, loved = occasions(scene)
+    rows = places(scene, loved)[bought["favourite"].cast(pl.UInt32)]
     who, key = bought["who"].to_numpy(), bought["key"].to_numpy()
     card, debit = rows["card"].to_numpy(), rows["debit"].to_numpy()
     euros = amounts(rows["median"].to_numpy(), rows["sigma"].to_numpy(), key) * bought["factor"].to_numpy()
     spent = np.maximum(np.round(_rounded(rows, key, euros) * 100), 10).astype(np.int64)
-    booked = _booked(world, bought["day"].to_numpy(), card, debit, key)
+    booked = _booked(scene, bought["day"].to_numpy(), card, debit, key)
     business = np.array([each.business for each in habits()])[bought["habit"].to_numpy()]
-    account = _accounts(group, lives, rows, who, key, booked, business)
+    account = _accounts(scene, rows, who, key, booked, business)
     on_wallet = account == WALLET
     silent = "median", "sigma", "card", "debit", "till", "paypal", "words", "even", "fives", "exact", "online", "key"
     frame = rows.drop(silent).with_columns(
@@ -60,13 +60,13 @@ def purchases(world: World, group: People, lives: Timeline) -> pl.DataFrame:
         value=pl.Series(np.where(card, bought["day"].to_numpy(), booked)),
         cents=pl.Series(-spent),
         minute=pl.Series(_minutes(rows["till"].to_numpy(), key)),
-        wording=_wordings(world, np.where(on_wallet, -1, rows["words"].to_numpy()), key),
+        wording=_wordings(scene, np.where(on_wallet, -1, rows["words"].to_numpy()), key),
         original=_foreign(rows["currency"], spent),
-        pending=_pending(world, card | on_wallet, booked, key),
+        pending=_pending(scene, card | on_wallet, booked, key),
         end_to_end=pl.when(pl.Series(debit)).then(pl.Series(hashed(key, "end to end") % np.uint64(10**11)).cast(pl.String)),
     )
     drafts = draft(_with_wording_splits(frame))
-    return pl.concat([drafts, refunds(world, drafts), copies(drafts)])
+    return pl.concat([drafts, refunds(scene, drafts), copies(drafts)])
 
 
 def _with_wording_splits(frame: pl.DataFrame) -> pl.DataFrame:
@@ -86,21 +86,21 @@ def _rounded(rows: pl.DataFrame, key: Keys, euros: Floats) -> Floats:
     return np.where(fives, np.maximum(np.round(euros / 5), 1) * 5, euros)
 
 
-def _booked(world: World, day: Ints, card: Flags, debit: Flags, key: Keys) -> Ints:
+def _booked(scene: Scene, day: Ints, card: Flags, debit: Flags, key: Keys) -> Ints:
     """The day of the booking."""
     draw = uniform(key, "lag")
     lag = np.where(card, weighted(draw, LAGS), np.where(debit, 1 + (draw * 3).astype(np.int64), 0))
-    return world.grid.forward(day + lag).astype(np.int64)
+    return scene.grid.forward(day + lag).astype(np.int64)
 
 
-def _accounts(
-    group: People, lives: Timeline, rows: pl.DataFrame, who: Ints, key: Keys, day: Ints, business: Flags
-) -> NDArray[np.uint8]:
-    card = rows["card"].to_numpy() & group.roles[who, CARD]
-    card &= uniform(key, "which card") < 0.15 + 0.5 * group.chance("likes credit card")[who]
-    wallet = rows["paypal"].to_numpy() & group.roles[who, WALLET]
-    second = group.roles[who, SECOND] & ((business & group.has("FREELANCER")[who]) | (day >= lives.days["account_switch"][who]))
-    second |= group.roles[who, SECOND] & (uniform(key, "second account") < 0.12)
+def _accounts(scene: Scene, rows: pl.DataFrame, who: Ints, key: Keys, day: Ints, business: Flags) -> NDArray[np.uint8]:
+    card = rows["card"].to_numpy() & scene.group.roles[who, CARD]
+    card &= uniform(key, "which card") < 0.15 + 0.5 * scene.group.chance("likes credit card")[who]
+    wallet = rows["paypal"].to_numpy() & scene.group.roles[who, WALLET]
+    second = scene.group.roles[who, SECOND] & (
+        (business & scene.group.has("FREELANCER")[who]) | (day >= scene.lives.days["account_switch"][who])
+    )
+    second |= scene.group.roles[who, SECOND] & (uniform(key, "second account") < 0.12)
     return np.select([wallet, card, second], [WALLET, CARD, SECOND], CURRENT).astype(np.uint8)
 
 
@@ -110,14 +110,14 @@ def _minutes(till: Flags, key: Keys) -> Ints:
     return np.where(till, 425 + draw * 770, 1 + draw * 1437).astype(np.int64)
 
 
-def _wordings(world: World, kinds: Ints, key: Keys) -> pl.Series:
+def _wordings(scene: Scene, kinds: Ints, key: Keys) -> pl.Series:
     out = np.zeros(key.size, np.int64)
     names = kinds_of_wordings()
     spoken = np.flatnonzero(kinds >= 0)
     chances = uniform(key[spoken], "wording")
     for code in np.unique(kinds[spoken]):
         own = kinds[spoken] == code
-        pool = world.shelf.wording(names[code])
+        pool = scene.shelf.wording(names[code])
         out[spoken[own]] = pool.frame["number"].to_numpy()[pool.pick(chances[own])]
     return pl.Series(out, dtype=pl.UInt16)
 
@@ -127,25 +127,29 @@ def _foreign(currency: pl.Series, spent: Ints) -> pl.Series:
     return (-(rates * pl.Series(spent)).round()).cast(pl.Int64)
 
 
-def _pending(world: World, card: Flags, day: Ints, key: Keys) -> pl.Series:
+def _pending(scene: Scene, card: Flags, day: Ints, key: Keys) -> pl.Series:
     """The newest card payments are often announced only."""
-    recent = (day <= world.grid.as_of) & (day > world.grid.as_of - PENDING_DAYS)
+    recent = (day <= scene.grid.as_of) & (day > scene.grid.as_of - PENDING_DAYS)
     return pl.Series(card & recent & (uniform(key, "pending") < PENDING_SHARE))
 
 
-def refunds(world: World, rows: pl.DataFrame) -> pl.DataFrame:
+def refunds(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
     """Money that comes back for purchases, mostly all of it, some weeks later."""
     at_till, online = ({name: pair[place] for name, pair in REFUNDS.items()} for place in (0, 1))
     known = pl.col("category").replace_strict(at_till, default=USUAL_REFUNDS, return_dtype=pl.Float64)
-    chance = pl.when(pl.col("city").is_null()).then(pl.col("category").replace_strict(online, default=USUAL_REFUNDS, return_dtype=pl.Float64)).otherwise(known)
+    chance = (
+        pl.when(pl.col("city").is_null())
+        .then(pl.col("category").replace_strict(online, default=USUAL_REFUNDS, return_dtype=pl.Float64))
+        .otherwise(known)
+    )
     drawn = pl.Series(uniform(rows["key"].to_numpy(), "returned"))
     part = rows.filter(drawn < rows.select(chance).to_series(), ~pl.col("pending"))
     key = part["key"].to_numpy()
-    day = world.grid.forward(part["day"].to_numpy() + whole(key, "refund after", 4, 24))
+    day = scene.grid.forward(part["day"].to_numpy() + whole(key, "refund after", 4, 24))
     draw = uniform(key, "refund size")
     ratio = np.select([draw < FULL_REFUND, draw > 1 - LARGER_REFUND], [1.0, 1.03], 0.15 + 0.8 * uniform(key, "refund part"))
     amount = np.maximum(np.round(-part["cents"].to_numpy() * ratio), 1).astype(np.int64)
-    pool = world.shelf.wording("refund")
+    pool = scene.shelf.wording("refund")
     chosen = pool.pick(uniform(key, "refund wording"))
     spoken = (part["kind"] != "CARD").to_numpy()
     return part.with_columns(

@@ -1,5 +1,7 @@
 """When contracts fall due and for how much: one row per payment, also after the last booking, so that the next date is known."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -8,24 +10,24 @@ from models.corpus.chance import Floats, Ints, Keys, hashed, normal, uniform
 from models.corpus.grid import Grid
 from models.corpus.holdings import WEEKS
 from models.corpus.laws import child_benefit
-from models.corpus.people import CHILDREN, YEAR, People, World
+from models.corpus.people import CHILDREN, YEAR
+from models.corpus.scene import Scene
 from models.corpus.templates import templates
-from models.corpus.timeline import Timeline
 
 MAX_STEPS = 7
 
 
-def schedule(world: World, group: People, lives: Timeline, held: pl.DataFrame) -> pl.DataFrame:
-    """Payments of these contracts from each user's start on: `held` (row of the contract), `day`, `cents`, `n`, `from_day`, `to_day`."""
-    position, month, day = _due(world, held)
+def schedule(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
+    """Payments of these contracts from each user's start on; `held` is the row of the contract."""
+    position, month, day = _due(scene, held)
     key = held["number"].to_numpy()[position]
-    keep = _not_skipped(world, held, position, month, day, key)
+    keep = _not_skipped(scene, held, position, month, day, key)
     position, month, day, key = position[keep], month[keep], day[keep], key[keep]
-    euros = _amounts(world, held, position, month, key)
-    euros = _child_benefits(world, lives, held, position, month, day, euros)
+    euros = _amounts(scene, held, position, month, key)
+    euros = _child_benefits(scene, held, position, month, day, euros)
     period = held["period"].to_numpy()[position]
-    shifted = _jittered(world, held, position, month, day, key)
-    first = world.grid.first_month
+    shifted = _jittered(scene, held, position, month, day, key)
+    first = scene.grid.first_month
     length = np.where(period < WEEKS, period, 1)
     frame = pl.DataFrame(
         {
@@ -33,19 +35,19 @@ def schedule(world: World, group: People, lives: Timeline, held: pl.DataFrame) -
             "month": month,
             "day": shifted,
             "cents": _signed(held, position, _rounded(held, position, euros)),
-            "n": _numbers(held, position, first + month, length, day),
+            "n": _numbers(held, position, first + month, length),
             "from_day": _month_day(first + month),
             "to_day": _month_day(first + month + length) - 1,
         }
     )
-    started = group.start[held["who"].to_numpy()[position]]
+    started = scene.group.start[held["who"].to_numpy()[position]]
     return frame.filter(shifted >= started)
 
 
-def by_template(held: pl.DataFrame, position: Ints, fact: str) -> NDArray[np.object_]:
+def by_template(held: pl.DataFrame, position: Ints, fact: str) -> NDArray[Any]:
     """A fact of the template of each position."""
     values = np.array([getattr(template, fact) for template in templates()])
-    return values[held["template"].to_numpy()[position]]
+    return np.asarray(values[held["template"].to_numpy()[position]])
 
 
 def _month_day(months: Ints) -> Ints:
@@ -53,9 +55,9 @@ def _month_day(months: Ints) -> Ints:
     return (months - 1970 * 12).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
 
-def _due(world: World, held: pl.DataFrame) -> tuple[Ints, Ints, Ints]:
+def _due(scene: Scene, held: pl.DataFrame) -> tuple[Ints, Ints, Ints]:
     """Contract, month and nominal day of every payment."""
-    grid = world.grid
+    grid = scene.grid
     rules = held["rule"].unique().sort()
     dates = np.stack([grid.rule_dates(rule) for rule in rules.to_list()])
     rule = held["rule"].replace_strict(rules, np.arange(rules.len()), return_dtype=pl.Int64).to_numpy()
@@ -90,37 +92,37 @@ def _weekly(grid: Grid, held: pl.DataFrame) -> tuple[Ints, Ints, Ints]:
     return own[row], grid.month_of(day), day
 
 
-def _not_skipped(world: World, held: pl.DataFrame, position: Ints, month: Ints, day: Ints, key: Keys) -> NDArray[np.bool_]:
+def _not_skipped(scene: Scene, held: pl.DataFrame, position: Ints, month: Ints, day: Ints, key: Keys) -> NDArray[np.bool_]:
     """Without pauses and without the months that a contract leaves out."""
     pauses = by_template(held, position, "pauses").astype(np.float64)
-    years = world.grid.months / 12
+    years = scene.grid.months / 12
     paused = uniform(key, "paused") < 1 - np.exp(-pauses * years)
-    since = world.grid.first_day + uniform(key, "pause day") * years * YEAR
+    since = scene.grid.first_day + uniform(key, "pause day") * years * YEAR
     paused &= (day >= since) & (day < since + 60 + 90 * uniform(key, "pause length"))
     skips = by_template(held, position, "skip").astype(np.float64)
-    calendar = (world.grid.first_month + month) % 12 + 1
+    calendar = (scene.grid.first_month + month) % 12 + 1
     skipped = (skips[:, 0] == calendar) & (uniform(key, "skips") < skips[:, 1])
-    return ~(paused | skipped)
+    return np.asarray(~(paused | skipped), np.bool_)
 
 
-def _amounts(world: World, held: pl.DataFrame, position: Ints, month: Ints, key: Keys) -> Floats:
+def _amounts(scene: Scene, held: pl.DataFrame, position: Ints, month: Ints, key: Keys) -> Floats:
     """Base, price steps and usage."""
-    number = world.grid.first_month + month
-    euros = held["euros"].to_numpy()[position] * _growth(world, held, position, number, key)
+    number = scene.grid.first_month + month
+    euros = held["euros"].to_numpy()[position] * _growth(scene, held, position, number, key)
     noise = by_template(held, position, "noise").astype(np.float64)
     varies = (uniform(key, "varies") < noise[:, 2]) & (uniform(key, "usage", number) < noise[:, 0])
     spread = np.exp(noise[:, 1] * np.clip(normal(key, "usage size", number), -2.5, 2.5))
     return np.where(varies, euros * spread, euros)
 
 
-def _growth(world: World, held: pl.DataFrame, position: Ints, number: Ints, key: Keys) -> Floats:
+def _growth(scene: Scene, held: pl.DataFrame, position: Ints, number: Ints, key: Keys) -> Floats:
     """The product of all price steps since the simulation began, or since the contract did."""
     limits = by_template(held, position, "step_months").astype(np.int64)
     every = limits[:, 0] + (uniform(key, "step every") * (limits[:, 1] - limits[:, 0] + 1)).astype(np.int64)
     aligned = by_template(held, position, "step_month").astype(np.int64)
     start = held["start"].to_numpy()[position].astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) + 1970 * 12
     anchor = np.where(aligned > 0, aligned - 1, start)
-    origin = np.maximum(start, world.grid.first_month)
+    origin = np.maximum(start, scene.grid.first_month)
     passed = (number - anchor) // every - (origin - anchor) // every
     step = by_template(held, position, "step").astype(np.float64)
     factor = np.ones(position.size)
@@ -130,14 +132,12 @@ def _growth(world: World, held: pl.DataFrame, position: Ints, number: Ints, key:
     return factor
 
 
-def _child_benefits(
-    world: World, lives: Timeline, held: pl.DataFrame, position: Ints, month: Ints, day: Ints, euros: Floats
-) -> Floats:
+def _child_benefits(scene: Scene, held: pl.DataFrame, position: Ints, month: Ints, day: Ints, euros: Floats) -> Floats:
     """Child benefit is the rate of the month times the children of the day."""
     own = np.flatnonzero(by_template(held, position, "law") == "child_benefit")
     who = held["who"].to_numpy()[position[own]]
-    count = sum(lives.inside(f"benefit_child{child}", who, day[own]).astype(np.int64) for child in range(CHILDREN))
-    euros[own] = child_benefit(world.grid.first_month + month[own]) * count
+    count = np.sum([scene.lives.inside(f"benefit_child{child}", who, day[own]) for child in range(CHILDREN)], axis=0)
+    euros[own] = child_benefit(scene.grid.first_month + month[own]) * count
     return euros
 
 
@@ -158,15 +158,15 @@ def _signed(held: pl.DataFrame, position: Ints, cents: Ints) -> Ints:
     return cents * by_template(held, position, "sign").astype(np.int64)
 
 
-def _numbers(held: pl.DataFrame, position: Ints, month: Ints, length: Ints, day: Ints) -> Ints:
+def _numbers(held: pl.DataFrame, position: Ints, month: Ints, length: Ints) -> Ints:
     """The running number of an instalment."""
     start = held["start"].to_numpy()[position].astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) + 1970 * 12
     terms = held["terms"].to_numpy()[position]
     return np.where(terms > 0, np.clip((month - start) // length + 1, 1, np.maximum(terms, 1)), 0)
 
 
-def _jittered(world: World, held: pl.DataFrame, position: Ints, month: Ints, day: Ints, key: Keys) -> Ints:
+def _jittered(scene: Scene, held: pl.DataFrame, position: Ints, month: Ints, day: Ints, key: Keys) -> Ints:
     """Some are booked a few working days late."""
     most = by_template(held, position, "jitter").astype(np.int64)
-    late = (uniform(hashed(key, "jitter"), "days", world.grid.first_month + month) ** 2 * (most + 1)).astype(np.int64)
-    return np.where(most > 0, world.grid.later(day, np.where(most > 0, late, 0)), day).astype(np.int64)
+    late = (uniform(hashed(key, "jitter"), "days", scene.grid.first_month + month) ** 2 * (most + 1)).astype(np.int64)
+    return np.where(most > 0, scene.grid.later(day, np.where(most > 0, late, 0)), day).astype(np.int64)

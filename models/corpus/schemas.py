@@ -31,8 +31,9 @@ ACTS = pl.Schema(
         "pending": pl.Boolean,
     }
 )
-"""One row per true booking, before any bank has put it into its own words. `kind` is a value of `analytics.channels.Channel`. Of a
-card payment, `value_on` is the day at the till. `account` is the role of the account: 0 current, 1 savings, 2 card, 3 depot, 4 second, 5 wallet, 6 loan."""
+"""One row per true booking, before any bank has put it into its own words. `kind` is a value of `analytics.channels.Channel`; the
+`value_on` of a card payment is the day at the till; `account` is its role: 0 current, 1 savings, 2 card, 3 depot, 4 second
+current, 5 wallet, 6 loan."""
 
 TRUTH = pl.Schema(
     {
@@ -56,8 +57,8 @@ TRUTH = pl.Schema(
         "future": pl.Boolean,
     }
 )
-"""What is true about each act, in the same order. `brand` is empty where there is none; `pair_id` is shared by the two legs and unique within a
-user; `refund_of` is the row of the purchase; `future` marks what is booked after the as-of date."""
+"""What is true about each act, in the same order. `brand` is empty where there is none; `pair_id` is shared by the two legs and
+unique within a user; `refund_of` is the row of the purchase; `future` marks what is booked after the as-of date."""
 
 CONTRACTS = pl.Schema(
     {
@@ -97,9 +98,10 @@ CONTRACTS = pl.Schema(
         "instalments": pl.UInt32,
     }
 )
-"""Contracts with at least one regular booking until the as-of date, as they are on that date. Amounts are signed; means are in cents.
-`product_held` is the insurance product even where no booking shows it; `date_end` is the last payment of a contract that has ended or is
-known to end; next date and amount are the true ones, null where nothing follows; `instalments` is 0 for open-ended contracts."""
+"""Contracts with at least one regular booking until the as-of date, as they are on that date. Amounts are signed, means in cents.
+`product_held` is the insurance product even where no booking shows it; `date_end` is the last payment of a contract that has
+ended or is known to end; next date and amount are the true ones, null where nothing follows; `instalments` is 0 for open-ended
+ones."""
 
 EVENTS = pl.Schema({"user": pl.UInt32, "item": pl.String, "date": pl.Date})
 """Life events on the date by which the bookings show them."""

@@ -1,7 +1,7 @@
 """A simulated world from beginning to end: people, their lives, contracts and habits, the banks' words for it, and the truths."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 import polars as pl
@@ -15,19 +15,18 @@ from models.corpus.contract_truth import contract_truth
 from models.corpus.event_truth import event_truth, stage_truth
 from models.corpus.footprints import footprints
 from models.corpus.freelancer import freelancer_item
-from models.corpus.grid import Grid
+from models.corpus.grid import EPOCH, Grid
 from models.corpus.holdings import holdings
-from models.corpus.laws import laws
 from models.corpus.lists import SPLITS, shelf
 from models.corpus.own import own_transfers, settlements_of_cards
 from models.corpus.payments import named, payments
-from models.corpus.people import PRODUCTS_BY_ROLE, People, World, people
+from models.corpus.people import PRODUCTS_BY_ROLE, People, World
 from models.corpus.private import private_money
 from models.corpus.purchases import purchases
 from models.corpus.renderers import render
+from models.corpus.scene import Scene, scene_of
 from models.corpus.schedule import schedule
 from models.corpus.schemas import ACTS, TRUTH, USERS
-from models.corpus.timeline import timeline
 from models.corpus.words import purposes
 
 START = date(2023, 7, 1)
@@ -87,55 +86,58 @@ def joined(parts: list["Corpus"], world: World) -> Corpus:
 
 
 def _date(day: int) -> date:
-    return np.datetime64(day, "D").astype(date)
+    return EPOCH + timedelta(days=day)
 
 
 def _block(world: World, first: int, count: int) -> Corpus:
-    group = people(world, first, count)
-    lives = timeline(world, group)
-    amounts = laws(group, lives)
-    held = named(world, group, holdings(world, group, lives, amounts))
-    slots = schedule(world, group, lives, held)
-    paid = payments(world, group, lives, held, slots)
-    drafts = [
-        paid,
-        around_contracts(world, group, lives, held, paid),
-        purchases(world, group, lives),
-        *private_money(world, group, lives),
-        *own_transfers(world, group, lives),
-        *bank_bookings(world, group, lives),
-        *business(world, group, lives, amounts),
-        *footprints(world, group, lives, amounts, held),
-    ]
-    rows = returned(world, group, lives, pl.concat(drafts))
-    frame = _ordered(world, group, pl.concat([rows, *settlements_of_cards(world, group, rows)]))
-    acts = _acts(group, frame)
+    scene = scene_of(world, first, count)
+    held = named(scene, holdings(scene))
+    slots = schedule(scene, held)
+    frame = lived(scene, held, slots)
+    acts = _acts(scene.group, frame)
     texts = _rendered(acts, world.seed)
     return Corpus(
         transactions=_transactions(frame, acts, texts),
-        products=_products(group),
-        truth=_truth(world, group, frame),
-        contracts=contract_truth(world, group, held, slots, frame),
-        events=event_truth(world, group, lives, held, frame),
-        stages=stage_truth(world, group, lives),
-        users=_users(world, group),
+        products=_products(scene.group),
+        truth=_truth(scene, frame),
+        contracts=contract_truth(scene, held, slots, frame),
+        events=event_truth(scene, held, frame),
+        stages=stage_truth(scene),
+        users=_users(scene),
         as_of=_date(world.grid.as_of),
     )
 
 
-def _ordered(world: World, group: People, frame: pl.DataFrame) -> pl.DataFrame:
+def lived(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
+    """All bookings of a scene in their final order, before any bank has put them into words."""
+    paid = payments(scene, held, slots)
+    drafts = [
+        paid,
+        around_contracts(scene, held, paid),
+        purchases(scene),
+        *private_money(scene),
+        *own_transfers(scene),
+        *bank_bookings(scene),
+        *business(scene),
+        *footprints(scene, held),
+    ]
+    rows = returned(scene, pl.concat(drafts))
+    return _ordered(scene, pl.concat([rows, *settlements_of_cards(scene, rows)]))
+
+
+def _ordered(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
     """All bookings inside the users' histories in their final order, with their places among the user's and among all."""
-    started = pl.Series(group.start).gather(frame["who"].cast(pl.UInt32))
-    frame = frame.filter((frame["day"] >= started) & (frame["day"] < world.grid.end_day))
+    started = pl.Series(scene.group.start).gather(frame["who"].cast(pl.UInt32))
+    frame = frame.filter((frame["day"] >= started) & (frame["day"] < scene.grid.end_day))
     order = (pl.col("who").cast(pl.Int64) * 8 + pl.col("account")) * 2**20 + pl.col("day")
     frame = frame.sort(order, "key", "copy")
     frame = frame.with_row_index("row").with_columns(
         place=pl.int_range(pl.len(), dtype=pl.UInt32).over("who"),
-        user=(pl.col("who") + int(group.number[0])).cast(pl.UInt32),
+        user=(pl.col("who") + int(scene.group.number[0])).cast(pl.UInt32),
         effective=pl.coalesce("effective", "category"),
     )
     return frame.with_columns(
-        purpose=purposes(frame, group), id=pl.concat_str(pl.col("user").cast(pl.String).str.zfill(7), pl.lit("-"), "place")
+        purpose=purposes(frame, scene.group), id=pl.concat_str(pl.col("user").cast(pl.String).str.zfill(7), pl.lit("-"), "place")
     )
 
 
@@ -165,12 +167,16 @@ def _formats(group: People, frame: pl.DataFrame) -> pl.Series:
 def _rendered(acts: pl.DataFrame, seed: int) -> pl.DataFrame:
     """The banks' texts. Noise goes by a number of the user's own booking, so that it does not depend on who else is simulated."""
     place = pl.int_range(pl.len()).over("user")
-    own = acts.with_columns(row=((pl.col("user").cast(pl.UInt64) * 40503 + place.cast(pl.UInt64) * 2654435761) % 2**32).cast(pl.UInt32))
+    own = acts.with_columns(
+        row=((pl.col("user").cast(pl.UInt64) * 40503 + place.cast(pl.UInt64) * 2654435761) % 2**32).cast(pl.UInt32)
+    )
     return render(own, seed).with_columns(acts["row"])
 
 
 def _transactions(frame: pl.DataFrame, acts: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    product = pl.concat_str(pl.lit("u"), pl.col("user").cast(pl.String).str.zfill(7), pl.lit("-"), pl.col("account").cast(pl.String))
+    product = pl.concat_str(
+        pl.lit("u"), pl.col("user").cast(pl.String).str.zfill(7), pl.lit("-"), pl.col("account").cast(pl.String)
+    )
     user = pl.concat_str(pl.lit("u"), pl.col("user").cast(pl.String).str.zfill(7))
     shown = texts.select(name for name in TRANSACTIONS.names() if name in texts.columns)
     copied = pl.Series(frame["copy"])
@@ -197,7 +203,7 @@ def _products(group: People) -> pl.DataFrame:
     return checked(frame, PRODUCTS)
 
 
-def _truth(world: World, group: People, frame: pl.DataFrame) -> pl.DataFrame:
+def _truth(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
     names = pl.Series(SPLITS, dtype=pl.String)
     bought = frame.filter(~pl.col("copy")).select(refund="key", refund_of="row")
     frame = frame.join(bought, on="refund", how="left", maintain_order="left")
@@ -208,22 +214,21 @@ def _truth(world: World, group: People, frame: pl.DataFrame) -> pl.DataFrame:
         pair_id=pl.when(pl.col("pair").is_not_null()).then(pl.col("pair").rank("dense").over("who")).cast(pl.UInt32),
         merchant_split=names.gather(frame["merchant_split"].cast(pl.UInt32)),
         wording_split=names.gather(frame["wording_split"].cast(pl.UInt32)),
-        format=_formats(group, frame),
-        future=pl.col("day") > world.grid.as_of,
+        format=_formats(scene.group, frame),
+        future=pl.col("day") > scene.grid.as_of,
     )
     return checked(truth.select(TRUTH.names()), TRUTH)
 
 
-def _users(world: World, group: People) -> pl.DataFrame:
+def _users(scene: Scene) -> pl.DataFrame:
     frame = pl.DataFrame(
         {
-            "user": group.number.astype(np.uint32),
-            "persona": pl.Series(group.persona.astype(str), dtype=pl.String),
-            "income_cents": (group.income * 100).astype(np.int64),
-            "income_class": group.income_class.astype(np.uint8),
-            "start_on": pl.Series(group.start).cast(pl.Date),
-            "as_of": pl.Series(np.full(group.size, world.grid.as_of, np.int32)).cast(pl.Date),
+            "user": scene.group.number.astype(np.uint32),
+            "persona": pl.Series(scene.group.persona.astype(str), dtype=pl.String),
+            "income_cents": (scene.group.income * 100).astype(np.int64),
+            "income_class": scene.group.income_class.astype(np.uint8),
+            "start_on": pl.Series(scene.group.start).cast(pl.Date),
+            "as_of": pl.Series(np.full(scene.group.size, scene.grid.as_of, np.int32)).cast(pl.Date),
         }
     )
     return checked(frame, USERS)
-

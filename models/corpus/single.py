@@ -8,62 +8,67 @@ from models.corpus import banks
 from models.corpus.chance import Floats, Ints, Keys, hashed, poisson, uniform, whole
 from models.corpus.draft import draft
 from models.corpus.lists import fill_names, wordings
-from models.corpus.people import CURRENT, SECOND, People, World, town_names
-from models.corpus.timeline import Timeline
+from models.corpus.people import CURRENT, SECOND, town_names
+from models.corpus.scene import Scene
 
+Fact = pl.Series | str | int | None
+"""A column, or one value for all rows."""
 SLOTS = 32
 """At most so many a month."""
 
 
 def singles(
-    world: World,
-    group: People,
+    scene: Scene,
     frame: pl.DataFrame,
     pool: str,
     wording: str,
     category: str,
-    *,
-    friends: int = 0,
-    **facts: object,
+    **facts: Fact,
 ) -> pl.DataFrame:
-    """Drafts from `who`, `day`, `key`, `cents`: each with a counterparty of the pool (of as many steady ones per user as `friends` says).
+    """Drafts from `who`, `day`, `key`, `cents`, each with a counterparty of the pool (by its `partner` number, if there is one).
 
     A wording with a category of its own wins over the one given, if the money goes out.
     """
     if frame.is_empty():
         return draft(frame.with_columns(category=pl.lit(category)))
     who, key = frame["who"].to_numpy(), frame["key"].to_numpy()
-    frame = frame.with_columns(_parties(world, group, who, key, pool, friends))
+    partner = frame["partner"].to_numpy() if "partner" in frame.columns else key
+    frame = frame.with_columns(_parties(scene, who, partner, pool))
     if wording:
-        frame = frame.with_columns(_wordings(world, key, wording, category, frame["cents"].to_numpy()))
+        frame = frame.with_columns(_wordings(scene, key, wording, category, frame["cents"].to_numpy()))
     else:
         frame = frame.with_columns(category=pl.lit(category))
     given = {name: value if isinstance(value, pl.Series) else pl.lit(value) for name, value in facts.items()}
     return draft(frame.with_columns(**given))
 
 
-def _parties(world: World, group: People, who: Ints, key: Keys, name: str, friends: int) -> pl.DataFrame:
-    own = key
-    if friends:
-        own = hashed(group.key[who], f"steady {name}", (uniform(key, "which friend") ** 1.6 * friends).astype(np.int64))
-    pool = world.shelf.party(name)
+def with_steady(scene: Scene, frame: pl.DataFrame, name: str, count: int) -> pl.DataFrame:
+    """The frame with the number of one of so many steady partners of the user, the first ones more often."""
+    place = (uniform(frame["key"].to_numpy(), "which friend") ** 1.6 * count).astype(np.int64)
+    return frame.with_columns(partner=pl.Series(hashed(scene.group.key[frame["who"].to_numpy()], f"steady {name}", place)))
+
+
+def _parties(scene: Scene, who: Ints, own: Keys, name: str) -> pl.DataFrame:
+    pool = scene.shelf.party(name)
     chosen = pool.pick(uniform(own, "party"))
     entry = pool.frame[pl.Series(chosen, dtype=pl.UInt32)]
     split = pool.splits[chosen]
-    town = group.towns_by_split[who, split]
+    town = scene.group.towns_by_split[who, split]
     local = entry["name"].str.contains("{", literal=True).to_numpy()
     private = (entry["scope"] == "own").to_numpy() | (entry["scope"] == "bank").to_numpy()
     base = pool.frame["number"].to_numpy()[chosen]
-    number = np.where(private, hashed(own, "own party"), np.where(local, hashed(base, "branch", town * 4 + whole(own, "branch", 0, 2)), base))
-    party = fill_names(world.shelf, entry["name"], number, split, town_names(town), entry["words"])
+    number = np.where(
+        private, hashed(own, "own party"), np.where(local, hashed(base, "branch", town * 4 + whole(own, "branch", 0, 2)), base)
+    )
+    party = fill_names(scene.shelf, entry["name"], number, split, town_names(town), entry["words"])
     iban, bic = banks.accounts(banks.anywhere(number), number)
     return pl.DataFrame(
         {"party": party, "brand": entry["brand"], "iban": iban, "bic": bic, "number": number, "merchant_split": split}
     ).with_columns(pl.col("brand").fill_null(""))
 
 
-def _wordings(world: World, key: Keys, kind: str, category: str, cents: Ints) -> pl.DataFrame:
-    pool = world.shelf.wording(kind)
+def _wordings(scene: Scene, key: Keys, kind: str, category: str, cents: Ints) -> pl.DataFrame:
+    pool = scene.shelf.wording(kind)
     chosen = pool.pick(uniform(key, "wording"))
     said = wordings()["category"].gather(pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)) - 1)
     frame = pl.DataFrame(
@@ -78,63 +83,70 @@ def _wordings(world: World, key: Keys, kind: str, category: str, cents: Ints) ->
     return frame.select("wording", "wording_split", category=told)
 
 
-def by_month(world: World, group: People, name: str, means: Floats | float, who: NDArray[np.bool_] | None = None) -> pl.DataFrame:
+def by_month(scene: Scene, name: str, means: Floats | float, who: NDArray[np.bool_] | None = None) -> pl.DataFrame:
     """`who`, `day`, `key` and `month` of things that happen some times a month on working days."""
-    users = np.flatnonzero(who if who is not None else np.ones(group.size, bool))
-    mean = np.broadcast_to(np.asarray(means, np.float64), group.size)[users]
-    months = np.arange(world.grid.months)
-    number = np.tile(world.grid.first_month + months, users.size)
-    keys = np.repeat(group.key[users], months.size)
+    users = np.flatnonzero(who if who is not None else np.ones(scene.group.size, bool))
+    mean = np.broadcast_to(np.asarray(means, np.float64), scene.group.size)[users]
+    months = np.arange(scene.grid.months)
+    number = np.tile(scene.grid.first_month + months, users.size)
+    keys = np.repeat(scene.group.key[users], months.size)
     count = np.minimum(poisson(np.repeat(mean, months.size), keys, f"count {name}", number), SLOTS - 1)
     place = np.repeat(np.arange(count.size), count)
     slot = number[place] * SLOTS + np.arange(place.size) - np.repeat(np.cumsum(count) - count, count)
     key = hashed(keys[place], f"single {name}", slot)
     month = place % max(months.size, 1)
-    day = world.grid.month_starts[month] + (uniform(key, "day of month") * np.diff(world.grid.month_starts)[month]).astype(np.int64)
-    return _inside(world, group, pl.DataFrame({"who": users[place // max(months.size, 1)], "day": world.grid.forward(day), "key": key, "month": month}))
-
-
-def on_rule(world: World, group: People, name: str, who: NDArray[np.bool_], rule: str, months: NDArray[np.integer]) -> pl.DataFrame:
-    """The same for things on a day rule, in the given months of the grid."""
-    users = np.flatnonzero(who)
-    row, column = np.repeat(np.arange(users.size), months.size), np.tile(months, users.size)
-    key = hashed(group.key[users[row]], f"single {name}", world.grid.first_month + column)
+    day = scene.grid.month_starts[month] + (uniform(key, "day of month") * np.diff(scene.grid.month_starts)[month]).astype(
+        np.int64
+    )
     return _inside(
-        world, group, pl.DataFrame({"who": users[row], "day": world.grid.rule_dates(rule)[column], "key": key, "month": column})
+        scene,
+        pl.DataFrame({"who": users[place // max(months.size, 1)], "day": scene.grid.forward(day), "key": key, "month": month}),
     )
 
 
-def on_days(world: World, group: People, name: str, days: NDArray[np.integer], slot: int = 0) -> pl.DataFrame:
+def on_rule(scene: Scene, name: str, who: NDArray[np.bool_], rule: str, months: NDArray[np.integer]) -> pl.DataFrame:
+    """The same for things on a day rule, in the given months of the grid."""
+    users = np.flatnonzero(who)
+    row, column = np.repeat(np.arange(users.size), months.size), np.tile(months, users.size)
+    key = hashed(scene.group.key[users[row]], f"single {name}", scene.grid.first_month + column)
+    return _inside(
+        scene, pl.DataFrame({"who": users[row], "day": scene.grid.rule_dates(rule)[column], "key": key, "month": column})
+    )
+
+
+def on_days(scene: Scene, name: str, days: NDArray[np.integer], slot: int = 0) -> pl.DataFrame:
     """The same for one day per user, or none."""
-    users = np.flatnonzero(days < world.grid.end_day)
-    key = hashed(group.key[users], f"single {name}", slot)
-    day = world.grid.forward(days[users])
-    return _inside(world, group, pl.DataFrame({"who": users, "day": day, "key": key, "month": world.grid.month_of(day)}))
+    users = np.flatnonzero(days < scene.grid.end_day)
+    key = hashed(scene.group.key[users], f"single {name}", slot)
+    day = scene.grid.forward(days[users])
+    return _inside(scene, pl.DataFrame({"who": users, "day": day, "key": key, "month": scene.grid.month_of(day)}))
 
 
-def _inside(world: World, group: People, frame: pl.DataFrame) -> pl.DataFrame:
+def _inside(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
     day, who = frame["day"].to_numpy(), frame["who"].to_numpy()
-    return frame.filter(pl.Series((day >= group.start[who]) & (day < world.grid.end_day))).with_columns(
+    return frame.filter(pl.Series((day >= scene.group.start[who]) & (day < scene.grid.end_day))).with_columns(
         pl.col("who").cast(pl.Int32), pl.col("day").cast(pl.Int32)
     )
 
 
-def in_span(lives: Timeline, span: str, frame: pl.DataFrame) -> pl.DataFrame:
+def in_span(scene: Scene, span: str, frame: pl.DataFrame) -> pl.DataFrame:
     """Only what lies in a span of its user."""
-    return frame.filter(pl.Series(lives.inside(span, frame["who"].to_numpy(), frame["day"].to_numpy())))
+    return frame.filter(pl.Series(scene.lives.inside(span, frame["who"].to_numpy(), frame["day"].to_numpy())))
 
 
-def main_account(group: People, lives: Timeline, frame: pl.DataFrame) -> pl.Series:
+def main_account(scene: Scene, frame: pl.DataFrame) -> pl.Series:
     """The current account, after a switch the new one."""
     who = frame["who"].to_numpy()
-    switched = group.roles[who, SECOND] & (frame["day"].to_numpy() >= lives.days["account_switch"][who])
+    switched = scene.group.roles[who, SECOND] & (frame["day"].to_numpy() >= scene.lives.days["account_switch"][who])
     return pl.Series(np.where(switched, SECOND, CURRENT), dtype=pl.UInt8)
 
 
-def business_account(group: People, frame: pl.DataFrame) -> pl.Series:
+def business_account(scene: Scene, frame: pl.DataFrame) -> pl.Series:
     """The second account of those who work on their own, if they have one."""
     who = frame["who"].to_numpy()
-    return pl.Series(np.where(group.roles[who, SECOND] & group.has("FREELANCER")[who], SECOND, CURRENT), dtype=pl.UInt8)
+    return pl.Series(
+        np.where(scene.group.roles[who, SECOND] & scene.group.has("FREELANCER")[who], SECOND, CURRENT), dtype=pl.UInt8
+    )
 
 
 def round_to(euros: Floats, step: float) -> Ints:

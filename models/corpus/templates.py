@@ -125,7 +125,9 @@ def _template(index: int, row: dict[str, str]) -> Template:
         rounding=row["rounding"],
         event_start=row["event_start"],
         event_end=row["event_end"],
-        sign=1 if row["category"].startswith("INCOME_") or row["category"] in ("OTHER_INCOME", "BANKFINANCE_CREDITINCOME") else -1,
+        sign=1
+        if row["category"].startswith("INCOME_") or row["category"] in ("OTHER_INCOME", "BANKFINANCE_CREDITINCOME")
+        else -1,
     )
 
 

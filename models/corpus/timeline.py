@@ -1,4 +1,4 @@
-"""What happens in the users' lives and when: days of events, and spans of time in which contracts and habits of a kind are possible."""
+"""What happens in the users' lives and when: days of events, and spans of time in which contracts and habits are possible."""
 
 from dataclasses import dataclass, field
 
@@ -27,7 +27,7 @@ class Timeline:
     def inside(self, name: str, who: NDArray[np.integer], days: NDArray[np.integer]) -> Flags:
         """Whether each day lies in the span of its user."""
         start, end = self.spans[name]
-        return (start[who] <= days) & (days < end[who])
+        return np.asarray((start[who] <= days) & (days < end[who]), np.bool_)
 
 
 def timeline(world: World, group: People) -> Timeline:
@@ -50,7 +50,7 @@ def _once(world: World, group: People, name: str, yearly: float | Floats, who: F
     return np.where(happens, day, FAR).astype(np.int32)
 
 
-def _span(who: Flags, start: NDArray[np.integer] | int, end: NDArray[np.integer] | int = FAR) -> Span:
+def _span(who: Flags, start: NDArray[np.number] | int, end: NDArray[np.number] | int = FAR) -> Span:
     """From start to end for those concerned, never for the others."""
     none = np.full(who.size, FAR)
     return np.where(who, start, none).astype(np.int32), np.where(who, end, none).astype(np.int32)
@@ -61,7 +61,7 @@ def _between(group: People, name: str, low: float, high: float) -> Ints:
 
 
 def _sooner(*days: NDArray[np.integer]) -> Days:
-    return np.minimum.reduce([np.asarray(day) for day in days]).astype(np.int32)
+    return np.asarray(np.minimum.reduce([np.asarray(day) for day in days]), np.int32)
 
 
 def _work(world: World, group: People, lives: Timeline) -> None:
@@ -69,7 +69,9 @@ def _work(world: World, group: People, lives: Timeline) -> None:
     days["job_change"] = _once(world, group, "job change", 0.10, employed & (group.age < 58))
     free = employed & (days["job_change"] == FAR)
     days["job_loss"] = _once(world, group, "job loss", 0.03, free)
-    days["retirement"] = _once(world, group, "retirement", 0.12, (group.has(*EMPLOYEES, "CIVIL_SERVANT")) & (group.age > 58) & (days["job_loss"] == FAR))
+    days["retirement"] = _once(
+        world, group, "retirement", 0.12, (group.has(*EMPLOYEES, "CIVIL_SERVANT")) & (group.age > 58) & (days["job_loss"] == FAR)
+    )
     days["retirement"] = np.where(days["job_change"] < FAR, FAR, days["retirement"]).astype(np.int32)
     free &= (days["job_loss"] == FAR) & (days["retirement"] == FAR)
     days["own_business"] = _once(world, group, "own business", 0.012, free & ~group.has("OVERINDEBTED"))
@@ -91,10 +93,13 @@ def _work(world: World, group: People, lives: Timeline) -> None:
     spans["job2"] = _span(second < FAR, second)
     spans["benefit"] = _span(benefit_start < FAR, benefit_start, benefit_end)
     spans["service"] = _span(group.has("CIVIL_SERVANT"), -FAR, days["retirement"])
-    spans["retired"] = _span(group.has("PENSIONER") | (days["retirement"] < FAR), np.where(group.has("PENSIONER"), -FAR, days["retirement"]))
+    spans["retired"] = _span(
+        group.has("PENSIONER") | (days["retirement"] < FAR), np.where(group.has("PENSIONER"), -FAR, days["retirement"])
+    )
     spans["retired_official"] = _span(group.has("CIVIL_SERVANT") & (days["retirement"] < FAR), days["retirement"])
     spans["retired_worker"] = _span(
-        group.has("PENSIONER") | (employed & (days["retirement"] < FAR)), np.where(group.has("PENSIONER"), -FAR, days["retirement"])
+        group.has("PENSIONER") | (employed & (days["retirement"] < FAR)),
+        np.where(group.has("PENSIONER"), -FAR, days["retirement"]),
     )
     spans["freelance"] = _span(
         group.has("FREELANCER") | (days["own_business"] < FAR), np.where(group.has("FREELANCER"), -FAR, days["own_business"])
@@ -111,7 +116,11 @@ def _work(world: World, group: People, lives: Timeline) -> None:
 
 
 def _children(world: World, group: People, lives: Timeline) -> None:
-    rate = np.select([group.has("COUPLE"), group.has("FAMILY"), group.has("CIVIL_SERVANT"), group.has("FREELANCER")], [0.09, 0.06, 0.05, 0.035], 0.0)
+    rate = np.select(
+        [group.has("COUPLE"), group.has("FAMILY"), group.has("CIVIL_SERVANT"), group.has("FREELANCER")],
+        [0.09, 0.06, 0.05, 0.035],
+        0.0,
+    )
     room = lives.births[:, CHILDREN - 1] == FAR
     birth = _once(world, group, "birth", rate, room & (group.age < 43))
     lives.days["birth"] = birth
@@ -126,7 +135,9 @@ def _children(world: World, group: People, lives: Timeline) -> None:
     ends = np.stack([lives.spans[f"benefit_child{child}"][1] for child in range(CHILDREN)], 1)
     lives.spans["benefit_child"] = (starts.min(1), np.where(ends < FAR, ends, -FAR).max(1).astype(np.int32))
     leave = birth < FAR
-    lives.spans["leave"] = _span(leave, birth + _between(group, "elterngeld wait", 50, 80), birth + _between(group, "elterngeld", 395, 460))
+    lives.spans["leave"] = _span(
+        leave, birth + _between(group, "elterngeld wait", 50, 80), birth + _between(group, "elterngeld", 395, 460)
+    )
     lives.spans["baby"] = _youngest(lives, 0.0, 1.8)
     lives.spans["small_child"] = _youngest(lives, 0.3, 7.0)
     lives.spans["school_child"] = _youngest(lives, 6.3, 18.0)
@@ -161,7 +172,9 @@ def _homes(world: World, group: People, lives: Timeline) -> None:
     buyer = tenant & (days["move"] == FAR) & group.has("COUPLE", "FAMILY", "CIVIL_SERVANT", "FREELANCER")
     days["purchase"] = _once(world, group, "purchase", 0.03, buyer)
     double = np.where(group.chance("double rent") < 0.4, 31, 0)
-    leaves = _sooner(np.where(days["move"] < FAR, days["move"] + double, FAR), np.where(days["purchase"] < FAR, days["purchase"] + 75, FAR))
+    leaves = _sooner(
+        np.where(days["move"] < FAR, days["move"] + double, FAR), np.where(days["purchase"] < FAR, days["purchase"] + 75, FAR)
+    )
     shared = group.has("STUDENT", "TRAINEE") & (group.chance("shared flat") < 0.6)
     arrives = _sooner(days["move"], days["first_home"])
     for name, who in (("rent", ~shared), ("room", shared)):
@@ -179,7 +192,9 @@ def _homes(world: World, group: People, lives: Timeline) -> None:
     spans["home1"] = _span(own, -FAR, moved)
     spans["home2"] = _span((moved < FAR) & own | (days["first_home"] < FAR) & ~shared, _sooner(moved, days["first_home"]))
     spans["home"] = _span(own | (days["first_home"] < FAR), np.where(own, -FAR, days["first_home"]))
-    spans["tenant"] = _span(tenant | (arrives < FAR), np.where(tenant, -FAR, arrives), np.where(days["purchase"] < FAR, days["purchase"] + 75, FAR))
+    spans["tenant"] = _span(
+        tenant | (arrives < FAR), np.where(tenant, -FAR, arrives), np.where(days["purchase"] < FAR, days["purchase"] + 75, FAR)
+    )
     spans["shared"] = _span(shared & tenant, -FAR)
     spans["with_family"] = _span(group.with_family & (group.age < 30), -FAR, days["first_home"])
 

@@ -12,8 +12,51 @@ from models.corpus.lists import wordings
 from models.corpus.people import People
 
 SLOT = re.compile(r"\{([a-z]+2?|[VKRSA]\d+)\}")
-MONTHS = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember".split()
-PLATES = "B HH M K F S L DO E HB DD H N DU BO W BI BN MS MA KA A WI GE MG BS KI AC C HAL MD FR KR MZ HL EF OB HRO KS HA P SB".split()
+MONTHS = ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"]
+PLATES = [
+    "B",
+    "HH",
+    "M",
+    "K",
+    "F",
+    "S",
+    "L",
+    "DO",
+    "E",
+    "HB",
+    "DD",
+    "H",
+    "N",
+    "DU",
+    "BO",
+    "W",
+    "BI",
+    "BN",
+    "MS",
+    "MA",
+    "KA",
+    "A",
+    "WI",
+    "GE",
+    "MG",
+    "BS",
+    "KI",
+    "AC",
+    "C",
+    "HAL",
+    "MD",
+    "FR",
+    "KR",
+    "MZ",
+    "HL",
+    "EF",
+    "OB",
+    "HRO",
+    "KS",
+    "HA",
+    "P",
+    "SB",
+]
 LETTERS = "ABCDEFGHJKLMNPRSTUVWXYZ"
 NEEDED = ("who", "wording", "day", "from_day", "to_day", "number", "key", "n", "of", "word", "cents")
 PER_YEAR = {0: "monatlich", 1: "vierteljährlich", 2: "halbjährlich", 3: "jährlich"}
@@ -56,7 +99,9 @@ def _filled(text: str, lines: Lines) -> pl.Series:
     pieces = SLOT.split(text)
     if len(pieces) == 1:
         return pl.Series("purpose", [text], dtype=pl.String).new_from_index(0, lines.frame.height)
-    columns = [pl.lit(piece) if place % 2 == 0 else _slot(piece, lines).alias(f"s{place}") for place, piece in enumerate(pieces) if piece]
+    columns = [
+        pl.lit(piece) if place % 2 == 0 else _slot(piece, lines).alias(f"s{place}") for place, piece in enumerate(pieces) if piece
+    ]
     values = pl.DataFrame([column for column in columns if isinstance(column, pl.Series)])
     order = [pl.col(column.name) if isinstance(column, pl.Series) else column for column in columns]
     return values.select(purpose=pl.concat_str(order)).to_series()
@@ -150,13 +195,17 @@ def interest(number: Keys, cents: Ints, day: Ints) -> Ints:
     months = (day - 17_000) / 30.4375
     payment = np.abs(cents).astype(np.float64)
     grown = (1 + rate) ** months
-    balance = np.maximum(payment / rate * (0.45 + 0.35 * uniform(number, "loan age")) * grown - payment * (grown - 1) / rate, payment)
+    balance = np.maximum(
+        payment / rate * (0.45 + 0.35 * uniform(number, "loan age")) * grown - payment * (grown - 1) / rate, payment
+    )
     return np.minimum(np.round(balance * rate), payment * 0.95).astype(np.int64)
 
 
 def _euros(cents: Ints) -> pl.Series:
     frame = pl.DataFrame({"euro": cents // 100, "cent": cents % 100})
-    return frame.select(pl.concat_str(pl.col("euro").cast(pl.String), pl.lit(","), pl.col("cent").cast(pl.String).str.zfill(2))).to_series()
+    return frame.select(
+        pl.concat_str(pl.col("euro").cast(pl.String), pl.lit(","), pl.col("cent").cast(pl.String).str.zfill(2))
+    ).to_series()
 
 
 def _interest(lines: Lines) -> pl.Series:
@@ -195,4 +244,3 @@ SLOTS: dict[str, Callable[[Lines], pl.Series]] = {
     "tilgung": _principal,
     "betrag": lambda lines: _euros(np.abs(lines.frame["cents"].to_numpy())),
 }
-

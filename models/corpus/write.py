@@ -1,4 +1,4 @@
-"""A simulated world as Parquet files: one folder per table, one file per block of users, written by several processes in bounded memory."""
+"""A simulated world as Parquet files: one folder per table, one file per block of users, in bounded memory."""
 
 import os
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ class Written:
 
 
 def write(plan: Plan, folder: Path, processes: int = 2) -> Iterator[Written]:
-    """Writes all parts and tells of each when it is there. A folder that holds parts already keeps those that are not written again."""
+    """Writes all parts and tells of each when it is there."""
     if plan.parts * ROWS_PER_PART > 1 << 32:
         raise TooManyUsers(f"{plan.users} users do not fit into one folder")
     for table in TABLES:

@@ -55,7 +55,14 @@ def products(*drawn: tuple[str, str, str, str | None, str]) -> pl.DataFrame:
 
 def _booking(number: int, amount: float, on: str, **more: Any) -> dict[str, Any]:
     name = canonical(more.pop("name", ""))
-    usual = {"id": f"t{number:03}", "user": "anna", "product": "giro", "channel": "TRANSFER", "pending": False, "counterparty_iban": None}
+    usual = {
+        "id": f"t{number:03}",
+        "user": "anna",
+        "product": "giro",
+        "channel": "TRANSFER",
+        "pending": False,
+        "counterparty_iban": None,
+    }
     known = {"booked_on": on, "amount_cents": round(amount * 100), "name": name, "counterparty_key": name}
     said = {"category": "", "rule_category": "", "purpose_code": "", **dict.fromkeys(FACTS, False)}
     return {**usual, **known, **said, **more}

@@ -309,7 +309,9 @@ def test_every_category_has_examples_and_there_are_many() -> None:
 def test_the_sign_rule_is_never_broken(booked: pl.DataFrame) -> None:
     signs = trees.categories_frame().select(category="system_name", sign="sign")
     both = pl.concat([booked.select("positive", "category"), examples().select("positive", "category")]).drop_nulls()
-    broken = both.join(signs, on="category").filter(pl.col("sign") == pl.when("positive").then(pl.lit("-")).otherwise(pl.lit("+")))
+    broken = both.join(signs, on="category").filter(
+        pl.col("sign") == pl.when("positive").then(pl.lit("-")).otherwise(pl.lit("+"))
+    )
     assert broken.rows() == []
 
 
@@ -320,11 +322,18 @@ def test_quoted_words_stand_in_the_line(booked: pl.DataFrame) -> None:
 
 
 def test_removing_the_quoted_words_takes_the_reason_away() -> None:
-    drawn = [line(name, purpose, float(amount), channel) for name, purpose, amount, channel, _ in table(BOOKINGS) if channel == "CARD"]
+    drawn = [
+        line(name, purpose, float(amount), channel) for name, purpose, amount, channel, _ in table(BOOKINGS) if channel == "CARD"
+    ]
     before = told(lines(*drawn))
     words = before["lexicon_reason"].str.extract_all("»([^«]*)«").list.eval(pl.element().str.strip_chars("»«")).to_list()
     without = [
-        {**row, "name": _without(row["name"], gone), "merchant": _without(row["name"], gone), "purpose": _without(row["purpose"], gone)}
+        {
+            **row,
+            "name": _without(row["name"], gone),
+            "merchant": _without(row["name"], gone),
+            "purpose": _without(row["purpose"], gone),
+        }
         for row, gone in zip(drawn, words, strict=True)
     ]
     after = told(lines(*without))
@@ -346,7 +355,9 @@ def test_words_in_what_people_write_count_less_than_in_a_merchants_name() -> Non
 
 
 def test_a_word_for_something_else_makes_doubt() -> None:
-    clear, doubtful = told(lines(line("Apotheke", "", -9.0, "CARD"), line("Apotheke Tankstelle", "", -9.0, "CARD")))["lexicon_confidence"]
+    clear, doubtful = told(lines(line("Apotheke", "", -9.0, "CARD"), line("Apotheke Tankstelle", "", -9.0, "CARD")))[
+        "lexicon_confidence"
+    ]
     assert doubtful < clear
 
 
@@ -390,7 +401,9 @@ def test_flags_of_partners_decide_where_words_do_not() -> None:
     payout = line("Muster Finanz", "Vertrag 12", 5000.0, flag_lender=True)
     collector = line("Kanzlei Streng", "AZ 123", -50.0, flag_inkasso=True)
     claim = line("Muster Leben", "Vertrag 12", 500.0, flag_insurer=True)
-    rows = [{f"flag_{flag}": False for flag in ("lender", "inkasso", "insurer")} | row for row in (lender, payout, collector, claim)]
+    rows = [
+        {f"flag_{flag}": False for flag in ("lender", "inkasso", "insurer")} | row for row in (lender, payout, collector, claim)
+    ]
     assert category(*rows) == ["BANKFINANCE_CREDITPAYMENT", "BANKFINANCE_CREDITINCOME", "OTHER_SPENDING", "INCOME_OTHER"]
 
 
@@ -406,7 +419,15 @@ def test_the_files_are_in_order(file: str) -> None:
 
 
 def test_a_wrong_rule_is_told_with_its_place() -> None:
-    row = {"id": "Rent!", "priority": "x", "item": "HOUSING", "confidence": "95", "sign": "+", "words": "Miete|@none|13 raten", "reason": ""}
+    row = {
+        "id": "Rent!",
+        "priority": "x",
+        "item": "HOUSING",
+        "confidence": "95",
+        "sign": "+",
+        "words": "Miete|@none|13 raten",
+        "reason": "",
+    }
     sheet = sheets.Sheet("rules.csv", tuple(row), [(2, row)], [])
     found = list(rule_checks.rules(sheet))
     assert {problem.split(":")[0] + ":" + problem.split(":")[1].split(" ")[1] for problem in found} == {

@@ -96,7 +96,10 @@ def table(text: str) -> list[list[str]]:
 
 
 def judged() -> pl.DataFrame:
-    drawn = [line(name, purpose, float(amount), category=category, insurance="") for category, name, purpose, amount, _ in table(BOOKINGS)]
+    drawn = [
+        line(name, purpose, float(amount), category=category, insurance="")
+        for category, name, purpose, amount, _ in table(BOOKINGS)
+    ]
     return freelancer(lines(*drawn))
 
 
@@ -114,7 +117,10 @@ def test_the_insurance_product_says_it_for_premiums() -> None:
 
 
 def test_every_category_has_an_item() -> None:
-    drawn = [line("", "", 50.0 if item.sign == "+" else -50.0, category=item.system_name) for item in trees.tree("CATEGORIES").assignable]
+    drawn = [
+        line("", "", 50.0 if item.sign == "+" else -50.0, category=item.system_name)
+        for item in trees.tree("CATEGORIES").assignable
+    ]
     found = freelancer(lines(*drawn))
     items = {item.system_name for item in trees.tree("FREELANCER_CATEGORIES").assignable}
     assert set(found["freelancer"]) <= items

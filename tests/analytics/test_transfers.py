@@ -34,7 +34,11 @@ def test_the_iban_of_an_own_product_says_what_kind_of_transfer_it_is() -> None:
         return {"amount": -100, "on": "2024-05-03", "counterparty_iban": iban}
 
     ibans = ANNA["iban"].to_list()
-    assert list(own(to(ibans[1]), to(ibans[2]), to(ibans[3])).values()) == ["TRANSFER_INTERNAL", "TRANSFER_SAVINGS", "TRANSFER_SECURITIES"]
+    assert list(own(to(ibans[1]), to(ibans[2]), to(ibans[3])).values()) == [
+        "TRANSFER_INTERNAL",
+        "TRANSFER_SAVINGS",
+        "TRANSFER_SECURITIES",
+    ]
 
 
 def test_both_ends_of_a_transfer_to_savings_are_the_same_item() -> None:
@@ -219,7 +223,13 @@ def test_a_landlord_who_is_a_person_refunds_when_the_text_says_so() -> None:
 
 
 def test_a_card_credit_without_purchase_counts_as_what_the_merchant_sells() -> None:
-    back = {"amount": 30, "on": "2024-05-12", "name": "Mode", "channel": "CARD", "default_category": "SHOPPING_CLOTHINGACCESSORIES"}
+    back = {
+        "amount": 30,
+        "on": "2024-05-12",
+        "name": "Mode",
+        "channel": "CARD",
+        "default_category": "SHOPPING_CLOTHINGACCESSORIES",
+    }
     assert refunds(rows(back))["effective_category"].to_list() == ["SHOPPING_CLOTHINGACCESSORIES"]
 
 
@@ -235,7 +245,10 @@ def test_the_facts_of_a_line_are_what_its_words_say() -> None:
 
 def busy(user: str) -> list[dict[str, Any]]:
     out = [{"amount": -10.01 * n, "on": f"2024-05-{n:02}", "user": user, "id": f"{user}{n:02}o"} for n in range(1, 20)]
-    into = [{"amount": 10.01 * n, "on": f"2024-05-{n + 1:02}", "user": user, "product": "zweit", "id": f"{user}{n:02}i"} for n in range(1, 20)]
+    into = [
+        {"amount": 10.01 * n, "on": f"2024-05-{n + 1:02}", "user": user, "product": "zweit", "id": f"{user}{n:02}i"}
+        for n in range(1, 20)
+    ]
     twins = [{"amount": -33.33, "on": "2024-05-05", "user": user, "id": f"{user}x{n}"} for n in range(3)]
     return [*out, *into, *twins, {"amount": 33.33, "on": "2024-05-05", "user": user, "product": "zweit", "id": f"{user}y"}]
 
