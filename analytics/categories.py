@@ -13,10 +13,13 @@ import polars as pl
 from analytics import trees
 from analytics.channels import Channel
 from analytics.judging import because, first, judge
-from analytics.rulebook import Rulebook, compile_rules, lists, read
+from analytics.rulebook import WHERE, Rulebook, compile_rules, lists, read
 
 BY_HAND = (Channel.TRANSFER, Channel.STANDINGORDER)
 """Here people write the purpose themselves: a trade word in it names what they talk about, not who was paid."""
+BETWEEN_PEOPLE = ("BANKFINANCE_TRANSFER", "OTHER_INCOME")
+MOST_NAMES = 3
+NAME_FIELDS = len(WHERE["name"])
 IN_PURPOSE = 0.9
 IN_PURPOSE_BY_HAND = 0.75
 CLOSE = 0.08
@@ -39,8 +42,9 @@ def lexicon(lines: pl.DataFrame) -> pl.DataFrame:
     `expense_category`: what the words say if the sign is left aside, which is the category of a refund.
     """
     judged = judge(lines, lexicon_book())
+    hits = _without_surnames(judged.hits, lines)
     signs = trees.categories_frame().select(item="system_name", sign="sign")
-    hits = judged.hits.join(signs, on="item", how="left", maintain_order="left")
+    hits = hits.join(signs, on="item", how="left", maintain_order="left")
     positive = lines["positive"].gather(hits["line"])
     fits = hits.select((pl.col("sign") == "±") | ((pl.col("sign") == "+") == pl.lit(positive))).to_series()
     best = _weighed(hits.filter(fits))
@@ -92,6 +96,15 @@ def _part(rows: pl.DataFrame, column: str, factor: float, allowed: list[Channel]
         name=pl.col("words") if column == "name" else pl.lit(""),
         purpose=pl.col("words") if column == "purpose" else pl.lit(""),
     )
+
+
+def _without_surnames(hits: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
+    """The hits without trades that are somebody's surname: who gets a transfer as `hans metzger` need not be a butcher."""
+    tokens = pl.col("name").str.split(" ")
+    named = tokens.list.len().is_between(2, MOST_NAMES) & tokens.list.first().is_in(lists()["firstnames"])
+    people = lines.select(named & pl.col("channel").is_in(list(map(str, BY_HAND)))).to_series().gather(hits["line"])
+    in_name = pl.col("field").is_between(0, NAME_FIELDS - 1)
+    return hits.filter(~(in_name & pl.lit(people)) | pl.col("item").is_in(BETWEEN_PEOPLE))
 
 
 def _weighed(hits: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analytics.kernels import inner, peek, peek32, peek64
-from analytics.phrases import ANYWHERE, WHOLE, Phrase, Phrases, is_word, longest_phrase, phrase_at
+from analytics.phrases import ANYWHERE, WHOLE, Phrase, Phrases, longest_phrase, phrase_at
+from analytics.places import has_place
 
 FILE = Path(__file__).parent / "knowledge" / "channels.csv"
 
@@ -141,7 +142,7 @@ def channel_at(table: int, codes: npt.NDArray[np.int64], isos: npt.NDArray[np.in
         if channel == _DD_RETURN and not positive:
             channel = _COLLECTOR
     purpose, end = peek64(marks + 40), peek64(marks + 48) - 1
-    if channel == _UNKNOWN or channel == _TRANSFER:
+    if channel in (_UNKNOWN, _TRANSFER):
         channel = _by_purpose_code(isos, channel, peek64(marks + 32), purpose - 1)
     channel = _by_card(table, channel, booked, booked_end, name, name_end, purpose, end)
     if channel == _UNKNOWN:
@@ -178,21 +179,10 @@ def _by_purpose_code(isos: npt.NDArray[np.int64], channel: int, begin: int, end:
     if end - begin == 4:
         for k in range(len(isos)):
             if isos[k, 0] == peek32(begin):
-                return isos[k, 1]
+                return int(isos[k, 1])
     return channel
 
 
 @inner
 def _or_else(found: int, otherwise: int) -> int:
     return found if found >= 0 else otherwise
-
-
-@inner
-def has_place(begin: int, end: int) -> bool:
-    """Whether a text ends in place and country behind slashes, as terminals write it."""
-    if end - begin < 6 or peek(end - 3) != 47 or not is_word(peek(end - 1)) or not is_word(peek(end - 2)):
-        return False
-    for i in range(begin + 1, end - 3):
-        if peek(i) == 47 or peek(i) == 124:
-            return True
-    return False

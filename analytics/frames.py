@@ -60,7 +60,12 @@ TAGGERS = ("category", "insurance", "partner", "freelancer")
 
 def tag_columns(tagger: str) -> dict[str, pl.DataType]:
     """The four columns of one tagger."""
-    return {tagger: pl.String(), f"{tagger}_confidence": pl.Float64(), f"{tagger}_source": pl.String(), f"{tagger}_reason": pl.String()}
+    return {
+        tagger: pl.String(),
+        f"{tagger}_confidence": pl.Float64(),
+        f"{tagger}_source": pl.String(),
+        f"{tagger}_reason": pl.String(),
+    }
 
 
 TAGGED = pl.Schema(

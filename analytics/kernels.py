@@ -24,7 +24,7 @@ _INSIDE: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": Tru
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """The function as machine code, free of the interpreter's lock, and kept on disk between starts where a place can be written."""
+    """The function as machine code, free of the interpreter's lock, and kept on disk between starts where that can be written."""
     usual = getattr(config, _LOCATORS)
     setattr(config, _LOCATORS, f"{__name__}.BesideSource,{__name__}.InHome")
     try:
@@ -93,8 +93,8 @@ def _sources(path: Path, found: dict[Path, bytes]) -> dict[Path, bytes]:
         found[path] = path.read_bytes()
         for module, names in _IMPORTS.findall(found[path].decode()):
             place = _ROOT.joinpath(*module.split("."))
-            modules = (place.with_suffix(".py"), place / "__init__.py", *(place / f"{name}.py" for name in re.findall(r"\w+", names)))
-            for imported in modules:
+            inside = [place / f"{name}.py" for name in re.findall(r"\w+", names)]
+            for imported in (place.with_suffix(".py"), place / "__init__.py", *inside):
                 _sources(imported, found)
     return found
 

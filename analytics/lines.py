@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from analytics import channels, sepa, unwrap
+from analytics import channels, sepa, services, unwrap
 from analytics.buffers import Offsets, Texts, room, text_at, texts, written
+from analytics.channels import Channel
 from analytics.frames import LINES, checked
 from analytics.kernels import compiled, inner, peek, peek64, peek_word, poke, poke64
 from analytics.mending import mended
@@ -20,6 +21,7 @@ from analytics.text import fold
 
 AMOUNT_EDGES = (0, 500, 1500, 4500, 15000, 45000, 95200, 300000)
 """In cents; a line's `amount_bin` is the number of edges that the absolute amount reaches."""
+MONTHS = r"(^| )(?:januar|februar|maerz|april|mai|juni|juli|august|september|oktober|november|dezember)\b"
 CHUNK = 65_536
 """Rows that one thread takes at a time."""
 
@@ -73,14 +75,14 @@ def read(transactions: pl.DataFrame) -> pl.DataFrame:
     found, header = np.zeros(rows, np.uint64), np.zeros((rows, 4), np.uint8)
     out = np.empty((len(_TEXTS), room(*(transactions[name] for name in _SOURCES[:4])) + 32 * rows), np.uint8)
     offsets = np.zeros((len(_TEXTS), rows + 1), np.int64)
-    known, services = channels.table(), unwrap.table()
+    known, paid = channels.table(), services.table()
     _lines(
         source.address,
         amounts,
         known.address,
         known.codes,
         known.isos,
-        services.address,
+        paid.address,
         work.ctypes.data,
         found,
         header,
@@ -89,14 +91,27 @@ def read(transactions: pl.DataFrame) -> pl.DataFrame:
     )
     texts = [written(name, out[part], offsets[part]) for part, name in enumerate(_TEXTS)]
     return checked(
-        pl.DataFrame(texts).with_columns(
-            key=pl.Series(found),
-            positive=pl.Series(header[:, 0] == 1),
-            amount_bin=pl.Series(header[:, 1]),
-            channel=_named(header[:, 2], list(channels.CHANNELS)),
-            via=_named(header[:, 3], services.services),
+        _settled(
+            pl.DataFrame(texts).with_columns(
+                key=pl.Series(found),
+                positive=pl.Series(header[:, 0] == 1),
+                amount_bin=pl.Series(header[:, 1]),
+                channel=_named(header[:, 2], list(channels.CHANNELS)),
+                via=_named(header[:, 3], paid.services),
+            )
         ),
         LINES,
+    )
+
+
+def _settled(lines: pl.DataFrame) -> pl.DataFrame:
+    """The lines without what says nothing: the banks' own words on card payments whose merchant is known, and names of months."""
+    bare = (pl.col("channel") == Channel.CARD) & ~pl.col("merchant").is_in(["", "0"])
+    nothing = pl.lit("")
+    return lines.with_columns(
+        name=pl.when(bare).then("merchant").otherwise("name"),
+        ultimate=pl.when(bare).then(nothing).otherwise("ultimate"),
+        purpose=pl.when(bare).then(nothing).otherwise(pl.col("purpose").str.replace_all(MONTHS, "${1}0")),
     )
 
 
@@ -227,9 +242,11 @@ def _creditor(low: int, spans: int, found: int, at: int) -> int:
     if not found >> sepa.CRED & 1:
         return at
     end = sepa.value(low, spans, sepa.CRED, at)
+    if end == at:
+        return at
     for i in range(at + 7, end):
         poke(i - 3, peek(i))
-    return end - 3 if end > at else at
+    return end - 3
 
 
 @inner
@@ -268,13 +285,11 @@ def _code(i: int, end: int) -> int:
 @inner
 def _hash(begin: int, end: int) -> np.uint64:
     """Sixty-four bits over the bytes, eight at a time."""
-    for i in range(8):
-        poke(end + i, 0)
-    m = np.uint64(0xC6A4A7935BD1E995)
+    poke64(end, 0)
+    m, shift = np.uint64(0xC6A4A7935BD1E995), np.uint64(47)
     h = np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(end - begin) * m
     for i in range(begin, end, 8):
-        k = peek_word(i) * m
-        k = (k ^ (k >> np.uint64(47))) * m
-        h = (h ^ k) * m
-    h = (h ^ (h >> np.uint64(47))) * m
-    return h ^ (h >> np.uint64(47))
+        word = peek_word(i) * m
+        h = (h ^ (word ^ (word >> shift)) * m) * m
+    h = (h ^ (h >> shift)) * m
+    return h ^ (h >> shift)

@@ -1,4 +1,4 @@
-"""Line breaks of the bank: texts that were printed in lines of fixed width and joined again with blanks, put together as they were."""
+"""Line breaks of the bank: texts that were printed in lines of fixed width and joined with blanks, put together as they were."""
 
 import numpy as np
 
@@ -13,20 +13,27 @@ _PROOF = 3
 
 @inner
 def mended(low: int, high: int, begin: int, end: int, out: int) -> int:
-    """Writes a part of a text without the blanks of line breaks, and says where it ends; 0 if the text was not broken into lines."""
+    """Writes a part of a text without the blanks of line breaks, and says where it ends; 0 if the text was not broken."""
     for width in WIDTHS:
-        if _may_be_broken(low, width) and _is_broken(low, high, width):
+        if _may_be_broken(low, high, width) and _is_broken(low, high, width):
             return _without_breaks(low, high, width, begin, end, out)
     return 0
 
 
 @inner
-def _may_be_broken(low: int, width: int) -> bool:
-    """Whether the first line may end at its width: bytes are characters unless one of them is beyond ASCII."""
-    if peek(low + width) == 32 or peek(low + width - 1) == 32:
+def _may_be_broken(low: int, high: int, width: int) -> bool:
+    """Whether the first two lines may end at their width: bytes are characters unless one of them is beyond ASCII."""
+    if low + 2 * width + 8 > high:
+        return False
+    if _is_break(low + width) and (_is_break(low + 2 * width) or _is_break(low + 2 * width + 1)):
         return True
     beyond = peek_word(low) | peek_word(low + 8) | peek_word(low + 16) | peek_word(low + width - 8)
-    return bool(beyond & _HIGHEST)
+    return bool((beyond | peek_word(low + width) | peek_word(low + width + 8) | peek_word(low + 2 * width - 8)) & _HIGHEST)
+
+
+@inner
+def _is_break(i: int) -> bool:
+    return peek(i) == 32 or peek(i - 1) == 32
 
 
 @inner

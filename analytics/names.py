@@ -10,20 +10,20 @@ from analytics.phrases import BASIS, contains, hashed, hashes, known, next_word,
 
 _FORMS = hashes(
     "gmbh mbh ggmbh gmbhcokg cokg co kg kgaa ag se ev eg ug ohg gbr ek ekfr partg partgmbb haftungsbeschraenkt haftungsbeschr"
-    " aktiengesellschaft sarl sca scs bv nv ltd limited inc llc plc corp sas srl sro doo zoo aps kft cie publ vvag".split()
+    " aktiengesellschaft sarl sca scs bv nv ltd limited inc llc plc corp sas srl sro doo zoo aps kft cie publ vvag"
 )
-_SHORT_FORMS = hashes(["ab", "as", "sa", "oy", "sl"])
+_SHORT_FORMS = hashes("ab as sa oy sl")
 """Legal forms that are words of their own too: only behind a name."""
-_BEFORE_NUMBERS = hashes("fil filiale nr no number store markt shop station tankstelle terminal".split())
-_JOINTS = hashes(["&", "und", "et", "u"])
-_THANKS = hashes(["sagt", "danke", "dankt", "ihr", "ihre", "vielen", "dank", "wir", "sagen", "fuer", "den", "einkauf"])
+_BEFORE_NUMBERS = hashes("fil filiale nr no number store markt shop station tankstelle terminal")
+_JOINTS = hashes("& und et u")
+_THANKS = hashes("sagt danke dankt ihr ihre vielen dank wir sagen fuer den einkauf")
 _GMBH = int.from_bytes(b"gmbh", "little")
-_THANKFUL = hashes(["danke", "dankt", "dank"])
+_THANKFUL = hashes("danke dankt dank")
 
 
 @inner
 def name_key_at(begin: int, end: int, at: int) -> int:
-    """Writes the key of the canonical name between two addresses, and says where it ends; the name itself if nothing would remain."""
+    """Writes the key of a canonical name, and says where it ends; the name itself if nothing would remain."""
     start, before = at, end - begin
     at = _shortened(begin, end, start)
     while at - start < before:  # what has moved together may be a legal form
@@ -115,10 +115,9 @@ def _spelled(i: int, end: int, behind: bool) -> int:
 
 @inner
 def _is_number(begin: int, end: int) -> bool:
-    for i in range(begin, end):
-        if not 48 <= peek(i) <= 57:
-            return False
-    return True
+    while begin < end and 48 <= peek(begin) <= 57:
+        begin += 1
+    return begin == end
 
 
 @inner

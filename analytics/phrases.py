@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from analytics.kernels import inner, peek, peek64
+from analytics.kernels import inner, peek, peek64, poke
 
 BASIS, _PRIME = 0xCBF29CE484222325, 0x100000001B3
 ANYWHERE, START, WHOLE = 0, 1, 3
@@ -18,10 +18,10 @@ ANYWHERE, START, WHOLE = 0, 1, 3
 Hashes = npt.NDArray[np.uint64]
 
 
-def hashes(words: Iterable[str]) -> Hashes:
+def hashes(words: str) -> Hashes:
     """A set of words, for `known`."""
     found = set()
-    for word in words:
+    for word in words.split():
         h = BASIS
         for byte in word.encode():
             h = (h ^ byte) * _PRIME % 2**64
@@ -101,7 +101,7 @@ def first_phrase(table: int, begin: int, end: int) -> tuple[int, int, int]:
 @inner
 def is_word(c: int) -> bool:
     """Whether a byte of a canonical text belongs to a word."""
-    return c >= 97 and c <= 122 or 48 <= c <= 57 or c == 38
+    return 97 <= c <= 122 or 48 <= c <= 57 or c == 38
 
 
 @inner
@@ -126,6 +126,53 @@ def next_word(i: int, end: int) -> int:
     while i < end and not is_word(peek(i)):
         i += 1
     return i
+
+
+@inner
+def begins(phrases: int, begin: int, end: int) -> int:
+    """The row with which a text begins, or -1."""
+    if begin >= end:
+        return -1
+    row, _, _ = phrase_at(peek64(phrases), begin, begin, end)
+    return row
+
+
+@inner
+def behind(phrases: int, begin: int, end: int) -> int:
+    """Where a text goes on behind words that say nothing."""
+    while begin < end:
+        row, after, _ = phrase_at(peek64(phrases), begin, begin, end)
+        following = next_word(after, end)
+        if row < 0 or following >= end:
+            break
+        begin = following
+    return begin
+
+
+@inner
+def last_end(begin: int, end: int) -> int:
+    """Where the last word ends."""
+    while end > begin and not is_word(peek(end - 1)):
+        end -= 1
+    return end
+
+
+@inner
+def same(one: int, other: int, size: int) -> bool:
+    """Whether so many bytes at two places are the same."""
+    i = 0
+    while i < size and peek(one + i) == peek(other + i):
+        i += 1
+    return i == size
+
+
+@inner
+def copy(begin: int, size: int, at: int) -> int:
+    """Writes so many bytes again, and says where they end."""
+    for i in range(begin, begin + size):
+        poke(at, peek(i))
+        at += 1
+    return at
 
 
 @inner

@@ -8,11 +8,10 @@ import polars as pl
 from analytics import sepa
 
 _VALUE = r"((?:[a-z]{1,4}[./-]?|[a-z]{1,2} )?\d[a-z0-9]*(?:[./-][a-z0-9]+)*(?: \d[a-z0-9./-]*)*)"
-_CONTRACT = (
-    r"\b(?:vertrags?|vers(?:icherungs)?|vs|police|policen|vk)[ .-]{0,2}(?:schein|konto)?[ .-]{0,2}(?:nr|nummer|no)?[ .:#-]{0,3}"
-    + _VALUE
-)
-_CUSTOMER = r"\b(?:kunden?|kd|mitglieds?|beitrags|rechnungs|buchungs)[ .-]{0,2}(?:konto|nr|nummer)?[ .:#-]{0,3}(\d[\d./-]*(?: \d[\d./-]*)*)"
+_NUMBER = r"[ .-]{0,2}(?:nr|nummer|no)?[ .:#-]{0,3}"
+_CONTRACT = r"\b(?:vertrags?|vers(?:icherungs)?|vs|policen?|vk)[ .-]{0,2}(?:schein|konto)?" + _NUMBER + _VALUE
+_WHO = r"\b(?:kunden?|kd|mitglieds?|beitrags|rechnungs|buchungs)[ .-]{0,2}(?:konto)?"
+_CUSTOMER = _WHO + _NUMBER + r"(\d[\d./-]*(?: \d[\d./-]*)*)"
 _DATE = r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d{2})"
 _SPAN = rf"({_DATE})\s*(?:-|–|bis)\s*({_DATE})"
 _MONTH = r"\b(0?[1-9]|1[0-2])[/.](20\d\d)\b"

@@ -11,7 +11,6 @@ import polars as pl
 
 from analytics import knowledge, lines, trees, wishes
 from analytics.categories import lexicon, structural
-from analytics.channels import Channel
 from analytics.facts import FACTS, facts
 from analytics.frames import LINES, TAGGED, TAGGERS, checked, tag_columns
 from analytics.freelancer import freelancer
@@ -94,7 +93,7 @@ def judge(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
 
     Lines that differ only in what nobody looks at, as the town of a card payment, are judged once.
     """
-    told = _without_boilerplate(found).with_columns(content=pl.concat_str(CONTENT, separator="\n").hash())
+    told = found.with_columns(content=pl.concat_str(CONTENT, separator="\n").hash())
     distinct = told.unique("content", keep="first", maintain_order=True)
     judged = judge_each(distinct.drop("content"), brain).drop("key").with_columns(distinct["content"])
     return told.select("key", "content").join(judged, on="content", how="left", maintain_order="left").drop("content")
@@ -110,18 +109,6 @@ def judge_each(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
     flags = [name for name in judged.columns if name.startswith("flag_")]
     default = pl.coalesce(pl.when(pl.col("partner_category") != "").then("partner_category"), "expense_category")
     return judged.with_columns(default_category=default).select(*KEPT, *tags, *flags, *FACTS)
-
-
-def _without_boilerplate(found: pl.DataFrame) -> pl.DataFrame:
-    """The lines without the banks' own words on card payments whose merchant is known: places, terminals, numbers."""
-    bare = (pl.col("channel") == Channel.CARD) & ~pl.col("merchant").is_in(["", "0"])
-    nothing = pl.lit("")
-    return found.with_columns(
-        name=pl.when(bare).then("merchant").otherwise("name"),
-        ultimate=pl.when(bare).then(nothing).otherwise("ultimate"),
-        purpose=pl.when(bare).then(nothing).otherwise("purpose"),
-        city=nothing,
-    )
 
 
 def _categorised(read: pl.DataFrame) -> pl.DataFrame:

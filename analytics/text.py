@@ -16,8 +16,8 @@ from analytics.kernels import compiled, inner, peek, poke
 from analytics.names import name_key_at
 
 GAP = 96
-"""The class of everything between words, just below the letters. Rich texts keep slashes, double slashes (as `|`) and stars there,
-because merchant and place are told apart by them."""
+"""The class of everything between words, just below the letters. Rich texts keep slashes, double slashes (as `|`) and stars
+there, because merchant and place are told apart by them."""
 
 
 def plain(column: pl.Series) -> pl.Series:

@@ -4,13 +4,14 @@ Here belong transfers that an IBAN, the holder's name or a matching booking on a
 cards. Returned bookings and refunds are in `returns`. Only candidates are joined, so that a million rows cost little.
 """
 
+from collections.abc import Iterable
 from functools import cache
 
 import polars as pl
 
 from analytics.channels import Channel
 from analytics.holders import own_names
-from analytics.overlays import OVERLAY
+from analytics.overlays import OVERLAY, with_missing
 from analytics.pairing import mutual
 from analytics.products import CARDS, Category
 from analytics.returns import refunds, reversals
@@ -40,7 +41,15 @@ BACKWARDS = 1.5
 ROUND = 1000
 """Amounts of whole ten euros meet by chance."""
 BY_IBAN, BY_PAIR, BY_AMOUNT, BY_NAME, BY_CARD = 0.99, 0.97, 0.9, 0.85, 0.93
-OTHER, CARD = "TRANSFER_OTHER", "TRANSFER_CREDITCARD"
+OTHER, CARD, WALLET = "TRANSFER_OTHER", "TRANSFER_CREDITCARD", "TRANSFER_WALLET"
+OTHERS = (Category.OTHER_ACCOUNT, Category.OTHER_PRODUCT)
+WALLETS = ("PAYPAL",)
+BANKS = r"bank|sparkasse"
+ROWS = ("id", "user", "product", "booked_on", "amount_cents", "name", "channel", "pending")
+FACTS = ("is_person", "is_company", "says_saving", "says_securities", "says_settlement")
+SIDES = ("channel", "via", "own_name", "own_counter", "counter", "counter_iban", "own_iban", "kind", "somebody", "settles")
+LEG = ("id", "user", "product", "booked_on", "amount", *SIDES)
+COUNTER = {"iban": "counter_iban", "product": "counter", "category": "counter_kind"}
 
 
 def own_transfers(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
@@ -72,36 +81,16 @@ def saving_banks() -> pl.DataFrame:
 
 def _facing(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
     """The rows that may be transfers, with what is known of both ends."""
-    iban = pl.col("iban").fill_null("").str.replace_all(" ", "").str.to_uppercase()
-    known = products.select("user", "product", "category", iban=iban).unique(
-        ["user", "product"], keep="first", maintain_order=True
-    )
+    known = products.select("user", "product", "category", iban=_iban("iban"))
+    known = known.unique(["user", "product"], keep="first", maintain_order=True)
     counter = known.filter(pl.col("iban") != "").unique(["user", "iban"], keep="first", maintain_order=True)
-    holders = known.group_by("user").agg(cards=pl.col("category").is_in([str(card) for card in CARDS]).any())
-    likely = rows.filter(pl.col("channel").is_in([str(channel) for channel in PAIRED])).with_columns(_missing(rows))
+    holders = known.group_by("user").agg(cards=pl.col("category").is_in(_texts(CARDS)).any())
+    likely = with_missing(rows.filter(pl.col("channel").is_in(_texts(PAIRED))), via="", **dict.fromkeys(FACTS, False))
     own = own_names(likely, products).with_columns(own_name=True)
     return (
-        likely.select(
-            "id",
-            "user",
-            "product",
-            "booked_on",
-            "amount_cents",
-            "name",
-            "channel",
-            "pending",
-            "is_person",
-            "says_saving",
-            "says_securities",
-            "says_settlement",
-            counter_iban=pl.col("counterparty_iban").fill_null("").str.replace_all(" ", "").str.to_uppercase(),
-        )
-        .join(known.select("user", "product", kind="category", own_iban="iban"), on=["user", "product"], how="left")
-        .join(
-            counter.select("user", counter_iban="iban", counter="product", counter_kind="category"),
-            on=["user", "counter_iban"],
-            how="left",
-        )
+        likely.select(*ROWS, "via", *FACTS, counter_iban=_iban("counterparty_iban"))
+        .join(known.rename({"category": "kind", "iban": "own_iban"}), on=["user", "product"], how="left")
+        .join(counter.rename(COUNTER), on=["user", "counter_iban"], how="left")
         .join(own, on=["user", "name"], how="left")
         .join(holders, on="user", how="left")
         .join(saving_banks(), left_on=pl.col("counter_iban").str.slice(4, 8), right_on="bank_code", how="left")
@@ -110,51 +99,37 @@ def _facing(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
             own_counter=(pl.col("counter") != pl.col("product")).fill_null(value=False),
             cards=pl.col("cards").fill_null(value=False),
             settles=(pl.col("channel") == Channel.CARDSETTLE) | pl.col("says_settlement"),
+            somebody=pl.col("is_person") | (pl.col("is_company") & ~pl.col("name").str.contains(BANKS)),
         )
     )
 
 
-def _missing(rows: pl.DataFrame) -> list[pl.Expr]:
-    wanted = ("is_person", "says_saving", "says_securities", "says_settlement")
-    return [pl.lit(value=False).alias(fact) for fact in wanted if fact not in rows.columns]
+def _iban(column: str) -> pl.Expr:
+    return pl.col(column).fill_null("").str.replace_all(" ", "").str.to_uppercase()
+
+
+def _texts(values: Iterable[str]) -> list[str]:
+    return [str(value) for value in values]
 
 
 def _pairs(facing: pl.DataFrame) -> pl.DataFrame:
     """Both rows of every pair: `id`, `pair_of`, the other's product category, and whether more than the amount speaks for it."""
-    legs = facing.filter(~pl.col("pending"), pl.col("amount_cents") != 0).with_columns(amount=pl.col("amount_cents").abs())
-    shared = [
-        "id",
-        "user",
-        "product",
-        "booked_on",
-        "amount",
-        "channel",
-        "own_name",
-        "own_counter",
-        "counter",
-        "counter_iban",
-        "own_iban",
-        "kind",
-        "is_person",
-        "settles",
-    ]
-    debits, incoming = (
-        legs.filter(pl.col("amount_cents") < 0).select(shared),
-        legs.filter(pl.col("amount_cents") > 0).select(shared),
-    )
+    legs = facing.filter(~pl.col("pending")).with_columns(amount=pl.col("amount_cents").abs())
+    debits, incoming = legs.filter(pl.col("amount_cents") < 0), legs.filter(pl.col("amount_cents") > 0)
     lag = (pl.col("booked_on_in") - pl.col("booked_on")).dt.total_days()
     candidates = (
-        debits.join(incoming, on=["user", "amount"], suffix="_in")
+        debits.select(LEG)
+        .join(incoming.select(LEG), on=["user", "amount"], suffix="_in")
         .with_columns(lag=lag)
         .filter(pl.col("product") != pl.col("product_in"), pl.col("lag").is_between(EARLIEST, LATEST))
         .filter(~_elsewhere("", "_in"), ~_elsewhere("_in", ""))
-        .with_columns(sure=_evident())
-        .filter(pl.col("sure") | _uncommon())
+        .with_columns(sure=_evident(), wallet=_wallet())
+        .filter(pl.col("sure") | pl.col("wallet") | _uncommon())
     )
     cost = pl.col("lag").abs() + pl.when(pl.col("lag") < 0).then(BACKWARDS).otherwise(0.0)
     pairs = mutual(candidates, "id", "id_in", -pl.col("sure").cast(pl.Int8), cost)
-    there = pairs.select("id", "sure", pair_of="id_in", pair_kind="kind_in")
-    back = pairs.select("sure", id="id_in", pair_of="id", pair_kind="kind").select(there.columns)
+    there = pairs.select("id", "sure", "wallet", pair_of="id_in", pair_kind="kind_in")
+    back = pairs.select("sure", "wallet", id="id_in", pair_of="id", pair_kind="kind").select(there.columns)
     return pl.concat([there, back])
 
 
@@ -168,16 +143,19 @@ def _elsewhere(side: str, other: str) -> pl.Expr:
 
 def _evident() -> pl.Expr:
     names = pl.col("own_name") | pl.col("own_name_in") | pl.col("own_counter") | pl.col("own_counter_in")
-    cards = [str(card) for card in CARDS]
-    settled = (pl.col("settles") | pl.col("settles_in")) & (pl.col("kind").is_in(cards) | pl.col("kind_in").is_in(cards))
-    return names | settled.fill_null(value=False)
+    cards = pl.col("kind").is_in(_texts(CARDS)) | pl.col("kind_in").is_in(_texts(CARDS))
+    return names | ((pl.col("settles") | pl.col("settles_in")) & cards).fill_null(value=False)
+
+
+def _wallet() -> pl.Expr:
+    """Whether a payment service took the money for a purchase that its own account, connected too, shows."""
+    return (pl.col("via").is_in(WALLETS) & pl.col("kind_in").is_in(_texts(OTHERS))).fill_null(value=False)
 
 
 def _uncommon() -> pl.Expr:
-    """Whether the amount alone may say it: not a round one, both ways of transfer, and no other person named."""
-    channels = [str(channel) for channel in TRANSFER_LIKE]
-    alike = pl.col("channel").is_in(channels) & pl.col("channel_in").is_in(channels)
-    return (pl.col("amount") % ROUND != 0) & alike & ~pl.col("is_person") & ~pl.col("is_person_in")
+    """Whether the amount alone may say it: not a round one, both ways of transfer, and nobody else named."""
+    alike = pl.col("channel").is_in(_texts(TRANSFER_LIKE)) & pl.col("channel_in").is_in(_texts(TRANSFER_LIKE))
+    return (pl.col("amount") % ROUND != 0) & alike & ~pl.col("somebody") & ~pl.col("somebody_in")
 
 
 def _item() -> pl.Expr:
@@ -198,7 +176,9 @@ def _item() -> pl.Expr:
         .otherwise(pl.lit(OTHER))
     )
     return (
-        pl.when(other.is_not_null())
+        pl.when("wallet")
+        .then(pl.lit(WALLET))
+        .when(other.is_not_null())
         .then(facing)
         .when(pl.col("settles") & pl.col("cards"))
         .then(pl.lit(CARD))

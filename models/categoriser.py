@@ -30,22 +30,9 @@ BLOCK = 512
 """Rows whose features stay in the second cache."""
 PRIOR_FLOOR = 0.002
 """What a prior leaves to categories that it does not name."""
-_ARRAYS = frozenset({"weights", "scale", "bias", "familiar"})
+_ARRAYS = frozenset({"weights", "scale", "bias"})
 _LANES = 16
 _MOST_CLASSES = 1024
-
-
-@dataclass(frozen=True)
-class Heat:
-    """The temperature that turns scores into probabilities: another where the words of a line are strange to the model."""
-
-    base: float = 1.0
-    strange: float = 0.0
-    """What the logarithm of the temperature gains when all words are strange."""
-
-    def of(self, strangeness: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The temperature of each row."""
-        return np.asarray(self.base * np.exp(self.strange * strangeness), np.float32)
 
 
 @dataclass(eq=False)
@@ -57,17 +44,16 @@ class Categoriser:
     weights: NDArray[np.int8]
     scale: NDArray[np.float32]
     bias: NDArray[np.float32]
-    heat: Heat
-    familiar: NDArray[np.uint8]
-    """A bit for every word that training has seen."""
+    temperature: float
+    """What scores are divided by to become honest probabilities."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Where the model comes from, for people and reports."""
     version: str = field(init=False)
 
     def __post_init__(self) -> None:
         """Names the version after the content, so that two models never share one."""
-        content = hashlib.sha256(json.dumps([self.classes, self.heat.base, self.heat.strange]).encode())
-        for array in (self.weights, self.scale, self.bias, self.familiar):
+        content = hashlib.sha256(json.dumps([self.classes, self.temperature]).encode())
+        for array in (self.weights, self.scale, self.bias):
             content.update(np.ascontiguousarray(array).data)
         self.version = f"{self.label}-{content.hexdigest()[:6]}"
 
@@ -80,8 +66,8 @@ class Categoriser:
         """The model of a file; `ModelUnreadable` if the file is damaged, altered or none of ours."""
         about, arrays = artefact.read(path, _ARRAYS)
         try:
-            heat = Heat(float(about["heat"][0]), float(about["heat"][1]))
-            found = cls(str(about["label"]), tuple(map(str, about["classes"])), heat=heat, facts=dict(about["facts"]), **arrays)
+            named = {"label": str(about["label"]), "classes": tuple(map(str, about["classes"])), "facts": dict(about["facts"])}
+            found = cls(**named, temperature=float(about["temperature"]), **arrays)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelUnreadable(f"{path.name}: the description is incomplete") from error
         found.check(path.name)
@@ -95,7 +81,7 @@ class Categoriser:
             "label": self.label,
             "version": self.version,
             "classes": self.classes,
-            "heat": [self.heat.base, self.heat.strange],
+            "temperature": self.temperature,
             "facts": dict(self.facts),
         }
         artefact.write(path, about, {name: getattr(self, name) for name in _ARRAYS})
@@ -111,12 +97,8 @@ class Categoriser:
             and self.weights.dtype == np.int8
             and self.scale.shape == self.bias.shape == (count,)
             and self.scale.dtype == self.bias.dtype == np.float32
-            and self.familiar.ndim == 1
-            and self.familiar.dtype == np.uint8
-            and len(self.familiar) > 0
-            and bool(np.isfinite([*self.scale, *self.bias, self.heat.base, self.heat.strange]).all())
-            and 0.01 < self.heat.base < 100
-            and abs(self.heat.strange) < 5
+            and bool(np.isfinite([*self.scale, *self.bias]).all())
+            and 0.01 < self.temperature < 100
         )
         if not fits:
             raise ModelUnreadable(f"{name}: the parts do not fit together")
@@ -145,9 +127,8 @@ class Categoriser:
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], pl.Series]:
         found = features(of, rows, self.bits)
         worth = values(found.ends)
-        heat = self.heat.of(scoring.strangeness(found.ends, found.owners, found.spans, found.span_ends, self.familiar))
         scores = self._add_up(found.slots, found.ends, worth)
-        best, confidence = scoring.choose(scores, of.positive[rows], self._allowed, heat, priors, prior_of)
+        best, confidence = scoring.choose(scores, of.positive[rows], self._allowed, self.temperature, priors, prior_of)
         parts = (found.slots, found.owners, found.ends, found.spans, found.span_ends)
         chosen = scoring.decisive_words(of.data, parts, worth, self._table[0], best)
         return best, confidence, _column(*scoring.spell(of.data, chosen))

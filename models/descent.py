@@ -8,7 +8,7 @@ write the same number, so a result depends on the settings alone, not on the mac
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,6 @@ def descend(
     labels: NDArray[np.int32],
     importance: Floats,
     allowed: NDArray[np.bool_],
-    usable: NDArray[np.bool_],
     how: Descent,
     on_progress: Callable[[float], None],
 ) -> Learned:
@@ -88,7 +87,6 @@ def descend(
                         (found.slots, found.ends, worth, slope),
                         (learned.weights, learned.seen[part], learned.bias, learned.seen_bias),
                         (edges[part], edges[part + 1]),
-                        usable,
                         rate,
                         how.shrink,
                     )
@@ -104,7 +102,7 @@ def _batches(rows: int, how: Descent) -> Iterator[tuple[Hiding, NDArray[np.int64
     """The rows in a new order in each epoch, and what is hidden of them."""
     for epoch in range(how.epochs):
         order = np.random.default_rng([how.hiding.seed, epoch]).permutation(rows)
-        hiding = Hiding(how.hiding.words, how.hiding.merchants, how.hiding.hints, how.hiding.seed * 1000 + epoch + 1)
+        hiding = replace(how.hiding, seed=how.hiding.seed * 1000 + epoch + 1)
         for start in range(0, rows, how.batch):
             yield hiding, order[start : start + how.batch]
 
@@ -165,7 +163,7 @@ def _soften(scores: Floats, may: NDArray[np.bool_], label: int, importance: floa
 
 
 @compiled
-def _update(batch: Any, learned: Any, edges: tuple[int, int], usable: NDArray[np.bool_], rate: float, shrink: float) -> None:
+def _update(batch: Any, learned: Any, edges: tuple[int, int], rate: float, shrink: float) -> None:
     """Steps against the gradient, for the classes between the edges."""
     slots, ends, values, slopes = batch
     weights, seen, bias, seen_bias = learned
@@ -184,40 +182,8 @@ def _update(batch: Any, learned: Any, edges: tuple[int, int], usable: NDArray[np
             while at < ends[row, group]:
                 slot = slots[at]
                 at += 1
-                if not usable[slot]:
-                    continue
                 seen[slot] += value * value * square
                 step = rate * value / np.sqrt(seen[slot])
                 keep = np.float32(1.0 - shrink * rate)
                 for c in range(high - low):
                     weights[slot, low + c] = keep * weights[slot, low + c] - step * slope[c]
-
-
-def shared_slots(of: Texts, families: NDArray[np.int64], bits: int, least: int) -> NDArray[np.bool_]:
-    """Slots that may have weights: those of words and facts, and those of letters that at least so many families share.
-
-    Letters of one family alone would only repeat what its words say already, and mislead where they stand in a strange name."""
-    counts, used = np.zeros(1 << bits, np.int32), np.zeros(1 << bits, np.bool_)
-    latest = np.full(1 << bits, -1, np.int64)
-    order = np.argsort(families, kind="stable")
-    for start in range(0, len(order), 4096):
-        rows = order[start : start + 4096]
-        found = features(of, rows, bits)
-        _count(found.slots, found.ends, families[rows], counts, latest, used)
-    return used | (counts >= least)
-
-
-@compiled
-def _count(slots: NDArray[np.int32], ends: Any, families: NDArray[np.int64], counts: Any, latest: Any, used: Any) -> None:
-    """Counts the families of each slot of letters; rows come by family."""
-    at = 0
-    for row in range(len(ends)):
-        for group in range(ends.shape[1]):
-            while at < ends[row, group]:
-                slot = slots[at]
-                at += 1
-                if group > 2:
-                    used[slot] = True
-                elif latest[slot] != families[row]:
-                    latest[slot] = families[row]
-                    counts[slot] += 1

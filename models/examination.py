@@ -85,7 +85,7 @@ def _judged(rows: pl.DataFrame) -> pl.DataFrame:
         amount_cents="amount_cents",
         user=pl.col("user").cast(pl.String),
         merchant=pl.when(pl.col("brand") != "").then("brand").otherwise("line_merchant"),
-        merchant_seen=(pl.col("merchant_split") == "train") & (pl.col("wording_split") == "train"),
+        merchant_seen=(pl.col("merchant_split") == "train") & ((pl.col("brand") != "") | (pl.col("wording_split") == "train")),
         format_seen=~pl.col("format").is_in(TEST_FORMATS),
     ).select(JUDGED.names())
 

@@ -2,7 +2,7 @@
 
 Here belong the texts that are read, their hash and their weights. Here does not belong what a feature is worth: that is learned.
 
-A line's features stand in seven groups. Every feature of a group has the same value, the group's weight divided by the root of
+A line's features stand in eight groups. Every feature of a group has the same value, the group's weight divided by the root of
 the number of its features: a long purpose says no more than a short name, and sums of integers are enough to score.
 """
 
@@ -38,8 +38,10 @@ class Group(IntEnum):
 
 WEIGHTS = np.array([1.0, 0.5, 0.7, 1.0, 0.7, 0.5, 0.3, 1.0], dtype=np.float32)
 """How much a group counts before anything is learned."""
-TEXTS = ("merchant", "name", "ultimate", "purpose", "booking_text", "channel", "via", "purpose_code", "hint")
+TEXTS = ("merchant", "name", "ultimate", "purpose", "booking_text", "channel", "via", "purpose_code", "lexicon_category")
 """The columns that are read, in the order of the offsets."""
+HINTS = ("lexicon_category", "lexicon_confidence")
+"""What the lexicon says of a line: columns of `analytics.categories.lexicon`."""
 LEAST_BITS, MOST_BITS = 8, 20
 TEXT_BYTES = 400
 """Where a text is cut: the lines of banks are shorter, and memory stays bounded."""
@@ -62,6 +64,8 @@ class Texts:
     offsets: Ints
     positive: Bytes
     amount_bin: Bytes
+    sureness: Bytes
+    """How sure the lexicon is, in tenths."""
 
     @property
     def rows(self) -> int:
@@ -77,6 +81,7 @@ class Hiding:
     merchants: float = 0.0
     """Share of lines whose merchant is hidden, in the purpose too."""
     hints: float = 0.0
+    """Share of lines of which the lexicon's hint is hidden."""
     seed: int = 0
 
 
@@ -99,9 +104,8 @@ NOTHING_HIDDEN = Hiding()
 
 
 def texts(lines: pl.DataFrame) -> Texts:
-    """The columns of `LINES` that are read, as bytes."""
-    if "hint" not in lines.columns:
-        lines = lines.with_columns(hint=pl.lit(""))
+    """The columns of `LINES` that are read, as bytes. The lexicon's hints are looked up where the frame does not have them."""
+    lines = hinted(lines)
     table = lines.select(pl.col(TEXTS).fill_null("")).rechunk().to_arrow()
     offsets, parts, base = np.empty((len(TEXTS), lines.height + 1), np.int64), [], 0
     for field, column in enumerate(table.itercolumns()):
@@ -109,8 +113,18 @@ def texts(lines: pl.DataFrame) -> Texts:
         offsets[field] = ends + (base - ends[0])
         parts.append(data[ends[0] : ends[-1]])
         base += len(parts[-1])
-    positive = lines["positive"].cast(pl.UInt8).to_numpy(writable=True)
-    return Texts(np.concatenate(parts), offsets, positive, lines["amount_bin"].to_numpy(writable=True))
+    sureness = (lines["lexicon_confidence"].fill_null(0) * 10).clip(0, 9).cast(pl.UInt8)
+    numbers = (column.to_numpy(writable=True) for column in (lines["positive"].cast(pl.UInt8), lines["amount_bin"], sureness))
+    return Texts(np.concatenate(parts), offsets, *numbers)
+
+
+def hinted(lines: pl.DataFrame) -> pl.DataFrame:
+    """The lines with the lexicon's hints."""
+    if HINTS[0] in lines.columns:
+        return lines
+    from analytics.categories import lexicon  # reads and compiles the rules
+
+    return lines.with_columns(lexicon(lines).select(HINTS))
 
 
 def features(of: Texts, rows: Ints, bits: int, hiding: Hiding = NOTHING_HIDDEN) -> Features:
@@ -126,7 +140,7 @@ def features(of: Texts, rows: Ints, bits: int, hiding: Hiding = NOTHING_HIDDEN) 
     )
     shares = np.array([hiding.words, hiding.merchants, hiding.hints])
     _read(
-        (of.data, of.offsets, of.positive, of.amount_bin),
+        (of.data, of.offsets, of.positive, of.amount_bin, of.sureness),
         rows,
         bits,
         shares,
@@ -257,7 +271,7 @@ def _fact(kind: int, h: np.uint64, bits: int, slots: NDArray[np.int32], owners: 
 @compiled
 def _read(source: Any, rows: Ints, bits: int, shares: NDArray[np.float64], seed: np.uint64, into: Any) -> None:
     """Fills in the features of each row."""
-    data, offsets, positive, amount_bin = source
+    data, offsets, positive, amount_bin, sureness = source
     slots, owners, ends, spans, span_ends = into
     none = spans[:0]
     at, count = 0, 0
@@ -309,7 +323,8 @@ def _read(source: Any, rows: Ints, bits: int, shares: NDArray[np.float64], seed:
         at = _phrases(spans[after_purpose:count], False, 6, bits, slots, owners, after_purpose - first, at)
         ends[number, 6] = at
         if offsets[_HINT, row + 1] > offsets[_HINT, row] and (shares[2] <= 0.0 or _chance(salt ^ _PRIME) >= shares[2]):
-            at = _fact(7, _hash(data, offsets[_HINT, row], offsets[_HINT, row + 1]), bits, slots, owners, at)
-            at = _fact(8, _hash(data, offsets[_HINT, row], offsets[_HINT, row + 1] - 2), bits, slots, owners, at)
+            hint = _hash(data, offsets[_HINT, row], offsets[_HINT, row + 1])
+            at = _fact(7, hint, bits, slots, owners, at)
+            at = _fact(8, hint + np.uint64(sureness[row]) * _MIX, bits, slots, owners, at)
         ends[number, 7] = at
         span_ends[number] = count

@@ -40,13 +40,13 @@ EXAMINED = World(users=400, seed=2, splits=("train", "calibration", "test"))
 def learn(world: World = LEARNED, settings: TrainingSettings = SHIPPED, on_progress: Progress = silent) -> Categoriser:
     """The model that a simulated world teaches."""
     formats = tuple(name for name in FORMATS if name not in TEST_FORMATS)
-    examples = merged(training_set(part) for part in _simulated(world, formats, on_progress))
+    examples = merged(training_set(part) for part in simulated(world, formats, on_progress))
     return train_on(examples, settings, on_progress, {"world": asdict(world)})
 
 
 def examine(model: Categoriser, world: World = EXAMINED, on_progress: Progress = silent) -> Examination:
     """How good a model is by itself, in a world that it has not learned from."""
-    parts = list(_simulated(world, FORMATS, on_progress))
+    parts = list(simulated(world, FORMATS, on_progress))
     whole = Bookings(pl.concat([part.transactions for part in parts]), pl.concat([part.truth for part in parts]))
     on_progress("examine", 0.0)
     found = examine_model(model, whole, lexicon().select("word", "category"))
@@ -68,7 +68,7 @@ class Bookings:
     truth: pl.DataFrame
 
 
-def _simulated(world: World, formats: tuple[str, ...], on_progress: Progress) -> Iterator[Corpus]:
+def simulated(world: World, formats: tuple[str, ...] = FORMATS, on_progress: Progress = silent) -> Iterator[Corpus]:
     """The world in parts that fit into memory."""
     for first in range(0, world.users, USERS_AT_ONCE):
         on_progress("simulate", first / world.users)

@@ -1,6 +1,6 @@
 """How good the whole tagger is: simulated people that it has not learned from, real lines, and every figure that has a gate.
 
-Here belongs what brings the tagger, the simulator's truth and the real lines together. Measures are the business of `models.evaluation`.
+Here belongs what brings the tagger, the truth and the real lines together. Measures are the business of `models.evaluation`.
 """
 
 from collections.abc import Iterator, Mapping

@@ -23,8 +23,8 @@ _FAR = 16.0
 _ZERO = np.uint8(48)
 _LEAST_SHARE = 0.15
 """A word that moves the score by less than this share of what the first word does explains nothing."""
-_MERCHANT_WORDS, _PURPOSE_WORDS, _TEXT_GROUPS = 3, 4, 5
-"""Numbers of `features.Group`: words, and how many groups are made of the line's own words."""
+_TEXT_GROUPS = 5
+"""So many of `features.Group`, the first ones, are made of the line's own words."""
 
 
 @compiled
@@ -64,7 +64,7 @@ def _sum(slots: Slots, at: int, stop: int, weights: NDArray[np.int8], total: NDA
 
 @compiled
 def choose(
-    scores: Floats, positive: NDArray[np.uint8], allowed: NDArray[np.bool_], heat: Floats, priors: Floats, prior_of: Slots
+    scores: Floats, positive: NDArray[np.uint8], allowed: NDArray[np.bool_], temperature: float, priors: Floats, prior_of: Slots
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """The most probable class that the sign allows, and its probability. Priors are logarithms; `prior_of` is a row or -1."""
     best, confidence = np.full(len(scores), -1, np.int32), np.zeros(len(scores))
@@ -74,7 +74,7 @@ def choose(
         top = -np.inf
         for c in range(len(may)):
             if may[c]:
-                level[c] = scores[row, c] / heat[row]
+                level[c] = scores[row, c] / temperature
                 if prior_of[row] >= 0:
                     level[c] += priors[prior_of[row], c]
                 if level[c] > top:
@@ -86,39 +86,6 @@ def choose(
         if whole > 0.0:
             confidence[row] = 1.0 / whole
     return best, confidence
-
-
-@compiled
-def strangeness(ends: Ints, owners: Any, spans: Ints, span_ends: Ints, familiar: NDArray[np.uint8]) -> Floats:
-    """The share of words that training has not seen, by row: of the merchant's words or, if there are none, of the purpose's."""
-    share = np.zeros(len(ends), np.float32)
-    first = 0
-    for row in range(len(ends)):
-        for group in (_MERCHANT_WORDS, _PURPOSE_WORDS):
-            strange, count = 0, 0
-            for feature in range(ends[row, group - 1], ends[row, group]):
-                if not owners[feature] & PAIR:
-                    count += 1
-                    strange += not is_familiar(spans[first + owners[feature], 2], familiar)
-            if count:
-                share[row] = strange / count
-                break
-        first = span_ends[row]
-    return share
-
-
-@compiled
-def is_familiar(word: int, familiar: NDArray[np.uint8]) -> bool:
-    """Whether a word's bit is set. Some words share a bit with another: a strange word is then taken for a familiar one."""
-    bit = bit_of(word, len(familiar) * 8)
-    return bool((familiar[bit >> 3] >> (bit & 7)) & 1)
-
-
-@compiled
-def bit_of(word: int, bits: int) -> int:
-    """The bit of a word's hash."""
-    h = np.uint64(word)
-    return int((h ^ (h >> np.uint64(29))) % np.uint64(bits))
 
 
 @compiled

@@ -13,13 +13,23 @@ from numpy.typing import NDArray
 
 from analytics import lines as reading
 from analytics.frames import LINES
-from models.calibration import familiar_words, fit_heat, strangeness
-from models.categoriser import Categoriser, Heat, allowed
-from models.descent import Descent, Learned, descend, shared_slots
+from models.calibration import fit_temperature
+from models.categoriser import Categoriser, allowed
+from models.descent import Descent, Learned, descend
 from models.errors import NothingToLearn
-from models.features import Hiding, features, texts
+from models.features import Hiding, hinted, texts
+from models.lessons import lexicon_lines
 
-EXAMPLES = pl.Schema([*LINES.items(), ("category", pl.String), ("count", pl.Float64), ("part", pl.String), ("family", pl.String)])
+EXAMPLES = pl.Schema(
+    [
+        *LINES.items(),
+        ("lexicon_category", pl.String),
+        ("lexicon_confidence", pl.Float64),
+        ("category", pl.String),
+        ("count", pl.Float64),
+        ("part", pl.String),
+    ]
+)
 """Labelled lines; `count` is how many bookings they stand for, `part` is `train`, `known` or `strange`.
 
 `known` and `strange` are kept from training to calibrate with: new lines of merchants that it has, and merchants that it has not.
@@ -43,9 +53,9 @@ class TrainingSettings:
     """Of the order of rows and of what is hidden."""
     bits: int = 17
     """The weight table has two to this power rows. More bits: fewer features that share a row, a larger file."""
-    epochs: int = 6
+    epochs: int = 3
     """How often every line is looked at."""
-    rate: float = 0.3
+    rate: float = 0.5
     """The first step of the descent; steps fall to nothing by the end."""
     batch: int = 64
     """Lines between two updates. Larger is faster on many cores and learns less in an epoch."""
@@ -61,10 +71,12 @@ class TrainingSettings:
     """How much weights shrink with each step that touches them."""
     count_power: float = 0.5
     """A line that stands for n bookings counts n to this power: 0 treats lines alike, 1 treats bookings alike."""
-    class_power: float = 0.5
+    class_power: float = 0.25
     """A class of weight n counts n to minus this power: 0 treats bookings alike, 1 treats classes alike."""
-    least_families: int = 1
-    """Letters count only if so many families of merchants share them."""
+    most_lines: int = 12
+    """So many lines of a merchant and category are looked at; they stand for the others."""
+    lesson_count: float = 1.0
+    """For how many bookings a word of the lexicon stands; 0 leaves the lexicon out."""
     clipped_share: float = 0.0001
     """Share of the weights of a class that are clipped when they become whole numbers of eight bits."""
 
@@ -90,7 +102,7 @@ def silent(_step: str, _share: float) -> None:
 
 def training_set(corpus: Corpus, known_share: float = 0.04) -> pl.DataFrame:
     """The distinct lines of a corpus with their categories, as `EXAMPLES`, without merchants, wordings and formats of tests."""
-    truth = corpus.truth.select("category", "merchant_split", "wording_split", "format", "brand")
+    truth = corpus.truth.select("category", "merchant_split", "wording_split", "format")
     keyed = truth.with_columns(key=reading.keys(corpus.transactions)).with_row_index("booking")
     splits = pl.concat_list("merchant_split", "wording_split")
     usable = keyed.filter(
@@ -100,15 +112,14 @@ def training_set(corpus: Corpus, known_share: float = 0.04) -> pl.DataFrame:
     ).with_columns(strange=splits.list.contains("calibration"))
     counted = (
         usable.group_by("key", "category")
-        .agg(count=pl.len(), strange=pl.col("strange").all(), booking=pl.col("booking").min(), brand=pl.col("brand").first())
+        .agg(count=pl.len(), strange=pl.col("strange").all(), booking=pl.col("booking").min())
         .sort("booking", "category")
     )
     first = counted.unique("key", maintain_order=True)
-    lines = reading.read(corpus.transactions[first["booking"]])
+    lines = hinted(reading.read(corpus.transactions[first["booking"]]))
     held = pl.col("key") // 1024 % 1000 < round(known_share * 1000)
     part = pl.when("strange").then(pl.lit("strange")).when(held).then(pl.lit("known")).otherwise(pl.lit("train"))
-    labelled = counted.select("key", "category", "count", "brand", part=part).join(lines, on="key", how="left", maintain_order="left")
-    labelled = labelled.with_columns(family=pl.when(pl.col("brand") != "").then("brand").otherwise("merchant"))
+    labelled = counted.select("key", "category", "count", part=part).join(lines, on="key", how="left", maintain_order="left")
     return labelled.select(EXAMPLES.names()).cast(dict(EXAMPLES))  # type: ignore[arg-type]
 
 
@@ -127,7 +138,7 @@ def thinned(examples: pl.DataFrame, most: int) -> pl.DataFrame:
         (pl.col("part") != "train") | (pl.col("place") <= most)
     )
     share = pl.col("count") / pl.col("count").sum().over(group)
-    return kept.with_columns(count=share * pl.col("whole")).select([*EXAMPLES.names(), *(['hint'] if 'hint' in examples.columns else [])])
+    return kept.with_columns(count=share * pl.col("whole")).select(EXAMPLES.names())
 
 
 def from_text_alone(category: pl.Expr) -> pl.Expr:
@@ -143,7 +154,6 @@ def train(
     calibration: pl.DataFrame | None = None,
     on_progress: Progress = silent,
     facts: Mapping[str, Any] | None = None,
-    families: pl.Series | None = None,
 ) -> Categoriser:
     """The categoriser that these labelled lines teach; with `calibration` (rows of `EXAMPLES`), its confidences are honest."""
     classes = tuple(labels.unique().sort())
@@ -154,10 +164,8 @@ def train(
         raise NothingToLearn("the sign of some lines forbids their category")
     told = {"settings": asdict(settings), "lines": lines.height, "bookings": int(weights.sum()), **(facts or {})}
     weight = importance(numbers, weights.to_numpy(), settings)
-    groups = families.rank("dense").to_numpy().astype(np.int64) if families is not None else np.arange(lines.height)
-    usable = shared_slots(of, groups, settings.bits, settings.least_families)
-    learned = descend(of, numbers, weight, may, usable, _descent(settings), lambda share: on_progress("descent", share))
-    model = _quantised(learned, classes, familiar_words(of), settings, told)
+    learned = descend(of, numbers, weight, may, _descent(settings), lambda share: on_progress("descent", share))
+    model = _quantised(learned, classes, settings, told)
     return model if calibration is None else calibrated(model, calibration, settings)
 
 
@@ -167,10 +175,18 @@ def train_on(
     on_progress: Progress = silent,
     facts: Mapping[str, Any] | None = None,
 ) -> Categoriser:
-    """The categoriser that `EXAMPLES` teach."""
-    own = examples.filter(pl.col("part") == "train")
-    kept = examples.filter(pl.col("part") != "train")
-    return train(own.select([*LINES.names(), *(["hint"] if "hint" in own.columns else [])]), own["category"], own["count"], settings, kept, on_progress, facts, own["family"])
+    """The categoriser that `EXAMPLES` and the lexicon teach."""
+    thin = thinned(examples, settings.most_lines)
+    own = pl.concat([thin.filter(pl.col("part") == "train"), lessons(settings.lesson_count)])
+    kept = thin.filter(pl.col("part") != "train")
+    return train(own.drop("category", "count", "part"), own["category"], own["count"], settings, kept, on_progress, facts)
+
+
+def lessons(count: float) -> pl.DataFrame:
+    """The words of the lexicon as `EXAMPLES`, each as if it stood for so many bookings."""
+    lines, categories = lexicon_lines()
+    told = hinted(lines).with_columns(category=categories, count=pl.lit(count), part=pl.lit("train"))
+    return told.filter(pl.lit(count > 0)).select(EXAMPLES.names())
 
 
 def importance(numbers: NDArray[np.int32], counts: NDArray[Any], settings: TrainingSettings) -> NDArray[np.float32]:
@@ -188,14 +204,13 @@ def calibrated(model: Categoriser, examples: pl.DataFrame, settings: TrainingSet
     of, rows = texts(usable), np.arange(usable.height)
     count = pl.col("count").cast(pl.Float64) ** settings.count_power
     balanced = usable.select(count / count.sum().over("part")).to_series().to_numpy()
-    heat = fit_heat(
+    temperature = fit_temperature(
         model.logits(of, rows),
-        strangeness(features(of, rows, model.bits), model.familiar),
         _numbers(usable["category"], model.classes),
         balanced.astype(np.float32),
         allowed(model.classes)[of.positive],
     )
-    return replace(model, heat=heat)
+    return replace(model, temperature=temperature)
 
 
 def _descent(settings: TrainingSettings) -> Descent:
@@ -207,12 +222,10 @@ def _numbers(labels: pl.Series, classes: tuple[str, ...]) -> NDArray[np.int32]:
     return labels.replace_strict(classes, range(len(classes)), return_dtype=pl.Int32).to_numpy()
 
 
-def _quantised(
-    learned: Learned, classes: tuple[str, ...], familiar: NDArray[np.uint8], settings: TrainingSettings, facts: dict[str, Any]
-) -> Categoriser:
+def _quantised(learned: Learned, classes: tuple[str, ...], settings: TrainingSettings, facts: dict[str, Any]) -> Categoriser:
     """The weights as whole numbers of eight bits; a few extreme ones are clipped, so that the others keep their precision."""
     weights = learned.weights[:, : len(classes)]
     touched = np.abs(weights[np.abs(weights).max(axis=1) > 0])
     scale = np.maximum(np.quantile(touched, 1 - settings.clipped_share, axis=0) / 127, 1e-6).astype(np.float32)
     whole = np.clip(np.rint(weights / scale), -127, 127).astype(np.int8)
-    return Categoriser(settings.label, classes, whole, scale, learned.bias[: len(classes)].copy(), Heat(), familiar, facts)
+    return Categoriser(settings.label, classes, whole, scale, learned.bias[: len(classes)].copy(), 1.0, facts)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from analytics.knowledge import everyday as words
-from analytics.knowledge import partner_checks, sheets
+from analytics.knowledge import partner_checks, rule_checks, sheets
 from analytics.knowledge.catalogue import COLUMNS
 from analytics.knowledge.files import FOLDER
 from analytics.knowledge.sheets import Sheet
@@ -51,7 +51,17 @@ def everyday(sheet: Sheet) -> Iterator[str]:
             yield sheet.problem(line, "kind", f"»{kind}« is not one of {', '.join(words.KINDS)}")
 
 
-CHECKS: dict[str, Check] = {"partners.csv": partners, "everyday.csv": everyday}
+CHECKS: dict[str, Check] = {
+    "partners.csv": partners,
+    "everyday.csv": everyday,
+    "rules.csv": rule_checks.rules,
+    "lexicon.csv": rule_checks.lexicon,
+    "insurance.csv": rule_checks.insurance,
+    "freelancer.csv": rule_checks.freelancer,
+    "groups.csv": rule_checks.groups,
+    "examples.csv": rule_checks.examples,
+    "saving_banks.csv": rule_checks.saving_banks,
+}
 """The check of each file; files that are not here are only checked for their shape."""
 
 

@@ -13,14 +13,28 @@ from analytics.sepa.cutting import segment
 from analytics.sepa.layout import ABWA, ABWE, COLUMNS, CRED, FIELDS, NOTE, PARTY, PURP, REMITTANCE, SPANS
 from analytics.sepa.values import value
 
-__all__ = ["ABWA", "ABWE", "COLUMNS", "CRED", "FIELDS", "NOTE", "PARTY", "PURP", "REMITTANCE", "SPANS", "fields", "segment", "value"]
+__all__ = [
+    "ABWA",
+    "ABWE",
+    "COLUMNS",
+    "CRED",
+    "FIELDS",
+    "NOTE",
+    "PARTY",
+    "PURP",
+    "REMITTANCE",
+    "SPANS",
+    "fields",
+    "segment",
+    "value",
+]
 
 
 def fields(purposes: pl.Series) -> pl.DataFrame:
     """Every field of each purpose in a column of its own; null where there is none.
 
-    `party` is the other side as the purpose names it, `note` are words of the bank behind its references, `remittance` is what the
-    payer is told.
+    `party` is the other side as the purpose names it, `note` are words of the bank behind its references, `remittance` is what
+    the payer is told.
     """
     source = texts(purposes)
     spans = np.zeros((source.rows, SPANS), np.int64)

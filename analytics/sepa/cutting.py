@@ -4,7 +4,7 @@ import numpy as np
 
 from analytics.kernels import inner, peek, peek32, peek64, poke64
 from analytics.sepa.layout import ABWA, ABWE, BREF, CRED, EREF, MREF, NOTE, PARTY, PURP, REMITTANCE, SVWZ
-from analytics.sepa.spans import characters, first_word, letters_in, trimmed
+from analytics.sepa.spans import characters, first_word, is_blank, letters_in, trimmed
 from analytics.sepa.tags import LABEL, loose_label, next_separator, next_z, sequence_before, tag_before
 from analytics.sepa.values import one_word, value_end
 
@@ -41,7 +41,7 @@ def segment(low: int, high: int, spans: int) -> int:
     if labelled:
         high, found = _without_reference(begin, high, spans, found)
         end = value_end(CRED, begin, high) if opened == CRED else one_word(low, begin, high) if opened < CRED else high
-        if end < high and (found >> SVWZ & 1 or letters_in(low, head) > 0):
+        if end < high and (found >> SVWZ & 1 or not is_blank(low, head)):
             found = _close(NOTE, end, high, spans, found)
             high = end
     return _remit(low, head, opened, begin, high, spans, _close(opened, begin, high, spans, found))
@@ -128,7 +128,7 @@ def _remit(low: int, head: int, opened: int, begin: int, high: int, spans: int, 
     if found >> SVWZ & 1:
         return _close(REMITTANCE, peek64(spans + 16 * SVWZ), peek64(spans + 16 * SVWZ + 8), spans, found)
     found = _close(REMITTANCE, low, head, spans, found)
-    named = opened == SVWZ or opened == PARTY or opened == ABWA or opened == ABWE
+    named = opened in (SVWZ, PARTY, ABWA, ABWE)
     if found >> REMITTANCE & 1 or opened < 0 or named:
         return found
     rest = value_end(opened, begin, high)

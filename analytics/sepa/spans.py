@@ -14,6 +14,14 @@ def trimmed(begin: int, end: int) -> tuple[int, int]:
 
 
 @inner
+def is_blank(begin: int, end: int) -> bool:
+    """Whether there is nothing between."""
+    while begin < end and peek(begin) <= 32:
+        begin += 1
+    return begin >= end
+
+
+@inner
 def first_word(begin: int, end: int) -> int:
     """Where the first word ends."""
     while begin < end and peek(begin) > 32:

@@ -161,7 +161,7 @@ def loose_label(low: int, i: int, high: int) -> tuple[int, int]:
 @inner
 def sequence_before(low: int, i: int) -> int:
     """Where the word begins that says which of several debits this is, if it ends here, torn once at most; else 0."""
-    letters, start, torn = _sewn(low, i - 1)
+    letters, start, _ = _sewn(low, i - 1)
     known = letters == 0x52554352 or letters == 0x54535246 or letters == 0x46464F4F or letters == 0x4C414E46
     return start if known and start > low and peek(start - 1) == 32 else 0
 
@@ -177,7 +177,7 @@ def _ending(label: str) -> int:
 
 
 def _labels() -> tuple[Bytes, Offsets, Offsets, Offsets]:
-    """Labels one behind the other with their borders and fields, and for each kind and ending where its labels begin, the longest first."""
+    """Labels one behind the other, their borders, their fields, and for each kind and ending where its labels begin."""
     entries = [
         (kind << 10 | _ending(label), label, field)
         for kind, labels in ((_CLOSED, LABELS), (_LOOSE, LOOSE_LABELS))

@@ -12,7 +12,7 @@ from analytics.sepa.tags import packed
 def value(low: int, spans: int, field: int, at: int) -> int:
     """Writes one value as it counts, and says where it ends; what only says that there is none is not written."""
     begin, end = peek64(spans + 16 * field), peek64(spans + 16 * field + 8)
-    if field == CRED or field == IBAN or field == BIC or field == PURP:
+    if field in (CRED, IBAN, BIC, PURP):
         after = _code(begin, value_end(field, begin, end), at)
         return after if _valid(at, after, field) else at
     after = at
@@ -44,7 +44,7 @@ def value_end(field: int, begin: int, high: int) -> int:
 @inner
 def known_length(begin: int, end: int, field: int) -> int:
     """How long an IBAN or a creditor id of this country is; 0 if unknown."""
-    if end - begin < 2 or (field != IBAN and field != CRED):
+    if end - begin < 3 or (field != IBAN and field != CRED):
         return 0
     second = begin + 2 if peek(begin + 1) == 32 else begin + 1
     land = (peek(begin) & 0xDF) << 8 | (peek(second) & 0xDF)

@@ -31,14 +31,15 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Simulate households and write their bookings and the truth about them as Parquet."""
-    from models.corpus import banks, lists, write  # loads the whole world, which no other command needs
+    from models.corpus import banks, write  # loads the whole world, which no other command needs
+    from models.corpus.splits import SPLITS
 
     plan = write.Plan(
         users,
         seed,
         start.date(),
         months,
-        _chosen(splits, lists.SPLITS, "split"),
+        _chosen(splits, SPLITS, "split"),
         _chosen(formats or ",".join(banks.FORMATS), banks.FORMATS, "format"),
     )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())

@@ -14,6 +14,7 @@ FEES = (390, 490, 590, 690, 790, 990, 1190)
 RETURNED, RETURNED_IN_DEBT = 0.0001, 0.07
 RETURN_FEES = (300, 350, 400, 500, 650)
 TRIED_AGAIN = 0.6
+CHARGED_ABROAD, ABROAD_FEE = 0.4, 0.0175
 
 
 def bank_bookings(scene: Scene) -> list[pl.DataFrame]:
@@ -245,3 +246,19 @@ def _again(scene: Scene, back: pl.DataFrame) -> pl.DataFrame:
         day=pl.Series(day).cast(pl.Int32), value=pl.Series(day).cast(pl.Int32), key=pl.Series(hashed(key, "again"))
     )
     return draft(again.filter(pl.Series(uniform(key, "again") < TRIED_AGAIN), pl.col("day") < scene.grid.end_day))
+
+
+def foreign_fees(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
+    """Some banks charge for card payments in another currency, on the same day."""
+    paid = rows.lazy().filter(pl.col("currency").is_not_null(), pl.col("cents") < 0, ~pl.col("pending"), ~pl.col("copy"))
+    frame = paid.select("who", "day", "key", "cents", "account").collect()
+    charged = scene.group.chance("charged abroad")[frame["who"].to_numpy()] < CHARGED_ABROAD
+    frame = frame.filter(pl.Series(charged))
+    fee = np.minimum(np.round(frame["cents"].to_numpy() * ABROAD_FEE), -1).astype(np.int64)
+    account = frame["account"]
+    frame = frame.select("who", "day").with_columns(
+        key=pl.Series(hashed(frame["key"].to_numpy(), "fee abroad")), cents=pl.Series(fee)
+    )
+    return _own_bank(
+        scene, frame, "fx_fee", "BANKFINANCE_OTHER", kind="FEE", freelancer="FEES_CONTRIBUTIONS_INSURANCE", account=account
+    )

@@ -12,6 +12,7 @@ from models.corpus.laws import MEAN_INCOME
 from models.corpus.lists import table
 from models.corpus.scene import Scene
 from models.corpus.templates import Mix, mix
+from models.corpus.trips import trips
 
 SLOTS_PER_MONTH = 64
 TASTE = 0.4
@@ -108,7 +109,8 @@ def occasions(scene: Scene) -> tuple[pl.DataFrame, pl.DataFrame]:
             )
         )
         offset += users.size * habit.favourites
-    return pl.concat(bought), pl.concat(loved)
+    abroad = trips(scene, next(number for number, habit in enumerate(habits()) if habit.name == "abroad"), offset)
+    return pl.concat([*bought, abroad[0]]), pl.concat([*loved, abroad[1]])
 
 
 def _times(scene: Scene, habit: Habit) -> tuple[Ints, Ints, Ints]:

@@ -5,13 +5,15 @@ import polars as pl
 
 from models.corpus.chance import Floats, Ints, Keys, hashed, lognormal, uniform, weighted, whole
 from models.corpus.laws import MEAN_INCOME
-from models.corpus.lists import Pool, split_of_families
+from models.corpus.lists import Pool
 from models.corpus.people import FAR, YEAR, Flags
 from models.corpus.scene import Scene
+from models.corpus.splits import split_of_families
 from models.corpus.templates import Mix, Template, templates
 
 CONTRACTS_PER_USER = 2048
 PER_TEMPLATE = 8
+LOYAL = 0.45
 WEEKS = 100
 """Periods in weeks are kept as 100 plus their number of weeks."""
 
@@ -86,7 +88,7 @@ def _chosen(
     begin = np.where(~old & (period > 1) & (period < WEEKS), _next_month(begin), begin)
     start = np.where(old, scene.grid.first_day - age, begin).astype(np.int64)
     party = scene.shelf.party(template.pool)
-    chosen = party.pick(uniform(key, "party"))
+    chosen = party.pick(_loyal(scene, template, who, key))
     entry = party.frame[pl.Series(chosen, dtype=pl.UInt32)]
     wording, word, wording_split = _wording(scene, template, key)
     terms = whole(key, "term", *template.term) if template.term else np.zeros(who.size, np.int64)
@@ -122,6 +124,14 @@ def _chosen(
             "wording_split": wording_split,
         }
     )
+
+
+def _loyal(scene: Scene, template: Template, who: Ints, key: Keys) -> Floats:
+    """The draw for a counterparty. Many have several policies with one insurer: it is the same for all contracts of a pool."""
+    draw = uniform(key, "party")
+    if not template.insurance:
+        return draw
+    return np.where(uniform(key, "loyal") < LOYAL, uniform(scene.group.key[who], f"house {template.pool}"), draw)
 
 
 def _next_month(day: Ints) -> Ints:

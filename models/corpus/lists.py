@@ -3,19 +3,14 @@
 import re
 from dataclasses import dataclass
 from functools import cache, cached_property
-from hashlib import blake2b
 from importlib.resources import files
-from math import floor
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from models.corpus.chance import Floats, Ints, Keys, hashed, salt, uniform, weighted
-
-SPLITS = ("train", "calibration", "test")
-SHARES = (0.6, 0.1, 0.3)
-NAME_LISTS = ("surname", "female", "male", "street")
+from models.corpus.splits import SHARES, SPLITS, allowed_codes, split_of_families
 
 
 @cache
@@ -23,51 +18,6 @@ def table(name: str) -> pl.DataFrame:
     """A data file, all texts, nothing missing."""
     source = files("models.corpus").joinpath("data", f"{name}.csv").read_bytes()
     return pl.read_csv(source, infer_schema=False, comment_prefix="#").fill_null("")
-
-
-def chance_of(text: str) -> float:
-    """A number in [0, 1) for a text, the same for ever."""
-    return int.from_bytes(blake2b(text.encode(), digest_size=6).digest(), "big") / 2**48
-
-
-def split_of_families(groups: list[str], families: list[str]) -> NDArray[np.uint8]:
-    """The split of every entry: families stay together, and each group is divided 60/10/30 as evenly as it can be.
-
-    A family of several groups is divided by its own hash alone; those of one group fill what is left. Every group
-    has one that trains.
-    """
-    homes: dict[str, set[str]] = {}
-    for group, family in zip(groups, families, strict=True):
-        homes.setdefault(family, set()).add(group)
-    split = {family: _by_chance(chance_of(family)) for family, where in homes.items() if len(where) > 1}
-    members_of: dict[str, list[str]] = {}
-    for family in sorted(homes, key=chance_of):
-        for group in homes[family]:
-            members_of.setdefault(group, []).append(family)
-    for members in members_of.values():
-        if all(split.get(family, 0) for family in members):
-            split[members[0]] = 0
-    for group in sorted(members_of):
-        members = members_of[group]
-        wanted = [floor(len(members) * share + 0.5) for share in SHARES]
-        wanted[0] = max(1, wanted[0])
-        for family in members:
-            if family in split:
-                wanted[split[family]] -= 1
-        for family in (family for family in members if family not in split):
-            code = next((code for code in (0, 2, 1) if wanted[code] > 0), 0)
-            split[family] = code
-            wanted[code] -= 1
-    return np.array([split[family] for family in families], np.uint8)
-
-
-def _by_chance(chance: float) -> int:
-    return 0 if chance < SHARES[0] else 1 if chance < SHARES[0] + SHARES[1] else 2
-
-
-def allowed_codes(splits: tuple[str, ...]) -> NDArray[np.uint8]:
-    """Numbers of the splits that may occur."""
-    return np.array(sorted({SPLITS.index(split) for split in splits}), np.uint8)
 
 
 @dataclass(frozen=True)
@@ -143,7 +93,7 @@ def _numbers(names: pl.Series) -> pl.Series:
 @cache
 def shops() -> pl.DataFrame:
     """Where people buy: merchants, small businesses (their names are patterns) and places abroad. `source` says of which sort."""
-    merchants = _businesses()["merchants"].select(
+    brands = merchants().select(
         "name",
         "brand",
         "category",
@@ -192,7 +142,7 @@ def shops() -> pl.DataFrame:
         "currency",
         _number("median", 20.0),
         brand=pl.lit(""),
-        weight=pl.lit(1.0),
+        weight=pl.when(pl.col("category") == "TRAVEL_ACCOMMODATION").then(0.2).otherwise(1.0),
         freelancer=pl.lit(""),
         place="city",
         sigma=pl.lit(0.5),
@@ -204,7 +154,12 @@ def shops() -> pl.DataFrame:
         wording=pl.lit(""),
         terminal=pl.lit(0.0),
     )
-    return pl.concat([merchants, trades.select(merchants.columns), abroad.select(merchants.columns)])
+    return pl.concat([brands, trades.select(brands.columns), abroad.select(brands.columns)])
+
+
+def merchants() -> pl.DataFrame:
+    """The brands that people buy from, with their splits."""
+    return _businesses()["merchants"]
 
 
 @cache

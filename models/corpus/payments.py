@@ -9,11 +9,12 @@ from models.corpus.chance import Ints, hashed, uniform
 from models.corpus.draft import draft
 from models.corpus.holdings import WEEKS
 from models.corpus.lists import fill_names, wordings
-from models.corpus.people import CARD, CURRENT, DEPOT, SECOND, town_names
+from models.corpus.people import CARD, CURRENT, DEPOT, SECOND, Flags, town_names
 from models.corpus.scene import Scene
 from models.corpus.templates import templates
 
 SURNAME_SHARED = ("parents", "child_person", "child_savings")
+ULTIMATE = 0.025
 CODE_SHARE = 0.6
 """Not every payer tells a purpose code."""
 PRIVATE_HEALTH_CENTS = 15_000
@@ -176,10 +177,19 @@ def payments(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFr
         code=_unless(pl.Series(uniform(own["number"].to_numpy(), "tells code") > CODE_SHARE), own["code"]),
         end_to_end=_unless(pl.Series(~debit), pl.Series(hashed(key, "end to end") % np.uint64(10**12)).cast(pl.String)),
         via=_unless(pl.Series(~paypal), own["via"]),
+        ultimate=_ultimates(scene, own, card | paypal),
         regular=pl.lit(True),
         minute=pl.Series(np.where(card, (uniform(key, "minute") * 1439).astype(np.int64), 0)),
     )
     return draft(frame)
+
+
+def _ultimates(scene: Scene, own: pl.DataFrame, silent: Flags) -> pl.Series:
+    """Somebody else for whom a payment is meant: owners behind managers, relatives behind payers."""
+    number = own["number"].to_numpy()
+    first = scene.shelf.name("female", hashed(number, "ultimate"), own["merchant_split"].to_numpy())
+    last = scene.shelf.name("surname", hashed(number, "ultimate"), own["merchant_split"].to_numpy())
+    return _unless(pl.Series(silent | (uniform(number, "has ultimate") >= ULTIMATE)), first + " " + last)
 
 
 def _unless(mask: pl.Series, values: pl.Series, other: pl.Series | None = None) -> pl.Series:

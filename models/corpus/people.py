@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from models.corpus import banks
 from models.corpus.chance import Floats, Ints, Keys, hashed, normal, poisson, uniform, user_keys, weighted, whole
 from models.corpus.grid import Days, Grid
-from models.corpus.lists import SHARES, Shelf, table, towns
+from models.corpus.lists import Shelf, table, towns
+from models.corpus.splits import SHARES
 
 Flags = NDArray[np.bool_]
 

@@ -73,12 +73,12 @@ def places(scene: Scene, loved: pl.DataFrame) -> pl.DataFrame:
         .then(shop["currency"])
     )
     return pl.select(
-        shop["median"],
         shop["sigma"],
         shop["category"],
         shop["freelancer"],
         shop["brand"],
         loved["key"],
+        median=shop["median"] / shop["currency"].replace_strict(FOREIGN_RATES, default=1.0, return_dtype=pl.Float64),
         merchant_split=shop["split"],
         party=pl.when(pl.Series(debit & direct)).then(shop["legal"]).otherwise(party),
         kind=pl.Series(kind, dtype=pl.String),

@@ -3,20 +3,21 @@
 import numpy as np
 import polars as pl
 
-from models.corpus.chance import lognormal, uniform
+from models.corpus.chance import hashed, lognormal, uniform
 from models.corpus.scene import Scene
 from models.corpus.single import by_month, main_account, round_to, singles, with_steady
 
 AT_MACHINE, AT_TILL, AT_COUNTER = "CDCD", "CDCB", "CSDB"
 """Purpose codes by which cash from a machine, a shop's till and a counter are told apart."""
 FRIENDS = 7
+FRIDAYS = 0.03
 EXACT = 0.35
 """Share of private transfers that are not round."""
 
 
 def private_money(scene: Scene) -> list[pl.DataFrame]:
     """Transfers between people, cash in and out."""
-    return [*_between_people(scene), *_cash(scene)]
+    return [*_between_people(scene), _fridays(scene), *_cash(scene)]
 
 
 def _between_people(scene: Scene) -> list[pl.DataFrame]:
@@ -33,6 +34,22 @@ def _between_people(scene: Scene) -> list[pl.DataFrame]:
         frame = frame.with_columns(cents=pl.Series(sign * cents))
         rows.append(singles(scene, frame, "friend", wording, category, account=main_account(scene, frame)))
     return rows
+
+
+def _fridays(scene: Scene) -> pl.DataFrame:
+    """The same amount to the same friend every Friday: regular, and still no contract."""
+    who = np.flatnonzero(scene.group.chance("fridays") < FRIDAYS)
+    first = scene.grid.first_day + (4 - (scene.grid.first_day + 3)) % 7
+    days = np.arange(first, scene.grid.end_day, 7)
+    users, day = np.repeat(who, days.size), np.tile(days, who.size)
+    key = hashed(scene.group.key[users], "friday", day)
+    cents = -round_to(5 + 20 * scene.group.chance("friday amount"), 5)[users]
+    frame = pl.DataFrame({"who": users, "day": scene.grid.forward(day), "key": key, "cents": cents})
+    frame = frame.filter(pl.Series((uniform(key, "meets") < 0.9) & (day >= scene.group.start[users]))).with_columns(
+        pl.col("who").cast(pl.Int32)
+    )
+    frame = frame.with_columns(partner=pl.Series(hashed(scene.group.key[frame["who"].to_numpy()], "steady friend", 0)))
+    return singles(scene, frame, "friend", "fridays", "BANKFINANCE_TRANSFER", account=main_account(scene, frame))
 
 
 def _cash(scene: Scene) -> list[pl.DataFrame]:

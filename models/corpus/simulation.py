@@ -2,22 +2,23 @@
 
 from dataclasses import dataclass
 from datetime import date, timedelta
+from hashlib import blake2b
 
 import numpy as np
 import polars as pl
 
 from analytics.frames import PRODUCTS, TRANSACTIONS, checked
 from models.corpus.around import around_contracts
-from models.corpus.banking import bank_bookings, returned
+from models.corpus.banking import bank_bookings, foreign_fees, returned
 from models.corpus.banks import FORMATS
 from models.corpus.business import business
 from models.corpus.contract_truth import contract_truth
-from models.corpus.event_truth import event_truth, stage_truth
+from models.corpus.event_truth import event_truth
 from models.corpus.footprints import footprints
 from models.corpus.freelancer import freelancer_item
 from models.corpus.grid import EPOCH, Grid
 from models.corpus.holdings import holdings
-from models.corpus.lists import SPLITS, shelf
+from models.corpus.lists import shelf
 from models.corpus.own import own_transfers, settlements_of_cards
 from models.corpus.payments import named, payments
 from models.corpus.people import PRODUCTS_BY_ROLE, People, World
@@ -27,6 +28,8 @@ from models.corpus.renderers import render
 from models.corpus.scene import Scene, scene_of
 from models.corpus.schedule import schedule
 from models.corpus.schemas import ACTS, TRUTH, USERS
+from models.corpus.splits import SPLITS
+from models.corpus.stage_truth import stage_truth
 from models.corpus.words import purposes
 
 START = date(2023, 7, 1)
@@ -47,6 +50,8 @@ class Corpus:
     events: pl.DataFrame
     stages: pl.DataFrame
     users: pl.DataFrame
+    texts: pl.DataFrame
+    """What can be read in each booking's text: `true_eref`, `true_mref`, `true_cred`, `true_remittance`, `true_merchant`."""
     as_of: date
 
 
@@ -80,7 +85,7 @@ def joined(parts: list["Corpus"], world: World) -> Corpus:
     ]
     frames = {
         name: pl.concat([getattr(part, name) for part in parts])
-        for name in ("transactions", "products", "contracts", "events", "stages", "users")
+        for name in ("transactions", "products", "contracts", "events", "stages", "users", "texts")
     }
     return Corpus(**frames, truth=pl.concat(truths), as_of=_date(world.grid.as_of))
 
@@ -99,11 +104,12 @@ def _block(world: World, first: int, count: int) -> Corpus:
     return Corpus(
         transactions=_transactions(frame, acts, texts),
         products=_products(scene.group),
-        truth=_truth(scene, frame),
+        truth=truth_of(scene, frame),
         contracts=contract_truth(scene, held, slots, frame),
         events=event_truth(scene, held, frame),
         stages=stage_truth(scene),
-        users=_users(scene),
+        users=users_of(scene),
+        texts=texts.select(name for name in texts.columns if name.startswith("true_")),
         as_of=_date(world.grid.as_of),
     )
 
@@ -122,6 +128,7 @@ def lived(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame
         *footprints(scene, held),
     ]
     rows = returned(scene, pl.concat(drafts))
+    rows = pl.concat([rows, foreign_fees(scene, rows)])
     return _ordered(scene, pl.concat([rows, *settlements_of_cards(scene, rows)]))
 
 
@@ -165,12 +172,24 @@ def _formats(group: People, frame: pl.DataFrame) -> pl.Series:
 
 
 def _rendered(acts: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """The banks' texts. Noise goes by a number of the user's own booking, so that it does not depend on who else is simulated."""
-    place = pl.int_range(pl.len()).over("user")
-    own = acts.with_columns(
-        row=((pl.col("user").cast(pl.UInt64) * 40503 + place.cast(pl.UInt64) * 2654435761) % 2**32).cast(pl.UInt32)
+    """The banks' texts. What a bank does to a text it does to all texts of the same sender, so noise goes by sender and bank.
+
+    People's own words are spoilt by themselves: there noise goes by the user too.
+    """
+    by_hand = pl.col("kind").is_in(["TRANSFER", "STANDINGORDER"]) & pl.col("creditor_id").is_null()
+    whose = pl.when(by_hand).then(pl.col("user")).otherwise(0)
+    parts = [pl.col(name).fill_null("") for name in ("format", "kind", "party", "store", "city", "via", "purpose_code")]
+    senders = acts.select(sender=pl.concat_str(*parts, whose.cast(pl.String), separator="|"))
+    distinct = senders.unique().with_columns(
+        row=pl.col("sender").map_batches(lambda names: pl.Series(map(_number, names), dtype=pl.UInt32), pl.UInt32)
     )
-    return render(own, seed).with_columns(acts["row"])
+    numbers = senders.join(distinct, on="sender", how="left", maintain_order="left")["row"]
+    return render(acts.with_columns(numbers), seed).with_columns(acts["row"])
+
+
+def _number(name: str) -> int:
+    """A number for a name, the same on every machine."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), "big")
 
 
 def _transactions(frame: pl.DataFrame, acts: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
@@ -203,7 +222,8 @@ def _products(group: People) -> pl.DataFrame:
     return checked(frame, PRODUCTS)
 
 
-def _truth(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
+def truth_of(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
+    """What is true about each booking."""
     names = pl.Series(SPLITS, dtype=pl.String)
     bought = frame.filter(~pl.col("copy")).select(refund="key", refund_of="row")
     frame = frame.join(bought, on="refund", how="left", maintain_order="left")
@@ -220,7 +240,8 @@ def _truth(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
     return checked(truth.select(TRUTH.names()), TRUTH)
 
 
-def _users(scene: Scene) -> pl.DataFrame:
+def users_of(scene: Scene) -> pl.DataFrame:
+    """Who is simulated."""
     frame = pl.DataFrame(
         {
             "user": scene.group.number.astype(np.uint32),

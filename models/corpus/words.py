@@ -8,55 +8,11 @@ import numpy as np
 import polars as pl
 
 from models.corpus.chance import Ints, Keys, hashed, uniform, whole
-from models.corpus.lists import wordings
+from models.corpus.lists import names, wordings
 from models.corpus.people import People
 
 SLOT = re.compile(r"\{([a-z]+2?|[VKRSA]\d+)\}")
 MONTHS = ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"]
-PLATES = [
-    "B",
-    "HH",
-    "M",
-    "K",
-    "F",
-    "S",
-    "L",
-    "DO",
-    "E",
-    "HB",
-    "DD",
-    "H",
-    "N",
-    "DU",
-    "BO",
-    "W",
-    "BI",
-    "BN",
-    "MS",
-    "MA",
-    "KA",
-    "A",
-    "WI",
-    "GE",
-    "MG",
-    "BS",
-    "KI",
-    "AC",
-    "C",
-    "HAL",
-    "MD",
-    "FR",
-    "KR",
-    "MZ",
-    "HL",
-    "EF",
-    "OB",
-    "HRO",
-    "KS",
-    "HA",
-    "P",
-    "SB",
-]
 LETTERS = "ABCDEFGHJKLMNPRSTUVWXYZ"
 NEEDED = ("who", "wording", "day", "from_day", "to_day", "number", "key", "n", "of", "word", "cents")
 PER_YEAR = {0: "monatlich", 1: "vierteljährlich", 2: "halbjährlich", 3: "jährlich"}
@@ -185,7 +141,8 @@ def _child(lines: Lines) -> pl.Series:
 def _plate(lines: Lines) -> pl.Series:
     """A number plate; a user has one car at a time."""
     keys = lines.group.key[lines.who]
-    town = pl.Series(PLATES).gather(pl.Series(whole(keys, "plate town", 0, len(PLATES) - 1), dtype=pl.UInt32))
+    towns = names("plate")["text"]
+    town = towns.gather(pl.Series(whole(keys, "plate town", 0, len(towns) - 1), dtype=pl.UInt32))
     return town + "-" + _letters(hashed(keys, "plate"), 2) + " " + pl.Series(whole(keys, "plate number", 1, 9999)).cast(pl.String)
 
 

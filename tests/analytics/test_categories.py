@@ -354,6 +354,15 @@ def test_words_in_what_people_write_count_less_than_in_a_merchants_name() -> Non
     assert found[0] < 0.75 < found[1]
 
 
+def test_a_surname_that_is_a_trade_says_nothing_between_people() -> None:
+    people = [line(name, "", -20.0, "TRANSFER") for name in ("Hans Metzger", "Peter Blumenthal", "Anna Maria Bäcker")]
+    assert set(category(*people)) == {"BANKFINANCE_TRANSFER"}
+    assert category(line("Metzger Hans", "", -20.0, "CARD"), line("Malermeister Peter Klecks", "", -200.0)) == [
+        "LIVING_GROCERIES",
+        "HOUSING_SERVICES",
+    ]
+
+
 def test_a_word_for_something_else_makes_doubt() -> None:
     clear, doubtful = told(lines(line("Apotheke", "", -9.0, "CARD"), line("Apotheke Tankstelle", "", -9.0, "CARD")))[
         "lexicon_confidence"

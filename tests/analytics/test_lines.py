@@ -1,16 +1,21 @@
 """Lines and their keys: bookings that say the same are read once, and nothing is read that the key does not cover."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analytics import lines
 from analytics.frames import LINES
 
 TEXTS = ("gv_code", "booking_text", "counterparty_name", "ultimate_name", "purpose", "counterparty_iban")
 NAMES = [
-    "REWE SAGT DANKE {}//BERLIN/DE", "PayPal Europe S.a.r.l. et Cie S.C.A", "Müller GmbH & Co. KG", "VISA AMZN Mktp DE*{}", "Anna Muster",
-    "Landesbank Berlin AG", "SUMUP *CAFE {}", "", None, "MÃ¼ller GmbH & Co. KG", "Klarna Bank AB", "BFS health finance GmbH",
+    "REWE SAGT DANKE {}//BERLIN/DE", "PayPal Europe S.a.r.l. et Cie S.C.A", "Müller GmbH & Co. KG", "VISA AMZN Mktp DE*{}",
+    "Anna Muster", "Landesbank Berlin AG", "SUMUP *CAFE {}", "", None, "MÃ¼ller GmbH & Co. KG", "Klarna Bank AB",
+    "BFS health finance GmbH",
 ]  # fmt: skip
 PURPOSES = [
     "EREF+{} MREF+M{}CRED+DE98ZZZ09999999999SVWZ+Rechnung {} vom 01.02.2024",
@@ -22,6 +27,13 @@ PURPOSES = [
     "Rechnung {} Zahnarztpraxis Dr. Grün ABWA+Praxis GmbH",
     "2026-04-23T20:21 Debitk.{} 2029-12", "PURP+SALA SVWZ+Gehalt {}", "Danke", "", None,
 ]  # fmt: skip
+
+PIECES = [
+    "EREF", "SVWZ", "CRED", "+", ": ", " ", "//", "/", "*", ";", "DE", "98ZZZ0", "PAYPAL", "VISA", "ihr einkauf bei ", "4711", "ä",
+    "Referenz ", "Mandat", "berlin", "KAUFUMSATZ", "via ", "sumup", "amazon", "prime", "Ref. ", "Gläubiger-ID", "x", "GmbH", "0 ",
+    "IBAN", "&",
+]  # fmt: skip
+ODD = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
 
 def bookings(rows: int, seed: int = 1) -> pl.DataFrame:
@@ -124,8 +136,9 @@ def test_references_dates_and_amounts_do_not_count() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        {"amount_cents": 1000}, {"amount_cents": -100_000}, {"gv_code": "106"}, {"booking_text": "Gutschrift"}, {"counterparty_name": "Anders"},
-        {"ultimate_name": "Anders"}, {"purpose": "CRED+DE98ZZZ09999999998 SVWZ+Abo"}, {"purpose": "PURP+SALA SVWZ+Abo"}, {"purpose": "Abo Mai"},
+        {"amount_cents": 1000}, {"amount_cents": -100_000}, {"gv_code": "106"}, {"booking_text": "Gutschrift"},
+        {"counterparty_name": "Anders"}, {"ultimate_name": "Anders"}, {"purpose": "CRED+DE98ZZZ09999999998 SVWZ+Abo"},
+        {"purpose": "PURP+SALA SVWZ+Abo"}, {"purpose": "Abo Mai"},
         {"counterparty_iban": "DE02120300000000202051", "purpose": None},
     ],
 )  # fmt: skip
@@ -204,6 +217,19 @@ def test_lines_broken_by_the_bank_are_mended_where_that_is_certain() -> None:
     assert line(purpose=broken)["purpose"] == line(purpose=whole)["purpose"]
     assert key(purpose=broken) == key(purpose=whole)
     assert line(purpose="Miete Anna")["purpose"] == "miete anna"
+
+
+@given(st.lists(st.tuples(*(st.one_of(st.none(), st.text(max_size=40), ODD) for _ in TEXTS)), min_size=1, max_size=6))
+def test_any_texts_are_read_alone_as_among_others(rows: list[tuple[str | None, ...]]) -> None:
+    given_rows = pl.DataFrame(rows, schema=dict.fromkeys(TEXTS, pl.String), orient="row").with_columns(amount_cents=pl.lit(-1))
+    together = lines.read(given_rows)
+    assert together["key"].equals(lines.keys(given_rows))
+    assert together.equals(pl.concat([lines.read(given_rows[row]) for row in range(given_rows.height)]))
+    assert all(
+        re.fullmatch("[a-z0-9& ]*", value)
+        for name in ("booking_text", "name", "ultimate", "purpose", "merchant", "city")
+        for value in together[name]
+    )
 
 
 def test_very_long_and_odd_texts_are_read() -> None:

@@ -142,6 +142,25 @@ def test_a_settlement_by_debit_pairs_with_the_credit_on_the_card() -> None:
     assert own(out, into, of=CARD) == {"t000": "TRANSFER_CREDITCARD", "t001": "TRANSFER_CREDITCARD"}
 
 
+def test_a_purchase_over_a_connected_wallet_counts_there() -> None:
+    held_too = products(
+        ("anna", "giro", "CHECKING", "DE02120300000000202051", "Anna Müller"),
+        ("anna", "paypal", "OTHER_ACCOUNT", None, "Anna Müller"),
+    )
+    taken = {"amount": -20, "on": "2024-05-06", "channel": "DIRECTDEBIT", "name": "PayPal Europe", "via": "PAYPAL"}
+    funded = {"amount": 20, "on": "2024-05-05", "channel": "UNKNOWN", "product": "paypal", "via": ""}
+    bought = {"amount": -20, "on": "2024-05-05", "channel": "UNKNOWN", "product": "paypal", "name": "Blumen Rosi", "via": ""}
+    assert own(taken, funded, bought, of=held_too) == {"t000": "TRANSFER_WALLET", "t001": "TRANSFER_WALLET"}
+
+
+def test_a_merchants_name_forbids_the_pair() -> None:
+    out = {"amount": -49.99, "on": "2024-05-03", "name": "Versand GmbH", "is_company": True}
+    into = {"amount": 49.99, "on": "2024-05-03", "product": "zweit"}
+    bank = {"amount": -49.98, "on": "2024-05-03", "name": "Sparkasse Nord", "is_company": True}
+    there = {"amount": 49.98, "on": "2024-05-03", "product": "zweit"}
+    assert own(out, into, bank, there) == {"t002": "TRANSFER_INTERNAL", "t003": "TRANSFER_INTERNAL"}
+
+
 def test_a_pending_booking_is_told_by_iban_but_never_paired() -> None:
     out = {"amount": -312.47, "on": "2024-05-03", "pending": True}
     into = {"amount": 312.47, "on": "2024-05-04", "product": "zweit"}

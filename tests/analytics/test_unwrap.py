@@ -1,16 +1,16 @@
-"""Who really was paid, as a table of lines in the formats of German banks. All people, numbers and most merchants are invented."""
+"""Who really was paid, as a table of lines in the formats of German banks. People, numbers and most merchants are invented."""
 
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from analytics import lines, unwrap
+from analytics import lines, services
 
 IBAN = "DE02120300000000202051"
 
 CASES = [
-    # the line; code, booking text, name, ultimate party, purpose, whether with account number, sign; channel, merchant, city, service
+    # the line; code, booking text, name, ultimate party; purpose, with account number, sign; channel, merchant, city, service
     ("sparkasse card", "106", "KARTENZAHLUNG", "REWE SAGT DANKE 42345//BERLIN/DE", None,
      "2026-04-23T20:21 Debitk.10 2029-12", True, -1,
      "CARD", "rewe", "berlin", ""),
@@ -99,7 +99,8 @@ CASES = [
      "ARAL Station 4711//MUSTERSTADT/DE 2026-10-04T08:12:40 KFN 1 VJ 2912", False, -1,
      "CARD", "aral", "musterstadt", ""),
     ("commerzbank paypal", None, "Lastschrift", "PayPal Europe S.a.r.l. et Cie S.C.A", None,
-     "1046773997197/PP.8078.PP/. Beispiel Payments GmbH, Ihr Einkauf bei Beispiel Payments GmbH End-to-End-Ref.: 1046773997197 CORE / Mandatsref.: 5JJJ2253Q3P8Q Gläubiger-ID: LU96ZZZ0000000000000000058", True, -1,
+     "1046773997197/PP.8078.PP/. Beispiel Payments GmbH, Ihr Einkauf bei Beispiel Payments GmbH End-to-End-Ref.:"
+     " 1046773997197 CORE / Mandatsref.: 5JJJ2253Q3P8Q Gläubiger-ID: LU96ZZZ0000000000000000058", True, -1,
      "DIRECTDEBIT", "beispiel payments", "", "PAYPAL"),
     ("commerzbank thanks", None, "Kartenzahlung", "LIDL SAGT DANKE", None,
      "DANKE, IHR LIDL//NIENBURG/DE 2026-08-03T14:22:41 KFN 1 VJ 2811", True, -1,
@@ -123,7 +124,8 @@ CASES = [
      "Auftraggeber: LIDL SAGT DANKE Buchungstext: 2026-02-11T18:22 Debitk.5 Ref. Q1/2", False, -1,
      "CARD", "lidl", "", ""),
     ("comdirect transfer", None, "Übertrag / Überweisung", None, None,
-     "Empfänger: Haus Meier GmbH Kto/IBAN: DE02120300000000202051 BLZ/BIC: BYLADEM1001 Buchungstext: Miete Februar Ref. XYZ/1", False, -1,
+     "Empfänger: Haus Meier GmbH Kto/IBAN: DE02120300000000202051 BLZ/BIC: BYLADEM1001 Buchungstext: Miete Februar"
+     " Ref. XYZ/1", False, -1,
      "TRANSFER", "haus meier", "", ""),
     ("comdirect visa", None, "Visa-Umsatz", "REWE Berlin", None,
      "REWE Berlin DE 2026-02-11", False, -1,
@@ -300,14 +302,14 @@ def test_channel_merchant_city_and_service_are_read(
 
 
 def test_the_table_of_services_is_in_order() -> None:
-    assert unwrap.problems() == []
+    assert services.problems() == []
 
 
 def test_what_is_wrong_in_the_table_is_said(tmp_path: Path) -> None:
     path = tmp_path / "services.csv"
     path.write_text("kind,match,under,via,merchant\nnme,PayPal,,paypal,\nbrand,amzn,,,\nbrand,amzn,,,amazon\n")
-    assert unwrap.problems(path) == [
-        f"services.csv:2 kind: «nme» is none of {', '.join(unwrap.KINDS)}",
+    assert services.problems(path) == [
+        f"services.csv:2 kind: «nme» is none of {', '.join(services.KINDS)}",
         "services.csv:2 match: «PayPal» is not in plain form",
         "services.csv:2 via: «paypal» is no system name",
         "services.csv:2 via: services have one, other rows have none",

@@ -12,7 +12,7 @@ from statistics import median, quantiles
 
 from rich.table import Table
 
-from tests.bench import lists, memory, work
+from tests.bench import lists, memory, tagging, work
 from tests.bench.seeding import LONG_LIST
 
 
@@ -56,12 +56,21 @@ class Lists(Result):
 
 
 @dataclass(frozen=True)
+class Tagging(Result):
+    """Tagging beside another tool: how many times as fast, per second of processor time."""
+
+    rows_per_cpu_second: float
+
+
+@dataclass(frozen=True)
 class Results:
     """All that one run gives."""
 
     cases: list[Requests]
     lists: list[Lists]
     work: list[Rows]
+    tagging: list[Tagging]
+    tagged: dict[str, float]
 
 
 def summarise_requests(rates: Mapping[str, Sequence[float]], bare: str) -> list[Requests]:
@@ -90,6 +99,29 @@ def summarise_work(found: Sequence[work.Measured]) -> list[Rows]:
     ]
 
 
+def summarise_tagging(found: tagging.Measured) -> list[Tagging]:
+    """Every pair of one of our ways and one of the other tools."""
+    ours, others = (tagging.COLD, tagging.CACHED), (tagging.IMPORTER, tagging.PIPELINE)
+    return [
+        Tagging(
+            *_compared(f"{way} to {other}", found.rates[way], found.rates[other]),
+            rows_per_cpu_second=round(median(found.rates[way])),
+        )
+        for way in ours
+        for other in others
+    ]
+
+
+def summarise_tagged(found: tagging.Measured) -> dict[str, float]:
+    """What was tagged, and what it took."""
+    return {
+        "rows": found.rows,
+        "distinct_lines": found.distinct,
+        "ratio_rows_to_distinct_lines": round(found.rows / found.distinct, 2),
+        "growth_mebibytes": round(found.growth_mebibytes, 1),
+    }
+
+
 def spread(rates: Sequence[float]) -> float:
     """How far the quartiles of these rates lie apart, as a share of their median."""
     low, middle, high = quantiles(rates, n=4, method="inclusive")
@@ -98,7 +130,12 @@ def spread(rates: Sequence[float]) -> float:
 
 def tables(results: Results) -> list[Table]:
     """The results to read."""
-    return [_requests_table(results.cases), _lists_table(results.lists), _work_table(results.work)]
+    return [
+        _requests_table(results.cases),
+        _lists_table(results.lists),
+        _work_table(results.work),
+        _tagging_table(results.tagging, results.tagged),
+    ]
 
 
 def write(path: Path, results: Results, facts: Mapping[str, object]) -> None:
@@ -168,6 +205,17 @@ def _work_table(results: Sequence[Rows]) -> Table:
     for result in results:
         values = (f"{result.rows_per_second:,}", f"{result.ratio:.3f}", _quartiles(result, 3), f"{result.rows_written:,}")
         shown.add_row(result.name, *values, f"+{result.growth_mebibytes} MiB")
+    return shown
+
+
+def _tagging_table(results: Sequence[Tagging], tagged: Mapping[str, float]) -> Table:
+    title = (
+        f"Tagging {tagged['rows']:,} bookings ({tagged['ratio_rows_to_distinct_lines']} for each distinct line, "
+        f"peak memory +{tagged['growth_mebibytes']:,} MiB): rows per second of processor time, and how many times the other's"
+    )
+    shown = _table(title, "rows/s/core", "times", "IQR of the times")
+    for result in results:
+        shown.add_row(result.name, f"{result.rows_per_cpu_second:,}", f"{result.ratio:.0f}", _quartiles(result, 0))
     return shown
 
 

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tests.bench import ending, house, lists, machine, report, seeding, work
+from tests.bench import ending, house, lists, machine, report, seeding, tagging, work
 from tests.bench.cases import BARE, CASES, Seed
 from tests.bench.house import Started
 from tests.bench.load import Target, run_slice
@@ -38,6 +38,7 @@ class Measured:
     rates: dict[str, list[float]]
     lists: list[lists.Measured]
     work: list[work.Measured]
+    tagging: tagging.Measured
 
 
 def main(
@@ -70,7 +71,8 @@ def main(
 
 
 def _measure(cores: machine.Cores | None, slices: int, seconds: float, connections: int) -> Measured:
-    """All parts, one after the other."""
+    """All parts, one after the other; tagging first, with all cores and no server beside it."""
+    tagged = _tagging()
     if cores is not None:
         machine.bind(cores.servers)
     with ExitStack() as opened:
@@ -91,7 +93,15 @@ def _measure(cores: machine.Cores | None, slices: int, seconds: float, connectio
 
         found = uvloop.run(lists.measure(started, seed, tell))
         rates = uvloop.run(_rounds(_targets(started, seed), slices, seconds, connections, tell))
-        return Measured(rates, found, work.measure(started.settings, customer, tell))
+        return Measured(rates, found, work.measure(started.settings, customer, tell), tagged)
+
+
+def _tagging() -> tagging.Measured:
+    """Tagging beside other tools."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
+        task = progress.add_task("", total=tagging.STEPS)
+        return tagging.measure(lambda description: progress.update(task, description=description, advance=1, refresh=True))
 
 
 def _targets(started: Started, seed: Seed) -> list[Target]:
@@ -121,6 +131,8 @@ def _report(measured: Measured, facts: Mapping[str, object]) -> None:
         cases=report.summarise_requests(measured.rates, BARE.name),
         lists=report.summarise_lists(measured.lists),
         work=report.summarise_work(measured.work),
+        tagging=report.summarise_tagging(measured.tagging),
+        tagged=report.summarise_tagged(measured.tagging),
     )
     report.write(RESULTS, results, {**facts, "bare_spread": bare_spread})
     for table in report.tables(results):

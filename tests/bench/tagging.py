@@ -19,7 +19,7 @@ from models import registry
 from models.corpus import Corpus, simulate
 from tests.bench import memory, peers
 
-USERS = 900
+USERS = 500
 SEED = 20261115
 TRAINING_ROWS = 1_000
 PIPELINE_ROWS = 20_000
@@ -94,8 +94,8 @@ def _check(corpus: Corpus) -> None:
     """Judging every row by itself gives what judging distinct lines gives."""
     rows = corpus.transactions.head(SLOW_ROWS)
     brain = Brain(registry.shipped())
-    slow = tagging.judge(lines.read(rows), brain).with_columns(rows["id"])
-    keyed = rows.select("id", key=lines.keys(rows))
+    slow = tagging.judge_each(lines.read(rows), brain)
+    keyed = rows.select(lines.keys(rows))
     first = rows.with_columns(keyed["key"]).unique("key", keep="first", maintain_order=True).drop("key")
     quick = keyed.join(tagging.judge(lines.read(first), brain), on="key", how="left", maintain_order="left")
     if not quick.select(slow.columns).equals(slow):

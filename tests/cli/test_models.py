@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from api.cli import app
 from models import registry
-from models.categoriser import Categoriser, Heat
+from models.categoriser import Categoriser
 from models.gates import GATES
 from warehouse.errors import KontorError
 
@@ -38,7 +38,7 @@ def version(home: Path) -> str:
     """A model in the folder that nobody uses yet."""
     classes = ("LIVING_GROCERIES", "INCOME_SALARY")
     ones, zeros = np.ones(2, np.float32), np.zeros(2, np.float32)
-    model = Categoriser("2026.12.1", classes, np.zeros((256, 2), np.int8), ones, zeros, Heat(), np.zeros(8, np.uint8))
+    model = Categoriser("2026.12.1", classes, np.zeros((256, 2), np.int8), ones, zeros, 1.0)
     registry.add(home / "models", model, GOOD)
     return model.version
 

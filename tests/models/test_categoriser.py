@@ -13,7 +13,7 @@ from sklearn.linear_model import SGDClassifier
 
 from analytics import trees
 from models import categoriser as module
-from models.categoriser import PRIOR_FLOOR, SCORES, Categoriser, Heat, allowed
+from models.categoriser import PRIOR_FLOOR, SCORES, Categoriser, allowed
 from models.errors import ModelUnreadable
 from models.features import matrix, texts
 from models.training import TrainingSettings, train
@@ -35,15 +35,14 @@ def random_model() -> Categoriser:
     chance = np.random.default_rng(3)
     weights = chance.integers(-127, 128, (1 << 12, len(classes))).astype(np.int8)
     scale, bias = chance.random((2, len(classes)), dtype=np.float32) / 50
-    return Categoriser("toy", classes, weights, scale, bias, Heat(1.3, 0.4), np.zeros(64, np.uint8))
+    return Categoriser("toy", classes, weights, scale, bias, 1.3)
 
 
 def probabilities(model: Categoriser, frame: pl.DataFrame) -> np.ndarray:
     """Slowly: the matrix of features times the weights, softened over the classes that the sign allows."""
     scores = matrix(frame, model.bits) @ (model.weights.astype(np.float64) * model.scale) + model.bias
-    heat = model.heat.of(np.ones(frame.height, np.float32))[:, None]  # none of the words is familiar
     may = allowed(model.classes)[frame["positive"].cast(pl.Int8).to_numpy()]
-    level = np.exp(np.where(may, scores / heat, -np.inf))
+    level = np.exp(np.where(may, scores / model.temperature, -np.inf))
     return np.asarray(level / level.sum(axis=1, keepdims=True))
 
 
@@ -65,9 +64,7 @@ def test_scoring_agrees_with_scikit_learn_on_the_same_features() -> None:
     scale = (np.abs(linear.coef_).max(axis=1) / 127).astype(np.float32)
     whole = np.rint(linear.coef_.T / scale).astype(np.int8)
     linear.coef_ = (whole * scale).T.astype(np.float64)
-    ours = Categoriser(
-        "toy", tuple(linear.classes_), whole, scale, linear.intercept_.astype(np.float32), Heat(), np.zeros(8, np.uint8)
-    )
+    ours = Categoriser("toy", tuple(linear.classes_), whole, scale, linear.intercept_.astype(np.float32), 1.0)
     assert ours.score(frame)["category"].to_list() == linear.predict(matrix(frame, bits)).tolist()
 
 
@@ -108,8 +105,7 @@ def test_a_line_whose_sign_no_category_has_gets_none() -> None:
         np.zeros((256, 2), np.int8),
         np.ones(2, np.float32),
         np.zeros(2, np.float32),
-        Heat(),
-        np.zeros(8, np.uint8),
+        1.0,
     )
     found = only_income.score(lines(line("rewe")))
     assert found.row(0)[1:] == (None, 0.0, "")
@@ -178,16 +174,14 @@ def test_a_model_comes_back_from_its_file(model: Categoriser, tmp_path: Path) ->
     assert loaded.facts == model.facts
     assert loaded.score(frame).equals(model.score(frame))
     with np.load(path, allow_pickle=False) as plain:
-        assert set(plain) == {"about", "weights", "scale", "bias", "familiar"}
+        assert set(plain) == {"about", "weights", "scale", "bias"}
     first = path.read_bytes()
     loaded.save(path)
     assert path.read_bytes() == first
 
 
 def test_versions_name_the_content(model: Categoriser) -> None:
-    other = Categoriser(
-        model.label, model.classes, model.weights, model.scale, model.bias + 1, model.heat, model.familiar, model.facts
-    )
+    other = Categoriser(model.label, model.classes, model.weights, model.scale, model.bias + 1, model.temperature, model.facts)
     assert model.version.startswith("2026.11.1-")
     assert other.version != model.version
 

@@ -25,7 +25,7 @@ class Oracle:
 
     version = "oracle"
 
-    def score(self, lines: pl.DataFrame) -> pl.DataFrame:
+    def score(self, lines: pl.DataFrame, priors: pl.DataFrame | None = None) -> pl.DataFrame:
         said = pl.when("positive").then(pl.lit("INCOME_SALARY")).otherwise(pl.lit("LIVING_GROCERIES"))
         return lines.select("key", category=said, confidence=pl.lit(0.8), words=pl.lit(""))
 

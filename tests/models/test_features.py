@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from models.features import TEXT_BYTES, WEIGHTS, Group, Hiding, features, matrix, texts, values
+from models.features import TEXT_BYTES, WEIGHTS, Group, Hiding, features, hinted, matrix, texts, values
 from tests.models.toys import labelled, line, lines
 
 BITS = 12
@@ -56,6 +56,7 @@ def slowly(row: dict[str, object]) -> list[list[int]]:
     others = [word for name in ("name", "ultimate") for word in words[name] if word not in words["merchant"]]
     sign = int(bool(row["positive"])) + 1
     size = int(str(row["amount_bin"])) * 7919 + sign
+    hint, sureness = str(row["lexicon_category"] or "").encode(), int(10 * float(str(row["lexicon_confidence"] or 0)))
     channel, via, code = (fnv(str(row[name]).encode()) for name in ("channel", "via", "purpose_code"))
     return [
         characters(words["merchant"], 1),
@@ -73,6 +74,7 @@ def slowly(row: dict[str, object]) -> list[list[int]]:
             fact(6, (code + sign) % WHOLE),
         ],
         phrases(words["booking_text"], 6, pairs=False),
+        [fact(7, fnv(hint)), fact(8, (fnv(hint) + sureness * MIX) % WHOLE)] if hint else [],
     ]
 
 
@@ -82,13 +84,22 @@ SOME = lines(
     line("", "", positive=True, purpose_code="SALA"),
     line("a", "bb c", ultimate="x"),
 )
+HINTED = hinted(SOME)
+
+
+def test_the_lexicon_is_asked_where_nobody_has_asked_it() -> None:
+    shop = lines(line("apotheke am markt"), line("xyz"))
+    assert hinted(shop)["lexicon_category"].to_list() == ["HEALTH_CONSUMABLES", None]
+    said = shop.with_columns(lexicon_category=pl.Series(["TAXES", None]), lexicon_confidence=pl.Series([0.9, None]))
+    assert hinted(said).equals(said)
+    assert (matrix(said, BITS) != matrix(shop, BITS)).nnz == 4
 
 
 def test_the_kernel_reads_what_a_slow_reader_reads() -> None:
     of = texts(SOME)
     found = features(of, np.arange(of.rows), BITS)
     starts = np.concatenate([[0], found.ends.ravel()[:-1]]).reshape(found.ends.shape)
-    for number, row in enumerate(SOME.to_dicts()):
+    for number, row in enumerate(HINTED.to_dicts()):
         for group, expected in enumerate(slowly(row)):
             assert found.slots[starts[number, group] : found.ends[number, group]].tolist() == expected, Group(group).name
 
@@ -103,7 +114,7 @@ def test_each_group_of_a_row_weighs_the_same_whatever_its_length() -> None:
 def test_the_matrix_holds_the_same_features() -> None:
     found = matrix(SOME, BITS)
     expected = np.zeros(found.shape)
-    for number, row in enumerate(SOME.to_dicts()):
+    for number, row in enumerate(HINTED.to_dicts()):
         for weight, slots in zip(WEIGHTS, slowly(row), strict=True):
             for one in slots:
                 expected[number, one] += weight / np.sqrt(len(slots))

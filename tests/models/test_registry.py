@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from models import registry
-from models.categoriser import Categoriser, Heat
+from models.categoriser import Categoriser
 from models.errors import ModelUnknown, ModelUnreadable, PromotionRefused
 from models.gates import GATES, objections, verdicts
 from models.measures import Figure
@@ -27,8 +27,7 @@ def model(bias: float = 0.0) -> Categoriser:
         np.zeros((256, 2), np.int8),
         np.ones(2, np.float32),
         np.full(2, bias, np.float32),
-        Heat(),
-        np.zeros(8, np.uint8),
+        1.0,
     )
 
 

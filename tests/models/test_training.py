@@ -9,7 +9,8 @@ import pytest
 
 from analytics.frames import TRANSACTIONS
 from models.errors import NothingToLearn
-from models.training import EXAMPLES, TrainingSettings, importance, train, train_on, training_set
+from models.features import hinted
+from models.training import EXAMPLES, TrainingSettings, importance, merged, thinned, train, training_set
 from tests.models.toys import labelled
 
 SMALL = TrainingSettings(bits=13, epochs=3, batch=16)
@@ -95,21 +96,39 @@ def test_progress_is_told_from_beginning_to_end() -> None:
     assert [share for _, share in told] == sorted(share for _, share in told)
 
 
-def test_calibration_makes_confidence_fit_strange_merchants() -> None:
+def test_calibration_lowers_the_confidence_that_was_too_high() -> None:
     frame, labels = labelled(copies=10)
+    ones = pl.repeat(1, frame.height, eager=True)
     chance = np.random.default_rng(1)
-    part = pl.Series(chance.choice(["train", "known", "strange"], frame.height, p=[0.6, 0.2, 0.2]))
-    wrong = (part == "strange") & pl.Series(chance.random(frame.height) < 0.5) & ~frame["positive"]
-    examples = frame.with_columns(
-        category=pl.when(wrong).then(pl.lit("OTHER_SPENDING")).otherwise(labels), count=pl.lit(1, pl.UInt32), part=part
-    ).with_columns(merchant=pl.when(part == "strange").then("x" + pl.col("merchant")).otherwise("merchant"))
-    examples = examples.with_columns(
-        category=pl.when(pl.col("part") == "train")
-        .then("category")
-        .otherwise(pl.col("category").replace("OTHER_SPENDING", "HOUSING_RENT"))
-    )
-    model = train_on(examples.cast(dict(EXAMPLES)), SMALL)  # type: ignore[arg-type]
-    assert model.heat.strange > 0
+    doubted = pl.Series(chance.random(frame.height) < 0.5) & ~frame["positive"]
+    other = pl.select(pl.when(doubted).then(pl.lit("HOUSING_RENT")).otherwise(labels)).to_series()
+    kept = hinted(frame).with_columns(category=other, count=pl.lit(1.0), part=pl.lit("strange")).select(EXAMPLES.names())
+    sure, honest = train(frame, labels, ones, SMALL), train(frame, labels, ones, SMALL, kept)
+    assert honest.temperature > sure.temperature == 1
+    assert (honest.score(frame)["category"] == sure.score(frame)["category"]).all()
+    right = (honest.score(frame)["category"] == other).sum() / frame.height
+    assert float(np.mean(honest.score(frame)["confidence"].to_numpy())) == pytest.approx(right, abs=0.12)
+
+
+def test_few_lines_of_a_merchant_stand_for_all_of_them() -> None:
+    frame, labels = labelled(copies=30)
+    examples = hinted(frame).with_columns(category=labels, count=pl.lit(2.0), part=pl.lit("train")).select(EXAMPLES.names())
+    found = thinned(examples, 3)
+    sizes = found.group_by("merchant", "category").agg(pl.len(), pl.col("count").sum())
+    assert sizes["len"].to_numpy().max() == 3
+    assert found["count"].sum() == pytest.approx(examples["count"].sum())
+    before = examples.group_by("merchant", "category").agg(whole=pl.col("count").sum())
+    joined = sizes.join(before, on=["merchant", "category"])
+    assert np.allclose(joined["count"].to_numpy(), joined["whole"].to_numpy())
+
+
+def test_examples_of_several_worlds_become_one() -> None:
+    found = merged([training_set(WORLD, known_share=0.0), training_set(WORLD, known_share=1.0)])
+    assert found.select("name", "category", "count", "part").rows()[:2] == [
+        ("rewe", "LIVING_GROCERIES", 4, "train"),
+        ("zalando", "TRANSFER_REFUND", 2, "train"),
+    ]
+    assert found.height == 5
 
 
 def test_rare_lines_and_classes_count_more_than_their_share() -> None:

@@ -1,0 +1,146 @@
+"""The whole tagger: what must hold whatever the bookings are, and whoever else is tagged at the same time."""
+
+import re
+from functools import cache
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from analytics import lines, tagging, trees
+from analytics.frames import CHOICES, RULES, TAGGED, TAGGERS
+from analytics.tagging import Brain
+from models import registry
+from models.corpus import Corpus, simulate
+
+TREES = {
+    "category": "CATEGORIES",
+    "insurance": "INSURANCE_TYPES",
+    "partner": "BUSINESS_PARTNERS",
+    "freelancer": "FREELANCER_CATEGORIES",
+}
+QUOTED = re.compile("»([^«]*)«")
+TEXTS = ("booking_text", "name", "ultimate", "purpose", "merchant")
+
+
+@cache
+def corpus() -> Corpus:
+    return simulate(24, 77)
+
+
+@cache
+def tagged() -> pl.DataFrame:
+    return tag(corpus().transactions)
+
+
+def brain() -> Brain:
+    return Brain(registry.shipped())
+
+
+def tag(transactions: pl.DataFrame, choices: pl.DataFrame | None = None, rules: pl.DataFrame | None = None) -> pl.DataFrame:
+    wishes = (CHOICES.to_frame() if choices is None else choices, RULES.to_frame() if rules is None else rules)
+    return tagging.tag(transactions, corpus().products, *wishes, brain())
+
+
+def test_every_booking_has_four_tags_of_its_trees_in_the_order_given() -> None:
+    assert tagged()["id"].equals(corpus().transactions["id"])
+    assert tagged().schema == TAGGED
+    for tagger in TAGGERS:
+        assignable = {item.system_name for item in trees.tree(TREES[tagger]).items if item.assignable}
+        assert set(tagged()[tagger]) <= assignable
+        assert tagged()[f"{tagger}_confidence"].is_between(0, 1).all()
+        assert tagged()[f"{tagger}_reason"].str.len_chars().min() > 0  # type: ignore[operator]
+        assert set(tagged()[f"{tagger}_source"]) <= {"USER", "RULE", "PARTNER", "MODEL", "FALLBACK"}
+
+
+def test_no_category_has_the_wrong_sign() -> None:
+    signs = trees.categories_frame().select(category="system_name", sign="sign")
+    signed = tagged().with_columns(corpus().transactions["amount_cents"]).join(signs, on="category")
+    assert signed.filter(pl.col("sign") == "+")["amount_cents"].min() >= 0  # type: ignore[operator]
+    assert signed.filter(pl.col("sign") == "-")["amount_cents"].max() < 0  # type: ignore[operator]
+
+
+def test_an_insurance_type_goes_with_the_category_of_its_division() -> None:
+    types = trees.insurance_types_frame().select(insurance="system_name", subcategory="subcategory")
+    typed = tagged().filter(pl.col("insurance") != "UNRELATED_OTHER").join(types, on="insurance")
+    assert typed.height > 0
+    assert typed.filter(pl.col("category") != pl.col("subcategory")).is_empty()
+    assert tagged().filter(pl.col("category").str.starts_with("INSURANCE_"), pl.col("insurance") == "UNRELATED_OTHER").is_empty()
+
+
+def test_the_order_of_bookings_changes_nothing() -> None:
+    shuffled = corpus().transactions.sample(fraction=1, shuffle=True, seed=5)
+    assert_frame_equal(tag(shuffled).sort("id"), tagged().sort("id"))
+
+
+def test_users_can_be_tagged_apart_and_others_change_nothing() -> None:
+    alone = [tag(corpus().transactions.filter(pl.col("user") == user)) for user in corpus().transactions["user"].unique()]
+    assert_frame_equal(pl.concat(alone).sort("id"), tagged().sort("id"))
+
+
+def test_what_was_judged_before_is_judged_the_same_again() -> None:
+    remembering = brain()
+    half = corpus().transactions.gather_every(2)
+    wishes = (CHOICES.to_frame(), RULES.to_frame())
+    tagging.tag(half, corpus().products, *wishes, remembering)
+    again = tagging.tag(corpus().transactions, corpus().products, *wishes, remembering)
+    assert_frame_equal(again, tagged())
+
+
+def test_reading_every_row_says_what_reading_distinct_lines_says() -> None:
+    rows = corpus().transactions.head(2000)
+    slow = tagging.judge(lines.read(rows), brain())
+    keyed = rows.select(lines.keys(rows))
+    first = rows.with_columns(keyed["key"]).unique("key", keep="first", maintain_order=True).drop("key")
+    quick = keyed.join(tagging.judge(lines.read(first), brain()), on="key", how="left", maintain_order="left")
+    assert_frame_equal(quick.select(slow.columns), slow)
+
+
+@pytest.mark.parametrize("tagger", ["category", "insurance", "partner"])
+def test_words_that_a_reason_names_stand_in_the_line(tagger: str) -> None:
+    read = lines.read(corpus().transactions)
+    text = read.select(pl.concat_str("booking_text", "name", "ultimate", "purpose", "merchant", "via", separator=" ")).to_series()
+    for reason, words in zip(tagged()[f"{tagger}_reason"], text, strict=True):
+        squeezed = words.replace(" ", "")
+        for word in QUOTED.findall(reason):
+            assert word.replace(" ", "") in squeezed
+
+
+@pytest.mark.parametrize("source", ["RULE", "MODEL"])
+def test_without_the_words_that_decided_the_answer_is_another_or_less_sure(source: str) -> None:
+    read = lines.read(corpus().transactions).unique("key", keep="first", maintain_order=True)
+    before = tagging.judge_each(read, brain())
+    named = (before["category_source"] == source) & before["category_reason"].str.contains("»")
+    some = before.filter(named).with_row_index("row").unique("category_reason", keep="first", maintain_order=True).head(200)
+    assert some.height >= 50
+    lines_named = read.filter(named)[some["row"]]
+    after = tagging.judge_each(_without_words(lines_named, some["category_reason"]), brain())
+    moved = (some["category"] != after["category"]) | (some["category_confidence"] != after["category_confidence"])
+    assert moved.all(), some.filter(~moved).select("category_reason", "category").head(5)
+
+
+def _without_words(read: pl.DataFrame, reasons: pl.Series) -> pl.DataFrame:
+    """The lines without the words that their reasons quote."""
+    rows = []
+    for row, reason in zip(read.iter_rows(named=True), reasons, strict=True):
+        for word in QUOTED.findall(reason):
+            row |= {name: _cut(str(row[name]), word) for name in TEXTS}
+        rows.append(row)
+    return pl.DataFrame(rows, schema=read.schema)
+
+
+def _cut(text: str, word: str) -> str:
+    return " ".join(re.sub(rf"(?<![a-z0-9&]){re.escape(word)}(?![a-z0-9&])", " ", text).split())
+
+
+def test_a_choice_touches_its_booking_only() -> None:
+    chosen = corpus().transactions.filter(pl.col("amount_cents") < 0)["id"][7]
+    choices = pl.DataFrame({"id": [chosen], "item": ["RECREATION_HOBBY"]}, schema=CHOICES)
+    after = tag(corpus().transactions, choices)
+    assert after.filter(pl.col("id") == chosen).select("category", "category_source").row(0) == ("RECREATION_HOBBY", "USER")
+    others = pl.col("id") != chosen, pl.col("refund_of").ne_missing(chosen)
+    assert_frame_equal(after.filter(*others), tagged().filter(*others))
+
+
+def test_nothing_to_tag_is_tagged_at_once() -> None:
+    assert tag(corpus().transactions.clear()).height == 0

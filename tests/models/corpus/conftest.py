@@ -1,0 +1,11 @@
+"""A small simulated world that several tests look at."""
+
+import pytest
+
+from models.corpus import Corpus, simulate
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Corpus:
+    """Enough users and months that every persona, category and division occurs."""
+    return simulate(350, seed=5, months=24)

@@ -1,0 +1,65 @@
+"""The simulated households spend what German households spend, and are insured like them."""
+
+from datetime import date
+
+import polars as pl
+
+from models.corpus import figures
+from models.corpus.banks import FORMATS
+from models.corpus.grid import Grid
+from models.corpus.holdings import holdings
+from models.corpus.lists import shelf
+from models.corpus.payments import named
+from models.corpus.people import World
+from models.corpus.scene import scene_of
+from models.corpus.schedule import schedule
+from models.corpus.simulation import lived, truth_of, users_of
+from models.corpus.splits import SPLITS
+from models.corpus.templates import templates
+
+USERS = 3_000
+AT_ONCE = 500
+
+
+def world(months: int) -> World:
+    return World(2, Grid(date(2024, 1, 1), months), shelf(SPLITS), FORMATS)
+
+
+def test_spending_is_within_an_eighth_of_the_official_figures() -> None:
+    ours = world(12)
+    bookings, truths, users = [], [], []
+    for first in range(0, USERS, AT_ONCE):
+        scene = scene_of(ours, first, AT_ONCE)
+        held = named(scene, holdings(scene))
+        rows = lived(scene, held, schedule(scene, held))
+        bookings.append(rows.select("id", amount_cents="cents"))
+        truths.append(truth_of(scene, rows).select("id", "user", "effective_category", "brand", "future"))
+        users.append(users_of(scene))
+    found = figures.spending(pl.concat(bookings).lazy(), pl.concat(truths).lazy(), pl.concat(users))
+    assert found.filter(~pl.col("ratio").is_between(0.88, 1.12)).to_dicts() == []
+
+
+def test_insurances_are_held_as_officially_counted() -> None:
+    ours = world(39)
+    contracts, users = [], []
+    names = pl.Series([template.name for template in templates()])
+    for first in range(0, USERS, AT_ONCE):
+        scene = scene_of(ours, first, AT_ONCE)
+        held = holdings(scene)
+        due = schedule(scene, held)
+        before, after = (
+            set(due.filter(side)["held"]) for side in (pl.col("day") <= ours.grid.as_of, pl.col("day") > ours.grid.as_of)
+        )
+        active = held[sorted(before & after)]
+        contracts.append(
+            pl.DataFrame(
+                {
+                    "user": (active["who"] + first).cast(pl.UInt32),
+                    "template": names.gather(active["template"].cast(pl.UInt32)),
+                    "status": pl.Series(["ACTIVE"]).new_from_index(0, active.height),
+                }
+            )
+        )
+        users.append(users_of(scene))
+    found = figures.holding_rates(pl.concat(contracts), pl.concat(users))
+    assert found.filter(pl.col("difference").abs() > 5).to_dicts() == []
