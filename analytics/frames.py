@@ -51,10 +51,10 @@ LINES = pl.Schema(
         "via": pl.String,
     }
 )
-"""Each distinct line once, read: texts are plain (lower case, `ae oe ue ss`, only `a-z0-9&` and single blanks, digits as `analytics.text`
-has it), and what is missing is empty."""
+"""Each distinct line once, read: texts are plain (lower case, `ae oe ue ss`, only `a-z0-9&` and single blanks, digits as
+`analytics.text` has it), and what is missing is empty."""
 TAG_PARTS = ("item", "confidence", "source", "reason")
-"""What every tag says; in `TAGGED` a tag's columns are `<tagger>`, `<tagger>_confidence`, `<tagger>_source`, `<tagger>_reason`."""
+"""What every tag says; in `TAGGED` a tagger has its name, and its name with `_confidence`, `_source`, `_reason`, as columns."""
 TAGGERS = ("category", "insurance", "partner", "freelancer")
 
 

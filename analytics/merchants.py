@@ -8,6 +8,8 @@ from analytics.services import AFTER, BILLING, NOISE, PRACTICE, STOP, VIA, entry
 
 _MOST_WORDS = 6
 _LONGEST_TITLE = 8
+_LEAST_LETTERS = 4
+_SHORTEST_ORDER = 6
 
 
 @inner
@@ -37,8 +39,10 @@ def _fuller(before: int, before_end: int, after: int, after_end: int) -> tuple[i
         if j >= after_end or i >= before_end or peek(i) != peek(j):
             break
         i, j = i + 1, j + 1
-    if j < after_end or before >= before_end:
+    if before >= before_end or (j < after_end and i < before_end):
         return (after, after_end) if after < after_end else (before, before_end)
+    if j < after_end:
+        return before, before_end
     torn = i >= before_end and before_end - before > after_end - after + 1
     return (after, after_end) if torn else (before, before_end)
 
@@ -70,8 +74,19 @@ def _is_code(table: int, begin: int, end: int, limit: int) -> bool:
     for i in range(begin, end):
         zeros += peek(i) == 48
         letters += peek(i) >= 97
-    _, after, found = phrase_at(peek64(table + NOISE), begin, begin, limit)
-    return letters == 0 or zeros > 0 or (found > 0 and after == end)
+    _, _, found = phrase_at(peek64(table + NOISE), begin, begin, limit)
+    numbered = letters >= _LEAST_LETTERS and zeros == 1 and peek(end - 1) == 48  # as in a shop's name
+    return letters == 0 or (zeros > 0 and not numbered) or found > 0
+
+
+@inner
+def without_order(end: int, begin: int, via: int) -> int:
+    """Where a merchant behind a service ends without the number of an order: a last word with digits."""
+    digits, i = 0, end
+    while i > begin and peek(i - 1) != 32:
+        i -= 1
+        digits += peek(i) < 58
+    return i - 1 if via and i > begin and digits and end - i >= _SHORTEST_ORDER else end
 
 
 @inner
@@ -86,12 +101,12 @@ def practice_in(table: int, begin: int, end: int, purpose: int, purpose_end: int
 @inner
 def title_end(begin: int, end: int) -> int:
     """Where a name with a legal form ends with which a purpose begins; the beginning if there is none."""
-    i, count = next_word(begin, end), 0
-    last = begin
+    i, count, letters, last = next_word(begin, end), 0, 0, begin
     while i < end and count < _LONGEST_TITLE and not _only_digits(i, word_end(i, end)):
         stop = word_end(i, end)
-        count += 1
-        if count > 1 and is_legal_form(i, stop):
+        letters = letters + 1 if stop - i == 1 else 0
+        count += letters < 2
+        if count > 1 and (letters > 1 or is_legal_form(i, stop)):
             last = stop
         elif last > begin and stop - i > 2:
             break

@@ -14,7 +14,7 @@ _FORMS = hashes(
 )
 _SHORT_FORMS = hashes("ab as sa oy sl")
 """Legal forms that are words of their own too: only behind a name."""
-_BEFORE_NUMBERS = hashes("fil filiale nr no number store markt shop station tankstelle terminal")
+_BEFORE_NUMBERS = hashes("fil filiale nr no")
 _JOINTS = hashes("& und et u")
 _THANKS = hashes("sagt danke dankt ihr ihre vielen dank wir sagen fuer den einkauf")
 _GMBH = int.from_bytes(b"gmbh", "little")

@@ -1,6 +1,7 @@
 """Places on card lines: where terminals write city and country, and where a merchant's name ends before them."""
 
 import csv
+import re
 from functools import cache
 from pathlib import Path
 
@@ -51,8 +52,24 @@ class Table:
 @cache
 def table() -> Table:
     """The table that the package brings."""
-    with CITIES.open(newline="", encoding="utf-8") as file:
-        return Table([row["city"] for row in csv.DictReader(file)])
+    return Table(_cities(CITIES))
+
+
+def problems(path: Path = CITIES) -> list[str]:
+    """What is wrong in the table of cities, a sentence each."""
+    found, seen = [], set()
+    for line, city in enumerate(_cities(path), 2):
+        if not re.fullmatch(r"[a-z]+( [a-z]+)*", city):
+            found.append(f"{path.name}:{line} city: «{city}» is not in plain form")
+        if city in seen:
+            found.append(f"{path.name}:{line} city: «{city}» stands there twice")
+        seen.add(city)
+    return found
+
+
+def _cities(path: Path) -> list[str]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return [row["city"] for row in csv.DictReader(file)]
 
 
 @inner
@@ -84,8 +101,8 @@ def write_place(begin: int, end: int, city: int) -> int:
             count += 1
     if peek(first) == 124 and count > 1:
         return write_words(first + 1, first_mark(first + 1, end), city)
-    if count > 1 and word_end(last + 1, end) - last == 3:
-        return write_words(before + 1, last, city)
+    if word_end(last + 1, end) - last == 3:
+        return write_words(before + 1, last, city) if count > 1 else city
     return write_words(last + 1, end, city)
 
 
@@ -110,11 +127,13 @@ def closing_city(places: int, begin: int, end: int, sure: bool, city: int) -> tu
     """Where a text ends without a known city and its country behind it, and where the city is written."""
     last = last_end(begin, end)
     word = word_start(begin, last)
-    if word > begin and begins(places + _LAND, word, last) >= 0:
+    land = word > begin and is_land(places, word, last)
+    if land:
         last = last_end(begin, word)
+    first = begin if land and sure else begin + 1
     start = word_start(begin, last)
     for _ in range(4):
-        if start <= begin:
+        if start < first or start == last:
             break
         row, after, _ = phrase_at(peek64(places + _CITY), start, begin, last)
         if row >= 0 and after == last:
@@ -127,7 +146,7 @@ def closing_city(places: int, begin: int, end: int, sure: bool, city: int) -> tu
 def _kept(places: int, begin: int, start: int, end: int) -> int:
     """Where the merchant ends before a city; behind some words the city belongs to the name."""
     last = last_end(begin, start)
-    return end if begins(places + _KEEPER, word_start(begin, last), last) >= 0 else last
+    return end if last > begin and begins(places + _KEEPER, word_start(begin, last), last) >= 0 else last
 
 
 @inner

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import polars as pl
 
-from analytics import knowledge, lines, trees, wishes
+from analytics import knowledge, lines, wishes
 from analytics.categories import lexicon, structural
 from analytics.facts import FACTS, facts
 from analytics.frames import LINES, TAGGED, TAGGERS, checked, tag_columns
@@ -21,10 +21,9 @@ from analytics.knowledge import FLAGS, Catalogue
 from analytics.partners import resolve
 from analytics.returns import refunds, reversals
 from analytics.transfers import own_transfers
+from analytics.verdicts import categorised, measured
 
 UNRELATED = "UNRELATED_OTHER"
-LEAST = 0.35
-"""A category less likely than this is no answer."""
 CONTENT = [name for name in LINES if name not in ("key", "city")]
 KEPT = (
     "key",
@@ -39,6 +38,7 @@ KEPT = (
     "booking_text",
     "rule_category",
     "default_category",
+    "decider",
 )
 """What later steps need of a line beside its tags."""
 
@@ -61,6 +61,7 @@ class Brain:
 
     scorer: Scorer
     catalogue: Catalogue = field(default_factory=knowledge.partners)
+    precisions: pl.DataFrame = field(default_factory=measured, compare=False)
     judgements: Judgements = field(default_factory=Judgements, compare=False)
 
     @property
@@ -104,84 +105,11 @@ def judge_each(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
     known = resolve(found, brain.catalogue).join(brain.partners, on="partner", how="left", maintain_order="left")
     read = facts(lexicon(structural(insurance(known))))
     scores = brain.scorer.score(read, brain.catalogue.priors).drop("key").rename(lambda name: f"model_{name}")
-    judged = freelancer(_categorised(read.hstack(scores)))
+    judged = freelancer(categorised(read.hstack(scores), brain.precisions))
     tags = [name for tagger in TAGGERS for name in tag_columns(tagger)]
     flags = [name for name in judged.columns if name.startswith("flag_")]
     default = pl.coalesce(pl.when(pl.col("partner_category") != "").then("partner_category"), "expense_category")
     return judged.with_columns(default_category=default).select(*KEPT, *tags, *flags, *FACTS)
-
-
-def _categorised(read: pl.DataFrame) -> pl.DataFrame:
-    """The lines with their category: insurance, rule, partner, then the likelier of word and model, then nothing."""
-    divisions = trees.insurance_types_frame().select(insurance="system_name", subcategory="subcategory")
-    signs = trees.categories_frame().select(partner_category="system_name", partner_sign="sign")
-    known = read.join(divisions, on="insurance", how="left", maintain_order="left").join(
-        signs, on="partner_category", how="left", maintain_order="left"
-    )
-    answers = known.with_columns(_answers())
-    chosen = pl.coalesce([pl.when(pl.col(name).struct.field("category").is_not_null()).then(name) for name in ORDER])
-    return answers.with_columns(chosen.alias("answer")).unnest("answer").drop(ORDER)
-
-
-ORDER = ("by_insurance", "by_rule", "by_partner", "by_word", "by_model", "by_sign")
-
-
-def _answers() -> list[pl.Expr]:
-    """What each way of judging says; the first in `ORDER` that says something is right."""
-    insured = pl.col("insurance") != UNRELATED
-    fits = (pl.col("partner_sign") == "±") | ((pl.col("partner_sign") == "+") == pl.col("positive"))
-    word, model = pl.col("lexicon_confidence").fill_null(0.0), pl.col("model_confidence").fill_null(0.0)
-    words = pl.col("model_words").str.replace_all("|", "«, »", literal=True)
-    private = pl.col("positive") & pl.col("is_person")
-    nothing = (
-        pl.when(private)
-        .then(pl.lit("OTHER_INCOME"))
-        .when("positive")
-        .then(pl.lit("INCOME_OTHER"))
-        .otherwise(pl.lit("OTHER_SPENDING"))
-    )
-    return [
-        _answer("by_insurance", insured, "subcategory", "insurance_confidence", pl.col("insurance_source"), "insurance_reason"),
-        _answer(
-            "by_rule", pl.col("rule_category").is_not_null(), "rule_category", "rule_confidence", pl.lit("RULE"), "rule_reason"
-        ),
-        _answer(
-            "by_partner",
-            (pl.col("partner_category") != "") & fits,
-            "partner_category",
-            "partner_confidence",
-            pl.lit("PARTNER"),
-            "partner_reason",
-        ),
-        _answer(
-            "by_word",
-            (word >= LEAST) & (word >= model),
-            "lexicon_category",
-            "lexicon_confidence",
-            pl.lit("RULE"),
-            "lexicon_reason",
-        ),
-        _answer(
-            "by_model",
-            model >= LEAST,
-            "model_category",
-            "model_confidence",
-            pl.lit("MODEL"),
-            pl.when(words != "").then(pl.format("Wörter »{}«", words)).otherwise(pl.lit("Art und Höhe der Buchung")),
-        ),
-        _answer("by_sign", pl.lit(value=True), nothing, pl.max_horizontal(model, pl.lit(0.2)), pl.lit("FALLBACK"), NOTHING),
-    ]
-
-
-NOTHING = pl.lit("nichts erkannt, nur das Vorzeichen ist bekannt")
-
-
-def _answer(
-    name: str, holds: pl.Expr, category: str | pl.Expr, confidence: str | pl.Expr, source: pl.Expr, reason: str | pl.Expr
-) -> pl.Expr:
-    """One way of judging as a struct of the columns of a tag; nothing where it does not hold."""
-    tag = {"category": category, "category_confidence": confidence, "category_source": source, "category_reason": reason}
-    return pl.struct([pl.when(holds).then(value).alias(part) for part, value in tag.items()]).alias(name)
 
 
 def _counterparty() -> pl.Expr:

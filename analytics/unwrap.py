@@ -6,7 +6,7 @@ merchant is belongs to the partners.
 
 from analytics.channels import CHANNELS, Channel
 from analytics.kernels import inner, peek64
-from analytics.merchants import behind_numbers, in_purpose, practice_in, stop_in, title_end
+from analytics.merchants import behind_numbers, in_purpose, practice_in, stop_in, title_end, without_order
 from analytics.names import name_key_at
 from analytics.phrases import begins, behind, copy, first_phrase, last_end, next_word, phrase_at, same, word_end, word_start
 from analytics.places import before_street, closing_city, first_mark, has_place, is_land, without_city, write_place, write_words
@@ -44,7 +44,7 @@ def unwrap_at(table: int, channel: int, marks: int, city: int, at: int) -> tuple
     end = first_mark(begin, end)
     if city_end == city and card:
         end, city_end = closing_city(peek64(table + PLACES), begin, end, from_purpose, city)
-    written = name_key_at(begin, before_street(begin, end), at)
+    written = without_order(name_key_at(begin, before_street(begin, end), at), at, via)
     return without_city(peek64(table + PLACES), at, written, city, city_end), city_end, via
 
 
@@ -54,8 +54,10 @@ def _service(table: int, begin: int, end: int, purpose: int, purpose_end: int) -
     row, after = -1, begin
     if begin < end:
         row, after, _ = phrase_at(peek64(table + SERVICE), begin, begin, end)
-    elif purpose < purpose_end:
+    else:
         row, _, _ = first_phrase(peek64(table + SIGN), purpose, purpose_end)
+        if row < 0:
+            row, _, _ = first_phrase(peek64(table + VIA), purpose, purpose_end)
     if row >= 0 and entry(table, row, 0) == 0:  # begins like a service, but is not one
         return begin, end, 0, False
     if row < 0:
@@ -64,9 +66,11 @@ def _service(table: int, begin: int, end: int, purpose: int, purpose_end: int) -
             return begin, end, 0, False
         return begin, start, entry(table, row, 0), True
     via = entry(table, row, 0)
-    if entry(table, row, 3):
+    if entry(table, row, 3) and begin < end:
         rest = next_word(after, end)
         return (rest, end, via, True) if rest < end else (begin, end, via, False)
+    if begin == purpose:  # the purpose begins with the service's name
+        purpose = end
     found, found_end = in_purpose(table, via, purpose, purpose_end)
     return (found, found_end, via, True) if found < found_end else (begin, end, via, False)
 
@@ -106,6 +110,9 @@ def _city(table: int, card: bool, begin: int, end: int, purpose: int, purpose_en
     city_end = write_place(purpose, stop, city) if purpose != begin else city
     if city_end > city:
         return city_end
+    mark = first_mark(purpose, stop)
+    if purpose != begin and mark < stop and is_land(peek64(table + PLACES), mark + 1, word_end(mark + 1, stop)):
+        return write_words(purpose, mark, city)
     stated = behind(table + LEAD, purpose, stop)
     last = word_start(stated, last_end(stated, stop))
     if stated == purpose or last <= stated or not is_land(peek64(table + PLACES), last, stop) or _same_word(stated, begin, end):

@@ -66,8 +66,8 @@ class Categoriser:
         """The model of a file; `ModelUnreadable` if the file is damaged, altered or none of ours."""
         about, arrays = artefact.read(path, _ARRAYS)
         try:
-            named = {"label": str(about["label"]), "classes": tuple(map(str, about["classes"])), "facts": dict(about["facts"])}
-            found = cls(**named, temperature=float(about["temperature"]), **arrays)
+            named: dict[str, Any] = {"label": str(about["label"]), "facts": dict(about["facts"]), **arrays}
+            found = cls(classes=tuple(map(str, about["classes"])), temperature=float(about["temperature"]), **named)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelUnreadable(f"{path.name}: the description is incomplete") from error
         found.check(path.name)

@@ -36,7 +36,7 @@ class Group(IntEnum):
     HINTS = 7
 
 
-WEIGHTS = np.array([1.0, 0.5, 0.7, 1.0, 0.7, 0.5, 0.3, 1.0], dtype=np.float32)
+WEIGHTS = np.array([1.0, 0.5, 0.7, 1.0, 0.7, 0.8, 0.5, 1.0], dtype=np.float32)
 """How much a group counts before anything is learned."""
 TEXTS = ("merchant", "name", "ultimate", "purpose", "booking_text", "channel", "via", "purpose_code", "lexicon_category")
 """The columns that are read, in the order of the offsets."""

@@ -24,7 +24,7 @@ USERS_AT_ONCE = 250
 class World:
     """Which simulated world is learned from, or examined on."""
 
-    users: int = 1500
+    users: int = 400
     seed: int = 1
     """Worlds of different seeds share merchants and wordings, but no person and no booking."""
     splits: tuple[str, ...] = ("train", "calibration")
@@ -33,7 +33,7 @@ class World:
 
 LEARNED = World()
 """The world that the shipped model has learned from."""
-EXAMINED = World(users=400, seed=2, splits=("train", "calibration", "test"))
+EXAMINED = World(users=300, seed=2, splits=("train", "calibration", "test"))
 """The world that it is examined on."""
 
 

@@ -32,7 +32,7 @@ EXAMPLES = pl.Schema(
 )
 """Labelled lines; `count` is how many bookings they stand for, `part` is `train`, `known` or `strange`.
 
-`known` and `strange` are kept from training to calibrate with: new lines of merchants that it has, and merchants that it has not.
+What is not `train` is kept from training: `strange` are merchants that it does not have, `known` other words of those that it has.
 """
 TEST_FORMATS = frozenset({"vr", "commerzbank", "comdirect", "n26"})
 """Formats of banks that training never sees."""
@@ -53,13 +53,13 @@ class TrainingSettings:
     """Of the order of rows and of what is hidden."""
     bits: int = 17
     """The weight table has two to this power rows. More bits: fewer features that share a row, a larger file."""
-    epochs: int = 3
+    epochs: int = 5
     """How often every line is looked at."""
     rate: float = 0.5
     """The first step of the descent; steps fall to nothing by the end."""
     batch: int = 64
     """Lines between two updates. Larger is faster on many cores and learns less in an epoch."""
-    hidden_words: float = 0.15
+    hidden_words: float = 0.08
     """Share of words that are hidden in each look at a line, so that no single word is relied on."""
     hidden_merchants: float = 0.15
     """Share of looks at a line in which the merchant is hidden, so that purposes and amounts are learned for merchants unseen."""
@@ -100,7 +100,7 @@ def silent(_step: str, _share: float) -> None:
     """Tells nobody."""
 
 
-def training_set(corpus: Corpus, known_share: float = 0.04) -> pl.DataFrame:
+def training_set(corpus: Corpus) -> pl.DataFrame:
     """The distinct lines of a corpus with their categories, as `EXAMPLES`, without merchants, wordings and formats of tests."""
     truth = corpus.truth.select("category", "merchant_split", "wording_split", "format")
     keyed = truth.with_columns(key=reading.keys(corpus.transactions)).with_row_index("booking")
@@ -109,16 +109,15 @@ def training_set(corpus: Corpus, known_share: float = 0.04) -> pl.DataFrame:
         ~splits.list.contains("test"),
         ~pl.col("format").is_in(TEST_FORMATS),
         from_text_alone(pl.col("category")),
-    ).with_columns(strange=splits.list.contains("calibration"))
+    ).with_columns(strange=pl.col("merchant_split") == "calibration", kept=splits.list.contains("calibration"))
     counted = (
         usable.group_by("key", "category")
-        .agg(count=pl.len(), strange=pl.col("strange").all(), booking=pl.col("booking").min())
+        .agg(count=pl.len(), strange=pl.col("strange").all(), kept=pl.col("kept").all(), booking=pl.col("booking").min())
         .sort("booking", "category")
     )
     first = counted.unique("key", maintain_order=True)
     lines = hinted(reading.read(corpus.transactions[first["booking"]]))
-    held = pl.col("key") // 1024 % 1000 < round(known_share * 1000)
-    part = pl.when("strange").then(pl.lit("strange")).when(held).then(pl.lit("known")).otherwise(pl.lit("train"))
+    part = pl.when("strange").then(pl.lit("strange")).when("kept").then(pl.lit("known")).otherwise(pl.lit("train"))
     labelled = counted.select("key", "category", "count", part=part).join(lines, on="key", how="left", maintain_order="left")
     return labelled.select(EXAMPLES.names()).cast(dict(EXAMPLES))  # type: ignore[arg-type]
 
@@ -132,8 +131,8 @@ def merged(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def thinned(examples: pl.DataFrame, most: int) -> pl.DataFrame:
-    """At most so many lines to train on of each merchant and category; those that stay stand for those that go."""
-    group = ("merchant", "category", "part")
+    """At most so many lines to train on of each merchant (or purpose) and category; they stand for the others."""
+    group = (pl.when(pl.col("merchant") != "").then("merchant").otherwise("purpose"), "category", "part")
     kept = examples.with_columns(whole=pl.col("count").sum().over(group), place=pl.col("key").rank("ordinal").over(group)).filter(
         (pl.col("part") != "train") | (pl.col("place") <= most)
     )
@@ -197,17 +196,16 @@ def importance(numbers: NDArray[np.int32], counts: NDArray[Any], settings: Train
 
 
 def calibrated(model: Categoriser, examples: pl.DataFrame, settings: TrainingSettings) -> Categoriser:
-    """The same model with the temperature that fits these examples, known and strange merchants counting alike."""
-    usable = examples.filter(pl.col("category").is_in(model.classes))
+    """The same model with the temperature that fits the strange merchants: known ones are easy, and mostly the partner decides."""
+    usable = examples.filter(pl.col("category").is_in(model.classes), pl.col("part") == "strange")
     if not usable.height:
         return model
     of, rows = texts(usable), np.arange(usable.height)
-    count = pl.col("count").cast(pl.Float64) ** settings.count_power
-    balanced = usable.select(count / count.sum().over("part")).to_series().to_numpy()
+    weight = usable["count"].to_numpy() ** settings.count_power
     temperature = fit_temperature(
         model.logits(of, rows),
         _numbers(usable["category"], model.classes),
-        balanced.astype(np.float32),
+        weight.astype(np.float32),
         allowed(model.classes)[of.positive],
     )
     return replace(model, temperature=temperature)

@@ -29,3 +29,21 @@ def check(folder: Folder = None, as_json: Json = False) -> None:
         console.print(problem, highlight=False, soft_wrap=True, markup=False)
     if found:
         raise typer.Exit(1)
+
+
+@commands.command()
+def measure(
+    users: Annotated[int | None, typer.Option(help="How many people are simulated.", min=10)] = None, as_json: Json = False
+) -> None:
+    """Measure how often rules, words and partners are right, and keep it as their confidence (`measured.csv`)."""
+    from dataclasses import replace
+
+    from analytics.tagging import Brain
+    from analytics.verdicts import MEASURED
+    from models import measuring, registry
+
+    world = replace(measuring.MEASURED_ON, users=users) if users else measuring.MEASURED_ON
+    with console.status("Simulating and tagging …"):
+        found = measuring.measure(Brain(registry.shipped()), world)
+    found.write_csv(MEASURED)
+    show_once({"deciders": found.height, "file": str(MEASURED)}, as_json, "The confidences are those that were measured.")

@@ -47,7 +47,8 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model on a simulated world, examine it, and put it beside the others. It is not in use by that."""
-    from models import learning, registry  # load numba and scikit-learn, which no other command needs
+    from analytics.tagging import Brain
+    from models import learning, quality, registry  # load numba, which no other command needs
     from models.training import SHIPPED as USUAL
 
     world = replace(learning.LEARNED, **_given(users=users, seed=seed))
@@ -55,7 +56,7 @@ def train(
     with _told(), _progress(as_json) as on_progress:
         model = learning.learn(world, settings, on_progress)
         other = replace(learning.EXAMINED, **_given(users=examined))
-        report = learning.told(model, learning.examine(model, other, on_progress), other)
+        report = learning.told(model, quality.examine(Brain(model), other, on_progress), other)
         path = registry.add(_folder(folder), model, report)
     facts = {"version": model.version, "file": str(path)}
     if not as_json:
@@ -73,13 +74,14 @@ def evaluate(
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """Examine a model by itself on a simulated world that it has not learned from."""
-    from models import learning, reports
+    """Examine the whole tagger with a model: on a simulated world that it has not learned from, and on real lines."""
+    from analytics.tagging import Brain
+    from models import learning, quality, reports
 
     world = replace(learning.EXAMINED, **_given(users=users, seed=seed))
     with _told(), _progress(as_json) as on_progress:
         model = _model(_folder(folder), version)
-        report = learning.told(model, learning.examine(model, world, on_progress), world)
+        report = learning.told(model, quality.examine(Brain(model), world, on_progress), world)
         paths = reports.write(report, out) if out else []
     if as_json:
         show(report["gates"], as_json, "Gates")

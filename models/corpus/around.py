@@ -9,6 +9,7 @@ from models.corpus.laws import child_benefit
 from models.corpus.payments import accounts
 from models.corpus.people import CHILDREN, FAR, Flags
 from models.corpus.scene import Scene
+from models.corpus.schedule import SALARIES
 from models.corpus.templates import templates
 
 SETTLEMENTS = {
@@ -19,8 +20,10 @@ SETTLEMENTS = {
 }
 """Size against one payment, wordings of what is owed and what comes back, and the category if it is another."""
 YEARLY = 0.85
-SALARIES = ("salary", "partner_salary", "training_pay")
 LENDERS = ("instalment_loan", "car_loan", "debt_loan")
+DAYS_A_MONTH, EARLY_RATES = 30.4375, 4
+STILL_OWED = 0.93
+"""Share of the rates still to come that is principal."""
 
 
 def around_contracts(scene: Scene, held: pl.DataFrame, paid: pl.DataFrame) -> pl.DataFrame:
@@ -32,6 +35,7 @@ def around_contracts(scene: Scene, held: pl.DataFrame, paid: pl.DataFrame) -> pl
             _bonuses(scene, held, "bonus", 4, 0.16, 0.3, 1.9),
             _back_pay(scene, held),
             _loans(scene, held),
+            _payoffs(scene, held),
         ]
     )
 
@@ -188,3 +192,14 @@ def _loans(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
     cents = (np.round(euros / 10) * 1000).astype(np.int64)
     frame = _rows(scene, own, np.arange(own.height), day, hashed(number, "pay out"), "loan_payout", cents, "TRANSFER")
     return frame.with_columns(category=pl.lit("BANKFINANCE_CREDITINCOME"))
+
+
+def _payoffs(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
+    """What is left of a loan that is given back early."""
+    own = _named(LENDERS, held).with_columns(paid=(pl.col("end") - pl.col("start")) / DAYS_A_MONTH)
+    own = own.filter(pl.col("end") < scene.grid.end_day, pl.col("terms") - pl.col("paid") >= EARLY_RATES)
+    rest = (own["terms"] - own["paid"]).to_numpy() * STILL_OWED
+    cents = -np.round(own["euros"].to_numpy() * rest * 100).astype(np.int64)
+    day = scene.grid.forward(own["end"].to_numpy()).astype(np.int64)
+    key = hashed(own["number"].to_numpy(), "pay off")
+    return _rows(scene, own, np.arange(own.height), day, key, "loan_payoff", cents, "TRANSFER")

@@ -10,10 +10,10 @@ from models.corpus.people import CURRENT, DEPOT, SAVINGS, Flags
 from models.corpus.scene import Scene
 from models.corpus.single import Fact, by_month, in_span, main_account, on_rule, round_to, singles
 
-FEES = (390, 490, 590, 690, 790, 990, 1190)
 RETURNED, RETURNED_IN_DEBT = 0.0001, 0.07
 RETURN_FEES = (300, 350, 400, 500, 650)
 TRIED_AGAIN = 0.6
+QUARTER_DAYS = 90
 CHARGED_ABROAD, ABROAD_FEE = 0.4, 0.0175
 
 
@@ -32,6 +32,8 @@ def _own_bank(scene: Scene, frame: pl.DataFrame, wording: str, category: str, ro
     bank = banks.names_of(scene.group.formats[frame["who"].to_numpy(), role].astype(str))
     split = pl.Series(scene.group.split[frame["who"].to_numpy()], dtype=pl.UInt8)
     given: dict[str, Fact] = {
+        "from_day": frame["day"] - QUARTER_DAYS,
+        "to_day": frame["day"],
         "party": bank,
         "merchant_split": split,
         "iban": None,
@@ -43,16 +45,9 @@ def _own_bank(scene: Scene, frame: pl.DataFrame, wording: str, category: str, ro
 
 
 def _fees(scene: Scene) -> list[pl.DataFrame]:
-    fee = np.array(FEES)[whole(scene.group.key, "fee", 0, len(FEES) - 1)]
-    pays = scene.group.chance("pays fee") < 0.62
-    quarterly = scene.group.chance("quarterly fee") < 0.3
     months = np.arange(scene.grid.months)
     quarter = months[(scene.grid.first_month + months) % 3 == 2]
     rows = []
-    for name, who, when, times in (("fee", pays & ~quarterly, months, 1), ("quarterly fee", pays & quarterly, quarter, 3)):
-        frame = on_rule(scene, name, who, "E1", when)
-        amount = pl.Series(-fee[frame["who"].to_numpy()] * times)
-        rows.append(_fee(scene, frame, amount, "account_fee"))
     yearly = months[(scene.grid.first_month + months) % 12 == 5]
     card = on_rule(scene, "card fee", scene.group.chance("card fee") < 0.3, "F15", yearly)
     rows.append(

@@ -148,9 +148,6 @@ def _rare(scene: Scene) -> list[pl.DataFrame]:
     estate = estate.with_columns(cents=pl.Series(round_to(lognormal(estate["key"].to_numpy(), "estate", 1500, 40000), 100)))
     topup = by_month(scene, "top up policy", 0.006, scene.group.income > 1700)
     topup = topup.with_columns(cents=pl.Series(-round_to(lognormal(topup["key"].to_numpy(), "top up", 150, 2500), 50)))
-    days = scene.lives.days["marriage"].astype(np.int64)
-    weddings = pl.concat([on_days(scene, "wedding", np.where(days < FAR, days - after, FAR), after) for after in (60, 24, 9, 1)])
-    weddings = weddings.with_columns(cents=pl.Series(-round_to(lognormal(weddings["key"].to_numpy(), "wedding", 120, 3500), 5)))
     return [
         singles(
             scene,
@@ -163,5 +160,20 @@ def _rare(scene: Scene) -> list[pl.DataFrame]:
         ),
         singles(scene, estate, "relative", "inheritance", "OTHER_INCOME", account=main_account(scene, estate)),
         singles(scene, topup, "insurer_life", "life_topup", "SAVINGS_LIFEINSURANCE", account=main_account(scene, topup)),
-        singles(scene, weddings, "wedding", "wedding", "OTHER_SPENDING", account=main_account(scene, weddings)),
+        *_weddings(scene),
     ]
+
+
+def _weddings(scene: Scene) -> list[pl.DataFrame]:
+    """Rings and dresses, the feast, the registry office."""
+    days = scene.lives.days["marriage"].astype(np.int64)
+    rows = []
+    for pool, before, category, low, high in (
+        ("wedding_shop", 60, "SHOPPING_CLOTHINGACCESSORIES", 300, 2600),
+        ("wedding_party", 24, "RECREATION_ENTERTAINMENTFOOD", 700, 5500),
+        ("wedding_office", 9, "SERVICES_OFFLINE", 60, 900),
+    ):
+        frame = on_days(scene, pool, np.where(days < FAR, days - before, FAR))
+        frame = frame.with_columns(cents=pl.Series(-round_to(lognormal(frame["key"].to_numpy(), "wedding", low, high), 5)))
+        rows.append(singles(scene, frame, pool, "wedding", category, account=main_account(scene, frame)))
+    return rows

@@ -15,6 +15,8 @@ from models.corpus.templates import Mix, mix
 from models.corpus.trips import trips
 
 SLOTS_PER_MONTH = 64
+LOYALTY = 1.9
+"""How much the favourite shop is preferred to the second, the second to the third."""
 TASTE = 0.4
 """How much people differ in how often they do something."""
 WEEKDAYS_ONLY = 9
@@ -93,7 +95,7 @@ def occasions(scene: Scene) -> tuple[pl.DataFrame, pl.DataFrame]:
         if not who.size:
             continue
         key = hashed(scene.group.key[who], f"habit {habit.name}", slot)
-        chosen = weighted(uniform(key, "favourite"), 1 / (1 + np.arange(habit.favourites)))
+        chosen = weighted(uniform(key, "favourite"), (1.0 + np.arange(habit.favourites)) ** -LOYALTY)
         users, place = np.unique(who, return_inverse=True)
         loved.append(_favourites(scene, habit, number, users))
         bought.append(

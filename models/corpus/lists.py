@@ -291,7 +291,7 @@ def fill_names(
     )
     filled = pl.col("p")
     for letter in "NVOSWM":
-        filled = filled.str.replace(f"{{{letter}}}", pl.col(letter), literal=True)
+        filled = filled.str.replace_all(f"{{{letter}}}", pl.col(letter), literal=True)
     return patterns.scatter(where, frame.select(filled).to_series())
 
 

@@ -93,7 +93,8 @@ def _legs(
     same_bank = scene.group.formats[who, source] == scene.group.formats[who, target]
     later = scene.grid.later(frame["day"].to_numpy(), np.where(same_bank, 0, (uniform(key, "next day") < 0.5).astype(np.int64)))
     pool = scene.shelf.wording(wording)
-    chosen = pool.pick(uniform(key, "wording"))
+    steady = kind == "STANDINGORDER"
+    chosen = pool.pick(uniform(scene.group.key[who], f"words {source}-{target}") if steady else uniform(key, "wording"))
     wallet = WALLET in (source, target)
     facts = {
         "number": pl.Series(hashed(scene.group.key[who], f"own {source}-{target}")),

@@ -61,8 +61,8 @@ def named(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
 
 
 def _family_names(patterns: pl.Series, pool: pl.Series, names: pl.DataFrame) -> pl.Series:
-    """Parents and children bear the user's name, the partner is the partner."""
-    frame = pl.DataFrame({"p": patterns, "pool": pool, "last": names["last"], "full": names["full"], "partner": names["partner"]})
+    """Parents and children bear the user's name; the partner, the user and the user's bank are themselves."""
+    frame = pl.DataFrame({"p": patterns, "pool": pool, **{name: names[name] for name in ("last", "full", "partner", "bank")}})
     shared = pl.col("p").str.replace("{N}", pl.col("last"), literal=True).str.replace("{N}", pl.col("last"), literal=True)
     return frame.select(
         pl.when(pl.col("pool").is_in(SURNAME_SHARED))
@@ -71,6 +71,8 @@ def _family_names(patterns: pl.Series, pool: pl.Series, names: pl.DataFrame) -> 
         .then("partner")
         .when(pl.col("p") == "{self}")
         .then("full")
+        .when(pl.col("p") == "{bank}")
+        .then("bank")
         .otherwise("p")
     ).to_series()
 
@@ -170,8 +172,8 @@ def payments(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFr
         key=pl.Series(key),
         account=pl.Series(accounts(scene, held, position, slots["day"].to_numpy(), card), dtype=pl.UInt8),
         party=_unless(pl.Series(card | paypal) & (own["brand"] != ""), own["party"], own["brand"]),
-        iban=_unless(pl.Series(card | paypal), own["iban"]),
-        bic=_unless(pl.Series(card | paypal), own["bic"]),
+        iban=_unless(pl.Series(card | paypal) | (own["kind"] == "FEE"), own["iban"]),
+        bic=_unless(pl.Series(card | paypal) | (own["kind"] == "FEE"), own["bic"]),
         creditor=_unless(pl.Series(~debit | paypal), own["creditor"]),
         mandate=_unless(pl.Series(~debit), own["mandate"]),
         code=_unless(pl.Series(uniform(own["number"].to_numpy(), "tells code") > CODE_SHARE), own["code"]),

@@ -103,7 +103,9 @@ def people(world: World, first: int, count: int) -> People:
         split=split,
         town=near[np.arange(count), split],
         towns_by_split=near,
-        names=_names(world, key, split).with_columns(town=town_names(near[np.arange(count), split])),
+        names=_names(world, key, split).with_columns(
+            town=town_names(near[np.arange(count), split]), bank=banks.names_of(formats[:, CURRENT].astype(str))
+        ),
         roles=roles,
         formats=formats,
         ibans=_ibans(key, formats),
@@ -159,7 +161,7 @@ def _names(world: World, key: Keys, split: NDArray[np.uint8]) -> pl.DataFrame:
 
 
 def _child_names(shelf: Shelf, key: Keys, split: NDArray[np.uint8]) -> pl.Series:
-    return shelf.name("female", key, split).zip_with(pl.Series(uniform(key, "girl") < 0.5), shelf.name("male", key, split))
+    return shelf.name("girl", key, split).zip_with(pl.Series(uniform(key, "girl") < 0.5), shelf.name("boy", key, split))
 
 
 def _roles(world: World, key: Keys, income: Floats, persona: NDArray[np.object_]) -> Flags:

@@ -11,6 +11,7 @@ AT_MACHINE, AT_TILL, AT_COUNTER = "CDCD", "CDCB", "CSDB"
 """Purpose codes by which cash from a machine, a shop's till and a counter are told apart."""
 FRIENDS = 7
 FRIDAYS = 0.03
+MACHINES = 4
 EXACT = 0.35
 """Share of private transfers that are not round."""
 
@@ -54,7 +55,7 @@ def _fridays(scene: Scene) -> pl.DataFrame:
 
 def _cash(scene: Scene) -> list[pl.DataFrame]:
     age = np.where(scene.group.age > 62, 1.35, np.where(scene.group.age < 30, 0.7, 1.0))
-    machine = by_month(scene, "machine", 1.45 * age)
+    machine = with_steady(scene, by_month(scene, "machine", 1.45 * age), "atm", MACHINES)
     till, counter = by_month(scene, "till", 0.12), by_month(scene, "counter", 0.03 * age)
     notes, desk = by_month(scene, "notes in", 0.05), by_month(scene, "desk in", 0.03)
     return [

@@ -15,6 +15,8 @@ from models.corpus.scene import Scene
 from models.corpus.templates import templates
 
 MAX_STEPS = 7
+SALARIES = ("salary", "partner_salary", "training_pay")
+NOVEMBER, THIRTEENTH_INSIDE = 10, 0.25
 
 
 def schedule(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
@@ -112,7 +114,14 @@ def _amounts(scene: Scene, held: pl.DataFrame, position: Ints, month: Ints, key:
     noise = by_template(held, position, "noise").astype(np.float64)
     varies = (uniform(key, "varies") < noise[:, 2]) & (uniform(key, "usage", number) < noise[:, 0])
     spread = np.exp(noise[:, 1] * np.clip(normal(key, "usage size", number), -2.5, 2.5))
-    return np.where(varies, euros * spread, euros)
+    return _with_thirteenth(held, position, number, key, np.where(varies, euros * spread, euros))
+
+
+def _with_thirteenth(held: pl.DataFrame, position: Ints, number: Ints, key: Keys, euros: Floats) -> Floats:
+    """Some wages of November hold a thirteenth one; others are paid it apart (see `around`)."""
+    wage = np.isin(by_template(held, position, "name"), SALARIES)
+    extra = wage & (number % 12 == NOVEMBER) & (uniform(key, "thirteenth inside") < THIRTEENTH_INSIDE)
+    return np.where(extra, euros * (1.5 + 0.45 * uniform(key, "thirteenth size")), euros)
 
 
 def _growth(scene: Scene, held: pl.DataFrame, position: Ints, number: Ints, key: Keys) -> Floats:

@@ -13,6 +13,7 @@ from models.corpus.scene import Scene
 
 Fact = pl.Series | str | int | None
 """A column, or one value for all rows."""
+AS_USUAL, USUAL_WORDINGS = 0.6, 3
 SLOTS = 32
 """At most so many a month."""
 
@@ -35,7 +36,7 @@ def singles(
     partner = frame["partner"].to_numpy() if "partner" in frame.columns else key
     frame = frame.with_columns(_parties(scene, who, partner, pool))
     if wording:
-        frame = frame.with_columns(_wordings(scene, key, wording, category, frame["cents"].to_numpy()))
+        frame = frame.with_columns(_wordings(scene, _usual(key, partner), wording, category, frame["cents"].to_numpy()))
     else:
         frame = frame.with_columns(category=pl.lit(category))
     given = {name: value if isinstance(value, pl.Series) else pl.lit(value) for name, value in facts.items()}
@@ -44,7 +45,7 @@ def singles(
 
 def with_steady(scene: Scene, frame: pl.DataFrame, name: str, count: int) -> pl.DataFrame:
     """The frame with the number of one of so many steady partners of the user, the first ones more often."""
-    place = (uniform(frame["key"].to_numpy(), "which friend") ** 1.6 * count).astype(np.int64)
+    place = (uniform(frame["key"].to_numpy(), "which friend") ** 2.2 * count).astype(np.int64)
     return frame.with_columns(partner=pl.Series(hashed(scene.group.key[frame["who"].to_numpy()], f"steady {name}", place)))
 
 
@@ -67,9 +68,15 @@ def _parties(scene: Scene, who: Ints, own: Keys, name: str) -> pl.DataFrame:
     ).with_columns(pl.col("brand").fill_null(""))
 
 
-def _wordings(scene: Scene, key: Keys, kind: str, category: str, cents: Ints) -> pl.DataFrame:
+def _usual(key: Keys, partner: Keys) -> Floats:
+    """The draw for a wording: between the same two people, some wordings come again and again."""
+    usual = uniform(partner, "usual wording", whole(key, "which usual", 0, USUAL_WORDINGS - 1))
+    return np.where((key != partner) & (uniform(key, "as usual") < AS_USUAL), usual, uniform(key, "wording"))
+
+
+def _wordings(scene: Scene, chances: Floats, kind: str, category: str, cents: Ints) -> pl.DataFrame:
     pool = scene.shelf.wording(kind)
-    chosen = pool.pick(uniform(key, "wording"))
+    chosen = pool.pick(chances)
     said = wordings()["category"].gather(pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)) - 1)
     frame = pl.DataFrame(
         {

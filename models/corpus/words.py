@@ -199,5 +199,4 @@ SLOTS: dict[str, Callable[[Lines], pl.Series]] = {
     "of": lambda lines: lines.frame["of"].cast(pl.String),
     "zins": _interest,
     "tilgung": _principal,
-    "betrag": lambda lines: _euros(np.abs(lines.frame["cents"].to_numpy())),
 }

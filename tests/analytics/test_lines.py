@@ -29,9 +29,9 @@ PURPOSES = [
 ]  # fmt: skip
 
 PIECES = [
-    "EREF", "SVWZ", "CRED", "+", ": ", " ", "//", "/", "*", ";", "DE", "98ZZZ0", "PAYPAL", "VISA", "ihr einkauf bei ", "4711", "ä",
-    "Referenz ", "Mandat", "berlin", "KAUFUMSATZ", "via ", "sumup", "amazon", "prime", "Ref. ", "Gläubiger-ID", "x", "GmbH", "0 ",
-    "IBAN", "&",
+    "EREF", "SVWZ", "CRED", "+", ": ", " ", "//", "/", "*", ";", "DE", "98ZZZ0", "PAYPAL", "VISA", "ihr einkauf bei ", "4711",
+    "ä", "Referenz ", "Mandat", "berlin", "KAUFUMSATZ", "via ", "sumup", "amazon", "prime", "Ref. ", "Gläubiger-ID", "x", "GmbH",
+    "0 ", "IBAN", "&",
 ]  # fmt: skip
 ODD = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 

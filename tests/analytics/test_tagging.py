@@ -107,7 +107,7 @@ def test_words_that_a_reason_names_stand_in_the_line(tagger: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["RULE", "MODEL"])
-def test_without_the_words_that_decided_the_answer_is_another_or_less_sure(source: str) -> None:
+def test_without_the_words_that_decided_the_answer_or_its_reason_is_another(source: str) -> None:
     read = lines.read(corpus().transactions).unique("key", keep="first", maintain_order=True)
     before = tagging.judge_each(read, brain())
     named = (before["category_source"] == source) & before["category_reason"].str.contains("»")
@@ -116,6 +116,8 @@ def test_without_the_words_that_decided_the_answer_is_another_or_less_sure(sourc
     lines_named = read.filter(named)[some["row"]]
     after = tagging.judge_each(_without_words(lines_named, some["category_reason"]), brain())
     moved = (some["category"] != after["category"]) | (some["category_confidence"] != after["category_confidence"])
+    if source == "RULE":  # a second word of the same list may hold the rule up: then the reason is that word
+        moved |= some["category_reason"] != after["category_reason"]
     assert moved.all(), some.filter(~moved).select("category_reason", "category").head(5)
 
 

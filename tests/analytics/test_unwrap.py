@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analytics import lines, services
+from analytics import lines, places, services
 
 IBAN = "DE02120300000000202051"
 
@@ -59,9 +59,15 @@ CASES = [
     ("ing url instead of city", None, "Lastschrift", "VISA BEISPIEL", None,
      "NR XXXX 2012 BEISPIEL.C US KAUFUMSATZ", False, -1,
      "CARD", "beispiel", "", ""),
+    ("ing only the city", None, "Lastschrift", None, None,
+     "NR XXXX 4258 GÖTTINGEN DE KAUFUMSATZ 16.03 55.78 484069", False, -1,
+     "CARD", "", "goettingen", ""),
+    ("sparkasse city in the purpose", "106", "KARTENZAHLUNG", "LIDL", None,
+     "SVWZ+ERFURT/DE 2024-02-26T09:14:13 Debitk.1 2030-12", False, -1,
+     "CARD", "lidl", "erfurt", ""),
     ("ing amazon refund", None, "Gutschrift", "VISA AMZ*FANTASIE26", None,
      "NR7153322028 LU GUTSCHRIFTSBELEG 07.09", False, 1,
-     "CARD", "amazon", "", ""),
+     "CARD", "fantasie26", "", "AMAZON_PAY"),
     ("ing cash", None, "Lastschrift", "VISA SPARKASSE MUSTERSTADT", None,
      "NR7153322028 MUSTERSTADT BARGELDAUSZAHLUNG 07.09 121314", False, -1,
      "CASH", "sparkasse musterstadt", "", ""),
@@ -97,7 +103,7 @@ CASES = [
      "CARD", "kaufland nord", "berlin", ""),
     ("commerzbank card", None, "Lastschrift", "ARAL Station 4711", None,
      "ARAL Station 4711//MUSTERSTADT/DE 2026-10-04T08:12:40 KFN 1 VJ 2912", False, -1,
-     "CARD", "aral", "musterstadt", ""),
+     "CARD", "aral station", "musterstadt", ""),
     ("commerzbank paypal", None, "Lastschrift", "PayPal Europe S.a.r.l. et Cie S.C.A", None,
      "1046773997197/PP.8078.PP/. Beispiel Payments GmbH, Ihr Einkauf bei Beispiel Payments GmbH End-to-End-Ref.:"
      " 1046773997197 CORE / Mandatsref.: 5JJJ2253Q3P8Q Gläubiger-ID: LU96ZZZ0000000000000000058", True, -1,
@@ -232,6 +238,34 @@ CASES = [
     ("payone", None, "Lastschrift", "PAYONE GmbH", None,
      "Tierbedarf Wolf/4711471", True, -1,
      "DIRECTDEBIT", "tierbedarf wolf", "", "PAYONE"),
+    ("via in a purpose without name", None, "Lastschrift", None, None,
+     "Y0JNV6680G Konzerthaus Tickets via mollie", True, -1,
+     "DIRECTDEBIT", "konzerthaus tickets", "", "MOLLIE"),
+    ("klarna first in the purpose", None, "Lastschrift", None, None,
+     "Klarna Bank AB (publ) Klarna*Schuhladen Ref 3PLASE96DF End-to-End-Ref.: NOTPROVIDED", False, -1,
+     "DIRECTDEBIT", "schuhladen", "", "KLARNA"),
+    ("paypal first in the purpose", None, "Lastschrift", None, None,
+     "PayPal Europe S.a.r.l. et Cie S.C.A PP.1918.PP . Fitness Online, Ihr Einkauf bei Fitness Online"
+     " End-to-End-Ref.: 9957 SEPA-BASISLASTSCHRIFT wiederholend", False, -1,
+     "DIRECTDEBIT", "fitness online", "", "PAYPAL"),
+    ("paypal without a name", None, "Lastschrift", None, None,
+     "2822447034656 PP.8557.PP . Musikdienst, Ihr Einkauf bei Musikdienst AWV-MELDEPFLICHT BEACHTEN", True, -1,
+     "DIRECTDEBIT", "musikdienst", "", "PAYPAL"),
+    ("a title first in the purpose", None, "Lastschrift", None, None,
+     "Muster Versicherung AG Vertragsnr.: 46231344 Beitrag End-to-End-Ref.: 2198", False, -1,
+     "DIRECTDEBIT", "muster versicherung", "", ""),
+    ("ultimate party instead of a name", "106", "KARTENZAHLUNG", None, "Pay TV",
+     "2024-08-06T02:31 Debitk.3 2030-12", False, -1,
+     "CARD", "pay tv", "", ""),
+    ("bank that settles, no ultimate party", "106", "Kartenzahlung", "DZ BANK AG", None,
+     "SVWZ+Musikdienst DE 09.07 16,99 EUR DEBIT MASTERCARD", False, -1,
+     "CARD", "musikdienst", "", ""),
+    ("statement without anything", None, None, None, None,
+     "Gasthof Post AT", False, -1,
+     "CARD", "gasthof post", "", ""),
+    ("order behind the shop", None, "Lastschrift", "Klarna Bank AB (publ)", None,
+     "Einkauf bei Westflügel T31ALJYG", True, -1,
+     "DIRECTDEBIT", "westfluegel", "", "KLARNA"),
     ("amazon debit", None, "Lastschrift", "AMAZON EU S.A R.L., NIEDERLASSUNG DEUTSCHLAND", None,
      "302-1234567-1234567 Amazon.de 5ABC", True, -1,
      "DIRECTDEBIT", "amazon", "", ""),
@@ -301,8 +335,18 @@ def test_channel_merchant_city_and_service_are_read(
     assert line.select("channel", "merchant", "city", "via").row(0) == tuple(expected)
 
 
-def test_the_table_of_services_is_in_order() -> None:
+def test_the_tables_of_services_and_cities_are_in_order() -> None:
     assert services.problems() == []
+    assert places.problems() == []
+
+
+def test_what_is_wrong_among_the_cities_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "cities.csv"
+    path.write_text("city\nKöln\nberlin\nberlin\n")
+    assert places.problems(path) == [
+        "cities.csv:2 city: «Köln» is not in plain form",
+        "cities.csv:4 city: «berlin» stands there twice",
+    ]
 
 
 def test_what_is_wrong_in_the_table_is_said(tmp_path: Path) -> None:

@@ -61,20 +61,15 @@ WORLD = world("""
 
 
 def test_the_training_set_holds_nothing_of_the_test() -> None:
-    found = training_set(WORLD, known_share=0.0)
+    found = training_set(WORLD)
     assert found.schema == EXAMPLES
     assert found.select("name", "category", "count", "part").rows() == [
         ("rewe", "LIVING_GROCERIES", 2, "train"),
         ("hofmarkt", "LIVING_GROCERIES", 1, "strange"),
         ("zalando", "TRANSFER_REFUND", 1, "train"),
         ("lotto", "RECREATION_OTHER", 1, "train"),
-        ("lotto", "SHOPPING_OTHER", 1, "strange"),
+        ("lotto", "SHOPPING_OTHER", 1, "known"),
     ]
-
-
-def test_some_lines_of_known_merchants_are_kept_to_calibrate_with() -> None:
-    found = training_set(WORLD, known_share=1.0)
-    assert set(found["part"]) == {"known", "strange"}
 
 
 def test_the_same_settings_give_the_same_model() -> None:
@@ -123,7 +118,7 @@ def test_few_lines_of_a_merchant_stand_for_all_of_them() -> None:
 
 
 def test_examples_of_several_worlds_become_one() -> None:
-    found = merged([training_set(WORLD, known_share=0.0), training_set(WORLD, known_share=1.0)])
+    found = merged([training_set(WORLD), training_set(WORLD)])
     assert found.select("name", "category", "count", "part").rows()[:2] == [
         ("rewe", "LIVING_GROCERIES", 4, "train"),
         ("zalando", "TRANSFER_REFUND", 2, "train"),

@@ -1,0 +1,106 @@
+"""Who has the last word on a line: insurance, rule, partner, then the likelier of word and model, and how sure that is.
+
+A rule or partner is as sure as it was right when that was measured (`knowledge/measured.csv`, from `kontor knowledge measure`);
+what has not been measured is as sure as its author thought.
+"""
+
+from functools import cache
+
+import polars as pl
+
+from analytics import trees
+from analytics.knowledge import FOLDER
+
+UNRELATED = "UNRELATED_OTHER"
+LEAST = 0.2
+"""A category less likely than this is no answer. Tuned on people of the training splits."""
+TRUSTED = 0.5
+"""A rule or partner that was wrong more often than right does not decide: words and model do."""
+MEASURED = FOLDER / "measured.csv"
+NOTHING = pl.lit("nichts erkannt, nur das Vorzeichen ist bekannt")
+ORDER = ("by_insurance", "by_rule", "by_partner", "by_lexicon", "by_model", "by_sign")
+
+
+def categorised(read: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
+    """The lines with their category: the first answer in `ORDER` that there is. Precisions are as `measured` has them."""
+    answers = _sure(_known(read), precisions).with_columns(_answers())
+    chosen = pl.coalesce([pl.when(pl.col(name).struct.field("category").is_not_null()).then(name) for name in ORDER])
+    return answers.with_columns(chosen.alias("answer")).unnest("answer").drop(ORDER)
+
+
+@cache
+def measured() -> pl.DataFrame:
+    """How often each rule, word and partner was right when it decided: `decider`, `precision`."""
+    return pl.read_csv(MEASURED, schema={"decider": pl.String, "precision": pl.Float64, "rows": pl.Int64}).drop("rows")
+
+
+def _known(read: pl.DataFrame) -> pl.DataFrame:
+    """The lines with the category of their insurance type, the sign of their partner's category, and who may decide."""
+    divisions = trees.insurance_types_frame().select(insurance="system_name", subcategory="subcategory")
+    signs = trees.categories_frame().select(partner_category="system_name", partner_sign="sign")
+    return (
+        read.join(divisions, on="insurance", how="left", maintain_order="left")
+        .join(signs, on="partner_category", how="left", maintain_order="left")
+        .with_columns(
+            insurance_decider=pl.concat_str(pl.lit("insurance:"), "insurance"),
+            rule_decider=pl.concat_str(pl.lit("rule:"), "rule_id"),
+            partner_decider=pl.concat_str(pl.lit("partner:"), "partner"),
+            lexicon_decider=pl.format("word:{}:{}", "lexicon_category", pl.col("lexicon_confidence").round(1)),
+        )
+    )
+
+
+def _sure(known: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
+    """The lines with the measured precision of everybody who may decide, where there is one, in the place of the assumed."""
+    for way in ("insurance", "rule", "partner", "lexicon"):
+        found = precisions.select(pl.col("decider").alias(f"{way}_decider"), pl.col("precision").alias(f"{way}_precision"))
+        known = known.join(found, on=f"{way}_decider", how="left", maintain_order="left").with_columns(
+            pl.coalesce(f"{way}_precision", f"{way}_confidence").alias(f"{way}_sure")
+        )
+    return known
+
+
+def _answers() -> list[pl.Expr]:
+    """What each way of judging says."""
+    fits = (pl.col("partner_sign") == "±") | ((pl.col("partner_sign") == "+") == pl.col("positive"))
+    word, model = pl.col("lexicon_sure").fill_null(0.0), pl.col("model_confidence").fill_null(0.0)
+    words = pl.col("model_words").str.replace_all("|", "«, »", literal=True)
+    told = pl.when(words != "").then(pl.format("Wörter »{}«", words)).otherwise(pl.lit("Art und Höhe der Buchung"))
+    private = pl.when("is_person").then(pl.lit("OTHER_INCOME")).otherwise(pl.lit("INCOME_OTHER"))
+    nothing = pl.when("positive").then(private).otherwise(pl.lit("OTHER_SPENDING"))
+    rule, trusted = pl.lit("RULE"), pl.col("partner_sure") >= TRUSTED
+    return [
+        _answer("insurance", pl.col("insurance") != UNRELATED, "subcategory", pl.col("insurance_source")),
+        _answer("rule", pl.col("rule_sure") >= TRUSTED, "rule_category", rule),
+        _answer("partner", (pl.col("partner_category") != "") & fits & trusted, "partner_category", pl.lit("PARTNER")),
+        _answer("lexicon", (word >= LEAST) & (word >= model), "lexicon_category", rule),
+        _struct("by_model", model >= LEAST, "model_category", "model_confidence", pl.lit("MODEL"), told, pl.lit("model")),
+        _struct(
+            "by_sign", pl.lit(value=True), nothing, pl.max_horizontal(model, 0.1), pl.lit("FALLBACK"), NOTHING, pl.lit("sign")
+        ),
+    ]
+
+
+def _answer(way: str, holds: pl.Expr, category: str, source: pl.Expr) -> pl.Expr:
+    """The answer of a way that has its own columns."""
+    return _struct(f"by_{way}", holds, category, f"{way}_sure", source, f"{way}_reason", pl.col(f"{way}_decider"))
+
+
+def _struct(
+    name: str,
+    holds: pl.Expr,
+    category: str | pl.Expr,
+    confidence: str | pl.Expr,
+    source: pl.Expr,
+    reason: str | pl.Expr,
+    decider: pl.Expr,
+) -> pl.Expr:
+    """One answer as a struct of the columns of a tag; nothing where it does not hold."""
+    tag = {
+        "category": category,
+        "category_confidence": confidence,
+        "category_source": source,
+        "category_reason": reason,
+        "decider": decider,
+    }
+    return pl.struct([pl.when(holds).then(value).alias(part) for part, value in tag.items()]).alias(name)
