@@ -32,7 +32,7 @@ EXAMPLES = pl.Schema(
 )
 """Labelled lines; `count` is how many bookings they stand for, `part` is `train`, `known` or `strange`.
 
-What is not `train` is kept from training: `strange` are merchants that it does not have, `known` other words of those that it has.
+What is not `train` is kept from training: `strange` are merchants that it does not have, `known` are new words of others.
 """
 TEST_FORMATS = frozenset({"vr", "commerzbank", "comdirect", "n26"})
 """Formats of banks that training never sees."""
@@ -196,7 +196,7 @@ def importance(numbers: NDArray[np.int32], counts: NDArray[Any], settings: Train
 
 
 def calibrated(model: Categoriser, examples: pl.DataFrame, settings: TrainingSettings) -> Categoriser:
-    """The same model with the temperature that fits the strange merchants: known ones are easy, and mostly the partner decides."""
+    """The same model with the temperature that fits strange merchants; known ones are easy, and the partner decides."""
     usable = examples.filter(pl.col("category").is_in(model.classes), pl.col("part") == "strange")
     if not usable.height:
         return model

@@ -1,0 +1,28 @@
+"""The model that we ship is what its settings make again, on any machine."""
+
+import polars as pl
+
+from analytics import lines
+from models import learning, registry
+from models.corpus import simulate
+
+ALIKE = 0.98
+"""Share of lines on which both must agree: the last digits of a descent differ from processor to processor."""
+
+
+def test_training_again_gives_the_model_that_we_ship() -> None:
+    again, shipped = learning.learn(), registry.shipped()
+    assert again.classes == shipped.classes
+    bookings = simulate(12, 4711).transactions
+    read = lines.read(bookings.with_columns(lines.keys(bookings)).unique("key", keep="first", maintain_order=True).drop("key"))
+    said = [model.score(read) for model in (again, shipped)]
+    assert (said[0]["category"] == said[1]["category"]).mean() >= ALIKE  # type: ignore[operator]
+    assert (said[0]["confidence"] - said[1]["confidence"]).abs().mean() < 0.02  # type: ignore[operator]
+
+
+def test_the_shipped_model_is_small_and_knows_what_it_was_made_of() -> None:
+    assert registry.SHIPPED.stat().st_size < 6 * 1024 * 1024
+    facts = registry.shipped().facts
+    assert isinstance(facts["world"], dict)
+    assert facts["world"]["users"] == learning.LEARNED.users
+    assert isinstance(pl.DataFrame(facts["settings"]), pl.DataFrame)
