@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import ir
 from numba import config, njit, types
 from numba.core.caching import InTreeCacheLocator, UserWideCacheLocator
 from numba.extending import intrinsic

@@ -3,6 +3,8 @@
 import polars as pl
 
 ROUNDS = 4
+MOST = 100
+"""Bookings of a group that are compared with each other: thousands that are alike would be millions of pairs."""
 
 
 def mutual(candidates: pl.DataFrame, left: str, right: str, *cost: pl.Expr) -> pl.DataFrame:
@@ -18,3 +20,9 @@ def mutual(candidates: pl.DataFrame, left: str, right: str, *cost: pl.Expr) -> p
         chosen.append(best)
         rest = rest.join(best, on=left, how="anti").join(best, on=right, how="anti")
     return pl.concat(chosen).drop("place")
+
+
+def bounded(rows: pl.DataFrame, *group: str, order: pl.Expr | None = None) -> pl.DataFrame:
+    """The rows, but of each group only the first in an order, or else in that of their ids."""
+    ordered = rows.sort("id") if order is None else rows.sort(order, "id")
+    return ordered.filter(pl.int_range(pl.len()).over(group) < MOST)

@@ -7,7 +7,7 @@ import polars as pl
 
 from analytics.channels import Channel
 from analytics.overlays import OVERLAY, with_missing
-from analytics.pairing import mutual
+from analytics.pairing import bounded, mutual
 
 REVERSAL, REFUND = "TRANSFER_REVERSAL", "TRANSFER_REFUND"
 RETURNED = (Channel.DD_RETURN, Channel.TRANSFER_RETURN)
@@ -48,9 +48,16 @@ def reversals(rows: pl.DataFrame) -> pl.DataFrame:
     days = (pl.col("booked_on") - pl.col("booked_on_of")).dt.total_days()
     same = (pl.col("counterparty_key") == pl.col("counterparty_key_of")) & (pl.col("counterparty_key") != "")
     strange = pl.col("by_channel") & (pl.col("channel_of") != Channel.CARD) & (pl.col("days") <= WITHIN_STRANGE)
+    alike = ("user", "product", "amount_cents")
     candidates = (
-        returned.with_columns(opposite=-pl.col("amount_cents"))
-        .join(original, left_on=["user", "product", "opposite"], right_on=["user", "product", "amount_cents"], suffix="_of")
+        bounded(returned, *alike)
+        .with_columns(opposite=-pl.col("amount_cents"))
+        .join(
+            bounded(original.rename({"of": "id"}), *alike).rename({"id": "of"}),
+            left_on=["user", "product", "opposite"],
+            right_on=["user", "product", "amount_cents"],
+            suffix="_of",
+        )
         .with_columns(days=days, same=same)
         .filter(pl.col("id") != pl.col("of"), pl.col("days") >= 0)
         .filter(pl.col("days") <= pl.when("by_channel").then(WITHIN_CHANNEL).otherwise(WITHIN_WORDS), pl.col("same") | strange)
@@ -126,19 +133,34 @@ def _refundable() -> pl.Expr:
 
 
 def _purchases(incoming: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """For each refund the latest purchase at the same place that it can be of, one of the same amount first."""
-    spent = rows.filter(pl.col("amount_cents") < 0, ~pl.col("category").str.starts_with("TRANSFER_")).select(
-        "user", "refund_key", "booked_on", "amount_cents", "category", of="id"
+    """For each refund the latest earlier purchase of the same amount at the same place, else the latest one at all."""
+    place = ["user", "refund_key"]
+    bought = rows.filter(pl.col("amount_cents") < 0, ~pl.col("category").str.starts_with("TRANSFER_")).select(
+        *place, "booked_on", amount_cents=-pl.col("amount_cents"), of="id", bought="category"
     )
+    spent = bought.join(incoming.select(place).unique(), on=place, how="semi").sort("booked_on", "of")
+    wanted = incoming.select("id", *place, "booked_on", "amount_cents").sort("booked_on", "id")
+    same = _latest(wanted, spent, [*place, "amount_cents"]).select("id", "of", "bought", exact=True, enough=True)
+    other = _latest(wanted, spent, place).select(
+        "id", "of", "bought", exact=False, enough=pl.col("spent") >= pl.col("amount_cents")
+    )
+    large = _large_enough(wanted, spent, place).select("id", "of", "bought", exact=False, enough=True)
+    best = pl.concat([same, other.filter("enough"), large, other]).unique("id", keep="first", maintain_order=True)
+    return best.select("id", "exact", earlier_category="bought", refund_of=pl.when("enough").then("of"))
+
+
+def _large_enough(wanted: pl.DataFrame, spent: pl.DataFrame, place: list[str]) -> pl.DataFrame:
+    """The refunds with the latest earlier purchase that they can be a part of, among the largest at the place."""
+    largest = bounded(spent.rename({"of": "id"}), *place, order=-pl.col("amount_cents")).rename({"id": "of"})
     days = (pl.col("booked_on") - pl.col("booked_on_of")).dt.total_days()
-    earlier = (
-        incoming.join(spent, on=["user", "refund_key"], suffix="_of")
-        .with_columns(
-            days=days,
-            exact=-pl.col("amount_cents_of") == pl.col("amount_cents"),
-            enough=-pl.col("amount_cents_of") >= pl.col("amount_cents"),
-        )
-        .filter(pl.col("days").is_between(0, WITHIN_REFUND))
-    )
-    best = earlier.sort("id", ~pl.col("exact"), ~pl.col("enough"), "days", "of").unique("id", keep="first", maintain_order=True)
-    return best.select("id", "exact", earlier_category="category", refund_of=pl.when("enough").then("of"))
+    pairs = bounded(wanted, *place).join(largest, on=place, suffix="_of")
+    fitting = pairs.filter(days.is_between(0, WITHIN_REFUND), pl.col("amount_cents_of") >= pl.col("amount_cents"))
+    return fitting.sort("id", -pl.col("booked_on_of").cast(pl.Int32), "of").unique("id", keep="first", maintain_order=True)
+
+
+def _latest(wanted: pl.DataFrame, spent: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """The refunds with their latest earlier purchase that is the same in these columns."""
+    asked = spent.with_columns(spent="amount_cents")
+    right = asked if "amount_cents" in by else asked.drop("amount_cents")
+    found = wanted.join_asof(right, on="booked_on", by=by, tolerance=f"{WITHIN_REFUND}d", check_sortedness=False)
+    return found.filter(pl.col("of").is_not_null())

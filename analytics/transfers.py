@@ -12,7 +12,7 @@ import polars as pl
 from analytics.channels import Channel
 from analytics.holders import own_names
 from analytics.overlays import OVERLAY, with_missing
-from analytics.pairing import mutual
+from analytics.pairing import bounded, mutual
 from analytics.products import CARDS, Category
 from analytics.returns import refunds, reversals
 from analytics.rulebook import read
@@ -118,8 +118,11 @@ def _pairs(facing: pl.DataFrame) -> pl.DataFrame:
     debits, incoming = legs.filter(pl.col("amount_cents") < 0), legs.filter(pl.col("amount_cents") > 0)
     lag = (pl.col("booked_on_in") - pl.col("booked_on")).dt.total_days()
     candidates = (
-        debits.select(LEG)
-        .join(incoming.select(LEG), on=["user", "amount"], suffix="_in")
+        _days(bounded(debits.select(LEG), "user", "amount", "booked_on"))
+        .join(
+            _days(bounded(incoming.select(LEG), "user", "amount", "booked_on"), 0, 0), on=["user", "amount", "day"], suffix="_in"
+        )
+        .drop("day")
         .with_columns(lag=lag)
         .filter(pl.col("product") != pl.col("product_in"), pl.col("lag").is_between(EARLIEST, LATEST))
         .filter(~_elsewhere("", "_in"), ~_elsewhere("_in", ""))
@@ -131,6 +134,12 @@ def _pairs(facing: pl.DataFrame) -> pl.DataFrame:
     there = pairs.select("id", "sure", "wallet", pair_of="id_in", pair_kind="kind_in")
     back = pairs.select("sure", "wallet", id="id_in", pair_of="id", pair_kind="kind").select(there.columns)
     return pl.concat([there, back])
+
+
+def _days(legs: pl.DataFrame, first: int = EARLIEST, last: int = LATEST) -> pl.DataFrame:
+    """The legs once for each day on which their other leg may be booked."""
+    days = [pl.col("booked_on") + pl.duration(days=lag) for lag in range(first, last + 1)]
+    return legs.with_columns(day=pl.concat_list(days)).explode("day")
 
 
 def _elsewhere(side: str, other: str) -> pl.Expr:

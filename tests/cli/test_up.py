@@ -70,7 +70,7 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
         assert len(accesses["demo"]["bankprodukte"]) == 4
         runs_a_job(f"http://127.0.0.1:{dagster}")
         logs = {path.name for path in (home / "logs").iterdir()}
-        assert logs == {"api.log", "worker.log", "dagster-webserver.log", "dagster-daemon.log"}
+        assert logs == {"api.log", "worker.log", "compiling.log", "dagster-webserver.log", "dagster-daemon.log"}
     with running(home, "--no-dagster") as (_, api, _):
         again = json.loads((home / "demo.json").read_text())
         assert again["tenants"] == demo["tenants"]
