@@ -7,7 +7,7 @@ collects points; from `ENOUGH` points on it is a wage.
 import polars as pl
 
 from analytics.channels import Channel
-from analytics.overlays import OVERLAY, with_missing
+from analytics.overlays import OVERLAY, picked
 
 SALARY = "INCOME_SALARY"
 ENOUGH = 4
@@ -24,6 +24,7 @@ POINTS = {
 }
 LEAST_CENTS = 45_000
 PAY_CODES = ("SALA", "PAYR", "BONU")
+ROWS = ("row", "id", "user", "booked_on", "amount_cents", "counterparty_key", "channel")
 FACTS = ("says_pay", "says_pay_extra", "says_no_pay", "is_company", "is_person")
 OTHER_PAYERS = ("insurer", "broker", "authority_benefit", "krankenkasse")
 LARGEST = 2
@@ -40,13 +41,13 @@ NO_INCOME = ("BANKFINANCE_CREDITINCOME", "BANKFINANCE_ATMDEPOSIT", "BANKFINANCE_
 def income(rows: pl.DataFrame) -> pl.DataFrame:
     """The overlay of wages.
 
-    Rows have `id`, `user`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending`, `category` (so far: own
+    Rows have `row`, `id`, `user`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending`, `category` (so far: own
     transfers are not looked at) and, where known, `purpose_code`, `rule_category`, the flags of partners, and the columns of
     `analytics.facts`.
     """
     told = dict.fromkeys((*FACTS, *(f"flag_{flag}" for flag in OTHER_PAYERS)), False)
-    booked = rows.filter(pl.col("amount_cents") > 0, ~pl.col("pending"))
-    known = with_missing(booked, category="", rule_category="", purpose_code="", **told)
+    booked = (pl.col("amount_cents") > 0) & ~pl.col("pending")
+    known = picked(rows, booked, *ROWS, category="", rule_category="", purpose_code="", **told)
     incoming = known.filter(~_no_income())
     ranked = _ranked(incoming.with_columns(_described()))
     scored = _scored(ranked.join(_timing(ranked), on=["user", "counterparty_key"], how="left"))
@@ -122,6 +123,7 @@ def _reason() -> pl.Expr:
 
 def _overlay(rows: pl.DataFrame, confidence: pl.Expr, reason: pl.Expr) -> pl.DataFrame:
     return rows.select(
+        "row",
         "id",
         category=pl.lit(SALARY),
         confidence=confidence,

@@ -6,7 +6,7 @@ What an insurer, an employer or the state pays is neither, and a friend who pays
 import polars as pl
 
 from analytics.channels import Channel
-from analytics.overlays import OVERLAY, with_missing
+from analytics.overlays import OVERLAY, picked
 from analytics.pairing import bounded, mutual
 
 REVERSAL, REFUND = "TRANSFER_REVERSAL", "TRANSFER_REFUND"
@@ -32,42 +32,39 @@ OPEN_CATEGORIES = ("", REFUND, "INCOME_OTHER", "OTHER_INCOME", "OTHER_SPENDING")
 """What a credit may be so far and still turn out to be a refund."""
 EXACT, LARGER, NONE_LARGER, NO_PURCHASE = 0.95, 0.88, 0.78, 0.8
 UNKNOWN = "UNKNOWN"
+ROWS = ("row", "id", "user", "booked_on", "amount_cents", "counterparty_key", "channel")
+PLACE = {"partner": UNKNOWN, "category": "", "flag_intermediary": False}
 
 
 def reversals(rows: pl.DataFrame) -> pl.DataFrame:
     """The overlay of returned bookings and of the bookings that they return.
 
-    Rows have `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending` and `says_reversal`.
+    Rows have `row`, `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending` and `says_reversal`.
     """
-    booked = with_missing(rows, says_reversal=False).filter(~pl.col("pending"), pl.col("amount_cents") != 0)
+    booked = picked(rows, ~pl.col("pending") & (pl.col("amount_cents") != 0), *ROWS, "product", says_reversal=False)
     by_channel = pl.col("channel").is_in([str(channel) for channel in RETURNED]) & (pl.col("amount_cents") > 0)
-    returned = booked.filter(by_channel | pl.col("says_reversal")).with_columns(by_channel=by_channel)
-    original = booked.filter(~by_channel).select(
-        "user", "product", "booked_on", "amount_cents", "counterparty_key", "channel", of="id"
+    returned = booked.filter(by_channel | pl.col("says_reversal")).with_columns(
+        by_channel=by_channel, opposite=-pl.col("amount_cents")
     )
+    there, back = ["user", "product", "amount_cents"], ["user", "product", "opposite"]
+    original = booked.join(returned, left_on=there, right_on=back, how="semi").filter(~by_channel)
     days = (pl.col("booked_on") - pl.col("booked_on_of")).dt.total_days()
     same = (pl.col("counterparty_key") == pl.col("counterparty_key_of")) & (pl.col("counterparty_key") != "")
     strange = pl.col("by_channel") & (pl.col("channel_of") != Channel.CARD) & (pl.col("days") <= WITHIN_STRANGE)
-    alike = ("user", "product", "amount_cents")
     candidates = (
-        bounded(returned, *alike)
-        .with_columns(opposite=-pl.col("amount_cents"))
-        .join(
-            bounded(original.rename({"of": "id"}), *alike).rename({"id": "of"}),
-            left_on=["user", "product", "opposite"],
-            right_on=["user", "product", "amount_cents"],
-            suffix="_of",
-        )
+        bounded(returned, *there)
+        .join(bounded(original, *there), left_on=back, right_on=there, suffix="_of")
         .with_columns(days=days, same=same)
-        .filter(pl.col("id") != pl.col("of"), pl.col("days") >= 0)
+        .filter(pl.col("id") != pl.col("id_of"), pl.col("days") >= 0)
         .filter(pl.col("days") <= pl.when("by_channel").then(WITHIN_CHANNEL).otherwise(WITHIN_WORDS), pl.col("same") | strange)
     )
-    pairs = mutual(candidates, "id", "of", -pl.col("same").cast(pl.Int8), pl.col("days")).select("id", "of")
-    legs = pl.concat([pairs.select("id", pair_of="of"), pairs.select(id="of", pair_of="id")])
-    alone = returned.filter(pl.col("by_channel")).join(legs, on="id", how="anti").select("id", pair_of=pl.lit(None, pl.String))
-    found = pl.concat([legs, alone]).unique("id", keep="first", maintain_order=True)
+    pairs = mutual(candidates, "id", "id_of", -pl.col("same").cast(pl.Int8), pl.col("days"))
+    legs = pl.concat([pairs.select("row", "id", pair_of="id_of"), pairs.select(row="row_of", id="id_of", pair_of="id")])
+    alone = returned.filter("by_channel").join(legs, on="row", how="anti").select("row", "id", pair_of=pl.lit(None, pl.String))
+    found = pl.concat([legs, alone]).unique("row", keep="first", maintain_order=True)
     linked = pl.col("pair_of").is_not_null()
     return found.select(
+        "row",
         "id",
         category=pl.lit(REVERSAL),
         confidence=pl.when(linked).then(0.97).otherwise(0.93),
@@ -81,20 +78,16 @@ def reversals(rows: pl.DataFrame) -> pl.DataFrame:
 def refunds(rows: pl.DataFrame) -> pl.DataFrame:
     """The overlay of merchants' refunds, linked to the purchase and counted in its category.
 
-    Rows have `id`, `user`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending`, `category` (so far, after own
+    Rows have `row`, `id`, `user`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending`, `category` (so far, after own
     transfers and income), and, where known, `partner`, `rule_category`, `default_category` (as what the partner or the words
     would be an expense), flags, and the facts `says_refund` and `is_person`.
     """
-    facts = dict.fromkeys(
-        ("says_refund", "is_person", "flag_intermediary", *(f"flag_{flag}" for flag in NEVER_REFUND_FLAGS)), False
-    )
-    known = with_missing(rows, partner=UNKNOWN, category="", rule_category="", default_category="", **facts)
-    told = (pl.col("partner") != UNKNOWN) & (pl.col("partner") != "") & ~pl.col("flag_intermediary")
-    keyed = known.with_columns(refund_key=pl.when(told).then("partner").otherwise("counterparty_key")).filter(~pl.col("pending"))
-    incoming = keyed.filter(_refundable()).select(
-        "id", "user", "refund_key", "booked_on", "amount_cents", "rule_category", "default_category", "says_refund", "channel"
-    )
-    purchases = _purchases(incoming, keyed)
+    said = dict.fromkeys(("says_refund", "is_person", *(f"flag_{flag}" for flag in NEVER_REFUND_FLAGS)), False)
+    booked = ~pl.col("pending")
+    credits = picked(rows, booked & (pl.col("amount_cents") > 0), *ROWS, rule_category="", default_category="", **PLACE, **said)
+    incoming = credits.filter(_refundable()).with_columns(refund_key=_place()).filter(pl.col("refund_key") != "")
+    spent = booked & (pl.col("amount_cents") < 0) & pl.col("user").is_in(incoming["user"].unique().implode())
+    purchases = _purchases(incoming, picked(rows, spent, *ROWS, **PLACE))
     found = incoming.join(purchases, on="id", how="left", maintain_order="left")
     earlier = pl.col("earlier_category").is_not_null()
     evident = (pl.col("rule_category") == REFUND) | (pl.col("channel") == Channel.CARD)
@@ -104,6 +97,7 @@ def refunds(rows: pl.DataFrame) -> pl.DataFrame:
         "earlier_category", pl.when(pl.col("default_category") != "").then("default_category"), pl.lit(REFUND)
     )
     return decided.select(
+        "row",
         "id",
         category=pl.lit(REFUND),
         confidence=pl.when(linked & pl.col("exact"))
@@ -129,16 +123,22 @@ def _refundable() -> pl.Expr:
     unflagged = ~pl.any_horizontal([f"flag_{flag}" for flag in NEVER_REFUND_FLAGS])
     merchant = ~pl.col("is_person") | pl.col("says_refund")
     way = ~pl.col("channel").is_in([str(channel) for channel in NEVER_REFUNDS])
-    return (pl.col("amount_cents") > 0) & undecided & unflagged & merchant & way & (pl.col("refund_key") != "")
+    return undecided & unflagged & merchant & way
 
 
-def _purchases(incoming: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def _place() -> pl.Expr:
+    """Where money was spent or came back from: the partner, or else the counterparty."""
+    told = (pl.col("partner") != UNKNOWN) & (pl.col("partner") != "") & ~pl.col("flag_intermediary")
+    return pl.when(told).then("partner").otherwise("counterparty_key")
+
+
+def _purchases(incoming: pl.DataFrame, expenses: pl.DataFrame) -> pl.DataFrame:
     """For each refund the latest earlier purchase of the same amount at the same place, else the latest one at all."""
     place = ["user", "refund_key"]
-    bought = rows.filter(pl.col("amount_cents") < 0, ~pl.col("category").str.starts_with("TRANSFER_")).select(
-        *place, "booked_on", amount_cents=-pl.col("amount_cents"), of="id", bought="category"
+    bought = expenses.filter(~pl.col("category").str.starts_with("TRANSFER_")).select(
+        "user", "booked_on", refund_key=_place(), amount_cents=-pl.col("amount_cents"), of="id", bought="category"
     )
-    spent = bought.join(incoming.select(place).unique(), on=place, how="semi").sort("booked_on", "of")
+    spent = bought.join(incoming, on=place, how="semi").sort("booked_on", "of")
     wanted = incoming.select("id", *place, "booked_on", "amount_cents").sort("booked_on", "id")
     same = _latest(wanted, spent, [*place, "amount_cents"]).select("id", "of", "bought", exact=True, enough=True)
     other = _latest(wanted, spent, place).select(

@@ -82,11 +82,11 @@ def tag(
     """Every booking with its tags, in the order given."""
     keyed = transactions.with_columns(lines.keys(transactions))
     judged = brain.judgements.of(keyed, lambda distinct: judge(lines.read(distinct), brain))
-    columns = ("id", "user", "product", "key", "booked_on", "amount_cents", "counterparty_iban", "pending")
-    rows = keyed.select(columns).join(judged, on="key", how="left", maintain_order="left")
-    named = rows.with_columns(counterparty_key=_counterparty())
-    tagged = _laid_over(named, products).select(TAGGED.names())
-    return checked(wishes.overlay(tagged, transactions, choices, rules), TAGGED)
+    columns = ("id", "user", "product", "key", "booked_on", "amount_cents", "pending")
+    rows = keyed.select(*columns, counterparty_iban=_iban()).join(judged, on="key", how="left", maintain_order="left")
+    named = rows.with_row_index("row").with_columns(counterparty_key=_counterparty())
+    tagged = _laid_over(named, products).with_columns(transactions["user"], transactions["product"])
+    return checked(wishes.overlay(tagged.select(TAGGED.names()), transactions, choices, rules), TAGGED)
 
 
 def judge(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
@@ -112,42 +112,61 @@ def judge_each(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
     return judged.with_columns(default_category=default).select(*KEPT, *tags, *flags, *FACTS)
 
 
+def _iban() -> pl.Expr:
+    """The counterparty's IBAN as banks compare it, empty where there is none."""
+    given = pl.col("counterparty_iban").fill_null("")
+    return pl.when(given == "").then(given).otherwise(given.str.replace_all(" ", "", literal=True).str.to_uppercase())
+
+
 def _counterparty() -> pl.Expr:
     """The name of a counterparty to group by: its IBAN, else the merchant behind the line."""
-    iban = pl.col("counterparty_iban").fill_null("").str.replace_all(" ", "", literal=True).str.to_uppercase()
-    return pl.when((iban != "") & (pl.col("via") == "")).then(iban).otherwise("merchant")
+    return pl.when((pl.col("counterparty_iban") != "") & (pl.col("via") == "")).then("counterparty_iban").otherwise("merchant")
 
 
 def _laid_over(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
-    """The rows after each pass over a user's bookings; the freelancer's category follows where the category has changed."""
+    """The rows after each pass over a user's bookings; the freelancer's category follows where the category has changed.
+
+    The passes compare users and products by their hashes.
+    """
     none = pl.lit(None, pl.String)
-    laid = rows.with_columns(effective_category="category", refund_of=none, pair_of=none, changed=pl.lit(value=False))
-    for found in (lambda now: own_transfers(now, products), income, reversals, refunds):
-        laid = _lay(laid, found(laid))
+    owners = pl.col("user", "product").hash()
+    held = products.with_columns(owners)
+    laid = rows.with_columns(owners, effective_category="category", refund_of=none, pair_of=none)
+    changed = []
+    for found in (lambda now: own_transfers(now, held), income, reversals, refunds):
+        overlay = found(laid)
+        laid = _lay(laid, overlay)
+        changed.append(overlay["row"])
+    again = pl.concat(changed).unique().sort()
     columns = list(tag_columns("freelancer"))
-    again = freelancer(laid.filter("changed").drop(columns)).select("id", *columns)
-    return laid.update(again, on="id", how="left") if again.height else laid
+    told = freelancer(laid[again].drop(columns)).select(columns)
+    return laid.with_columns(_put(laid[name], again, told[name]) for name in columns)
 
 
 def _lay(rows: pl.DataFrame, overlay: pl.DataFrame) -> pl.DataFrame:
     """The rows with what a pass has decided; what is no premium any more has no insurance type."""
-    if overlay.is_empty():
-        return rows
-    over = overlay.rename({name: f"over_{name}" for name in overlay.columns if name != "id"})
-    joined = rows.join(over, on="id", how="left", maintain_order="left")
-    decided = pl.col("over_category").is_not_null()
-    uninsured = decided & ~pl.col("over_category").str.starts_with("INSURANCE_") & (pl.col("insurance") != UNRELATED)
-    return joined.with_columns(
-        category=pl.coalesce("over_category", "category"),
-        category_confidence=pl.coalesce("over_confidence", "category_confidence"),
-        category_source=pl.when(decided).then(pl.lit("RULE")).otherwise("category_source"),
-        category_reason=pl.coalesce("over_reason", "category_reason"),
-        effective_category=pl.coalesce("over_effective_category", "effective_category"),
-        refund_of=pl.coalesce("over_refund_of", "refund_of"),
-        pair_of=pl.coalesce("over_pair_of", "pair_of"),
-        insurance=pl.when(uninsured).then(pl.lit(UNRELATED)).otherwise("insurance"),
-        insurance_confidence=pl.when(uninsured).then("over_confidence").otherwise("insurance_confidence"),
-        insurance_source=pl.when(uninsured).then(pl.lit("RULE")).otherwise("insurance_source"),
-        insurance_reason=pl.when(uninsured).then("over_reason").otherwise("insurance_reason"),
-        changed=pl.col("changed") | decided,
-    ).drop(over.columns[1:])
+    decided = {
+        "category": overlay["category"],
+        "category_confidence": overlay["confidence"],
+        "category_source": pl.repeat("RULE", overlay.height, eager=True),
+        "category_reason": overlay["reason"],
+        "effective_category": overlay["effective_category"],
+        "refund_of": overlay["refund_of"],
+        "pair_of": overlay["pair_of"],
+    }
+    insured = rows["insurance"].gather(overlay["row"]) != UNRELATED
+    uninsured = overlay.filter(insured & ~overlay["category"].str.starts_with("INSURANCE_"))
+    no_premium = {
+        "insurance": pl.repeat(UNRELATED, uninsured.height, eager=True),
+        "insurance_confidence": uninsured["confidence"],
+        "insurance_source": pl.repeat("RULE", uninsured.height, eager=True),
+        "insurance_reason": uninsured["reason"],
+    }
+    laid = [_put(rows[name], overlay["row"], values) for name, values in decided.items()]
+    return rows.with_columns(*laid, *(_put(rows[name], uninsured["row"], values) for name, values in no_premium.items()))
+
+
+def _put(column: pl.Series, at: pl.Series, values: pl.Series) -> pl.Series:
+    """The column with these values at these places; where a value is missing, what was there stays."""
+    there = values.is_not_null()
+    return column.clone().scatter(at.filter(there), values.filter(there))

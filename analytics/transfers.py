@@ -11,7 +11,7 @@ import polars as pl
 
 from analytics.channels import Channel
 from analytics.holders import own_names
-from analytics.overlays import OVERLAY, with_missing
+from analytics.overlays import OVERLAY, picked
 from analytics.pairing import bounded, mutual
 from analytics.products import CARDS, Category
 from analytics.returns import refunds, reversals
@@ -45,24 +45,28 @@ OTHER, CARD, WALLET = "TRANSFER_OTHER", "TRANSFER_CREDITCARD", "TRANSFER_WALLET"
 OTHERS = (Category.OTHER_ACCOUNT, Category.OTHER_PRODUCT)
 WALLETS = ("PAYPAL",)
 BANKS = r"bank|sparkasse"
-ROWS = ("id", "user", "product", "booked_on", "amount_cents", "name", "channel", "pending")
-FACTS = ("is_person", "is_company", "says_saving", "says_securities", "says_settlement")
+ROWS = ("row", "id", "user", "product", "booked_on", "amount_cents", "counterparty_iban", "name", "channel", "pending")
+SAID = {"via": "", **dict.fromkeys(("is_person", "is_company", "says_saving", "says_securities", "says_settlement"), False)}
 SIDES = ("channel", "via", "own_name", "own_counter", "counter", "counter_iban", "own_iban", "kind", "somebody", "settles")
-LEG = ("id", "user", "product", "booked_on", "amount", *SIDES)
-COUNTER = {"iban": "counter_iban", "product": "counter", "category": "counter_kind"}
+LEG = ("id", "product", *SIDES)
 
 
 def own_transfers(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
     """The overlay of the rows that stay within a user's own money.
 
-    Rows have `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_iban`, `name`, `channel`, `pending` and, where
-    known, the columns of `analytics.facts`.
+    Rows have `row`, `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_iban`, `name`, `channel`, `pending` and,
+    where known, the columns of `analytics.facts`.
     """
-    facing = _facing(rows, products)
-    pairs = _pairs(facing)
-    decided = facing.join(pairs, on="id", how="left", maintain_order="left")
+    known = products.select("user", "product", "category", "owner_name", iban=_iban("iban"))
+    held = known.unique(["user", "product"], keep="first", maintain_order=True)
+    possible = picked(rows, pl.col("channel").is_in(_texts(PAIRED)), *ROWS, **SAID)
+    meeting = _meeting(possible)
+    facing = _facing(possible, held, own_names(possible, known), meeting)
+    pairs = _pairs(facing, meeting)
+    decided = facing.join(pairs, on="row", how="left", maintain_order="left")
     found = decided.with_columns(item=_item()).filter(pl.col("item").is_not_null())
     return found.select(
+        "row",
         "id",
         category="item",
         confidence=_confidence(),
@@ -79,60 +83,81 @@ def saving_banks() -> pl.DataFrame:
     return read("saving_banks").select("bank_code", saved_as="item")
 
 
-def _facing(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
-    """The rows that may be transfers, with what is known of both ends."""
-    known = products.select("user", "product", "category", iban=_iban("iban"))
-    known = known.unique(["user", "product"], keep="first", maintain_order=True)
-    counter = known.filter(pl.col("iban") != "").unique(["user", "iban"], keep="first", maintain_order=True)
-    holders = known.group_by("user").agg(cards=pl.col("category").is_in(_texts(CARDS)).any())
-    likely = with_missing(rows.filter(pl.col("channel").is_in(_texts(PAIRED))), via="", **dict.fromkeys(FACTS, False))
-    own = own_names(likely, products).with_columns(own_name=True)
+def _meeting(rows: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of rows on two products of a user between which the same amount may have moved: `row`, `row_in` and the days between.
+
+    Only numbers are compared, since all rows are.
+    """
+    legs = rows.filter(~pl.col("pending")).select(
+        "row", "id", "user", "product", "booked_on", "amount_cents", amount=pl.col("amount_cents").abs()
+    )
+    out, into = legs.filter(pl.col("amount_cents") < 0), legs.filter(pl.col("amount_cents") > 0)
+    out = out.join(into, on=["user", "amount"], how="semi")
+    into = into.join(out, on=["user", "amount"], how="semi")
+    same = ["user", "amount", "booked_on"]
+    lag = (pl.col("booked_on_in") - pl.col("booked_on")).dt.total_days()
+    met = _days(bounded(out, *same)).join(_days(bounded(into, *same), 0, 0), on=["user", "amount", "day"], suffix="_in")
+    apart = met.with_columns(lag=lag).filter(
+        pl.col("product") != pl.col("product_in"), pl.col("lag").is_between(EARLIEST, LATEST)
+    )
+    return apart.select("row", "row_in", "lag")
+
+
+def _facing(rows: pl.DataFrame, held: pl.DataFrame, own: pl.DataFrame, meeting: pl.DataFrame) -> pl.DataFrame:
+    """The rows that anything speaks for, with what is known of both ends."""
+    counter = held.filter(pl.col("iban") != "").unique(["user", "iban"], keep="first", maintain_order=True)
+    holders = held.group_by("user").agg(cards=pl.col("category").is_in(_texts(CARDS)).any())
+    met = pl.concat([meeting["row"], meeting["row_in"]]).unique()
+    facing = rows.with_columns(
+        counter_iban=_iban("counterparty_iban"), settles=(pl.col("channel") == Channel.CARDSETTLE) | pl.col("says_settlement")
+    )
+    facing = facing.join(own.with_columns(own_name=True), on=["user", "name"], how="left").join(
+        counter.select("user", counter="product", counter_kind="category", counter_iban="iban"),
+        on=["user", "counter_iban"],
+        how="left",
+    )
+    spoken = (
+        pl.col("own_name").is_not_null()
+        | pl.col("counter").is_not_null()
+        | pl.col("settles")
+        | pl.col("row").is_in(met.implode())
+    )
     return (
-        likely.select(*ROWS, "via", *FACTS, counter_iban=_iban("counterparty_iban"))
-        .join(known.rename({"category": "kind", "iban": "own_iban"}), on=["user", "product"], how="left")
-        .join(counter.rename(COUNTER), on=["user", "counter_iban"], how="left")
-        .join(own, on=["user", "name"], how="left")
+        facing.filter(spoken)
+        .join(held.select("user", "product", kind="category", own_iban="iban"), on=["user", "product"], how="left")
         .join(holders, on="user", how="left")
         .join(saving_banks(), left_on=pl.col("counter_iban").str.slice(4, 8), right_on="bank_code", how="left")
         .with_columns(
             own_name=pl.col("own_name").fill_null(value=False),
             own_counter=(pl.col("counter") != pl.col("product")).fill_null(value=False),
             cards=pl.col("cards").fill_null(value=False),
-            settles=(pl.col("channel") == Channel.CARDSETTLE) | pl.col("says_settlement"),
             somebody=pl.col("is_person") | (pl.col("is_company") & ~pl.col("name").str.contains(BANKS)),
         )
     )
 
 
 def _iban(column: str) -> pl.Expr:
-    return pl.col(column).fill_null("").str.replace_all(" ", "").str.to_uppercase()
+    return pl.col(column).fill_null("").str.replace_all(" ", "", literal=True).str.to_uppercase()
 
 
 def _texts(values: Iterable[str]) -> list[str]:
     return [str(value) for value in values]
 
 
-def _pairs(facing: pl.DataFrame) -> pl.DataFrame:
-    """Both rows of every pair: `id`, `pair_of`, the other's product category, and whether more than the amount speaks for it."""
-    legs = facing.filter(~pl.col("pending")).with_columns(amount=pl.col("amount_cents").abs())
-    debits, incoming = legs.filter(pl.col("amount_cents") < 0), legs.filter(pl.col("amount_cents") > 0)
-    lag = (pl.col("booked_on_in") - pl.col("booked_on")).dt.total_days()
+def _pairs(facing: pl.DataFrame, meeting: pl.DataFrame) -> pl.DataFrame:
+    """Both rows of every pair: `row`, `pair_of`, the other's product category, and whether more than the amount speaks for it."""
+    legs = facing.select("row", *LEG, amount=pl.col("amount_cents").abs())
     candidates = (
-        _days(bounded(debits.select(LEG), "user", "amount", "booked_on"))
-        .join(
-            _days(bounded(incoming.select(LEG), "user", "amount", "booked_on"), 0, 0), on=["user", "amount", "day"], suffix="_in"
-        )
-        .drop("day")
-        .with_columns(lag=lag)
-        .filter(pl.col("product") != pl.col("product_in"), pl.col("lag").is_between(EARLIEST, LATEST))
+        meeting.join(legs, on="row")
+        .join(legs, left_on="row_in", right_on="row", suffix="_in")
         .filter(~_elsewhere("", "_in"), ~_elsewhere("_in", ""))
         .with_columns(sure=_evident(), wallet=_wallet())
         .filter(pl.col("sure") | pl.col("wallet") | _uncommon())
     )
     cost = pl.col("lag").abs() + pl.when(pl.col("lag") < 0).then(BACKWARDS).otherwise(0.0)
     pairs = mutual(candidates, "id", "id_in", -pl.col("sure").cast(pl.Int8), cost)
-    there = pairs.select("id", "sure", "wallet", pair_of="id_in", pair_kind="kind_in")
-    back = pairs.select("sure", "wallet", id="id_in", pair_of="id", pair_kind="kind").select(there.columns)
+    there = pairs.select("row", "sure", "wallet", pair_of="id_in", pair_kind="kind_in")
+    back = pairs.select("sure", "wallet", row="row_in", pair_of="id", pair_kind="kind").select(there.columns)
     return pl.concat([there, back])
 
 

@@ -43,8 +43,12 @@ def _collapsed(token: str) -> str:
 def rows(*drawn: dict[str, Any]) -> pl.DataFrame:
     """Bookings of users as the passes over rows get them: what is not given is like that of anybody's current account."""
     frame = [_booking(number, **booking) for number, booking in enumerate(drawn)]
-    return pl.DataFrame(frame, infer_schema_length=None).with_columns(
-        pl.col("booked_on").str.to_date(), pl.col("counterparty_iban").cast(pl.String), pl.col("amount_cents").cast(pl.Int64)
+    return (
+        pl.DataFrame(frame, infer_schema_length=None)
+        .with_row_index("row")
+        .with_columns(
+            pl.col("booked_on").str.to_date(), pl.col("counterparty_iban").cast(pl.String), pl.col("amount_cents").cast(pl.Int64)
+        )
     )
 
 
