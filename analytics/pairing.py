@@ -24,5 +24,8 @@ def mutual(candidates: pl.DataFrame, left: str, right: str, *cost: pl.Expr) -> p
 
 def bounded(rows: pl.DataFrame, *group: str, order: pl.Expr | None = None) -> pl.DataFrame:
     """The rows, but of each group only the first in an order, or else in that of their ids."""
+    largest = rows.select(group).group_by(group).len()["len"].max()
+    if not isinstance(largest, int) or largest <= MOST:
+        return rows
     ordered = rows.sort("id") if order is None else rows.sort(order, "id")
     return ordered.filter(pl.int_range(pl.len()).over(group) < MOST)

@@ -85,7 +85,7 @@ def refunds(rows: pl.DataFrame) -> pl.DataFrame:
     said = dict.fromkeys(("says_refund", "is_person", *(f"flag_{flag}" for flag in NEVER_REFUND_FLAGS)), False)
     booked = ~pl.col("pending")
     credits = picked(rows, booked & (pl.col("amount_cents") > 0), *ROWS, rule_category="", default_category="", **PLACE, **said)
-    incoming = credits.filter(_refundable()).with_columns(refund_key=_place()).filter(pl.col("refund_key") != "")
+    incoming = credits.filter(_refundable(), _told() | (pl.col("counterparty_key") != "")).with_columns(refund_key=_place())
     spent = booked & (pl.col("amount_cents") < 0) & pl.col("user").is_in(incoming["user"].unique().implode())
     purchases = _purchases(incoming, picked(rows, spent, *ROWS, **PLACE))
     found = incoming.join(purchases, on="id", how="left", maintain_order="left")
@@ -126,26 +126,33 @@ def _refundable() -> pl.Expr:
     return undecided & unflagged & merchant & way
 
 
+def _told() -> pl.Expr:
+    return (pl.col("partner") != UNKNOWN) & (pl.col("partner") != "") & ~pl.col("flag_intermediary")
+
+
 def _place() -> pl.Expr:
-    """Where money was spent or came back from: the partner, or else the counterparty."""
-    told = (pl.col("partner") != UNKNOWN) & (pl.col("partner") != "") & ~pl.col("flag_intermediary")
-    return pl.when(told).then("partner").otherwise("counterparty_key")
+    """Where money was spent or came back from, as a number: the partner, or else the counterparty."""
+    return pl.when(_told()).then("partner").otherwise("counterparty_key").hash()
 
 
 def _purchases(incoming: pl.DataFrame, expenses: pl.DataFrame) -> pl.DataFrame:
     """For each refund the latest earlier purchase of the same amount at the same place, else the latest one at all."""
     place = ["user", "refund_key"]
-    bought = expenses.filter(~pl.col("category").str.starts_with("TRANSFER_")).select(
+    bought = expenses.select(
         "user", "booked_on", refund_key=_place(), amount_cents=-pl.col("amount_cents"), of="id", bought="category"
     )
-    spent = bought.join(incoming, on=place, how="semi").sort("booked_on", "of")
+    there = bought.join(incoming, on=place, how="semi").filter(~pl.col("bought").str.starts_with("TRANSFER_"))
+    spent = there.sort("booked_on", "of")
     wanted = incoming.select("id", *place, "booked_on", "amount_cents").sort("booked_on", "id")
     same = _latest(wanted, spent, [*place, "amount_cents"]).select("id", "of", "bought", exact=True, enough=True)
     other = _latest(wanted, spent, place).select(
         "id", "of", "bought", exact=False, enough=pl.col("spent") >= pl.col("amount_cents")
     )
-    large = _large_enough(wanted, spent, place).select("id", "of", "bought", exact=False, enough=True)
-    best = pl.concat([same, other.filter("enough"), large, other]).unique("id", keep="first", maintain_order=True)
+    linked = pl.concat([same, other.filter("enough")])
+    open_ones = wanted.join(linked, on="id", how="anti")
+    large = _large_enough(open_ones, spent.join(open_ones, on=place, how="semi"), place)
+    larger = large.select("id", "of", "bought", exact=False, enough=True)
+    best = pl.concat([linked, larger, other]).unique("id", keep="first", maintain_order=True)
     return best.select("id", "exact", earlier_category="bought", refund_of=pl.when("enough").then("of"))
 
 

@@ -163,8 +163,8 @@ def _pairs(facing: pl.DataFrame, meeting: pl.DataFrame) -> pl.DataFrame:
 
 def _days(legs: pl.DataFrame, first: int = EARLIEST, last: int = LATEST) -> pl.DataFrame:
     """The legs once for each day on which their other leg may be booked."""
-    days = [pl.col("booked_on") + pl.duration(days=lag) for lag in range(first, last + 1)]
-    return legs.with_columns(day=pl.concat_list(days)).explode("day")
+    days = (legs.with_columns(day=pl.col("booked_on") + pl.duration(days=lag)) for lag in range(first, last + 1))
+    return pl.concat(days)
 
 
 def _elsewhere(side: str, other: str) -> pl.Expr:
