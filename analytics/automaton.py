@@ -97,6 +97,16 @@ def find(texts: pl.Series, known: Dictionary) -> Found:
         room = int(found.first[-1])
 
 
+def together(parts: Sequence[Found]) -> Found:
+    """What was found in several lists of texts, as if they were one."""
+    if len(parts) == 1:
+        return parts[0]
+    sizes = np.cumsum([0, *(part.first[-1] for part in parts)])
+    first = [part.first[1:] + before for part, before in zip(parts, sizes, strict=False)]
+    rest = (np.concatenate([part[field][: part.first[-1]] for part in parts]) for field in range(1, len(Found._fields)))
+    return Found(np.concatenate([np.zeros(1, np.int64), *first]), *rest)
+
+
 def _bytes(texts: pl.Series) -> tuple[Bytes, Offsets]:
     array = texts.rechunk().to_arrow()
     _, offsets, data = array.buffers()

@@ -4,21 +4,19 @@ It is told as if the account were a business account; whether somebody is self-e
 again on rows whose category was laid over, so it takes any frame with the texts of lines, `category` and `insurance`.
 """
 
-from functools import cache
-
 import polars as pl
 
-from analytics.judging import because, first, judge
-from analytics.rulebook import Rulebook, compile_rules, lists, read
+from analytics.books import books
+from analytics.judging import Words, because, first, judge
 
 PRIVATE, UNSURE = "PRIVATE", 0.6
 
 
-def freelancer(lines: pl.DataFrame) -> pl.DataFrame:
+def freelancer(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
     """The lines with `freelancer`, `freelancer_confidence`, `freelancer_source` and `freelancer_reason`."""
-    judged = judge(lines, rules())
+    judged = judge(lines, books()["freelancer"], words)
     best = first(judged.hits, pl.col("priority"), -pl.col("confidence"))
-    found = best.select("line", item="item", sure="confidence", said=because(best, judged.text))
+    found = best.select("line", item="item", sure="confidence", said=because(best, judged.words))
     joined = lines.with_row_index("line").join(found, on="line", how="left", maintain_order="left")
     return joined.with_columns(
         freelancer=pl.col("item").fill_null(PRIVATE),
@@ -26,9 +24,3 @@ def freelancer(lines: pl.DataFrame) -> pl.DataFrame:
         freelancer_source=pl.when(pl.col("item").is_null()).then(pl.lit("FALLBACK")).otherwise(pl.lit("RULE")),
         freelancer_reason=pl.col("said").fill_null("kein betrieblicher Bezug erkannt"),
     ).drop("line", "item", "sure", "said")
-
-
-@cache
-def rules() -> Rulebook:
-    """The rules and the table of categories, compiled."""
-    return compile_rules(read("freelancer"), lists())

@@ -6,13 +6,11 @@ line has to do with insurance; all others name a product and count only behind t
 insurer pays is a claim.
 """
 
-from functools import cache
-
 import polars as pl
 
 from analytics import trees
-from analytics.judging import because, first, judge
-from analytics.rulebook import Rulebook, compile_rules, lists, read
+from analytics.books import books
+from analytics.judging import Words, because, first, judge
 
 UNRELATED, GATE, BUNDLE, UNKNOWN = "UNRELATED_OTHER", "GATE", "OTHER_BUNDLE", "OTHER_OTHER"
 KEYWORDS = 10
@@ -23,9 +21,9 @@ NUMBERED = r"\b(?:nr|no|vn|id|kd|rg|az|vom|bis|vj|hj|per|dt)(?: 0)+\b"
 """Short words before numbers that are no number plates."""
 
 
-def insurance(lines: pl.DataFrame) -> pl.DataFrame:
+def insurance(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
     """The lines with `insurance`, `insurance_confidence`, `insurance_source` and `insurance_reason`."""
-    judged = judge(lines, rules())
+    judged = judge(lines, books()["insurance"], words)
     hits = judged.hits.filter(~pl.lit(lines["positive"].gather(judged.hits["line"])))
     excluded = first(hits.filter(pl.col("item") == UNRELATED), -pl.col("confidence"))
     gates = first(hits.filter(pl.col("item") == GATE), -pl.col("confidence")).join(excluded, on="line", how="anti")
@@ -34,14 +32,8 @@ def insurance(lines: pl.DataFrame) -> pl.DataFrame:
     rest = _by_partner(lines, gates.join(products, on="line", how="anti"))
     decided = pl.concat([excluded.select(products.columns), products, rest.select(products.columns)])
     source = pl.when(pl.col("rule") < 0).then(pl.lit("PARTNER")).otherwise(pl.lit("RULE"))
-    found = decided.select("line", "item", "confidence", source=source, reason=because(decided, judged.text))
+    found = decided.select("line", "item", "confidence", source=source, reason=because(decided, judged.words))
     return _filled(lines, found)
-
-
-@cache
-def rules() -> Rulebook:
-    """The rules of insurance, compiled."""
-    return compile_rules(read("insurance"), lists())
 
 
 def _products(hits: pl.DataFrame) -> pl.DataFrame:

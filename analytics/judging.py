@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from analytics import automaton
-from analytics.automaton import Found, Ints, Offsets
+from analytics.automaton import Dictionary, Found, Ints, Offsets
 from analytics.channels import Channel
 from analytics.kernels import compiled
 from analytics.rulebook import CHANNELS, FIELDS, Conditions, Rulebook
@@ -22,6 +22,8 @@ PLACES = {
     "purpose": "im Verwendungszweck",
     "booking_text": "im Buchungstext",
 }
+TAGS = ("category", "insurance")
+"""What earlier steps have said of a line is looked through as its texts are."""
 
 
 class Facts(NamedTuple):
@@ -33,25 +35,41 @@ class Facts(NamedTuple):
     flags: NDArray[np.int64]
 
 
+class Words(NamedTuple):
+    """The words of lines, looked for once in each distinct text."""
+
+    texts: pl.Series
+    found: Found
+    of: Ints
+    """The text of each line."""
+
+
 class Judged(NamedTuple):
     """Every rule that holds, with the places of the words it rests on, and the texts that these places point into."""
 
     hits: pl.DataFrame
     """`line`, the rule's facts, and of its first two words `start`, `end`, `field` and the number of `letters`, -1 where there
     is none."""
-    text: pl.Series
+    words: Words
 
 
-def judge(lines: pl.DataFrame, book: Rulebook) -> Judged:
-    """All rules that hold for all lines."""
-    text = lines.select(_text(lines.columns)).to_series()
-    found = automaton.find(text, book.dictionary)
+def words_of(lines: pl.DataFrame, known: Dictionary) -> Words:
+    """Where the lines have words of a dictionary."""
+    text = lines.select(_text(lines.columns))
+    distinct, of = _distinct(text.to_series())
+    return Words(distinct, automaton.find(distinct, known), of)
+
+
+def judge(lines: pl.DataFrame, book: Rulebook, words: Words | None = None) -> Judged:
+    """All rules that hold for all lines; the words may have been found before, for a book of the same dictionary."""
+    words = words or words_of(lines, book.dictionary)
+    found, of = _with_tags(lines, book, words)
     facts = _facts(lines, book.flags)
-    counts = _judge(found, book.conditions, facts, np.zeros(0, np.int64), np.zeros((0, 4), np.int32))
+    counts = _judge(found, of, book.conditions, facts, np.zeros(0, np.int64), np.zeros((0, 4), np.int32))
     place = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     hits = np.empty((int(place[-1]), 4), np.int32)
-    _judge(found, book.conditions, facts, place, hits)
-    return Judged(pl.concat([_places(hits, found), book.rules[hits[:, 1]]], how="horizontal"), text)
+    _judge(found, of, book.conditions, facts, place, hits)
+    return Judged(pl.concat([_places(hits, found), book.rules[hits[:, 1]]], how="horizontal"), words)
 
 
 def first(hits: pl.DataFrame, *order: pl.Expr) -> pl.DataFrame:
@@ -59,24 +77,25 @@ def first(hits: pl.DataFrame, *order: pl.Expr) -> pl.DataFrame:
     return hits.sort("line", *order, "rule", maintain_order=True).unique("line", keep="first", maintain_order=True)
 
 
-def because(hits: pl.DataFrame, text: pl.Series) -> pl.Series:
+def because(hits: pl.DataFrame, words: Words) -> pl.Series:
     """The reason of each hit in German: what the rule says, and the words quoted as they stand in the line."""
     other = (pl.col("start_too") >= 0) & ((pl.col("start_too") >= pl.col("end")) | (pl.col("end_too") <= pl.col("start")))
+    text = words.texts.gather(words.of[hits["line"]])
     quoted = hits.select(
         "reason",
         place=pl.col("field").replace_strict(dict(enumerate(PLACES.values())), default="", return_dtype=pl.String),
-        one=pl.when(pl.col("start") >= 0).then(_slice(text.gather(hits["line"]), "")),
-        two=pl.when(other).then(_slice(text.gather(hits["line"]), "_too")),
+        one=pl.when(pl.col("start") >= 0).then(_slice(text, "")),
+        two=pl.when(other).then(_slice(text, "_too")),
     )
-    words_of = (
+    quotation = (
         pl.when(pl.col("one").is_null())
         .then(pl.lit(""))
         .when(pl.col("two").is_null())
         .then(pl.format("Wort »{}« {}", "one", "place"))
         .otherwise(pl.format("Wörter »{}«, »{}«", "one", "two"))
     )
-    colon = pl.when((pl.col("reason") == "") | (words_of == "")).then(pl.lit("")).otherwise(pl.lit(": "))
-    return quoted.select(because=pl.concat_str([pl.col("reason"), colon, words_of])).to_series()
+    colon = pl.when((pl.col("reason") == "") | (quotation == "")).then(pl.lit("")).otherwise(pl.lit(": "))
+    return quoted.select(because=pl.concat_str([pl.col("reason"), colon, quotation])).to_series()
 
 
 def _slice(text: pl.Series, name: str) -> pl.Expr:
@@ -85,11 +104,32 @@ def _slice(text: pl.Series, name: str) -> pl.Expr:
 
 
 def _text(columns: list[str]) -> pl.Expr:
-    """The fields of a line in one string. A payment service's own name says nothing once the merchant behind it is known."""
-    fields = {field: pl.col(field).fill_null("") if field in columns else pl.lit("") for field in FIELDS}
+    """The texts of a line in one string. A payment service's own name says nothing once the merchant behind it is known."""
+    fields = {field: pl.col(field).fill_null("") if field in columns else pl.lit("") for field in FIELDS if field not in TAGS}
     unwrapped = (fields["via"] != "") & (fields["merchant"] != "")
     fields["name"] = pl.when(unwrapped).then(pl.lit("")).otherwise(fields["name"])
     return pl.concat_str([part for field in fields.values() for part in (field, pl.lit(automaton.FIELD_END))]).alias("text")
+
+
+def _distinct(text: pl.Series) -> tuple[pl.Series, Ints]:
+    """The texts, each once, and the number of each one's text."""
+    hashed = pl.DataFrame({"hash": text.hash()})
+    first = hashed.with_row_index("at").unique("hash", keep="first", maintain_order=True)
+    numbers = first.select("hash", number=pl.int_range(pl.len(), dtype=pl.Int32))
+    return text.gather(first["at"]), hashed.join(numbers, on="hash", how="left", maintain_order="left")["number"].to_numpy()
+
+
+def _with_tags(lines: pl.DataFrame, book: Rulebook, words: Words) -> tuple[Found, NDArray[np.int32]]:
+    """The words of the lines and of the tags that lines have so far, and for each line where they stand among the found."""
+    texts, found, of = len(words.texts), [words.found], [words.of]
+    for tag in TAGS:
+        if tag in lines.columns and book.asks(tag):
+            distinct, number = _distinct(lines[tag].fill_null(""))
+            before = automaton.FIELD_END * FIELDS.index(tag)
+            found.append(automaton.find((before + distinct + automaton.FIELD_END).alias(tag), book.dictionary))
+            of.append(number + np.int32(texts))
+            texts += len(distinct)
+    return automaton.together(found), np.stack(of, axis=1)
 
 
 def _facts(lines: pl.DataFrame, flags: tuple[str, ...]) -> Facts:
@@ -122,7 +162,7 @@ def _places(hits: NDArray[np.int32], found: Found) -> pl.DataFrame:
 
 
 @compiled
-def _judge(found: Found, c: Conditions, facts: Facts, place: Offsets, hits: NDArray[np.int32]) -> Offsets:
+def _judge(found: Found, of: NDArray[np.int32], c: Conditions, facts: Facts, place: Offsets, hits: NDArray[np.int32]) -> Offsets:
     """How many rules hold for each line; with a `place` for each line they are written down: line, rule, and two matches or -1.
 
     The arrays are named one by one and the conditions stand in the loop, since handing tuples of arrays to a function costs
@@ -145,25 +185,26 @@ def _judge(found: Found, c: Conditions, facts: Facts, place: Offsets, hits: NDAr
     candidates = np.zeros(needed.size, np.int32)
     for line in range(counts.size):
         many = 0
-        for match in range(starts[line], starts[line + 1]):
-            for entry in range(word_first[words[match]], word_first[words[match] + 1]):
-                group = word_groups[entry]
-                if (group_fields[group] >> fields[match]) & 1 == 0:
-                    continue
-                if seen[group] == line:
-                    if letters[match] > letters[longest[group]]:
-                        longest[group] = match
-                    continue
-                seen[group], longest[group] = line, match
-                rule = group_rule[group]
-                if rule < 0:
-                    continue
-                if met_at[rule] != line:
-                    met_at[rule], met[rule] = line, 0
-                met[rule] += 1
-                if met[rule] == needed[rule]:
-                    candidates[many] = rule
-                    many += 1
+        for text in of[line]:
+            for match in range(starts[text], starts[text + 1]):
+                for entry in range(word_first[words[match]], word_first[words[match] + 1]):
+                    group = word_groups[entry]
+                    if (group_fields[group] >> fields[match]) & 1 == 0:
+                        continue
+                    if seen[group] == line:
+                        if letters[match] > letters[longest[group]]:
+                            longest[group] = match
+                        continue
+                    seen[group], longest[group] = line, match
+                    rule = group_rule[group]
+                    if rule < 0:
+                        continue
+                    if met_at[rule] != line:
+                        met_at[rule], met[rule] = line, 0
+                    met[rule] += 1
+                    if met[rule] == needed[rule]:
+                        candidates[many] = rule
+                        many += 1
         positive, amount_bin, channel, flagged = (
             facts.positive[line],
             facts.amount_bin[line],

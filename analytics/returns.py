@@ -78,14 +78,14 @@ def reversals(rows: pl.DataFrame) -> pl.DataFrame:
 def refunds(rows: pl.DataFrame) -> pl.DataFrame:
     """The overlay of merchants' refunds, linked to the purchase and counted in its category.
 
-    Rows have `row`, `id`, `user`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending`, `category` (so far, after own
-    transfers and income), and, where known, `partner`, `rule_category`, `default_category` (as what the partner or the words
+    Rows have `row`, `id`, `user`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending`, `category` (so far,
+    after own transfers and income), and, where known, `partner`, `rule_category`, `default_category` (as what the partner or the words
     would be an expense), flags, and the facts `says_refund` and `is_person`.
     """
     said = dict.fromkeys(("says_refund", "is_person", *(f"flag_{flag}" for flag in NEVER_REFUND_FLAGS)), False)
     booked = ~pl.col("pending")
-    credits = picked(rows, booked & (pl.col("amount_cents") > 0), *ROWS, rule_category="", default_category="", **PLACE, **said)
-    incoming = credits.filter(_refundable(), _told() | (pl.col("counterparty_key") != "")).with_columns(refund_key=_place())
+    received = picked(rows, booked & (pl.col("amount_cents") > 0), *ROWS, rule_category="", default_category="", **PLACE, **said)
+    incoming = received.filter(_refundable(), _told() | (pl.col("counterparty_key") != "")).with_columns(refund_key=_place())
     spent = booked & (pl.col("amount_cents") < 0) & pl.col("user").is_in(incoming["user"].unique().implode())
     purchases = _purchases(incoming, picked(rows, spent, *ROWS, **PLACE))
     found = incoming.join(purchases, on="id", how="left", maintain_order="left")

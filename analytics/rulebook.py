@@ -5,7 +5,7 @@ decides which of the rules that hold has the say. A rule holds if every conditio
 are alternatives; words of `none` and `name_none` forbid.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -73,6 +73,10 @@ class Rulebook:
     dictionary: Dictionary
     flags: tuple[str, ...]
 
+    def asks(self, field: str) -> bool:
+        """Whether any rule looks into this field."""
+        return bool((self.conditions.group_fields >> FIELDS.index(field) & 1).any())
+
 
 class Group(NamedTuple):
     """The words of one column of one rule."""
@@ -112,16 +116,32 @@ def bins(cell: str) -> tuple[int, int]:
 
 def compile_rules(table: pl.DataFrame, known: dict[str, list[str]]) -> Rulebook:
     """The rulebook of a table with columns of `COLUMNS`; a column that is missing asks for nothing."""
-    missing = [pl.lit("").alias(column) for column in COLUMNS if column not in table.columns]
-    rules = table.with_columns(missing).select(COLUMNS)
-    flags = tuple(sorted({*split(rules["flags"]), *split(rules["without_flags"])}))
-    groups = [
+    return compile_together({"": table}, known)[""]
+
+
+def compile_together(tables: Mapping[str, pl.DataFrame], known: dict[str, list[str]]) -> dict[str, Rulebook]:
+    """Several rulebooks over one automaton: words that one of them looks for are found for all."""
+    missing = {
+        name: [pl.lit("").alias(column) for column in COLUMNS if column not in table.columns] for name, table in tables.items()
+    }
+    rules = {name: table.with_columns(missing[name]).select(COLUMNS) for name, table in tables.items()}
+    groups = {name: _groups(table, known) for name, table in rules.items()}
+    words = split(word for found in groups.values() for group in found for word in group.words)
+    numbers = {word: number for number, word in enumerate(words)}
+    together = dictionary(words)
+    return {name: _compiled(table, groups[name], numbers, together) for name, table in rules.items()}
+
+
+def _groups(rules: pl.DataFrame, known: dict[str, list[str]]) -> list[Group]:
+    return [
         Group(rule, column, expanded(cell.lower(), known)) for column in WHERE for rule, cell in enumerate(rules[column]) if cell
     ]
-    numbers = {word: number for number, word in enumerate(split(word for group in groups for word in group.words))}
-    conditions = _conditions(rules, flags, groups, numbers)
+
+
+def _compiled(rules: pl.DataFrame, groups: list[Group], numbers: dict[str, int], together: Dictionary) -> Rulebook:
+    flags = tuple(sorted({*split(rules["flags"]), *split(rules["without_flags"])}))
     facts = rules.select("id", "item", "reason", pl.col("priority").cast(pl.Int32), pl.col("confidence").cast(pl.Float64))
-    return Rulebook(facts, conditions, dictionary(list(numbers)), flags)
+    return Rulebook(facts, _conditions(rules, flags, groups, numbers), together, flags)
 
 
 def _conditions(rules: pl.DataFrame, flags: Sequence[str], groups: list[Group], numbers: dict[str, int]) -> Conditions:

@@ -10,6 +10,7 @@ from typing import Protocol
 import polars as pl
 
 from analytics import knowledge, lines, wishes
+from analytics.books import dictionary
 from analytics.categories import lexicon, structural
 from analytics.facts import FACTS, facts
 from analytics.frames import LINES, TAGGED, TAGGERS, checked, tag_columns
@@ -17,6 +18,7 @@ from analytics.freelancer import freelancer
 from analytics.income import income
 from analytics.insurance import insurance
 from analytics.judgements import Judgements
+from analytics.judging import words_of
 from analytics.knowledge import FLAGS, Catalogue
 from analytics.partners import resolve
 from analytics.returns import refunds, reversals
@@ -102,10 +104,11 @@ def judge(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
 
 def judge_each(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
     """The same, line by line."""
+    words = words_of(found, dictionary())
     known = resolve(found, brain.catalogue).join(brain.partners, on="partner", how="left", maintain_order="left")
-    read = facts(lexicon(structural(insurance(known))))
+    read = facts(lexicon(structural(insurance(known, words), words), words), words)
     scores = brain.scorer.score(read, brain.catalogue.priors).drop("key").rename(lambda name: f"model_{name}")
-    judged = freelancer(categorised(read.hstack(scores), brain.precisions))
+    judged = freelancer(categorised(read.hstack(scores), brain.precisions), words)
     tags = [name for tagger in TAGGERS for name in tag_columns(tagger)]
     flags = [name for name in judged.columns if name.startswith("flag_")]
     default = pl.coalesce(pl.when(pl.col("partner_category") != "").then("partner_category"), "expense_category")
