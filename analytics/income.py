@@ -7,7 +7,7 @@ collects points; from `ENOUGH` points on it is a wage.
 import polars as pl
 
 from analytics.channels import Channel
-from analytics.overlays import OVERLAY, picked
+from analytics.overlays import OVERLAY, Rows, picked
 
 SALARY = "INCOME_SALARY"
 ENOUGH = 4
@@ -38,7 +38,7 @@ UNDECIDED = ("", SALARY)
 NO_INCOME = ("BANKFINANCE_CREDITINCOME", "BANKFINANCE_ATMDEPOSIT", "BANKFINANCE_CASHDEPOSIT")
 
 
-def income(rows: pl.DataFrame) -> pl.DataFrame:
+def income(rows: Rows) -> pl.DataFrame:
     """The overlay of wages.
 
     Rows have `row`, `id`, `user`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending`, `category` (so far: own

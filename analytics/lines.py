@@ -109,6 +109,7 @@ def _settled(lines: pl.DataFrame) -> pl.DataFrame:
     bare = (pl.col("channel") == Channel.CARD) & ~pl.col("merchant").is_in(["", "0"])
     nothing = pl.lit("")
     return lines.with_columns(
+        booking_text=pl.when(bare).then(nothing).otherwise("booking_text"),
         name=pl.when(bare).then("merchant").otherwise("name"),
         ultimate=pl.when(bare).then(nothing).otherwise("ultimate"),
         purpose=pl.when(bare).then(nothing).otherwise(pl.col("purpose").str.replace_all(MONTHS, "${1}0")),

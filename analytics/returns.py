@@ -6,7 +6,7 @@ What an insurer, an employer or the state pays is neither, and a friend who pays
 import polars as pl
 
 from analytics.channels import Channel
-from analytics.overlays import OVERLAY, picked
+from analytics.overlays import OVERLAY, Rows, picked
 from analytics.pairing import bounded, mutual
 
 REVERSAL, REFUND = "TRANSFER_REVERSAL", "TRANSFER_REFUND"
@@ -36,18 +36,22 @@ ROWS = ("row", "id", "user", "booked_on", "amount_cents", "counterparty_key", "c
 PLACE = {"partner": UNKNOWN, "category": "", "flag_intermediary": False}
 
 
-def reversals(rows: pl.DataFrame) -> pl.DataFrame:
+def reversals(rows: Rows) -> pl.DataFrame:
     """The overlay of returned bookings and of the bookings that they return.
 
-    Rows have `row`, `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending` and `says_reversal`.
+    Rows have `row`, `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending` and
+    `says_reversal`.
     """
-    booked = picked(rows, ~pl.col("pending") & (pl.col("amount_cents") != 0), *ROWS, "product", says_reversal=False)
+    booked = ~pl.col("pending") & (pl.col("amount_cents") != 0)
     by_channel = pl.col("channel").is_in([str(channel) for channel in RETURNED]) & (pl.col("amount_cents") > 0)
-    returned = booked.filter(by_channel | pl.col("says_reversal")).with_columns(
+    returned = picked(rows, booked & (by_channel | pl.col("says_reversal")), *ROWS, "product").with_columns(
         by_channel=by_channel, opposite=-pl.col("amount_cents")
     )
     there, back = ["user", "product", "amount_cents"], ["user", "product", "opposite"]
-    original = booked.join(returned, left_on=there, right_on=back, how="semi").filter(~by_channel)
+    amounts = pl.col("amount_cents").is_in(returned["opposite"].unique().implode())
+    original = picked(rows, booked & ~by_channel & amounts, *ROWS, "product").join(
+        returned, left_on=there, right_on=back, how="semi"
+    )
     days = (pl.col("booked_on") - pl.col("booked_on_of")).dt.total_days()
     same = (pl.col("counterparty_key") == pl.col("counterparty_key_of")) & (pl.col("counterparty_key") != "")
     strange = pl.col("by_channel") & (pl.col("channel_of") != Channel.CARD) & (pl.col("days") <= WITHIN_STRANGE)
@@ -75,18 +79,18 @@ def reversals(rows: pl.DataFrame) -> pl.DataFrame:
     ).cast(OVERLAY)
 
 
-def refunds(rows: pl.DataFrame) -> pl.DataFrame:
+def refunds(rows: Rows) -> pl.DataFrame:
     """The overlay of merchants' refunds, linked to the purchase and counted in its category.
 
     Rows have `row`, `id`, `user`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending`, `category` (so far,
-    after own transfers and income), and, where known, `partner`, `rule_category`, `default_category` (as what the partner or the words
-    would be an expense), flags, and the facts `says_refund` and `is_person`.
+    after own transfers and income), and, where known, `partner`, `rule_category`, `default_category` (as what the partner or
+    the words would be an expense), flags, and the facts `says_refund` and `is_person`.
     """
     said = dict.fromkeys(("says_refund", "is_person", *(f"flag_{flag}" for flag in NEVER_REFUND_FLAGS)), False)
     booked = ~pl.col("pending")
     received = picked(rows, booked & (pl.col("amount_cents") > 0), *ROWS, rule_category="", default_category="", **PLACE, **said)
     incoming = received.filter(_refundable(), _told() | (pl.col("counterparty_key") != "")).with_columns(refund_key=_place())
-    spent = booked & (pl.col("amount_cents") < 0) & pl.col("user").is_in(incoming["user"].unique().implode())
+    spent = booked & (pl.col("amount_cents") < 0) & _place().is_in(incoming["refund_key"].unique().implode())
     purchases = _purchases(incoming, picked(rows, spent, *ROWS, **PLACE))
     found = incoming.join(purchases, on="id", how="left", maintain_order="left")
     earlier = pl.col("earlier_category").is_not_null()
@@ -131,16 +135,14 @@ def _told() -> pl.Expr:
 
 
 def _place() -> pl.Expr:
-    """Where money was spent or came back from, as a number: the partner, or else the counterparty."""
-    return pl.when(_told()).then("partner").otherwise("counterparty_key").hash()
+    """Where a user spent money or got it back from, as a number: the partner, or else the counterparty."""
+    return pl.when(_told()).then("partner").otherwise("counterparty_key").hash() ^ pl.col("user").hash()
 
 
 def _purchases(incoming: pl.DataFrame, expenses: pl.DataFrame) -> pl.DataFrame:
     """For each refund the latest earlier purchase of the same amount at the same place, else the latest one at all."""
-    place = ["user", "refund_key"]
-    bought = expenses.select(
-        "user", "booked_on", refund_key=_place(), amount_cents=-pl.col("amount_cents"), of="id", bought="category"
-    )
+    place = ["refund_key"]
+    bought = expenses.select("booked_on", refund_key=_place(), amount_cents=-pl.col("amount_cents"), of="id", bought="category")
     there = bought.join(incoming, on=place, how="semi").filter(~pl.col("bought").str.starts_with("TRANSFER_"))
     spent = there.sort("booked_on", "of")
     wanted = incoming.select("id", *place, "booked_on", "amount_cents").sort("booked_on", "id")

@@ -15,11 +15,13 @@ from analytics.categories import lexicon, structural
 from analytics.facts import FACTS, facts
 from analytics.frames import LINES, TAGGED, TAGGERS, checked, tag_columns
 from analytics.freelancer import freelancer
+from analytics.ibans import compared
 from analytics.income import income
 from analytics.insurance import insurance
 from analytics.judgements import Judgements
 from analytics.judging import words_of
 from analytics.knowledge import FLAGS, Catalogue
+from analytics.overlays import Bookings
 from analytics.partners import resolve
 from analytics.returns import refunds, reversals
 from analytics.transfers import own_transfers
@@ -27,6 +29,7 @@ from analytics.verdicts import categorised, measured
 
 UNRELATED = "UNRELATED_OTHER"
 CONTENT = [name for name in LINES if name not in ("key", "city")]
+TAGS = [name for tagger in TAGGERS for name in tag_columns(tagger)]
 KEPT = (
     "key",
     "positive",
@@ -82,12 +85,14 @@ def tag(
     transactions: pl.DataFrame, products: pl.DataFrame, choices: pl.DataFrame, rules: pl.DataFrame, brain: Brain
 ) -> pl.DataFrame:
     """Every booking with its tags, in the order given."""
-    keyed = transactions.with_columns(lines.keys(transactions))
-    judged = brain.judgements.of(keyed, lambda distinct: judge(lines.read(distinct), brain))
-    columns = ("id", "user", "product", "key", "booked_on", "amount_cents", "pending")
-    rows = keyed.select(*columns, counterparty_iban=_iban()).join(judged, on="key", how="left", maintain_order="left")
-    named = rows.with_row_index("row").with_columns(counterparty_key=_counterparty())
-    tagged = _laid_over(named, products).with_columns(transactions["user"], transactions["product"])
+    keys = lines.keys(transactions)
+    said = brain.judgements.of(keys, lambda first: judge(lines.read(transactions[first]), brain))
+    rows = transactions.select("id", "user", "product", "booked_on", "amount_cents", "pending").with_columns(
+        keys, compared(transactions["counterparty_iban"]), line=pl.Series(said.line)
+    )
+    tags = said.lines.select(pl.col("channel", "via", "merchant", *TAGS).gather(rows["line"]))
+    named = rows.with_row_index("row").hstack(tags).with_columns(counterparty_key=_counterparty())
+    tagged = _laid_over(Bookings(named, said.lines), products).with_columns(transactions["user"], transactions["product"])
     return checked(wishes.overlay(tagged.select(TAGGED.names()), transactions, choices, rules), TAGGED)
 
 
@@ -109,16 +114,9 @@ def judge_each(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
     read = facts(lexicon(structural(insurance(known, words), words), words), words)
     scores = brain.scorer.score(read, brain.catalogue.priors).drop("key").rename(lambda name: f"model_{name}")
     judged = freelancer(categorised(read.hstack(scores), brain.precisions), words)
-    tags = [name for tagger in TAGGERS for name in tag_columns(tagger)]
     flags = [name for name in judged.columns if name.startswith("flag_")]
     default = pl.coalesce(pl.when(pl.col("partner_category") != "").then("partner_category"), "expense_category")
-    return judged.with_columns(default_category=default).select(*KEPT, *tags, *flags, *FACTS)
-
-
-def _iban() -> pl.Expr:
-    """The counterparty's IBAN as banks compare it, empty where there is none."""
-    given = pl.col("counterparty_iban").fill_null("")
-    return pl.when(given == "").then(given).otherwise(given.str.replace_all(" ", "", literal=True).str.to_uppercase())
+    return judged.with_columns(default_category=default).select(*KEPT, *TAGS, *flags, *FACTS)
 
 
 def _counterparty() -> pl.Expr:
@@ -126,7 +124,7 @@ def _counterparty() -> pl.Expr:
     return pl.when((pl.col("counterparty_iban") != "") & (pl.col("via") == "")).then("counterparty_iban").otherwise("merchant")
 
 
-def _laid_over(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
+def _laid_over(bookings: Bookings, products: pl.DataFrame) -> pl.DataFrame:
     """The rows after each pass over a user's bookings; the freelancer's category follows where the category has changed.
 
     The passes compare users and products by their hashes.
@@ -134,16 +132,20 @@ def _laid_over(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
     none = pl.lit(None, pl.String)
     owners = pl.col("user", "product").hash()
     held = products.with_columns(owners)
-    laid = rows.with_columns(owners, effective_category="category", refund_of=none, pair_of=none)
+    laid = bookings.rows.with_columns(owners, effective_category="category", refund_of=none, pair_of=none)
     changed = []
     for found in (lambda now: own_transfers(now, held), income, reversals, refunds):
-        overlay = found(laid)
+        overlay = found(Bookings(laid, bookings.lines))
         laid = _lay(laid, overlay)
         changed.append(overlay["row"])
-    again = pl.concat(changed).unique().sort()
+    return _freelancer_again(Bookings(laid, bookings.lines), pl.concat(changed).unique().sort())
+
+
+def _freelancer_again(bookings: Bookings, changed: pl.Series) -> pl.DataFrame:
+    """The rows with the freelancer's category of what has another category now than its line."""
     columns = list(tag_columns("freelancer"))
-    told = freelancer(laid[again].drop(columns)).select(columns)
-    return laid.with_columns(_put(laid[name], again, told[name]) for name in columns)
+    told = freelancer(bookings.of(changed, *(bookings.columns() - {*columns, "line"}))).select(columns)
+    return bookings.rows.with_columns(_put(bookings.rows[name], changed, told[name]) for name in columns)
 
 
 def _lay(rows: pl.DataFrame, overlay: pl.DataFrame) -> pl.DataFrame:

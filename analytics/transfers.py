@@ -11,7 +11,8 @@ import polars as pl
 
 from analytics.channels import Channel
 from analytics.holders import own_names
-from analytics.overlays import OVERLAY, picked
+from analytics.ibans import compared
+from analytics.overlays import OVERLAY, Rows, picked
 from analytics.pairing import bounded, mutual
 from analytics.products import CARDS, Category
 from analytics.returns import refunds, reversals
@@ -51,13 +52,13 @@ SIDES = ("channel", "via", "own_name", "own_counter", "counter", "counter_iban",
 LEG = ("id", "product", *SIDES)
 
 
-def own_transfers(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
+def own_transfers(rows: Rows, products: pl.DataFrame) -> pl.DataFrame:
     """The overlay of the rows that stay within a user's own money.
 
     Rows have `row`, `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_iban`, `name`, `channel`, `pending` and,
     where known, the columns of `analytics.facts`.
     """
-    known = products.select("user", "product", "category", "owner_name", iban=_iban("iban"))
+    known = products.select("user", "product", "category", "owner_name", compared(products["iban"]))
     held = known.unique(["user", "product"], keep="first", maintain_order=True)
     possible = picked(rows, pl.col("channel").is_in(_texts(PAIRED)), *ROWS, **SAID)
     meeting = _meeting(possible)
@@ -109,7 +110,8 @@ def _facing(rows: pl.DataFrame, held: pl.DataFrame, own: pl.DataFrame, meeting: 
     holders = held.group_by("user").agg(cards=pl.col("category").is_in(_texts(CARDS)).any())
     met = pl.concat([meeting["row"], meeting["row_in"]]).unique()
     facing = rows.with_columns(
-        counter_iban=_iban("counterparty_iban"), settles=(pl.col("channel") == Channel.CARDSETTLE) | pl.col("says_settlement")
+        compared(rows["counterparty_iban"]).alias("counter_iban"),
+        settles=(pl.col("channel") == Channel.CARDSETTLE) | pl.col("says_settlement"),
     )
     facing = facing.join(own.with_columns(own_name=True), on=["user", "name"], how="left").join(
         counter.select("user", counter="product", counter_kind="category", counter_iban="iban"),
@@ -134,10 +136,6 @@ def _facing(rows: pl.DataFrame, held: pl.DataFrame, own: pl.DataFrame, meeting: 
             somebody=pl.col("is_person") | (pl.col("is_company") & ~pl.col("name").str.contains(BANKS)),
         )
     )
-
-
-def _iban(column: str) -> pl.Expr:
-    return pl.col(column).fill_null("").str.replace_all(" ", "", literal=True).str.to_uppercase()
 
 
 def _texts(values: Iterable[str]) -> list[str]:

@@ -8,6 +8,7 @@ import polars as pl
 
 from analytics import text, trees
 from analytics.frames import CHOICES, RULES, TAGGED, checked
+from analytics.ibans import compared
 
 CHOICE = ("USER", "eigene Wahl")
 OWN_RULE = ("USER", "eigene Regel für diesen Zahlungspartner")
@@ -37,8 +38,9 @@ def fits(item: pl.Expr, amount_cents: pl.Expr) -> pl.Expr:
 
 def counterparties(transactions: pl.DataFrame) -> pl.DataFrame:
     """For each booking the two names of its counterparty that are compared, empty where the bank has told none."""
-    iban = pl.col("counterparty_iban").fill_null("").str.replace_all(r"\s", "").str.to_uppercase()
-    return transactions.select(iban=iban).with_columns(text.name_key(transactions["counterparty_name"]).alias("name_key"))
+    return transactions.select(compared(transactions["counterparty_iban"]).alias("iban")).with_columns(
+        text.name_key(transactions["counterparty_name"]).alias("name_key")
+    )
 
 
 def name_key(name: str) -> str:

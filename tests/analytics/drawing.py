@@ -10,6 +10,7 @@ from analytics.frames import LINES, PRODUCTS
 
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "é": "e", "è": "e", "á": "a", "ñ": "n", "ç": "c", "ô": "o"})
 EDGES = (0, 500, 1500, 4500, 15000, 45000, 95200, 300000)
+NOBODY = {"partner": "UNKNOWN", "flag_intermediary": False}
 BLANK = {name: "" for name, kind in LINES.items() if kind == pl.String}
 
 
@@ -68,5 +69,5 @@ def _booking(number: int, amount: float, on: str, **more: Any) -> dict[str, Any]
         "counterparty_iban": None,
     }
     known = {"booked_on": on, "amount_cents": round(amount * 100), "name": name, "counterparty_key": name}
-    said = {"category": "", "rule_category": "", "purpose_code": "", **dict.fromkeys(FACTS, False)}
+    said = {"category": "", "rule_category": "", "purpose_code": "", **dict.fromkeys(FACTS, False), **NOBODY}
     return {**usual, **known, **said, **more}
