@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from analytics import automaton
-from analytics.automaton import Dictionary, Found, Ints, Offsets
+from analytics.automaton import Dictionary, Found, Ints
 from analytics.channels import Channel
 from analytics.kernels import compiled
 from analytics.rulebook import CHANNELS, FIELDS, Conditions, Rulebook
@@ -22,6 +22,8 @@ PLACES = {
     "purpose": "im Verwendungszweck",
     "booking_text": "im Buchungstext",
 }
+USUAL_RULES = 4
+"""For so many rules a line there is room at first."""
 TAGS = ("category", "insurance")
 """What earlier steps have said of a line is looked through as its texts are."""
 
@@ -65,10 +67,12 @@ def judge(lines: pl.DataFrame, book: Rulebook, words: Words | None = None) -> Ju
     words = words or words_of(lines, book.dictionary)
     found, of = _with_tags(lines, book, words)
     facts = _facts(lines, book.flags)
-    counts = _judge(found, of, book.conditions, facts, np.zeros(0, np.int64), np.zeros((0, 4), np.int32))
-    place = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-    hits = np.empty((int(place[-1]), 4), np.int32)
-    _judge(found, of, book.conditions, facts, place, hits)
+    hits = np.empty((USUAL_RULES * lines.height, 4), np.int32)
+    count = _judge(found, of, book.conditions, facts, hits)
+    if count > len(hits):
+        hits = np.empty((count, 4), np.int32)
+        _judge(found, of, book.conditions, facts, hits)
+    hits = hits[:count]
     return Judged(pl.concat([_places(hits, found), book.rules[hits[:, 1]]], how="horizontal"), words)
 
 
@@ -162,14 +166,13 @@ def _places(hits: NDArray[np.int32], found: Found) -> pl.DataFrame:
 
 
 @compiled
-def _judge(found: Found, of: NDArray[np.int32], c: Conditions, facts: Facts, place: Offsets, hits: NDArray[np.int32]) -> Offsets:
-    """How many rules hold for each line; with a `place` for each line they are written down: line, rule, and two matches or -1.
+def _judge(found: Found, of: NDArray[np.int32], c: Conditions, facts: Facts, hits: NDArray[np.int32]) -> int:
+    """Writes down the rules that hold, as line, rule, and two matches or -1, and counts on where there is no more room.
 
     The arrays are named one by one and the conditions stand in the loop, since handing tuples of arrays to a function costs
     more than it does.
     """
-    writing = place.size > 0
-    counts = np.zeros(facts.positive.size, np.int64)
+    to = 0
     words, fields, letters, starts = found.words, found.fields, found.letters, found.first
     word_first, word_groups, group_fields, group_rule, needed = (
         c.word_first,
@@ -183,7 +186,7 @@ def _judge(found: Found, of: NDArray[np.int32], c: Conditions, facts: Facts, pla
     seen, longest = np.full(group_rule.size, -1, np.int32), np.zeros(group_rule.size, np.int32)
     met, met_at = np.zeros(needed.size, np.int32), np.full(needed.size, -1, np.int32)
     candidates = np.zeros(needed.size, np.int32)
-    for line in range(counts.size):
+    for line in range(of.shape[0]):
         many = 0
         for text in of[line]:
             for match in range(starts[text], starts[text + 1]):
@@ -225,10 +228,9 @@ def _judge(found: Found, of: NDArray[np.int32], c: Conditions, facts: Facts, pla
                 continue
             if forbidding[rule, 1] >= 0 and seen[forbidding[rule, 1]] == line:
                 continue
-            if writing:
-                to = place[line] + counts[line]
+            if to < len(hits):
                 hits[to, 0], hits[to, 1] = line, rule
                 hits[to, 2] = longest[quotes[rule, 0]] if quotes[rule, 0] >= 0 else -1
                 hits[to, 3] = longest[quotes[rule, 1]] if quotes[rule, 1] >= 0 else -1
-            counts[line] += 1
-    return counts
+            to += 1
+    return to

@@ -26,6 +26,8 @@ CHUNK = 65_536
 """Rows that one thread takes at a time."""
 
 _SOURCES = ("purpose", "booking_text", "counterparty_name", "ultimate_name", "gv_code", "counterparty_iban")
+READ = (*_SOURCES, "amount_cents")
+"""The columns of a booking of which its line is made."""
 _PURPOSE, _BOOKED, _NAME, _ULTIMATE, _CODE, _ACCOUNT = range(6)
 _PARTS = ("booking_text", "name", "ultimate", "creditor_id", "purpose_code", "purpose")
 _TEXTS = (*_PARTS, "merchant", "city")

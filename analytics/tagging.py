@@ -21,6 +21,7 @@ from analytics.insurance import insurance
 from analytics.judgements import Judgements
 from analytics.judging import words_of
 from analytics.knowledge import FLAGS, Catalogue
+from analytics.numbering import Numbering
 from analytics.overlays import Bookings
 from analytics.partners import resolve
 from analytics.returns import refunds, reversals
@@ -86,7 +87,8 @@ def tag(
 ) -> pl.DataFrame:
     """Every booking with its tags, in the order given."""
     keys = lines.keys(transactions)
-    said = brain.judgements.of(keys, lambda first: judge(lines.read(transactions[first]), brain))
+    given = transactions.select(lines.READ)
+    said = brain.judgements.of(keys, lambda first: judge(lines.read(given[first]), brain))
     rows = transactions.select("id", "user", "product", "booked_on", "amount_cents", "pending").with_columns(
         keys, compared(transactions["counterparty_iban"]), line=pl.Series(said.line)
     )
@@ -101,10 +103,8 @@ def judge(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
 
     Lines that differ only in what nobody looks at, as the town of a card payment, are judged once.
     """
-    told = found.with_columns(content=pl.concat_str(CONTENT, separator="\n").hash())
-    distinct = told.unique("content", keep="first", maintain_order=True)
-    judged = judge_each(distinct.drop("content"), brain).drop("key").with_columns(distinct["content"])
-    return told.select("key", "content").join(judged, on="content", how="left", maintain_order="left").drop("content")
+    number, first = Numbering().of(found.select(pl.struct(CONTENT).hash()).to_series().to_numpy())
+    return judge_each(found[first], brain).drop("key")[number].with_columns(found["key"])
 
 
 def judge_each(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
