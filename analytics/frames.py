@@ -27,13 +27,23 @@ TRANSACTIONS = pl.Schema([("id", pl.String), ("user", pl.String), ("product", pl
 """Bookings of many users: what the taggers read."""
 PRODUCTS = pl.Schema({"user": pl.String, "product": pl.String, "category": pl.String, "iban": pl.String, "owner_name": pl.String})
 """The products of these users; `category` is a value of `analytics.products.Category`."""
+LEDGER = pl.Schema([("tenant", pl.String), *TRANSACTIONS.items(), ("sequence", pl.Int64), ("batch", pl.String)])
+"""The same as the ledger has them: whose they are, in which order they came, and with which batch they were pushed."""
 CHOICES = pl.Schema({"id": pl.String, "item": pl.String})
 """A user's own choice of category for a booking."""
 RULES = pl.Schema(
-    {"user": pl.String, "item": pl.String, "name_key": pl.String, "iban": pl.String, "rank": pl.Int64, "from_row": pl.UInt32}
+    {
+        "tenant": pl.String,
+        "user": pl.String,
+        "item": pl.String,
+        "name_key": pl.String,
+        "iban": pl.String,
+        "rank": pl.Int64,
+        "after": pl.Int64,
+    }
 )
-"""Rules for counterparties; without a user the rule is the tenant's. Empty `name_key` or `iban` is not compared, the highest rank
-wins. A rule holds from the row `from_row` of the bookings on, which are in the order in which they came: 0 for all of them."""
+"""Rules for counterparties; without a user the rule is for all users of the tenant. Empty `name_key` or `iban` is not compared,
+the highest rank wins. A rule holds for bookings whose `sequence` in the ledger is greater than `after`: 0 for all of them."""
 LINES = pl.Schema(
     {
         "key": pl.UInt64,

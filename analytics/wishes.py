@@ -21,7 +21,9 @@ WISHES = pl.Schema({"row": pl.UInt32, "wish": pl.String, "wish_source": pl.Strin
 
 
 def overlay(tagged: pl.DataFrame, transactions: pl.DataFrame, choices: pl.DataFrame, rules: pl.DataFrame) -> pl.DataFrame:
-    """The tags with the wishes of users and tenants over them. Both frames have the same bookings in the same order."""
+    """The tags with the wishes of users and tenants over them. Both frames have the same bookings in the same order; where there
+    are rules, the bookings have the `tenant` and `sequence` of the ledger.
+    """
     if choices.is_empty() and rules.is_empty():
         return tagged
     wishes = pl.concat([_chosen(transactions, checked(choices, CHOICES)), _ruled(transactions, checked(rules, RULES))])
@@ -74,10 +76,11 @@ def _ruled(transactions: pl.DataFrame, rules: pl.DataFrame) -> pl.DataFrame:
     """What the rules say, the user's before the tenant's and the newest first; an item that does not fit says nothing."""
     if rules.is_empty():
         return pl.DataFrame(schema=WISHES)
-    bookings = transactions.select("user", "amount_cents").with_row_index("row").hstack(counterparties(transactions))
+    names = ("tenant", "user", "amount_cents", "sequence")
+    bookings = transactions.select(names).with_row_index("row").hstack(counterparties(transactions))
     of_users = pl.col("user").is_not_null()
-    own = [_matched(bookings, rules.filter(of_users), ("user", *keys), keys) for keys in COMPARED]
-    tenants = [_matched(bookings, rules.filter(~of_users).drop("user"), keys, keys) for keys in COMPARED]
+    own = [_matched(bookings, rules.filter(of_users), ("tenant", "user", *keys), keys) for keys in COMPARED]
+    tenants = [_matched(bookings, rules.filter(~of_users).drop("user"), ("tenant", *keys), keys) for keys in COMPARED]
     return pl.concat([_reasoned(_newest(own), OWN_RULE), _reasoned(_newest(tenants), TENANT_RULE)])
 
 
@@ -86,7 +89,7 @@ def _matched(bookings: pl.DataFrame, rules: pl.DataFrame, joined: tuple[str, ...
     others = [name for name in ("name_key", "iban") if name not in compared]
     comparing = rules.filter(*(pl.col(name) != "" for name in compared), *(pl.col(name) == "" for name in others)).drop(others)
     found = bookings.join(comparing, on=list(joined))
-    applied = found.filter(pl.col("row") >= pl.col("from_row"), fits(pl.col("item"), pl.col("amount_cents")))
+    applied = found.filter(pl.col("sequence") > pl.col("after"), fits(pl.col("item"), pl.col("amount_cents")))
     return applied.select("row", "item", "rank")
 
 

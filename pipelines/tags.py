@@ -48,10 +48,9 @@ def state(owner: Owner) -> str:
 
 
 def tagged(owner: Owner) -> pl.DataFrame:
-    """All bookings of a user (frame `ledger.WHOLE`) with their tags (frame `TAGGED`); the owner's transaction sees one moment."""
+    """All bookings of a user (frame `LEDGER`) with their tags (frame `TAGGED`); the owner's transaction sees one moment."""
     bookings = ledger.whole(owner)
-    transactions = checked(bookings.select(TRANSACTIONS.names()), TRANSACTIONS)
-    tags = tagging.tag(transactions, products.whole(owner), choices.whole(owner), _rules(owner, bookings["sequence"]), brain())
+    tags = tagging.tag(bookings, products.whole(owner), choices.whole(owner), compared(rules.whole(owner)), brain())
     return bookings.hstack(tags.drop("id", "user", "product"))
 
 
@@ -61,9 +60,7 @@ def tagged_alone(transactions: pl.DataFrame, owned: pl.DataFrame) -> pl.DataFram
     return tagging.tag(*given, CHOICES.to_frame(), RULES.to_frame(), brain())
 
 
-def _rules(owner: Owner, sequences: pl.Series) -> pl.DataFrame:
-    """The rules for these bookings; names are compared as they are read today, however they were when a rule was made."""
-    found = rules.whole(owner)
-    first = sequences.search_sorted(found["after"], side="right")
-    keyed = found.with_columns(text.name_key(found["name"]).alias("name_key"), pl.Series("from_row", first, pl.UInt32))
+def compared(found: pl.DataFrame) -> pl.DataFrame:
+    """Rules (frame `rules.WHOLE`) with names as they are read today, however they were when a rule was made."""
+    keyed = found.with_columns(text.name_key(found["name"]).alias("name_key"))
     return checked(keyed.select(RULES.names()), RULES)

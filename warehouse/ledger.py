@@ -12,7 +12,7 @@ import polars as pl
 from psycopg import sql
 from sqlalchemy import delete, text
 
-from analytics.frames import BOOKINGS, STORED, TRANSACTIONS
+from analytics.frames import BOOKINGS, LEDGER, STORED
 from warehouse import copies
 from warehouse.database import Owner
 from warehouse.tables import Product, Transaction
@@ -31,10 +31,8 @@ CHANGE = text(
     "WHERE transactions.tenant_id = :tenant AND transactions.product_id = :product AND transactions.id = new.id"
 )
 AT_ONCE = 10_000
-WHOLE = pl.Schema([*TRANSACTIONS.items(), ("sequence", pl.Int64), ("batch", pl.String)])
-"""All that is known of a user's bookings, over all products."""
 ALL = sql.SQL(
-    "SELECT t.id, t.user_id, t.product_id, {columns}, t.sequence, t.batch FROM transactions t "
+    "SELECT t.tenant_id, t.id, t.user_id, t.product_id, {columns}, t.sequence, t.batch FROM transactions t "
     "JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
     "WHERE t.tenant_id = %(tenant)s AND p.user_id = %(user)s AND (a.expires_at IS NULL OR a.expires_at > now()) "
     "AND (%(booking)s::uuid IS NULL OR t.id = %(booking)s) ORDER BY t.sequence"
@@ -53,7 +51,7 @@ def window(owner: Owner, product: Product, since: date) -> pl.DataFrame:
 
 def whole(owner: Owner, booking: UUID | None = None) -> pl.DataFrame:
     """All bookings of a user, also pending and pushed ones, in the order in which they came; or only one of them."""
-    return copies.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id, "booking": booking}, WHOLE)
+    return copies.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id, "booking": booking}, LEDGER)
 
 
 def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:

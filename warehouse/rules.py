@@ -17,10 +17,19 @@ from warehouse.tables import CategoryRule
 
 LIMIT = 5_000
 WHOLE = pl.Schema(
-    {"user": pl.String, "item": pl.String, "iban": pl.String, "name": pl.String, "rank": pl.Int64, "after": pl.Int64}
+    {
+        "tenant": pl.String,
+        "user": pl.String,
+        "item": pl.String,
+        "iban": pl.String,
+        "name": pl.String,
+        "rank": pl.Int64,
+        "after": pl.Int64,
+    }
 )
+"""Rules with names as they were written: how names are compared may change with the knowledge."""
 ALL = sql.SQL(
-    "SELECT user_id, item, counterparty_iban, counterparty_name, rank, after FROM category_rules "
+    "SELECT tenant_id, user_id, item, counterparty_iban, counterparty_name, rank, after FROM category_rules "
     "WHERE tenant_id = %(tenant)s AND (user_id = %(user)s OR user_id IS NULL) ORDER BY user_id, rank"
 )
 

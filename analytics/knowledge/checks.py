@@ -1,11 +1,15 @@
 """What can be wrong in the tables of knowledge, and what to do about it: one function per file.
 
-A new file needs one function here and one line in `CHECKS`. A problem is one sentence that begins with file, line and column.
+A new file needs one function and one line in `CHECKS`, or in `READERS` where the module that reads it checks it as well.
+A problem is one sentence that begins with file, line and column.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+from analytics import channels, places, services
 from analytics.knowledge import everyday as words
 from analytics.knowledge import partner_checks, rule_checks, sheets
 from analytics.knowledge.catalogue import COLUMNS
@@ -13,11 +17,19 @@ from analytics.knowledge.files import FOLDER
 from analytics.knowledge.sheets import Sheet
 
 Check = Callable[[Sheet], Iterator[str]]
+DECIDER = re.compile(r"(insurance|partner|rule|word):\S+")
+
+
+class Reader(NamedTuple):
+    """The columns of a table and the check of the module that reads it."""
+
+    columns: tuple[str, ...]
+    problems: Callable[[Path], list[str]]
 
 
 def problems(folder: Path = FOLDER) -> list[str]:
     """Everything that is wrong in the tables of a folder."""
-    return [problem for path in sorted(folder.glob("*.csv")) for problem in _problems(sheets.read(path))]
+    return [problem for path in sorted(folder.glob("*.csv")) for problem in _problems(path, sheets.read(path))]
 
 
 def partners(sheet: Sheet) -> Iterator[str]:
@@ -51,6 +63,22 @@ def everyday(sheet: Sheet) -> Iterator[str]:
             yield sheet.problem(line, "kind", f"»{kind}« is not one of {', '.join(words.KINDS)}")
 
 
+def measured(sheet: Sheet) -> Iterator[str]:
+    """How often each decider was right."""
+    if sheet.columns != ("decider", "precision", "rows"):
+        yield sheet.problem(1, "header", "write the columns decider, precision, rows")
+        return
+    yield from sheet.repeated("decider")
+    for column, form, right in (
+        ("decider", DECIDER, "begins with insurance:, partner:, rule: or word:"),
+        ("precision", re.compile(r"0\.\d+"), "lies between 0 and 1"),
+        ("rows", re.compile(r"[1-9]\d*"), "is a whole number from 1"),
+    ):
+        for line, cell in sheet.cells(column):
+            if not form.fullmatch(cell):
+                yield sheet.problem(line, column, f"»{cell}« is wrong, it {right}; run kontor knowledge measure again")
+
+
 CHECKS: dict[str, Check] = {
     "partners.csv": partners,
     "everyday.csv": everyday,
@@ -61,11 +89,17 @@ CHECKS: dict[str, Check] = {
     "groups.csv": rule_checks.groups,
     "examples.csv": rule_checks.examples,
     "saving_banks.csv": rule_checks.saving_banks,
+    "measured.csv": measured,
 }
-"""The check of each file; files that are not here are only checked for their shape."""
+"""The check of each file; files that are neither here nor in `READERS` are only checked for their shape."""
+READERS: dict[str, Reader] = {
+    "channels.csv": Reader(("kind", "match", "channel"), channels.problems),
+    "intermediaries.csv": Reader(("kind", "match", "under", "via", "merchant"), services.problems),
+    "cities.csv": Reader(("city",), places.problems),
+}
 
 
-def _problems(sheet: Sheet) -> Iterator[str]:
+def _problems(path: Path, sheet: Sheet) -> Iterator[str]:
     yield from sheet.crooked
     for column in sheet.columns:
         for line, cell in sheet.cells(column):
@@ -73,3 +107,13 @@ def _problems(sheet: Sheet) -> Iterator[str]:
                 yield sheet.problem(line, column, f"»{cell}« begins or ends with a blank; take it away")
     if sheet.file in CHECKS:
         yield from CHECKS[sheet.file](sheet)
+    if sheet.file in READERS:
+        yield from _by_reader(path, sheet, READERS[sheet.file])
+
+
+def _by_reader(path: Path, sheet: Sheet, reader: Reader) -> Iterator[str]:
+    """What the reader says; crooked tables it cannot read."""
+    if sheet.columns != reader.columns:
+        yield sheet.problem(1, "header", f"write the columns {', '.join(reader.columns)}")
+    elif not sheet.crooked:
+        yield from reader.problems(path)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analytics import trees
-from analytics.frames import CHOICES, RULES, TAGGED, TRANSACTIONS
+from analytics.frames import CHOICES, LEDGER, RULES, TAGGED
 from analytics.wishes import alike, fits, overlay
 
 IBAN, OTHER_IBAN = "DE02120300000000202051", "DE02500105170137075030"
@@ -19,6 +19,7 @@ CATEGORIES = [item.system_name for item in trees.tree("CATEGORIES").assignable]
 def bookings(*rows: dict[str, Any]) -> pl.DataFrame:
     """Bookings of one user that are like these, in this order."""
     about = {
+        "tenant": "t",
         "user": "u",
         "product": "p",
         "booked_on": date(2026, 11, 2),
@@ -26,7 +27,9 @@ def bookings(*rows: dict[str, Any]) -> pl.DataFrame:
         "currency": "EUR",
         "pending": False,
     }
-    return pl.DataFrame([{"id": str(place), **about, **row} for place, row in enumerate(rows)], schema=TRANSACTIONS)
+    return pl.DataFrame(
+        [{"id": str(place), "sequence": place + 1, **about, **row} for place, row in enumerate(rows)], schema=LEDGER
+    )
 
 
 def recognised(transactions: pl.DataFrame, **columns: Any) -> pl.DataFrame:
@@ -55,7 +58,7 @@ def choices(**items: str) -> pl.DataFrame:
 
 def rules(*rows: dict[str, Any]) -> pl.DataFrame:
     """Rules, the newest last."""
-    about = {"user": "u", "name_key": "", "iban": "", "from_row": 0}
+    about = {"tenant": "t", "user": "u", "name_key": "", "iban": "", "after": 0}
     return pl.DataFrame([{**about, "rank": rank, **row} for rank, row in enumerate(rows)], schema=RULES)
 
 
@@ -123,7 +126,7 @@ def test_a_rule_that_does_not_fit_the_sign_leaves_room_for_an_older_one() -> Non
 
 def test_a_rule_leaves_alone_what_was_there_before_it() -> None:
     given = bookings(*[{"counterparty_name": "schulz"}] * 4)
-    assert said(given, ruled=rules({"item": "TAXES", "name_key": "schulz", "from_row": 2})) == ["", "", "TAXES", "TAXES"]
+    assert said(given, ruled=rules({"item": "TAXES", "name_key": "schulz", "after": 2})) == ["", "", "TAXES", "TAXES"]
 
 
 def test_a_users_rule_is_for_nobody_else() -> None:
