@@ -169,7 +169,7 @@ def test_a_small_memory_changes_no_answer(batches: list[list[int]], most: int) -
 
 def test_two_threads_that_meet_a_new_line_at_once_both_get_their_answer() -> None:
     memory, both = Judgements(), Barrier(2, timeout=30)
-    batches = [[1, 2, 3, 2], [4, 3, 2, 9]]
+    batches = [[2, 1, 3, 2], [2, 4, 3, 9]]
 
     def ask(keys: list[int]) -> list[tuple[int, str]]:
         given = pl.Series("key", keys, dtype=pl.UInt64)

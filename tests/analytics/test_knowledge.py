@@ -9,6 +9,7 @@ import pytest
 from analytics import knowledge, trees
 from analytics.knowledge import creditors
 from analytics.knowledge.catalogue import COLUMNS
+from analytics.knowledge.checks import CHECKS, READERS
 
 CATALOGUE = knowledge.partners()
 GOOD = {
@@ -130,6 +131,53 @@ def test_a_wrong_header_and_crooked_rows_are_named(tmp_path: Path) -> None:
         "everyday.csv:4 kind",
         "partners.csv:1 header",
     ]
+
+
+def test_every_file_is_checked_for_more_than_its_shape() -> None:
+    assert {path.name for path in knowledge.FOLDER.glob("*.csv")} == {*CHECKS, *READERS}
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "problems"),
+    [
+        ("channels.csv", "kind,match,channel\ncode,153,SALARY\ntext,lohn,WAGE\n", ["3 channel: «WAGE» is no channel"]),
+        (
+            "intermediaries.csv",
+            "kind,match,under,via,merchant\nname,klarna,,KLARNA,\nname,klarna,,KLARNA,\n",
+            ["3 match: «klarna» stands there twice"],
+        ),
+        ("cities.csv", "city\naachen\nKöln\n", ["3 city: «Köln» is not in plain form"]),
+        (
+            "measured.csv",
+            "decider,precision,rows\nrule:fine,0.9,7\nfine,0.9,7\nrule:rent,1.2,7\nrule:tax,0.9,-1\nrule:fine,0.8,1\n",
+            [
+                "6 decider: »rule:fine« stands in line 2 already; merge the two or rename one",
+                "3 decider: »fine« is wrong, it begins with insurance:, partner:, rule: or word:",
+                "4 precision: »1.2« is wrong, it lies between 0 and 1",
+                "5 rows: »-1« is wrong, it is a whole number from 1",
+            ],
+        ),
+    ],
+)
+def test_tables_of_lines_and_measures_are_checked_too(tmp_path: Path, file: str, content: str, problems: list[str]) -> None:
+    (tmp_path / file).write_text(content)
+    found = [problem.removesuffix("; run kontor knowledge measure again") for problem in knowledge.problems(tmp_path)]
+    assert found == [f"{file}:{problem}" for problem in problems]
+
+
+@pytest.mark.parametrize("file", [*READERS, "measured.csv"])
+def test_tables_of_another_shape_are_named_and_not_read(tmp_path: Path, file: str) -> None:
+    (tmp_path / file).write_text("word\nhaus\n")
+    (found,) = knowledge.problems(tmp_path)
+    assert found.startswith(f"{file}:1 header: write the columns ")
+
+
+@pytest.mark.parametrize("file", READERS)
+def test_crooked_rows_are_named_before_a_table_is_read(tmp_path: Path, file: str) -> None:
+    columns = READERS[file].columns
+    (tmp_path / file).write_text(f"{','.join(columns)}\n{',' * len(columns)}\n")
+    expected = f"{file}:2 row: has {len(columns) + 1} cells instead of {len(columns)}; quote cells that contain commas"
+    assert knowledge.problems(tmp_path) == [expected]
 
 
 def test_the_catalogue_is_large_enough() -> None:
