@@ -2,8 +2,8 @@
 name.
 
 The file has three kinds of rules. `UNRELATED_OTHER` says what is no insurance although it sounds like one; `GATE` says that a
-line has to do with insurance; all others name a product and count only behind the gate. Only payments out are premiums: what an
-insurer pays is a claim.
+line has to do with insurance; all others name a product and count only behind the gate. A gate of the priority of words for
+products is a company whose name begins with such a word. Only payments out are premiums: what an insurer pays is a claim.
 """
 
 import polars as pl
@@ -19,6 +19,9 @@ NO_PREMIUM, NO_WORDS, SEVERAL, BY_PARTNER, BY_PLATE, BY_INSURER = 0.99, 0.97, 0.
 PLATE = r"(?:^| )[a-z]{1,3} [a-z]{1,2} ?0[he]?(?: |$)"
 NUMBERED = r"\b(?:nr|no|vn|id|kd|rg|az|vom|bis|vj|hj|per|dt)(?: 0)+\b"
 """Short words before numbers that are no number plates."""
+COMPOSITE = ("VEHICLE_CAR", "HOME_BUILDING", "HOME_CONTENTS", "LIABILITY_PRIVATE")
+"""Products that a company sells beside all others of damage insurance: who collects does not tell which it is. Life and health
+insurers are companies of their own by law, and specialists sell one thing."""
 
 
 def insurance(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
@@ -28,12 +31,18 @@ def insurance(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
     excluded = first(hits.filter(pl.col("item") == UNRELATED), -pl.col("confidence"))
     gates = first(hits.filter(pl.col("item") == GATE), -pl.col("confidence")).join(excluded, on="line", how="anti")
     named = hits.filter(~pl.col("item").is_in([UNRELATED, GATE])).join(gates, on="line", how="semi")
-    products = _products(named)
+    products = _products(_without_company(named, hits))
     rest = _by_partner(lines, gates.join(products, on="line", how="anti"))
     decided = pl.concat([excluded.select(products.columns), products, rest.select(products.columns)])
     source = pl.when(pl.col("rule") < 0).then(pl.lit("PARTNER")).otherwise(pl.lit("RULE"))
     found = decided.select("line", "item", "confidence", source=source, reason=because(decided, judged.words))
     return _filled(lines, found)
+
+
+def _without_company(named: pl.DataFrame, hits: pl.DataFrame) -> pl.DataFrame:
+    """The hits without words that are only the beginning of a company's name: its gate has the priority of words for products."""
+    companies = hits.filter(pl.col("item") == GATE, pl.col("priority") == KEYWORDS)
+    return named.join(companies, on=["line", "start"], how="anti")
 
 
 def _products(hits: pl.DataFrame) -> pl.DataFrame:
@@ -64,14 +73,14 @@ def _products(hits: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_partner(lines: pl.DataFrame, gates: pl.DataFrame) -> pl.DataFrame:
-    """What no word names: a number plate, the product that the partner mostly sells, else only that it is insurance."""
+    """What no word names: a number plate, the product that a specialist sells, else only that it is insurance."""
     known = lines.select(
         purpose=pl.col("purpose"),
         default=pl.col("partner_insurance").fill_null("") if "partner_insurance" in lines.columns else pl.lit(""),
     )[gates["line"]]
     plate = known["purpose"].str.replace_all(NUMBERED, " ").str.contains(PLATE)
     default = known["default"]
-    sold = ~default.is_in(["", UNRELATED, UNKNOWN])
+    sold = ~default.is_in(["", UNRELATED, UNKNOWN, *COMPOSITE])
     return gates.with_columns(
         item=pl.when(plate).then(pl.lit("VEHICLE_CAR")).when(sold).then(default).otherwise(pl.lit(UNKNOWN)),
         confidence=pl.when(plate).then(BY_PLATE).when(sold).then(BY_PARTNER).otherwise(pl.col("confidence") * BY_INSURER),

@@ -4,7 +4,7 @@ from analytics.kernels import inner, peek, peek64
 from analytics.names import is_legal_form
 from analytics.phrases import begins, first_phrase, next_word, phrase_at, word_end
 from analytics.places import first_mark
-from analytics.services import AFTER, BILLING, NOISE, PRACTICE, STOP, VIA, entry
+from analytics.services import AFTER, ALONE, BILLING, BRAND, NOISE, PRACTICE, STOP, VIA, entry
 
 _MOST_WORDS = 6
 _LONGEST_TITLE = 8
@@ -51,7 +51,7 @@ def _fuller(before: int, before_end: int, after: int, after_end: int) -> tuple[i
 def _behind_codes(table: int, begin: int, end: int) -> int:
     """The first word that may belong to a merchant."""
     i = next_word(begin, end)
-    while i < end and _is_code(table, i, word_end(i, end), end):
+    while i < end and (is_code(table, i, word_end(i, end), end) or phrase_at(peek64(table + ALONE), i, i, end)[0] >= 0):
         i = next_word(word_end(i, end), end)
     return i
 
@@ -59,8 +59,9 @@ def _behind_codes(table: int, begin: int, end: int) -> int:
 @inner
 def before_codes(table: int, begin: int, end: int) -> int:
     """Where the words that may belong to a merchant end."""
-    i, count, last = begin, 0, begin
-    while i < end and count < _MOST_WORDS and not _is_code(table, i, word_end(i, end), end):
+    row, last, _ = phrase_at(peek64(table + BRAND), begin, begin, end)  # of a known name no word is a code
+    i, count = next_word(last, end) if row >= 0 else begin, 0
+    while i < end and count < _MOST_WORDS and not is_code(table, i, word_end(i, end), end):
         last = word_end(i, end)
         i = next_word(last, end)
         count += 1
@@ -68,12 +69,12 @@ def before_codes(table: int, begin: int, end: int) -> int:
 
 
 @inner
-def _is_code(table: int, begin: int, end: int, limit: int) -> bool:
+def is_code(table: int, begin: int, end: int, limit: int) -> bool:
     """Whether a word is a number, a code or one that is never a merchant."""
     zeros = letters = 0
     for i in range(begin, end):
         zeros += peek(i) == 48
-        letters += peek(i) >= 97
+        letters += peek(i) >= 97 or peek(i) == 38
     _, _, found = phrase_at(peek64(table + NOISE), begin, begin, limit)
     numbered = letters >= _LEAST_LETTERS and zeros == 1 and peek(end - 1) == 48  # as in a shop's name
     return letters == 0 or (zeros > 0 and not numbered) or found > 0

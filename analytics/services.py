@@ -26,13 +26,28 @@ KINDS = {
     "billing": "who collects for medical practices",
     "practice": "how the name of a practice begins",
     "noise": "words that are never a merchant",
+    "alone": "words that are never a merchant by themselves, but may belong to the name of one behind it",
 }
 _MODES = {"after": ANYWHERE, "sign": ANYWHERE, "stop": START}
 _LOOSE = ("stop", "inside")
 _SURE = 12
 """Letters from which on a phrase is looked for inside words too: blanks before it may be lost."""
-_TABLES = ("lead", "carrier", "service", "via", "sign", "after", "stop", "brand", "inside", "billing", "practice", "noise")
-LEAD, CARRIER, SERVICE, VIA, SIGN, AFTER, STOP, BRAND, INSIDE, BILLING, PRACTICE, NOISE = (
+_TABLES = (
+    "lead",
+    "carrier",
+    "service",
+    "via",
+    "sign",
+    "after",
+    "stop",
+    "brand",
+    "inside",
+    "billing",
+    "practice",
+    "noise",
+    "alone",
+)
+LEAD, CARRIER, SERVICE, VIA, SIGN, AFTER, STOP, BRAND, INSIDE, BILLING, PRACTICE, NOISE, ALONE = (
     8 * number for number in range(len(_TABLES))
 )
 _ROWS = 8 * len(_TABLES)
@@ -84,6 +99,11 @@ def _phrases(rows: list[dict[str, str]], name: str) -> list[Phrase]:
 def table() -> Table:
     """The table that the package brings."""
     return Table(_read(FILE), places.table())
+
+
+def brands() -> frozenset[str]:
+    """The merchants that are written as one however they are named."""
+    return frozenset(row["merchant"] for row in _read(FILE) if row["kind"] == "brand")
 
 
 def problems(path: Path = FILE) -> list[str]:

@@ -48,7 +48,19 @@ WALLETS = ("PAYPAL",)
 BANKS = r"bank|sparkasse"
 ROWS = ("row", "id", "user", "product", "booked_on", "amount_cents", "counterparty_iban", "name", "channel", "pending")
 SAID = {"via": "", **dict.fromkeys(("is_person", "is_company", "says_saving", "says_securities", "says_settlement"), False)}
-SIDES = ("channel", "via", "own_name", "own_counter", "counter", "counter_iban", "own_iban", "kind", "somebody", "settles")
+SIDES = (
+    "channel",
+    "via",
+    "own_name",
+    "own_counter",
+    "counter",
+    "counter_iban",
+    "own_iban",
+    "kind",
+    "nobody",
+    "somebody",
+    "settles",
+)
 LEG = ("id", "product", *SIDES)
 
 
@@ -64,7 +76,7 @@ def own_transfers(rows: Rows, products: pl.DataFrame) -> pl.DataFrame:
     meeting = _meeting(possible)
     facing = _facing(possible, held, own_names(possible, known), meeting)
     pairs = _pairs(facing, meeting)
-    decided = facing.join(pairs, on="row", how="left", maintain_order="left")
+    decided = _settled(facing.join(pairs, on="row", how="left", maintain_order="left"))
     found = decided.with_columns(item=_item()).filter(pl.col("item").is_not_null())
     return found.select(
         "row",
@@ -107,7 +119,7 @@ def _meeting(rows: pl.DataFrame) -> pl.DataFrame:
 def _facing(rows: pl.DataFrame, held: pl.DataFrame, own: pl.DataFrame, meeting: pl.DataFrame) -> pl.DataFrame:
     """The rows that anything speaks for, with what is known of both ends."""
     counter = held.filter(pl.col("iban") != "").unique(["user", "iban"], keep="first", maintain_order=True)
-    holders = held.group_by("user").agg(cards=pl.col("category").is_in(_texts(CARDS)).any())
+    holders = held.group_by("user").agg(cards=pl.col("category").is_in(_texts(CARDS)).sum())
     met = pl.concat([meeting["row"], meeting["row_in"]]).unique()
     facing = rows.with_columns(
         compared(rows["counterparty_iban"]).alias("counter_iban"),
@@ -132,7 +144,8 @@ def _facing(rows: pl.DataFrame, held: pl.DataFrame, own: pl.DataFrame, meeting: 
         .with_columns(
             own_name=pl.col("own_name").fill_null(value=False),
             own_counter=(pl.col("counter") != pl.col("product")).fill_null(value=False),
-            cards=pl.col("cards").fill_null(value=False),
+            cards=pl.col("cards").fill_null(0),
+            nobody=pl.col("name") == "",
             somebody=pl.col("is_person") | (pl.col("is_company") & ~pl.col("name").str.contains(BANKS)),
         )
     )
@@ -159,6 +172,23 @@ def _pairs(facing: pl.DataFrame, meeting: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([there, back])
 
 
+def _settled(decided: pl.DataFrame) -> pl.DataFrame:
+    """The rows, of which those no longer settle an own card that are for a card elsewhere.
+
+    Where all connected cards show that they were settled, whoever has never settled one of them has issued another card.
+    """
+    paired = decided.filter(pl.col("pair_of").is_not_null())
+    shown = paired.filter(pl.col("kind").is_in(_texts(CARDS))).group_by("user").agg(shown=pl.col("product").n_unique())
+    issuers = paired.filter("settles", pl.col("pair_kind").is_in(_texts(CARDS)))
+    elsewhere = (
+        decided.filter("settles", pl.col("pair_of").is_null())
+        .join(shown, on="user")
+        .filter(pl.col("shown") >= pl.col("cards"))
+        .join(issuers, on=["user", "name"], how="anti")
+    )
+    return decided.with_columns(settles=pl.col("settles") & ~pl.col("row").is_in(elsewhere["row"].implode()))
+
+
 def _days(legs: pl.DataFrame, first: int = EARLIEST, last: int = LATEST) -> pl.DataFrame:
     """The legs once for each day on which their other leg may be booked."""
     days = (legs.with_columns(day=pl.col("booked_on") + pl.duration(days=lag)) for lag in range(first, last + 1))
@@ -180,13 +210,16 @@ def _evident() -> pl.Expr:
 
 
 def _wallet() -> pl.Expr:
-    """Whether a payment service took the money for a purchase that its own account, connected too, shows."""
-    return (pl.col("via").is_in(WALLETS) & pl.col("kind_in").is_in(_texts(OTHERS))).fill_null(value=False)
+    """Whether a payment service took the money for a purchase that its own account, connected too, shows, or paid it out."""
+    taken = pl.col("via").is_in(WALLETS) & pl.col("kind_in").is_in(_texts(OTHERS))
+    given = pl.col("via_in").is_in(WALLETS) & pl.col("kind").is_in(_texts(OTHERS)) & (pl.col("nobody") | pl.col("own_name"))
+    return (taken | given).fill_null(value=False)
 
 
 def _uncommon() -> pl.Expr:
-    """Whether the amount alone may say it: not a round one, both ways of transfer, and nobody else named."""
-    alike = pl.col("channel").is_in(_texts(TRANSFER_LIKE)) & pl.col("channel_in").is_in(_texts(TRANSFER_LIKE))
+    """Whether the amount alone may say it: not a round one, both ways of transfer (cards by debit too), nobody else named."""
+    debited = pl.col("channel").is_in(_texts(TRANSFER_LIKE)) | pl.col("kind_in").is_in(_texts(CARDS)).fill_null(value=False)
+    alike = debited & pl.col("channel_in").is_in(_texts(TRANSFER_LIKE))
     return (pl.col("amount") % ROUND != 0) & alike & ~pl.col("somebody") & ~pl.col("somebody_in")
 
 
@@ -212,7 +245,7 @@ def _item() -> pl.Expr:
         .then(pl.lit(WALLET))
         .when(other.is_not_null())
         .then(facing)
-        .when(pl.col("settles") & pl.col("cards"))
+        .when(pl.col("settles") & (pl.col("cards") > 0))
         .then(pl.lit(CARD))
         .when("own_name")
         .then(saved)
@@ -228,7 +261,7 @@ def _confidence() -> pl.Expr:
         .then(BY_PAIR)
         .when(pl.col("pair_of").is_not_null())
         .then(BY_AMOUNT)
-        .when(pl.col("settles") & pl.col("cards"))
+        .when(pl.col("settles") & (pl.col("cards") > 0))
         .then(BY_CARD)
         .otherwise(BY_NAME)
     )
@@ -240,7 +273,7 @@ def _reason() -> pl.Expr:
         .then(pl.lit("IBAN eines eigenen Kontos"))
         .when(pl.col("pair_of").is_not_null())
         .then(pl.lit("Gegenbuchung auf einem anderen eigenen Konto"))
-        .when(pl.col("settles") & pl.col("cards"))
+        .when(pl.col("settles") & (pl.col("cards") > 0))
         .then(pl.lit("Abrechnung der eigenen Kreditkarte"))
         .otherwise(pl.lit("Name des Kontoinhabers"))
     )

@@ -6,7 +6,7 @@ merchant is belongs to the partners.
 
 from analytics.channels import CHANNELS, Channel
 from analytics.kernels import inner, peek64
-from analytics.merchants import behind_numbers, in_purpose, practice_in, stop_in, title_end, without_order
+from analytics.merchants import behind_numbers, in_purpose, is_code, practice_in, stop_in, title_end, without_order
 from analytics.names import name_key_at
 from analytics.phrases import begins, behind, copy, first_phrase, last_end, next_word, phrase_at, same, word_end, word_start
 from analytics.places import before_street, closing_city, first_mark, has_place, is_land, without_city, write_place, write_words
@@ -42,9 +42,11 @@ def unwrap_at(table: int, channel: int, marks: int, city: int, at: int) -> tuple
         return name_key_at(practice, practice_end, at), city, via
     city_end = _city(table, card, begin, end, purpose, purpose_end, city)
     end = first_mark(begin, end)
-    if city_end == city and card:
+    if city_end == city and card and (from_purpose or not via):
         end, city_end = closing_city(peek64(table + PLACES), begin, end, from_purpose, city)
     written = without_order(name_key_at(begin, before_street(begin, end), at), at, via)
+    if via:  # small shops are called after their town; chains have terminals of their own
+        return written, city_end, via
     return without_city(peek64(table + PLACES), at, written, city, city_end), city_end, via
 
 
@@ -55,7 +57,11 @@ def _service(table: int, begin: int, end: int, purpose: int, purpose_end: int) -
     if begin < end:
         row, after, _ = phrase_at(peek64(table + SERVICE), begin, begin, end)
     else:
-        row, _, _ = first_phrase(peek64(table + SIGN), purpose, purpose_end)
+        row, after, _ = phrase_at(peek64(table + SERVICE), purpose, purpose, purpose_end)
+        if row >= 0 and entry(table, row, 3):
+            purpose = after
+        else:
+            row, _, _ = first_phrase(peek64(table + SIGN), purpose, purpose_end)
         if row < 0:
             row, _, _ = first_phrase(peek64(table + VIA), purpose, purpose_end)
     if row >= 0 and entry(table, row, 0) == 0:  # begins like a service, but is not one
@@ -66,12 +72,17 @@ def _service(table: int, begin: int, end: int, purpose: int, purpose_end: int) -
             return begin, end, 0, False
         return begin, start, entry(table, row, 0), True
     via = entry(table, row, 0)
+    shop = begins(table + BRAND, begin, end) >= 0  # the service sells things itself
     if entry(table, row, 3) and begin < end:
         rest = next_word(after, end)
+        if rest < end and shop and is_code(table, rest, word_end(rest, end), end):
+            return begin, end, 0, False
         return (rest, end, via, True) if rest < end else (begin, end, via, False)
     if begin == purpose:  # the purpose begins with the service's name
         purpose = end
     found, found_end = in_purpose(table, via, purpose, purpose_end)
+    if shop and (found >= found_end or _inside(table, begin, end, found, found_end) >= 0 or _same_word(found, begin, end)):
+        return begin, end, 0, False
     return (found, found_end, via, True) if found < found_end else (begin, end, via, False)
 
 

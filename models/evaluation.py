@@ -96,8 +96,16 @@ def partner_figures(frame: pl.DataFrame, by: str = "user", times: int = 1000) ->
 
 
 def unwrapping_figures(frame: pl.DataFrame, by: str = "user", times: int = 1000) -> dict[str, Figure]:
-    """The share of bookings through an intermediary whose merchant was found, from `true_merchant` and `merchant`, both plain."""
-    found = pl.col("merchant").str.contains(pl.col("true_merchant"), literal=True) & (pl.col("true_merchant") != "")
+    """The share of bookings through an intermediary whose merchant was found, from `true_merchant` and `merchant`, both plain.
+
+    Lines collapse digits, so that these are not compared, and write brands of many names under one, as Amazon.
+    """
+    from analytics.services import brands  # reads a file
+
+    told, truth = (pl.col(name).str.replace_all(r"\d", "") for name in ("merchant", "true_merchant"))
+    named = [brand.replace(" ", "") for brand in brands()]
+    canonical = pl.col("merchant").str.replace_all(" ", "", literal=True).is_in(named) & truth.str.starts_with(told)
+    found = (told.str.contains(truth, literal=True) & (truth != "")) | canonical
     return {"intermediary_unwrapped": figure(frame, ratio(found), by, times)}
 
 

@@ -26,6 +26,9 @@ BY_LINE = {
     "travel": "TRAVEL_OTHER",
     "device": "SPECIAL_ELECTRONICS",
     "deposit": "HOME_RENTDEPOSIT",
+    "car": "VEHICLE_CAR",
+    "bicycle": "VEHICLE_BICYCLE",
+    "warranty": "VEHICLE_WARRANTY",
     "statutory": "HEALTH_STATUTORY",
 }
 """What an insurer's name alone tells, where the purpose names no product."""

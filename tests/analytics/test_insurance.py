@@ -17,6 +17,7 @@ HUK-COBURG Haftpflicht-Unterstützungs-Kasse | VS-NR 987/654 B-AB 1234 | 480 | V
 LVM Versicherung | PHV Beitrag 2024 | 70 | LIABILITY_PRIVATE
 DEVK | Hausratversicherung 4711 | 99 | HOME_CONTENTS
 Mecklenburgische Versicherung | Hausrat Beitrag | 80 | HOME_CONTENTS
+SV SparkassenVersicherung Gebäudeversicherung AG | Beitrag Vers.-Nr. 12 | 64 | OTHER_OTHER
 Provinzial Rheinland | Wohngebäudeversicherung | 420 | HOME_BUILDING
 SV SparkassenVersicherung | Gebäudevers. Elementar | 510 | HOME_BUILDING
 R+V Allgemeine Versicherung | Glasversicherung | 30 | HOME_GLASS
@@ -28,7 +29,13 @@ Gothaer Versicherung | Feuerrohbauversicherung | 120 | HOME_FIRE
 Ergo Versicherung AG | Haus- und Wohnungsschutzbrief | 50 | HOME_ASSISTANCE
 Axa Versicherung AG | Kraftfahrtversicherung K-XY 77 | 380 | VEHICLE_CAR
 Verti Versicherung AG | Vollkasko Beitrag halbjährlich | 290 | VEHICLE_CAR
-HUK24 AG | Beitrag 2024 | 410 | VEHICLE_CAR
+HUK24 AG | Beitrag 2024 | 410 | OTHER_OTHER
+HUK24 AG | Krad Haftpflicht 123 | 90 | VEHICLE_MOTORCYCLE
+HDI Versicherung AG | LKW Haftpflicht 123 Beitrag | 400 | VEHICLE_TRUCK
+Volkswagen Autoversicherung AG | Vertrag 12 | 410 | VEHICLE_CAR
+Mercedes-Benz Versicherung | Vertrag 12 | 410 | VEHICLE_CAR
+AXA Versicherung AG | Vertragsnr. 4711123Kraftfahrtversicherung jährlich | 380 | VEHICLE_CAR
+ | Kraftfahrt MZ-AH 12 4711 Beitrag 2024 | 380 | VEHICLE_CAR
 ADAC Autoversicherung AG | Beitrag | 410 | VEHICLE_CAR
 Kravag | Kfz-Haftpflicht und Teilkasko | 390 | VEHICLE_CAR
 Itzehoer | Motorradversicherung | 110 | VEHICLE_MOTORCYCLE
@@ -36,10 +43,19 @@ DEVK | Versicherungskennzeichen Moped | 58 | VEHICLE_MOPED
 RMV Versicherung | Wohnmobilversicherung | 340 | VEHICLE_CAMPER
 Allianz | Anhängerversicherung | 25 | VEHICLE_TRAILER
 Ammerländer Versicherung | Fahrradversicherung E-Bike | 89 | VEHICLE_BICYCLE
+Ammerländer Versicherung VVaG | Versicherungsschein 12 monatlich | 7 | OTHER_OTHER
+Wertgarantie AG Fahrrad | Folgebeitrag Vertrag 12 | 6 | VEHICLE_BICYCLE
 Pantaenius Versicherung | Bootskasko | 330 | VEHICLE_WATERCRAFT
 DEVK | Schutzbrief | 19 | VEHICLE_BREAKDOWN
 CG Car-Garantie Versicherungs-AG | Garantieversicherung | 28 | VEHICLE_WARRANTY
 Haftpflichtkasse VVaG | Hundehalterhaftpflicht | 75 | LIABILITY_DOG
+Die Haftpflichtkasse VVaG | Vertrag 12 | 75 | OTHER_OTHER
+Generali Versicherung AG | THV Hund 123 Beitrag | 75 | LIABILITY_DOG
+ | HUK-COBURG Haftpflicht-Unterstützungs-Kasse Beitrag zur Unfall-Vers. 12 | 165 | INCAPACITY_ACCIDENT
+ | HUK-COBURG Haftpflicht-Unterstützungs-Kasse Beitrag 12 | 165 | OTHER_OTHER
+ | HUK-COBURG Haftpflicht-Unterstützungs-Kasse kraftfahrender Beamter Beitrag 12 | 165 | OTHER_OTHER
+HUK-COBURG Haftpflicht-Unterstützungs-Kasse kraftfahrender Beamter | Kfz-Haftpflicht 12 | 165 | VEHICLE_CAR
+ | HUK-COBURG Haftpflicht-Unterstützungs-Kasse Privathaftpflicht 12 | 65 | LIABILITY_PRIVATE
 Uelzener Versicherung | Pferdehalterhaftpflicht | 110 | LIABILITY_HORSE
 VGH | Haus- und Grundbesitzerhaftpflicht | 70 | LIABILITY_PROPERTYOWNER
 Concordia Versicherung | Bauherrenhaftpflicht | 120 | LIABILITY_BUILDER
@@ -50,12 +66,16 @@ Gothaer | Jagdhaftpflicht | 50 | LIABILITY_HUNTING
 Helden.de Versicherung | Drohnenhaftpflicht | 55 | LIABILITY_DRONE
 Techniker Krankenkasse | Beitrag 08/2024 | 480 | HEALTH_STATUTORY
 AOK Nordost | KV/PV Beitrag freiwillig | 310 | HEALTH_STATUTORY
+ | KV/PV Beitrag freiwillig F123 | 310 | HEALTH_STATUTORY
 BARMER | Beitraege Mitglied 123 | 260 | HEALTH_STATUTORY
 BKK Firmus | Beitragskonto 99 | 250 | HEALTH_STATUTORY
 Debeka Krankenversicherungsverein | Beitrag Krankenversicherung | 290 | HEALTH_PRIVATE
 DKV Deutsche Krankenversicherung AG | KV-NR 123 | 390 | HEALTH_PRIVATE
 DKV Deutsche Krankenversicherung AG | KV-NR 123 | 22 | HEALTH_SUPPLEMENTARY
+Münchener Verein Krankenver | Folgebeitrag zum 01.01. | 22 | HEALTH_SUPPLEMENTARY
+ | Pflegepflicht 123 Beitrag 01.01. | 65 | HEALTH_CAREMANDATORY
 Barmenia | Zahnzusatzversicherung | 19 | HEALTH_DENTAL
+Die Bayerische Zahn | Beitrag Vers.-Nr. 12 | 25 | HEALTH_DENTAL
 ERGO | Zahn-Ersatz Sofort | 32 | HEALTH_DENTAL
 Hallesche | Krankentagegeld | 25 | HEALTH_DAILYALLOWANCE
 SDK | Krankenhaustagegeld | 14 | HEALTH_HOSPITALDAILY
@@ -80,6 +100,7 @@ Petplan | Hunde-OP-Versicherung | 22 | SPECIAL_PET
 Uelzener | Tierkrankenversicherung Katze | 34 | SPECIAL_PET
 WERTGARANTIE AG | Beitrag 09/24 | 6 | SPECIAL_ELECTRONICS
 Assona | Handyversicherung | 9 | SPECIAL_ELECTRONICS
+AppleCare AIG | Police 123 | 9 | SPECIAL_ELECTRONICS
 Cogitanda Versicherung | Cyberversicherung | 40 | SPECIAL_CYBER
 Credit Life AG | Restschuldversicherung Vertrag | 12 | SPECIAL_CREDIT
 BNP Paribas Cardif | Ratenschutz | 10 | SPECIAL_CREDIT
@@ -88,6 +109,11 @@ Hiscox | Veranstaltungsversicherung | 120 | SPECIAL_EVENT
 DEVK | Riester-Rente | 90 | PROVISIONARY_RIESTER
 Alte Leipziger | Basisrente | 250 | PROVISIONARY_BASIC
 Swiss Life AG | Rürup Beitrag | 300 | PROVISIONARY_BASIC
+Continentale Lebensversicherung AG | Rurup Vertrag 12 | 300 | PROVISIONARY_BASIC
+Allianz Lebensversicherungs | Vertragsnr. 12 Riest | 100 | PROVISIONARY_RIESTER
+Canada Life Assurance Europ | Folgebeitrag Fondsgebundene | 100 | PROVISIONARY_UNITLINKED
+Versorgungswerk der Rechtsanwälte NRW | Beitrag Versorgungswerk 12 | 900 | PROVISIONARY_STATUTORY
+Versorgungswerk der Zahnärztekammer Berlin | Beitrag 12 | 900 | PROVISIONARY_STATUTORY
 Allianz Lebensversicherungs-AG | Privatrente 0815 | 100 | PROVISIONARY_PENSION
 Volkswohl Bund | Fondsgebundene Rentenversicherung | 100 | PROVISIONARY_UNITLINKED
 Nürnberger Lebensversicherung | Direktversicherung bAV | 120 | PROVISIONARY_OCCUPATIONAL
@@ -107,6 +133,7 @@ Allianz Lebensversicherungs-AG | Leben/Unser Schreiben vom 03.04.2023 | 75 | LIF
 Provinzial NordWest Lebensversicherung AG | Beitrag 123 | 50 | LIFE_OTHER
 Cosmos Lebensversicherungs-AG | Risikolebensversicherung | 22 | LIFE_TERM
 Hannoversche Leben | Risiko-LV | 18 | LIFE_TERM
+ | RLV Vertrag 123 Beitrag 01/24 | 18 | LIFE_TERM
 Debeka Lebensversicherungsverein | Kapitallebensversicherung | 80 | LIFE_ENDOWMENT
 Heidelberger Leben | Fondspolice | 100 | LIFE_UNITLINKED
 Ideal Lebensversicherung | Sterbegeldversicherung | 24 | LIFE_BURIAL
@@ -148,6 +175,14 @@ Allianz Lebensversicherungs-AG | Annuität Baufinanzierung Darlehen 9 | 900
 Barmer | Zuzahlung Krankenhaus | 100
 Rechtsanwalt Streit | Unfall vom 3.4. Vorschuss | 300
 Stadtwerke Musterstadt | Abschlag Strom | 80
+RSV Musterstadt e.V. | Mitgliedsbeitrag 2024 | 60
+Knappschaft-Bahn-See | Minijob Beiträge 01/24 | 40
+Förderverein Gesamtschule | Klassenfahrt Anni Sievers | 120
+Hallesche Verkehrs-AG | Deutschlandticket Abo 12 | 49
+Allianz Global Investors | Fondssparplan 12 | 100
+Versicherungsamt Musterstadt | Verwarnung RT-XP 12 | 30
+AXA Lebensversicherung AG | Sonderzahlung Rentenversicherung 12 | 5000
+Santander Leasing | KFZ Leasing Vertrag 12 Beitrag | 260
 Anna Klein | danke fürs Versprechen | 20
 Universe Games | Diverse Käufe | 20
 Praxis am Markt | Krankengymnastik privat | 90
@@ -191,6 +226,12 @@ def test_the_partner_says_it_where_no_word_does() -> None:
     found = insurance(lines(silent, worded, unknown))
     assert found["insurance"].to_list() == ["SPECIAL_PET", "HOME_CONTENTS", "OTHER_OTHER"]
     assert found["insurance_source"].to_list() == ["PARTNER", "RULE", "RULE"]
+
+
+def test_what_a_company_mostly_sells_beside_other_damage_insurance_is_not_taken_for_granted() -> None:
+    sold = ("VEHICLE_CAR", "LIABILITY_PRIVATE", "HOME_BUILDING", "VEHICLE_WARRANTY")
+    drawn = [line("Vertrag 12", "", -30.0, "DIRECTDEBIT", flag_insurer=True, partner_insurance=item) for item in sold]
+    assert insurance(lines(*drawn))["insurance"].to_list() == ["OTHER_OTHER", "OTHER_OTHER", "OTHER_OTHER", "VEHICLE_WARRANTY"]
 
 
 def test_every_health_fund_premium_is_statutory_unless_the_text_says_else() -> None:

@@ -142,6 +142,44 @@ def test_a_settlement_by_debit_pairs_with_the_credit_on_the_card() -> None:
     assert own(out, into, of=CARD) == {"t000": "TRANSFER_CREDITCARD", "t001": "TRANSFER_CREDITCARD"}
 
 
+def test_a_card_that_is_not_connected_is_not_settled_within_the_own_money() -> None:
+    def debit(amount: float, day: str, issuer: str) -> dict[str, Any]:
+        return {"amount": -amount, "on": day, "channel": "DIRECTDEBIT", "says_settlement": True, "name": issuer}
+
+    def credit(amount: float, day: str) -> dict[str, Any]:
+        return {"amount": amount, "on": day, "product": "karte", "channel": "UNKNOWN"}
+
+    known, earlier, other = (
+        debit(312.4, "2024-05-03", "Hausbank"),
+        debit(99.9, "2024-04-03", "Hausbank"),
+        debit(80.1, "2024-05-10", "Fernbank"),
+    )
+    shown = credit(312.4, "2024-05-03")
+    assert own(known, shown, earlier, other, of=CARD) == dict.fromkeys(("t000", "t001", "t002"), "TRANSFER_CREDITCARD")
+    silent = pl.concat([CARD, products(("anna", "zweitkarte", "CREDIT_CARD", None, "Anna Müller"))])
+    assert own(known, shown, other, of=silent) == dict.fromkeys(("t000", "t001", "t002"), "TRANSFER_CREDITCARD")
+
+
+def test_an_odd_debit_of_a_bank_without_words_settles_the_card_that_shows_it() -> None:
+    out = {"amount": -322.69, "on": "2024-05-03", "channel": "DIRECTDEBIT", "name": "Hausbank", "is_company": True}
+    into = {"amount": 322.69, "on": "2024-05-03", "product": "karte", "channel": "UNKNOWN"}
+    assert own(out, into, of=CARD) == {"t000": "TRANSFER_CREDITCARD", "t001": "TRANSFER_CREDITCARD"}
+    bought = {"amount": -322.69, "on": "2024-05-03", "channel": "DIRECTDEBIT", "name": "Versand GmbH", "is_company": True}
+    assert own(bought, into, of=CARD) == {}
+
+
+def test_money_that_a_connected_wallet_pays_out_stays_the_own() -> None:
+    held_too = products(
+        ("anna", "giro", "CHECKING", "DE02120300000000202051", "Anna Müller"),
+        ("anna", "paypal", "OTHER_PRODUCT", None, "Anna Müller"),
+    )
+    left = {"amount": -40, "on": "2024-05-05", "product": "paypal", "via": ""}
+    arrived = {"amount": 40, "on": "2024-05-06", "name": "PayPal Europe", "is_company": True, "via": "PAYPAL"}
+    bought = {"amount": -40, "on": "2024-05-05", "product": "paypal", "name": "Blumen Rosi", "via": ""}
+    assert own(left, arrived, of=held_too) == {"t000": "TRANSFER_WALLET", "t001": "TRANSFER_WALLET"}
+    assert own(bought, arrived, of=held_too) == {}
+
+
 def test_a_purchase_over_a_connected_wallet_counts_there() -> None:
     held_too = products(
         ("anna", "giro", "CHECKING", "DE02120300000000202051", "Anna Müller"),

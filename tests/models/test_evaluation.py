@@ -197,6 +197,13 @@ def test_merchants_behind_intermediaries() -> None:
     assert evaluation.unwrapping_figures(table)["intermediary_unwrapped"].value == 0.5
 
 
+def test_a_merchant_is_found_whatever_its_digits_and_under_the_one_name_of_its_brand() -> None:
+    pairs = {"design3000": "design0", "amazonmarketplace": "amazon", "itsreisen": "amazon", "kinovechta": "kino", "77": "0"}
+    for (truth, told), right in zip(pairs.items(), (1, 1, 0, 0, 0), strict=True):
+        table = pl.DataFrame({"true_merchant": [truth], "merchant": [told], "user": ["a"]})
+        assert evaluation.unwrapping_figures(table)["intermediary_unwrapped"].value == right, truth
+
+
 def test_insurances() -> None:
     table = pl.DataFrame(
         {
