@@ -1,7 +1,8 @@
 """Who has the last word on a line: insurance, rule, partner, then the likelier of word and model, and how sure that is.
 
 A rule or partner is as sure as it was right when that was measured (`knowledge/measured.csv`, from `kontor knowledge measure`);
-what has not been measured is as sure as its author thought.
+what has not been measured is as sure as its author thought. A rule or partner that was measured and says something else than a
+model that is surer of this line gives way to it; where both say the same, the tag is as sure as the surer of them.
 """
 
 from functools import cache
@@ -12,8 +13,9 @@ from analytics import trees
 from analytics.knowledge import FOLDER
 
 UNRELATED = "UNRELATED_OTHER"
-LEAST = 0.2
-"""A category less likely than this is no answer. Tuned on people of the training splits."""
+LEAST = 0.1
+"""A category less likely than this is no answer. Above it the model is right more often than the fallback, on people of the
+training splits as well as by what it says of itself."""
 TRUSTED = 0.5
 """A rule or partner that was wrong more often than right does not decide: words and model do."""
 MEASURED = FOLDER / "measured.csv"
@@ -68,11 +70,11 @@ def _answers() -> list[pl.Expr]:
     told = pl.when(words != "").then(pl.format("Wörter »{}«", words)).otherwise(pl.lit("Art und Höhe der Buchung"))
     private = pl.when("is_person").then(pl.lit("OTHER_INCOME")).otherwise(pl.lit("INCOME_OTHER"))
     nothing = pl.when("positive").then(private).otherwise(pl.lit("OTHER_SPENDING"))
-    rule, trusted = pl.lit("RULE"), pl.col("partner_sure") >= TRUSTED
+    rule, known = pl.lit("RULE"), (pl.col("partner_category") != "") & fits
     return [
         _answer("insurance", pl.col("insurance") != UNRELATED, "subcategory", pl.col("insurance_source")),
-        _answer("rule", pl.col("rule_sure") >= TRUSTED, "rule_category", rule),
-        _answer("partner", (pl.col("partner_category") != "") & fits & trusted, "partner_category", pl.lit("PARTNER")),
+        _answer("rule", _stands("rule"), "rule_category", rule, _surer("rule")),
+        _answer("partner", known & _stands("partner"), "partner_category", pl.lit("PARTNER"), _surer("partner")),
         _answer("lexicon", (word >= LEAST) & (word >= model), "lexicon_category", rule),
         _struct("by_model", model >= LEAST, "model_category", "model_confidence", pl.lit("MODEL"), told, pl.lit("model")),
         _struct(
@@ -81,9 +83,29 @@ def _answers() -> list[pl.Expr]:
     ]
 
 
-def _answer(way: str, holds: pl.Expr, category: str, source: pl.Expr) -> pl.Expr:
+def _stands(way: str) -> pl.Expr:
+    """Whether a rule or partner may decide: it is right often enough, and the model does not know better.
+
+    Only what was measured gives way. What nobody could measure is likely as strange to the model, which then is sure for nothing.
+    """
+    sure, agrees = pl.col(f"{way}_sure"), _agrees(way)
+    unbeaten = pl.col(f"{way}_precision").is_null() | (sure >= pl.col("model_confidence").fill_null(0.0))
+    return (sure >= TRUSTED) & (agrees | unbeaten)
+
+
+def _surer(way: str) -> pl.Expr:
+    """How sure an answer is that the model may share."""
+    return pl.when(_agrees(way)).then(pl.max_horizontal(f"{way}_sure", "model_confidence")).otherwise(f"{way}_sure")
+
+
+def _agrees(way: str) -> pl.Expr:
+    return (pl.col("model_category") == pl.col(f"{way}_category")).fill_null(value=False)
+
+
+def _answer(way: str, holds: pl.Expr, category: str, source: pl.Expr, sure: pl.Expr | None = None) -> pl.Expr:
     """The answer of a way that has its own columns."""
-    return _struct(f"by_{way}", holds, category, f"{way}_sure", source, f"{way}_reason", pl.col(f"{way}_decider"))
+    confidence = f"{way}_sure" if sure is None else sure
+    return _struct(f"by_{way}", holds, category, confidence, source, f"{way}_reason", pl.col(f"{way}_decider"))
 
 
 def _struct(

@@ -1,7 +1,8 @@
 """How often rules, words and partners are right when they decide: measured on simulated people, kept as a table of knowledge.
 
 Merchants of the calibration split are missing from the catalogue while they are measured, so that words and rules are measured
-where they will be needed: on merchants that nobody knows.
+where they will be needed: on merchants that nobody knows. Nothing gives way to the model meanwhile, since only what has been
+measured does: everybody is measured wherever it speaks.
 """
 
 import polars as pl

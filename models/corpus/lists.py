@@ -62,11 +62,22 @@ def _family(*names: str) -> pl.Expr:
     )
 
 
+DIVIDED_AS = {
+    "GALERIA": "SHOPPING_CLOTHINGACCESSORIES",
+    "Mister Minit": "LIVING_OTHER",
+    "B1 Discount Baumarkt": "LIVING_OTHER",
+}
+"""Where merchants stood when the lists were divided: a category that is mended later must move nobody to another split."""
+
+
 @cache
 def _businesses() -> dict[str, pl.DataFrame]:
     """Merchants, trades and parties with their splits, which they share where they share a family."""
     frames = {
-        "merchants": table("merchants").with_columns(group="category", family=_family("family", "name")),
+        "merchants": table("merchants").with_columns(
+            group=pl.coalesce(pl.col("name").replace_strict(DIVIDED_AS, default=None, return_dtype=pl.String), "category"),
+            family=_family("family", "name"),
+        ),
         "trades": table("trades").with_columns(group=pl.concat_str("category", "kind"), family=_family("family", "pattern")),
         "parties": table("parties").with_columns(group="pool", family=_family("family", "brand", "name")),
     }

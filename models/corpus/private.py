@@ -62,8 +62,8 @@ def _cash(scene: Scene) -> list[pl.DataFrame]:
         _drawn(scene, machine, "atm", "BANKFINANCE_ATMWITHDRAWAL", AT_MACHINE, 30, 220),
         _drawn(scene, till, "till_cash", "BANKFINANCE_CASHWITHDRAWAL", AT_TILL, 30, 150),
         _drawn(scene, counter, "atm", "BANKFINANCE_CASHWITHDRAWAL", AT_COUNTER, 80, 900),
-        _paid_in(scene, notes, "BANKFINANCE_ATMDEPOSIT", AT_MACHINE),
-        _paid_in(scene, desk, "BANKFINANCE_CASHDEPOSIT", AT_COUNTER),
+        _paid_in(scene, notes, "cash_in_machine", "BANKFINANCE_ATMDEPOSIT", AT_MACHINE),
+        _paid_in(scene, desk, "cash_in_counter", "BANKFINANCE_CASHDEPOSIT", AT_COUNTER),
     ]
 
 
@@ -98,8 +98,8 @@ def _drawn(
     )
 
 
-def _paid_in(scene: Scene, frame: pl.DataFrame, category: str, code: str) -> pl.DataFrame:
+def _paid_in(scene: Scene, frame: pl.DataFrame, wording: str, category: str, code: str) -> pl.DataFrame:
     amount = round_to(lognormal(frame["key"].to_numpy(), "cash", 40, 900), 10)
     frame = frame.with_columns(cents=pl.Series(amount))
     account = main_account(scene, frame)
-    return singles(scene, frame, "atm", "cash_in", category, kind="CASH", code=code, account=account, iban=None, bic=None)
+    return singles(scene, frame, "atm", wording, category, kind="CASH", code=code, account=account, iban=None, bic=None)

@@ -110,9 +110,9 @@ Kirchensteueramt München | Kirchensteuer | -210 | TRANSFER | TAXES
 Gemeinde Aying | Gewerbesteuer VZ | -700 | TRANSFER | TAXES
 Stadtkasse Neuss | Grundbesitzabgaben Müll Abwasser | -210 | DIRECTDEBIT | HOUSING_ANCILLARYCOSTS
 Steuerkanzlei Zahlenwerk | Rechnung Steuererklärung 2023 | -480 | TRANSFER | SERVICES_FINANCIAL
-Techniker Krankenkasse | Sozialversicherungsbeiträge 05/24 | -880 | DIRECTDEBIT | TAXES
-Künstlersozialkasse | Beitrag Mai | -190 | DIRECTDEBIT | TAXES
-Verwaltungs-Berufsgenossenschaft | Beitrag 2023 | -160 | DIRECTDEBIT | SERVICES_OTHER
+Techniker Krankenkasse | Sozialversicherungsbeiträge 05/24 | -880 | DIRECTDEBIT | OTHER_SPENDING
+Künstlersozialkasse | Beitrag Mai | -190 | DIRECTDEBIT | OTHER_SPENDING
+Verwaltungs-Berufsgenossenschaft | Beitrag 2023 | -160 | DIRECTDEBIT | OTHER_SPENDING
 Industrie- und Handelskammer | IHK Beitrag 2024 | -180 | DIRECTDEBIT | SERVICES_OTHER
 Rundfunk ARD, ZDF, DRadio | 04.2024-06.2024 Beitragsnr. 1 | -55.08 | DIRECTDEBIT | BILLS_OTHER
 Beitragsservice von ARD, ZDF | Rundfunkbeitrag | -55.08 | TRANSFER | BILLS_OTHER
@@ -122,8 +122,8 @@ Kinderkrippe Zwergennest | Mai | -320 | DIRECTDEBIT | FAMILY_CHILDCARE
 Catering Kids GmbH | Schulessen Nr. 55 | -62 | DIRECTDEBIT | FAMILY_OTHER
 Nadine Krüger | Kindesunterhalt Mai | -420 | STANDINGORDER | FAMILY_SUPPORT
 Goethe-Universität | Rückmeldung WS 24/25 Matrikelnummer 6 | -370 | TRANSFER | EDUCATION_ACADEMIC
-Zentrale Bußgeldstelle | Bußgeld AZ 505 | -38 | TRANSFER | MOBILITY_OTHER
-Stadt Köln Ordnungsamt | Verwarnungsgeld Falschparken | -25 | TRANSFER | MOBILITY_OTHER
+Zentrale Bußgeldstelle | Bußgeld AZ 505 | -38 | TRANSFER | OTHER_SPENDING
+Stadt Köln Ordnungsamt | Verwarnungsgeld Falschparken | -25 | TRANSFER | OTHER_SPENDING
 Toll Collect | Maut Mai | -44 | DIRECTDEBIT | MOBILITY_OTHER
 Fahrschule Rapid | Ausbildung Klasse B | -500 | TRANSFER | MOBILITY_OTHER
 coeo Inkasso GmbH | Forderung Vodafone AZ 5 | -88 | TRANSFER | OTHER_SPENDING

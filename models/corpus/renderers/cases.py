@@ -49,6 +49,7 @@ def cases(acts: pl.DataFrame, keys: Keys) -> NDArray[np.int64]:
         (Case.CREDIT, instant, Case.INSTANT_CREDIT),
         (Case.SALARY, code.eq_missing(PENSION).to_numpy(), Case.PENSION),
         (Case.ATM, code.eq_missing(CASH_AT_COUNTER).to_numpy(), Case.COUNTER),
+        (Case.DEPOSIT, code.eq_missing(CASH_AT_COUNTER).to_numpy(), Case.COUNTER_DEPOSIT),
         (Case.ATM, code.eq_missing(CASH_AT_TILL).to_numpy(), Case.SHOP_CASH),
         (Case.ATM, code.is_null().to_numpy() & (uniform(keys, "counter") < _COUNTER), Case.COUNTER),
         (Case.CARD, acts["currency_original"].is_not_null().to_numpy(), Case.CARD_ABROAD),

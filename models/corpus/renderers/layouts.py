@@ -31,6 +31,7 @@ class Case(IntEnum):
     SHOP_CASH = auto()
     COUNTER = auto()
     DEPOSIT = auto()
+    COUNTER_DEPOSIT = auto()
     FEE = auto()
     FEE_REFUND = auto()
     INTEREST_PAID = auto()
@@ -67,6 +68,7 @@ SAME_AS: Mapping[Case, Case] = {
     Case.SHOP_CASH: Case.CARD,
     Case.COUNTER: Case.ATM,
     Case.DEPOSIT: Case.CREDIT,
+    Case.COUNTER_DEPOSIT: Case.DEPOSIT,
     Case.FEE_REFUND: Case.FEE,
     Case.INTEREST_PAID: Case.FEE,
     Case.INTEREST: Case.CREDIT,
@@ -104,6 +106,7 @@ CODES: Mapping[Case, str] = {
     Case.SHOP_CASH: "106",
     Case.COUNTER: "083",
     Case.DEPOSIT: "082",
+    Case.COUNTER_DEPOSIT: "082",
     Case.FEE: "808",
     Case.FEE_REFUND: "808",
     Case.INTEREST_PAID: "805",

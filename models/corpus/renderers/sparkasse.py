@@ -57,6 +57,7 @@ _CAMT = (
         replace(OWN, purpose="<[{text} ]SB-EINZAHLUNG {day:dm}/{time:dots}UHR[ {city}]>"),
         batch="0402",
     ),
+    Line(Case.COUNTER_DEPOSIT, "BAREINZAHLUNG", replace(OWN, purpose="<[{text}|Einzahlung an der Kasse]>"), batch="0401"),
     Line(Case.FEE, "ENTGELTABSCHLUSS", _CLOSING, 3, batch="9800"),
     Line(Case.FEE, "ENTGELTE", _CLOSING, 1, batch="9800"),
     Line(Case.FEE_REFUND, "ENTGELT GUTSCHRIFT", _CLOSING, batch="9800"),

@@ -52,6 +52,22 @@ def test_a_new_entry_leaves_most_others_where_they_are() -> None:
     assert (before != after).sum() <= 2
 
 
+def test_a_mended_category_moves_nobody_to_another_split() -> None:
+    merchants = lists.merchants()
+    mended = merchants.filter(pl.col("name").is_in(list(lists.DIVIDED_AS)))
+    assert dict(mended.select("name", "group").iter_rows()) == lists.DIVIDED_AS
+    assert mended.filter(pl.col("group") == pl.col("category")).is_empty()
+    others = merchants.filter(~pl.col("name").is_in(list(lists.DIVIDED_AS)))
+    assert others.filter(pl.col("group") != pl.col("category")).is_empty()
+
+
+def test_cash_that_is_paid_in_at_a_counter_does_not_speak_of_a_machine() -> None:
+    texts = dict(lists.wordings().group_by("kind").agg(pl.col("text").str.to_lowercase().str.join(" ")).iter_rows())
+    machine, counter = texts["cash_in_machine"], texts["cash_in_counter"]
+    assert not [word for word in ("automat", "sb-", "selbst") if word in counter]
+    assert not [word for word in ("kasse", "schalter", "filiale") if word in machine]
+
+
 def test_every_pool_has_somebody_who_trains() -> None:
     assert lists.parties().group_by("pool").agg(pl.col("split").min())["split"].max() == 0
     assert lists.wordings().group_by("kind").agg(pl.col("split").min())["split"].max() == 0

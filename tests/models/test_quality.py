@@ -1,0 +1,147 @@
+"""How good the whole tagger is: every gate gets its figure, and every figure is what the bookings say."""
+
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from analytics import knowledge
+from analytics.tagging import Brain
+from models import measuring, quality, registry
+from models.corpus.lists import merchants, parties
+from models.evaluation import JUDGED
+from models.examination import Examination
+from models.gates import BY_NAME, GATES, verdicts
+from models.learning import World, simulated
+from models.quality import Tagged
+
+SMALL = World(users=6, seed=11, splits=("train", "calibration", "test"))
+LEARNABLE = World(users=6, seed=12)
+
+
+@pytest.fixture(scope="module")
+def brain() -> Brain:
+    return Brain(registry.shipped())
+
+
+@pytest.fixture(scope="module")
+def examined(brain: Brain) -> Examination:
+    return quality.examine(brain, SMALL, times=100)
+
+
+@pytest.fixture(scope="module")
+def precisions(brain: Brain) -> pl.DataFrame:
+    return measuring.measure(brain, LEARNABLE)
+
+
+def test_every_gate_gets_a_figure_and_every_figure_has_a_gate(examined: Examination) -> None:
+    assert set(examined.figures) == set(BY_NAME)
+    assert [verdict["name"] for verdict in verdicts(examined.figures)] == [gate.name for gate in GATES]
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_figure_is_a_share_inside_its_interval(examined: Examination, name: str) -> None:
+    figure = examined.figures[name]
+    assert all(isfinite(bound) for bound in figure.bounds)
+    assert figure.low <= figure.value <= figure.high
+    assert figure.low >= (-1 if name == "category_format_loss" else 0)
+    assert figure.high <= 1
+    assert figure.rows > 0
+
+
+def test_every_booking_of_the_world_is_judged_with_its_own_truth(examined: Examination) -> None:
+    (world,) = simulated(SMALL)
+    assert examined.judged.schema == JUDGED
+    assert examined.judged["truth"].equals(world.truth["category"].alias("truth"))
+    assert examined.judged["amount_cents"].equals(world.transactions["amount_cents"])
+
+
+def test_figures_of_the_category_are_those_of_the_judged_bookings(examined: Examination) -> None:
+    right = pl.col("truth") == pl.col("prediction")
+    euros = pl.col("amount_cents").abs()
+    shares = examined.judged.select(
+        category_seen_accuracy=right.filter(pl.col("merchant_seen"), pl.col("format_seen")).mean(),
+        category_unseen_accuracy=right.filter(~pl.col("merchant_seen")).mean(),
+        category_value_share=euros.filter(right).sum() / euros.sum(),
+    )
+    for name, share in shares.row(0, named=True).items():
+        assert examined.figures[name].value == pytest.approx(share)
+
+
+def test_the_tagger_is_far_better_than_the_most_frequent_category(examined: Examination) -> None:
+    assert examined.baselines["majority"].high < examined.figures["category_unseen_accuracy"].low
+
+
+def test_partners_of_unseen_brands_are_missing_while_they_are_examined(brain: Brain) -> None:
+    both = pl.concat([merchants().select("brand", "split"), parties().select("brand", "split")]).filter(pl.col("brand") != "")
+    whole = quality.partner_of_brands(brain.catalogue)
+    seen = {whole[brand] for brand in both.filter(pl.col("split") == 0)["brand"]} - {knowledge.UNKNOWN}
+    unseen = {whole[brand] for brand in both.filter(pl.col("split") != 0)["brand"]} - seen - {knowledge.UNKNOWN}
+    left = set(quality.without_unseen(brain).catalogue.frame["partner"])
+    assert len(unseen) > 100
+    assert left & unseen == set()
+    assert left | unseen == set(brain.catalogue.frame["partner"])
+
+
+@pytest.mark.parametrize(("partner", "precision", "recall"), [("REWE", 1, 0.5), ("PENNY", 1, 0.5), ("LIDL", 0, 0)])
+def test_another_brand_of_the_group_is_right_and_a_stranger_is_not(
+    brain: Brain, partner: str, precision: float, recall: float
+) -> None:
+    brands = ["REWE", "REWE", "", "No such brand"]
+    truth = pl.DataFrame({"user": ["a", "b", "c", "d"], "brand": brands, "merchant_split": ["train"] * 4})
+    tags = pl.DataFrame({"partner": [partner, knowledge.UNKNOWN, partner, partner]})
+    found = quality.partner_figures(Tagged(pl.DataFrame(), truth, pl.DataFrame(), tags), brain.catalogue, times=10)
+    assert (found["partner_precision"].value, found["partner_recall"].value) == (precision, recall)
+    assert found["partner_recall"].rows == 2
+
+
+def test_a_field_that_is_not_read_as_it_was_written_counts_against_us() -> None:
+    (world,) = simulated(replace(SMALL, users=1))
+    whole = Tagged(world.transactions, world.truth, world.texts, pl.DataFrame())
+    lost = replace(whole, transactions=world.transactions.with_columns(purpose=pl.lit("nothing", pl.String)))
+    assert quality.sepa_figures(whole, times=10)["sepa_fields"].value > 0.99
+    assert quality.sepa_figures(lost, times=10)["sepa_fields"].value == 0
+
+
+def test_real_lines_are_tagged_as_they_stand(brain: Brain, examined: Examination) -> None:
+    tagged = quality.reality_tags(brain)
+    assert tagged.select(quality.reality_lines().columns).equals(quality.reality_lines())
+    right = (tagged["truth"] == tagged["prediction"]).mean()
+    assert examined.figures["reality_accuracy"].value == pytest.approx(right)
+    assert examined.figures["reality_main_accuracy"].value >= right  # type: ignore[operator]
+
+
+def test_everything_that_decided_often_enough_has_a_precision(precisions: pl.DataFrame) -> None:
+    assert precisions.columns == ["decider", "precision", "rows"]
+    assert precisions["precision"].is_between(measuring.UNSUREST, measuring.SUREST).all()
+    assert precisions["rows"].min() >= measuring.LEAST_ROWS  # type: ignore[operator]
+    assert precisions["decider"].to_list() == sorted(set(precisions["decider"]))
+    kinds = precisions["decider"].str.split(":").list.first()
+    assert set(kinds) == {"insurance", "partner", "rule", "word"}
+
+
+def test_partners_are_measured_surer_than_words(precisions: pl.DataFrame) -> None:
+    kinds = precisions.group_by(kind=pl.col("decider").str.split(":").list.first()).agg(
+        (pl.col("precision") * pl.col("rows")).sum() / pl.col("rows").sum()
+    )
+    sure = dict(kinds.rows())
+    assert sure["partner"] > sure["word"]
+
+
+def test_measuring_again_gives_the_same_whatever_was_measured_before(brain: Brain, precisions: pl.DataFrame) -> None:
+    doubtful = Brain(brain.scorer, brain.catalogue, brain.precisions.with_columns(precision=pl.lit(0.1)))
+    assert_frame_equal(measuring.measure(doubtful, LEARNABLE), precisions)
+
+
+def test_other_people_give_other_precisions(brain: Brain, precisions: pl.DataFrame) -> None:
+    other = measuring.measure(brain, replace(LEARNABLE, users=2, seed=13))
+    assert not other.equals(precisions)
+    assert other["rows"].sum() < precisions["rows"].sum()
+
+
+def test_what_was_measured_is_a_table_of_knowledge(precisions: pl.DataFrame, tmp_path: Path) -> None:
+    precisions.write_csv(tmp_path / "measured.csv")
+    assert knowledge.problems(tmp_path) == []
