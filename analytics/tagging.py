@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+import numpy as np
 import polars as pl
 
 from analytics import knowledge, lines, wishes
@@ -19,14 +20,14 @@ from analytics.ibans import compared
 from analytics.income import income
 from analytics.insurance import insurance
 from analytics.judgements import Judgements
-from analytics.judging import words_of
+from analytics.judging import Words, words_of
 from analytics.knowledge import FLAGS, Catalogue
 from analytics.numbering import Numbering
 from analytics.overlays import Bookings
 from analytics.partners import resolve
 from analytics.returns import refunds, reversals
 from analytics.transfers import own_transfers
-from analytics.verdicts import categorised, measured
+from analytics.verdicts import assessed, categorised, measured, settled
 
 UNRELATED = "UNRELATED_OTHER"
 CONTENT = [name for name in LINES if name not in ("key", "city")]
@@ -111,12 +112,22 @@ def judge_each(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
     """The same, line by line."""
     words = words_of(found, dictionary())
     known = resolve(found, brain.catalogue).join(brain.partners, on="partner", how="left", maintain_order="left")
-    read = facts(lexicon(structural(insurance(known, words), words), words), words)
-    scores = brain.scorer.score(read, brain.catalogue.priors).drop("key").rename(lambda name: f"model_{name}")
-    judged = freelancer(categorised(read.hstack(scores), brain.precisions), words)
+    read = assessed(facts(structural(insurance(known, words), words), words), brain.precisions)
+    judged = freelancer(categorised(read.hstack(_asked(read, words, brain)), brain.precisions), words)
     flags = [name for name in judged.columns if name.startswith("flag_")]
     default = pl.coalesce(pl.when(pl.col("partner_category") != "").then("partner_category"), "expense_category")
     return judged.with_columns(default_category=default).select(*KEPT, *TAGS, *flags, *FACTS)
+
+
+def _asked(read: pl.DataFrame, words: Words, brain: Brain) -> pl.DataFrame:
+    """What lexicon and model say of the lines that are not settled without them, and nothing of the others."""
+    places = (~settled(read)).arg_true()
+    asked = lexicon(read[places], words._replace(of=words.of[places]))
+    scores = brain.scorer.score(asked, brain.catalogue.priors).drop("key").rename(lambda name: f"model_{name}")
+    said = asked.drop(read.columns).hstack(scores)
+    place = np.full(read.height, -1, np.int64)
+    place[places] = np.arange(said.height)
+    return said.select(pl.all().gather(pl.Series(place).replace(-1, None)))
 
 
 def _counterparty() -> pl.Expr:

@@ -18,14 +18,33 @@ LEAST = 0.1
 training splits as well as by what it says of itself."""
 TRUSTED = 0.5
 """A rule or partner that was wrong more often than right does not decide: words and model do."""
+SURE = 0.98
+"""Who is right so often decides without being asked whether the model knows better."""
+REFUND = "TRANSFER_REFUND"
 MEASURED = FOLDER / "measured.csv"
 NOTHING = pl.lit("nichts erkannt, nur das Vorzeichen ist bekannt")
 ORDER = ("by_insurance", "by_rule", "by_partner", "by_lexicon", "by_model", "by_sign")
 
 
+def assessed(read: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
+    """The lines with how sure their insurance type, rule and partner are. Precisions are as `measured` has them."""
+    return _sure(_known(read), precisions, ("insurance", "rule", "partner"))
+
+
+def settled(lines: pl.DataFrame) -> pl.Series:
+    """Which of the assessed lines neither words nor model need to be asked about: somebody is sure enough to decide.
+
+    What is a refund asks the words nevertheless: they tell for what.
+    """
+    by_rule = (pl.col("rule_sure") >= SURE) & (pl.col("rule_category") != REFUND)
+    by_partner = pl.col("rule_category").is_null() & _known_partner() & (pl.col("partner_sure") >= SURE)
+    return lines.select(((pl.col("insurance") != UNRELATED) | by_rule | by_partner).fill_null(value=False)).to_series()
+
+
 def categorised(read: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
-    """The lines with their category: the first answer in `ORDER` that there is. Precisions are as `measured` has them."""
-    answers = _sure(_known(read), precisions).with_columns(_answers())
+    """The assessed lines with their category: the first answer in `ORDER` that there is."""
+    decider = pl.format("word:{}:{}", "lexicon_category", pl.col("lexicon_confidence").round(1))
+    answers = _sure(read.with_columns(lexicon_decider=decider), precisions, ("lexicon",)).with_columns(_answers())
     chosen = pl.coalesce([pl.when(pl.col(name).struct.field("category").is_not_null()).then(name) for name in ORDER])
     return answers.with_columns(chosen.alias("answer")).unnest("answer").drop(ORDER)
 
@@ -47,14 +66,13 @@ def _known(read: pl.DataFrame) -> pl.DataFrame:
             insurance_decider=pl.concat_str(pl.lit("insurance:"), "insurance"),
             rule_decider=pl.concat_str(pl.lit("rule:"), "rule_id"),
             partner_decider=pl.concat_str(pl.lit("partner:"), "partner"),
-            lexicon_decider=pl.format("word:{}:{}", "lexicon_category", pl.col("lexicon_confidence").round(1)),
         )
     )
 
 
-def _sure(known: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
+def _sure(known: pl.DataFrame, precisions: pl.DataFrame, ways: tuple[str, ...]) -> pl.DataFrame:
     """The lines with the measured precision of everybody who may decide, where there is one, in the place of the assumed."""
-    for way in ("insurance", "rule", "partner", "lexicon"):
+    for way in ways:
         found = precisions.select(pl.col("decider").alias(f"{way}_decider"), pl.col("precision").alias(f"{way}_precision"))
         known = known.join(found, on=f"{way}_decider", how="left", maintain_order="left").with_columns(
             pl.coalesce(f"{way}_precision", f"{way}_confidence").alias(f"{way}_sure")
@@ -64,13 +82,12 @@ def _sure(known: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
 
 def _answers() -> list[pl.Expr]:
     """What each way of judging says."""
-    fits = (pl.col("partner_sign") == "±") | ((pl.col("partner_sign") == "+") == pl.col("positive"))
     word, model = pl.col("lexicon_sure").fill_null(0.0), pl.col("model_confidence").fill_null(0.0)
     words = pl.col("model_words").str.replace_all("|", "«, »", literal=True)
     told = pl.when(words != "").then(pl.format("Wörter »{}«", words)).otherwise(pl.lit("Art und Höhe der Buchung"))
     private = pl.when("is_person").then(pl.lit("OTHER_INCOME")).otherwise(pl.lit("INCOME_OTHER"))
     nothing = pl.when("positive").then(private).otherwise(pl.lit("OTHER_SPENDING"))
-    rule, known = pl.lit("RULE"), (pl.col("partner_category") != "") & fits
+    rule, known = pl.lit("RULE"), _known_partner()
     return [
         _answer("insurance", pl.col("insurance") != UNRELATED, "subcategory", pl.col("insurance_source")),
         _answer("rule", _stands("rule"), "rule_category", rule, _surer("rule")),
@@ -81,6 +98,11 @@ def _answers() -> list[pl.Expr]:
             "by_sign", pl.lit(value=True), nothing, pl.max_horizontal(model, 0.1), pl.lit("FALLBACK"), NOTHING, pl.lit("sign")
         ),
     ]
+
+
+def _known_partner() -> pl.Expr:
+    fits = (pl.col("partner_sign") == "±") | ((pl.col("partner_sign") == "+") == pl.col("positive"))
+    return (pl.col("partner_category") != "") & fits
 
 
 def _stands(way: str) -> pl.Expr:

@@ -25,6 +25,11 @@ def done() -> Response:
     return Response(status_code=200)
 
 
+def freshness(revision: int, *, precomputed: bool) -> dict[str, str]:
+    """The headers that say from which state of the user's data an answer was computed, and when: beforehand or now."""
+    return {"X-Analysis-Revision": str(revision), "X-Analysis-Source": "precomputed" if precomputed else "live"}
+
+
 def link(held: Services, *segments: str) -> str:
     """The absolute address of an object."""
     return "/".join([held.settings.base_url, *(quote(segment, safe="") for segment in segments)])

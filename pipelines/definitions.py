@@ -9,6 +9,7 @@ import dagster as dg
 
 from pipelines import housekeeping, refresh
 from pipelines.house import House
+from pipelines.slots import CRON, slot_of
 from warehouse.settings import Settings
 
 ZONE = Settings().timezone
@@ -39,7 +40,7 @@ def sweep(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> Non
 def enqueue_due(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
     now = datetime.now(UTC)
     count = refresh.enqueue_due(house, now)
-    context.add_output_metadata({"accesses": count, "slot": refresh.slot_of(house, now).isoformat()})
+    context.add_output_metadata({"accesses": count, "slot": slot_of(now, house.settings.zone).isoformat()})
     context.log.info("put down %d fetches", count)
 
 
@@ -65,7 +66,7 @@ defs = dg.Definitions(
     jobs=[housekeeping_job, refresh_job],
     schedules=[
         _schedule("housekeeping_hourly", housekeeping_job, "17 * * * *"),
-        _schedule("refresh_four_times_a_day", refresh_job, f"0 {','.join(map(str, refresh.SLOT_HOURS))} * * *"),
+        _schedule("refresh_four_times_a_day", refresh_job, CRON),
     ],
     resources={"house": HouseResource()},
 )

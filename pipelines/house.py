@@ -8,6 +8,7 @@ from pipelines.banks.base import Connector
 from pipelines.lines import Lines
 from warehouse.database import Database
 from warehouse.errors import KontorError
+from warehouse.lake import Lake
 from warehouse.settings import Settings
 from warehouse.vault import Vault
 
@@ -22,6 +23,7 @@ class House:
     vault: Vault
     connectors: Mapping[str, Connector]
     lines: Lines
+    lake: Lake
 
     @classmethod
     def of(cls, settings: Settings) -> "House":
@@ -30,5 +32,10 @@ class House:
             raise KontorError("no database: start with 'kontor up', or set KONTOR_DATABASE_URL")
         database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=PATIENCE_SECONDS)
         return cls(
-            settings, database, Vault(settings), connectors(settings), Lines(given_up_limit=2 * settings.bank_calls_at_once)
+            settings,
+            database,
+            Vault(settings),
+            connectors(settings),
+            Lines(given_up_limit=2 * settings.bank_calls_at_once),
+            Lake(settings.lake_path),
         )

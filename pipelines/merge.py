@@ -67,6 +67,18 @@ def reconcile(stored: pl.DataFrame, fetched: pl.DataFrame) -> Changes:
     )
 
 
+def fold(said: Iterable[tuple[date, pl.DataFrame]]) -> pl.DataFrame:
+    """What a bank has said of a product over time, in the end: each time all bookings (frame `BOOKINGS`) from a day on."""
+    known, count = STORED.to_frame(), 0
+    for first, told in said:
+        covered = (pl.col("booked_on") >= first) | pl.col("pending")
+        changes = reconcile(known.filter(covered), told)
+        new = changes.added.with_columns(id=pl.int_range(count, count + pl.len()).cast(pl.String)).select(STORED.names())
+        kept = known.filter(~pl.col("id").is_in(changes.gone)).update(changes.changed, on="id", include_nulls=True)
+        known, count = pl.concat([kept, new]), count + new.height
+    return known.select(CONTENT)
+
+
 def missing(stored: pl.DataFrame, pushed: pl.DataFrame) -> pl.DataFrame:
     """What of a pushed batch is not stored yet: equal bookings count as often as they occur, so that a repeat adds nothing."""
     known, told = checked(stored, STORED).with_row_index("known"), checked(pushed, BOOKINGS).with_row_index("told")

@@ -4,7 +4,7 @@ Whoever reads sees the state before or after, never something between: balances 
 overtaken (the access deleted, its time over, another fetch begun) publishes nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -82,6 +82,19 @@ def everything(house: House, job: FetchJob, received: Received, now: datetime) -
             webhooks.announce(owner, access.id, access.user_id)  # last, since it holds the rows of the receivers
 
 
+def again(owner: Owner, access: Access, told: Sequence[Bookings]) -> int:
+    """Brings the ledger to what a bank has said before; answers how many bookings that changed. Products that are not there any
+    more stay away.
+    """
+    rows, changed = _known(owner, access), 0
+    for product in told:
+        if (row := rows.get(product.product)) is not None:
+            changed += _merge(owner, row, product)[1]
+    if changed:
+        accesses.touch(owner)
+    return changed
+
+
 @dataclass
 class _Written:
     differs: bool = False
@@ -94,17 +107,23 @@ def _store(owner: Owner, access: Access, received: Received, now: datetime) -> _
     rows = _store_products(owner, access, received, written, now)
     for told in received.bookings:
         if (row := rows.get(told.product)) is not None:
-            changes = merge.reconcile(ledger.window(owner, row, told.complete_from), told.frame)
-            ledger.add(owner, row, changes.added)
-            ledger.change(owner, row, changes.changed)
-            ledger.drop(owner, row, changes.gone)
-            row.complete_from = min(told.complete_from, row.complete_from or told.complete_from)
-            written.differs |= bool(changes)
-            written.added += changes.added.height
+            added, changed = _merge(owner, row, told)
+            written.differs |= bool(changed)
+            written.added += added
     for depot in received.holdings:
         if (row := rows.get(depot.product)) is not None:
             written.differs |= products.put_positions(owner, row, [asdict(position) for position in depot.positions])
     return written
+
+
+def _merge(owner: Owner, row: Row, told: Bookings) -> tuple[int, int]:
+    """Brings the bookings of a product to what the bank says; answers how many are new, and how many have changed in any way."""
+    changes = merge.reconcile(ledger.window(owner, row, told.complete_from), told.frame)
+    ledger.add(owner, row, changes.added)
+    ledger.change(owner, row, changes.changed)
+    ledger.drop(owner, row, changes.gone)
+    row.complete_from = min(told.complete_from, row.complete_from or told.complete_from)
+    return changes.added.height, changes.added.height + changes.changed.height + len(changes.gone)
 
 
 def _store_products(owner: Owner, access: Access, received: Received, written: _Written, now: datetime) -> Mapping[str, Row]:

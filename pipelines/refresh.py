@@ -12,7 +12,7 @@ from functools import partial
 
 import structlog
 
-from pipelines import answers, publish
+from pipelines import answers, landing, publish
 from pipelines.banks.base import (
     BankFault,
     Bookings,
@@ -29,6 +29,7 @@ from pipelines.banks.base import (
 )
 from pipelines.house import House
 from pipelines.publish import FetchJob, Received
+from pipelines.slots import slot_of
 from warehouse import accesses, products, providers
 from warehouse.database import Owner
 from warehouse.errors import Busy, DatabaseUnavailable
@@ -40,7 +41,6 @@ OVERLAP = timedelta(days=30)
 WRONG_LOGINS_ALLOWED = 3
 TOLD_THE_CUSTOMER = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING, Code.METHOD_NEEDED})
 """What the customer can act on stands in the access itself; everything else only in its issues."""
-SLOT_HOURS = (0, 6, 12, 18)
 AT_ONCE = 500
 PUBLISH_ATTEMPTS = 3
 ATTEMPTS = 3
@@ -63,6 +63,7 @@ def fetch_access(house: House, job: FetchJob, now: datetime) -> None:
         log.error("connector_failed", access=str(job.access), connector=connector.name, error=describe(error))  # noqa: TRY400
         _fail(house, job, BankFault(), now)
     else:
+        landing.land(house, job, received, now)
         _insist(partial(publish.everything, house, job, received, now))
         log.info("fetched", access=str(job.access), products=len(received.header.products), failures=len(received.failures))
 
@@ -82,7 +83,7 @@ def give_up(house: House, job: FetchJob, now: datetime) -> None:
 
 def enqueue_due(house: House, now: datetime) -> int:
     """Puts down a fetch for every access that the current slot should refresh; answers how many. Again adds nothing."""
-    slot = slot_of(house, now)
+    slot = slot_of(now, house.settings.zone)
     total = 0
     while True:
         with house.database.operating() as operator:
@@ -93,13 +94,6 @@ def enqueue_due(house: House, now: datetime) -> int:
         total += len(due)
         if len(due) < AT_ONCE:
             return total
-
-
-def slot_of(house: House, now: datetime) -> datetime:
-    """The latest of the day's four times, in the zone of the settings."""
-    local = now.astimezone(house.settings.zone)
-    hour = max(hour for hour in SLOT_HOURS if hour <= local.hour)
-    return local.replace(hour=hour, minute=0, second=0, microsecond=0)
 
 
 def _plan(house: House, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:

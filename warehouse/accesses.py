@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import Select, delete, func, or_, select, text, update
 
-from warehouse import jobs, sealed_values, webhooks
+from warehouse import jobs, sealed_values, tombstones, webhooks
 from warehouse.arrivals import CHANNEL
 from warehouse.database import Owner
 from warehouse.errors import Busy, NameTaken, NotFound
@@ -43,6 +43,11 @@ def find(owner: Owner, key: str, *, lock: bool = False) -> Access:
     return access
 
 
+def lock(owner: Owner, access_id: UUID) -> Access | None:
+    """The user's access of this id, locked; None if it is not there any more."""
+    return owner.session.scalar(_alive(owner).where(Access.id == access_id).with_for_update())
+
+
 def add(owner: Owner, key: str, provider_id: UUID, login_hash: bytes, *, sync: bool, **values: Any) -> Access:
     """A new access, before its first fetch. One of this name that has expired gives way; one that lives does not."""
     expired = owner.rows(Access).where(Access.key == key, Access.expires_at <= func.now()).with_for_update()
@@ -65,6 +70,7 @@ def add(owner: Owner, key: str, provider_id: UUID, login_hash: bytes, *, sync: b
 
 def remove(owner: Owner, accesses: Iterable[Access]) -> None:
     """Deletes accesses, which the caller has locked, with everything below them: products, bookings, credentials, jobs."""
+    accesses = list(accesses)
     ids = [access.id for access in accesses]
     if not ids:
         return
@@ -72,6 +78,8 @@ def remove(owner: Owner, accesses: Iterable[Access]) -> None:
         sealed_values.remove(owner, subject(access_id))
     jobs.forget(owner, ids)
     webhooks.forget(owner, ids)
+    for access in accesses:
+        tombstones.bury(owner, tombstones.ACCESS, access.id, access.user_id)
     owner.session.execute(delete(Access).where(Access.tenant_id == owner.tenant, Access.id.in_(ids)))
     if owner.user_id is not None:
         touch(owner)

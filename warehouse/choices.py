@@ -22,6 +22,10 @@ ALL = sql.SQL(
     "SELECT transaction_id, item FROM category_choices "
     "WHERE tenant_id = %(tenant)s AND user_id = %(user)s ORDER BY transaction_id"
 )
+OF_USERS = sql.SQL(
+    "SELECT user_id, transaction_id, item FROM category_choices WHERE user_id = ANY(%(users)s) ORDER BY user_id, transaction_id"
+)
+CHOSEN = pl.Schema([("user", pl.String), *CHOICES.items()])
 
 
 def put(owner: Owner, bookings: Sequence[UUID], item: str) -> int:
@@ -40,6 +44,11 @@ def remove(owner: Owner, bookings: Sequence[UUID]) -> int:
 def whole(owner: Owner) -> pl.DataFrame:
     """All choices of a user (frame `CHOICES`)."""
     return copies.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id}, CHOICES)
+
+
+def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
+    """All choices of many users (frame `CHOSEN`)."""
+    return copies.frame(owner, OF_USERS, {"users": list(users)}, CHOSEN)
 
 
 def _touched(owner: Owner, changes: int) -> int:

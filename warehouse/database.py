@@ -116,6 +116,12 @@ class Database:
         with self._transaction(self._engine, tenant="", user="", operator="on") as session:
             yield Owner(session, None)
 
+    @contextmanager
+    def surveying(self) -> Iterator[Owner]:
+        """The same as they are at one moment, however many queries it makes."""
+        with self._transaction(self._moments, tenant="", user="", operator="on") as session:
+            yield Owner(session, None)
+
     def ping(self) -> None:
         """Returns if the database answers now; raises `DatabaseUnavailable` if it does not."""
         with self._connect(self._engine, "SELECT 1", {}, wait_seconds=0):

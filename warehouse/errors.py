@@ -16,6 +16,8 @@ KontorError
 ├── DatabaseUnavailable      PostgreSQL does not answer
 ├── Busy                     another transaction holds what this one needs; trying again is safe
 ├── TooLate                  the time for a change is over; it was not begun
+├── LakeDamaged              a file of the lake cannot be read
+├── BackfillNeeded           a file of the lake was written with other columns than its table has now
 ├── KeysMissing              no vault key, or not the one that sealed a value
 └── SealBroken               a sealed value was altered, or belongs elsewhere
 """
@@ -104,6 +106,14 @@ class Busy(KontorError):
 
 
 class TooLate(KontorError):
+    pass
+
+
+class LakeDamaged(KontorError):
+    pass
+
+
+class BackfillNeeded(KontorError):
     pass
 
 

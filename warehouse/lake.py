@@ -1,25 +1,177 @@
-"""The lake: the folder of Parquet files in which results rest."""
+"""The lake: Parquet files, a folder per table and a file per bucket, `transactions/bucket=017/part.parquet`.
 
-import os
-import tempfile
-from pathlib import Path
+Readers see the old file or the new one, never half of one; of two writers the last one wins whole. The tables stand in
+`warehouse/lake_tables.py`. Landings, which keep pieces, are filled by `warehouse/landing.py`; rows are erased by
+`warehouse/erasure.py`; queries are answered by `warehouse/sql.py`.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import NamedTuple
+
+import polars as pl
+
+from analytics.frames import checked
+from warehouse import parquet
+from warehouse.errors import Invalid, NotFound
+from warehouse.parquet import Footer, Table
+from warehouse.places import Place, patiently
+
+BUCKETS = 1000
+"""What three digits can name."""
+STATISTICS = pl.Schema([("bucket", pl.Int64), ("rows", pl.Int64), ("bytes", pl.Int64), ("written_at", pl.Datetime("us", "UTC"))])
+COMPACTED = "compacted."
+"""How the names of compacted files begin; the dot keeps them apart from names of pieces."""
+_PART = re.compile(r"[^/]+/bucket=(?P<bucket>\d{3})/(?P<name>part)\.parquet")
+_PIECE = re.compile(r"[^/]+/slot=(?P<slot>[^/]+)/bucket=(?P<bucket>\d{3})/(?P<name>[^/]+)\.parquet")
+
+
+class Written(NamedTuple):
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, order=True)
+class File:
+    """A file of a table."""
+
+    slot: str
+    name: str
+    bucket: int
+    path: str
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    @property
+    def compacted(self) -> bool:
+        return self.name.startswith(COMPACTED)
 
 
 class Lake:
     """A location for Parquet files, one folder per table."""
 
     def __init__(self, location: str) -> None:
-        self.path = Path(location)
+        self.place = Place.of(location)
 
     def prepare(self) -> None:
         """Makes the folder if it is not there."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        self.place.prepare()
 
     def check(self) -> None:
         """Returns if a file can be written here now; raises `OSError` if not."""
-        descriptor, name = tempfile.mkstemp(prefix=".check-", dir=self.path)
+        self.place.probe()
+
+    def write(self, table: Table, bucket: int, frame: pl.DataFrame, about: Mapping[str, str]) -> Written:
+        """Replaces the rows of a bucket. `about` says what they were made from, and can be read without them."""
+        path = part(table, bucket)
+        content = parquet.encode(checked(frame, table.schema), about)
+        with self.place.alone(path.rpartition("/")[0]):
+            self.place.put(path, content)
+        return Written(frame.height, len(content))
+
+    def about(self, table: Table, bucket: int) -> dict[str, str]:
+        """What the writer of a bucket said about it."""
         try:
-            os.write(descriptor, b"\0")
-        finally:
-            os.close(descriptor)
-            Path(name).unlink()
+            return parquet.footer(self.place, part(table, bucket)).about
+        except FileNotFoundError as error:
+            raise NotFound(f"{table.name} has no bucket {bucket:03}") from error
+
+    def delete(self, table: Table, bucket: int) -> bool:
+        """Removes a bucket, and says whether there was one."""
+        path = part(table, bucket)
+        with self.place.alone(path.rpartition("/")[0]):
+            return bool(self.place.remove(path))
+
+    def read(self, table: Table, buckets: Iterable[int] | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The rows of some buckets or of all, by bucket; a landing's by slot. No rows where there is no file."""
+        wanted = None if buckets is None else frozenset(buckets)
+        names = table.schema.names() if columns is None else columns
+        return patiently(
+            lambda: parquet.read(self.place, [file.path for file in self.files(table, buckets=wanted)], table, names)
+        )
+
+    def scan(self, table: Table) -> pl.LazyFrame:
+        """The same, lazily. Only the columns have been checked."""
+
+        def checked_paths() -> list[str]:
+            paths = [file.path for file in self.files(table)]
+            parquet.require(self.place, paths, table)
+            return paths
+
+        return parquet.scan(self.place, patiently(checked_paths), table.schema)
+
+    def buckets(self, table: Table) -> list[int]:
+        """The buckets that have files."""
+        return sorted({file.bucket for file in self.found(table)})
+
+    def statistics(self, table: Table) -> pl.DataFrame:
+        """Rows, bytes and age of every bucket, without reading the rows."""
+
+        def rows() -> list[tuple[int, int, int, datetime]]:
+            return [
+                (
+                    file.bucket,
+                    parquet.footer(self.place, file.path).rows,
+                    self.place.size(file.path),
+                    self.place.written_at(file.path),
+                )
+                for file in self.files(table)
+            ]
+
+        frame = pl.DataFrame(patiently(rows), schema=STATISTICS, orient="row")
+        return frame.group_by("bucket").agg(pl.sum("rows", "bytes"), pl.max("written_at")).sort("bucket")
+
+    def sweep(self, older_than: datetime) -> int:
+        """Removes what crashed writers left before a moment, and says how many files that were."""
+        return self.place.sweep(older_than)
+
+    def found(self, table: Table, folder: str = "") -> list[File]:
+        """The files of a table as they lie there, or of one of its folders."""
+        shape, find = (_PIECE, self.place.find_unmoved) if table.landing else (_PART, self.place.find)
+        matches = [match for path in find(folder or table.name) if (match := shape.fullmatch(path))]
+        return sorted(
+            File(match.groupdict().get("slot", ""), match["name"], int(match["bucket"]), match.string) for match in matches
+        )
+
+    def files(self, table: Table, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
+        """The files that readers read: what a compacted file contains is left out, also where its pieces still lie there."""
+        files = [file for file in self.found(table, folder) if buckets is None or file.bucket in buckets]
+        if not any(file.compacted for file in files):
+            return files
+        by_folder = groupby(sorted(files, key=lambda file: file.path), key=lambda file: file.folder)
+        return sorted(file for _, group in by_folder for file in self._uncovered(list(group)))
+
+    def _uncovered(self, files: list[File]) -> list[File]:
+        """Of the files of one folder, those which together have every piece once.
+
+        Every compaction takes in all that it finds, so of two compacted files the larger one has all that the other one has.
+        """
+        compacted = [file for file in files if file.compacted]
+        if not compacted or len(files) == 1:
+            return files
+        contents = {file: {name for name, _ in self.footer(file).pieces} for file in compacted}
+        largest = max(compacted, key=lambda file: (len(contents[file]), file.name))
+        return [largest, *(file for file in files if not file.compacted and file.name not in contents[largest])]
+
+    def footer(self, file: File) -> Footer:
+        """What a file says about itself."""
+        return parquet.footer(self.place, file.path)
+
+
+def part(table: Table, bucket: int) -> str:
+    """The path of a bucket's file."""
+    if table.landing:
+        raise Invalid(f"{table.name} is a landing: its rows come in pieces")
+    return f"{table.name}/{of_bucket(bucket)}/part.parquet"
+
+
+def of_bucket(bucket: int) -> str:
+    """The folder's name of a bucket."""
+    if not 0 <= bucket < BUCKETS:
+        raise Invalid(f"{bucket} is no bucket: 0 to {BUCKETS - 1}")
+    return f"bucket={bucket:03}"

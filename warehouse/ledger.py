@@ -4,6 +4,7 @@
 Rows go as arrays in one statement: a row at a time costs ten times as much, and COPY does not know row-level security.
 """
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 from uuid import UUID, uuid4
@@ -31,16 +32,20 @@ CHANGE = text(
     "WHERE transactions.tenant_id = :tenant AND transactions.product_id = :product AND transactions.id = new.id"
 )
 AT_ONCE = 10_000
-ALL = sql.SQL(
+SELECTED = sql.SQL(
     "SELECT t.tenant_id, t.id, t.user_id, t.product_id, {columns}, t.sequence, t.batch FROM transactions t "
     "JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
-    "WHERE t.tenant_id = %(tenant)s AND p.user_id = %(user)s AND (a.expires_at IS NULL OR a.expires_at > now()) "
-    "AND (%(booking)s::uuid IS NULL OR t.id = %(booking)s) ORDER BY t.sequence"
+    "WHERE (a.expires_at IS NULL OR a.expires_at > now())"
 ).format(
     columns=sql.SQL(", ").join(
         sql.SQL("t.{}::text" if kind == pl.Boolean else "t.{}").format(sql.Identifier(name)) for name, kind in BOOKINGS.items()
     )
 )
+OF_USER = SELECTED + sql.SQL(
+    " AND t.tenant_id = %(tenant)s AND p.user_id = %(user)s AND (%(booking)s::uuid IS NULL OR t.id = %(booking)s)"
+    " ORDER BY t.sequence"
+)
+OF_USERS = SELECTED + sql.SQL(" AND p.user_id = ANY(%(users)s) ORDER BY p.user_id, t.sequence")
 
 
 def window(owner: Owner, product: Product, since: date) -> pl.DataFrame:
@@ -51,7 +56,12 @@ def window(owner: Owner, product: Product, since: date) -> pl.DataFrame:
 
 def whole(owner: Owner, booking: UUID | None = None) -> pl.DataFrame:
     """All bookings of a user, also pending and pushed ones, in the order in which they came; or only one of them."""
-    return copies.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id, "booking": booking}, LEDGER)
+    return copies.frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id, "booking": booking}, LEDGER)
+
+
+def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
+    """The same of many users, by user."""
+    return copies.frame(owner, OF_USERS, {"users": list(users)}, LEDGER)
 
 
 def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:

@@ -14,10 +14,12 @@ from warehouse.database import Owner
 from warehouse.errors import NotFound
 from warehouse.tables import Access, Position, Product
 
-ALL = sql.SQL(
+SELECTED = sql.SQL(
     "SELECT p.user_id, p.id, p.category, p.iban, p.owner_name FROM products p JOIN accesses a ON a.id = p.access_id "
-    "WHERE p.tenant_id = %(tenant)s AND p.user_id = %(user)s AND (a.expires_at IS NULL OR a.expires_at > now()) ORDER BY p.id"
+    "WHERE (a.expires_at IS NULL OR a.expires_at > now())"
 )
+OF_USER = SELECTED + sql.SQL(" AND p.tenant_id = %(tenant)s AND p.user_id = %(user)s ORDER BY p.id")
+OF_USERS = SELECTED + sql.SQL(" AND p.user_id = ANY(%(users)s) ORDER BY p.user_id, p.id")
 
 
 def visible(owner: Owner, accesses: Iterable[Access]) -> dict[UUID, list[Product]]:
@@ -31,7 +33,12 @@ def visible(owner: Owner, accesses: Iterable[Access]) -> dict[UUID, list[Product
 
 def whole(owner: Owner) -> pl.DataFrame:
     """All products of a user (frame `PRODUCTS`)."""
-    return copies.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id}, PRODUCTS)
+    return copies.frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id}, PRODUCTS)
+
+
+def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
+    """All products of many users, by user."""
+    return copies.frame(owner, OF_USERS, {"users": list(users)}, PRODUCTS)
 
 
 def find(owner: Owner, access: Access, key: str, *, lock: bool = False) -> Product:

@@ -28,9 +28,11 @@ WHOLE = pl.Schema(
     }
 )
 """Rules with names as they were written: how names are compared may change with the knowledge."""
-ALL = sql.SQL(
-    "SELECT tenant_id, user_id, item, counterparty_iban, counterparty_name, rank, after FROM category_rules "
-    "WHERE tenant_id = %(tenant)s AND (user_id = %(user)s OR user_id IS NULL) ORDER BY user_id, rank"
+SELECTED = sql.SQL("SELECT tenant_id, user_id, item, counterparty_iban, counterparty_name, rank, after FROM category_rules")
+OF_USER = SELECTED + sql.SQL(" WHERE tenant_id = %(tenant)s AND (user_id = %(user)s OR user_id IS NULL) ORDER BY user_id, rank")
+OF_USERS = SELECTED + sql.SQL(
+    " WHERE user_id = ANY(%(users)s) OR user_id IS NULL AND tenant_id IN (SELECT tenant_id FROM users WHERE id = ANY(%(users)s))"
+    " ORDER BY tenant_id, user_id, rank"
 )
 
 
@@ -82,7 +84,12 @@ def remove(owner: Owner, rule_id: UUID) -> None:
 
 def whole(owner: Owner) -> pl.DataFrame:
     """All rules that hold for a user: its own and, without a user, the tenant's."""
-    return copies.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id}, WHOLE)
+    return copies.frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id}, WHOLE)
+
+
+def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
+    """All rules that hold for any of many users."""
+    return copies.frame(owner, OF_USERS, {"users": list(users)}, WHOLE)
 
 
 def _own(owner: Owner) -> Select[CategoryRule]:

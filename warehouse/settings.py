@@ -3,6 +3,7 @@
 Here belong names, types, defaults and limits. Secrets have no defaults: the vault's keys come from a file or the environment.
 """
 
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -23,6 +24,13 @@ def _base_url(value: str) -> str:
 def _zone(value: str) -> str:
     ZoneInfo(value)
     return value
+
+
+def _scheduler(value: str | None) -> str | None:
+    """The address, if nobody else can hand tasks to it: without TLS, Dask runs the code of everyone who reaches it."""
+    if value is None or re.fullmatch(r"tls://.+:\d+|tcp://(127\.0\.0\.1|localhost|\[::1\]):\d+", value):
+        return value
+    raise ValueError("must be tls://host:port, or tcp://127.0.0.1:port")
 
 
 class Settings(BaseSettings):
@@ -109,6 +117,17 @@ class Settings(BaseSettings):
     )
     vault_keys_file: Path | None = Field(None, description="file with the vault keys; default: keys.json in the data directory")
     lake: str | None = Field(None, description="location of the Parquet lake; default: lake in the data directory")
+    buckets: int = Field(64, ge=1, le=1000, description="parts into which users are divided; chosen once, before the first run")
+
+    engine: Literal["inline", "processes", "dask"] = Field(
+        "inline", description="where buckets are worked on: in one process, on all cores of this machine, or on a Dask cluster"
+    )
+    engine_workers: int | None = Field(
+        None, ge=1, le=1024, description="processes of the engine on this machine; default: its cores"
+    )
+    dask_scheduler: Annotated[str | None, AfterValidator(_scheduler)] = Field(
+        None, description="Dask scheduler as tls://host:port, tcp:// on this machine only; none starts a cluster here"
+    )
 
     @field_validator("retired_operations", mode="before")
     @classmethod

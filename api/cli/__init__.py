@@ -4,6 +4,7 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from api.cli import (
     api_keys,
@@ -17,6 +18,7 @@ from api.cli import (
     roles,
     server,
     simulate,
+    sql,
     tenants,
     users,
     webhooks,
@@ -27,6 +29,7 @@ app = typer.Typer(help="Kontor: the open platform for German bank data.", no_arg
 server.register(app)
 simulate.register(app)
 models.register(app)
+sql.register(app)
 for name, group in {
     "tenant": tenants.commands,
     "client": clients.commands,
@@ -48,6 +51,6 @@ def main() -> None:
     try:
         app()
     except KontorError as error:
-        text = str(error) or type(error).__name__
+        text = escape(str(error) or type(error).__name__)
         Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {text}", highlight=False, soft_wrap=True)
         sys.exit(1)

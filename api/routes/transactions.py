@@ -13,7 +13,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from analytics.frames import BOOKINGS
-from api.answers import created, link
+from api.answers import created, freshness, link
 from api.errors import Problem
 from api.lists import Listed
 from api.route import LARGE, has_etag, router
@@ -119,14 +119,14 @@ def _with_tags(request: Request, held: Services, caller: Caller, asked: Asked) -
         etag = f'"{tags.state(owner)}"'
         if has_etag(request, etag):
             return Response(status_code=304, headers={"ETag": etag})
-        bookings = tags.tagged(owner)
-    found = transactions.cut(bookings, product.id, asked.wish)
+        tagged = tags.tagged(owner)
+    found = transactions.cut(tagged.bookings, product.id, asked.wish)
     kept = found if asked.limit is None else found.head(asked.limit)
     listed = Listed()
     for piece in kept.iter_slices(PIECE):
         listed.add(_bodies(held, piece, asked))
     onward = _onward(held, asked, kept.select(COLUMNS).row(-1)) if kept.height < found.height else {}
-    return listed.response({"ETag": etag, **onward})
+    return listed.response({"ETag": etag, **freshness(tagged.revision, precomputed=tagged.precomputed), **onward})
 
 
 def _bodies(held: Services, bookings: pl.DataFrame, asked: Asked) -> Iterator[dict[str, Any]]:

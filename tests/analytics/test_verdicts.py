@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.verdicts import LEAST, categorised
+from analytics.verdicts import LEAST, assessed, categorised
 
 MEASURED = pl.DataFrame({"decider": ["rule:loan-words", "partner:IKEA"], "precision": [0.56, 0.75]})
 NOTHING = {
@@ -42,7 +42,11 @@ def decided(*facts: dict[str, object], precisions: pl.DataFrame = MEASURED) -> l
     """Category, confidence, source and reason of lines of which only this is known."""
     rows = pl.DataFrame([NOTHING | given for given in facts], infer_schema_length=None)
     typed = rows.with_columns(pl.col(TEXTS).cast(pl.String), pl.col(SHARES).cast(pl.Float64))
-    return categorised(typed, precisions).select("category", "category_confidence", "category_source", "category_reason").rows()
+    return (
+        categorised(assessed(typed, precisions), precisions)
+        .select("category", "category_confidence", "category_source", "category_reason")
+        .rows()
+    )
 
 
 def model(category: str, confidence: float, words: str = "zins") -> dict[str, object]:

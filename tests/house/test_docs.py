@@ -17,7 +17,7 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"^```bash\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
 
 
-@pytest.mark.parametrize("page", ["docs/tenants.md", "docs/operators.md"])
+@pytest.mark.parametrize("page", ["docs/tenants.md", "docs/operators.md", "docs/data-scientists.md"])
 def test_the_commands_of_a_page_run(stack: Stack, tmp_path: Path, page: str) -> None:
     script = "\n".join(blocks(page))
     assert script.count("\n") > 10

@@ -14,6 +14,7 @@ from standardwebhooks.webhooks import Webhook
 from pipelines import refresh
 from pipelines.banks.demo import calls
 from pipelines.house import House
+from pipelines.slots import slot_of
 from tests.receiver import receiving
 from tests.stack import Customer, Stack, running_stack, start, wait_until
 from warehouse.embedded import pg_ctl
@@ -213,11 +214,11 @@ class TestSchedule:
 
     def test_a_day_has_four_slots_in_berlin(self, house: House) -> None:
         summer = datetime(2026, 7, 1, 3, 59, tzinfo=UTC)
-        assert refresh.slot_of(house, summer).hour == 0
-        assert refresh.slot_of(house, summer + timedelta(minutes=1)).hour == 6
+        assert slot_of(summer, house.settings.zone).hour == 0
+        assert slot_of(summer + timedelta(minutes=1), house.settings.zone).hour == 6
         winter = datetime(2026, 12, 1, 4, 59, tzinfo=UTC)
-        assert refresh.slot_of(house, winter).hour == 0
-        assert refresh.slot_of(house, winter + timedelta(minutes=1)).hour == 6
+        assert slot_of(winter, house.settings.zone).hour == 0
+        assert slot_of(winter + timedelta(minutes=1), house.settings.zone).hour == 6
 
 
 class TestNews:

@@ -5,6 +5,7 @@ Here belong columns, keys and indexes. Here does not belong a query: those are i
 
 from warehouse.tables.banks import Access, BankSession, Position, Product, Provider, RedirectSession, Transaction
 from warehouse.tables.base import Base
+from warehouse.tables.results import Result, Tombstone
 from warehouse.tables.secrets import Certificate, SealedValue
 from warehouse.tables.tags import CategoryChoice, CategoryRule
 from warehouse.tables.tenants import ApiKey, CallbackUrl, Client, ClientRole, RoleUser, Tenant
@@ -28,11 +29,13 @@ __all__ = [
     "Product",
     "Provider",
     "RedirectSession",
+    "Result",
     "RoleUser",
     "SealedValue",
     "Tenant",
     "Throttle",
     "Token",
+    "Tombstone",
     "Transaction",
     "User",
     "Webhook",

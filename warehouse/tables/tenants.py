@@ -11,7 +11,8 @@ from warehouse.tables.base import Base, Identified, Owned
 class Tenant(Identified, Base):
     """A customer of the platform. `regulated` decides whether it may handle bank credentials itself.
 
-    `revision` grows with every change of what the tenant says for all its users: its rules.
+    `revision` grows with every change of what the tenant says for all its users: its rules. `learns`: what its users correct may
+    be learned from.
     """
 
     __tablename__ = "tenants"
@@ -21,6 +22,7 @@ class Tenant(Identified, Base):
     regulated: Mapped[bool]
     active: Mapped[bool] = mapped_column(server_default="true")
     revision: Mapped[int] = mapped_column(BigInteger, server_default="0")
+    learns: Mapped[bool] = mapped_column(server_default="false")
 
 
 class CallbackUrl(Owned, Base):
