@@ -55,7 +55,10 @@ def figure(frame: pl.DataFrame, measure: Measure, by: str | None = "user", times
     if count < 2:
         return Figure(value, value, value, frame.height)
     drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=times)
-    low, high = np.nanquantile(measure.formula(drawn @ sums), (0.025, 0.975))
+    values = measure.formula(drawn @ sums)
+    if np.isnan(values).all():
+        return Figure(value, value, value, frame.height)
+    low, high = np.nanquantile(values, (0.025, 0.975))
     return Figure(value, float(low), float(high), frame.height)
 
 

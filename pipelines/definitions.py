@@ -7,12 +7,19 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from pipelines import housekeeping, refresh
+from pipelines import erase, housekeeping, tags
+from pipelines.assets import analyses, bank_data
+from pipelines.assets.partitions import BUCKETS
 from pipelines.house import House
+from pipelines.landing import SLOT
 from pipelines.slots import CRON, slot_of
+from warehouse import results
+from warehouse.buckets import bucket_of, key
 from warehouse.settings import Settings
 
 ZONE = Settings().timezone
+FIRST, LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+UNFINISHED = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED)
 
 
 class HouseResource(dg.ConfigurableResource[House]):
@@ -36,25 +43,62 @@ def sweep(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> Non
     context.log.info("swept %s", ", ".join(f"{count} {name}" for name, count in swept.items()))
 
 
-@dg.op(description="Puts down a fetch for every access that is due in this slot; workers carry them out.")
-def enqueue_due(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
-    now = datetime.now(UTC)
-    count = refresh.enqueue_due(house, now)
-    context.add_output_metadata({"accesses": count, "slot": slot_of(now, house.settings.zone).isoformat()})
-    context.log.info("put down %d fetches", count)
-
-
 @dg.job(description="Removes what has ended, so that tables stay small.", executor_def=dg.in_process_executor)
 def housekeeping_job() -> None:
     sweep()
 
 
-@dg.job(
-    description="Refreshes accesses with sync. Running it again in the same slot adds nothing.",
+@dg.op(description="Writes every file of the lake that holds something of an erased person again without it.")
+def purge(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
+    receipts = erase.purge(house, datetime.now(UTC))
+    rows = sum(sum(receipt.lake.values()) for receipt in receipts)
+    context.add_output_metadata({"erased": len(receipts), "rows": rows})
+    context.log.info("purged %d tombstones, %d rows", len(receipts), rows)
+
+
+@dg.job(description="Removes from all files what was erased or deleted.", executor_def=dg.in_process_executor)
+def erasure_job() -> None:
+    purge()
+
+
+pull_job = dg.define_asset_job(
+    "pull_job",
+    dg.AssetSelection.assets("landing", "ledger"),
+    description="Refreshes the accesses that are due in a slot. Running it again in the same slot asks no bank again.",
     executor_def=dg.in_process_executor,
 )
-def refresh_job() -> None:
-    enqueue_due()
+analyses_job = dg.define_asset_job(
+    "analyses_job",
+    dg.AssetSelection.groups("analyses"),
+    description="Brings bookings, tags and served results of some buckets up to date. What has not changed is left alone.",
+    executor_def=dg.in_process_executor,
+)
+
+
+@dg.schedule(job=pull_job, cron_schedule=CRON, execution_timezone=ZONE, default_status=dg.DefaultScheduleStatus.RUNNING)
+def pull_four_times_a_day(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
+    slot = slot_of(context.scheduled_execution_time, Settings().zone).strftime(SLOT)
+    first, last = (f"{bucket}|{slot}" for bucket in (BUCKETS.get_first_partition_key(), BUCKETS.get_last_partition_key()))
+    return _over(f"pull-{slot}", str(first), str(last))
+
+
+@dg.sensor(job=analyses_job, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
+def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam[House]) -> dg.SensorResult | dg.SkipReason:
+    """Asks for a run over the buckets with users whose results are not those of their revision, unless one is on its way."""
+    running = dg.RunsFilter(job_name=analyses_job.name, statuses=list(UNFINISHED))
+    if context.instance.get_runs_count(running):
+        return dg.SkipReason("a run is on its way")
+    with house.database.surveying() as operator:
+        stale = results.stale(operator, tags.NAME, tags.brain().version)
+    buckets = sorted({bucket_of(user, house.settings.buckets) for user in stale})
+    if not buckets:
+        return dg.SkipReason("all results are those of the current revisions")
+    return dg.SensorResult([_over(None, key(buckets[0]), key(buckets[-1]))])
+
+
+def _over(name: str | None, first: str, last: str) -> dg.RunRequest:
+    """One run over a range of partitions."""
+    return dg.RunRequest(run_key=name, tags={FIRST: first, LAST: last})
 
 
 def _schedule(name: str, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinition:
@@ -63,10 +107,13 @@ def _schedule(name: str, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinit
 
 
 defs = dg.Definitions(
-    jobs=[housekeeping_job, refresh_job],
+    assets=[*bank_data.ASSETS, *analyses.ASSETS],
+    jobs=[housekeeping_job, erasure_job, pull_job, analyses_job],
     schedules=[
         _schedule("housekeeping_hourly", housekeeping_job, "17 * * * *"),
-        _schedule("refresh_four_times_a_day", refresh_job, CRON),
+        _schedule("erasure_hourly", erasure_job, "47 * * * *"),
+        pull_four_times_a_day,
     ],
+    sensors=[changed_buckets],
     resources={"house": HouseResource()},
 )

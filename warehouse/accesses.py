@@ -5,10 +5,11 @@ begins another fetch, makes the name void, and with it every late answer.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+import polars as pl
 from sqlalchemy import Select, delete, func, or_, select, text, update
 
 from warehouse import jobs, sealed_values, tombstones, webhooks
@@ -22,6 +23,7 @@ STARTED, HEADER, COMPLETE = "STARTED", "HEADER", "COMPLETE"
 FETCH = "fetch_access"
 NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'fetch' = accesses.fetch_id::text)"
 DAY = text("interval '24 hours'")
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def visible(owner: Owner) -> Sequence[Access]:
@@ -46,6 +48,13 @@ def find(owner: Owner, key: str, *, lock: bool = False) -> Access:
 def lock(owner: Owner, access_id: UUID) -> Access | None:
     """The user's access of this id, locked; None if it is not there any more."""
     return owner.session.scalar(_alive(owner).where(Access.id == access_id).with_for_update())
+
+
+def fetched(operator: Owner, ids: Sequence[UUID]) -> pl.DataFrame:
+    """Of accesses that are there, `access` and when they were last fetched, `known_at`; the beginning of time for never."""
+    found = operator.session.execute(select(Access.id, Access.fetched_at).where(Access.id.in_(ids)))
+    rows = [(str(id_), at or NEVER) for id_, at in found]
+    return pl.DataFrame(rows, {"access": pl.String, "known_at": pl.Datetime("us", "UTC")}, orient="row")
 
 
 def add(owner: Owner, key: str, provider_id: UUID, login_hash: bytes, *, sync: bool, **values: Any) -> Access:

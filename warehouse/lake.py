@@ -109,8 +109,8 @@ class Lake:
         """The buckets that have files."""
         return sorted({file.bucket for file in self.found(table)})
 
-    def statistics(self, table: Table) -> pl.DataFrame:
-        """Rows, bytes and age of every bucket, without reading the rows."""
+    def statistics(self, table: Table, buckets: Collection[int] | None = None) -> pl.DataFrame:
+        """Rows, bytes and age of some buckets or of all, without reading the rows."""
 
         def rows() -> list[tuple[int, int, int, datetime]]:
             return [
@@ -120,7 +120,7 @@ class Lake:
                     self.place.size(file.path),
                     self.place.written_at(file.path),
                 )
-                for file in self.files(table)
+                for file in self.files(table, buckets=buckets)
             ]
 
         frame = pl.DataFrame(patiently(rows), schema=STATISTICS, orient="row")
@@ -130,17 +130,19 @@ class Lake:
         """Removes what crashed writers left before a moment, and says how many files that were."""
         return self.place.sweep(older_than)
 
-    def found(self, table: Table, folder: str = "") -> list[File]:
-        """The files of a table as they lie there, or of one of its folders."""
+    def found(self, table: Table, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
+        """The files of a table as they lie there, or of one of its folders, or of some buckets."""
         shape, find = (_PIECE, self.place.find_unmoved) if table.landing else (_PART, self.place.find)
-        matches = [match for path in find(folder or table.name) if (match := shape.fullmatch(path))]
-        return sorted(
-            File(match.groupdict().get("slot", ""), match["name"], int(match["bucket"]), match.string) for match in matches
-        )
+        folders = [folder or table.name]
+        if buckets is not None and not table.landing:  # no look at all the others; a landing has its slots above the buckets
+            folders = [f"{table.name}/{of_bucket(bucket)}" for bucket in buckets]
+        matches = [match for folder in folders for path in find(folder) if (match := shape.fullmatch(path))]
+        files = [File(match.groupdict().get("slot", ""), match["name"], int(match["bucket"]), match.string) for match in matches]
+        return sorted(file for file in files if buckets is None or file.bucket in buckets)
 
     def files(self, table: Table, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
         """The files that readers read: what a compacted file contains is left out, also where its pieces still lie there."""
-        files = [file for file in self.found(table, folder) if buckets is None or file.bucket in buckets]
+        files = self.found(table, folder, buckets)
         if not any(file.compacted for file in files):
             return files
         by_folder = groupby(sorted(files, key=lambda file: file.path), key=lambda file: file.folder)

@@ -106,7 +106,10 @@ def _problems(path: Path, sheet: Sheet) -> Iterator[str]:
             if cell != cell.strip():
                 yield sheet.problem(line, column, f"»{cell}« begins or ends with a blank; take it away")
     if sheet.file in CHECKS:
-        yield from CHECKS[sheet.file](sheet)
+        try:
+            yield from CHECKS[sheet.file](sheet)
+        except KeyError as missing:
+            yield sheet.problem(1, "header", f"the column {missing.args[0]} is missing")
     if sheet.file in READERS:
         yield from _by_reader(path, sheet, READERS[sheet.file])
 

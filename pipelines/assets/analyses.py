@@ -1,0 +1,101 @@
+"""What follows from the ledger, bucket by bucket: bookings in the lake, their tags, and what the API serves."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import dagster as dg
+
+from analytics import knowledge
+from pipelines import checks, tags, work
+from pipelines.assets.bank_data import RETRY, ledger
+from pipelines.assets.partitions import ALL_AT_ONCE, BUCKETS, Anew, buckets_of
+from pipelines.checks import Finding
+from pipelines.house import House
+from warehouse import lake_tables
+from warehouse.buckets import key
+from warehouse.parquet import Table
+
+GROUP = "analyses"
+OWNERS = ["team:data-science"]
+Results = Iterator[dg.MaterializeResult[None]]
+bucketed = partial(
+    dg.asset, partitions_def=BUCKETS, backfill_policy=ALL_AT_ONCE, group_name=GROUP, owners=OWNERS, retry_policy=RETRY
+)
+
+
+def _checks(asset: str, *names: str, warns: Sequence[str] = ()) -> list[dg.AssetCheckSpec]:
+    """Checks that keep what follows from being published, but for those that only warn."""
+    return [dg.AssetCheckSpec(name, asset=asset, blocking=name not in warns) for name in names]
+
+
+@bucketed(
+    deps=[dg.AssetDep(ledger, partition_mapping=dg.MultiToSingleDimensionPartitionMapping("bucket"))],
+    kinds={"parquet"},
+    check_specs=_checks("transactions", "unique", "of_known_users", "revision_monotone"),
+    description="The bookings of a bucket's users with their products and wishes, as the ledger has them at one moment.",
+)
+def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
+    buckets = buckets_of(context)
+    found = work.on_buckets(work.export_bucket, buckets, _told(context), everything=config.everything)
+    for bucket, done in found.items():
+        _describe(context, bucket, {"dagster/row_count": done.bookings, "users": done.users, "users_changed": done.changed})
+    findings = checks.of_transactions(house.database, house.lake, buckets, house.settings.buckets, tags.NAME)
+    yield _result("transactions", lake_tables.TRANSACTIONS, findings)
+
+
+@bucketed(
+    deps=[transactions],
+    kinds={"parquet", "polars"},
+    code_version=knowledge.version(),
+    check_specs=_checks("transaction_tags", "complete", "sign_rule", "drift", warns=["drift"]),
+    description="Every booking with its category, insurance type, business partner and freelancer category, with reasons.",
+)
+def transaction_tags(
+    context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]
+) -> dg.MaterializeResult[None]:
+    buckets = buckets_of(context)
+    found = work.on_buckets(work.tag_bucket, buckets, _told(context), everything=config.everything)
+    for bucket, done in found.items():
+        _describe(context, bucket, {"dagster/row_count": done.bookings, "users": done.users, "users_changed": done.changed})
+    before: Counter[str] = sum((Counter(done.before) for done in found.values()), Counter())
+    after: Counter[str] = sum((Counter(done.after) for done in found.values()), Counter())
+    findings = checks.of_tags(house.lake, buckets, before, after)
+    yield _result("transaction_tags", lake_tables.TRANSACTION_TAGS, findings, knowledge_version=tags.brain().version)
+
+
+@bucketed(
+    deps=[transaction_tags],
+    kinds={"postgres"},
+    description="What the API sends without computing: the results of every user, with the revision they were computed from.",
+)
+def served_results(context: dg.AssetExecutionContext) -> None:
+    for bucket, done in work.on_buckets(work.publish_bucket, buckets_of(context), _told(context)).items():
+        _describe(context, bucket, {"users": done.users, "users_changed": done.changed})
+
+
+def _told(context: dg.AssetExecutionContext) -> Any:
+    return lambda done, whole: context.log.info("%d of %d buckets", done, whole)
+
+
+def _describe(context: dg.AssetExecutionContext, bucket: int, facts: Mapping[str, Any]) -> None:
+    context.add_asset_metadata(facts, partition_key=key(bucket))
+
+
+def _result(asset: str, table: Table, findings: Sequence[Finding], **facts: Any) -> dg.MaterializeResult[None]:
+    columns = dg.TableSchema([dg.TableColumn(name, str(kind)) for name, kind in table.schema.items()])
+    results = [
+        dg.AssetCheckResult(
+            asset_key=asset,
+            check_name=finding.name,
+            passed=finding.passed,
+            metadata=dict(finding.facts),
+            severity=dg.AssetCheckSeverity.WARN if finding.name == "drift" else dg.AssetCheckSeverity.ERROR,
+        )
+        for finding in findings
+    ]
+    return dg.MaterializeResult(metadata={"dagster/column_schema": columns, **facts}, check_results=results)
+
+
+ASSETS = [transactions, transaction_tags, served_results]

@@ -1,0 +1,62 @@
+"""What the banks say, and the ledger that it is merged into."""
+
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from pipelines import landing as landings
+from pipelines import pulls, work
+from pipelines.assets.partitions import ALL_AT_ONCE, PULLS, Anew, buckets_of, slots_of
+from pipelines.house import House
+from warehouse.buckets import key
+
+GROUP = "bank_data"
+OWNERS = ["team:operators"]
+RETRY = dg.RetryPolicy(max_retries=3, delay=10, backoff=dg.Backoff.EXPONENTIAL)
+
+
+@dg.asset(
+    partitions_def=PULLS,
+    backfill_policy=ALL_AT_ONCE,
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"parquet"},
+    pool="banks",
+    retry_policy=RETRY,
+    description=(
+        "What the banks said in a slot, as they said it. In the current slot the accesses that are due are refreshed by the "
+        "workers; a slot of the past is only counted and compacted, no bank is asked."
+    ),
+)
+def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -> None:
+    for slot in slots_of(context):
+        asked = pulls.pull(house, slot, datetime.now(UTC), tell=lambda left: context.log.info("%d fetches are running", left))
+        context.log.info("slot %s: %d accesses were due", slot, asked)
+        for bucket, found in pulls.landed(house, slot, buckets_of(context)).items():
+            partition = dg.MultiPartitionKey({"slot": slot, "bucket": key(bucket)})
+            context.add_asset_metadata(
+                {"fetches": found.fetches, "dagster/row_count": found.bookings}, partition_key=str(partition)
+            )
+
+
+@dg.asset(
+    deps=[landing],
+    partitions_def=PULLS,
+    backfill_policy=ALL_AT_ONCE,
+    group_name=GROUP,
+    owners=OWNERS,
+    kinds={"postgres"},
+    retry_policy=RETRY,
+    description=(
+        "The ledger in PostgreSQL with what has landed in a slot. Workers merge what they fetch at once, so this finds something "
+        "to do only after a crash. With `everything` all that has landed is merged again, without asking a bank."
+    ),
+)
+def ledger(context: dg.AssetExecutionContext, config: Anew) -> None:
+    since = landings.day_of(min(slots_of(context)))
+    found = work.on_buckets(work.replay_bucket, buckets_of(context), since=since, everything=config.everything)
+    total = sum(replayed.changed for replayed in found.values())
+    context.add_asset_metadata({"bookings_changed": total, "bookings_looked_at": sum(r.bookings for r in found.values())})
+
+
+ASSETS = [landing, ledger]

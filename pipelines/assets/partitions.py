@@ -1,0 +1,40 @@
+"""How the assets are divided: by bucket of users, and the pulls by slot of the day as well."""
+
+from datetime import datetime
+
+import dagster as dg
+from pydantic import Field
+
+from pipelines.landing import SLOT
+from pipelines.slots import CRON
+from warehouse.buckets import keys
+from warehouse.settings import Settings
+
+SETTINGS = Settings()
+FIRST_SLOT = datetime(2026, 11, 1, tzinfo=SETTINGS.zone)
+BUCKETS = dg.StaticPartitionsDefinition(keys(SETTINGS.buckets))
+SLOTS = dg.TimeWindowPartitionsDefinition(
+    start=FIRST_SLOT.strftime(SLOT), fmt=SLOT, cron_schedule=CRON, timezone=SETTINGS.timezone, end_offset=1
+)
+PULLS = dg.MultiPartitionsDefinition({"slot": SLOTS, "bucket": BUCKETS})
+ALL_AT_ONCE = dg.BackfillPolicy.single_run()
+
+
+class Anew(dg.Config):
+    """How much of a bucket is worked on."""
+
+    everything: bool = Field(default=False, description="Work on all users, not only on those that have changed.")
+
+
+def buckets_of(context: dg.AssetExecutionContext) -> list[int]:
+    """The buckets that a run is for."""
+    return sorted({int(str(_dimension(key, "bucket"))) for key in context.partition_keys})
+
+
+def slots_of(context: dg.AssetExecutionContext) -> list[str]:
+    """The slots that a run is for."""
+    return sorted({str(_dimension(key, "slot")) for key in context.partition_keys})
+
+
+def _dimension(key: str, name: str) -> str:
+    return key.keys_by_dimension[name] if isinstance(key, dg.MultiPartitionKey) else key

@@ -1,0 +1,224 @@
+"""Who carries out tasks: this process, processes on this machine, or a Dask cluster. Each is an executor of the standard library.
+
+Nobody listens on an address that other machines reach. The cluster that we start ourselves listens on 127.0.0.1, and only takes
+work from whom holds a certificate made for it in memory: whoever may hand a task to Dask may run any code.
+
+A cluster elsewhere is a scheduler and workers with the same version of Kontor (`pip install kontor[dask]`) and the same settings,
+and speaks TLS, with a certificate authority of its own, since Dask trusts every certificate that the authority has signed:
+
+    dask scheduler --protocol tls --tls-ca-file ca.pem --tls-cert scheduler.pem --tls-key scheduler.key --no-dashboard
+    POLARS_MAX_THREADS=1 dask worker tls://scheduler:8786 --nworkers auto --nthreads 1 \
+        --tls-ca-file ca.pem --tls-cert worker.pem --tls-key worker.key --no-dashboard
+
+    KONTOR_ENGINE=dask KONTOR_DASK_SCHEDULER=tls://scheduler:8786 DASK_DISTRIBUTED__COMM__TLS__CA_FILE=ca.pem
+    DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT=client.pem DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY=client.key
+"""
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any, ParamSpec, TypeVar
+
+from warehouse.errors import KontorError
+from warehouse.settings import Settings
+
+THREAD_LIMITS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+LOCAL_CONFIGURATION: Mapping[str, object] = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.nanny.pre-spawn-environ": {},  # it would change our own environment
+    "distributed.deploy.lost-worker-timeout": "1 day",  # a worker that is not replaced by then is never replaced
+}
+CONNECT_SECONDS = 30
+BROKEN: tuple[type[Exception], ...] = (BrokenExecutor, CancelledError)
+"""The errors of tasks whose crew is no more: a process of a pool died, the scheduler went away, or nobody works on them."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Who takes tasks, how many at a time, the errors that say that a worker died but others go on, and whether nobody works."""
+
+    executor: Executor
+    window: int
+    losses: tuple[type[Exception], ...] = ()
+    stuck: Callable[[], bool] = lambda: False
+
+
+def hire(settings: Settings, tasks: int) -> AbstractContextManager[Crew]:
+    """A crew for so many tasks, as the settings want it. All of its processes are gone when the context is left."""
+    if settings.engine == "inline":
+        return _inline()
+    if settings.engine == "processes":
+        return _processes(_workers(settings, tasks))
+    return _dask(settings, tasks)
+
+
+class Inline(Executor):
+    """Runs a task when it is handed over."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future: Future[T] = Future()
+        future.set_result(fn(*args, **kwargs))
+        return future
+
+
+class Pool(ProcessPoolExecutor):
+    """Processes whose libraries know from their start how many threads they may have: Polars reads it when it is loaded."""
+
+    def __init__(self, workers: int, lifeline: Connection) -> None:
+        # Locks that Polars' threads hold would stay locked for ever in a forked process.
+        super().__init__(workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(lifeline,))
+        self._limits = _limits(workers)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        with _environment(self._limits):  # this is where processes are started
+            return super().submit(fn, *args, **kwargs)
+
+
+class Cluster(Executor):
+    """Hands tasks to Dask. Its own executor never finishes a task whose worker dies while its result is on the way."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        ours: Future[T] = Future()
+        self._client.loop.add_callback(self._hand_over, self._client.submit(fn, *args, pure=False, **kwargs), ours)
+        return ours
+
+    @staticmethod
+    async def _hand_over(theirs: Awaitable[T], ours: Future[T]) -> None:
+        try:
+            value = await theirs
+        except Exception as error:
+            if ours.set_running_or_notify_cancel():
+                ours.set_exception(error)
+        else:
+            if ours.set_running_or_notify_cancel():
+                ours.set_result(value)
+
+    def idle(self) -> bool:
+        """Whether there are workers, and none of them works."""
+        found = self._client.processing()
+        return bool(found) and not any(found.values())
+
+
+@contextmanager
+def _inline() -> Iterator[Crew]:
+    yield Crew(Inline(), window=1)
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Crew]:
+    lifeline, ours = get_context("spawn").Pipe(duplex=False)
+    with lifeline, ours:
+        pool = Pool(workers, lifeline)
+        try:
+            yield Crew(pool, window=2 * workers)  # the next task lies ready while we look at a result
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _begin(lifeline: Connection) -> None:
+    """Prepares a process: it leaves Ctrl-C to its parent, and ends with it, however that happens."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def end_with_parent() -> None:
+        lifeline.poll(None)  # nothing is ever sent: only the end of the other side wakes us
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+@contextmanager
+def _dask(settings: Settings, tasks: int) -> Iterator[Crew]:
+    dask = _distributed()
+    with _remote(settings.dask_scheduler) if settings.dask_scheduler else _local(_workers(settings, tasks)) as client:
+        # Everything at once: a cluster that grows with its work has to see it.
+        cluster = Cluster(client)
+        yield Crew(cluster, tasks, (dask.KilledWorker,), cluster.idle)
+
+
+def _distributed() -> Any:
+    """Dask's package, which is loaded only where it is wanted; most of it has no types."""
+    try:
+        found = import_module("distributed")
+    except ImportError as error:
+        raise KontorError("KONTOR_ENGINE=dask needs Dask: pip install 'kontor[dask]'") from error
+    logging.getLogger("distributed").setLevel(logging.WARNING)  # it tells of every connection
+    return found
+
+
+@contextmanager
+def _remote(scheduler: str) -> Iterator[Any]:
+    try:
+        client = _distributed().Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False, name="kontor")
+    except (OSError, TypeError, ValueError) as error:  # also what is wrong with certificates
+        raise KontorError(f"no Dask scheduler to work with at {scheduler} ({type(error).__name__}: {error})") from error
+    with client:
+        yield client
+
+
+@contextmanager
+def _local(workers: int) -> Iterator[Any]:
+    dask, limits = _distributed(), _limits(workers)
+    with import_module("dask").config.set(LOCAL_CONFIGURATION):
+        with _environment(limits):
+            cluster = dask.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                protocol="tls",
+                security=dask.Security.temporary(),
+                dashboard_address=None,
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0", "allowed_failures": 0},
+                memory_limit=0,
+                env=dict(limits),  # for those that replace a dead one
+                silence_logs="CRITICAL",  # losses are ours to report,
+            )
+        with cluster, dask.Client(cluster, set_as_default=False, name="kontor") as client:
+            yield client
+
+
+def _workers(settings: Settings, tasks: int) -> int:
+    return max(1, min(settings.engine_workers or _cores(), tasks))
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+def _limits(workers: int) -> Mapping[str, str]:
+    """Threads for each worker, so that all workers together have one per core."""
+    return dict.fromkeys(THREAD_LIMITS, str(max(1, _cores() // workers)))
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Sets variables for the processes that are started meanwhile."""
+    before: dict[str, Any] = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

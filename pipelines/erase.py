@@ -1,0 +1,101 @@
+"""Erasing a person: a tombstone and the end of all rows in one transaction, then every file is written again without them.
+
+From the moment of the tombstone on nothing of the person is in any answer. Tombstones also lie in the lake, so that a database
+which was restored from an older backup is erased again before anything else is done with it.
+"""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from uuid import UUID
+
+import polars as pl
+import structlog
+from sqlalchemy import delete, select
+
+from pipelines.house import House
+from warehouse import accesses, tombstones
+from warehouse.database import Owner
+from warehouse.erasure import rewrite_without
+from warehouse.errors import NotFound
+from warehouse.lake_tables import TABLES, TOMBSTONES
+from warehouse.tables import Access, User
+
+log = structlog.get_logger("erase")
+OF_PEOPLE = tuple(table for table in TABLES if "user" in table.schema and table is not TOMBSTONES)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What was removed of one person: rows by table of the lake, and when."""
+
+    id: str
+    kind: str
+    erased_at: str
+    purged_at: str
+    lake: dict[str, int]
+
+
+def erase_user(house: House, tenant_id: UUID, user_id: UUID) -> None:
+    """Ends a user for good: puts down the tombstone, and deletes every row. The files follow with `purge`."""
+    with house.database.operating() as operator:
+        owner = Owner(operator.session, tenant_id, user_id)
+        found = operator.session.scalar(select(User).where(User.tenant_id == tenant_id, User.id == user_id).with_for_update())
+        if found is None:
+            raise NotFound("user")
+        tombstones.bury(owner, tombstones.USER, user_id, user_id)
+        _delete(owner, user_id)
+    log.info("erased", user=str(user_id))
+
+
+def purge(house: House, now: datetime) -> list[Receipt]:
+    """Removes from the lake what has a tombstone, for all that were not looked at yet; answers what was removed.
+
+    Whoever is restored in PostgreSQL although a tombstone lies in the lake is erased again first.
+    """
+    _bury_again(house)
+    with house.database.operating() as operator:
+        open_ones = [(stone.id, stone.kind, stone.erased_at) for stone in tombstones.unpurged(operator)]
+    if not open_ones:
+        return []
+    _keep(house)
+    receipts = []
+    for id_, kind, erased_at in open_ones:
+        removed = {
+            table.name: rewrite_without(house.lake, table, kind, [str(id_)]) for table in OF_PEOPLE if kind in table.schema
+        }
+        receipt = Receipt(str(id_), kind, erased_at.isoformat(), now.isoformat(), removed)
+        with house.database.operating() as operator:
+            tombstones.sign(operator, id_, asdict(receipt), now)
+        receipts.append(receipt)
+        log.info("purged", kind=kind, rows=sum(removed.values()))
+    return receipts
+
+
+def _delete(owner: Owner, user_id: UUID) -> None:
+    owned = owner.session.scalars(owner.rows(Access)).all()
+    accesses.remove(owner, owned)
+    owner.session.execute(delete(User).where(User.tenant_id == owner.tenant, User.id == user_id))
+
+
+def _keep(house: House) -> None:
+    """Writes all tombstones into the lake."""
+    with house.database.operating() as operator:
+        rows = [(str(stone.id), stone.kind, str(stone.user_id), str(stone.tenant_id)) for stone in tombstones.standing(operator)]
+    known = house.lake.read(TOMBSTONES)
+    frame = pl.concat([known, pl.DataFrame(rows, TOMBSTONES.schema, orient="row")]).unique("id").sort("id")
+    house.lake.write(TOMBSTONES, 0, frame, {})
+
+
+def _bury_again(house: House) -> None:
+    """Puts down the tombstones of the lake that the database does not know, and erases who has come back."""
+    kept = house.lake.read(TOMBSTONES)
+    with house.database.operating() as operator:
+        known = {str(stone.id) for stone in tombstones.standing(operator)}
+        for id_, kind, user, tenant in kept.filter(~pl.col("id").is_in(known)).iter_rows():
+            owner = Owner(operator.session, UUID(tenant), UUID(user))
+            tombstones.bury(owner, kind, UUID(id_), UUID(user))
+            if kind == tombstones.USER:
+                _delete(owner, UUID(user))
+            else:
+                found = operator.session.scalars(owner.rows(Access).where(Access.id == UUID(id_))).all()
+                accesses.remove(owner, found)

@@ -1,0 +1,67 @@
+"""From the ledger to the lake: what the analyses of a bucket rest on, seen at one moment.
+
+Only users whose revision has changed are read again. The table of users is written last: it vouches for the others, so that a
+crash in between leaves users that are exported again, and none that are wrong.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import polars as pl
+
+from warehouse import choices, ledger, products, revisions, rules
+from warehouse.buckets import bounds
+from warehouse.database import Database, Owner
+from warehouse.lake import Lake
+from warehouse.lake_tables import CATEGORY_CHOICES, CATEGORY_RULES, PRODUCTS, TRANSACTIONS, USERS
+from warehouse.parquet import Table
+
+Read = Callable[[Owner, Sequence[UUID]], pl.DataFrame]
+BY_USER: tuple[tuple[Table, Read, tuple[str, ...]], ...] = (
+    (TRANSACTIONS, ledger.of_users, ("user", "sequence")),
+    (PRODUCTS, products.of_users, ("user", "product")),
+    (CATEGORY_CHOICES, choices.of_users, ("user", "id")),
+)
+"""Each table of which a user has rows of its own, how they are read, and in which order they lie."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an export did."""
+
+    users: int
+    changed: int
+    gone: int
+    bookings: int
+
+
+def export_bucket(database: Database, lake: Lake, bucket: int, count: int, *, everything: bool = False) -> Exported:
+    """Brings the lake's tables of a bucket to what the ledger says now."""
+    known = lake.read(USERS, [bucket])
+    with database.surveying() as operator:
+        now = revisions.of_bucket(operator, bounds(bucket, count)).select(USERS.schema.names())
+        changed = now if everything else now.join(known, on=USERS.schema.names(), how="anti")
+        gone = known.join(now, on="user", how="anti")
+        if changed.is_empty() and gone.is_empty() and known.height == now.height:
+            return Exported(now.height, 0, 0, _rows(lake, bucket))
+        kept = now.join(changed, on="user", how="anti").select("user")
+        wanted = [UUID(user) for user in changed["user"]]
+        frames = [
+            _frame(lake.read(table, [bucket]).join(kept, on="user", how="semi"), read(operator, wanted), order)
+            for table, read, order in BY_USER
+        ]
+        ruled = rules.of_users(operator, [UUID(user) for user in now["user"]])
+    for (table, _, _), frame in zip(BY_USER, frames, strict=True):
+        lake.write(table, bucket, frame, {})
+    lake.write(CATEGORY_RULES, bucket, ruled.select(CATEGORY_RULES.schema.names()), {})
+    lake.write(USERS, bucket, now, {})
+    return Exported(now.height, changed.height, gone.height, frames[0].height)
+
+
+def _frame(before: pl.DataFrame, now: pl.DataFrame, order: tuple[str, ...]) -> pl.DataFrame:
+    return pl.concat([before, now.select(before.columns)]).sort(order)
+
+
+def _rows(lake: Lake, bucket: int) -> int:
+    return int(lake.statistics(TRANSACTIONS).filter(pl.col("bucket") == bucket)["rows"].sum())

@@ -1,0 +1,62 @@
+"""A pull: in a slot, the accesses that are due are refreshed by the workers; a run waits for them and counts what has landed."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select
+
+from pipelines import landing, refresh
+from pipelines.house import House
+from pipelines.slots import slot_of
+from warehouse import landing as pieces
+from warehouse.lake_tables import LANDING
+from warehouse.tables import Access
+
+WAIT_SECONDS = 1800.0
+LOOK_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """What a bucket has received in a slot."""
+
+    fetches: int
+    bookings: int
+
+
+def pull(
+    house: House, slot: str, now: datetime, wait_seconds: float = WAIT_SECONDS, tell: Callable[[int], None] = lambda _: None
+) -> int:
+    """Refreshes what is due, if the slot is the one that it is now: a bank is never asked for the past. Answers how many.
+
+    Returns when the workers have carried out all of them, or the time is over: what comes later has landed all the same.
+    """
+    if slot_of(now, house.settings.zone).strftime(landing.SLOT) != slot:
+        return 0
+    count = refresh.enqueue_due(house, now)
+    deadline = time.monotonic() + wait_seconds
+    while (left := _running(house)) and time.monotonic() < deadline:
+        tell(left)
+        time.sleep(LOOK_SECONDS)
+    return count
+
+
+def landed(house: House, slot: str, buckets: Iterable[int]) -> dict[int, Pulled]:
+    """What has landed in a slot, by bucket; the pieces are compacted on the way."""
+    found = {}
+    for bucket in buckets:
+        names = pieces.landed(house.lake, LANDING, slot, bucket)
+        if names:
+            pieces.compact(house.lake, LANDING, slot, bucket)
+        rows = pieces.read_pieces(house.lake, LANDING, names).height if names else 0
+        found[bucket] = Pulled(len(names), rows)
+    return found
+
+
+def _running(house: House) -> int:
+    """How many fetches have begun and not ended."""
+    with house.database.operating() as operator:
+        count = select(func.count()).select_from(Access).where(Access.fetch_id.is_not(None))
+        return operator.session.scalars(count).one()

@@ -1,0 +1,13 @@
+"""The four times of a day at which accesses are refreshed."""
+
+from datetime import datetime, tzinfo
+
+HOURS = (0, 6, 12, 18)
+CRON = f"0 {','.join(map(str, HOURS))} * * *"
+
+
+def slot_of(now: datetime, zone: tzinfo) -> datetime:
+    """The latest of the day's times, by the clock of a zone."""
+    local = now.astimezone(zone)
+    hour = max(hour for hour in HOURS if hour <= local.hour)
+    return local.replace(hour=hour, minute=0, second=0, microsecond=0)

@@ -1,0 +1,44 @@
+"""What is done with a bucket, as tasks of the engine: each opens the house of its own process, once."""
+
+from collections.abc import Sequence
+from datetime import date
+from functools import cache, partial
+from typing import Any
+
+from pipelines import analyse, engine, export, landing, tags
+from pipelines.analyse import Published, Tagged
+from pipelines.engine import OnProgress
+from pipelines.export import Exported
+from pipelines.house import House
+from pipelines.landing import Replayed
+from warehouse.settings import Settings
+
+
+@cache
+def _house() -> House:
+    return House.of(Settings())
+
+
+def export_bucket(bucket: int, *, everything: bool = False) -> Exported:
+    house = _house()
+    return export.export_bucket(house.database, house.lake, bucket, house.settings.buckets, everything=everything)
+
+
+def tag_bucket(bucket: int, *, everything: bool = False) -> Tagged:
+    return analyse.tag_bucket(_house().lake, bucket, tags.brain(), everything=everything)
+
+
+def publish_bucket(bucket: int) -> Published:
+    house = _house()
+    return analyse.publish_bucket(house.database, house.lake, bucket, house.settings.buckets)
+
+
+def replay_bucket(bucket: int, *, since: date | None = None, everything: bool = False) -> Replayed:
+    house = _house()
+    return landing.replay(house, landing.pieces_of(house.lake, [bucket], since), everything=everything)
+
+
+def on_buckets(task: Any, buckets: Sequence[int], on_progress: OnProgress | None = None, **given: Any) -> dict[int, Any]:
+    """What a task gives for each bucket, by the engine of the settings."""
+    more = {} if on_progress is None else {"on_progress": on_progress}
+    return dict(engine.run(partial(task, **given), buckets, Settings(), **more))

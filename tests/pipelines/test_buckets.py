@@ -1,0 +1,181 @@
+"""The way of a bucket: ledger to lake, lake to tags, tags to what the API serves; and back when something is lost or erased."""
+
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipelines import analyse, erase, export, landing, tags
+from pipelines.house import House
+from tests.stack import Customer, Stack
+from warehouse import lake_tables
+from warehouse.buckets import bounds, bucket_of, key, keys
+from warehouse.errors import NotFound
+from warehouse.settings import Settings
+
+BUCKETS = 64
+TAGS = ("true", "categories", "insurances", "insurance-types", "business-partners", "freelancer-categories")
+
+
+@pytest.fixture
+def house(stack: Stack) -> Iterator[House]:
+    found = House.of(Settings(home=stack.home, database_url=stack.where.service))
+    yield found
+    found.database.close()
+
+
+@pytest.fixture
+def customer(stack: Stack) -> Customer:
+    return stack.tenant().customer()
+
+
+def worked(house: House, customer: Customer) -> int:
+    """The bucket of a customer, brought up to date."""
+    bucket = bucket_of(customer.user_id, BUCKETS)
+    export.export_bucket(house.database, house.lake, bucket, BUCKETS)
+    analyse.tag_bucket(house.lake, bucket, tags.brain())
+    analyse.publish_bucket(house.database, house.lake, bucket, BUCKETS)
+    return bucket
+
+
+def listed(customer: Customer, access: str, **query: Any) -> dict[str, tuple[str, bytes]]:
+    """Of every product the source and the bytes of its tagged list."""
+    found = {}
+    for product in customer.access(access)["bankprodukte"]:
+        answer = customer.get(f"/bankzugaenge/{access}/{product['id']}/kontoumsaetze", params=query)
+        assert answer.status_code == 200, answer.text
+        found[product["id"]] = answer.headers.get("X-Analysis-Source", ""), answer.content
+    return found
+
+
+class TestBuckets:
+    def test_every_id_is_in_the_bucket_whose_bounds_hold_it(self) -> None:
+        for count in (1, 3, 64, 1000):
+            for _ in range(50):
+                user = uuid.uuid4()
+                first, last = bounds(bucket_of(user, count), count)
+                assert first <= user <= last
+
+    def test_buckets_cover_all_ids_without_overlap(self) -> None:
+        for count in (1, 3, 64):
+            ends = [bounds(bucket, count) for bucket in range(count)]
+            assert ends[0].first.int == 0
+            assert ends[-1].last.int == 2**128 - 1
+            assert all(left.last.int + 1 == right.first.int for left, right in pairwise(ends))
+
+    def test_names_are_safe_and_sorted(self) -> None:
+        assert keys(3) == ["000", "001", "002"]
+        assert key(17) == "017"
+
+
+def test_what_lies_ready_is_what_would_be_computed(house: House, customer: Customer) -> None:
+    access = customer.connected("demo1")
+    live = {tag: listed(customer, access, tag=tag) for tag in TAGS} | {"old": listed(customer, access, categorize="true")}
+    worked(house, customer)
+    ready = {tag: listed(customer, access, tag=tag) for tag in TAGS} | {"old": listed(customer, access, categorize="true")}
+    for tag, products in live.items():
+        for product, (source, body) in products.items():
+            assert (source, "precomputed") == ("live", ready[tag][product][0])
+            assert body == ready[tag][product][1]
+
+
+def test_a_change_is_seen_at_once_and_ready_after_the_next_run(house: House, customer: Customer) -> None:
+    access = customer.connected("demo1")
+    bucket = worked(house, customer)
+    product = customer.access(access)["bankprodukte"][0]["id"]
+    booking = next(row for row in customer.bookings(access, product, tag="true") if row["betrag"] < 0)
+    path = f"/bankzugaenge/{access}/{product}/kontoumsaetze/{booking['id']}"
+    assert customer.call("PUT", path, json={"category": "TAXES"}).status_code == 200
+    changed = listed(customer, access, tag="true")
+    assert changed[product][0] == "live"
+    done = export.export_bucket(house.database, house.lake, bucket, BUCKETS)
+    assert done.changed == 1
+    worked(house, customer)
+    assert listed(customer, access, tag="true")[product] == ("precomputed", changed[product][1])
+
+
+def test_what_has_not_changed_is_left_alone(house: House, customer: Customer) -> None:
+    customer.connected("demo2")
+    bucket = worked(house, customer)
+    before = house.lake.statistics(lake_tables.TRANSACTION_TAGS)
+    assert export.export_bucket(house.database, house.lake, bucket, BUCKETS).changed == 0
+    assert analyse.tag_bucket(house.lake, bucket, tags.brain()).changed == 0
+    assert analyse.publish_bucket(house.database, house.lake, bucket, BUCKETS).changed == 0
+    assert house.lake.statistics(lake_tables.TRANSACTION_TAGS).equals(before)
+
+
+def test_everything_anew_gives_the_same_bytes(house: House, customer: Customer, stack: Stack) -> None:
+    customer.connected("demo3")
+    bucket = worked(house, customer)
+    paths = [
+        stack.home / "lake" / table / f"bucket={key(bucket)}" / "part.parquet" for table in ("transactions", "transaction_tags")
+    ]
+    before = [path.read_bytes() for path in paths]
+    export.export_bucket(house.database, house.lake, bucket, BUCKETS, everything=True)
+    analyse.tag_bucket(house.lake, bucket, tags.brain(), everything=True)
+    assert [path.read_bytes() for path in paths] == before
+
+
+def test_lost_bookings_come_back_from_the_landing_without_the_bank(house: House, customer: Customer, stack: Stack) -> None:
+    access = customer.connected("demo1")
+    before = listed(customer, access)
+    stack.sql("DELETE FROM transactions WHERE user_id = :user", user=customer.user_id)
+    pieces = landing.pieces_of(house.lake, [bucket_of(customer.user_id, BUCKETS)])
+    assert landing.replay(house, pieces).changed == 0
+    done = landing.replay(house, pieces, everything=True)
+    assert done.changed > 0
+    after = listed(customer, access)
+    contents = [[_without_id(body) for _, body in found.values()] for found in (before, after)]
+    assert contents[0] == contents[1]
+    assert landing.replay(house, pieces, everything=True).changed == 0
+
+
+def test_a_replay_changes_no_id(house: House, customer: Customer) -> None:
+    access = customer.connected("demo2")
+    before = listed(customer, access)
+    assert (
+        landing.replay(house, landing.pieces_of(house.lake, [bucket_of(customer.user_id, BUCKETS)]), everything=True).changed == 0
+    )
+    assert listed(customer, access) == before
+
+
+def test_an_erased_person_is_nowhere_and_stays_away(house: House, customer: Customer, stack: Stack) -> None:
+    access = customer.connected("demo1")
+    bucket = worked(house, customer)
+    iban = customer.access(access)["bankprodukte"][0]["iban"]
+    user = str(customer.user_id)
+    assert any(user in house.lake.read(table, [bucket])["user"] for table in erase.OF_PEOPLE)
+    erase.erase_user(house, customer.tenant.tenant_id, customer.user_id)
+    assert customer.get("/bankzugaenge").status_code == 401
+    receipts = erase.purge(house, datetime.now(UTC))
+    receipt = next(receipt for receipt in receipts if receipt.id == user)
+    assert receipt.lake["landing"] > 0
+    assert receipt.lake["transactions"] > 0
+    for table in erase.OF_PEOPLE:
+        assert user not in house.lake.read(table)["user"].to_list()
+    assert landing.replay(house, landing.pieces_of(house.lake, [bucket]), everything=True).changed == 0
+    worked(house, customer)
+    for file in (stack.home / "lake").rglob("*.parquet"):
+        content = pl.read_parquet(file, hive_partitioning=False)
+        texts = content.select(pl.col(pl.String)).to_series(0).to_list() if content.width else []
+        assert user not in texts or "tombstones" in str(file)
+        assert iban not in str(content.to_dicts()) or user not in str(content.to_dicts())
+    for table in ("users", "accesses", "transactions", "results", "tokens", "sealed_values"):
+        column = "id" if table == "users" else "user_id"
+        if table != "sealed_values":
+            assert stack.sql(f"SELECT 1 FROM {table} WHERE {column} = :user", user=customer.user_id) == []
+    assert erase.purge(house, datetime.now(UTC)) == []
+    with pytest.raises(NotFound):
+        erase.erase_user(house, customer.tenant.tenant_id, customer.user_id)
+
+
+def _without_id(body: bytes) -> list[str]:
+    import orjson
+
+    return sorted(
+        str({name: value for name, value in row.items() if name not in ("id", "relations")}) for row in orjson.loads(body)
+    )

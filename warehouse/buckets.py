@@ -1,0 +1,41 @@
+"""Buckets: users by ranges of their ids, the unit of work and of files. Ids are random, so all buckets are of one size.
+
+How many there are is chosen once, when a lake is begun. Ranges, so that PostgreSQL finds a bucket's users by their key.
+"""
+
+from typing import NamedTuple
+from uuid import UUID
+
+BITS = 128
+LAST = UUID(int=2**BITS - 1)
+
+
+class Range(NamedTuple):
+    """The ids of a bucket, both ends included."""
+
+    first: UUID
+    last: UUID
+
+
+def bucket_of(user: UUID, count: int) -> int:
+    """The bucket of a user."""
+    return user.int * count >> BITS
+
+
+def bounds(bucket: int, count: int) -> Range:
+    """The ids of a bucket."""
+    return Range(UUID(int=_first(bucket, count)), UUID(int=_first(bucket + 1, count) - 1))
+
+
+def key(bucket: int) -> str:
+    """The name of a bucket in files and partitions."""
+    return f"{bucket:03}"
+
+
+def keys(count: int) -> list[str]:
+    """The names of all buckets."""
+    return [key(bucket) for bucket in range(count)]
+
+
+def _first(bucket: int, count: int) -> int:
+    return -(-(bucket << BITS) // count)
