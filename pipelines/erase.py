@@ -14,6 +14,7 @@ from sqlalchemy import delete, select
 
 from pipelines.house import House
 from warehouse import accesses, tombstones
+from warehouse.buckets import bucket_of
 from warehouse.database import Owner
 from warehouse.erasure import rewrite_without
 from warehouse.errors import NotFound
@@ -54,14 +55,17 @@ def purge(house: House, now: datetime) -> list[Receipt]:
     """
     _bury_again(house)
     with house.database.operating() as operator:
-        open_ones = [(stone.id, stone.kind, stone.erased_at) for stone in tombstones.unpurged(operator)]
+        open_ones = [(stone.id, stone.kind, stone.user_id, stone.erased_at) for stone in tombstones.unpurged(operator)]
     if not open_ones:
         return []
     _keep(house)
     receipts = []
-    for id_, kind, erased_at in open_ones:
+    for id_, kind, user_id, erased_at in open_ones:
+        bucket = bucket_of(user_id, house.settings.buckets)
         removed = {
-            table.name: rewrite_without(house.lake, table, kind, [str(id_)]) for table in OF_PEOPLE if kind in table.schema
+            table.name: rewrite_without(house.lake, table, kind, [str(id_)], [bucket])
+            for table in OF_PEOPLE
+            if kind in table.schema
         }
         receipt = Receipt(str(id_), kind, erased_at.isoformat(), now.isoformat(), removed)
         with house.database.operating() as operator:

@@ -64,4 +64,4 @@ def _frame(before: pl.DataFrame, now: pl.DataFrame, order: tuple[str, ...]) -> p
 
 
 def _rows(lake: Lake, bucket: int) -> int:
-    return int(lake.statistics(TRANSACTIONS).filter(pl.col("bucket") == bucket)["rows"].sum())
+    return int(lake.statistics(TRANSACTIONS, [bucket])["rows"].sum())

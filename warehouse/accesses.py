@@ -50,9 +50,9 @@ def lock(owner: Owner, access_id: UUID) -> Access | None:
     return owner.session.scalar(_alive(owner).where(Access.id == access_id).with_for_update())
 
 
-def fetched(operator: Owner, ids: Sequence[UUID]) -> pl.DataFrame:
+def fetched(owner: Owner, ids: Sequence[UUID]) -> pl.DataFrame:
     """Of accesses that are there, `access` and when they were last fetched, `known_at`; the beginning of time for never."""
-    found = operator.session.execute(select(Access.id, Access.fetched_at).where(Access.id.in_(ids)))
+    found = owner.session.execute(select(Access.id, Access.fetched_at).where(Access.id.in_(ids)))
     rows = [(str(id_), at or NEVER) for id_, at in found]
     return pl.DataFrame(rows, {"access": pl.String, "known_at": pl.Datetime("us", "UTC")}, orient="row")
 

@@ -53,17 +53,17 @@ def find(owner: Owner, name: str, revision: int, knowledge: str) -> bytes | None
     return owner.session.scalar(found.where(Result.name == name, Result.revision == revision, Result.knowledge == knowledge))
 
 
-def states(operator: Owner, name: str, ids: Range) -> pl.DataFrame:
+def states(owner: Owner, name: str, ids: Range) -> pl.DataFrame:
     """What the results of a bucket were computed from (frame `STATES`)."""
-    return copies.frame(operator, OF_BUCKET, {"name": name, **ids._asdict()}, STATES)
+    return copies.frame(owner, OF_BUCKET, {"name": name, **ids._asdict()}, STATES)
 
 
-def stale(operator: Owner, name: str, knowledge: str) -> Sequence[UUID]:
+def stale(owner: Owner, name: str, knowledge: str) -> Sequence[UUID]:
     """Users with bookings whose result is not that of their revision and this knowledge."""
-    return operator.session.scalars(STALE, {"name": name, "knowledge": knowledge}).all()
+    return owner.session.scalars(STALE, {"name": name, "knowledge": knowledge}).all()
 
 
-def put(operator: Owner, name: str, knowledge: str, new: Sequence[New]) -> int:
+def put(owner: Owner, name: str, knowledge: str, new: Sequence[New]) -> int:
     """Publishes results of many users, in the caller's transaction; answers how many.
 
     A user who has gone meanwhile gets none, and a newer revision is never replaced by an older one.
@@ -75,9 +75,9 @@ def put(operator: Owner, name: str, knowledge: str, new: Sequence[New]) -> int:
         "revisions": [result.revision for result in new],
         "contents": [result.content for result in new],
     }
-    return len(operator.session.execute(PUT, {"name": name, "knowledge": knowledge, **columns}).all())
+    return len(owner.session.execute(PUT, {"name": name, "knowledge": knowledge, **columns}).all())
 
 
-def drop(operator: Owner, name: str, users: Sequence[UUID]) -> None:
+def drop(owner: Owner, name: str, users: Sequence[UUID]) -> None:
     """Takes back the results of users."""
-    operator.session.execute(delete(Result).where(Result.name == name, Result.user_id.in_(users)))
+    owner.session.execute(delete(Result).where(Result.name == name, Result.user_id.in_(users)))

@@ -25,6 +25,6 @@ def current(owner: Owner) -> int:
     return owner.session.scalars(both.where(User.tenant_id == owner.tenant, User.id == owner.user_id)).one()
 
 
-def of_bucket(operator: Owner, ids: Range) -> pl.DataFrame:
+def of_bucket(owner: Owner, ids: Range) -> pl.DataFrame:
     """The users of a bucket with their revisions (frame `REVISIONS`)."""
-    return copies.frame(operator, OF_BUCKET, ids._asdict(), REVISIONS)
+    return copies.frame(owner, OF_BUCKET, ids._asdict(), REVISIONS)

@@ -20,18 +20,18 @@ def bury(owner: Owner, kind: str, id_: UUID, user_id: UUID) -> None:
     owner.session.execute(insert(Tombstone).values(values).on_conflict_do_nothing())
 
 
-def standing(operator: Owner) -> Sequence[Tombstone]:
+def standing(owner: Owner) -> Sequence[Tombstone]:
     """All tombstones, the oldest first."""
-    return operator.session.scalars(select(Tombstone).order_by(Tombstone.erased_at, Tombstone.id)).all()
+    return owner.session.scalars(select(Tombstone).order_by(Tombstone.erased_at, Tombstone.id)).all()
 
 
-def unpurged(operator: Owner) -> Sequence[Tombstone]:
+def unpurged(owner: Owner) -> Sequence[Tombstone]:
     """Those whose files were not looked through yet, the oldest first."""
     open_ones = select(Tombstone).where(Tombstone.purged_at.is_(None))
-    return operator.session.scalars(open_ones.order_by(Tombstone.erased_at, Tombstone.id)).all()
+    return owner.session.scalars(open_ones.order_by(Tombstone.erased_at, Tombstone.id)).all()
 
 
-def sign(operator: Owner, id_: UUID, receipt: dict[str, Any], now: datetime) -> None:
+def sign(owner: Owner, id_: UUID, receipt: dict[str, Any], now: datetime) -> None:
     """Writes down what was removed from files."""
-    found = operator.session.get_one(Tombstone, id_)
+    found = owner.session.get_one(Tombstone, id_)
     found.receipt, found.purged_at = {**(found.receipt or {}), **receipt}, now

@@ -52,9 +52,7 @@ def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.Reso
     check_specs=_checks("transaction_tags", "complete", "sign_rule", "drift", warns=["drift"]),
     description="Every booking with its category, insurance type, business partner and freelancer category, with reasons.",
 )
-def transaction_tags(
-    context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]
-) -> dg.MaterializeResult[None]:
+def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
     buckets = buckets_of(context)
     found = work.on_buckets(work.tag_bucket, buckets, _told(context), everything=config.everything)
     for bucket, done in found.items():

@@ -167,8 +167,8 @@ def _shift(
                     insort(waiting, job, key=_losses)
                     continue
                 outcome = _Failed(logs.describe(WorkerDied()))
-            except Exception as error:  # what could not be sent, there or back
-                outcome = _Failed(logs.describe(error))
+            except Exception as error:  # it could not be sent, there or back; a worker without Kontor says so in the cause
+                outcome = _Failed(logs.describe(error.__cause__ if isinstance(error.__cause__, ImportError) else error))
             yield job, outcome
 
 

@@ -89,7 +89,8 @@ def test_a_change_is_seen_at_once_and_ready_after_the_next_run(house: House, cus
     product = customer.access(access)["bankprodukte"][0]["id"]
     booking = next(row for row in customer.bookings(access, product, tag="true") if row["betrag"] < 0)
     path = f"/bankzugaenge/{access}/{product}/kontoumsaetze/{booking['id']}"
-    assert customer.call("PUT", path, json={"category": "TAXES"}).status_code == 200
+    wished = {"tags": {"systemName": "TAXES", "tagTree": {"systemName": "CATEGORIES"}}}
+    assert customer.call("PUT", path, json=wished).status_code == 200
     changed = listed(customer, access, tag="true")
     assert changed[product][0] == "live"
     done = export.export_bucket(house.database, house.lake, bucket, BUCKETS)
@@ -130,7 +131,8 @@ def test_lost_bookings_come_back_from_the_landing_without_the_bank(house: House,
     assert done.changed > 0
     after = listed(customer, access)
     contents = [[_without_id(body) for _, body in found.values()] for found in (before, after)]
-    assert contents[0] == contents[1]
+    for one, other in zip(*contents, strict=True):
+        assert [row for row in one if row not in other] == [row for row in other if row not in one]
     assert landing.replay(house, pieces, everything=True).changed == 0
 
 
@@ -150,7 +152,7 @@ def test_an_erased_person_is_nowhere_and_stays_away(house: House, customer: Cust
     user = str(customer.user_id)
     assert any(user in house.lake.read(table, [bucket])["user"] for table in erase.OF_PEOPLE)
     erase.erase_user(house, customer.tenant.tenant_id, customer.user_id)
-    assert customer.get("/bankzugaenge").status_code == 401
+    assert customer.get("/bankzugaenge").status_code in (401, 403)
     receipts = erase.purge(house, datetime.now(UTC))
     receipt = next(receipt for receipt in receipts if receipt.id == user)
     assert receipt.lake["landing"] > 0
@@ -164,10 +166,9 @@ def test_an_erased_person_is_nowhere_and_stays_away(house: House, customer: Cust
         texts = content.select(pl.col(pl.String)).to_series(0).to_list() if content.width else []
         assert user not in texts or "tombstones" in str(file)
         assert iban not in str(content.to_dicts()) or user not in str(content.to_dicts())
-    for table in ("users", "accesses", "transactions", "results", "tokens", "sealed_values"):
-        column = "id" if table == "users" else "user_id"
-        if table != "sealed_values":
-            assert stack.sql(f"SELECT 1 FROM {table} WHERE {column} = :user", user=customer.user_id) == []
+    for name in ("accesses", "products", "transactions", "results", "tokens", "category_choices", "category_rules"):
+        assert stack.sql(f"SELECT 1 FROM {name} WHERE user_id = :user", user=customer.user_id) == []
+    assert stack.sql("SELECT 1 FROM users WHERE id = :user", user=customer.user_id) == []
     assert erase.purge(house, datetime.now(UTC)) == []
     with pytest.raises(NotFound):
         erase.erase_user(house, customer.tenant.tenant_id, customer.user_id)
@@ -177,5 +178,5 @@ def _without_id(body: bytes) -> list[str]:
     import orjson
 
     return sorted(
-        str({name: value for name, value in row.items() if name not in ("id", "relations")}) for row in orjson.loads(body)
+        str({name: value for name, value in row.items() if name not in ("id", "hash", "relations")}) for row in orjson.loads(body)
     )

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -20,7 +21,7 @@ import structlog
 from pydantic import ValidationError
 
 from pipelines import engine
-from pipelines.engine.crews import THREAD_LIMITS
+from pipelines.engine.crews import THREAD_LIMITS, Crew
 from pipelines.engine.progress import bar
 from warehouse.errors import KontorError
 from warehouse.settings import Settings
@@ -95,6 +96,13 @@ def threads(_number: int) -> tuple[int, str | None]:
     import polars as pl
 
     return pl.thread_pool_size(), os.environ.get("OMP_NUM_THREADS")
+
+
+class Forgetful(Executor):
+    """Takes tasks and never does them."""
+
+    def submit(self, *_given: Any) -> Future[Any]:  # type: ignore[override]
+        return Future()
 
 
 def endless(folder: Path, number: int) -> int:
@@ -195,6 +203,15 @@ def test_a_task_that_always_kills_its_worker_is_named_and_all_others_are_done(el
     results, failure = _until_failure(engine.run(fatal, ITEMS, elsewhere))
     assert results == [(number, number * number) for number in ITEMS if number != FATAL]
     assert str(failure) == "1 of 12 tasks failed: 3 (pipelines.engine.WorkerDied)"
+
+
+def test_what_a_crew_holds_but_nobody_works_on_waits_for_another_crew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SILENCE_SECONDS", 0.0)
+    jobs = [engine._Job(number, number) for number in ITEMS]
+    waiting = list(jobs)
+    assert list(engine._shift(Crew(Forgetful(), window=2, stuck=lambda: True), square, waiting)) == []  # type: ignore[arg-type]
+    assert sorted(job.index for job in waiting) == list(ITEMS)
+    assert [job.losses for job in jobs] == [1, 1] + [0] * 10
 
 
 def test_tasks_that_fail_are_named_without_what_their_errors_say(everywhere: Settings, capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,315 @@
+"""Retraining step by step: the training set, a candidate, its evaluation beside the model in use, and the choice of a model.
+
+Each step finds what the one before it has left in `<home>/models`, so that they can run in one go or days apart:
+
+    training/training_set.parquet         simulated lines
+    training/training_feedback.parquet    lines that users have corrected, with whose they are, so that they can be erased
+    evaluations/<version>/                what was found of a version, and of the model in use, in the same world
+    candidate, evaluated                  the version that was trained last, and the one that was evaluated last
+
+They lie beside the files of the registry. How something is learned, judged and chosen is the business of `models`.
+"""
+
+import hashlib
+import io
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Picture
+from psycopg import sql
+
+from analytics import knowledge, lines, partners
+from analytics.frames import checked
+from analytics.tagging import Brain
+from analytics.trees import tree
+from models import gates, learning, quality, registry, reports
+from models.artefact import write_atomically
+from models.categoriser import Categoriser
+from models.corpus.banks import FORMATS
+from models.errors import ModelUnknown, NothingToLearn
+from models.features import hinted
+from models.learning import World
+from models.measures import Figure
+from models.registry import Entry
+from models.training import EXAMPLES, TEST_FORMATS, Progress, TrainingSettings, from_text_alone, merged, silent, train_on
+from models.training import training_set as labelled
+from warehouse import copies, parquet
+from warehouse.database import Database, Owner
+from warehouse.places import Place
+
+SIMULATED, FEEDBACK = "training_set.parquet", "training_feedback.parquet"
+CANDIDATE, INCUMBENT, EVALUATED = "candidate", "incumbent", "evaluated"
+CORRECTIONS = pl.Schema([("user", pl.String), ("access", pl.String), *EXAMPLES.items()])
+"""`EXAMPLES` that users have given, each once for a user, a line and a category."""
+CORRECTED = sql.SQL(
+    "SELECT c.user_id, p.access_id, c.item, t.purpose, t.booking_text, t.counterparty_name, t.ultimate_name, t.gv_code, "
+    "t.counterparty_iban, t.amount_cents FROM category_choices c JOIN tenants o ON o.id = c.tenant_id "
+    "JOIN transactions t ON t.id = c.transaction_id JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
+    "WHERE o.learns AND o.active AND (a.expires_at IS NULL OR a.expires_at > now()) ORDER BY c.user_id, t.sequence"
+)
+READ = pl.Schema(
+    [*dict.fromkeys(("user", "access", "category", *lines.READ[:-1]), pl.String()).items(), (lines.READ[-1], pl.Int64())]
+)
+_OF_OTHERS = datetime(9999, 1, 1, tzinfo=UTC)
+"""Every unfinished file is older: whoever holds the lock knows that its writer is dead."""
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Lines to learn from: simulated ones (`EXAMPLES`), and those of users (`CORRECTIONS`)."""
+
+    version: str
+    world: Mapping[str, Any]
+    simulated: pl.DataFrame
+    feedback: pl.DataFrame
+
+    @cached_property
+    def examples(self) -> pl.DataFrame:
+        """All of them, without whose they are (`EXAMPLES`)."""
+        if self.feedback.is_empty():
+            return self.simulated
+        return merged([self.simulated, self.feedback.select(EXAMPLES.names())])
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that was trained and is in the registry."""
+
+    model: Categoriser
+    training_set: TrainingSet
+    path: Path
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The reports of a candidate and of the model in use, on the same world, and the folder in which they lie."""
+
+    candidate: Mapping[str, Any]
+    incumbent: Mapping[str, Any]
+    folder: Path
+
+    def picture(self, name: str) -> bytes:
+        """A picture of the candidate's report."""
+        return (self.folder / f"{CANDIDATE}-{name}.png").read_bytes()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which version was in use before, which one is now, and the entry in the log if that is another one."""
+
+    before: str
+    after: str
+    entry: Entry | None
+
+
+def make_training_set(
+    home: Path, world: World, database: Database | None = None, weight: float = 1.0, on_progress: Progress = silent
+) -> TrainingSet:
+    """Simulates a world and keeps its distinct lines; with a database, also the corrections of tenants that consent.
+
+    The corrections are read while nobody else may touch the files: who is erased after that finds the lock taken, and what was
+    written when it is free. Without a database, those of an earlier set are gone.
+    """
+    formats = tuple(name for name in FORMATS if name not in TEST_FORMATS)
+    simulated = merged(labelled(part) for part in learning.simulated(world, formats, on_progress))
+    place = _place(home)
+    with place.alone("."):
+        place.put(SIMULATED, parquet.encode(simulated, {"world": json.dumps(asdict(world))}))
+        feedback = CORRECTIONS.to_frame()
+        if database is not None:
+            with database.surveying() as operator:
+                feedback = corrections(operator, weight)
+        _keep(place, feedback)
+        return _read(place)
+
+
+def corrections(operator: Owner, weight: float = 1.0) -> pl.DataFrame:
+    """What users of tenants that consent have corrected (`CORRECTIONS`): of their bookings only the lines, as they are read.
+
+    Left out are categories that no text shows or that the sign forbids, and merchants of the examination: a model that knew them
+    would be judged too well.
+    """
+    found = copies.frame(operator, CORRECTED, {}, READ)
+    signs = {item.system_name: item.sign for item in tree("CATEGORIES").items if item.assignable}
+    sign = pl.col("category").replace_strict(signs, default="", return_dtype=pl.String)
+    given = pl.when(pl.col("amount_cents") >= 0).then(pl.lit("+")).otherwise(pl.lit("-"))
+    usable = found.filter((sign == "±") | (sign == given), from_text_alone(pl.col("category")))
+    own = usable.with_columns(key=lines.keys(usable)).unique(["user", "key", "category"], keep="first", maintain_order=True)
+    if own.is_empty():
+        return CORRECTIONS.to_frame()
+    first = own.unique("key", keep="first", maintain_order=True)
+    told = hinted(_without_examined(lines.read(first.select(lines.READ))))
+    whole = own.select("user", "access", "category", "key").join(told, on="key", maintain_order="left")
+    return checked(whole.with_columns(count=pl.lit(weight), part=pl.lit("train")), CORRECTIONS)
+
+
+def training_set(home: Path) -> TrainingSet:
+    """The training set that was made last."""
+    place = _place(home)
+    with place.alone("."):
+        return _read(place)
+
+
+def forget(home: Path, ids: Collection[str], kind: str = "user") -> int:
+    """Removes the lines of users, or of accesses, from what is learned from; says how many that were.
+
+    Also goes what a crashed writer has left. Models that are trained already stay: they hold sums over hashed letters, no lines.
+    """
+    if not (home / "models" / "training").is_dir():
+        return 0
+    place = _place(home)
+    with place.alone("."):
+        place.sweep(_OF_OTHERS)
+        known = _feedback(place)
+        left = known.filter(~pl.col(kind).is_in(list(ids)))
+        if left.height < known.height:
+            _keep(place, left)
+        return known.height - left.height
+
+
+def train_candidate(home: Path, settings: TrainingSettings, on_progress: Progress = silent) -> Candidate:
+    """Trains a model on the training set and puts it into the registry. It is not in use by that."""
+    learned = training_set(home)
+    facts = {"world": learned.world, "training_set": learned.version, "corrections": learned.feedback.height}
+    model = train_on(learned.examples, settings, on_progress, facts)
+    path = models(home) / f"{model.version}.npz"
+    if not path.exists():  # the same model again keeps its report
+        registry.add(models(home), model, {"about": {"model": model.version, "learned": facts}, "figures": {}})
+    _note(home, CANDIDATE, model.version)
+    return Candidate(model, learned, path)
+
+
+def evaluate(home: Path, world: World, version: str = "", on_progress: Progress = silent, times: int = 1000) -> Evaluation:
+    """Examines a version, by default the last candidate, and the model in use on the same world; writes both reports."""
+    model, used = registry.find(models(home), version or _noted(home, CANDIDATE)), registry.active(models(home))
+    if model.facts.get("world", {}).get("seed") == world.seed:
+        raise NothingToLearn(f"{model.version} has learned from the world of seed {world.seed}: examine it on another one")
+    told: dict[str, dict[str, Any]] = {}
+    for one in {model.version: model, used.version: used}.values():
+        examination = quality.examine(Brain(one), world, _within(one.version, on_progress), times)
+        told[one.version] = learning.told(one, examination, world)
+    found = Evaluation(told[model.version], told[used.version], models(home) / "evaluations" / model.version)
+    reports.write(found.candidate, found.folder, CANDIDATE)
+    reports.write(found.incumbent, found.folder, INCUMBENT)
+    if model.version != used.version:
+        registry.add(models(home), model, found.candidate)
+    _note(home, EVALUATED, model.version)
+    return found
+
+
+def objections(home: Path, version: str = "") -> list[str]:
+    """Why a version, by default the one that was evaluated last, should not be put into use; none if the gate is passed."""
+    return gates.objections(*_compared(home, version or _noted(home, EVALUATED)))
+
+
+def choose(home: Path, version: str = "", *, by: str, why: str, at: datetime, override: bool = False) -> Choice:
+    """Puts a version into use: by default the one that was evaluated last, if it passes the gate or that is overridden.
+
+    A version that was in use before, or `shipped`, comes back without a gate. One that is in use stays so, and nothing is logged.
+    """
+    folder = models(home)
+    before = registry.active(folder).version
+    wanted = version or _noted(home, EVALUATED)
+    if wanted == before or (wanted == "shipped" and not registry.active_version(folder)):
+        return Choice(before, before, None)
+    if version == "shipped" or version in {entry.version for entry in registry.log(folder)}:
+        entry = registry.roll_back(folder, version, by=by, at=at, why=why)
+    else:
+        registry.find(folder, wanted)
+        reason = "gate overridden" if override else None
+        entry = registry.promote_figures(folder, wanted, *_compared(home, wanted), by=by, at=at, why=why, override_reason=reason)
+    return Choice(before, registry.active(folder).version, entry)
+
+
+def models(home: Path) -> Path:
+    """The folder of the registry."""
+    return home / "models"
+
+
+def category_picture(examples: pl.DataFrame) -> bytes:
+    """How many lines there are of each category, as PNG."""
+    counts = examples["category"].value_counts(name="lines").sort("lines", "category")
+    picture = Picture(figsize=(7, 1 + 0.14 * counts.height), layout="constrained")
+    axes = picture.subplots()
+    axes.barh(counts["category"].to_list(), counts["lines"].to_list(), color="#1f4e79")
+    axes.set(xlabel="lines", xscale="log")
+    axes.tick_params(axis="y", labelsize=6)
+    axes.margins(y=0.01)
+    FigureCanvasAgg(picture)
+    out = io.BytesIO()
+    picture.savefig(out, format="png", dpi=80, metadata={"Software": None})
+    return out.getvalue()
+
+
+def _compared(home: Path, version: str) -> tuple[dict[str, Figure], dict[str, Figure]]:
+    """The figures of a version and of the model in use: from one world if they were evaluated together, else as registered."""
+    folder, used = models(home), registry.active_version(models(home))
+    together = folder / "evaluations" / version
+    other = together / f"{INCUMBENT}.json"
+    if other.exists() and json.loads(other.read_bytes())["about"]["model"] == registry.active(folder).version:
+        return registry.figures(together / f"{CANDIDATE}.json"), registry.figures(other)
+    incumbent = folder / f"{used}.json" if used else registry.SHIPPED_REPORT
+    return registry.figures(folder / f"{version}.json"), registry.figures(incumbent)
+
+
+def _without_examined(found: pl.DataFrame) -> pl.DataFrame:
+    """The lines (`LINES`) whose partner is none of the brands that only the examination knows."""
+    catalogue = knowledge.partners()
+    learnable = quality.without_unseen(Brain(registry.shipped(), catalogue)).catalogue.frame
+    examined = catalogue.frame.join(learnable, on="partner", how="anti")["partner"]
+    return found.filter(~partners.resolve(found, catalogue)["partner"].is_in(examined.implode()))
+
+
+def _place(home: Path) -> Place:
+    place = Place.of(str(models(home) / "training"))
+    place.prepare()
+    return place
+
+
+def _read(place: Place) -> TrainingSet:
+    try:
+        simulated, told = parquet.read_raw(place, SIMULATED), parquet.footer(place, SIMULATED)
+    except FileNotFoundError as error:
+        raise NothingToLearn("there is no training set: make `training_set` first") from error
+    content = hashlib.sha256(Path(place.at(SIMULATED)).read_bytes())
+    feedback = _feedback(place)
+    if feedback.height:
+        content.update(Path(place.at(FEEDBACK)).read_bytes())
+    return TrainingSet(content.hexdigest()[:12], json.loads(told.about["world"]), checked(simulated, EXAMPLES), feedback)
+
+
+def _feedback(place: Place) -> pl.DataFrame:
+    try:
+        return checked(parquet.read_raw(place, FEEDBACK), CORRECTIONS)
+    except FileNotFoundError:
+        return CORRECTIONS.to_frame()
+
+
+def _keep(place: Place, feedback: pl.DataFrame) -> None:
+    """Replaces the lines of users; where there are none, there is no file."""
+    if feedback.is_empty():
+        place.remove(FEEDBACK)
+    else:
+        place.put(FEEDBACK, parquet.encode(feedback, {}))
+
+
+def _note(home: Path, name: str, version: str) -> None:
+    write_atomically(models(home) / name, version.encode())
+
+
+def _noted(home: Path, name: str) -> str:
+    path = models(home) / name
+    if not path.exists():
+        raise ModelUnknown(f"no version was {'trained' if name == CANDIDATE else 'evaluated'} yet")
+    return path.read_text()
+
+
+def _within(version: str, on_progress: Progress) -> Progress:
+    return lambda step, share: on_progress(f"{step} {version}", share)
