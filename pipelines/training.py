@@ -147,7 +147,7 @@ def corrections(operator: Owner, weight: float = 1.0) -> pl.DataFrame:
     first = own.unique("key", keep="first", maintain_order=True)
     told = hinted(_without_examined(lines.read(first.select(lines.READ))))
     whole = own.select("user", "access", "category", "key").join(told, on="key", maintain_order="left")
-    return checked(whole.with_columns(count=pl.lit(weight), part=pl.lit("train")), CORRECTIONS)
+    return checked(whole.with_columns(count=pl.lit(weight, pl.Float64), part=pl.lit("train")), CORRECTIONS)
 
 
 def training_set(home: Path) -> TrainingSet:
@@ -236,7 +236,7 @@ def models(home: Path) -> Path:
 def category_picture(examples: pl.DataFrame) -> bytes:
     """How many lines there are of each category, as PNG."""
     counts = examples["category"].value_counts(name="lines").sort("lines", "category")
-    picture = Picture(figsize=(7, 1 + 0.14 * counts.height), layout="constrained")
+    picture = Picture(figsize=(7, 1 + 0.15 * counts.height), layout="constrained")
     axes = picture.subplots()
     axes.barh(counts["category"].to_list(), counts["lines"].to_list(), color="#1f4e79")
     axes.set(xlabel="lines", xscale="log")
@@ -244,7 +244,7 @@ def category_picture(examples: pl.DataFrame) -> bytes:
     axes.margins(y=0.01)
     FigureCanvasAgg(picture)
     out = io.BytesIO()
-    picture.savefig(out, format="png", dpi=80, metadata={"Software": None})
+    picture.savefig(out, format="png", dpi=64, metadata={"Software": None})
     return out.getvalue()
 
 

@@ -20,6 +20,8 @@ from warehouse import embedded, migrate
 from warehouse.database import Database
 from warehouse.embedded import Addresses
 from warehouse.errors import KontorError
+from warehouse.lake import Lake
+from warehouse.lake_tables import TRANSACTION_TAGS
 from warehouse.settings import Settings
 from warehouse.vault import Vault, create_ring
 
@@ -61,6 +63,8 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
             with console.status("Starting Dagster …"):
                 processes.wait_for(f"{address}/server_info", children)
             console.print(f"Dagster UI  {address}", highlight=False)
+            if demo is not None:
+                _materialise(settings, environment, children)
         console.print(f"Logs        {settings.home / 'logs'}\nCtrl-C stops everything.", highlight=False)
         processes.watch(children)
     except KeyboardInterrupt:
@@ -102,6 +106,18 @@ def _await_bank_data(where: Addresses, children: list[processes.Child]) -> None:
             time.sleep(0.2)
             waiting = demo_flow.pending(database)
             bar.update(task, completed=total - waiting)
+
+
+def _materialise(settings: Settings, environment: dict[str, str], children: list[processes.Child]) -> None:
+    """Fills the lake with the demo's customers, the first time; later the schedule and the sensor do it."""
+    if Lake(settings.lake_path).buckets(TRANSACTION_TAGS):
+        return
+    command = [sys.executable, "-W", "ignore", "-m", "pipelines.assets.materialise"]
+    materialising = processes.start("materialising", command, environment, settings.home / "logs")
+    children.append(materialising)
+    with console.status("Materialising all partitions …"):
+        processes.finish(materialising)
+    children.remove(materialising)
 
 
 def _environment(settings: Settings, where: Addresses) -> dict[str, str]:

@@ -81,7 +81,7 @@ class CategoriserConfig(dg.Config):
     owners=OWNERS,
     kinds={"parquet", "polars"},
     description=(
-        "The distinct lines that the categoriser learns from: those of a simulated world, and if wanted what users have corrected. "
+        "The distinct lines that the categoriser learns from: of a simulated world, and if wanted what users have corrected. "
         "Merchants, wordings and formats of the examination are not in it."
     ),
 )
@@ -96,7 +96,7 @@ def training_set(
     made = training.make_training_set(house.settings.home, world, database, config.feedback_weight, _telling(context))
     examples, corrected = made.examples, made.feedback
     context.log.info("%d lines, of which users have corrected %d", examples.height, corrected.height)
-    facts = {
+    facts: dict[str, Any] = {
         "dagster/row_count": examples.height,
         "dagster/column_schema": dg.TableSchema([dg.TableColumn(name, str(kind)) for name, kind in examples.schema.items()]),
         "lines": examples["key"].n_unique(),
@@ -130,7 +130,7 @@ def categoriser_candidate(
         found = training.train_candidate(house.settings.home, TrainingSettings(**settings), _telling(context))
     seconds = time.monotonic() - begun
     context.log.info("trained %s in %.0f seconds", found.model.version, seconds)
-    facts = {
+    facts: dict[str, Any] = {
         "version": found.model.version,
         "settings": dg.MetadataValue.json(settings),
         "seconds": round(seconds, 1),
@@ -164,7 +164,7 @@ def categoriser_evaluation(
     version, used = found.candidate["about"]["model"], found.incumbent["about"]["model"]
     missed = sum(not row["passed"] for row in found.candidate["gates"])
     context.log.info("%s misses %d of %d gates", version, missed, len(found.candidate["gates"]))
-    facts = {
+    facts: dict[str, Any] = {
         "candidate": version,
         "incumbent": used,
         "examined_users": world.users,
@@ -214,7 +214,7 @@ def categoriser(
         made = training.choose(house.settings.home, config.version, at=datetime.now(UTC), **said)
     context.log.info("%s is in use, before it %s was", made.after, made.before)
     overridden = made.entry.overridden if made.entry else ()
-    facts = {
+    facts: dict[str, Any] = {
         "before": made.before,
         "after": made.after,
         "by": config.by,

@@ -110,8 +110,11 @@ class Cluster(Executor):
                 ours.set_result(value)
 
     def idle(self) -> bool:
-        """Whether there are workers, and none of them works."""
-        found = self._client.processing()
+        """Whether there are workers, and none of them works. A cluster without workers may still be getting some."""
+        try:
+            found = self._client.processing()
+        except OSError:  # the scheduler is away; if it stays away, the tasks will be cancelled
+            return False
         return bool(found) and not any(found.values())
 
 

@@ -23,6 +23,8 @@ from tests.stack import Stack, free_port, wait_until
 LAUNCH = """mutation Launch($selector: JobOrPipelineSelector!) {
   launchRun(executionParams: {selector: $selector, mode: "default"}) { __typename ... on LaunchRunSuccess { run { runId } } }
 }"""
+PROCESSES = ("api", "worker", "compiling", "dagster-webserver", "dagster-daemon", "materialising")
+ASSETS = "query { assetNodes { assetKey { path } partitionStats { numPartitions numMaterialized numFailed } } }"
 STATUS = "query Status($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
 
 
@@ -38,7 +40,7 @@ def running(home: Path, *arguments: str, **settings: str) -> Iterator[tuple[Path
             command, env={**os.environ, **told}, stdout=file, stderr=subprocess.STDOUT, start_new_session=True
         )
     try:
-        wait_until(lambda: "Ctrl-C stops everything" in output.read_text() or process.poll() is not None, 180, output.read_text)
+        wait_until(lambda: "Ctrl-C stops everything" in output.read_text() or process.poll() is not None, 300, output.read_text)
         assert process.poll() is None, output.read_text()
         yield output, api, dagster
     finally:
@@ -70,7 +72,13 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
         assert len(accesses["demo"]["bankprodukte"]) == 4
         runs_a_job(f"http://127.0.0.1:{dagster}")
         logs = {path.name for path in (home / "logs").iterdir()}
-        assert logs == {"api.log", "worker.log", "compiling.log", "dagster-webserver.log", "dagster-daemon.log"}
+        assert logs == {f"{name}.log" for name in PROCESSES}
+        everything_is_materialised(f"http://127.0.0.1:{dagster}")
+        access = accesses["demo"]
+        address = f"http://127.0.0.1:{api}/customer/v2/bankzugaenge/demo/{access['bankprodukte'][0]['id']}/kontoumsaetze"
+        bearer = {"Authorization": f"Bearer {json.loads(token)['access_token']}"}
+        answer = httpx.get(address, params={"tag": "true"}, headers=bearer, timeout=60)
+        assert answer.headers["X-Analysis-Source"] == "precomputed"
     with running(home, "--no-dagster") as (_, api, _):
         again = json.loads((home / "demo.json").read_text())
         assert again["tenants"] == demo["tenants"]
@@ -105,6 +113,18 @@ def test_a_port_in_use_is_named(homes: Path) -> None:
         failed = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, timeout=120)
     assert failed.returncode == 1
     assert "KONTOR_PORT" in failed.stderr
+
+
+def everything_is_materialised(address: str) -> None:
+    """Every bucket of the analyses is green, and so is the current slot of the pulls."""
+    answer = httpx.post(f"{address}/graphql", json={"query": ASSETS}, timeout=60).json()
+    stats = {
+        node["assetKey"]["path"][0]: node["partitionStats"] for node in answer["data"]["assetNodes"] if node["partitionStats"]
+    }
+    for name in ("transactions", "transaction_tags", "served_results"):
+        assert stats[name] == {"numPartitions": 64, "numMaterialized": 64, "numFailed": 0}
+    for name in ("landing", "ledger"):
+        assert stats[name]["numMaterialized"] >= 64
 
 
 def runs_a_job(dagster: str) -> None:
