@@ -121,12 +121,12 @@ def make_training_set(
     simulated = merged(labelled(part) for part in learning.simulated(world, formats, on_progress))
     place = _place(home)
     with place.alone("."):
-        place.put(SIMULATED, parquet.encode(simulated, {"world": json.dumps(asdict(world))}))
         feedback = CORRECTIONS.to_frame()
         if database is not None:
             with database.surveying() as operator:
                 feedback = corrections(operator, weight)
         _keep(place, feedback)
+        place.put(SIMULATED, parquet.encode(simulated, {"world": json.dumps(asdict(world))}))
         return _read(place)
 
 
@@ -189,10 +189,12 @@ def train_candidate(home: Path, settings: TrainingSettings, on_progress: Progres
 def evaluate(home: Path, world: World, version: str = "", on_progress: Progress = silent, times: int = 1000) -> Evaluation:
     """Examines a version, by default the last candidate, and the model in use on the same world; writes both reports."""
     model, used = registry.find(models(home), version or _noted(home, CANDIDATE)), registry.active(models(home))
-    if model.facts.get("world", {}).get("seed") == world.seed:
-        raise NothingToLearn(f"{model.version} has learned from the world of seed {world.seed}: examine it on another one")
+    both = {model.version: model, used.version: used}.values()
+    for one in both:
+        if one.facts.get("world", {}).get("seed") == world.seed:
+            raise NothingToLearn(f"{one.version} has learned from the world of seed {world.seed}: examine on another one")
     told: dict[str, dict[str, Any]] = {}
-    for one in {model.version: model, used.version: used}.values():
+    for one in both:
         examination = quality.examine(Brain(one), world, _within(one.version, on_progress), times)
         told[one.version] = learning.told(one, examination, world)
     found = Evaluation(told[model.version], told[used.version], models(home) / "evaluations" / model.version)

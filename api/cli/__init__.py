@@ -2,12 +2,14 @@
 
 import sys
 
+import structlog
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from api.cli import (
     api_keys,
+    backfill,
     certificates,
     clients,
     demo,
@@ -30,6 +32,7 @@ server.register(app)
 simulate.register(app)
 models.register(app)
 sql.register(app)
+backfill.register(app)
 for name, group in {
     "tenant": tenants.commands,
     "client": clients.commands,
@@ -47,7 +50,8 @@ for name, group in {
 
 
 def main() -> None:
-    """Runs a command. A fact that stands in the way is said in one sentence, with exit code 1."""
+    """Runs a command. A fact that stands in the way is said in one sentence, with exit code 1. Logs do not go where results do."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     try:
         app()
     except KontorError as error:

@@ -1,13 +1,15 @@
 """`kontor user`: users of a tenant."""
 
 import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from api.cli.desk import Json, TenantName, say, show, show_once, working_on
+from api.cli.desk import Json, TenantName, desk, say, show, show_once, working_on
 from api.cli.roles import Username, named_user
-from warehouse import hashing, users
+from warehouse import hashing, tenants, users
 
 commands = typer.Typer(help="Users of a tenant.", no_args_is_help=True)
 PasswordStdin = Annotated[
@@ -53,6 +55,33 @@ def reactivate(tenant: TenantName, username: Username, password_stdin: PasswordS
     with working_on(tenant) as (_, owner, _):
         users.reactivate(owner, named_user(owner, username).id, username, hashing.hash_password(password))
     show_once({"username": username, "password": password}, as_json, f"{username} is active again.")
+
+
+@commands.command()
+def erase(
+    tenant: TenantName,
+    username: Username,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Erase a person for good: every row and every file. Prints the receipt."""
+    from pipelines import erase as flow  # loads the lake, which no other command of users needs
+    from pipelines.house import House
+
+    if not yes:
+        typer.confirm(f"Erase {username} of {tenant}? Nothing brings the data back.", abort=True)
+    with desk() as at:
+        with at.database.operating() as operator:
+            tenant_id = tenants.find(operator, tenant).id
+            user_id = named_user(operator.for_tenant(tenant_id), username).id
+        address = at.database.url.render_as_string(hide_password=False)
+        house = House.of(at.settings.model_copy(update={"database_url": address}))
+        try:
+            flow.erase_user(house, tenant_id, user_id)
+            receipts = flow.purge(house, datetime.now(UTC))
+        finally:
+            house.database.close()
+    show_once({receipt.id: asdict(receipt) for receipt in receipts if receipt.id == str(user_id)}, as_json, "Erased.")
 
 
 def _password(from_stdin: bool) -> str:

@@ -227,8 +227,8 @@ def categoriser(
 
 
 _TAG_AGAIN = (
-    "Bookings keep the tags of the model before until they are tagged again: materialise all partitions of `transaction_tags` "
-    "and what follows from it in one backfill. Nothing needs to be configured; every user's tags are of another version."
+    "Tags of the model before are stale; the API tags anew until others lie ready. The sensor `changed_buckets` has them made; "
+    "to do it now, materialise all partitions of `transaction_tags` and `served_results` in one backfill."
 )
 
 

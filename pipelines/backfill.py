@@ -1,0 +1,63 @@
+"""Doing it again: the steps of a bucket from one asset on, for some buckets, however much of it has been done before."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from pipelines import landing, work
+from pipelines.engine import OnProgress
+from pipelines.house import House
+from warehouse import landing as pieces
+from warehouse.errors import Invalid
+from warehouse.lake_tables import LANDING, TRANSACTION_TAGS, TRANSACTIONS, USERS
+
+STEPS: Mapping[str, Any] = {
+    "ledger": work.replay_bucket,
+    "transactions": work.export_bucket,
+    "transaction_tags": work.tag_bucket,
+    "served_results": work.publish_bucket,
+}
+"""The assets in the order in which one follows from the other, and what is done for each."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What a backfill would do for one asset."""
+
+    asset: str
+    buckets: int
+    users: int
+    bookings: int
+
+
+def following(asset: str, *, only: bool = False) -> list[str]:
+    """The asset and, unless it is to stand alone, all that follows from it."""
+    if asset not in STEPS:
+        raise Invalid(f"no asset {asset}; there are {', '.join(STEPS)}")
+    names = list(STEPS)
+    return [asset] if only else names[names.index(asset) :]
+
+
+def plan(house: House, assets: Sequence[str], buckets: Sequence[int], since: date | None) -> list[Planned]:
+    """What would be worked on, counted without touching it."""
+    users = house.lake.read(USERS, buckets, ["user"]).height
+    stored = int(house.lake.statistics(TRANSACTIONS, buckets)["rows"].sum())
+    tagged = int(house.lake.statistics(TRANSACTION_TAGS, buckets)["rows"].sum())
+    said = pieces.read_pieces(house.lake, LANDING, landing.pieces_of(house.lake, buckets, since)) if "ledger" in assets else None
+    counts = {
+        "ledger": (0, 0) if said is None else (said["user"].n_unique(), said.height),
+        "transactions": (users, stored),
+        "transaction_tags": (users, stored),
+        "served_results": (users, tagged),
+    }
+    return [Planned(asset, len(buckets), *counts[asset]) for asset in assets]
+
+
+def run(assets: Sequence[str], buckets: Sequence[int], since: date | None, on_progress: OnProgress) -> Iterator[tuple[str, int]]:
+    """Works on the buckets, asset by asset; tells of each how many users or bookings are other ones now."""
+    for asset in assets:
+        given: dict[str, Any] = {} if asset == "served_results" else {"everything": True}
+        given |= {"since": since} if asset == "ledger" else {}
+        found = work.on_buckets(STEPS[asset], buckets, on_progress, **given)
+        yield asset, sum(done.changed for done in found.values())

@@ -1,0 +1,80 @@
+"""`kontor backfill` and `kontor user erase`, as an operator types them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.stack import Customer, Stack
+from warehouse.buckets import bucket_of
+
+BUCKETS = 64
+
+
+@pytest.fixture(scope="module")
+def customer(stack: Stack) -> Customer:
+    found = stack.tenant().customer()
+    found.connected("demo2")
+    return found
+
+
+def kontor(stack: Stack, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).with_name("kontor")), *arguments]
+    return subprocess.run(command, env={**os.environ, **stack.told}, capture_output=True, text=True)
+
+
+def bucket(customer: Customer) -> str:
+    return str(bucket_of(customer.user_id, BUCKETS))
+
+
+def source(customer: Customer) -> str:
+    (access,) = customer.read("/bankzugaenge")
+    product = customer.access(access)["bankprodukte"][0]["id"]
+    return str(
+        customer.get(f"/bankzugaenge/{access}/{product}/kontoumsaetze", params={"tag": "true"}).headers["X-Analysis-Source"]
+    )
+
+
+def test_a_dry_run_counts_and_does_nothing(stack: Stack, customer: Customer) -> None:
+    done = kontor(stack, "backfill", "--asset", "ledger", "--buckets", bucket(customer), "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    planned = json.loads(done.stdout)
+    assert [step["asset"] for step in planned] == ["ledger", "transactions", "transaction_tags", "served_results"]
+    assert planned[0]["bookings"] > 0
+    assert source(customer) == "live"
+
+
+def test_a_backfill_makes_everything_ready(stack: Stack, customer: Customer) -> None:
+    done = kontor(stack, "backfill", "--asset", "transactions", "--buckets", bucket(customer))
+    assert done.returncode == 0, done.stderr
+    assert "transaction_tags" in done.stdout
+    assert "up to date" in done.stdout
+    assert source(customer) == "precomputed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--asset", "contracts_of_all"], "there are ledger, transactions"),
+        (["--asset", "ledger", "--buckets", "64"], "there are 0 to 63"),
+        (["--asset", "ledger", "--buckets", "x"], "3,7,20-29"),
+        (["--asset", "ledger", "--buckets", "5-3"], "names no buckets"),
+    ],
+)
+def test_what_makes_no_sense_is_said(stack: Stack, arguments: list[str], said: str) -> None:
+    done = kontor(stack, "backfill", *arguments, "--dry-run")
+    assert done.returncode == 1
+    assert said in " ".join(done.stderr.split())
+
+
+def test_a_person_is_erased_with_a_receipt(stack: Stack, customer: Customer) -> None:
+    name = customer.tenant.name
+    done = kontor(stack, "user", "erase", name, customer.username, "--yes", "--json")
+    assert done.returncode == 0, done.stderr
+    (receipt,) = json.loads(done.stdout).values()
+    assert receipt["lake"]["landing"] > 0
+    assert stack.sql("SELECT 1 FROM users WHERE id = :id", id=customer.user_id) == []
+    assert kontor(stack, "user", "erase", name, customer.username, "--yes").returncode == 1
