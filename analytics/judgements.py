@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analytics.numbering import Keys, Numbering
 
 MOST = 500_000
-"""Lines that are remembered, some 300 bytes each; when there are more, the memory begins anew."""
+"""Lines that are remembered, some 300 bytes each; when there are more, the memory begins anew with the last ones."""
 MOST_PIECES = 16
 
 
@@ -62,9 +62,7 @@ class Judgements:
     def _remember(self, keys: Keys, judged: pl.DataFrame) -> None:
         if self._numbers.count + judged.height > self._most:
             self._begin()
-        if judged.height > self._most:
-            return
-        _, new = self._numbers.of(keys)
+        _, new = self._numbers.of(keys[: self._most])
         added = judged[new]
         if self._known is None:
             self._known = added

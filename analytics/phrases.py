@@ -47,15 +47,40 @@ class Phrases:
         self._borders = np.cumsum([0, *map(len, order)]).astype(np.int64)
         self._from = np.searchsorted([ord(letters[0]) for letters in order], np.arange(129)).astype(np.int64)
         self._meanings = np.array([4 * last[letters].meaning + last[letters].mode for letters in order] or [0], np.int64)
-        parts = (self._letters, self._borders, self._from, self._meanings)
+        self._pairs = _pairs(order)
+        parts = (self._letters, self._borders, self._from, self._meanings, self._pairs)
         self._table = np.array([part.ctypes.data for part in parts], np.int64)
         self.address = int(self._table.ctypes.data)
+
+
+def _pairs(order: list[str]) -> npt.NDArray[np.uint8]:
+    """A bit for any two letters with which a phrase begins."""
+    bits = np.zeros((128, 128), np.uint8)
+    for letters in order:
+        bits[ord(letters[0]), ord(letters[1]) if len(letters) > 1 else slice(None)] = 1
+    return np.packbits(bits, bitorder="little")
+
+
+@inner
+def _may_begin(pairs: int, i: int, end: int) -> bool:
+    """Whether a phrase begins with the two letters that stand here: nearly always none does, which this tells at once."""
+    j = i + 1
+    while j < end and not is_word(peek(j)):
+        if peek(j) == 42:
+            return True
+        j += 1
+    if j >= end:
+        return True
+    pair = peek(i) << 7 | peek(j)
+    return (peek(pairs + (pair >> 3)) >> (pair & 7)) & 1 == 1
 
 
 @inner
 def phrase_at(table: int, i: int, begin: int, end: int) -> tuple[int, int, int]:
     """The longest phrase from here on: its meaning, where it ends and its letters; -1 if there is none."""
     letters, borders, first = peek64(table), peek64(table + 8), peek64(table + 16) + 8 * peek(i)
+    if not _may_begin(peek64(table + 32), i, end):
+        return -1, i, 0
     for k in range(peek64(first), peek64(first + 8)):
         low, high = letters + peek64(borders + 8 * k), letters + peek64(borders + 8 * k + 8)
         j, p = i, low

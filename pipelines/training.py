@@ -167,7 +167,7 @@ def forget(home: Path, ids: Collection[str], kind: str = "user") -> int:
     place = _place(home)
     with place.alone("."):
         place.sweep(_OF_OTHERS)
-        known = _feedback(place)
+        known = _feedback(place)  # with the columns that it has: erasing does not wait for the next training set
         left = known.filter(~pl.col(kind).is_in(list(ids)))
         if left.height < known.height:
             _keep(place, left)
@@ -281,7 +281,7 @@ def _read(place: Place) -> TrainingSet:
     except FileNotFoundError as error:
         raise NothingToLearn("there is no training set: make `training_set` first") from error
     content = hashlib.sha256(Path(place.at(SIMULATED)).read_bytes())
-    feedback = _feedback(place)
+    feedback = checked(_feedback(place), CORRECTIONS)
     if feedback.height:
         content.update(Path(place.at(FEEDBACK)).read_bytes())
     return TrainingSet(content.hexdigest()[:12], json.loads(told.about["world"]), checked(simulated, EXAMPLES), feedback)
@@ -289,7 +289,7 @@ def _read(place: Place) -> TrainingSet:
 
 def _feedback(place: Place) -> pl.DataFrame:
     try:
-        return checked(parquet.read_raw(place, FEEDBACK), CORRECTIONS)
+        return parquet.read_raw(place, FEEDBACK)
     except FileNotFoundError:
         return CORRECTIONS.to_frame()
 

@@ -295,6 +295,13 @@ def test_a_user_is_forgotten(home: Path) -> None:
     assert not (folder / training.FEEDBACK).exists()
 
 
+def test_a_user_is_forgotten_in_files_of_an_older_version(home: Path) -> None:
+    path = home / "models" / "training" / training.FEEDBACK
+    path.write_bytes(parquet.encode(corrected("anna", "bert").drop("city"), {}))
+    assert training.forget(home, ["anna"]) == 1
+    assert pl.read_parquet(path)["user"].to_list() == ["bert"]
+
+
 def test_where_nothing_was_trained_nobody_needs_to_be_forgotten(tmp_path: Path) -> None:
     assert training.forget(tmp_path, ["anna"]) == 0
     assert list(tmp_path.iterdir()) == []
