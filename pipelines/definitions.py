@@ -1,19 +1,14 @@
 """Everything that Dagster knows of Kontor. Nothing is computed here: jobs and assets call the flows beside this file."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 
 import dagster as dg
 
-from pipelines import erase, housekeeping, tags
-from pipelines.assets import analyses, bank_data
+from pipelines.assets import analyses, bank_data, training
 from pipelines.assets.partitions import BUCKETS
-from pipelines.house import House
-from pipelines.landing import SLOT
-from pipelines.slots import CRON, slot_of
-from warehouse import results
+from pipelines.assets.resources import House, HouseResource
+from pipelines.slots import CRON, SLOT, slot_of
 from warehouse.buckets import bucket_of, key
 from warehouse.settings import Settings
 
@@ -22,22 +17,12 @@ FIRST, LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_ra
 UNFINISHED = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED)
 
 
-class HouseResource(dg.ConfigurableResource[House]):
-    """What flows work with, by the settings in the environment."""
-
-    @contextmanager
-    def yield_for_execution(self, _context: dg.InitResourceContext) -> Iterator[House]:
-        house = House.of(Settings())
-        try:
-            yield house
-        finally:
-            house.database.close()
-
-
 @dg.op(
     description="Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, old webhook events."
 )
 def sweep(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
+    from pipelines import housekeeping
+
     swept = asdict(housekeeping.sweep(house.database, house.settings))
     context.add_output_metadata(swept)
     context.log.info("swept %s", ", ".join(f"{count} {name}" for name, count in swept.items()))
@@ -50,6 +35,8 @@ def housekeeping_job() -> None:
 
 @dg.op(description="Writes every file of the lake that holds something of an erased person again without it.")
 def purge(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
+    from pipelines import erase
+
     receipts = erase.purge(house, datetime.now(UTC))
     rows = sum(sum(receipt.lake.values()) for receipt in receipts)
     context.add_output_metadata({"erased": len(receipts), "rows": rows})
@@ -85,6 +72,9 @@ def pull_four_times_a_day(context: dg.ScheduleEvaluationContext) -> dg.RunReques
 @dg.sensor(job=analyses_job, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
 def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam[House]) -> dg.SensorResult | dg.SkipReason:
     """Asks for a run over the buckets with users whose results are not those of their revision, unless one is on its way."""
+    from pipelines import tags  # loads the taggers, which the code location does not need
+    from warehouse import results
+
     running = dg.RunsFilter(job_name=analyses_job.name, statuses=list(UNFINISHED))
     if context.instance.get_runs_count(running):
         return dg.SkipReason("a run is on its way")
@@ -107,8 +97,10 @@ def _schedule(name: str, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinit
 
 
 defs = dg.Definitions(
-    assets=[*bank_data.ASSETS, *analyses.ASSETS],
-    jobs=[housekeeping_job, erasure_job, pull_job, analyses_job],
+    assets=[*bank_data.ASSETS, *analyses.ASSETS, *training.ASSETS],
+    asset_checks=training.CHECKS,
+    jobs=[housekeeping_job, erasure_job, pull_job, analyses_job, *training.JOBS],
+    executor=dg.in_process_executor,
     schedules=[
         _schedule("housekeeping_hourly", housekeeping_job, "17 * * * *"),
         _schedule("erasure_hourly", erasure_job, "47 * * * *"),

@@ -12,6 +12,7 @@ import polars as pl
 import structlog
 from sqlalchemy import delete, select
 
+from pipelines import training
 from pipelines.house import House
 from warehouse import accesses, tombstones
 from warehouse.buckets import bucket_of
@@ -67,6 +68,7 @@ def purge(house: House, now: datetime) -> list[Receipt]:
             for table in OF_PEOPLE
             if kind in table.schema
         }
+        removed["training_feedback"] = training.forget(house.settings.home, [str(id_)], kind)
         receipt = Receipt(str(id_), kind, erased_at.isoformat(), now.isoformat(), removed)
         with house.database.operating() as operator:
             tombstones.sign(operator, id_, asdict(receipt), now)

@@ -16,7 +16,7 @@ from pipelines import merge, publish
 from pipelines.banks.base import Bookings
 from pipelines.house import House
 from pipelines.publish import FetchJob, Received
-from pipelines.slots import slot_of
+from pipelines.slots import SLOT, slot_of
 from warehouse import accesses, landing, tombstones
 from warehouse.buckets import bucket_of
 from warehouse.lake import Lake
@@ -24,7 +24,6 @@ from warehouse.lake_tables import LANDING
 from warehouse.landing import Piece
 
 log = structlog.get_logger("landing")
-SLOT = "%Y-%m-%dT%H"
 
 
 @dataclass(frozen=True)
@@ -85,11 +84,6 @@ def pieces_of(lake: Lake, buckets: Iterable[int], since: date | None = None) -> 
     """The pieces of some buckets, from a day on."""
     first = "" if since is None else since.isoformat()
     return [piece for bucket in buckets for piece in landing.landed(lake, LANDING, bucket=bucket) if piece.slot >= first]
-
-
-def day_of(slot: str) -> date:
-    """The day of a slot."""
-    return datetime.strptime(slot, SLOT).date()  # noqa: DTZ007 (a slot has the zone of the settings)
 
 
 def _merge(house: House, rows: pl.DataFrame) -> int:

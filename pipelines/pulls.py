@@ -7,9 +7,9 @@ from datetime import datetime
 
 from sqlalchemy import func, select
 
-from pipelines import landing, refresh
+from pipelines import refresh
 from pipelines.house import House
-from pipelines.slots import slot_of
+from pipelines.slots import SLOT, slot_of
 from warehouse import landing as pieces
 from warehouse.lake_tables import LANDING
 from warehouse.tables import Access
@@ -33,7 +33,7 @@ def pull(
 
     Returns when the workers have carried out all of them, or the time is over: what comes later has landed all the same.
     """
-    if slot_of(now, house.settings.zone).strftime(landing.SLOT) != slot:
+    if slot_of(now, house.settings.zone).strftime(SLOT) != slot:
         return 0
     count = refresh.enqueue_due(house, now)
     deadline = time.monotonic() + wait_seconds

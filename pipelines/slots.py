@@ -1,8 +1,10 @@
 """The four times of a day at which accesses are refreshed."""
 
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 
 HOURS = (0, 6, 12, 18)
+SLOT = "%Y-%m-%dT%H"
+"""How a slot is named in files and partitions."""
 CRON = f"0 {','.join(map(str, HOURS))} * * *"
 
 
@@ -11,3 +13,8 @@ def slot_of(now: datetime, zone: tzinfo) -> datetime:
     local = now.astimezone(zone)
     hour = max(hour for hour in HOURS if hour <= local.hour)
     return local.replace(hour=hour, minute=0, second=0, microsecond=0)
+
+
+def day_of(slot: str) -> date:
+    """The day of a slot by its name."""
+    return datetime.strptime(slot, SLOT).date()  # noqa: DTZ007 (a slot has the zone of the settings)

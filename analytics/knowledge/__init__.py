@@ -6,6 +6,6 @@ The files are written by hand from public facts (`docs/data-sources.md`); `konto
 from analytics.knowledge.catalogue import FLAGS, UNKNOWN, Catalogue, partners
 from analytics.knowledge.checks import problems
 from analytics.knowledge.everyday import given_names
-from analytics.knowledge.files import FOLDER, version
+from analytics.knowledge_files import FOLDER, version
 
 __all__ = ["FLAGS", "FOLDER", "UNKNOWN", "Catalogue", "given_names", "partners", "problems", "version"]

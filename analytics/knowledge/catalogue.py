@@ -13,7 +13,7 @@ import polars as pl
 
 from analytics import text
 from analytics.knowledge.creditors import comparable
-from analytics.knowledge.files import FOLDER
+from analytics.knowledge_files import FOLDER
 
 UNKNOWN = "UNKNOWN"
 """The item of bookings without a partner; its number is 0 and it has no row in the file."""

@@ -13,8 +13,8 @@ from analytics import channels, places, services
 from analytics.knowledge import everyday as words
 from analytics.knowledge import partner_checks, rule_checks, sheets
 from analytics.knowledge.catalogue import COLUMNS
-from analytics.knowledge.files import FOLDER
 from analytics.knowledge.sheets import Sheet
+from analytics.knowledge_files import FOLDER
 
 Check = Callable[[Sheet], Iterator[str]]
 DECIDER = re.compile(r"(insurance|partner|rule|word):\S+")

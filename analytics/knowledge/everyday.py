@@ -4,7 +4,7 @@ from functools import cache
 
 import polars as pl
 
-from analytics.knowledge.files import FOLDER
+from analytics.knowledge_files import FOLDER
 
 WORD, SURNAME, GIVEN, PLACE = "word", "surname", "given", "place"
 KINDS = (WORD, SURNAME, GIVEN, PLACE)

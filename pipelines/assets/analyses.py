@@ -3,19 +3,20 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from analytics import knowledge
-from pipelines import checks, tags, work
+from analytics.knowledge_files import version
+from pipelines.assets import training
 from pipelines.assets.bank_data import RETRY, ledger
 from pipelines.assets.partitions import ALL_AT_ONCE, BUCKETS, Anew, buckets_of
-from pipelines.checks import Finding
-from pipelines.house import House
-from warehouse import lake_tables
+from pipelines.assets.resources import House
 from warehouse.buckets import key
-from warehouse.parquet import Table
+
+if TYPE_CHECKING:
+    from pipelines.checks import Finding
+    from warehouse.parquet import Table
 
 GROUP = "analyses"
 OWNERS = ["team:data-science"]
@@ -37,6 +38,9 @@ def _checks(asset: str, *names: str, warns: Sequence[str] = ()) -> list[dg.Asset
     description="The bookings of a bucket's users with their products and wishes, as the ledger has them at one moment.",
 )
 def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
+    from pipelines import checks, tags, work
+    from warehouse import lake_tables
+
     buckets = buckets_of(context)
     found = work.on_buckets(work.export_bucket, buckets, _told(context), everything=config.everything)
     for bucket, done in found.items():
@@ -46,13 +50,16 @@ def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.Reso
 
 
 @bucketed(
-    deps=[transactions],
+    deps=[transactions, training.categoriser],
     kinds={"parquet", "polars"},
-    code_version=knowledge.version(),
+    code_version=version(),
     check_specs=_checks("transaction_tags", "complete", "sign_rule", "drift", warns=["drift"]),
     description="Every booking with its category, insurance type, business partner and freelancer category, with reasons.",
 )
 def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
+    from pipelines import checks, tags, work
+    from warehouse import lake_tables
+
     buckets = buckets_of(context)
     found = work.on_buckets(work.tag_bucket, buckets, _told(context), everything=config.everything)
     for bucket, done in found.items():
@@ -69,6 +76,8 @@ def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.
     description="What the API sends without computing: the results of every user, with the revision they were computed from.",
 )
 def served_results(context: dg.AssetExecutionContext) -> None:
+    from pipelines import work
+
     for bucket, done in work.on_buckets(work.publish_bucket, buckets_of(context), _told(context)).items():
         _describe(context, bucket, {"users": done.users, "users_changed": done.changed})
 
@@ -81,7 +90,7 @@ def _describe(context: dg.AssetExecutionContext, bucket: int, facts: Mapping[str
     context.add_asset_metadata(facts, partition_key=key(bucket))
 
 
-def _result(asset: str, table: Table, findings: Sequence[Finding], **facts: Any) -> dg.MaterializeResult[None]:
+def _result(asset: str, table: "Table", findings: "Sequence[Finding]", **facts: Any) -> dg.MaterializeResult[None]:
     columns = dg.TableSchema([dg.TableColumn(name, str(kind)) for name, kind in table.schema.items()])
     results = [
         dg.AssetCheckResult(

@@ -1,13 +1,15 @@
-"""What the banks say, and the ledger that it is merged into."""
+"""What the banks say, and the ledger that it is merged into.
+
+Flows are loaded when a step runs: the code location is there at once, and only runs load what they need.
+"""
 
 from datetime import UTC, datetime
 
 import dagster as dg
 
-from pipelines import landing as landings
-from pipelines import pulls, work
 from pipelines.assets.partitions import ALL_AT_ONCE, PULLS, Anew, buckets_of, slots_of
-from pipelines.house import House
+from pipelines.assets.resources import House
+from pipelines.slots import day_of
 from warehouse.buckets import key
 
 GROUP = "bank_data"
@@ -29,6 +31,8 @@ RETRY = dg.RetryPolicy(max_retries=3, delay=10, backoff=dg.Backoff.EXPONENTIAL)
     ),
 )
 def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -> None:
+    from pipelines import pulls
+
     for slot in slots_of(context):
         asked = pulls.pull(house, slot, datetime.now(UTC), tell=lambda left: context.log.info("%d fetches are running", left))
         context.log.info("slot %s: %d accesses were due", slot, asked)
@@ -53,7 +57,9 @@ def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -
     ),
 )
 def ledger(context: dg.AssetExecutionContext, config: Anew) -> None:
-    since = landings.day_of(min(slots_of(context)))
+    from pipelines import work
+
+    since = day_of(min(slots_of(context)))
     found = work.on_buckets(work.replay_bucket, buckets_of(context), since=since, everything=config.everything)
     total = sum(replayed.changed for replayed in found.values())
     context.add_asset_metadata({"bookings_changed": total, "bookings_looked_at": sum(r.bookings for r in found.values())})

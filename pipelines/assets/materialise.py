@@ -7,8 +7,7 @@ import dagster as dg
 
 from pipelines.assets.partitions import BUCKETS
 from pipelines.definitions import FIRST, LAST, ZONE, defs
-from pipelines.landing import SLOT
-from pipelines.slots import slot_of
+from pipelines.slots import SLOT, slot_of
 from warehouse.settings import Settings
 
 

@@ -5,8 +5,7 @@ from datetime import datetime
 import dagster as dg
 from pydantic import Field
 
-from pipelines.landing import SLOT
-from pipelines.slots import CRON
+from pipelines.slots import CRON, SLOT
 from warehouse.buckets import keys
 from warehouse.settings import Settings
 

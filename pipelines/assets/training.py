@@ -16,7 +16,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from pipelines.house import House
+from pipelines.assets.resources import House
 
 GROUP = "training"
 OWNERS = ["team:data-science"]

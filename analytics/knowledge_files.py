@@ -4,7 +4,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "knowledge"
 
 
 @cache
