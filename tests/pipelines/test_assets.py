@@ -1,0 +1,166 @@
+"""The assets as Dagster runs them: one run over many buckets, checks that block, runs that are killed or run at the same time."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from pipelines import checks, tags, work
+from pipelines.checks import Finding
+from pipelines.definitions import FIRST, LAST, changed_buckets, defs
+from tests.stack import Customer, Stack
+from warehouse import lake_tables
+from warehouse.buckets import bucket_of, key
+from warehouse.lake import Lake
+
+BUCKETS = 64
+AGAIN = """
+from pipelines import work
+while True:
+    work.export_bucket({0}, everything=True); work.tag_bucket({0}, everything=True); work.publish_bucket({0})
+"""
+
+
+@pytest.fixture
+def settings(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The processes of this test work on the running service's house."""
+    for name, value in stack.told.items():
+        monkeypatch.setenv(name, value)
+    work._house.cache_clear()
+    yield
+    work._house().database.close()
+    work._house.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def customer(stack: Stack) -> Customer:
+    found = stack.tenant().customer()
+    found.connected("demo1")
+    return found
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as found:
+        yield found
+
+
+def run(instance: dg.DagsterInstance, first: int, last: int, **config: Any) -> dg.ExecuteInProcessResult:
+    job = defs.resolve_job_def("analyses_job")
+    ops = {name: {"config": config} for name in ("transactions", "transaction_tags")} if config else {}
+    return job.execute_in_process(
+        run_config={"ops": ops}, instance=instance, tags={FIRST: key(first), LAST: key(last)}, raise_on_error=False
+    )
+
+
+def answer(customer: Customer) -> tuple[str, bytes]:
+    (access,) = customer.read("/bankzugaenge")
+    product = customer.access(access)["bankprodukte"][0]["id"]
+    found = customer.get(f"/bankzugaenge/{access}/{product}/kontoumsaetze", params={"tag": "true"})
+    assert found.status_code == 200
+    return found.headers["X-Analysis-Source"], found.content
+
+
+@pytest.mark.usefixtures("settings")
+def test_one_run_does_many_buckets_and_tells_of_each(customer: Customer, instance: dg.DagsterInstance) -> None:
+    mine = bucket_of(customer.user_id, BUCKETS)
+    first = max(0, mine - 1)
+    assert run(instance, first, mine).success
+    for asset in ("transactions", "transaction_tags", "served_results"):
+        events = instance.fetch_materializations(dg.AssetKey(asset), limit=10).records
+        assert {event.partition_key for event in events} == {key(bucket) for bucket in range(first, mine + 1)}
+    of_mine = next(event for event in events if event.partition_key == key(mine))
+    assert of_mine.asset_materialization is not None
+    assert str(of_mine.asset_materialization.metadata["users"].value) >= "1"
+    assert answer(customer)[0] == "precomputed"
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_failing_check_keeps_results_from_being_published(
+    customer: Customer, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch, stack: Stack
+) -> None:
+    mine = bucket_of(customer.user_id, BUCKETS)
+    stack.sql("DELETE FROM results WHERE user_id = :user", user=customer.user_id)
+    monkeypatch.setattr(
+        checks,
+        "of_tags",
+        lambda *_: [Finding("complete", passed=False), Finding("sign_rule", passed=True), Finding("drift", passed=True)],
+    )
+    assert not run(instance, mine, mine).success
+    assert stack.sql("SELECT 1 FROM results WHERE user_id = :user", user=customer.user_id) == []
+    assert answer(customer)[0] == "live"
+
+
+@pytest.mark.usefixtures("settings")
+def test_two_runs_at_once_end_as_one(customer: Customer) -> None:
+    mine = bucket_of(customer.user_id, BUCKETS)
+    lake = Lake(work._house().settings.lake_path)
+
+    def once(_: int) -> None:
+        work.export_bucket(mine, everything=True)
+        work.tag_bucket(mine, everything=True)
+        work.publish_bucket(mine)
+
+    once(0)
+    before = lake.read(lake_tables.TRANSACTION_TAGS, [mine])
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(once, range(6)))
+    assert lake.read(lake_tables.TRANSACTION_TAGS, [mine]).equals(before)
+    assert answer(customer)[0] == "precomputed"
+
+
+@pytest.mark.usefixtures("settings")
+def test_a_run_that_is_killed_leaves_old_or_new_and_the_next_one_completes(customer: Customer) -> None:
+    mine = bucket_of(customer.user_id, BUCKETS)
+    lake = Lake(work._house().settings.lake_path)
+    work.export_bucket(mine)
+    work.tag_bucket(mine)
+    work.publish_bucket(mine)
+    expected, chance = answer(customer)[1], random.Random(5)
+    before = lake.read(lake_tables.TRANSACTION_TAGS, [mine])
+    for _ in range(4):
+        child = subprocess.Popen([sys.executable, "-c", AGAIN.format(mine)], env=os.environ)
+        time.sleep(3 + 2 * chance.random())
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        assert lake.read(lake_tables.TRANSACTION_TAGS, [mine]).equals(before)
+        assert answer(customer)[1] == expected
+    work.export_bucket(mine)
+    work.tag_bucket(mine)
+    work.publish_bucket(mine)
+    assert answer(customer) == ("precomputed", expected)
+
+
+@pytest.mark.usefixtures("settings")
+def test_the_sensor_asks_for_buckets_that_have_changed_and_only_for_them(
+    customer: Customer, stack: Stack, instance: dg.DagsterInstance
+) -> None:
+    mine = bucket_of(customer.user_id, BUCKETS)
+    stack.sql("DELETE FROM results WHERE user_id = :user", user=customer.user_id)
+    context = dg.build_sensor_context(instance=instance, resources={"house": work._house()})
+    asked = changed_buckets(context)
+    assert isinstance(asked, dg.SensorResult)
+    assert asked.run_requests
+    assert asked.run_requests[0].tags[FIRST] <= key(mine) <= asked.run_requests[0].tags[LAST]
+    for bucket in range(BUCKETS):
+        work.export_bucket(bucket)
+        work.tag_bucket(bucket)
+        work.publish_bucket(bucket)
+    assert isinstance(
+        changed_buckets(dg.build_sensor_context(instance=instance, resources={"house": work._house()})), dg.SkipReason
+    )
+
+
+def test_drift_is_the_share_that_moved() -> None:
+    assert checks.moved({}, {"A": 1}) == 0
+    assert checks.moved({"A": 5, "B": 5}, {"A": 5, "B": 5}) == 0
+    assert checks.moved({"A": 10}, {"A": 5, "B": 5}) == pytest.approx(0.5)
+    assert lake_tables.TRANSACTION_TAGS.name == tags.NAME
