@@ -24,6 +24,7 @@ def sweep(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> Non
     from pipelines import housekeeping
 
     swept = asdict(housekeeping.sweep(house.database, house.settings))
+    swept |= asdict(housekeeping.sweep_lake(house.lake, house.settings, datetime.now(UTC)))
     context.add_output_metadata(swept)
     context.log.info("swept %s", ", ".join(f"{count} {name}" for name, count in swept.items()))
 

@@ -1,10 +1,17 @@
 """Housekeeping: what has ended is removed."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from warehouse import accesses, redirect_sessions, throttles, tokens, webhooks
+from pipelines.slots import SLOT, slot_of
+from warehouse import accesses, landing, redirect_sessions, throttles, tokens, webhooks
 from warehouse.database import Database
+from warehouse.lake import Lake
+from warehouse.lake_tables import LANDING
 from warehouse.settings import Settings
+
+UNFINISHED_FOR = timedelta(days=1)
+"""So old is no file that somebody still writes."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +25,14 @@ class Swept:
     accesses: int = 0
 
 
+@dataclass(frozen=True)
+class SweptLake:
+    """How many files were removed."""
+
+    retired: int
+    unfinished: int
+
+
 def sweep(database: Database, settings: Settings) -> Swept:
     """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, and old webhook events."""
     with database.operating() as owner:
@@ -28,3 +43,9 @@ def sweep(database: Database, settings: Settings) -> Swept:
             redirect_sessions=redirect_sessions.purge_expired(owner),
             accesses=accesses.remove_expired(owner),
         )
+
+
+def sweep_lake(lake: Lake, settings: Settings, now: datetime) -> SweptLake:
+    """Removes what the banks said too long ago to be merged again, and what crashed writers left."""
+    first = slot_of(now - timedelta(days=settings.landing_days), settings.zone).strftime(SLOT)
+    return SweptLake(retired=landing.retire(lake, LANDING, first), unfinished=lake.sweep(now - UNFINISHED_FOR))

@@ -98,6 +98,11 @@ def compact(lake: Lake, table: Table, slot: str, bucket: int) -> int:
         return lake.place.remove(*(file.path for file in files if file.path != path))
 
 
+def retire(lake: Lake, table: Table, before: str) -> int:
+    """Removes all slots before one, and says how many files that were."""
+    return sum(lake.place.remove(file.path) for file in lake.found(table) if file.slot < before)
+
+
 def settle(lake: Lake, table: Table, folder: str) -> list[File]:
     """Removes the files that a compaction which crashed had still to remove; what is left are the files of the folder."""
     files = lake.files(table, folder)

@@ -117,6 +117,7 @@ class Settings(BaseSettings):
     )
     vault_keys_file: Path | None = Field(None, description="file with the vault keys; default: keys.json in the data directory")
     lake: str | None = Field(None, description="location of the Parquet lake; default: lake in the data directory")
+    landing_days: int = Field(400, ge=1, description="how long what the banks said is kept to be merged again")
     buckets: int = Field(64, ge=1, le=1000, description="parts into which users are divided; chosen once, before the first run")
 
     engine: Literal["inline", "processes", "dask"] = Field(

@@ -50,7 +50,7 @@ for name, group in {
 
 
 def main() -> None:
-    """Runs a command. A fact that stands in the way is said in one sentence, with exit code 1. Logs do not go where results do."""
+    """Runs a command. A fact that stands in the way is said in one sentence, with exit code 1. Logs go where errors go."""
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     try:
         app()

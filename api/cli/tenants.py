@@ -45,6 +45,18 @@ def create(
     show_once(facts, as_json, f"Tenant {name} is ready.")
 
 
+@commands.command()
+def learn(
+    name: TenantName,
+    on: Annotated[bool, typer.Option("--on/--off", help="May be learned from, or not.", show_default=False)],
+    as_json: Json = False,
+) -> None:
+    """Say whether the categoriser may learn from what the tenant's users correct."""
+    with working_on(name) as (_, _, tenant):
+        tenant.learns = on
+    say(f"What users of {name} correct {'may' if on else 'may not'} be learned from.", as_json)
+
+
 @commands.command("list")
 def list_tenants(as_json: Json = False) -> None:
     """List all tenants."""

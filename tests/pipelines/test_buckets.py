@@ -2,14 +2,14 @@
 
 import uuid
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 import polars as pl
 import pytest
 
-from pipelines import analyse, erase, export, landing, tags
+from pipelines import analyse, erase, export, housekeeping, landing, tags
 from pipelines.house import House
 from tests.stack import Customer, Stack
 from warehouse import lake_tables
@@ -172,6 +172,19 @@ def test_an_erased_person_is_nowhere_and_stays_away(house: House, customer: Cust
     assert erase.purge(house, datetime.now(UTC)) == []
     with pytest.raises(NotFound):
         erase.erase_user(house, customer.tenant.tenant_id, customer.user_id)
+
+
+def test_what_the_banks_said_too_long_ago_is_removed(house: House, customer: Customer) -> None:
+    customer.connected("demo2")
+    bucket = bucket_of(customer.user_id, BUCKETS)
+    now = datetime.now(UTC)
+    kept = len(landing.pieces_of(house.lake, [bucket]))
+    assert kept > 0
+    assert housekeeping.sweep_lake(house.lake, house.settings, now).retired == 0
+    assert len(landing.pieces_of(house.lake, [bucket])) == kept
+    later = now + timedelta(days=house.settings.landing_days + 1)
+    assert housekeeping.sweep_lake(house.lake, house.settings, later).retired >= kept
+    assert landing.pieces_of(house.lake, [bucket]) == []
 
 
 def _without_id(body: bytes) -> list[str]:
