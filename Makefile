@@ -13,7 +13,7 @@ run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 
 test: lint  ## everything that CI runs
 	$(BIN)/python -m pipelines.compiling
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev  ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .
@@ -27,6 +27,7 @@ format: $(VENV)/.dev  ## format the code
 
 bench: $(VENV)/.dev  ## measure, as ratios within one run
 	$(BIN)/python tests/bench/run.py
+	$(BIN)/python tests/bench/buckets.py
 
 audit: $(VENV)/.dev  ## known weaknesses in what we depend on
 	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock

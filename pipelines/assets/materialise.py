@@ -11,26 +11,16 @@ from pipelines.definitions import FIRST, LAST, ZONE, defs
 from pipelines.slots import SLOT, slot_of
 from warehouse.settings import Settings
 
-SMALL: dict[str, dict[str, Any]] = {
-    "train_job": {
-        "training_set": {"config": {"users": 30}},
-        "categoriser_candidate": {"config": {"label": "demo", "epochs": 2}},
-        "categoriser_evaluation": {"config": {"users": 20}},
-    },
-    "promote_job": {"categoriser": {"config": {"version": "shipped", "by": "kontor up", "why": "the first start"}}},
-}
+IN_USE = {"categoriser": {"config": {"version": "shipped", "by": "kontor up", "why": "the first start"}}}
 
 
 def materialise(instance: dg.DagsterInstance, now: datetime) -> bool:
-    """Runs the pull of the current slot, the analyses of all buckets, and the training chain on a small world.
-
-    What that trains is compared with the model in use, which stays in use.
-    """
+    """Runs the pull of the current slot, names the model in use, and runs the analyses of all buckets."""
     slot = slot_of(now, Settings(timezone=ZONE).zone).strftime(SLOT)
     first, last = str(BUCKETS.get_first_partition_key()), str(BUCKETS.get_last_partition_key())
     ranges = {"pull_job": (f"{first}|{slot}", f"{last}|{slot}"), "analyses_job": (first, last)}
-    partitioned = all(_run(instance, job, tags={FIRST: start, LAST: end}) for job, (start, end) in ranges.items())
-    return partitioned and all(_run(instance, job, run_config={"ops": ops}) for job, ops in SMALL.items())
+    named = _run(instance, "promote_job", run_config={"ops": IN_USE})
+    return named and all(_run(instance, job, tags={FIRST: start, LAST: end}) for job, (start, end) in ranges.items())
 
 
 def _run(instance: dg.DagsterInstance, job: str, **given: Any) -> bool:
