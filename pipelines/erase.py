@@ -63,11 +63,12 @@ def purge(house: House, now: datetime) -> list[Receipt]:
     receipts = []
     for id_, kind, user_id, erased_at in open_ones:
         bucket = bucket_of(user_id, house.settings.buckets)
-        removed = {
-            table.name: rewrite_without(house.lake, table, kind, [str(id_)], [bucket])
-            for table in OF_PEOPLE
-            if kind in table.schema
-        }
+        with house.database.alone_with(bucket):
+            removed = {
+                table.name: rewrite_without(house.lake, table, kind, [str(id_)], [bucket])
+                for table in OF_PEOPLE
+                if kind in table.schema
+            }
         removed["training_feedback"] = training.forget(house.settings.home, [str(id_)], kind)
         receipt = Receipt(str(id_), kind, erased_at.isoformat(), now.isoformat(), removed)
         with house.database.operating() as operator:

@@ -19,9 +19,11 @@ from pipelines.publish import FetchJob, Received
 from pipelines.slots import SLOT, slot_of
 from warehouse import accesses, landing, tombstones
 from warehouse.buckets import bucket_of
+from warehouse.erasure import rewrite_without
 from warehouse.lake import Lake
 from warehouse.lake_tables import LANDING
 from warehouse.landing import Piece
+from warehouse.logs import describe
 
 log = structlog.get_logger("landing")
 
@@ -56,8 +58,19 @@ def land(house: House, job: FetchJob, received: Received, now: datetime) -> None
     name = f"{now:%Y%m%dT%H%M%S%f}-{job.fetch}"
     try:
         landing.append(house.lake, LANDING, slot, bucket_of(job.user, house.settings.buckets), name, pl.concat(rows))
-    except OSError as error:
-        log.error("not_landed", access=str(job.access), error=type(error).__name__)  # noqa: TRY400 (its text may name files)
+    except Exception as error:  # stores have errors of their own
+        log.error("not_landed", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
+
+
+def take_back(house: House, job: FetchJob) -> None:
+    """Removes what a fetch has landed."""
+    bucket = bucket_of(job.user, house.settings.buckets)
+    try:
+        removed = rewrite_without(house.lake, LANDING, "fetch", [str(job.fetch)], [bucket])
+    except Exception as error:  # stores have errors of their own
+        log.error("not_taken_back", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
+    else:
+        log.info("taken_back", access=str(job.access), rows=removed)
 
 
 def replay(house: House, pieces: Iterable[Piece], *, everything: bool = False) -> Replayed:

@@ -65,13 +65,13 @@ def header(house: House, job: FetchJob, told: Header, now: datetime) -> None:
         accesses.notify(owner, access.id)
 
 
-def everything(house: House, job: FetchJob, received: Received, now: datetime) -> None:
-    """Stores what a fetch has brought, whole; drops it if the fetch is void."""
+def everything(house: House, job: FetchJob, received: Received, now: datetime) -> bool:
+    """Stores what a fetch has brought, whole, and says so; drops it if the fetch is void."""
     with house.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
         if access is None:
             log.info("late_answer_dropped", access=str(job.access))
-            return
+            return False
         first = access.status != accesses.COMPLETE
         written = _store(owner, access, received, now)
         if written.differs or first:
@@ -80,6 +80,7 @@ def everything(house: House, job: FetchJob, received: Received, now: datetime) -
         accesses.end_fetch(owner, access, _issues(received), now)
         if written.added and not first and access.sync:
             webhooks.announce(owner, access.id, access.user_id)  # last, since it holds the rows of the receivers
+    return True
 
 
 def again(owner: Owner, access: Access, told: Sequence[Bookings]) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import partial
+from typing import TypeVar
 
 import structlog
 
@@ -44,6 +45,7 @@ TOLD_THE_CUSTOMER = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_
 AT_ONCE = 500
 PUBLISH_ATTEMPTS = 3
 ATTEMPTS = 3
+Done = TypeVar("Done")
 log = structlog.get_logger("refresh")
 
 
@@ -64,11 +66,12 @@ def fetch_access(house: House, job: FetchJob, now: datetime) -> None:
         _fail(house, job, BankFault(), now)
     else:
         landing.land(house, job, received, now)
-        _insist(partial(publish.everything, house, job, received, now))
+        if not _insist(partial(publish.everything, house, job, received, now)):
+            landing.take_back(house, job)  # its access may be gone for good, and with it who would remove this
         log.info("fetched", access=str(job.access), products=len(received.header.products), failures=len(received.failures))
 
 
-def _insist(work: Callable[[], None]) -> None:
+def _insist(work: Callable[[], Done]) -> Done:
     """Does work on the database again if it was cut off: what a bank has said should not be asked for twice."""
     for _ in range(PUBLISH_ATTEMPTS - 1):
         with suppress(DatabaseUnavailable, Busy):

@@ -1,4 +1,7 @@
-"""What is done with a bucket, as tasks of the engine: each opens the house of its own process, once."""
+"""What is done with a bucket, as tasks of the engine: each opens the house of its own process, once.
+
+A bucket's files have one worker at a time, so that what was read before somebody was erased is not written afterwards.
+"""
 
 from collections.abc import Sequence
 from datetime import date
@@ -21,16 +24,20 @@ def _house() -> House:
 
 def export_bucket(bucket: int, *, everything: bool = False) -> Exported:
     house = _house()
-    return export.export_bucket(house.database, house.lake, bucket, house.settings.buckets, everything=everything)
+    with house.database.alone_with(bucket):
+        return export.export_bucket(house.database, house.lake, bucket, house.settings.buckets, everything=everything)
 
 
 def tag_bucket(bucket: int, *, everything: bool = False) -> Tagged:
-    return analyse.tag_bucket(_house().lake, bucket, tags.brain(), everything=everything)
+    house = _house()
+    with house.database.alone_with(bucket):
+        return analyse.tag_bucket(house.lake, bucket, tags.brain(), everything=everything)
 
 
 def publish_bucket(bucket: int) -> Published:
     house = _house()
-    return analyse.publish_bucket(house.database, house.lake, bucket, house.settings.buckets)
+    with house.database.alone_with(bucket):
+        return analyse.publish_bucket(house.database, house.lake, bucket, house.settings.buckets)
 
 
 def replay_bucket(bucket: int, *, since: date | None = None, everything: bool = False) -> Replayed:

@@ -29,6 +29,7 @@ ACT_FOR = (
     "set_config('kontor.operator', %(operator)s, true), set_config('lock_timeout', %(lock)s, true)"
 )
 FOR_AS_LONG_AS_IT_TAKES = "0"
+BUCKET_LOCK = 7_001_002
 Row = TypeVar("Row", bound=Base)
 
 
@@ -121,6 +122,15 @@ class Database:
         """The same as they are at one moment, however many queries it makes."""
         with self._transaction(self._moments, tenant="", user="", operator="on") as session:
             yield Owner(session, None)
+
+    @contextmanager
+    def alone_with(self, bucket: int) -> Iterator[None]:
+        """Nobody else works on the files of a bucket while the block runs; who comes later waits."""
+        with self.operating() as operator:
+            operator.session.connection().exec_driver_sql(
+                "SELECT pg_advisory_xact_lock(%(lock)s, %(bucket)s)", {"lock": BUCKET_LOCK, "bucket": bucket}
+            )
+            yield
 
     def ping(self) -> None:
         """Returns if the database answers now; raises `DatabaseUnavailable` if it does not."""

@@ -1,5 +1,6 @@
 """The way of a bucket: ledger to lake, lake to tags, tags to what the API serves; and back when something is lost or erased."""
 
+import time
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -143,6 +144,15 @@ def test_a_replay_changes_no_id(house: House, customer: Customer) -> None:
         landing.replay(house, landing.pieces_of(house.lake, [bucket_of(customer.user_id, BUCKETS)]), everything=True).changed == 0
     )
     assert listed(customer, access) == before
+
+
+def test_what_a_fetch_brings_for_a_deleted_access_does_not_stay(house: House, customer: Customer) -> None:
+    key, answer = customer.add("test_slow_bookings_2.1")
+    assert answer.status_code == 201
+    assert customer.call("DELETE", f"/bankzugaenge/{key}").status_code == 200
+    bucket = bucket_of(customer.user_id, BUCKETS)
+    time.sleep(4)
+    assert house.lake.read(lake_tables.LANDING, [bucket]).filter(pl.col("user") == str(customer.user_id)).is_empty()
 
 
 def test_an_erased_person_is_nowhere_and_stays_away(house: House, customer: Customer, stack: Stack) -> None:
