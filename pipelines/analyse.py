@@ -42,7 +42,8 @@ class Published:
 
 def tag_bucket(lake: Lake, bucket: int, brain: Brain, *, everything: bool = False) -> Tagged:
     """Brings the tags of a bucket to its bookings: those of users whose revision has changed, or all with other knowledge."""
-    users = lake.read(lake_tables.USERS, [bucket])
+    booked = lake.read(lake_tables.TRANSACTIONS, [bucket], ["user"]).unique()
+    users = lake.read(lake_tables.USERS, [bucket]).join(booked, on="user", how="semi", maintain_order="left")
     before = _before(lake, bucket, brain, everything=everything)
     current = before.join(users, on=["user", "revision"], how="semi")
     changed = users.join(current.select("user").unique(), on="user", how="anti")

@@ -48,11 +48,15 @@ def of_tags(lake: Lake, buckets: Sequence[int], before: Mapping[str, int], after
     untagged = bookings.join(tags, on="id", how="anti").height + tags.join(bookings, on="id", how="anti").height
     signs = trees.categories_frame().select(category="system_name", sign="accepts")
     told = tags.join(bookings, on="id").join(signs, on="category", how="left")
-    wrong = told.filter(
-        pl.col("sign").is_null()
-        | ((pl.col("sign") == "+") & (pl.col("amount_cents") < 0))
-        | ((pl.col("sign") == "-") & (pl.col("amount_cents") > 0))
-    ).height
+    wrong = (
+        told.filter(pl.col("category_source") != "USER")
+        .filter(  # what a user chose stays, also if the bank changes the amount
+            pl.col("sign").is_null()
+            | ((pl.col("sign") == "+") & (pl.col("amount_cents") < 0))
+            | ((pl.col("sign") == "-") & (pl.col("amount_cents") > 0))
+        )
+        .height
+    )
     drift = moved(before, after)
     return [
         Finding("complete", untagged == 0, {"bookings": bookings.height, "without": untagged}),

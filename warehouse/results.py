@@ -34,7 +34,8 @@ STALE = text(
     "SELECT u.id FROM users u JOIN tenants t ON t.id = u.tenant_id "
     "LEFT JOIN results r ON r.user_id = u.id AND r.name = :name AND r.knowledge = :knowledge "
     "WHERE r.revision IS DISTINCT FROM u.revision + t.revision "
-    "AND EXISTS (SELECT FROM products p JOIN transactions b ON b.product_id = p.id WHERE p.user_id = u.id)"
+    "AND EXISTS (SELECT FROM accesses a JOIN products p ON p.access_id = a.id JOIN transactions b ON b.product_id = p.id "
+    "WHERE a.user_id = u.id AND (a.expires_at IS NULL OR a.expires_at > now()))"
 )
 
 
