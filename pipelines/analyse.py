@@ -1,6 +1,6 @@
 """Tagging a bucket, and publishing its tags: what the API would compute for each user, computed for all at once."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -10,11 +10,12 @@ from analytics import tagging
 from analytics.frames import CHOICES, PRODUCTS
 from analytics.tagging import Brain
 from pipelines.tags import NAME, compared, encoded
-from warehouse import lake_tables, results
-from warehouse.buckets import bounds
-from warehouse.database import Database
-from warehouse.errors import NotFound
+from warehouse import results
+from warehouse.buckets import Range, bounds, bucket_of, span
+from warehouse.database import Database, Owner
 from warehouse.lake import Lake
+from warehouse.lake_tables import CATEGORY_CHOICES, CATEGORY_RULES, TRANSACTION_TAGS, TRANSACTIONS, USERS
+from warehouse.lake_tables import PRODUCTS as OWNED
 
 KNOWLEDGE = "knowledge"
 AT_ONCE = 500
@@ -40,42 +41,66 @@ class Published:
     changed: int
 
 
+def tags_unchanged(lake: Lake, buckets: Sequence[int], brain: Brain) -> dict[int, Tagged]:
+    """The buckets for which there is nothing to tag, found without reading rows."""
+    same = [bucket for bucket in buckets if _about(lake, bucket) == _made_from(lake, bucket, brain)]
+    return {bucket: Tagged(lake.rows(USERS, bucket), 0, lake.rows(TRANSACTION_TAGS, bucket)) for bucket in same}
+
+
 def tag_bucket(lake: Lake, bucket: int, brain: Brain, *, everything: bool = False) -> Tagged:
     """Brings the tags of a bucket to its bookings: those of users whose revision has changed, or all with other knowledge."""
-    booked = lake.read(lake_tables.TRANSACTIONS, [bucket], ["user"]).unique()
-    users = lake.read(lake_tables.USERS, [bucket]).join(booked, on="user", how="semi", maintain_order="left")
-    before = _before(lake, bucket, brain, everything=everything)
-    current = before.join(users, on=["user", "revision"], how="semi")
-    changed = users.join(current.select("user").unique(), on="user", how="anti")
-    if changed.is_empty() and current.height == before.height and _knowledge(lake, bucket) == brain.version:
-        return Tagged(users.height, 0, current.height)
-    bookings = lake.read(lake_tables.TRANSACTIONS, [bucket]).join(changed, on="user", how="semi", maintain_order="left")
-    tagged = tagging.tag(
-        bookings,
-        lake.read(lake_tables.PRODUCTS, [bucket]).select(PRODUCTS.names()).join(changed, on="user", how="semi"),
-        lake.read(lake_tables.CATEGORY_CHOICES, [bucket]).select(CHOICES.names()),
-        compared(lake.read(lake_tables.CATEGORY_RULES, [bucket])),
-        brain,
+    users, bookings, before = (lake.read(table, [bucket]) for table in (USERS, TRANSACTIONS, TRANSACTION_TAGS))
+    booked = users.join(bookings, on="user", how="semi", maintain_order="left")
+    same_knowledge = not everything and _about(lake, bucket).get(KNOWLEDGE) == brain.version
+    current = (
+        before.join(booked, on=["user", "revision"], how="semi", maintain_order="left") if same_knowledge else before.clear()
     )
-    new = tagged.join(users.select("user", "revision"), on="user", how="left", maintain_order="left")
+    changed = booked.join(current, on="user", how="anti", maintain_order="left")
+    new = _tagged(lake, bucket, bookings.join(changed, on="user", how="semi", maintain_order="left"), changed, brain)
     whole = pl.concat([current, new.select(current.columns)]).sort("user", maintain_order=True)
-    counted = _counts(lake, bucket, new)
-    lake.write(lake_tables.TRANSACTION_TAGS, bucket, whole, {KNOWLEDGE: brain.version})
-    return Tagged(users.height, changed.height, whole.height, *counted)
+    lake.write(TRANSACTION_TAGS, bucket, whole, _made_from(lake, bucket, brain))
+    return Tagged(users.height, changed.height, whole.height, *_counts(before, new))
+
+
+def results_unchanged(database: Database, lake: Lake, buckets: Sequence[int], count: int) -> dict[int, Published]:
+    """The buckets for which there is nothing to publish, found with one look at all of them."""
+    knowledge = {_about(lake, bucket).get(KNOWLEDGE, "") for bucket in buckets}
+    if len(knowledge) > 1:  # a backfill is on its way
+        return {}
+    users = lake.read(TRANSACTION_TAGS, buckets, ["user", "revision"]).unique()
+    with database.operating() as operator:
+        unpublished = _unpublished(operator, users, knowledge.pop(), span(buckets, count))
+    changed = {bucket_of(UUID(user), count) for user in unpublished["user"]}
+    return {bucket: Published(lake.rows(USERS, bucket), 0) for bucket in buckets if bucket not in changed}
 
 
 def publish_bucket(database: Database, lake: Lake, bucket: int, count: int) -> Published:
     """Makes the tags of a bucket those that the API serves: of all its users in one transaction, or of none."""
-    knowledge = _knowledge(lake, bucket)
-    tagged = lake.read(lake_tables.TRANSACTION_TAGS, [bucket])
-    states = tagged.select("user", "revision").unique("user", maintain_order=True).with_columns(knowledge=pl.lit(knowledge))
+    tagged, knowledge = lake.read(TRANSACTION_TAGS, [bucket]), _about(lake, bucket).get(KNOWLEDGE, "")
+    users = tagged.select("user", "revision").unique("user", maintain_order=True)
     with database.operating() as operator:
-        published = results.states(operator, NAME, bounds(bucket, count))
-        changed = states.join(published, on=["user", "revision", "knowledge"], how="anti", maintain_order="left")
-        of_users = tagged.join(changed.select("user"), on="user", how="semi", maintain_order="left")
-        new = list(_new(of_users))
+        changed = _unpublished(operator, users, knowledge, bounds(bucket, count))
+        new = list(_new(tagged.join(changed, on="user", how="semi", maintain_order="left")))
         written = sum(results.put(operator, NAME, knowledge, new[at : at + AT_ONCE]) for at in range(0, len(new), AT_ONCE))
-    return Published(states.height, written)
+    return Published(lake.rows(USERS, bucket), written)
+
+
+def _unpublished(operator: Owner, users: pl.DataFrame, knowledge: str, ids: Range) -> pl.DataFrame:
+    """Of users with the revisions of their tags, those of whom something else is served."""
+    served = results.states(operator, NAME, ids).filter(knowledge=knowledge)
+    return users.join(served, on=["user", "revision"], how="anti", maintain_order="left")
+
+
+def _tagged(lake: Lake, bucket: int, bookings: pl.DataFrame, users: pl.DataFrame, brain: Brain) -> pl.DataFrame:
+    """The tags of some users of a bucket, with the revision that they are made from."""
+    tagged = tagging.tag(
+        bookings,
+        lake.read(OWNED, [bucket]).select(PRODUCTS.names()).join(users, on="user", how="semi"),
+        lake.read(CATEGORY_CHOICES, [bucket]).select(CHOICES.names()),
+        compared(lake.read(CATEGORY_RULES, [bucket])),
+        brain,
+    )
+    return tagged.join(users.select("user", "revision"), on="user", how="left", maintain_order="left")
 
 
 def _new(tagged: pl.DataFrame) -> Iterator[results.New]:
@@ -83,23 +108,18 @@ def _new(tagged: pl.DataFrame) -> Iterator[results.New]:
         yield results.New(UUID(str(user)), int(str(revision)), encoded(of_user))
 
 
-def _counts(lake: Lake, bucket: int, new: pl.DataFrame) -> tuple[dict[str, int], dict[str, int]]:
+def _counts(before: pl.DataFrame, new: pl.DataFrame) -> tuple[dict[str, int], dict[str, int]]:
     """How often each category was given to bookings that were there before, then and now."""
-    old = lake.read(lake_tables.TRANSACTION_TAGS, [bucket], ["id", "category"])
-    both = new.select("id", "category").join(old, on="id", suffix="_before")
+    both = new.select("id", "category").join(before.select("id", "category"), on="id", suffix="_before")
     then, now = (both[name].value_counts() for name in ("category_before", "category"))
     return dict(then.iter_rows()), dict(now.iter_rows())
 
 
-def _before(lake: Lake, bucket: int, brain: Brain, *, everything: bool) -> pl.DataFrame:
-    """The tags that are there and made with the same knowledge."""
-    if everything or _knowledge(lake, bucket) != brain.version:
-        return lake_tables.TRANSACTION_TAGS.schema.to_frame()
-    return lake.read(lake_tables.TRANSACTION_TAGS, [bucket])
+def _made_from(lake: Lake, bucket: int, brain: Brain) -> dict[str, str]:
+    """What tags made now would say about themselves."""
+    return {KNOWLEDGE: brain.version, **lake.about(USERS, bucket)}
 
 
-def _knowledge(lake: Lake, bucket: int) -> str:
-    try:
-        return lake.about(lake_tables.TRANSACTION_TAGS, bucket).get(KNOWLEDGE, "")
-    except NotFound:
-        return ""
+def _about(lake: Lake, bucket: int) -> dict[str, str]:
+    """What the tags of a bucket were made from."""
+    return lake.about(TRANSACTION_TAGS, bucket)

@@ -8,7 +8,7 @@ import polars as pl
 
 from analytics import trees
 from warehouse import lake_tables, results
-from warehouse.buckets import bounds
+from warehouse.buckets import span
 from warehouse.database import Database
 from warehouse.lake import Lake
 
@@ -32,7 +32,7 @@ def of_transactions(database: Database, lake: Lake, buckets: Sequence[int], coun
     twice = bookings.height - bookings["id"].n_unique()
     strangers = bookings.join(users, on="user", how="anti").height
     with database.surveying() as operator:
-        published = pl.concat([results.states(operator, name, bounds(bucket, count)) for bucket in buckets])
+        published = results.states(operator, name, span(buckets, count))
     older = users.join(published, on="user", suffix="_published").filter(pl.col("revision") < pl.col("revision_published")).height
     return [
         Finding("unique", twice == 0, {"bookings": bookings.height, "twice": twice}),
@@ -45,24 +45,26 @@ def of_tags(lake: Lake, buckets: Sequence[int], before: Mapping[str, int], after
     """Of tags: every booking has them, categories fit the sign of the amount, and not too many have changed."""
     bookings = lake.read(lake_tables.TRANSACTIONS, buckets, ["id", "amount_cents"])
     tags = lake.read(lake_tables.TRANSACTION_TAGS, buckets, ["id", "category", "category_source"])
-    untagged = bookings.join(tags, on="id", how="anti").height + tags.join(bookings, on="id", how="anti").height
-    signs = trees.categories_frame().select(category="system_name", sign="accepts")
-    told = tags.join(bookings, on="id").join(signs, on="category", how="left")
-    wrong = (
-        told.filter(pl.col("category_source") != "USER")
-        .filter(  # what a user chose stays, also if the bank changes the amount
-            pl.col("sign").is_null()
-            | ((pl.col("sign") == "+") & (pl.col("amount_cents") < 0))
-            | ((pl.col("sign") == "-") & (pl.col("amount_cents") > 0))
-        )
-        .height
-    )
-    drift = moved(before, after)
+    told = bookings.hstack(tags.drop("id")) if bookings["id"].equals(tags["id"]) else bookings.join(tags, on="id")
+    untagged = bookings.height + tags.height - 2 * told.height
+    drift, wrong = moved(before, after), _against_the_sign(told)
     return [
         Finding("complete", untagged == 0, {"bookings": bookings.height, "without": untagged}),
         Finding("sign_rule", wrong == 0, {"wrong": wrong}),
         Finding("drift", drift <= MOST_DRIFT, {"share": round(drift, 4), "most": MOST_DRIFT}),
     ]
+
+
+def _against_the_sign(told: pl.DataFrame) -> int:
+    """How many bookings have a category that their sign forbids; what a user chose stays, also if the bank changes the amount."""
+    kinds = told.filter(pl.col("category_source") != "USER").group_by("category", sign=pl.col("amount_cents").sign()).len()
+    accepted = trees.categories_frame().select(category="system_name", accepts="accepts")
+    wrong = (
+        pl.col("accepts").is_null()
+        | ((pl.col("accepts") == "+") & (pl.col("sign") < 0))
+        | ((pl.col("accepts") == "-") & (pl.col("sign") > 0))
+    )
+    return int(kinds.join(accepted, on="category", how="left").filter(wrong)["len"].sum())
 
 
 def moved(before: Mapping[str, int], after: Mapping[str, int]) -> float:

@@ -1,6 +1,7 @@
 """Tagging the bookings of one user: everything that it rests on is read at one moment, then pure functions work on it."""
 
 import io
+import os
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -22,8 +23,14 @@ SERVED = [name for name in TAGGED if name not in ("user", "product")]
 
 def brain() -> Brain:
     """What tagging knows, with the model that is in use now."""
-    folder = Settings().home / "models"
+    folder = _folder(os.environ.get("KONTOR_HOME"))
     return _brain(folder, registry.active_version(folder))
+
+
+@lru_cache(maxsize=2)
+def _folder(_home: str | None) -> Path:
+    """Where models lie. Reading the settings takes milliseconds, and this is asked at every request and for every bucket."""
+    return Settings().home / "models"
 
 
 @lru_cache(maxsize=2)

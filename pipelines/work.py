@@ -3,7 +3,7 @@
 A bucket's files have one worker at a time, so that what was read before somebody was erased is not written afterwards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import cache, partial
 from typing import Any
@@ -45,7 +45,19 @@ def replay_bucket(bucket: int, *, since: date | None = None, everything: bool = 
     return landing.replay(house, landing.pieces_of(house.lake, [bucket], since), everything=everything)
 
 
+UNCHANGED: Mapping[Any, Callable[[House, Sequence[int]], Mapping[int, Any]]] = {
+    export_bucket: lambda house, buckets: export.unchanged(house.database, house.lake, buckets, house.settings.buckets),
+    tag_bucket: lambda house, buckets: analyse.tags_unchanged(house.lake, buckets, tags.brain()),
+    publish_bucket: lambda house, buckets: analyse.results_unchanged(house.database, house.lake, buckets, house.settings.buckets),
+}
+"""How a task finds out for many buckets at once that it has nothing to do: most of them have not changed since the last time."""
+
+
 def on_buckets(task: Any, buckets: Sequence[int], on_progress: OnProgress | None = None, **given: Any) -> dict[int, Any]:
-    """What a task gives for each bucket, by the engine of the settings."""
+    """What a task gives for each bucket, by the engine of the settings; no worker sees a bucket for which nothing is to do."""
+    look = None if given.get("everything") else UNCHANGED.get(task)
+    done = dict(look(_house(), buckets)) if look and buckets else {}
+    left = [bucket for bucket in buckets if bucket not in done]
     more = {} if on_progress is None else {"on_progress": on_progress}
-    return dict(engine.run(partial(task, **given), buckets, Settings(), **more))
+    done |= engine.run(partial(task, **given), left, Settings(), **more) if left else {}
+    return {bucket: done[bucket] for bucket in buckets}

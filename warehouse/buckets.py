@@ -3,6 +3,7 @@
 How many there are is chosen once, when a lake is begun. Ranges, so that PostgreSQL finds a bucket's users by their key.
 """
 
+from collections.abc import Collection
 from typing import NamedTuple
 from uuid import UUID
 
@@ -25,6 +26,11 @@ def bucket_of(user: UUID, count: int) -> int:
 def bounds(bucket: int, count: int) -> Range:
     """The ids of a bucket."""
     return Range(UUID(int=_first(bucket, count)), UUID(int=_first(bucket + 1, count) - 1))
+
+
+def span(buckets: Collection[int], count: int) -> Range:
+    """The ids from the first of these buckets to the last one."""
+    return Range(bounds(min(buckets), count).first, bounds(max(buckets), count).last)
 
 
 def key(bucket: int) -> str:

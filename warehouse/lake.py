@@ -16,7 +16,7 @@ import polars as pl
 
 from analytics.frames import checked
 from warehouse import parquet
-from warehouse.errors import Invalid, NotFound
+from warehouse.errors import Invalid
 from warehouse.parquet import Footer, Table
 from warehouse.places import Place, patiently
 
@@ -75,11 +75,18 @@ class Lake:
         return Written(frame.height, len(content))
 
     def about(self, table: Table, bucket: int) -> dict[str, str]:
-        """What the writer of a bucket said about it."""
+        """What the writer of a bucket said about it; nothing where there is no file."""
+        return self._footer_of(table, bucket).about
+
+    def rows(self, table: Table, bucket: int) -> int:
+        """How many rows a bucket has, without reading them."""
+        return self._footer_of(table, bucket).rows
+
+    def _footer_of(self, table: Table, bucket: int) -> Footer:
         try:
-            return parquet.footer(self.place, part(table, bucket)).about
-        except FileNotFoundError as error:
-            raise NotFound(f"{table.name} has no bucket {bucket:03}") from error
+            return parquet.footer(self.place, part(table, bucket))
+        except FileNotFoundError:
+            return Footer(0, {}, [])
 
     def delete(self, table: Table, bucket: int) -> bool:
         """Removes a bucket, and says whether there was one."""

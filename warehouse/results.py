@@ -14,7 +14,7 @@ from warehouse.database import Owner
 from warehouse.tables import Result
 
 STATES = pl.Schema({"user": pl.String, "revision": pl.Int64, "knowledge": pl.String})
-OF_BUCKET = sql.SQL(
+BETWEEN = sql.SQL(
     "SELECT user_id, revision, knowledge FROM results "
     "WHERE name = %(name)s AND user_id BETWEEN %(first)s AND %(last)s ORDER BY user_id"
 )
@@ -55,8 +55,8 @@ def find(owner: Owner, name: str, revision: int, knowledge: str) -> bytes | None
 
 
 def states(owner: Owner, name: str, ids: Range) -> pl.DataFrame:
-    """What the results of a bucket were computed from (frame `STATES`)."""
-    return copies.frame(owner, OF_BUCKET, {"name": name, **ids._asdict()}, STATES)
+    """What the results of users of a range of ids were computed from (frame `STATES`)."""
+    return copies.frame(owner, BETWEEN, {"name": name, **ids._asdict()}, STATES)
 
 
 def stale(owner: Owner, name: str, knowledge: str) -> Sequence[UUID]:

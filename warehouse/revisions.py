@@ -10,7 +10,7 @@ from warehouse.database import Owner
 from warehouse.tables import Tenant, User
 
 REVISIONS = pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64})
-OF_BUCKET = sql.SQL(
+BETWEEN = sql.SQL(
     "SELECT u.id, u.tenant_id, u.revision + t.revision FROM users u JOIN tenants t ON t.id = u.tenant_id "
     "WHERE u.id BETWEEN %(first)s AND %(last)s ORDER BY u.id"
 )
@@ -25,6 +25,6 @@ def current(owner: Owner) -> int:
     return owner.session.scalars(both.where(User.tenant_id == owner.tenant, User.id == owner.user_id)).one()
 
 
-def of_bucket(owner: Owner, ids: Range) -> pl.DataFrame:
-    """The users of a bucket with their revisions (frame `REVISIONS`)."""
-    return copies.frame(owner, OF_BUCKET, ids._asdict(), REVISIONS)
+def between(owner: Owner, ids: Range) -> pl.DataFrame:
+    """The users of a range of ids with their revisions (frame `REVISIONS`)."""
+    return copies.frame(owner, BETWEEN, ids._asdict(), REVISIONS)

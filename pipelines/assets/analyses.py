@@ -12,11 +12,12 @@ from pipelines.assets import training
 from pipelines.assets.bank_data import RETRY, ledger
 from pipelines.assets.partitions import ALL_AT_ONCE, BUCKETS, Anew, buckets_of
 from pipelines.assets.resources import House
+from warehouse import lake_tables
 from warehouse.buckets import key
+from warehouse.parquet import Table
 
 if TYPE_CHECKING:
     from pipelines.checks import Finding
-    from warehouse.parquet import Table
 
 GROUP = "analyses"
 OWNERS = ["team:data-science"]
@@ -31,34 +32,39 @@ def _checks(asset: str, *names: str, warns: Sequence[str] = ()) -> list[dg.Asset
     return [dg.AssetCheckSpec(name, asset=asset, blocking=name not in warns) for name in names]
 
 
+def _columns(table: Table) -> dict[str, Any]:
+    """The columns of a table, said once for the asset and not with every partition."""
+    return {"dagster/column_schema": dg.TableSchema([dg.TableColumn(name, str(kind)) for name, kind in table.schema.items()])}
+
+
 @bucketed(
     deps=[dg.AssetDep(ledger, partition_mapping=dg.MultiToSingleDimensionPartitionMapping("bucket"))],
     kinds={"parquet"},
+    metadata=_columns(lake_tables.TRANSACTIONS),
     check_specs=_checks("transactions", "unique", "of_known_users", "revision_monotone"),
     description="The bookings of a bucket's users with their products and wishes, as the ledger has them at one moment.",
 )
 def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
     from pipelines import checks, tags, work
-    from warehouse import lake_tables
 
     buckets = buckets_of(context)
     found = work.on_buckets(work.export_bucket, buckets, _told(context), everything=config.everything)
     for bucket, done in found.items():
         _describe(context, bucket, {"dagster/row_count": done.bookings, "users": done.users, "users_changed": done.changed})
     findings = checks.of_transactions(house.database, house.lake, buckets, house.settings.buckets, tags.NAME)
-    yield _result("transactions", lake_tables.TRANSACTIONS, findings)
+    yield _result("transactions", findings)
 
 
 @bucketed(
     deps=[transactions, training.categoriser],
     kinds={"parquet", "polars"},
     code_version=version(),
+    metadata=_columns(lake_tables.TRANSACTION_TAGS),
     check_specs=_checks("transaction_tags", "complete", "sign_rule", "drift", warns=["drift"]),
     description="Every booking with its category, insurance type, business partner and freelancer category, with reasons.",
 )
 def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
     from pipelines import checks, tags, work
-    from warehouse import lake_tables
 
     buckets = buckets_of(context)
     found = work.on_buckets(work.tag_bucket, buckets, _told(context), everything=config.everything)
@@ -67,7 +73,7 @@ def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.
     before: Counter[str] = sum((Counter(done.before) for done in found.values()), Counter())
     after: Counter[str] = sum((Counter(done.after) for done in found.values()), Counter())
     findings = checks.of_tags(house.lake, buckets, before, after)
-    yield _result("transaction_tags", lake_tables.TRANSACTION_TAGS, findings, knowledge_version=tags.brain().version)
+    yield _result("transaction_tags", findings, knowledge_version=tags.brain().version)
 
 
 @bucketed(
@@ -90,8 +96,7 @@ def _describe(context: dg.AssetExecutionContext, bucket: int, facts: Mapping[str
     context.add_asset_metadata(facts, partition_key=key(bucket))
 
 
-def _result(asset: str, table: "Table", findings: "Sequence[Finding]", **facts: Any) -> dg.MaterializeResult[None]:
-    columns = dg.TableSchema([dg.TableColumn(name, str(kind)) for name, kind in table.schema.items()])
+def _result(asset: str, findings: "Sequence[Finding]", **facts: Any) -> dg.MaterializeResult[None]:
     results = [
         dg.AssetCheckResult(
             asset_key=asset,
@@ -102,7 +107,7 @@ def _result(asset: str, table: "Table", findings: "Sequence[Finding]", **facts: 
         )
         for finding in findings
     ]
-    return dg.MaterializeResult(metadata={"dagster/column_schema": columns, **facts}, check_results=results)
+    return dg.MaterializeResult(metadata=facts, check_results=results)
 
 
 ASSETS = [transactions, transaction_tags, served_results]

@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 from uuid import UUID, uuid4
 
 import polars as pl
@@ -171,18 +173,19 @@ def _copy(where: Addresses, bookings: pl.DataFrame, tenant: str) -> None:
 def _measure(where: Addresses, people: list[UUID], bookings: int) -> Measured:
     import dagster as dg
 
-    from pipelines import tags, work
+    from pipelines import checks, tags, work
     from pipelines.definitions import FIRST, LAST, defs
 
     tags.prepare()
     buckets = range(64)
 
-    def timed(*tasks: Callable[..., object], **given: bool) -> float:
-        begun = time.perf_counter()
-        for task in tasks:
-            for bucket in buckets:
-                task(bucket, **given)
-        return time.perf_counter() - begun
+    def timed(*tasks: Callable[..., object], **given: Any) -> float:
+        return sum(_seconds(partial(work.on_buckets, task, buckets, **given)) for task in tasks)
+
+    def check() -> None:
+        house = work._house()
+        checks.of_transactions(house.database, house.lake, buckets, len(buckets), tags.NAME)
+        checks.of_tags(house.lake, buckets, {}, {})
 
     steps = (work.export_bucket, work.tag_bucket, work.publish_bucket)
     with memory.peak(os.getpid()) as peak:
@@ -190,14 +193,18 @@ def _measure(where: Addresses, people: list[UUID], bookings: int) -> Measured:
         unchanged = timed(*steps)
         _touch(where, people[: max(1, round(CHANGED * len(people)))])
         few = timed(*steps)
-        directly = timed(*steps[:2], everything=True) + timed(steps[2])
+        directly = timed(*steps[:2], everything=True) + timed(steps[2]) + _seconds(check)
         with dg.DagsterInstance.ephemeral() as instance:
             config = {"ops": {name: {"config": {"everything": True}} for name in ("transactions", "transaction_tags")}}
-            begun = time.perf_counter()
-            job = defs.resolve_job_def("analyses_job")
-            job.execute_in_process(run_config=config, instance=instance, tags={FIRST: "000", LAST: "063"})
-            by_dagster = time.perf_counter() - begun
+            job, over = defs.resolve_job_def("analyses_job"), {FIRST: "000", LAST: "063"}
+            by_dagster = _seconds(partial(job.execute_in_process, run_config=config, instance=instance, tags=over))
     return Measured(bookings, len(people), export, tagged, published, unchanged, few, by_dagster, directly, peak.mebibytes)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
 
 
 def _touch(where: Addresses, people: list[UUID]) -> None:

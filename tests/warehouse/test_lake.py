@@ -82,8 +82,8 @@ def test_where_nothing_is_there_the_frame_is_empty(lake: Lake) -> None:
     assert_frame_equal(lake.scan(NUMBERS).collect(), NUMBERS.schema.to_frame())
     assert lake.buckets(NUMBERS) == []
     assert lake.statistics(NUMBERS).is_empty()
-    with pytest.raises(NotFound, match="numbers has no bucket 003"):
-        lake.about(NUMBERS, 3)
+    assert lake.about(NUMBERS, 3) == {}
+    assert lake.rows(NUMBERS, 3) == 0
 
 
 def test_a_bucket_without_rows_is_a_bucket(lake: Lake) -> None:
