@@ -94,6 +94,63 @@ TAGGED = pl.Schema(
 )
 """Every booking with its four tags, in the order of the bookings."""
 
+AS_OF = pl.Schema({"user": pl.String, "as_of": pl.Date})
+"""The day of which an analysis of a user speaks: bookings after it are not seen."""
+PRICE_CHANGE = pl.Struct({"date": pl.Date, "before": pl.Int64, "after": pl.Int64})
+CONTRACTS = pl.Schema(
+    [
+        ("id", pl.String),
+        ("user", pl.String),
+        ("category", pl.String),
+        ("insurance", pl.String),
+        ("partner", pl.String),
+        ("period", pl.String),
+        ("period_confidence", pl.Float64),
+        ("confidence", pl.Float64),
+        ("reason", pl.String),
+        ("status", pl.String),
+        ("overdue", pl.Boolean),
+        ("counterparty_name", pl.String),
+        ("counterparty_iban", pl.String),
+        ("counterparty_bic", pl.String),
+        ("ultimate_name", pl.String),
+        ("contract_numbers", pl.List(pl.String)),
+        ("customer_numbers", pl.List(pl.String)),
+        ("date_first", pl.Date),
+        ("date_latest", pl.Date),
+        ("date_start", pl.Date),
+        ("date_due", pl.Date),
+        ("date_next", pl.Date),
+        ("days_age", pl.Int32),
+        ("amount_first", pl.Int64),
+        ("amount_latest", pl.Int64),
+        ("amount_minimum", pl.Int64),
+        ("amount_maximum", pl.Int64),
+        ("amount_mean", pl.Float64),
+        ("amount_median", pl.Float64),
+        ("standard_deviation", pl.Float64),
+        ("amount_next", pl.Int64),
+        ("amount_total_regular", pl.Int64),
+        ("amount_total_non_regular", pl.Int64),
+        ("growth_rate", pl.Float64),
+        ("regular_count", pl.UInt32),
+        ("price_changes", pl.List(PRICE_CHANGE)),
+    ]
+)
+"""Contracts as of a day. Amounts are signed cents. The id is that of the first regular booking; `period_confidence` is null where
+the period is sure; `date_due` is when the payment after the latest one was or is expected; the next one is null if it is over."""
+CONTRACT_BOOKINGS = pl.Schema(
+    {
+        "contract": pl.String,
+        "user": pl.String,
+        "id": pl.String,
+        "booked_on": pl.Date,
+        "amount_cents": pl.Int64,
+        "regular": pl.Boolean,
+    }
+)
+"""The bookings of contracts, by contract and day."""
+
 
 class SchemaDiffers(ValueError):
     """A frame does not have the columns that its name promises."""

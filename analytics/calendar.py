@@ -1,0 +1,87 @@
+"""The days on which German banks book: the TARGET calendar as tables by day and by month, for compiled loops.
+
+A day is its number since 1970, a month its number since the year 0.
+"""
+
+from datetime import date, timedelta
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics.kernels import inner
+
+FIRST_YEAR, LAST_YEAR = 1990, 2070
+EPOCH = date(1970, 1, 1).toordinal()
+FIRST_DAY = date(FIRST_YEAR, 1, 1).toordinal() - EPOCH
+FIRST_MONTH = FIRST_YEAR * 12
+EASTER_HOLIDAYS = (-2, 1)
+"""Good Friday and Easter Monday, in days from Easter Sunday."""
+FIXED_HOLIDAYS = ((1, 1), (5, 1), (12, 25), (12, 26))
+
+
+class Calendar(NamedTuple):
+    """By day: the business day on or after it, the one on or before it. By month: its first day, and where its business days
+    begin in the list of all of them; both have one entry more than there are months.
+    """
+
+    following: NDArray[np.int32]
+    preceding: NDArray[np.int32]
+    month_start: NDArray[np.int32]
+    month_business: NDArray[np.int32]
+    business: NDArray[np.int32]
+
+
+@cache
+def calendar() -> Calendar:
+    """The tables for all days that bookings can have."""
+    days = np.arange(FIRST_DAY, date(LAST_YEAR + 1, 1, 1).toordinal() - EPOCH, dtype=np.int32)
+    closed = np.array(sorted(day for year in range(FIRST_YEAR, LAST_YEAR + 1) for day in _holidays(year)), np.int32)
+    weekday = (days + 3) % 7  # the first day of 1970 was a Thursday
+    business = days[(weekday < 5) & ~np.isin(days, closed)]
+    at = np.searchsorted(business, days)
+    months = range(FIRST_MONTH, (LAST_YEAR + 1) * 12 + 1)
+    starts = np.array([date(month // 12, month % 12 + 1, 1).toordinal() - EPOCH for month in months], np.int32)
+    return Calendar(
+        following=business[np.minimum(at, business.size - 1)],
+        preceding=business[np.maximum(np.searchsorted(business, days, "right") - 1, 0)],
+        month_start=starts,
+        month_business=np.searchsorted(business, starts).astype(np.int32),
+        business=business,
+    )
+
+
+def _holidays(year: int) -> list[int]:
+    easter = easter_sunday(year)
+    moving = [easter + timedelta(days=offset) for offset in EASTER_HOLIDAYS]
+    fixed = [date(year, month, day) for month, day in FIXED_HOLIDAYS]
+    return [day.toordinal() - EPOCH for day in (*moving, *fixed)]
+
+
+def easter_sunday(year: int) -> date:
+    """By the rule of the Gregorian calendar: the Sunday after the first full moon of spring, as the church computes it."""
+    golden, century = year % 19, year // 100
+    solar = century - century // 4 - (century - (century - 17) // 25) // 3
+    epact = (solar + 19 * golden + 15) % 30
+    epact -= (epact // 28) * (1 - (29 // (epact + 1)) * ((21 - golden) // 11))
+    sunday = (year + year // 4 + epact + 2 - century + century // 4) % 7
+    offset = epact - sunday
+    month = 3 + (offset + 40) // 44
+    return date(year, month, offset + 28 - 31 * (month // 4))
+
+
+@inner
+def nth_day(tables: Calendar, month: int, day: int) -> int:
+    """The day of a month, its last day if it has fewer."""
+    at = month - FIRST_MONTH
+    return int(min(tables.month_start[at] + day - 1, tables.month_start[at + 1] - 1))
+
+
+@inner
+def nth_business_day(tables: Calendar, month: int, number: int) -> int:
+    """The first business day of a month is 1, the last one -1."""
+    at = month - FIRST_MONTH
+    low, high = tables.month_business[at], tables.month_business[at + 1]
+    place = low + number - 1 if number > 0 else high + number
+    return int(tables.business[max(low, min(place, high - 1))])

@@ -1,0 +1,56 @@
+"""What a contract will cost next: the last amount where amounts keep their level, else what usage has shown."""
+
+import numpy as np
+
+from analytics.contracts.rhythm import Floats, Integers
+from analytics.kernels import compiled, inner
+
+SEASON = 12
+SEASONAL = 0.6
+"""From this correlation with the payments a year before on, a contract has seasons."""
+STEADY = 0.1
+USUAL, USAGE = 3, 6
+
+
+def following(starts: Integers, cents: Integers, monthly: Integers) -> Integers:
+    """The amount that follows the regular payments of each contract; `monthly` is 1 where twelve slots are a year."""
+    out = np.zeros(starts.size - 1, np.int64)
+    _follow(starts, cents.astype(np.float64), monthly, out)
+    return out
+
+
+@compiled
+def _follow(starts: Integers, cents: Floats, monthly: Integers, out: Integers) -> None:
+    for contract in range(starts.size - 1):
+        paid = cents[starts[contract] : starts[contract + 1]]
+        out[contract] = np.int64(np.floor(_next(paid, monthly[contract] == 1) + 0.5))
+
+
+@inner
+def _next(paid: Floats, monthly: bool) -> float:
+    last = float(paid[-1])
+    if paid.size < 3 or paid[-2] == last:
+        return last
+    if monthly and paid.size > SEASON + 3 and _correlation(paid[SEASON:], paid[:-SEASON]) > SEASONAL:
+        earlier = np.mean(paid[:-SEASON])
+        return float(paid[paid.size - SEASON] * np.mean(paid[SEASON:]) / earlier) if earlier != 0 else last
+    recent = paid[-USAGE:]
+    if np.std(recent) < STEADY * abs(np.mean(recent)):
+        return last
+    if paid.size < USAGE:
+        return float(np.median(paid[-USUAL:]))
+    return _winsorised(recent)
+
+
+@inner
+def _correlation(one: Floats, other: Floats) -> float:
+    spread = np.std(one) * np.std(other)
+    return float(np.mean((one - np.mean(one)) * (other - np.mean(other))) / spread) if spread > 0 else 0.0
+
+
+@inner
+def _winsorised(values: Floats) -> float:
+    """The mean, with the largest and the smallest value drawn to the next ones."""
+    ordered = np.sort(values)
+    ordered[0], ordered[-1] = ordered[1], ordered[-2]
+    return float(np.mean(ordered))

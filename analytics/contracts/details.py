@@ -1,0 +1,154 @@
+"""What is told about a contract: sums, dates, numbers, status, and why it is one."""
+
+import polars as pl
+
+from analytics import references, trees
+from analytics.contracts.dates import next_business_day
+from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, PRICE_CHANGE, checked
+
+LATEST = 3
+"""So many of the latest regular bookings are asked for numbers."""
+MOST_NUMBERS = 5
+MOST_CHANGES = 1 / 3
+"""If a larger share of payments differs from the one before, it is usage and not price."""
+LAST_INSTALMENT = r"(?i)rate\s*(?:nr\.?\s*)?(\d{1,3})\s*(?:/|von)\s*(\d{1,3})"
+FINAL = r"(?i)schlussrechnung|schlussabrechnung|letzte rate|schlussrate|endabrechnung"
+OF_BOOKING = ("id", "user", "category", "insurance", "partner", "purpose", "as_of")
+COUNTERPARTY = ("counterparty_name", "counterparty_iban", "counterparty_bic", "ultimate_name")
+
+
+def described(
+    heads: pl.DataFrame, payments: pl.DataFrame, others: pl.DataFrame, seen: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The contracts (frame `CONTRACTS`) and their bookings (frame `CONTRACT_BOOKINGS`)."""
+    members = pl.concat([payments.select("stream", "row", "booked_on", "cents", "regular"), _attached(payments, others)])
+    texts = seen.select(*OF_BOOKING, *COUNTERPARTY)[members["row"]]
+    told = members.hstack(texts).sort("stream", "booked_on", "id")
+    facts = heads.join(_statistics(told), on="stream", how="inner", maintain_order="left")
+    for more in (_kinds(told), _numbers(told), _ends(told), _price_changes(told)):
+        facts = facts.join(more, on="stream", how="left", maintain_order="left")
+    whole = _judged(facts)
+    contract = told.join(whole.select("stream", contract="id"), on="stream", how="inner", maintain_order="left")
+    bookings = contract.select("contract", "user", "id", "booked_on", amount_cents="cents", regular="regular")
+    frame = whole.select(CONTRACTS.names()).cast(dict(CONTRACTS.items()))
+    return checked(frame.sort("user", "id"), CONTRACTS), checked(
+        bookings.sort("user", "contract", "booked_on", "id"), CONTRACT_BOOKINGS
+    )
+
+
+def _attached(payments: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    """Bookings of the other sign, as refunds, each with the contract of its group that was paid last before it."""
+    paid = payments.filter("regular").select("base", "stream", paid_on="booked_on")
+    before = others.join(paid, on="base", how="inner").filter(pl.col("paid_on") <= pl.col("booked_on"))
+    last = before.sort("row", "paid_on", "stream").unique("row", keep="last", maintain_order=True)
+    return last.select("stream", "row", "booked_on", "cents", regular=pl.lit(False))
+
+
+def _statistics(told: pl.DataFrame) -> pl.DataFrame:
+    regular, cents = told.filter("regular"), pl.col("cents")
+    sums = regular.group_by("stream", maintain_order=True).agg(
+        pl.first("user", "as_of", "id"),
+        date_first=pl.first("booked_on"),
+        date_latest=pl.last("booked_on"),
+        amount_first=cents.first(),
+        amount_latest=cents.last(),
+        amount_minimum=cents.min(),
+        amount_maximum=cents.max(),
+        amount_mean=cents.mean(),
+        amount_median=cents.median(),
+        standard_deviation=cents.std(ddof=0).fill_null(0.0),
+        amount_total_regular=cents.sum(),
+        regular_count=pl.len(),
+        first_purpose=pl.first("purpose"),
+        **{name: pl.last(name) for name in COUNTERPARTY},
+    )
+    beside = told.filter(~pl.col("regular")).group_by("stream").agg(amount_total_non_regular=cents.sum())
+    started = references.billing_span(sums["first_purpose"])["first"]
+    joined = sums.with_columns(date_start=pl.coalesce(started, sums["date_first"])).drop("first_purpose")
+    return joined.join(beside, on="stream", how="left", maintain_order="left").with_columns(
+        pl.col("amount_total_non_regular").fill_null(0)
+    )
+
+
+def _kinds(told: pl.DataFrame) -> pl.DataFrame:
+    """The most frequent category, insurance type and partner of the regular bookings; of equal ones the latest."""
+    kinds = ("category", "insurance", "partner")
+    regular = told.filter("regular").with_row_index("place")
+    modes = [
+        regular.group_by("stream", name)
+        .agg(n=pl.len(), place=pl.max("place"))
+        .sort("stream", "n", "place")
+        .unique("stream", keep="last", maintain_order=True)
+        .select("stream", name)
+        for name in kinds
+    ]
+    return modes[0].join(modes[1], on="stream").join(modes[2], on="stream")
+
+
+def _numbers(told: pl.DataFrame) -> pl.DataFrame:
+    """Numbers of contract and customer that the latest bookings name, the most frequent first."""
+    latest = told.filter("regular").group_by("stream", maintain_order=True).tail(LATEST).select("stream", "purpose")
+    found = latest.select(
+        "stream",
+        contract_numbers=references.contract_number(latest["purpose"]),
+        customer_numbers=references.customer_number(latest["purpose"]),
+    )
+    lists = latest.select("stream").unique(maintain_order=True)
+    for name in ("contract_numbers", "customer_numbers"):
+        counted = found.filter(pl.col(name).is_not_null()).group_by("stream", name).len().sort("stream", "len", name)
+        listed = counted.group_by("stream").agg(pl.col(name).reverse().head(MOST_NUMBERS))
+        lists = lists.join(listed, on="stream", how="left", maintain_order="left").with_columns(
+            pl.col(name).fill_null(pl.lit([], pl.List(pl.String)))
+        )
+    return lists
+
+
+def _ends(told: pl.DataFrame) -> pl.DataFrame:
+    """Whether the last booking of a contract says that none follows."""
+    last = told.group_by("stream", maintain_order=True).last().select("stream", purpose=pl.col("purpose").fill_null(""))
+    paid, whole = (pl.col("purpose").str.extract(LAST_INSTALMENT, group).cast(pl.Int32, strict=False) for group in (1, 2))
+    return last.select(
+        "stream", ended=((paid == whole) & (whole > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL)
+    )
+
+
+def _price_changes(told: pl.DataFrame) -> pl.DataFrame:
+    """When the regular amount became another one, for contracts that keep theirs most of the time."""
+    regular = told.filter("regular").select("stream", "booked_on", "cents")
+    follows = pl.col("stream") == pl.col("stream").shift()
+    before = pl.when(follows).then(pl.col("cents").shift())
+    steps = regular.with_columns(before=before).with_columns(changed=(pl.col("before") != pl.col("cents")).fill_null(value=False))
+    change = pl.struct(date="booked_on", before="before", after="cents")
+    found = steps.group_by("stream", maintain_order=True).agg(
+        n=pl.len(), changes=pl.sum("changed"), price_changes=change.filter("changed")
+    )
+    rare = pl.col("changes") <= MOST_CHANGES * (pl.col("n") - 1)
+    return found.select("stream", price_changes=pl.when(rare).then("price_changes").otherwise(pl.lit([], pl.List(PRICE_CHANGE))))
+
+
+def _judged(facts: pl.DataFrame) -> pl.DataFrame:
+    """Status, what comes next, and the reason."""
+    late = pl.col("due") <= pl.col("as_of")
+    active = (pl.col("as_of") <= pl.col("due") + pl.duration(days=pl.col("grace"))) & ~pl.col("ended")
+    tomorrow = pl.Series(next_business_day(facts["as_of"].to_physical().cast(pl.Int64).to_numpy())).cast(pl.Int32).cast(pl.Date)
+    first, latest = pl.col("amount_first"), pl.col("amount_latest")
+    return facts.with_columns(
+        status=pl.when(active).then(pl.lit("ACTIVE")).otherwise(pl.lit("INACTIVE")),
+        overdue=active & late,
+        date_due="due",
+        date_next=pl.when(active & late).then(tomorrow).when(active).then("due"),
+        amount_next=pl.when(active).then("amount_next"),
+        days_age=(pl.col("as_of") - pl.col("date_first")).dt.total_days(),
+        growth_rate=pl.when(pl.col("regular_count") > 1).then((latest - first) / first.abs()).otherwise(0.0),
+        confidence="score",
+        reason=_reason(),
+    )
+
+
+def _reason() -> pl.Expr:
+    shown = dict(trees.periods_frame().select("system_name", "display_name").iter_rows())
+    rhythm = pl.col("period").replace_strict(shown, return_dtype=pl.String)
+    count = pl.col("regular_count")
+    equal = pl.when(pl.col("standard_deviation") == 0, count > 1).then(pl.lit(", immer derselbe Betrag")).otherwise(pl.lit(""))
+    single = pl.format("eine Zahlung mit Merkmalen eines Vertrags, vermutlich: {}", rhythm)
+    return pl.when(count > 1).then(pl.format("{} Zahlungen, {}{}", count, rhythm.str.to_lowercase(), equal)).otherwise(single)

@@ -1,0 +1,157 @@
+"""In which period payments follow each other: every period is laid over the dates of a stream, and the one that fits best wins.
+
+A period has a phase, found as the mean direction of all dates on a circle of its length. A date that lies near a turn of the
+circle fills the slot of that turn; slots that stay empty, and dates that lie beside, speak against the period.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from analytics import trees
+from analytics.kernels import compiled, inner
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+NONE = -1
+REACH = 1.35
+"""A period that is longer than this part of the time from the first to the last date cannot be seen in it."""
+FIT = 0.3
+"""The part of the score that dates lose which are as far from their turn as they may be."""
+
+
+class Periods(NamedTuple):
+    """The periods of the tree that have a length, the shortest first. One of `weeks` and `months` is 0."""
+
+    weeks: Floats
+    months: Floats
+    days: Floats
+    tolerance: Floats
+
+
+class Streams(NamedTuple):
+    """Dates by stream, in order: where each stream begins (and the last one ends), days, and months with their fraction."""
+
+    starts: Integers
+    day: Integers
+    month: Floats
+
+
+class Rhythm(NamedTuple):
+    """By stream: the period, how well it fits (0 to 1), filled slots and phase. By date: its slot, and whether it fills it."""
+
+    period: Integers
+    timing: Floats
+    slots: Integers
+    phase: Floats
+    slot: Integers
+    inlier: Flags
+
+
+def names() -> list[str]:
+    """The items of the periods, by their place in `periods()`."""
+    return _table()["system_name"].to_list()
+
+
+def periods() -> Periods:
+    """The periods as tables."""
+    table = _table()
+    months = table["months"].fill_null(0).cast(pl.Float64).to_numpy()
+    days = table["days"].to_numpy()
+    return Periods(np.where(months > 0, 0, days / 7), months, days, table["tolerance"].to_numpy())
+
+
+def _table() -> pl.DataFrame:
+    timed = trees.periods_frame().filter(pl.col("tolerance").is_not_null(), pl.col("system_name") != "MONTH_HALF")
+    return timed.sort("days")
+
+
+def streams(rows: pl.DataFrame, by: str) -> Streams:
+    """The streams of rows that are sorted by stream and day."""
+    of = rows[by].to_numpy()
+    starts = np.flatnonzero(np.r_[True, of[1:] != of[:-1], True]) if of.size else np.zeros(1, np.int64)
+    booked = pl.col("booked_on")
+    month = booked.dt.year() * 12 + booked.dt.month() - 1 + (booked.dt.day() - 1) / booked.dt.days_in_month()
+    dated = rows.select(day=booked.to_physical().cast(pl.Int64), month=month.cast(pl.Float64))
+    return Streams(starts.astype(np.int64), dated["day"].to_numpy(), dated["month"].to_numpy())
+
+
+def rhythm(of: Streams) -> Rhythm:
+    """The rhythm of every stream; one date alone has none."""
+    count, dates = of.starts.size - 1, of.day.size
+    found = Rhythm(
+        np.full(count, NONE, np.int64),
+        np.zeros(count),
+        np.zeros(count, np.int64),
+        np.zeros(count),
+        np.zeros(dates, np.int64),
+        np.zeros(dates, np.bool_),
+    )
+    _fit(of, periods(), found)
+    return found
+
+
+@compiled
+def _fit(of: Streams, known: Periods, found: Rhythm) -> None:
+    longest = 0
+    for stream in range(of.starts.size - 1):
+        longest = max(longest, of.starts[stream + 1] - of.starts[stream])
+    turns, slot, inlier = np.empty(longest), np.empty(longest, np.int64), np.empty(longest, np.bool_)
+    for stream in range(of.starts.size - 1):
+        low, high = of.starts[stream], of.starts[stream + 1]
+        for period in range(known.days.size if high - low > 1 else 0):
+            if known.days[period] > REACH * (of.day[high - 1] - of.day[low]) + known.tolerance[period]:
+                continue
+            phase = _phase(of, known, period, low, high, turns, slot, inlier)
+            slots, timing = _timing(turns, slot, inlier, high - low, phase, known.days[period] / known.tolerance[period])
+            if slots > 0 and timing >= found.timing[stream] - 1e-9:  # of equal ones the longer period
+                found.period[stream], found.timing[stream], found.slots[stream] = period, timing, slots
+                found.phase[stream] = phase
+                found.slot[low:high] = slot[: high - low]
+                found.inlier[low:high] = inlier[: high - low]
+
+
+@inner
+def _phase(of: Streams, known: Periods, period: int, low: int, high: int, turns: Floats, slot: Integers, inlier: Flags) -> float:
+    """The phase over all dates, then once more over those that fill a slot."""
+    for date in range(high - low):
+        place = low + date
+        turns[date] = of.month[place] / known.months[period] if known.months[period] > 0 else of.day[place] / known.days[period]
+        inlier[date] = True
+    phase = 0.0
+    for _ in range(2):
+        sine, cosine = 0.0, 0.0
+        for date in range(high - low):
+            if inlier[date]:
+                angle = 2 * np.pi * (turns[date] - np.floor(turns[date]))
+                sine += np.sin(angle)
+                cosine += np.cos(angle)
+        if sine != 0 or cosine != 0:
+            phase = np.arctan2(sine, cosine) / (2 * np.pi)
+        for date in range(high - low):
+            turn = np.floor(turns[date] - phase + 0.5)
+            slot[date] = np.int64(turn)
+            inlier[date] = abs(turns[date] - phase - turn) * known.days[period] <= known.tolerance[period]
+    return phase
+
+
+@inner
+def _timing(turns: Floats, slot: Integers, inlier: Flags, dates: int, phase: float, scale: float) -> tuple[int, float]:
+    """How many slots are filled, and how well the dates fit; `scale` is the number of tolerances in a period."""
+    slots, fitting, near = 0, 0, 0.0
+    first, last = 0, 0
+    for date in range(dates):
+        if inlier[date]:
+            fitting += 1
+            near += 1 - abs(turns[date] - phase - slot[date]) * scale
+            if slots == 0 or slot[date] != last:
+                first = slot[date] if slots == 0 else first
+                last = slot[date]
+                slots += 1
+    if slots == 0:
+        return 0, 0.0
+    filled = slots / (last - first + 1)
+    return slots, slots / dates * np.sqrt(filled) * (1 - FIT + FIT * near / fitting)

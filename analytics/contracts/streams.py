@@ -1,0 +1,183 @@
+"""Which bookings of a user may be payments of one contract: those with the same partner or counterparty, the same insurance and
+mandate and, where several contracts run side by side, the same contract number or about the same amount.
+
+Everything is compared by hashes and numbers; texts are read only where they decide.
+"""
+
+from typing import NamedTuple
+
+import polars as pl
+
+from analytics import references, sepa, trees
+from analytics.channels import Channel
+from analytics.contracts.rhythm import Rhythm, periods, rhythm, streams
+
+UNKNOWN, UNRELATED = "UNKNOWN", "UNRELATED_OTHER"
+STEADY = (Channel.STANDINGORDER, Channel.SALARY, Channel.LOAN)
+"""Channels that by themselves speak for a contract."""
+HABIT = 0.2
+"""Categories whose prior is not higher are habits, unless a mandate, a standing order or equal amounts say otherwise."""
+LIKELY = 0.9
+"""From this prior on a single booking may be a contract."""
+MOST_SPREAD = 0.3
+CROWDED = 1.5
+"""So many bookings in a slot are several contracts."""
+LEAST_GAP, RELATIVE_GAP = 200, 0.08
+"""Amounts that lie further apart, in cents and as a share, belong to different contracts."""
+ROTATING = 0.5
+"""A creditor that gives more new mandates than this for each booking gives one to each payment."""
+OVERLAP_DAYS, PAUSE = 15, 2.2
+MOST_STEP = 1.67
+"""What follows a contract at another price, so many times as high or low, after a pause of so many periods."""
+ROWS = ("row", "user", "base", "booked_on", "cents", "tie", "prior", "steady", "repeated", "mandate")
+
+
+class Gathered(NamedTuple):
+    """Bookings with their `stream`, by stream and day, the rhythm of the streams, and the bookings of the other sign."""
+
+    rows: pl.DataFrame
+    rhythm: Rhythm
+    others: pl.DataFrame
+
+
+def gathered(bookings: pl.DataFrame) -> Gathered:
+    """The streams of all users."""
+    split = _by_mandate(_with_mandates(_candidates(bookings), bookings))
+    rows = _with_main_sign(split)
+    main = _ordered(rows.filter("main").with_columns(stream="base"))
+    found = rhythm(streams(main, "stream"))
+    crowded = _crowded(main, found)
+    if not crowded.is_empty():
+        apart = _by_amount(_by_number(main.join(crowded, on="stream", how="semi"), bookings))
+        main = _ordered(pl.concat([main.join(crowded, on="stream", how="anti"), apart.select(main.columns)]))
+        found = rhythm(streams(main, "stream"))
+    return Gathered(main, found, rows.filter(~pl.col("main")).select(ROWS))
+
+
+def _ordered(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.sort("stream", "booked_on", "tie")
+
+
+def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
+    """All booked bookings but own transfers, without those that are habits at first sight."""
+    priors = dict(trees.categories_frame().select("system_name", "contract_prior").iter_rows())
+    party = (
+        pl.when(pl.col("partner") != UNKNOWN)
+        .then(pl.col("partner").hash(1))
+        .when(pl.col("counterparty_key") != "")
+        .then(pl.col("counterparty_key").hash(2))
+        .otherwise(pl.struct("product", "category").hash(3))
+    )
+    own = pl.col("effective_category").str.starts_with("TRANSFER_")
+    rows = (
+        bookings.lazy()
+        .with_row_index("row")
+        .filter(~pl.col("pending"), ~own, pl.col("amount_cents") != 0)
+        .select(
+            "row",
+            pl.col("user").hash(),
+            "booked_on",
+            "channel",
+            party=pl.struct(pl.col("user").hash(), party).hash(),
+            base=pl.struct(pl.col("user").hash(), party, pl.col("insurance").hash()).hash(),
+            cents="amount_cents",
+            tie=pl.col("id").hash(),
+            prior=pl.col("category").replace_strict(priors, default=0.0, return_dtype=pl.Float64),
+            steady=pl.col("channel").is_in(STEADY),
+            debit=pl.col("channel") == Channel.DIRECTDEBIT,
+        )
+    )
+    size = pl.col("cents").abs()
+    groups = rows.group_by("base").agg(
+        n=pl.len(),
+        prior=pl.mean("prior"),
+        firm=(pl.col("steady") | pl.col("debit")).mean() > 0.5,
+        even=(size.max() - size.min()) <= MOST_SPREAD * size.max(),
+    )
+    several = (pl.col("n") > 1) & ((pl.col("prior") > HABIT) | pl.col("firm") | pl.col("even"))
+    kept = groups.filter(several | (pl.col("prior") >= LIKELY))
+    return rows.join(kept.select("base"), on="base", how="semi").collect()
+
+
+def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
+    """Direct debits with their mandate, and with whether they say that they follow others.
+
+    A mandate under which several parties are paid is one of an intermediary and says nothing.
+    """
+    debits = rows.filter("debit").select("row", "user", "party", "base")
+    said = bookings.select("purpose", "booking_text")[debits["row"]]
+    given = sepa.fields(said["purpose"])["mref"]
+    told = debits.with_columns(
+        mandate=pl.when(given.is_not_null()).then(pl.struct(pl.col("user"), given).hash()),
+        repeats=said["booking_text"].fill_null("").str.contains("(?i)folge|wiederhol|rcur"),
+    )
+    shared = told.group_by("mandate").agg(parties=pl.n_unique("party")).filter(pl.col("parties") > 1)
+    own = told.with_columns(mandate=pl.when(~pl.col("mandate").is_in(shared["mandate"].implode())).then("mandate"))
+    again = own.filter(pl.col("mandate").is_not_null()).select("row", again=pl.struct("base", "mandate").is_duplicated())
+    joined = rows.join(own.select("row", "mandate", "repeats"), on="row", how="left", maintain_order="left")
+    joined = joined.join(again, on="row", how="left", maintain_order="left")
+    return joined.with_columns(repeated=pl.any_horizontal(pl.col("repeats", "again").fill_null(value=False)))
+
+
+def _by_mandate(rows: pl.DataFrame) -> pl.DataFrame:
+    """Mandates apart, where a creditor keeps them for several payments."""
+    given = rows.filter(pl.col("mandate").is_not_null()).group_by("base").agg(n=pl.len(), mandates=pl.n_unique("mandate"))
+    kept = given.filter(pl.col("mandates") > 1, pl.col("mandates") <= ROTATING * pl.col("n")).select("base", apart=True)
+    apart = pl.when("apart", pl.col("mandate").is_not_null())
+    joined = rows.join(kept, on="base", how="left", maintain_order="left")
+    return joined.with_columns(base=apart.then(pl.struct("base", "mandate").hash()).otherwise("base"))
+
+
+def _with_main_sign(rows: pl.DataFrame) -> pl.DataFrame:
+    """Whether a booking has the sign that holds most of the money of its group."""
+    net = rows.group_by("base").agg(net=pl.sum("cents"))
+    joined = rows.join(net, on="base", how="left", maintain_order="left")
+    return joined.with_columns(main=(pl.col("cents") > 0) == (pl.col("net") > 0)).select(*ROWS, "main")
+
+
+def _crowded(rows: pl.DataFrame, found: Rhythm) -> pl.DataFrame:
+    """The streams with more bookings than slots."""
+    sizes = rows.group_by("stream", maintain_order=True).agg(n=pl.len())
+    return sizes.filter(pl.col("n") >= 4, pl.col("n") > CROWDED * pl.Series(found.slots)).select("stream")
+
+
+def _by_number(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
+    """Contract numbers apart, where at least two are named at least twice."""
+    number = references.contract_number(bookings["purpose"][rows["row"]]).alias("number")
+    numbered = rows.with_columns(number)
+    named = numbered.filter(pl.col("number").is_not_null()).group_by("stream", "number").len().filter(pl.col("len") > 1)
+    several = named.group_by("stream").len().filter(pl.col("len") > 1).select("stream", apart=True)
+    joined = numbered.join(several, on="stream", how="left", maintain_order="left")
+    apart = pl.when("apart", pl.col("number").is_not_null())
+    return joined.with_columns(stream=apart.then(pl.struct("stream", "number").hash()).otherwise("stream")).drop(
+        "number", "apart"
+    )
+
+
+def _by_amount(rows: pl.DataFrame) -> pl.DataFrame:
+    """Amounts apart that lie far from each other, unless one follows the other: that is a contract with a new price."""
+    size = pl.col("cents").abs()
+    gap = (size - size.shift()) > pl.max_horizontal(pl.lit(LEAST_GAP), size.shift() * RELATIVE_GAP)
+    begins = (pl.col("stream") != pl.col("stream").shift()).fill_null(value=True) | gap
+    sized = rows.sort("stream", size, "booked_on", "tie").with_columns(level=begins.cum_sum()).sort("level", "booked_on", "tie")
+    found = rhythm(streams(sized, "level"))
+    levels = sized.group_by("level", maintain_order=True).agg(
+        pl.first("stream"), first=pl.min("booked_on"), last=pl.max("booked_on"), size=size.median()
+    )
+    lengths = pl.Series(_lengths(found))
+    ordered = levels.with_columns(days=lengths).sort("stream", "first", "level")
+    before = pl.col("last").shift()
+    follows = (
+        (pl.col("stream") == pl.col("stream").shift())
+        & (pl.col("first") > before - pl.duration(days=OVERLAP_DAYS))
+        & ((pl.col("first") - before).dt.total_days() < PAUSE * pl.col("days"))
+        & (pl.col("size") / pl.col("size").shift()).is_between(1 / MOST_STEP, MOST_STEP)
+    )
+    chains = ordered.with_columns(chain=(~follows.fill_null(value=False)).cum_sum()).select("level", "chain")
+    joined = sized.join(chains, on="level", how="left", maintain_order="left")
+    return joined.with_columns(stream=pl.struct("stream", "chain").hash()).drop("level", "chain")
+
+
+def _lengths(found: Rhythm) -> list[float]:
+    days = periods().days
+    return [float(days[max(period, 0)]) for period in found.period]
