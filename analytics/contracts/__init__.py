@@ -25,9 +25,8 @@ class Contracts(NamedTuple):
     bookings: pl.DataFrame
 
 
-def contracts(bookings: pl.DataFrame, as_of: pl.DataFrame) -> Contracts:
-    """The contracts of users in their bookings until their as-of dates (frame `AS_OF`)."""
-    seen = bookings.join(as_of, on="user", how="inner", maintain_order="left").filter(pl.col("booked_on") <= pl.col("as_of"))
+def contracts(seen: pl.DataFrame) -> Contracts:
+    """The contracts of users in their booked bookings with tags until the as-of date, which stands beside them (`as_of`)."""
     found = gathered(seen)
     chosen = recognised(found, seen)
     rows = _payments(found, chosen, seen)

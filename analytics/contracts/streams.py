@@ -72,7 +72,7 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
     rows = (
         bookings.lazy()
         .with_row_index("row")
-        .filter(~pl.col("pending"), ~own, pl.col("amount_cents") != 0)
+        .filter(~own, pl.col("amount_cents") != 0)
         .select(
             "row",
             pl.col("user").hash(),

@@ -8,8 +8,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics.calendar import easter_sunday
-from analytics.contracts import Contracts, contracts
-from analytics.frames import AS_OF, TAGGED, TRANSACTIONS
+from analytics.contracts import Contracts
+from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
+from analytics.seen import seen
 
 AS_OF_DAY = date(2026, 6, 30)
 BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED})
@@ -48,7 +49,9 @@ def monthly(count: int, day: int = 3, last: tuple[int, int] = (2026, 6)) -> list
 
 def found(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> Contracts:
     users = bookings["user"].unique().sort()
-    return contracts(bookings, pl.DataFrame({"user": users, "as_of": [as_of] * users.len()}, schema=AS_OF))
+    days = pl.DataFrame({"user": users, "as_of": [as_of] * users.len()}, schema=AS_OF)
+    whole = seen(bookings, PRODUCTS.to_frame(), days)
+    return Contracts(whole.contracts, whole.payments)
 
 
 def only(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> dict[str, Any]:
