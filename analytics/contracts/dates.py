@@ -22,6 +22,8 @@ FADING = 0.92
 """What a payment weighs of the one after it."""
 MOST_ERROR = 6.0
 """Days; a payment that is further off counts no more than this."""
+HALF_A_MONTH = 13
+"""A day that is not further off than this is nearer than that of any other month."""
 LEAST_GRACE, MOST_GRACE = 7, 45
 PREFERENCE = 0.01
 """What a kind of rule loses to the one before it in the order F, E, S, B: of rules that fit alike the simpler one wins."""
@@ -73,41 +75,41 @@ def _expect(
             continue
         kind, number = _best(tables, day[max(low, high - HISTORY) : high])
         found.kind[contract], found.number[contract] = kind, number
-        month, _ = _nearest(tables, kind, number, day[high - 1])
+        at = int(np.searchsorted(tables.month_start, day[high - 1], "right")) - 1 + FIRST_MONTH
+        month, _ = _nearest(tables, kind, number, day[high - 1], at)
         found.due[contract] = _day(tables, kind, number, month + months)
 
 
 @inner
 def _best(tables: Calendar, days: Integers) -> tuple[int, int]:
     """The rule with the smallest error over the payments, the later ones counting more."""
+    months = np.searchsorted(tables.month_start, days, "right") - 1 + FIRST_MONTH
     least, best_kind, best_number = np.inf, FORWARD, 1
+    whole = (1 - FADING**days.size) / (1 - FADING)
     order = (FORWARD, FROM_END, FROM_START, BACK)
     for rank in range(4):
-        kind = order[rank]
-        for number in range(1, (DAYS if kind <= BACK else BUSINESS_DAYS) + 1):
-            error, weight, whole = rank * PREFERENCE, 1.0, 0.0
-            total = 0.0
+        for number in range(1, (DAYS if order[rank] <= BACK else BUSINESS_DAYS) + 1):
+            error, weight = rank * PREFERENCE, 1.0 / whole
             for place in range(days.size - 1, -1, -1):
-                _, off = _nearest(tables, kind, number, days[place])
-                total += weight * min(off, MOST_ERROR)
-                whole += weight
+                _, off = _nearest(tables, order[rank], number, days[place], months[place])
+                error += weight * min(off, MOST_ERROR)
                 weight *= FADING
-            error += total / whole
+                if error >= least:  # cannot become better
+                    break
             if error < least - 1e-12:
-                least, best_kind, best_number = error, kind, number
+                least, best_kind, best_number = error, order[rank], number
     return best_kind, best_number
 
 
 @inner
-def _nearest(tables: Calendar, kind: int, number: int, day: int) -> tuple[int, int]:
-    """The month for which a payment was, by this rule, and how many days it was off."""
-    at = int(np.searchsorted(tables.month_start, day, "right")) - 1 + FIRST_MONTH
-    best, least = at, abs(_day(tables, kind, number, at) - day)
-    for month in (at - 1, at + 1):
-        off = abs(_day(tables, kind, number, month) - day)
-        if off < least:
-            best, least = month, off
-    return best, least
+def _nearest(tables: Calendar, kind: int, number: int, day: int, at: int) -> tuple[int, int]:
+    """The month for which a payment in the month `at` was, by this rule, and how many days it was off."""
+    off = _day(tables, kind, number, at) - day
+    if abs(off) <= HALF_A_MONTH:
+        return at, abs(off)
+    beside = at + 1 if off < 0 else at - 1
+    other = abs(_day(tables, kind, number, beside) - day)
+    return (beside, other) if other < abs(off) else (at, abs(off))
 
 
 @inner
