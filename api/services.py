@@ -142,7 +142,7 @@ class Services:
     async def open(self) -> None:
         """Takes up work. Fails, and with it the start of the service, if there is no vault key."""
         self.vault.ring()
-        self.lake.prepare()
+        self.lake.prepare(self.settings.buckets)
         await self.connections.open()
         await self.reads.open()
         await self.arrivals.open()

@@ -30,6 +30,8 @@ class House:
         """The house of these settings; the database address must be set."""
         if settings.database_url is None:
             raise KontorError("no database: start with 'kontor up', or set KONTOR_DATABASE_URL")
+        lake = Lake(settings.lake_path)
+        lake.prepare(settings.buckets)
         database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=PATIENCE_SECONDS)
         return cls(
             settings,
@@ -37,5 +39,5 @@ class House:
             Vault(settings),
             connectors(settings),
             Lines(given_up_limit=2 * settings.bank_calls_at_once),
-            Lake(settings.lake_path),
+            lake,
         )

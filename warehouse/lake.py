@@ -23,6 +23,8 @@ from warehouse.places import Place, patiently
 BUCKETS = 1000
 """What three digits can name."""
 STATISTICS = pl.Schema([("bucket", pl.Int64), ("rows", pl.Int64), ("bytes", pl.Int64), ("written_at", pl.Datetime("us", "UTC"))])
+BEGUN = "buckets.txt"
+"""The file that says how many buckets this lake has."""
 COMPACTED = "compacted."
 """How the names of compacted files begin; the dot keeps them apart from names of pieces."""
 _PART = re.compile(r"[^/]+/bucket=(?P<bucket>\d{3})/(?P<name>part)\.parquet")
@@ -58,9 +60,15 @@ class Lake:
     def __init__(self, location: str) -> None:
         self.place = Place.of(location)
 
-    def prepare(self) -> None:
-        """Makes the folder if it is not there."""
+    def prepare(self, buckets: int) -> None:
+        """Makes the folder if it is not there. How many buckets it has is said once and for all: files are found by them."""
         self.place.prepare()
+        begun = self.place.text(BEGUN) or self.place.begin(BEGUN, str(buckets))
+        if begun != str(buckets):
+            raise Invalid(
+                f"this lake was begun with {begun} buckets, KONTOR_BUCKETS says {buckets}: set it back, or choose another "
+                "KONTOR_LAKE and backfill it"
+            )
 
     def check(self) -> None:
         """Returns if a file can be written here now; raises `OSError` if not."""

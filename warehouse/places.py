@@ -85,6 +85,28 @@ class Place:
             raise
         _sync(target.parent)
 
+    def text(self, path: str) -> str | None:
+        """What a small file says; None if there is none."""
+        try:
+            return bytes(self.files.cat_file(self.at(path))).decode().strip()
+        except FileNotFoundError:
+            return None
+
+    def begin(self, path: str, content: str) -> str:
+        """Writes a small file if there is none, and answers what it says: of several who begin at once one wins."""
+        if not self.local:
+            self.put(path, content.encode())
+            return content
+        temporary = Path(self.at(f"{UNFINISHED}{secrets.token_hex(8)}"))
+        temporary.write_text(content)
+        try:
+            os.link(temporary, self.at(path))
+        except FileExistsError:
+            pass
+        finally:
+            temporary.unlink()
+        return Path(self.at(path)).read_text().strip()
+
     def remove(self, *paths: str) -> int:
         """Removes files, and says how many of them there were."""
         removed = sum(map(self._remove, paths))
