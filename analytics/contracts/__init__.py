@@ -50,9 +50,10 @@ def _forecast(rows: pl.DataFrame) -> pl.DataFrame:
     starts, period = _starts(paid), heads["period"].to_numpy()
     day = paid["booked_on"].to_physical().cast(pl.Int64).to_numpy()
     due = dates.expected(starts, day, period, heads["phase"].to_numpy(), paid["slot"].to_numpy())
-    monthly = (periods().months[period] == 1).astype(np.int64)
+    months = periods().months[period]
+    yearly = np.where(months > 0, 12 / np.maximum(months, 1), 0).astype(np.int64)
     return heads.with_columns(
-        amount_next=pl.Series(amounts.following(starts, paid["cents"].to_numpy(), monthly)),
+        amount_next=pl.Series(amounts.following(starts, paid["cents"].to_numpy(), yearly)),
         due=pl.Series(due.due, dtype=pl.Int64).cast(pl.Int32).cast(pl.Date),
         grace=pl.Series(due.grace, dtype=pl.Int64),
         rule_kind=pl.Series(due.kind, dtype=pl.Int64),

@@ -12,26 +12,28 @@ STEADY = 0.1
 USUAL, USAGE = 3, 6
 
 
-def following(starts: Integers, cents: Integers, monthly: Integers) -> Integers:
-    """The amount that follows the regular payments of each contract; `monthly` is 1 where twelve slots are a year."""
+def following(starts: Integers, cents: Integers, yearly: Integers) -> Integers:
+    """The amount that follows the regular payments of each contract; `yearly` says how many of them there are in a year."""
     out = np.zeros(starts.size - 1, np.int64)
-    _follow(starts, cents.astype(np.float64), monthly, out)
+    _follow(starts, cents.astype(np.float64), yearly, out)
     return out
 
 
 @compiled
-def _follow(starts: Integers, cents: Floats, monthly: Integers, out: Integers) -> None:
+def _follow(starts: Integers, cents: Floats, yearly: Integers, out: Integers) -> None:
     for contract in range(starts.size - 1):
         paid = cents[starts[contract] : starts[contract + 1]]
-        out[contract] = np.int64(np.floor(_next(paid, monthly[contract] == 1) + 0.5))
+        out[contract] = np.int64(np.floor(_next(paid, yearly[contract]) + 0.5))
 
 
 @inner
-def _next(paid: Floats, monthly: bool) -> float:
+def _next(paid: Floats, yearly: int) -> float:
     last = float(paid[-1])
-    if paid.size < 3 or paid[-2] == last:
+    if paid.size < 3:
         return last
-    if monthly and paid.size > SEASON + 3 and _correlation(paid[SEASON:], paid[:-SEASON]) > SEASONAL:
+    if paid[-2] == last:
+        return last * _yearly_step(paid, yearly)
+    if yearly == SEASON and paid.size > SEASON + 3 and _correlation(paid[SEASON:], paid[:-SEASON]) > SEASONAL:
         earlier = np.mean(paid[:-SEASON])
         return float(paid[paid.size - SEASON] * np.mean(paid[SEASON:]) / earlier) if earlier != 0 else last
     recent = paid[-USAGE:]
@@ -40,6 +42,17 @@ def _next(paid: Floats, monthly: bool) -> float:
     if paid.size < USAGE:
         return float(np.median(paid[-USUAL:]))
     return _winsorised(recent)
+
+
+@inner
+def _yearly_step(paid: Floats, yearly: int) -> float:
+    """The mean of the steps one and two years ago, if now is the time for the next: many prices rise in the same month each year."""
+    if yearly < 2 or paid.size <= 2 * yearly:
+        return 1.0
+    once, twice = paid[-yearly] / paid[-yearly - 1], paid[-2 * yearly] / paid[-2 * yearly - 1]
+    level = np.all(paid[-yearly:] == paid[-1]) and np.all(paid[-2 * yearly : -yearly] == paid[-2 * yearly])
+    same_way = (once - 1) * (twice - 1) > 0
+    return float((once + twice) / 2) if level and same_way else 1.0
 
 
 @inner

@@ -18,6 +18,8 @@ LEAST_TIMING = {MANY: 0.72, SEVERAL: 0.86, 3: 0.94, FEW: 0.96}
 LEAST_EVENNESS, EVEN_IF_UNUSUAL, EVEN_FOR_FEW = 0.3, 0.6, 0.75
 USUAL = 0.4
 """From this prior on a category is mostly paid by contract."""
+WEEKLY = names().index("MONTH_ONE")
+"""The periods before this one are weeks."""
 FIRM = 0.7
 """Evidence that two payments need."""
 OF_CHANNEL, OF_REPETITION = 0.9, 0.7
@@ -80,7 +82,8 @@ def _accepted() -> pl.Expr:
     habit = (pl.col("prior") <= HABIT) & ~pl.col("steady") & ~pl.col("repeated")
     equal = (pl.col("timing") >= EQUAL_TIMING) & (pl.col("deviation") == 0)
     even = pl.col("evenness") >= pl.when(usual).then(LEAST_EVENNESS).otherwise(EVEN_IF_UNUSUAL)
-    return (pl.col("timing") >= needed) & even & firm & (~habit | equal)
+    appointment = (pl.col("period") < WEEKLY) & ~usual & ~pl.col("repeated")  # friends who meet every Friday
+    return (pl.col("timing") >= needed) & even & firm & (~habit | equal) & ~appointment
 
 
 def _single(found: Gathered, streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
