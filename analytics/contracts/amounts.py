@@ -46,7 +46,7 @@ def _next(paid: Floats, yearly: int) -> float:
 
 @inner
 def _yearly_step(paid: Floats, yearly: int) -> float:
-    """The mean of the steps one and two years ago, if now is the time for the next: many prices rise in the same month each year."""
+    """The mean of the steps one and two years ago, if now is the time for the next: prices often rise in the same month."""
     if yearly < 2 or paid.size <= 2 * yearly:
         return 1.0
     once, twice = paid[-yearly] / paid[-yearly - 1], paid[-2 * yearly] / paid[-2 * yearly - 1]
