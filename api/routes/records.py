@@ -14,10 +14,10 @@ from api.access import Kind, needs
 from api.lists import Listed
 from api.route import LARGE, router
 from api.schemas.records import RECORDS, TaggedRecord, TransactionRecord, body, bookings, entity_id
-from api.schemas.tags import tag_writer
 from api.services import Held, Services
 from api.tags import tag_bodies
 from pipelines import tags
+from pipelines.documents.tags import tag_writer
 from warehouse import scopes
 from warehouse.callers import Caller
 

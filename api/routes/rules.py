@@ -13,9 +13,9 @@ from api.answers import answer, done, link, self_relation
 from api.errors import Problem
 from api.route import router
 from api.routes.wishes import TREE, wished_category
-from api.schemas.tags import tag_tree_item
 from api.schemas.wishes import NewRule, RuleBody
 from api.services import Held, Services
+from pipelines.documents.tags import tag_tree_item
 from warehouse import rules, scopes
 from warehouse.callers import Caller
 from warehouse.errors import NotFound

@@ -14,8 +14,9 @@ from analytics.trees import Item, Tree, UnknownItem, UnknownTree
 from api.access import Kind, needs
 from api.route import JSON, has_etag, router
 from api.routes.providers import Search
-from api.schemas.tags import TREES, TagTreeBody, TagTreeItemBody, item_body, tree_body
+from api.schemas.tags import TagTreeBody, TagTreeItemBody
 from api.services import Held
+from pipelines.documents.tags import TREES, item_body, tree_body
 from warehouse import scopes
 from warehouse.callers import Caller
 from warehouse.errors import NotFound

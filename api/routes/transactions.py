@@ -21,7 +21,6 @@ from api.routes.accesses import AccessKey, Modifies, Reads, changing_for, readin
 from api.routes.products import ProductKey
 from api.schemas.accesses import ACCESSES
 from api.schemas.base import Count, Flag, QueryDay, cents
-from api.schemas.tags import tag_writer
 from api.schemas.transactions import (
     BOOKED_ON,
     PUSH_LIMIT,
@@ -35,6 +34,7 @@ from api.schemas.transactions import (
 from api.services import Held, Services
 from api.tags import classification_bodies, tag_bodies
 from pipelines import push, tags
+from pipelines.documents.tags import tag_writer
 from warehouse import accesses, products, transactions
 from warehouse.callers import Caller
 from warehouse.errors import DatabaseUnavailable, Invalid, NotFound

@@ -7,7 +7,8 @@ import orjson
 import pytest
 
 from analytics import trees
-from api.schemas.tags import TagInstanceBody, tag_details, tag_instance, tag_writer
+from api.schemas.tags import TagInstanceBody
+from pipelines.documents.tags import tag_details, tag_instance, tag_writer
 from tests.stack import Stack, TenantUnderTest
 from warehouse import scopes
 
