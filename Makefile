@@ -6,13 +6,15 @@ BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
-.PHONY: run test bench lint format audit lock clean
+unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
+
+.PHONY: run test bench lint compiled format audit lock clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
 
-test: lint  ## everything that CI runs
-	$(BIN)/python -m pipelines.compiling
+test: $(VENV)/.dev  ## everything that CI runs
+	@$(MAKE) --no-print-directory --jobs 2 lint compiled
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev  ## format, lint, types, import contracts
@@ -21,6 +23,9 @@ lint: $(VENV)/.dev  ## format, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+compiled: $(VENV)/.dev  ## compile the taggers, as the first start would
+	$(BIN)/python -m pipelines.compiling
+
 format: $(VENV)/.dev  ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -28,6 +33,7 @@ format: $(VENV)/.dev  ## format the code
 bench: $(VENV)/.dev  ## measure, as ratios within one run
 	$(BIN)/python tests/bench/run.py
 	$(BIN)/python tests/bench/buckets.py
+	$(BIN)/python tests/bench/engines.py
 
 audit: $(VENV)/.dev  ## known weaknesses in what we depend on
 	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock

@@ -14,16 +14,30 @@ from sqlalchemy import delete, select
 
 from pipelines import training
 from pipelines.house import House
-from warehouse import accesses, tombstones
-from warehouse.buckets import bucket_of
+from warehouse import accesses, results, revisions, tombstones
+from warehouse.buckets import Range, bucket_of
 from warehouse.database import Owner
 from warehouse.erasure import rewrite_without
 from warehouse.errors import NotFound
-from warehouse.lake_tables import TABLES, TOMBSTONES
+from warehouse.lake_tables import (
+    CATEGORY_CHOICES,
+    CATEGORY_RULES,
+    PRODUCTS,
+    TABLES,
+    TOMBSTONES,
+    TRANSACTION_TAGS,
+    TRANSACTIONS,
+    USERS,
+)
 from warehouse.tables import Access, User
 
 log = structlog.get_logger("erase")
 OF_PEOPLE = tuple(table for table in TABLES if "user" in table.schema and table is not TOMBSTONES)
+EXPORTED = (TRANSACTIONS, PRODUCTS, CATEGORY_CHOICES, CATEGORY_RULES, USERS)
+"""What an export writes; the table of users, written last, vouches for the others."""
+DERIVED = tuple(table for table in OF_PEOPLE if "access" not in table.schema)
+VOUCHING = (USERS, *(table for table in DERIVED if table not in EXPORTED))
+"""The tables that say from which revision of a user they were made."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +78,10 @@ def purge(house: House, now: datetime) -> list[Receipt]:
     for id_, kind, user_id, erased_at in open_ones:
         bucket = bucket_of(user_id, house.settings.buckets)
         with house.database.alone_with(bucket):
-            removed = {
-                table.name: rewrite_without(house.lake, table, kind, [str(id_)], [bucket])
-                for table in OF_PEOPLE
-                if kind in table.schema
-            }
+            tables = [table for table in OF_PEOPLE if kind in table.schema]
+            removed = {table.name: rewrite_without(house.lake, table, kind, [str(id_)], [bucket]) for table in tables}
+            if kind == tombstones.ACCESS:
+                removed |= _remove_older(house, user_id, bucket)
         removed["training_feedback"] = training.forget(house.settings.home, [str(id_)], kind)
         receipt = Receipt(str(id_), kind, erased_at.isoformat(), now.isoformat(), removed)
         with house.database.operating() as operator:
@@ -76,6 +89,22 @@ def purge(house: House, now: datetime) -> list[Receipt]:
         receipts.append(receipt)
         log.info("purged", kind=kind, rows=sum(removed.values()))
     return receipts
+
+
+def _remove_older(house: House, user_id: UUID, bucket: int) -> dict[str, int]:
+    """Removes what follows from the bookings of a user, unless it was made since the user's last change.
+
+    Nothing there tells one access from another, and a user who has none left makes no work that would write it again. What is
+    still the user's own comes back with the next run.
+    """
+    user = str(user_id)
+    with house.database.operating() as operator:
+        now = revisions.between(operator, Range(user_id, user_id)).select("user", "revision")
+        if results.states(operator, TRANSACTION_TAGS.name, Range(user_id, user_id)).join(now, on="revision", how="anti").height:
+            results.drop(operator, TRANSACTION_TAGS.name, [user_id])
+    made = {table.name: house.lake.read(table, [bucket], list(now.columns)).filter(user=user).unique() for table in VOUCHING}
+    older = [table for table in DERIVED if not made[(USERS if table in EXPORTED else table).name].equals(now)]
+    return {table.name: rewrite_without(house.lake, table, "user", [user], [bucket]) for table in older}
 
 
 def _delete(owner: Owner, user_id: UUID) -> None:

@@ -14,6 +14,24 @@ import pytest
 
 from tests.stack import Stack, TenantUnderTest, running_stack
 
+LONG = (
+    "reliability/test_fetches",
+    "cli/test_up",
+    "house/test_docs",
+    "pipelines/test_erasure",
+    "pipelines/test_backfills",
+    "pipelines/test_training",
+    "spec/test_openapi",
+    "reliability/test_restart",
+    "pipelines/test_engine",
+    "pipelines/test_assets",
+)
+"""Files that take longest, the longest first: whoever begins with them does not wait for one of them at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: next((rank for rank, name in enumerate(LONG) if name in item.nodeid), len(LONG)))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def homes() -> Iterator[Path]:

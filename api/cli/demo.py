@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from api.cli.desk import Desk, Json, desk, read_settings, show
-from pipelines import demo
 from warehouse.errors import NotFound
 
 commands = typer.Typer(help="Demo tenants to try Kontor with.", no_args_is_help=True)
@@ -50,6 +49,8 @@ def env(tenant: Annotated[str, typer.Argument(help="Name of the demo tenant.")] 
 
 def seed_demo(at: Desk) -> dict[str, Any]:
     """The demo's credentials. Its users are connected to the demo bank; a worker fetches what there is."""
+    from pipelines import demo  # loads the banks, which no other command needs
+
     content = demo.seed(at.database, at.vault, at.settings.base_url, at.settings.home / "demo.json", datetime.now(UTC))
     demo.connect_customers(at.database, at.vault, at.settings, content)
     return content

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 from sqlalchemy import make_url
 
-from api.cli import up
 from api.cli.desk import Json, console, read_settings, say
 from warehouse import embedded, migrate
 from warehouse.vault import Vault
@@ -25,6 +24,8 @@ def run_all(
     demo: Annotated[bool, typer.Option(help="Also make the demo tenants.")] = True,
 ) -> None:
     """Run everything: database, tables, demo tenants, API, Dagster. Ctrl-C stops it all."""
+    from api.cli import up  # loads the lake, which the other commands do not need
+
     settings = read_settings()
     with embedded.addresses(settings) as where:
         up.run(settings, where, with_dagster=dagster, with_demo=demo)

@@ -3,7 +3,6 @@
 All cases run one after the other in one process on one database; claims are ratios between them.
 """
 
-import io
 import json
 import os
 import tempfile
@@ -14,30 +13,17 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
-import polars as pl
-import psycopg
 from rich.console import Console
 from rich.table import Table
-from sqlalchemy import make_url
 
-from analytics.frames import BOOKINGS
-from models.corpus import Corpus, simulate
 from tests.bench import memory
-from warehouse import embedded, migrate, providers, users
-from warehouse.database import Database
-from warehouse.embedded import Addresses
-from warehouse.provisioning import create_tenant
-from warehouse.settings import Settings
-from warehouse.tables import Access, Product
-from warehouse.vault import Vault, create_ring
+from tests.households import Settled, settled
 
 USERS, SEED = 460, 20261115
 CHANGED = 0.01
 RESULTS = Path(__file__).resolve().parents[2] / "bench" / "buckets.json"
-DEMO = UUID(int=0)
-NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -63,15 +49,13 @@ class Measured:
 def main() -> None:
     """Measures, shows and writes the results."""
     console = Console()
-    with tempfile.TemporaryDirectory(prefix="kontor-bench-") as folder, console.status("Filling the ledger …"):
-        settings = Settings(_env_file=None, home=Path(folder))
-        with embedded.addresses(settings) as where:
-            create_ring(settings.keys_path)
-            migrate.upgrade(where.migration, make_url(where.service).username)
-            corpus = simulate(USERS, SEED)
-            people = _fill(settings, where, corpus)
-            os.environ |= {"KONTOR_HOME": folder, "KONTOR_DATABASE_URL": where.service}
-            found = _measure(where, people, corpus.transactions.height)
+    with (
+        tempfile.TemporaryDirectory(prefix="kontor-bench-") as folder,
+        console.status("Filling the ledger, and measuring …"),
+        settled(Path(folder), USERS, SEED) as house,
+    ):
+        os.environ |= house.told
+        found = _measure(house)
     table = Table(
         title=f"{found.bookings:,} bookings of {found.users} users in 64 buckets, peak memory {found.peak_mebibytes:,.0f} MiB"
     )
@@ -97,80 +81,7 @@ def _cases(found: Measured) -> dict[str, float]:
     }
 
 
-def _fill(settings: Settings, where: Addresses, corpus: Corpus) -> list[UUID]:
-    """Puts the simulated households into the ledger; answers their users."""
-    database = Database(where.service, pool=2)
-    names = corpus.products["user"].unique(maintain_order=True).to_list()
-    with database.operating() as operator:
-        new = create_tenant(operator, Vault(settings), "bench", NOW, regulated=True)
-        own = operator.for_tenant(new.tenant.id)
-        ids = {name: users.create(own, f"user-{number}", "-").id for number, name in enumerate(names)}
-        providers.find(operator, DEMO)
-        held = {
-            name: Access(
-                tenant_id=new.tenant.id,
-                user_id=ids[name],
-                key="bench",
-                provider_id=DEMO,
-                login_hash=uuid4().bytes,
-                sync=True,
-                status="COMPLETE",
-                fetched_at=NOW,
-            )
-            for name in names
-        }
-        operator.session.add_all(held.values())
-        operator.session.flush()
-        rows = {}
-        for ordinal, (name, key, category, iban, owner_name) in enumerate(
-            corpus.products.select("user", "product", "category", "iban", "owner_name").iter_rows()
-        ):
-            rows[name, key] = Product(
-                tenant_id=new.tenant.id,
-                user_id=ids[name],
-                access_id=held[name].id,
-                key=key,
-                ordinal=ordinal,
-                status="COMPLETE",
-                category=category,
-                name=key,
-                owner_name=owner_name or "",
-                iban=iban,
-                transfer_support=False,
-                bulk_transfer_support=False,
-                fetched_at=NOW,
-            )
-        operator.session.add_all(rows.values())
-        operator.session.flush()
-        places = pl.DataFrame(
-            [(name, key, str(row.id), str(row.user_id)) for (name, key), row in rows.items()],
-            ["user", "product", "product_id", "user_id"],
-            orient="row",
-        )
-    database.close()
-    _copy(where, corpus.transactions.join(places, on=["user", "product"], maintain_order="left"), str(new.tenant.id))
-    return list(ids.values())
-
-
-def _copy(where: Addresses, bookings: pl.DataFrame, tenant: str) -> None:
-    """The bookings by COPY, as the server's own superuser."""
-    frame = bookings.select(
-        id=pl.Series([str(uuid4()) for _ in range(bookings.height)]),
-        tenant_id=pl.lit(tenant),
-        user_id="user_id",
-        product_id="product_id",
-        **{name: pl.col(name) for name in BOOKINGS},
-    )
-    address = make_url(where.migration).set(username="postgres").render_as_string(hide_password=False)
-    out = io.BytesIO()
-    frame.write_csv(out, include_header=False)
-    with psycopg.connect(address) as connection, connection.cursor() as cursor:
-        with cursor.copy(f"COPY transactions ({', '.join(frame.columns)}) FROM STDIN (FORMAT csv)") as copy:
-            copy.write(out.getvalue())
-        cursor.execute("ANALYZE transactions")
-
-
-def _measure(where: Addresses, people: list[UUID], bookings: int) -> Measured:
+def _measure(house: Settled) -> Measured:
     import dagster as dg
 
     from pipelines import checks, tags, work
@@ -183,22 +94,23 @@ def _measure(where: Addresses, people: list[UUID], bookings: int) -> Measured:
         return sum(_seconds(partial(work.on_buckets, task, buckets, **given)) for task in tasks)
 
     def check() -> None:
-        house = work._house()
-        checks.of_transactions(house.database, house.lake, buckets, len(buckets), tags.NAME)
-        checks.of_tags(house.lake, buckets, {}, {})
+        own = work._house()
+        checks.of_transactions(own.database, own.lake, buckets, len(buckets), tags.NAME)
+        checks.of_tags(own.lake, buckets, {}, {})
 
     steps = (work.export_bucket, work.tag_bucket, work.publish_bucket)
     with memory.peak(os.getpid()) as peak:
         export, tagged, published = (timed(step) for step in steps)
         unchanged = timed(*steps)
-        _touch(where, people[: max(1, round(CHANGED * len(people)))])
+        _touch(house, house.people[: max(1, round(CHANGED * len(house.people)))])
         few = timed(*steps)
         directly = timed(*steps[:2], everything=True) + timed(steps[2]) + _seconds(check)
         with dg.DagsterInstance.ephemeral() as instance:
             config = {"ops": {name: {"config": {"everything": True}} for name in ("transactions", "transaction_tags")}}
             job, over = defs.resolve_job_def("analyses_job"), {FIRST: "000", LAST: "063"}
             by_dagster = _seconds(partial(job.execute_in_process, run_config=config, instance=instance, tags=over))
-    return Measured(bookings, len(people), export, tagged, published, unchanged, few, by_dagster, directly, peak.mebibytes)
+    figures = export, tagged, published, unchanged, few, by_dagster, directly, peak.mebibytes
+    return Measured(house.bookings, len(house.people), *figures)
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -207,9 +119,8 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def _touch(where: Addresses, people: list[UUID]) -> None:
-    address = make_url(where.migration).set(username="postgres").render_as_string(hide_password=False)
-    with psycopg.connect(address) as connection:
+def _touch(house: Settled, people: list[UUID]) -> None:
+    with house.admin() as connection:
         connection.execute("UPDATE users SET revision = revision + 1 WHERE id = ANY(%s)", (people,))
 
 

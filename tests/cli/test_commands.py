@@ -56,6 +56,11 @@ def login(http: httpx.Client, name: str, client: str, secret: str, **form: str) 
     return http.post("/auth/oauth2/token", data=data, auth=(f"{name}/{client}", secret)).status_code
 
 
+def test_what_computes_is_not_loaded_before_a_command_needs_it() -> None:
+    code = "import sys, api.cli; print(*sorted({'polars', 'numba', 'duckdb', 'dagster', 'fastapi'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == []
+
+
 def test_a_tenant_made_by_the_command_line_can_work_at_once(http: httpx.Client, stack: Stack) -> None:
     made = kontor_json("tenant", "create", "cli-fresh", "--redirect")
     assert made["regulated"] is False

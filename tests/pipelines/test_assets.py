@@ -26,6 +26,7 @@ AGAIN = """
 from pipelines import work
 while True:
     work.export_bucket({0}, everything=True); work.tag_bucket({0}, everything=True); work.publish_bucket({0})
+    print("once more", flush=True)
 """
 
 
@@ -126,11 +127,12 @@ def test_a_run_that_is_killed_leaves_old_or_new_and_the_next_one_completes(custo
     work.publish_bucket(mine)
     expected, chance = answer(customer)[1], random.Random(5)
     before = lake.read(lake_tables.TRANSACTION_TAGS, [mine])
-    for _ in range(4):
-        child = subprocess.Popen([sys.executable, "-c", AGAIN.format(mine)], env=os.environ)
-        time.sleep(3 + 2 * chance.random())
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+    for _ in range(3):
+        with subprocess.Popen([sys.executable, "-c", AGAIN.format(mine)], env=os.environ, stdout=subprocess.PIPE) as child:
+            assert child.stdout is not None
+            child.stdout.readline()  # everything is loaded: from here on it writes all the time
+            time.sleep(chance.random())
+            child.send_signal(signal.SIGKILL)
         assert lake.read(lake_tables.TRANSACTION_TAGS, [mine]).equals(before)
         assert answer(customer)[1] == expected
     work.export_bucket(mine)

@@ -1,6 +1,5 @@
 """The way of a bucket: ledger to lake, lake to tags, tags to what the API serves; and back when something is lost or erased."""
 
-import time
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,7 +11,7 @@ import pytest
 
 from pipelines import analyse, erase, export, housekeeping, landing, tags
 from pipelines.house import House
-from tests.stack import Customer, Stack
+from tests.stack import Customer, Stack, TenantUnderTest, wait_until
 from warehouse import lake_tables
 from warehouse.buckets import bounds, bucket_of, key, keys
 from warehouse.errors import NotFound
@@ -29,9 +28,14 @@ def house(stack: Stack) -> Iterator[House]:
     found.database.close()
 
 
+@pytest.fixture(scope="module")
+def tenant(stack: Stack) -> TenantUnderTest:
+    return stack.tenant()
+
+
 @pytest.fixture
-def customer(stack: Stack) -> Customer:
-    return stack.tenant().customer()
+def customer(tenant: TenantUnderTest) -> Customer:
+    return tenant.customer()
 
 
 def worked(house: House, customer: Customer) -> int:
@@ -154,12 +158,13 @@ def test_a_replay_changes_no_id(house: House, customer: Customer) -> None:
     assert listed(customer, access) == before
 
 
-def test_what_a_fetch_brings_for_a_deleted_access_does_not_stay(house: House, customer: Customer) -> None:
+def test_what_a_fetch_brings_for_a_deleted_access_does_not_stay(house: House, customer: Customer, stack: Stack) -> None:
     key, answer = customer.add("test_slow_bookings_2.1")
     assert answer.status_code == 201
+    ((access,),) = stack.sql("SELECT id FROM accesses WHERE user_id = :user", user=customer.user_id)
     assert customer.call("DELETE", f"/bankzugaenge/{key}").status_code == 200
     bucket = bucket_of(customer.user_id, BUCKETS)
-    time.sleep(4)
+    wait_until(lambda: any(_is_taken_back(line, access) for line in stack.log_lines()), 30)
     assert house.lake.read(lake_tables.LANDING, [bucket]).filter(pl.col("user") == str(customer.user_id)).is_empty()
 
 
@@ -203,6 +208,10 @@ def test_what_the_banks_said_too_long_ago_is_removed(house: House, customer: Cus
     later = now + timedelta(days=house.settings.landing_days + 1)
     assert housekeeping.sweep_lake(house.lake, house.settings, later).retired >= kept
     assert landing.pieces_of(house.lake, [bucket]) == []
+
+
+def _is_taken_back(line: dict[str, Any], access: uuid.UUID) -> bool:
+    return (line["event"], line.get("access")) == ("taken_back", str(access))
 
 
 def _without_id(body: bytes) -> list[str]:

@@ -280,13 +280,16 @@ def test_no_process_outlives_its_parent_however_that_ends(end: signal.Signals, t
         stderr=subprocess.PIPE,
         text=True,
     ) as parent:
-        _await(lambda: (tmp_path / "started-1").exists() and (tmp_path / "started-2").exists())
-        workers = _children(psutil.Process(parent.pid))
-        if end == signal.SIGINT:
-            os.killpg(parent.pid, end)  # as a terminal does
-        else:
-            parent.send_signal(end)
-        _, said = parent.communicate(timeout=PATIENCE_SECONDS)
+        try:
+            _await(lambda: (tmp_path / "started-1").exists() and (tmp_path / "started-2").exists())
+            workers = _children(psutil.Process(parent.pid))
+            if end == signal.SIGINT:
+                os.killpg(parent.pid, end)  # as a terminal does
+            else:
+                parent.send_signal(end)
+            _, said = parent.communicate(timeout=PATIENCE_SECONDS)
+        finally:
+            parent.kill()  # else a failure would be waited for without end
     assert len(workers) == 2
     assert psutil.wait_procs(workers, timeout=PATIENCE_SECONDS)[1] == []
     assert said.count("Traceback") == (end == signal.SIGINT)

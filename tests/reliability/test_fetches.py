@@ -16,7 +16,7 @@ from pipelines.banks.demo import calls
 from pipelines.house import House
 from pipelines.slots import slot_of
 from tests.receiver import receiving
-from tests.stack import Customer, Stack, running_stack, start, wait_until
+from tests.stack import Customer, Stack, TenantUnderTest, running_stack, start, wait_until
 from warehouse.embedded import pg_ctl
 from warehouse.settings import Settings
 
@@ -27,15 +27,20 @@ PATIENCE_SECONDS = 60
 @pytest.fixture(scope="module")
 def banks(homes: Path) -> Iterator[Stack]:
     """A service that loses patience quickly."""
-    told = {"REQUEST_TIMEOUT_SECONDS": "8", "BANK_TIMEOUT_SECONDS": "20", "WORKER_LOST_SECONDS": "3"}
+    told = {"REQUEST_TIMEOUT_SECONDS": "8", "BANK_TIMEOUT_SECONDS": "14", "WORKER_LOST_SECONDS": "3"}
     told |= {"WEBHOOK_PRIVATE_ADDRESSES": "true"}
     with running_stack(homes / "banks", **{f"KONTOR_{name}": value for name, value in told.items()}) as running:
         yield running
 
 
+@pytest.fixture(scope="module")
+def tenant(banks: Stack) -> TenantUnderTest:
+    return banks.tenant()
+
+
 @pytest.fixture
-def customer(banks: Stack) -> Customer:
-    return banks.tenant().customer()
+def customer(tenant: TenantUnderTest) -> Customer:
+    return tenant.customer()
 
 
 @pytest.fixture
@@ -122,7 +127,7 @@ def test_without_a_worker_a_fetch_waits(banks: Stack, customer: Customer) -> Non
 
 
 def test_a_late_answer_is_stored_whole_and_a_repeat_starts_no_second_fetch(banks: Stack, customer: Customer) -> None:
-    userid = "test_slow_11.5"
+    userid = "test_slow_9.5"
     key, answer = customer.add(userid)
     assert answer.status_code == 504
     assert answer.json()["messages"][0]["code"] == "BA504"
@@ -142,7 +147,7 @@ def test_a_bank_that_hangs_is_given_up_and_disturbs_nobody(banks: Stack, custome
 
 def test_sixty_slow_accesses_do_not_slow_down_reads(banks: Stack, customer: Customer) -> None:
     ready = customer.connected("demo1")
-    others = [banks.tenant().customer() for _ in range(6)]
+    others = [customer.tenant.customer() for _ in range(6)]
     before = len(calls(banks.home / "demo-bank"))
     with ThreadPoolExecutor(60) as pool:
         adding = [pool.submit(others[n % 6].add, f"test_slow_4.{n:02d}", key=f"k{n}") for n in range(60)]
@@ -223,6 +228,11 @@ class TestSchedule:
 
 class TestNews:
     """A webhook is called for new bookings of a refresh, and for nothing else."""
+
+    @pytest.fixture
+    def tenant(self, banks: Stack) -> TenantUnderTest:
+        """One of its own for each test, of which a webhook tells no other news."""
+        return banks.tenant()
 
     def test_new_bookings_are_announced_once_signed_and_without_data(self, banks: Stack, customer: Customer) -> None:
         with receiving() as receiver:

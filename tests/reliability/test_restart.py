@@ -16,10 +16,17 @@ from warehouse.embedded import pg_ctl
 TENANTS = "/auth/mgmt/v1/tenants"
 
 
-@pytest.fixture
-def fragile(homes: Path, request: pytest.FixtureRequest) -> Iterator[Stack]:
-    """A service of this test's own, to be broken."""
-    with running_stack(homes / request.node.name[-20:]) as running:
+@pytest.fixture(scope="module")
+def fragile(homes: Path) -> Iterator[Stack]:
+    """A service of these tests' own, to be broken."""
+    with running_stack(homes / "fragile") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def impatient(homes: Path) -> Iterator[Stack]:
+    """Another one, which hardly waits for its database. The last of these tests stops it."""
+    with running_stack(homes / "impatient", KONTOR_DATABASE_WAIT_SECONDS="0.5") as running:
         yield running
 
 
@@ -45,16 +52,15 @@ def test_the_service_survives_a_restart_of_the_database(fragile: Stack) -> None:
     assert fragile.http.get("/ready").status_code == 200
 
 
-def test_without_a_database_requests_end_with_503_and_a_hint_when_to_come_back(homes: Path) -> None:
-    with running_stack(homes / "down", KONTOR_DATABASE_WAIT_SECONDS="0.5") as stack:
-        tenant = stack.tenant()
-        token = tenant.bearer("admin")
-        pg_ctl(stack.home / "postgres", "stop", "-m", "fast")
-        for answer in (stack.http.get(TENANTS, headers=token), tenant.token_answer("admin")):
-            assert answer.status_code == 503
-            assert "Retry-After" in answer.headers
-        pg_ctl(stack.home / "postgres", "start")
-        wait_until(lambda: stack.http.get(TENANTS, headers=token).status_code == 200, 10)
+def test_without_a_database_requests_end_with_503_and_a_hint_when_to_come_back(impatient: Stack) -> None:
+    tenant = impatient.tenant()
+    token = tenant.bearer("admin")
+    pg_ctl(impatient.home / "postgres", "stop", "-m", "fast")
+    for answer in (impatient.http.get(TENANTS, headers=token), tenant.token_answer("admin")):
+        assert answer.status_code == 503
+        assert "Retry-After" in answer.headers
+    pg_ctl(impatient.home / "postgres", "start")
+    wait_until(lambda: impatient.http.get(TENANTS, headers=token).status_code == 200, 10)
 
 
 def test_killing_a_worker_under_load_leaves_no_half_object(fragile: Stack) -> None:
@@ -87,22 +93,25 @@ def test_killing_a_worker_under_load_leaves_no_half_object(fragile: Stack) -> No
     assert roles == [], "every user that exists has its default role"
 
 
-def test_a_stop_finishes_what_is_running(fragile: Stack) -> None:
-    tenant = fragile.tenant()
+def test_a_stop_finishes_what_is_running(impatient: Stack) -> None:
+    tenant = impatient.tenant()
     token = tenant.bearer("admin")
+
+    def stored() -> int:
+        return int(impatient.sql("SELECT count(*) FROM users WHERE tenant_id = :id", id=tenant.tenant_id)[0][0])
+
     with ThreadPoolExecutor(8) as pool:
-        jobs = [pool.submit(create_user, fragile, tenant, token, f"spät-{number}") for number in range(8)]
-        wait_until(lambda: fragile.sql("SELECT count(*) FROM users")[0][0] > 0, 20)
-        fragile.process.send_signal(signal.SIGTERM)
+        jobs = [pool.submit(create_user, impatient, tenant, token, f"spät-{number}") for number in range(8)]
+        wait_until(lambda: stored() > 0, 20)
+        impatient.process.send_signal(signal.SIGTERM)
         statuses = []
         for job in jobs:
             try:
                 statuses.append(job.result())
             except httpx.TransportError:
                 statuses.append(0)
-    assert fragile.process.wait(30) == 0
-    stored = fragile.sql("SELECT count(*) FROM users WHERE tenant_id = :id", id=tenant.tenant_id)[0][0]
-    assert stored >= statuses.count(201) > 0
+    assert impatient.process.wait(30) == 0
+    assert stored() >= statuses.count(201) > 0
 
 
 def fresh_get(stack: Stack, token: dict[str, str]) -> httpx.Response:

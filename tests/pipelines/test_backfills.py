@@ -1,0 +1,121 @@
+"""Everything anew: the same ledger gives the same bytes, whoever computes them, in whichever order, whoever dies meanwhile."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+import structlog
+
+from pipelines import engine
+from tests.households import Settled, files_of, settled
+from tests.whole_way import deadly
+from warehouse import choices, rules
+from warehouse.database import Database
+from warehouse.lake_tables import LANDING, TABLES, TOMBSTONES
+from warehouse.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+BUCKETS, HOUSEHOLDS, SEED = 6, 18, 20261115
+BACKFILL = """
+import sys
+from pipelines import work
+for order in sys.argv[1:]:
+    buckets = [int(bucket) for bucket in order.split(",")]
+    for bucket in buckets: work.export_bucket(bucket, everything=True)
+    for bucket in buckets: work.tag_bucket(bucket, everything=True)
+    for bucket in buckets: work.publish_bucket(bucket)
+"""
+
+
+@dataclass(frozen=True)
+class Made:
+    """All that a backfill leaves: the files of the lake, and the rows that are served."""
+
+    files: dict[str, bytes]
+    served: list[tuple[object, ...]]
+
+
+@pytest.fixture(scope="module")
+def house(homes: Path) -> Iterator[Settled]:
+    """Households with wishes."""
+    with settled(homes / "backfills", HOUSEHOLDS, SEED, KONTOR_BUCKETS=str(BUCKETS)) as found:
+        wish(found)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def made(house: Settled, homes: Path) -> Made:
+    """What one process with one thread makes of it."""
+    told = {"POLARS_MAX_THREADS": "1", "PYTHONHASHSEED": "0", "TZ": "UTC"}
+    return backfilled(house, homes / "lake-made", [range(BUCKETS)], told)
+
+
+def wish(house: Settled) -> None:
+    """Lets users choose categories, and lets users and the tenant make rules."""
+    database = Database(house.where.service, pool=1)
+    find = "SELECT id FROM transactions WHERE user_id = %s AND amount_cents < 0 ORDER BY booked_on, id LIMIT 5"
+    with house.admin() as connection:
+        mine = {user: [row[0] for row in connection.execute(find, (user,))] for user in house.people[::2]}
+        (tenant,) = connection.execute("SELECT id FROM tenants WHERE name = 'bench'").fetchone() or ()
+    for user, bookings in mine.items():
+        with database.acting_for(tenant, user) as owner:
+            choices.put(owner, bookings, "LIVING_GROCERIES")
+            for name in ("Rewe", "Aldi"):
+                rules.put(owner, "LIVING_OTHER", iban="", name=name, name_key=name.lower())
+    with database.acting_for(tenant) as owner:
+        rules.put(owner, "LIVING_OTHER", iban="", name="Lidl", name_key="lidl")
+    database.close()
+
+
+def backfilled(house: Settled, lake: Path, orders: Sequence[Sequence[int]], environment: dict[str, str]) -> Made:
+    """What a process of its own leaves that works on all buckets, once in each of these orders."""
+    forget(house)
+    told = {**os.environ, **house.told, "KONTOR_LAKE": str(lake), **environment}
+    given = [",".join(map(str, order)) for order in orders]
+    done = subprocess.run([sys.executable, "-c", BACKFILL, *given], cwd=ROOT, env=told, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return Made(files_of(lake), house.served())
+
+
+def forget(house: Settled) -> None:
+    with house.admin() as connection:
+        connection.execute("TRUNCATE results")
+
+
+def test_a_backfill_writes_every_table_of_every_bucket(house: Settled, made: Made) -> None:
+    tables = [table.name for table in TABLES if table not in (LANDING, TOMBSTONES)]
+    assert sorted({path.split("/")[0] for path in made.files if path.endswith(".parquet")}) == sorted(tables)
+    assert sum(path.startswith("transaction_tags/") for path in made.files) == BUCKETS
+    assert [row[0] for row in made.served] == sorted(house.people)
+
+
+def test_threads_hash_seeds_time_zones_and_the_order_of_buckets_change_no_byte(house: Settled, made: Made, homes: Path) -> None:
+    told = {"POLARS_MAX_THREADS": "2", "PYTHONHASHSEED": "1", "TZ": "America/New_York"}
+    orders = [range(BUCKETS)[::-1], [*range(1, BUCKETS), 0]]
+    again = backfilled(house, homes / "lake-again", orders, told)
+    assert again.files.keys() == made.files.keys()
+    assert [path for path, content in made.files.items() if again.files[path] != content] == []
+    assert again.served == made.served
+
+
+def test_workers_that_are_killed_in_mid_backfill_cost_time_but_no_data(
+    house: Settled, made: Made, homes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {**house.told, "KONTOR_LAKE": str(homes / "lake-killed")}.items():
+        monkeypatch.setenv(name, value)
+    forget(house)
+    places = {1: "transactions", 4: "transaction_tags"}
+    with structlog.testing.capture_logs() as logged:
+        settings = Settings(engine="dask", engine_workers=2)
+        found = dict(engine.run(partial(deadly, places, tmp_path), range(BUCKETS), settings))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["died-1", "died-4"]
+    assert {line["item"] for line in logged if line["event"] == "task lost its worker"} >= {"1", "4"}
+    assert [sum(counts) for counts in zip(*found.values(), strict=True)] == [HOUSEHOLDS, house.bookings, HOUSEHOLDS]
+    files = {path: content for path, content in files_of(homes / "lake-killed").items() if path in made.files}
+    assert files == made.files
+    assert house.served() == made.served
