@@ -10,6 +10,7 @@ import polars as pl
 
 from analytics import trees
 from analytics.books import BY_HAND, books
+from analytics.frames import beside
 from analytics.judging import Words, because, first, judge
 from analytics.rulebook import WHERE, lists
 
@@ -28,7 +29,7 @@ def structural(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
     found = best.select(
         "line", rule_category="item", rule_confidence="confidence", rule_reason=because(best, judged.words), rule_id="id"
     )
-    return _joined(lines, found)
+    return beside(lines, found)
 
 
 def lexicon(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
@@ -46,7 +47,7 @@ def lexicon(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
         "line", lexicon_category="item", lexicon_confidence="confidence", lexicon_reason=because(best, judged.words)
     )
     expenses = _weighed(hits.filter(pl.col("sign") == "-")).select("line", expense_category="item")
-    return _joined(_joined(lines, found), expenses)
+    return beside(beside(lines, found), expenses)
 
 
 def _without_surnames(hits: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
@@ -65,7 +66,3 @@ def _weighed(hits: pl.DataFrame) -> pl.DataFrame:
     doubted = rivals.filter(pl.col("item") != pl.col("best"), pl.col("confidence") >= pl.col("most") - CLOSE)["line"].unique()
     factor = pl.when(pl.col("line").is_in(doubted.implode())).then(DOUBT).otherwise(1.0)
     return best.with_columns(confidence=pl.col("confidence") * factor)
-
-
-def _joined(lines: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    return lines.with_row_index("line").join(found, on="line", how="left", maintain_order="left").drop("line")

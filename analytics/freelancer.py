@@ -7,6 +7,7 @@ again on rows whose category was laid over, so it takes any frame with the texts
 import polars as pl
 
 from analytics.books import books
+from analytics.frames import beside
 from analytics.judging import Words, because, first, judge
 
 PRIVATE, UNSURE = "PRIVATE", 0.6
@@ -17,10 +18,13 @@ def freelancer(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
     judged = judge(lines, books()["freelancer"], words)
     best = first(judged.hits, pl.col("priority"), -pl.col("confidence"))
     found = best.select("line", item="item", sure="confidence", said=because(best, judged.words))
-    joined = lines.with_row_index("line").join(found, on="line", how="left", maintain_order="left")
-    return joined.with_columns(
-        freelancer=pl.col("item").fill_null(PRIVATE),
-        freelancer_confidence=pl.col("sure").fill_null(UNSURE),
-        freelancer_source=pl.when(pl.col("item").is_null()).then(pl.lit("FALLBACK")).otherwise(pl.lit("RULE")),
-        freelancer_reason=pl.col("said").fill_null("kein betrieblicher Bezug erkannt"),
-    ).drop("line", "item", "sure", "said")
+    return (
+        beside(lines, found)
+        .with_columns(
+            freelancer=pl.col("item").fill_null(PRIVATE),
+            freelancer_confidence=pl.col("sure").fill_null(UNSURE),
+            freelancer_source=pl.when(pl.col("item").is_null()).then(pl.lit("FALLBACK")).otherwise(pl.lit("RULE")),
+            freelancer_reason=pl.col("said").fill_null("kein betrieblicher Bezug erkannt"),
+        )
+        .drop("item", "sure", "said")
+    )

@@ -7,7 +7,7 @@ collects points; from `ENOUGH` points on it is a wage.
 import polars as pl
 
 from analytics.channels import Channel
-from analytics.overlays import OVERLAY, Rows, picked
+from analytics.overlays import OVERLAY, Rows, bookings
 
 SALARY = "INCOME_SALARY"
 ENOUGH = 4
@@ -46,13 +46,13 @@ def income(rows: Rows) -> pl.DataFrame:
     `analytics.facts`.
     """
     told = dict.fromkeys((*FACTS, *(f"flag_{flag}" for flag in OTHER_PAYERS)), False)
-    booked = (pl.col("amount_cents") > 0) & ~pl.col("pending")
-    known = picked(rows, booked, *ROWS, category="", rule_category="", purpose_code="", **told)
-    incoming = known.filter(~_no_income())
+    of = bookings(rows).filled(rule_category="", purpose_code="", **told)
+    booked = of.where((pl.col("amount_cents") > 0) & ~pl.col("pending"))
+    incoming = of.of(booked, *ROWS, "category", "rule_category", "purpose_code", *told).filter(~_no_income())
     ranked = _ranked(incoming.with_columns(_described()))
     scored = _scored(ranked.join(_timing(ranked), on=["user", "counterparty_key"], how="left"))
     wages = scored.filter(pl.col("score") >= ENOUGH, pl.col("rule_category").is_in(UNDECIDED))
-    payers = wages.filter(pl.col("counterparty_key") != "").select("user", "counterparty_key").unique()
+    payers = wages.filter(pl.col("counterparty_key").is_not_null()).select("user", "counterparty_key").unique()
     extra = scored.filter(
         pl.col("score") < ENOUGH, pl.col("rule_category").is_in(UNDECIDED), "says_pay_extra", ~pl.col("says_no_pay")
     ).join(payers, on=["user", "counterparty_key"], how="semi")
@@ -89,7 +89,9 @@ def _ranked(incoming: pl.DataFrame) -> pl.DataFrame:
 def _timing(incoming: pl.DataFrame) -> pl.DataFrame:
     """For each payer whether it pays monthly: of its largest credits of each month, how many follow a month after the last."""
     payer = ["user", "counterparty_key"]
-    ordered = incoming.filter(pl.col("counterparty_key") != "").sort(*payer, "month", -pl.col("amount_cents"), "booked_on", "id")
+    ordered = incoming.filter(pl.col("counterparty_key").is_not_null()).sort(
+        *payer, "month", -pl.col("amount_cents"), "booked_on", "id"
+    )
     largest = ordered.unique([*payer, "month"], keep="first", maintain_order=True).select(*payer, "booked_on")
     follows = pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in payer)
     gap = pl.when(follows).then(pl.col("booked_on").diff().dt.total_days())
@@ -118,7 +120,7 @@ def _reason() -> pl.Expr:
         "among_largest": "unter den größten Eingängen",
     }
     said = [pl.when(name).then(pl.lit(piece)) for name, piece in pieces.items()]
-    return pl.concat_list(said).list.drop_nulls().list.join(", ")
+    return pl.concat_str(said, separator=", ", ignore_nulls=True)
 
 
 def _overlay(rows: pl.DataFrame, confidence: pl.Expr, reason: pl.Expr) -> pl.DataFrame:

@@ -10,6 +10,7 @@ import polars as pl
 
 from analytics import trees
 from analytics.books import books
+from analytics.frames import beside
 from analytics.judging import Words, because, first, judge
 
 UNRELATED, GATE, BUNDLE, UNKNOWN = "UNRELATED_OTHER", "GATE", "OTHER_BUNDLE", "OTHER_OTHER"
@@ -95,7 +96,7 @@ def _by_partner(lines: pl.DataFrame, gates: pl.DataFrame) -> pl.DataFrame:
 
 def _filled(lines: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     """The lines with what was found; the others are no premiums."""
-    joined = lines.with_row_index("line").join(found, on="line", how="left", maintain_order="left")
+    joined = beside(lines, found)
     incoming = pl.lit(lines["positive"])
     silent = pl.when(incoming).then(pl.lit("Zahlungseingang, kein Beitrag")).otherwise(pl.lit("keine Versicherung erkannt"))
     return joined.with_columns(
@@ -103,4 +104,4 @@ def _filled(lines: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
         insurance_confidence=pl.coalesce("confidence", pl.when(incoming).then(NO_PREMIUM).otherwise(NO_WORDS)),
         insurance_source=pl.col("source").fill_null("RULE"),
         insurance_reason=pl.coalesce("reason", silent),
-    ).drop("line", "item", "confidence", "source", "reason")
+    ).drop("item", "confidence", "source", "reason")

@@ -13,6 +13,7 @@ from analytics import automaton
 from analytics.automaton import Dictionary, Found, Ints
 from analytics.channels import Channel
 from analytics.kernels import compiled
+from analytics.numbering import Numbering
 from analytics.rulebook import CHANNELS, FIELDS, Conditions, Rulebook
 
 PLACES = {
@@ -117,10 +118,8 @@ def _text(columns: list[str]) -> pl.Expr:
 
 def _distinct(text: pl.Series) -> tuple[pl.Series, Ints]:
     """The texts, each once, and the number of each one's text."""
-    hashed = pl.DataFrame({"hash": text.hash()})
-    first = hashed.with_row_index("at").unique("hash", keep="first", maintain_order=True)
-    numbers = first.select("hash", number=pl.int_range(pl.len(), dtype=pl.Int32))
-    return text.gather(first["at"]), hashed.join(numbers, on="hash", how="left", maintain_order="left")["number"].to_numpy()
+    number, first = Numbering().of(text.hash().to_numpy())
+    return text.gather(first), number
 
 
 def _with_tags(lines: pl.DataFrame, book: Rulebook, words: Words) -> tuple[Found, NDArray[np.int32]]:

@@ -17,11 +17,13 @@ from analytics.channels import Channel
 from analytics.frames import LINES, checked
 from analytics.kernels import compiled, inner, peek, peek64, peek_word, poke, poke64
 from analytics.mending import mended
+from analytics.numbering import Numbers, Table, empty
+from analytics.phrases import BASIS, hashed, word_table
 from analytics.text import fold
 
 AMOUNT_EDGES = (0, 500, 1500, 4500, 15000, 45000, 95200, 300000)
 """In cents; a line's `amount_bin` is the number of edges that the absolute amount reaches."""
-MONTHS = r"(^| )(?:januar|februar|maerz|april|mai|juni|juli|august|september|oktober|november|dezember)\b"
+MONTHS = "januar februar maerz april mai juni juli august september oktober november dezember"
 CHUNK = 65_536
 """Rows that one thread takes at a time."""
 
@@ -52,6 +54,12 @@ _HEADER = 8
 _CITY = 512
 """Bytes for the city of a line behind it, before its merchant."""
 _EDGES = np.array(AMOUNT_EDGES, np.int64)
+_CARD = channels.CHANNELS.index(Channel.CARD)
+_PURPOSE_PART, _MERCHANT = 5, 6
+_BANKS_WORDS = (0, 2, _PURPOSE_PART)
+"""Parts that say nothing on card payments whose merchant is known: they are the banks' own words."""
+_MONTHS, _IS_MONTH = word_table({1: MONTHS})
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def keys(transactions: pl.DataFrame, threads: int | None = None) -> pl.Series:
@@ -71,14 +79,26 @@ def keys(transactions: pl.DataFrame, threads: int | None = None) -> pl.Series:
 
 def read(transactions: pl.DataFrame) -> pl.DataFrame:
     """The line of each booking, in the order given; pass each distinct line once."""
+    return _read(transactions, distinct=False)[0]
+
+
+def contents(transactions: pl.DataFrame) -> tuple[pl.DataFrame, Numbers]:
+    """The lines of bookings without those that say the same as another, and which of them is that of each booking.
+
+    More is the same than by their keys: the town of a card payment says nothing.
+    """
+    return _read(transactions, distinct=True)
+
+
+def _read(transactions: pl.DataFrame, distinct: bool) -> tuple[pl.DataFrame, Numbers]:
     source, amounts = _source(transactions)
     rows = transactions.height
     work = np.zeros(_longest(transactions), np.uint8)
-    found, header = np.zeros(rows, np.uint64), np.zeros((rows, 4), np.uint8)
+    found, header, number = np.zeros(rows, np.uint64), np.zeros((rows, 4), np.uint8), np.empty(rows, np.int32)
     out = np.empty((len(_TEXTS), room(*(transactions[name] for name in _SOURCES[:4])) + 32 * rows), np.uint8)
     offsets = np.zeros((len(_TEXTS), rows + 1), np.int64)
     known, paid = channels.table(), services.table()
-    _lines(
+    count = _lines(
         source.address,
         amounts,
         known.address,
@@ -86,36 +106,23 @@ def read(transactions: pl.DataFrame) -> pl.DataFrame:
         known.isos,
         paid.address,
         work.ctypes.data,
+        empty(1 << (2 * rows).bit_length() if distinct else 0),
+        number,
         found,
         header,
         out,
         offsets,
     )
-    texts = [written(name, out[part], offsets[part]) for part, name in enumerate(_TEXTS)]
-    return checked(
-        _settled(
-            pl.DataFrame(texts).with_columns(
-                key=pl.Series(found),
-                positive=pl.Series(header[:, 0] == 1),
-                amount_bin=pl.Series(header[:, 1]),
-                channel=_named(header[:, 2], list(channels.CHANNELS)),
-                via=_named(header[:, 3], paid.services),
-            )
-        ),
-        LINES,
+    texts = [written(name, out[part], offsets[part, : count + 1]) for part, name in enumerate(_TEXTS)]
+    header = header[:count]
+    read = pl.DataFrame(texts).with_columns(
+        key=pl.Series(found[:count]),
+        positive=pl.Series(header[:, 0] == 1),
+        amount_bin=pl.Series(header[:, 1]),
+        channel=_named(header[:, 2], list(channels.CHANNELS)),
+        via=_named(header[:, 3], paid.services),
     )
-
-
-def _settled(lines: pl.DataFrame) -> pl.DataFrame:
-    """The lines without what says nothing: the banks' own words on card payments whose merchant is known, and names of months."""
-    bare = (pl.col("channel") == Channel.CARD) & ~pl.col("merchant").is_in(["", "0"])
-    nothing = pl.lit("")
-    return lines.with_columns(
-        booking_text=pl.when(bare).then(nothing).otherwise("booking_text"),
-        name=pl.when(bare).then("merchant").otherwise("name"),
-        ultimate=pl.when(bare).then(nothing).otherwise("ultimate"),
-        purpose=pl.when(bare).then(nothing).otherwise(pl.col("purpose").str.replace_all(MONTHS, "${1}0")),
-    )
+    return checked(read, LINES), number
 
 
 def _named(numbers: npt.NDArray[np.uint8], names: list[str]) -> pl.Series:
@@ -150,26 +157,80 @@ def _lines(
     isos: Offsets,
     services: int,
     work: int,
+    seen: Table,
+    number: Numbers,
     keys: npt.NDArray[np.uint64],
     header: npt.NDArray[np.uint8],
     out: npt.NDArray[np.uint8],
     offsets: npt.NDArray[np.int64],
-) -> None:
-    """Keys, headers and texts of each line."""
+) -> int:
+    """Keys, headers and texts of each line, and their number; of each booking the number of its line.
+
+    Where there is a table of those seen, what says the same is written over by the next.
+    """
     line = work + _PLACES
     marks = work + 8 * sepa.SPANS
-    for row in range(len(keys)):
+    hashes, numbers = seen.keys, seen.numbers
+    count = 0
+    for row in range(len(number)):
         end = _line(table, row, amounts[row], work, line)
-        keys[row] = _hash(line, end)
+        keys[count] = _hash(line, end)
         channel = channels.channel_at(known, codes, isos, line, marks)
         merchant_end, city_end, via = unwrap.unwrap_at(services, channel, marks, end, end + _CITY)
-        header[row, 0], header[row, 1], header[row, 2], header[row, 3] = peek(line), peek(line + 1), channel, via
-        for part in range(len(_PARTS)):
-            offsets[part, row + 1] = _copy(
-                peek64(marks + 8 * part), peek64(marks + 8 * part + 8) - 1, out[part], offsets[part, row]
-            )
-        offsets[6, row + 1] = _copy(end + _CITY, merchant_end, out[6], offsets[6, row])
-        offsets[7, row + 1] = _copy(end, city_end, out[7], offsets[7, row])
+        header[count, 0], header[count, 1], header[count, 2], header[count, 3] = peek(line), peek(line + 1), channel, via
+        bare = channel == _CARD and merchant_end > end + _CITY and (merchant_end > end + _CITY + 1 or peek(end + _CITY) != 48)
+        content = np.uint64(peek(line) | peek(line + 1) << 8 | channel << 16 | via << 32) * _MIX
+        for part in range(len(_TEXTS)):
+            begin, stop = end, city_end
+            if part == _MERCHANT or (bare and part == 1):
+                begin, stop = end + _CITY, merchant_end
+            elif part < len(_PARTS):
+                begin, stop = peek64(marks + 8 * part), peek64(marks + 8 * part + 8) - 1
+                stop = begin if bare and part in _BANKS_WORDS else stop
+            at = _copy(begin, stop, out[part], offsets[part, count])
+            if part == _PURPOSE_PART:
+                at = _without_months(out[part], offsets[part, count], at)
+            offsets[part, count + 1] = at
+            if part <= _MERCHANT:
+                start = out.ctypes.data + part * out.shape[1]
+                content = (content ^ _hash(start + offsets[part, count], start + at)) * _MIX
+        number[row] = count
+        if len(hashes):
+            place = np.int64(content >> np.uint64(20)) & (len(hashes) - 1)
+            while numbers[place] >= 0 and hashes[place] != content:
+                place = (place + 1) & (len(hashes) - 1)
+            if numbers[place] >= 0:
+                number[row] = numbers[place]
+                continue
+            hashes[place], numbers[place] = content, count
+        count += 1
+    return count
+
+
+@inner
+def _without_months(text: npt.NDArray[np.uint8], begin: int, end: int) -> int:
+    """Writes a zero in the place of each name of a month, and says where the text ends then."""
+    at = i = begin
+    while i < end:
+        stop, h = i, np.uint64(BASIS)
+        while stop < end and text[stop] >= 48:
+            h = hashed(h, text[stop])
+            stop += 1
+        if stop > i and (i == begin or text[i - 1] == 32) and _is_month(h):
+            text[at] = 48
+            at, i = at + 1, stop
+        while i < end and i <= stop:
+            text[at] = text[i]
+            at, i = at + 1, i + 1
+    return at
+
+
+@inner
+def _is_month(h: np.uint64) -> bool:
+    place = np.int64(h & np.uint64(len(_MONTHS) - 1))
+    while _IS_MONTH[place] and _MONTHS[place] != h:
+        place = (place + 1) & (len(_MONTHS) - 1)
+    return bool(_IS_MONTH[place])
 
 
 @inner

@@ -6,19 +6,22 @@ Works on canonical texts, so that a name has one key however the bank wrote it.
 import numpy as np
 
 from analytics.kernels import inner, peek, peek32, poke
-from analytics.phrases import BASIS, contains, hashed, hashes, known, next_word, word_end
+from analytics.phrases import BASIS, hashed, is_word, next_word, word_end, word_table
 
-_FORMS = hashes(
-    "gmbh mbh ggmbh gmbhcokg cokg co kg kgaa ag se ev eg ug ohg gbr ek ekfr partg partgmbb haftungsbeschraenkt haftungsbeschr"
-    " aktiengesellschaft sarl sca scs bv nv ltd limited inc llc plc corp sas srl sro doo zoo aps kft cie publ vvag"
-)
-_SHORT_FORMS = hashes("ab as sa oy sl")
-"""Legal forms that are words of their own too: only behind a name."""
-_BEFORE_NUMBERS = hashes("fil filiale nr no")
-_JOINTS = hashes("& und et u")
-_THANKS = hashes("sagt danke dankt ihr ihre vielen dank wir sagen fuer den einkauf")
+_FORM, _SHORT_FORM, _BEFORE_NUMBER, _JOINT, _THANKS, _THANKFUL = (1 << bit for bit in range(6))
+_KINDS = {
+    _FORM: "gmbh mbh ggmbh gmbhcokg cokg co kg kgaa ag se ev eg ug ohg gbr ek ekfr partg partgmbb"
+    " haftungsbeschraenkt haftungsbeschr aktiengesellschaft sarl sca scs bv nv ltd limited inc llc plc corp sas srl sro doo zoo"
+    " aps kft cie publ vvag",
+    _SHORT_FORM: "ab as sa oy sl",
+    _BEFORE_NUMBER: "fil filiale nr no",
+    _JOINT: "& und et u",
+    _THANKS: "sagt danke dankt ihr ihre vielen dank wir sagen fuer den einkauf",
+    _THANKFUL: "danke dankt dank",
+}
+"""What words are. Short forms are words of their own too: legal forms only behind a name."""
+_HASHES, _MASKS = word_table(_KINDS)
 _GMBH = int.from_bytes(b"gmbh", "little")
-_THANKFUL = hashes("danke dankt dank")
 
 
 @inner
@@ -37,13 +40,13 @@ def _shortened(begin: int, end: int, at: int) -> int:
     start, joint = at, 0
     i = next_word(begin, end)
     while i < end:
-        after = _dropped(i, end, at > start and not joint)
+        stop, kinds = _word(i, end)
+        after = _dropped(i, stop, kinds, end, at > start and not joint)
         if after > i:
             i = next_word(after, end)
             joint = 0
             continue
-        stop = word_end(i, end)
-        if known(_JOINTS, i, stop):
+        if kinds & _JOINT:
             joint = i
         else:
             if joint and at > start:
@@ -56,42 +59,62 @@ def _shortened(begin: int, end: int, at: int) -> int:
 
 
 @inner
-def is_legal_form(begin: int, end: int) -> bool:
-    """Whether a word is a legal form behind a name."""
-    return known(_FORMS, begin, end) or known(_SHORT_FORMS, begin, end)
+def _word(i: int, end: int) -> tuple[int, int]:
+    """Where the word that begins here ends, and what it is."""
+    h = np.uint64(BASIS)
+    while i < end and is_word(peek(i)):
+        h = hashed(h, peek(i))
+        i += 1
+    return i, _kinds(h)
 
 
 @inner
-def _dropped(i: int, end: int, behind: bool) -> int:
+def _kinds(h: np.uint64) -> int:
+    """What the word with this hash is, a bit for each kind."""
+    at = np.int64(h & np.uint64(len(_HASHES) - 1))
+    while _MASKS[at] and _HASHES[at] != h:
+        at = (at + 1) & (len(_HASHES) - 1)
+    return int(_MASKS[at])
+
+
+@inner
+def is_legal_form(begin: int, end: int) -> bool:
+    """Whether a word is a legal form behind a name."""
+    return _word(begin, end)[1] & (_FORM | _SHORT_FORM) != 0
+
+
+@inner
+def _dropped(i: int, stop: int, kinds: int, end: int, behind: bool) -> int:
     """Where what does not count ends, if it begins here."""
-    after = _thanks(i, end)
-    if after > i:
-        return after
-    stop = word_end(i, end)
+    if kinds & _THANKS:
+        after = _thanks(i, end)
+        if after > i:
+            return after
     if stop - i == 1 and peek(i) >= 97:
         return _spelled(i, end, behind)
-    if known(_FORMS, i, stop) or (behind and known(_SHORT_FORMS, i, stop)):
+    if kinds & _FORM or (behind and kinds & _SHORT_FORM):
         return stop
     if not behind:
         return i
     if _is_number(i, stop):
         return stop
-    following = next_word(stop, end)
-    if following < end and _is_number(following, word_end(following, end)) and known(_BEFORE_NUMBERS, i, stop):
-        return following
+    if kinds & _BEFORE_NUMBER:
+        following = next_word(stop, end)
+        if following < end and _is_number(following, word_end(following, end)):
+            return following
     return i
 
 
 @inner
 def _thanks(i: int, end: int) -> int:
     """Where a run of thanking words ends, if one begins here; a single "Ihr" is none."""
-    after, thanked = i, False
+    after, thanked = i, 0
     word = i
     while word < end:
-        stop = word_end(word, end)
-        if not known(_THANKS, word, stop):
+        stop, kinds = _word(word, end)
+        if not kinds & _THANKS:
             break
-        thanked = thanked or known(_THANKFUL, word, stop)
+        thanked |= kinds & _THANKFUL
         after = stop
         word = next_word(stop, end)
     return after if thanked else i
@@ -107,7 +130,7 @@ def _spelled(i: int, end: int, behind: bool) -> int:
         h = hashed(h, peek(word))
         word += 1
         count += 1
-        if count > 1 and (contains(_FORMS, h) or (behind and contains(_SHORT_FORMS, h))):
+        if count > 1 and _kinds(h) & (_FORM | _SHORT_FORM if behind else _FORM):
             best = word
         word = next_word(word, end)
     return best

@@ -30,7 +30,7 @@ class Numbering:
 
     def __init__(self) -> None:
         self.count = 0
-        self._table = _empty(LEAST)
+        self._table = empty(LEAST)
 
     def of(self, keys: Keys) -> tuple[Numbers, NDArray[np.int64]]:
         """The number of each key, and the places of those that were seen for the first time."""
@@ -50,13 +50,14 @@ class Numbering:
         size = len(self._table.keys)
         if size >= LOAD * most:
             return
-        grown = _empty(1 << (LOAD * most - 1).bit_length())
+        grown = empty(1 << (LOAD * most - 1).bit_length())
         held = self._table.numbers != EMPTY
         _place(self._table.keys[held], self._table.numbers[held], grown)
         self._table = grown
 
 
-def _empty(size: int) -> Table:
+def empty(size: int) -> Table:
+    """A table with so many free places."""
     return Table(np.zeros(size, np.uint64), np.full(size, EMPTY, np.int32))
 
 

@@ -4,9 +4,11 @@ An overlay has only the rows that the pass decides. A row is named by its place 
 the overlay.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
+
+from analytics.ibans import compared
 
 OVERLAY = pl.Schema(
     {
@@ -20,39 +22,99 @@ OVERLAY = pl.Schema(
         "pair_of": pl.String,
     }
 )
+OWN = ("row", "id", "user", "product", "booked_on", "amount_cents", "pending", "counterparty_iban", "counterparty_key")
+"""What bookings of the same line may differ in."""
+
+
+class Layer:
+    """Columns that a row has from its line, until something else is laid over them."""
+
+    def __init__(self, said: pl.DataFrame, line: pl.Series) -> None:
+        self.columns = said.columns
+        self._pieces, self._at, self._height = [said], line, said.height
+
+    def lay(self, rows: pl.Series, said: pl.DataFrame) -> None:
+        """Has some rows say something else from now on."""
+        places = pl.int_range(self._height, self._height + said.height, dtype=pl.UInt32, eager=True)
+        self._at = self._at.clone().scatter(rows, places)
+        self._pieces.append(said.select(self.columns))
+        self._height += said.height
+
+    def of(self, places: pl.Series | None, names: list[str]) -> pl.DataFrame:
+        """What the rows at some places say now, or all rows."""
+        said = pl.concat([piece.select(names) for piece in self._pieces], rechunk=True)
+        return said.select(pl.all().gather(self._at if places is None else self._at.gather(places)))
 
 
 @dataclass(frozen=True)
 class Bookings:
-    """Rows and their lines: what a line says is looked up only for the rows and columns that are asked for."""
+    """Rows and their lines: what a line says is looked up only for the rows and columns that are asked for.
+
+    Users, products and counterparties are compared only, so they are numbers here; a counterparty that has no name is missing.
+    """
 
     rows: pl.DataFrame
     """Each with the place of its `line`."""
     lines: pl.DataFrame
+    layers: tuple[Layer, ...] = ()
 
     def columns(self) -> set[str]:
         """All that can be asked for."""
-        return {*self.rows.columns, *self.lines.columns}
+        return {*self.rows.columns, *self.lines.columns, *(name for layer in self.layers for name in layer.columns)}
 
     def of(self, places: pl.Series | None, *columns: str) -> pl.DataFrame:
         """These columns of the rows at some places, or of all rows."""
         own = [name for name in columns if name in self.rows.columns]
-        said = [name for name in columns if name not in own]
-        rows = self.rows.select(own) if places is None else self.rows.select(pl.col(own).gather(places))
-        if not said:
-            return rows
-        line = self.rows["line"] if places is None else self.rows["line"].gather(places)
-        return rows.hstack(self.lines.select(pl.col(said).gather(line))).select(columns)
+        parts = [self.rows.select(own) if places is None else self.rows.select(pl.col(own).gather(places))]
+        for layer in (*self.layers, Layer(self.lines, self.rows["line"])):
+            said = [name for name in columns if name in layer.columns and not any(name in part.columns for part in parts)]
+            if said:
+                parts.append(layer.of(places, said))
+        return pl.concat(parts, how="horizontal").select(columns)
+
+    def saying(self, **said: pl.Expr) -> "Bookings":
+        """The same with more said of each line."""
+        return replace(self, lines=self.lines.with_columns(**said))
+
+    def filled(self, **said: object) -> "Bookings":
+        """The same with these values of lines that do not have the columns, or nothing in them."""
+        there = self.lines.columns
+        return self.saying(
+            **{name: pl.col(name).fill_null(value) if name in there else pl.lit(value) for name, value in said.items()}
+        )
+
+    def where(self, chosen: pl.Expr, **said: pl.Expr) -> pl.Series:
+        """The places of the rows of which something holds, also of what is said of their lines."""
+        told = self.lines.select(**said).select(pl.all().gather(self.rows["line"]))
+        return self.rows.hstack(told).select(pl.arg_where(chosen)).to_series()
 
 
 Rows = pl.DataFrame | Bookings
 
 
-def picked(rows: Rows, chosen: pl.Expr, *columns: str, **said: object) -> pl.DataFrame:
-    """Of the chosen rows these columns, and those that may be missing or empty, filled with the given value."""
-    known = rows if isinstance(rows, Bookings) else Bookings(rows, pl.DataFrame())
-    asked = known.of(None, *dict.fromkeys(chosen.meta.root_names()))
-    places = asked.select(pl.arg_where(chosen)).to_series()
-    there = [name for name in said if name in known.columns()]
-    filled = [pl.col(name).fill_null(said[name]) if name in there else pl.lit(said[name]).alias(name) for name in said]
-    return known.of(places, *columns, *there).with_columns(filled)
+def numbered() -> pl.Expr:
+    """Users and products as the numbers by which they are compared."""
+    return pl.col("user", "product").hash()
+
+
+def counterparty() -> pl.Expr:
+    """The number of a counterparty."""
+    return pl.when(pl.col("counterparty_key") != "").then(pl.col("counterparty_key").hash())
+
+
+def of_user(number: pl.Expr) -> pl.Expr:
+    """A number that is another one for every user."""
+    return pl.col("user").hash() ^ number
+
+
+def bookings(rows: Rows) -> Bookings:
+    """Rows as bookings, each with a line of its own."""
+    if isinstance(rows, Bookings):
+        return rows
+    own = rows.select(OWN).with_columns(
+        numbered(),
+        compared(rows["counterparty_iban"]),
+        counterparty_key=counterparty(),
+        line=pl.int_range(pl.len(), dtype=pl.UInt32),
+    )
+    return Bookings(own, rows.drop(OWN))

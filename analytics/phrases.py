@@ -4,13 +4,13 @@ A phrase is found whatever stands between its letters, because line breaks inser
 beginning of a word to the end of one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from analytics.kernels import inner, peek, peek64, poke
+from analytics.kernels import inner, peek, peek32, peek64, poke
 
 BASIS, _PRIME = 0xCBF29CE484222325, 0x100000001B3
 ANYWHERE, START, WHOLE = 0, 1, 3
@@ -18,15 +18,23 @@ ANYWHERE, START, WHOLE = 0, 1, 3
 Hashes = npt.NDArray[np.uint64]
 
 
-def hashes(words: str) -> Hashes:
-    """A set of words, for `known`."""
-    found = set()
-    for word in words.split():
-        h = BASIS
-        for byte in word.encode():
-            h = (h ^ byte) * _PRIME % 2**64
-        found.add(h)
-    return np.array(sorted(found), np.uint64)
+def word_table(kinds: Mapping[int, str]) -> tuple[Hashes, npt.NDArray[np.uint8]]:
+    """A hash table of words: their hashes, and the bits of what each is; a place without bits is free."""
+    bits: dict[int, int] = {}
+    for bit, words in kinds.items():
+        for word in words.split():
+            h = BASIS
+            for byte in word.encode():
+                h = (h ^ byte) * _PRIME % 2**64
+            bits[h] = bits.get(h, 0) | bit
+    size = 1 << (4 * len(bits)).bit_length()
+    hashes, masks = np.zeros(size, np.uint64), np.zeros(size, np.uint8)
+    for h, mask in bits.items():
+        at = h % size
+        while masks[at]:
+            at = (at + 1) % size
+        hashes[at], masks[at] = h, mask
+    return hashes, masks
 
 
 class Phrase(NamedTuple):
@@ -42,46 +50,62 @@ class Phrases:
 
     def __init__(self, phrases: Iterable[Phrase]) -> None:
         last = {"".join(c for c in phrase.text if c.isalnum() or c in "&*"): phrase for phrase in phrases}
-        order = sorted(last, key=lambda letters: (letters[0], -len(letters)))
-        self._letters = np.frombuffer("".join(order).encode() or b" ", np.uint8)
-        self._borders = np.cumsum([0, *map(len, order)]).astype(np.int64)
-        self._from = np.searchsorted([ord(letters[0]) for letters in order], np.arange(129)).astype(np.int64)
-        self._meanings = np.array([4 * last[letters].meaning + last[letters].mode for letters in order] or [0], np.int64)
-        self._pairs = _pairs(order)
-        parts = (self._letters, self._borders, self._from, self._meanings, self._pairs)
+        order = sorted((pair, letters) for letters in last for pair in _pairs(letters))
+        self._letters = np.frombuffer("".join(letters for _, letters in order).encode() or b" ", np.uint8)
+        self._borders = np.cumsum([0, *(len(letters) for _, letters in order)]).astype(np.int64)
+        self._from = np.searchsorted([pair for pair, _ in order], np.arange(128 * 128 + 1)).astype(np.uint32)
+        self._meanings = np.array([4 * last[letters].meaning + last[letters].mode for _, letters in order] or [0], np.int64)
+        self._first = _bits([pair for pair, _ in order])
+        self._inside = _bits([pair for pair, letters in order if last[letters].mode == ANYWHERE])
+        parts = (self._letters, self._borders, self._from, self._meanings, self._first, self._inside)
         self._table = np.array([part.ctypes.data for part in parts], np.int64)
+        self._table[5] *= bool(self._inside.any())  # else nothing is looked for inside words
         self.address = int(self._table.ctypes.data)
 
 
-def _pairs(order: list[str]) -> npt.NDArray[np.uint8]:
-    """A bit for any two letters with which a phrase begins."""
-    bits = np.zeros((128, 128), np.uint8)
-    for letters in order:
-        bits[ord(letters[0]), ord(letters[1]) if len(letters) > 1 else slice(None)] = 1
+def _pairs(letters: str) -> list[int]:
+    """The two letters with which a phrase begins, as one number; a single letter begins with any two."""
+    return [ord(letters[0]) << 7 | second for second in ([ord(letters[1])] if len(letters) > 1 else range(128))]
+
+
+def _bits(pairs: list[int]) -> npt.NDArray[np.uint8]:
+    """A bit for any two letters."""
+    bits = np.zeros(128 * 128, np.uint8)
+    bits[pairs] = 1
     return np.packbits(bits, bitorder="little")
 
 
 @inner
-def _may_begin(pairs: int, i: int, end: int) -> bool:
-    """Whether a phrase begins with the two letters that stand here: nearly always none does, which this tells at once."""
+def _pair(i: int, end: int) -> int:
+    """The two letters that stand here, as one number; -1 where a star or the end of the text leaves the second one open."""
     j = i + 1
     while j < end and not is_word(peek(j)):
         if peek(j) == 42:
-            return True
+            return -1
         j += 1
-    if j >= end:
-        return True
-    pair = peek(i) << 7 | peek(j)
-    return (peek(pairs + (pair >> 3)) >> (pair & 7)) & 1 == 1
+    return peek(i) << 7 | peek(j) if j < end else -1
+
+
+@inner
+def _may_begin(bits: int, pair: int) -> bool:
+    """Whether a phrase begins with two letters: nearly always none does, which this tells at once."""
+    return pair < 0 or (peek(bits + (pair >> 3)) >> (pair & 7)) & 1 == 1
 
 
 @inner
 def phrase_at(table: int, i: int, begin: int, end: int) -> tuple[int, int, int]:
     """The longest phrase from here on: its meaning, where it ends and its letters; -1 if there is none."""
-    letters, borders, first = peek64(table), peek64(table + 8), peek64(table + 16) + 8 * peek(i)
-    if not _may_begin(peek64(table + 32), i, end):
-        return -1, i, 0
-    for k in range(peek64(first), peek64(first + 8)):
+    pair = _pair(i, end)
+    return _longest(table, pair, i, begin, end) if _may_begin(peek64(table + 32), pair) else (-1, i, 0)
+
+
+@inner
+def _longest(table: int, pair: int, i: int, begin: int, end: int) -> tuple[int, int, int]:
+    letters, borders = peek64(table), peek64(table + 8)
+    low = pair if pair >= 0 else peek(i) << 7
+    high = pair + 1 if pair >= 0 else low + 128
+    best, after, size = -1, i, 0
+    for k in range(peek32(peek64(table + 16) + 4 * low), peek32(peek64(table + 16) + 4 * high)):
         low, high = letters + peek64(borders + 8 * k), letters + peek64(borders + 8 * k + 8)
         j, p = i, low
         while p < high and j < end:
@@ -90,36 +114,50 @@ def phrase_at(table: int, i: int, begin: int, end: int) -> tuple[int, int, int]:
             elif is_word(peek(j)) or peek(p) == 42:
                 break
             j += 1
-        if p < high:
+        if p < high or high - low <= size:
             continue
         meaning = peek64(peek64(table + 24) + 8 * k)
         inside = meaning & START and i > begin and is_word(peek(i - 1))
         if inside or (meaning & 2 and j < end and is_word(peek(j)) and peek(j - 1) != 42):
             continue
-        return meaning >> 2, j, high - low
-    return -1, i, 0
+        best, after, size = meaning >> 2, j, high - low
+    return best, after, size
 
 
 @inner
 def longest_phrase(table: int, begin: int, end: int) -> int:
     """What the longest phrase in a text means, of equals the first; -1 if there is none."""
     best, size = -1, 0
+    first, inside = peek64(table + 32), peek64(table + 40)
+    bits = first
     for i in range(begin, end):
         if is_word(peek(i)):
-            meaning, _, letters = phrase_at(table, i, begin, end)
-            if letters > size:
-                best, size = meaning, letters
+            pair = _pair(i, end) if bits else 0
+            if bits and _may_begin(bits, pair):
+                meaning, _, letters = _longest(table, pair, i, begin, end)
+                if letters > size:
+                    best, size = meaning, letters
+            bits = inside
+        else:
+            bits = first
     return best
 
 
 @inner
 def first_phrase(table: int, begin: int, end: int) -> tuple[int, int, int]:
     """The first phrase in a text: its meaning, where it begins and where it ends; -1 if there is none."""
+    first, inside = peek64(table + 32), peek64(table + 40)
+    bits = first
     for i in range(begin, end):
         if is_word(peek(i)):
-            meaning, after, _ = phrase_at(table, i, begin, end)
-            if meaning >= 0:
-                return meaning, i, after
+            pair = _pair(i, end) if bits else 0
+            if bits and _may_begin(bits, pair):
+                meaning, after, _ = _longest(table, pair, i, begin, end)
+                if meaning >= 0:
+                    return meaning, i, after
+            bits = inside
+        else:
+            bits = first
     return -1, end, end
 
 
@@ -201,28 +239,6 @@ def copy(begin: int, size: int, at: int) -> int:
 
 
 @inner
-def known(words: Hashes, begin: int, end: int) -> bool:
-    """Whether the set has these very letters."""
-    h = np.uint64(BASIS)
-    for i in range(begin, end):
-        h = hashed(h, peek(i))
-    return contains(words, h)
-
-
-@inner
 def hashed(h: np.uint64, c: int) -> np.uint64:
     """The hash with one more letter."""
     return (h ^ np.uint64(c)) * np.uint64(_PRIME)
-
-
-@inner
-def contains(words: Hashes, h: np.uint64) -> bool:
-    """Whether the set has a word with this hash."""
-    low, high = 0, len(words)
-    while low < high:
-        middle = (low + high) // 2
-        if words[middle] < h:
-            low = middle + 1
-        else:
-            high = middle
-    return low < len(words) and words[low] == h

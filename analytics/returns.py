@@ -6,7 +6,7 @@ What an insurer, an employer or the state pays is neither, and a friend who pays
 import polars as pl
 
 from analytics.channels import Channel
-from analytics.overlays import OVERLAY, Rows, picked
+from analytics.overlays import OVERLAY, Bookings, Rows, bookings, of_user
 from analytics.pairing import bounded, mutual
 
 REVERSAL, REFUND = "TRANSFER_REVERSAL", "TRANSFER_REFUND"
@@ -42,18 +42,20 @@ def reversals(rows: Rows) -> pl.DataFrame:
     Rows have `row`, `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_key`, `channel`, `pending` and
     `says_reversal`.
     """
+    of = bookings(rows)
     booked = ~pl.col("pending") & (pl.col("amount_cents") != 0)
-    by_channel = pl.col("channel").is_in([str(channel) for channel in RETURNED]) & (pl.col("amount_cents") > 0)
-    returned = picked(rows, booked & (by_channel | pl.col("says_reversal")), *ROWS, "product").with_columns(
-        by_channel=by_channel, opposite=-pl.col("amount_cents")
+    way = pl.col("channel").is_in([str(channel) for channel in RETURNED])
+    by_channel = way & (pl.col("amount_cents") > 0)
+    said = of.where(
+        booked & (pl.col("said") | (pl.col("way") & (pl.col("amount_cents") > 0))), said=pl.col("says_reversal"), way=way
     )
+    returned = of.of(said, *ROWS, "product").with_columns(by_channel=by_channel, opposite=-pl.col("amount_cents"))
     there, back = ["user", "product", "amount_cents"], ["user", "product", "opposite"]
-    amounts = pl.col("amount_cents").is_in(returned["opposite"].unique().implode())
-    original = picked(rows, booked & ~by_channel & amounts, *ROWS, "product").join(
-        returned, left_on=there, right_on=back, how="semi"
-    )
+    other = of_user(pl.col("product")) ^ pl.col("amount_cents").hash()
+    wanted = returned.select(of_user(pl.col("product")) ^ pl.col("opposite").hash()).to_series().unique()
+    original = of.of(of.where(booked & other.is_in(wanted.implode())), *ROWS, "product").filter(~by_channel)
     days = (pl.col("booked_on") - pl.col("booked_on_of")).dt.total_days()
-    same = (pl.col("counterparty_key") == pl.col("counterparty_key_of")) & (pl.col("counterparty_key") != "")
+    same = (pl.col("counterparty_key") == pl.col("counterparty_key_of")).fill_null(value=False)
     strange = pl.col("by_channel") & (pl.col("channel_of") != Channel.CARD) & (pl.col("days") <= WITHIN_STRANGE)
     candidates = (
         bounded(returned, *there)
@@ -87,11 +89,14 @@ def refunds(rows: Rows) -> pl.DataFrame:
     the words would be an expense), flags, and the facts `says_refund` and `is_person`.
     """
     said = dict.fromkeys(("says_refund", "is_person", *(f"flag_{flag}" for flag in NEVER_REFUND_FLAGS)), False)
-    booked = ~pl.col("pending")
-    received = picked(rows, booked & (pl.col("amount_cents") > 0), *ROWS, rule_category="", default_category="", **PLACE, **said)
-    incoming = received.filter(_refundable(), _told() | (pl.col("counterparty_key") != "")).with_columns(refund_key=_place())
-    spent = booked & (pl.col("amount_cents") < 0) & _place().is_in(incoming["refund_key"].unique().implode())
-    purchases = _purchases(incoming, picked(rows, spent, *ROWS, **PLACE))
+    of = bookings(rows).filled(rule_category="", default_category="", **PLACE, **said)
+    of = of.saying(shop=pl.when(_told()).then(pl.col("partner").hash()))
+    received = of.where(~pl.col("pending") & (pl.col("amount_cents") > 0) & pl.col("may"), may=_refundable())
+    open_ones = of.of(received, *ROWS, "rule_category", "default_category", "shop", "category").filter(
+        pl.col("category").is_in(OPEN_CATEGORIES)
+    )
+    incoming = open_ones.with_columns(refund_key=_place()).filter(pl.col("refund_key").is_not_null())
+    purchases = _purchases(incoming, _expenses(of, incoming["refund_key"]))
     found = incoming.join(purchases, on="id", how="left", maintain_order="left")
     earlier = pl.col("earlier_category").is_not_null()
     evident = (pl.col("rule_category") == REFUND) | (pl.col("channel") == Channel.CARD)
@@ -123,7 +128,7 @@ def refunds(rows: Rows) -> pl.DataFrame:
 
 
 def _refundable() -> pl.Expr:
-    undecided = pl.col("rule_category").is_in(["", REFUND]) & pl.col("category").is_in(OPEN_CATEGORIES)
+    undecided = pl.col("rule_category").is_in(["", REFUND])
     unflagged = ~pl.any_horizontal([f"flag_{flag}" for flag in NEVER_REFUND_FLAGS])
     merchant = ~pl.col("is_person") | pl.col("says_refund")
     way = ~pl.col("channel").is_in([str(channel) for channel in NEVER_REFUNDS])
@@ -136,15 +141,23 @@ def _told() -> pl.Expr:
 
 def _place() -> pl.Expr:
     """Where a user spent money or got it back from, as a number: the partner, or else the counterparty."""
-    return pl.when(_told()).then("partner").otherwise("counterparty_key").hash() ^ pl.col("user").hash()
+    return of_user(pl.coalesce("shop", "counterparty_key"))
 
 
-def _purchases(incoming: pl.DataFrame, expenses: pl.DataFrame) -> pl.DataFrame:
+def _expenses(of: Bookings, places: pl.Series) -> pl.DataFrame:
+    """What was spent where money came back from."""
+    spent = ~pl.col("pending") & (pl.col("amount_cents") < 0)
+    there = of.where(spent & _place().is_in(places.unique().implode()), shop=pl.col("shop"))
+    bought = of.of(there, "id", "user", "booked_on", "amount_cents", "counterparty_key", "shop", "category")
+    return bought.select(
+        "booked_on", refund_key=_place(), amount_cents=-pl.col("amount_cents"), of="id", bought="category"
+    ).filter(~pl.col("bought").str.starts_with("TRANSFER_"))
+
+
+def _purchases(incoming: pl.DataFrame, bought: pl.DataFrame) -> pl.DataFrame:
     """For each refund the latest earlier purchase of the same amount at the same place, else the latest one at all."""
     place = ["refund_key"]
-    bought = expenses.select("booked_on", refund_key=_place(), amount_cents=-pl.col("amount_cents"), of="id", bought="category")
-    there = bought.join(incoming, on=place, how="semi").filter(~pl.col("bought").str.starts_with("TRANSFER_"))
-    spent = there.sort("booked_on", "of")
+    spent = bought.sort("booked_on", "of")
     wanted = incoming.select("id", *place, "booked_on", "amount_cents").sort("booked_on", "id")
     same = _latest(wanted, spent, [*place, "amount_cents"]).select("id", "of", "bought", exact=True, enough=True)
     other = _latest(wanted, spent, place).select(

@@ -46,8 +46,9 @@ _TABLES = (
     "practice",
     "noise",
     "alone",
+    "under",
 )
-LEAD, CARRIER, SERVICE, VIA, SIGN, AFTER, STOP, BRAND, INSIDE, BILLING, PRACTICE, NOISE, ALONE = (
+LEAD, CARRIER, SERVICE, VIA, SIGN, AFTER, STOP, BRAND, INSIDE, BILLING, PRACTICE, NOISE, ALONE, UNDER = (
     8 * number for number in range(len(_TABLES))
 )
 _ROWS = 8 * len(_TABLES)
@@ -88,6 +89,8 @@ def _phrases(rows: list[dict[str, str]], name: str) -> list[Phrase]:
         return [Phrase(row["match"], number, WHOLE) for number, row in services]
     if name == "via":
         return [Phrase("via " + row["match"].rstrip("*"), number, WHOLE) for number, row in services if row["via"]]
+    if name == "under":
+        return [Phrase(row["under"], number, WHOLE) for number, row in enumerate(rows) if row["under"]]
     return [
         Phrase(row["match"], number, ANYWHERE if name in _LOOSE and len(row["match"]) >= _SURE else _MODES.get(name, WHOLE))
         for number, row in enumerate(rows)

@@ -7,23 +7,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-import numpy as np
 import polars as pl
 
 from analytics import knowledge, lines, wishes
 from analytics.books import dictionary
 from analytics.categories import lexicon, structural
 from analytics.facts import FACTS, facts
-from analytics.frames import LINES, TAGGED, TAGGERS, checked, tag_columns
+from analytics.frames import LINES, TAGGED, TAGGERS, beside, checked, looked_up, tag_columns
 from analytics.freelancer import freelancer
 from analytics.ibans import compared
 from analytics.income import income
 from analytics.insurance import insurance
-from analytics.judgements import Judgements
+from analytics.judgements import Judgements, Said
 from analytics.judging import Words, words_of
 from analytics.knowledge import FLAGS, Catalogue
 from analytics.numbering import Numbering
-from analytics.overlays import Bookings
+from analytics.overlays import Bookings, Layer, counterparty, numbered
 from analytics.partners import resolve
 from analytics.returns import refunds, reversals
 from analytics.transfers import own_transfers
@@ -89,14 +88,22 @@ def tag(
     """Every booking with its tags, in the order given."""
     keys = lines.keys(transactions)
     given = transactions.select(lines.READ)
-    said = brain.judgements.of(keys, lambda first: judge(lines.read(given[first]), brain))
-    rows = transactions.select("id", "user", "product", "booked_on", "amount_cents", "pending").with_columns(
-        keys, compared(transactions["counterparty_iban"]), line=pl.Series(said.line)
+    said = brain.judgements.of(keys, lambda first: _judged(given[first], brain))
+    line = pl.Series("line", said.line, pl.UInt32)
+    named = _counterparties(transactions, said.lines, line)
+    rows = transactions.select("id", "booked_on", "amount_cents", "pending", numbered()).with_columns(
+        *named.with_columns(counterparty_key=counterparty()), line
     )
-    tags = said.lines.select(pl.col("channel", "via", "merchant", *TAGS).gather(rows["line"]))
-    named = rows.with_row_index("row").hstack(tags).with_columns(counterparty_key=_counterparty())
-    tagged = _laid_over(Bookings(named, said.lines), products).with_columns(transactions["user"], transactions["product"])
+    laid, links = _laid_over(Bookings(rows.with_row_index("row"), said.lines, _layers(said.lines, line)), products)
+    tags = laid.of(None, "channel", *TAGS, "effective_category")
+    tagged = transactions.select("id", "user", "product").with_columns(keys, named["counterparty_key"], *tags, *links)
     return checked(wishes.overlay(tagged.select(TAGGED.names()), transactions, choices, rules), TAGGED)
+
+
+def _judged(bookings: pl.DataFrame, brain: Brain) -> Said:
+    """What is said about the lines of bookings that have distinct keys; what says the same is judged once."""
+    found, number = lines.contents(bookings)
+    return Said(judge_each(found, brain), number)
 
 
 def judge(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
@@ -111,78 +118,89 @@ def judge(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
 def judge_each(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
     """The same, line by line."""
     words = words_of(found, dictionary())
-    known = resolve(found, brain.catalogue).join(brain.partners, on="partner", how="left", maintain_order="left")
+    known = looked_up(resolve(found, brain.catalogue), brain.partners, "partner")
     read = assessed(facts(structural(insurance(known, words), words), words), brain.precisions)
-    judged = freelancer(categorised(read.hstack(_asked(read, words, brain)), brain.precisions), words)
+    judged = freelancer(categorised(_asked(read, words, brain), brain.precisions), words)
     flags = [name for name in judged.columns if name.startswith("flag_")]
     default = pl.coalesce(pl.when(pl.col("partner_category") != "").then("partner_category"), "expense_category")
     return judged.with_columns(default_category=default).select(*KEPT, *TAGS, *flags, *FACTS)
 
 
 def _asked(read: pl.DataFrame, words: Words, brain: Brain) -> pl.DataFrame:
-    """What lexicon and model say of the lines that are not settled without them, and nothing of the others."""
+    """The lines with what lexicon and model say of those that are not settled without them, and nothing of the others."""
     places = (~settled(read)).arg_true()
     asked = lexicon(read[places], words._replace(of=words.of[places]))
     scores = brain.scorer.score(asked, brain.catalogue.priors).drop("key").rename(lambda name: f"model_{name}")
-    said = asked.drop(read.columns).hstack(scores)
-    place = np.full(read.height, -1, np.int64)
-    place[places] = np.arange(said.height)
-    return said.select(pl.all().gather(pl.Series(place).replace(-1, None)))
+    return beside(read, asked.drop(read.columns).hstack(scores).with_columns(line=places))
 
 
-def _counterparty() -> pl.Expr:
-    """The name of a counterparty to group by: its IBAN, else the merchant behind the line."""
-    return pl.when((pl.col("counterparty_iban") != "") & (pl.col("via") == "")).then("counterparty_iban").otherwise("merchant")
+def _counterparties(transactions: pl.DataFrame, said: pl.DataFrame, line: pl.Series) -> pl.DataFrame:
+    """The IBAN of each counterparty, and its name to group by: the IBAN, else the merchant behind the line."""
+    told = said.select("merchant", direct=pl.col("via") == "").select(pl.all().gather(line))
+    itself = (pl.col("counterparty_iban") != "") & pl.col("direct")
+    return told.with_columns(compared(transactions["counterparty_iban"])).select(
+        "counterparty_iban", counterparty_key=pl.when(itself).then("counterparty_iban").otherwise("merchant")
+    )
 
 
-def _laid_over(bookings: Bookings, products: pl.DataFrame) -> pl.DataFrame:
-    """The rows after each pass over a user's bookings; the freelancer's category follows where the category has changed.
+def _layers(said: pl.DataFrame, line: pl.Series) -> tuple[Layer, Layer, Layer]:
+    """What the passes over a user's bookings may change."""
+    category, insurance, freelancer = (said.select(*tag_columns(tagger)) for tagger in ("category", "insurance", "freelancer"))
+    return (
+        Layer(category.with_columns(effective_category="category"), line),
+        Layer(insurance, line),
+        Layer(freelancer, line),
+    )
 
-    The passes compare users and products by their hashes.
+
+def _laid_over(bookings: Bookings, products: pl.DataFrame) -> tuple[Bookings, list[pl.Series]]:
+    """The bookings after each pass over a user's bookings, and which belong to which.
+
+    The freelancer's category follows where the category has changed.
     """
-    none = pl.lit(None, pl.String)
-    owners = pl.col("user", "product").hash()
-    held = products.with_columns(owners)
-    laid = bookings.rows.with_columns(owners, effective_category="category", refund_of=none, pair_of=none)
-    changed = []
-    for found in (lambda now: own_transfers(now, held), income, reversals, refunds):
-        overlay = found(Bookings(laid, bookings.lines))
-        laid = _lay(laid, overlay)
-        changed.append(overlay["row"])
-    return _freelancer_again(Bookings(laid, bookings.lines), pl.concat(changed).unique().sort())
+    overlays = []
+    for found in (lambda now: own_transfers(now, products), income, reversals, refunds):
+        overlays.append(found(bookings))
+        _lay(bookings, overlays[-1])
+    decided = pl.concat(overlays)
+    _freelancer_again(bookings, decided["row"].unique())
+    return bookings, [_linked(decided, name, bookings.rows.height) for name in ("refund_of", "pair_of")]
 
 
-def _freelancer_again(bookings: Bookings, changed: pl.Series) -> pl.DataFrame:
-    """The rows with the freelancer's category of what has another category now than its line."""
+def _freelancer_again(bookings: Bookings, changed: pl.Series) -> None:
+    """Lays over the freelancer's category of what has another category now than its line; what is alike is asked about once."""
+    alike = bookings.of(changed, "line", "category", "insurance").select(pl.struct(pl.all()).hash()).to_series().to_numpy()
+    number, first = Numbering().of(alike)
     columns = list(tag_columns("freelancer"))
-    told = freelancer(bookings.of(changed, *(bookings.columns() - {*columns, "line"}))).select(columns)
-    return bookings.rows.with_columns(_put(bookings.rows[name], changed, told[name]) for name in columns)
+    told = freelancer(bookings.of(changed.gather(first), *(bookings.columns() - {*columns, "line"})))
+    bookings.layers[2].lay(changed, told.select(columns)[number])
 
 
-def _lay(rows: pl.DataFrame, overlay: pl.DataFrame) -> pl.DataFrame:
-    """The rows with what a pass has decided; what is no premium any more has no insurance type."""
-    decided = {
-        "category": overlay["category"],
-        "category_confidence": overlay["confidence"],
-        "category_source": pl.repeat("RULE", overlay.height, eager=True),
-        "category_reason": overlay["reason"],
-        "effective_category": overlay["effective_category"],
-        "refund_of": overlay["refund_of"],
-        "pair_of": overlay["pair_of"],
-    }
-    insured = rows["insurance"].gather(overlay["row"]) != UNRELATED
+def _lay(bookings: Bookings, overlay: pl.DataFrame) -> None:
+    """Lays over what a pass has decided; what is no premium any more has no insurance type."""
+    category, insurance, _ = bookings.layers
+    rule = pl.lit("RULE")
+    insured = insurance.of(overlay["row"], ["insurance"]).to_series() != UNRELATED
+    category.lay(
+        overlay["row"],
+        overlay.select(
+            "category",
+            "effective_category",
+            category_confidence="confidence",
+            category_source=rule,
+            category_reason="reason",
+        ),
+    )
     uninsured = overlay.filter(insured & ~overlay["category"].str.starts_with("INSURANCE_"))
-    no_premium = {
-        "insurance": pl.repeat(UNRELATED, uninsured.height, eager=True),
-        "insurance_confidence": uninsured["confidence"],
-        "insurance_source": pl.repeat("RULE", uninsured.height, eager=True),
-        "insurance_reason": uninsured["reason"],
-    }
-    laid = [_put(rows[name], overlay["row"], values) for name, values in decided.items()]
-    return rows.with_columns(*laid, *(_put(rows[name], uninsured["row"], values) for name, values in no_premium.items()))
+    insurance.lay(
+        uninsured["row"],
+        uninsured.select(
+            insurance=pl.lit(UNRELATED), insurance_confidence="confidence", insurance_source=rule, insurance_reason="reason"
+        ),
+    )
 
 
-def _put(column: pl.Series, at: pl.Series, values: pl.Series) -> pl.Series:
-    """The column with these values at these places; where a value is missing, what was there stays."""
-    there = values.is_not_null()
-    return column.clone().scatter(at.filter(there), values.filter(there))
+def _linked(decided: pl.DataFrame, name: str, height: int) -> pl.Series:
+    """The bookings to which bookings belong; the last pass that knows one says it."""
+    known = decided.filter(pl.col(name).is_not_null())
+    return pl.repeat(None, height, dtype=pl.String, eager=True).alias(name).scatter(known["row"], known[name])

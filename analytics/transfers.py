@@ -12,7 +12,7 @@ import polars as pl
 from analytics.channels import Channel
 from analytics.holders import own_names
 from analytics.ibans import compared
-from analytics.overlays import OVERLAY, Rows, picked
+from analytics.overlays import OVERLAY, Bookings, Rows, bookings, numbered, of_user
 from analytics.pairing import bounded, mutual
 from analytics.products import CARDS, Category
 from analytics.returns import refunds, reversals
@@ -46,7 +46,8 @@ OTHER, CARD, WALLET = "TRANSFER_OTHER", "TRANSFER_CREDITCARD", "TRANSFER_WALLET"
 OTHERS = (Category.OTHER_ACCOUNT, Category.OTHER_PRODUCT)
 WALLETS = ("PAYPAL",)
 BANKS = r"bank|sparkasse"
-ROWS = ("row", "id", "user", "product", "booked_on", "amount_cents", "counterparty_iban", "name", "channel", "pending")
+LEGS = ("row", "id", "user", "product", "booked_on", "amount_cents", "pending", "counterparty_iban", "name_number", "settles")
+ROWS = ("row", "id", "user", "product", "amount_cents", "counterparty_iban", "name", "channel")
 SAID = {"via": "", **dict.fromkeys(("is_person", "is_company", "says_saving", "says_securities", "says_settlement"), False)}
 SIDES = (
     "channel",
@@ -70,11 +71,15 @@ def own_transfers(rows: Rows, products: pl.DataFrame) -> pl.DataFrame:
     Rows have `row`, `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_iban`, `name`, `channel`, `pending` and,
     where known, the columns of `analytics.facts`.
     """
-    known = products.select("user", "product", "category", "owner_name", compared(products["iban"]))
-    held = known.unique(["user", "product"], keep="first", maintain_order=True)
-    possible = picked(rows, pl.col("channel").is_in(_texts(PAIRED)), *ROWS, **SAID)
-    meeting = _meeting(possible)
-    facing = _facing(possible, held, own_names(possible, known), meeting)
+    known = products.select(numbered(), "category", "owner_name", compared(products["iban"]))
+    booked = bookings(rows).filled(**SAID)
+    booked = booked.saying(
+        name_number=pl.col("name").hash(), settles=(pl.col("channel") == Channel.CARDSETTLE) | pl.col("says_settlement")
+    )
+    possible = booked.where(pl.col("may"), may=pl.col("channel").is_in(_texts(PAIRED)))
+    legs = booked.of(possible, *LEGS).with_columns(own=of_user(pl.col("name_number")))
+    meeting = _meeting(legs)
+    facing = _facing(booked, possible, legs, known, meeting)
     pairs = _pairs(facing, meeting)
     decided = _settled(facing.join(pairs, on="row", how="left", maintain_order="left"))
     found = decided.with_columns(item=_item()).filter(pl.col("item").is_not_null())
@@ -102,53 +107,60 @@ def _meeting(rows: pl.DataFrame) -> pl.DataFrame:
     Only numbers are compared, since all rows are.
     """
     legs = rows.filter(~pl.col("pending")).select(
-        "row", "id", "user", "product", "booked_on", "amount_cents", amount=pl.col("amount_cents").abs()
+        "row", "id", "product", "booked_on", "amount_cents", same=of_user(pl.col("amount_cents").abs().hash())
     )
     out, into = legs.filter(pl.col("amount_cents") < 0), legs.filter(pl.col("amount_cents") > 0)
-    out = out.join(into, on=["user", "amount"], how="semi")
-    into = into.join(out, on=["user", "amount"], how="semi")
-    same = ["user", "amount", "booked_on"]
+    out = out.join(into, on="same", how="semi")
+    into = into.join(out, on="same", how="semi")
     lag = (pl.col("booked_on_in") - pl.col("booked_on")).dt.total_days()
-    met = _days(bounded(out, *same)).join(_days(bounded(into, *same), 0, 0), on=["user", "amount", "day"], suffix="_in")
+    met = _days(bounded(out, "same", "booked_on")).join(
+        _days(bounded(into, "same", "booked_on"), 0, 0), on=["same", "day"], suffix="_in"
+    )
     apart = met.with_columns(lag=lag).filter(
         pl.col("product") != pl.col("product_in"), pl.col("lag").is_between(EARLIEST, LATEST)
     )
     return apart.select("row", "row_in", "lag")
 
 
-def _facing(rows: pl.DataFrame, held: pl.DataFrame, own: pl.DataFrame, meeting: pl.DataFrame) -> pl.DataFrame:
+def _facing(
+    booked: Bookings, possible: pl.Series, legs: pl.DataFrame, known: pl.DataFrame, meeting: pl.DataFrame
+) -> pl.DataFrame:
     """The rows that anything speaks for, with what is known of both ends."""
+    held = known.unique(["user", "product"], keep="first", maintain_order=True)
     counter = held.filter(pl.col("iban") != "").unique(["user", "iban"], keep="first", maintain_order=True)
+    counter = counter.select(account=of_user(pl.col("iban").hash()), counter="product", counter_kind="category")
     holders = held.group_by("user").agg(cards=pl.col("category").is_in(_texts(CARDS)).sum())
     met = pl.concat([meeting["row"], meeting["row_in"]]).unique()
-    facing = rows.with_columns(
-        compared(rows["counterparty_iban"]).alias("counter_iban"),
-        settles=(pl.col("channel") == Channel.CARDSETTLE) | pl.col("says_settlement"),
+    told = legs.select(
+        "own",
+        "settles",
+        account=of_user(pl.col("counterparty_iban").hash()),
+        own_name=pl.col("own").is_in(_own_names(booked, possible, legs["own"], known).implode()),
+        met=pl.col("row").is_in(met.implode()),
     )
-    facing = facing.join(own.with_columns(own_name=True), on=["user", "name"], how="left").join(
-        counter.select("user", counter="product", counter_kind="category", counter_iban="iban"),
-        on=["user", "counter_iban"],
-        how="left",
-    )
-    spoken = (
-        pl.col("own_name").is_not_null()
-        | pl.col("counter").is_not_null()
-        | pl.col("settles")
-        | pl.col("row").is_in(met.implode())
-    )
+    spoken = told.select(pl.any_horizontal("own_name", "settles", "met", pl.col("account").is_in(counter["account"].implode())))
+    places = spoken.to_series().arg_true()
+    facing = booked.of(possible.gather(places), *ROWS, *SAID).hstack(told[places].select("account", "own_name", "settles"))
     return (
-        facing.filter(spoken)
+        facing.join(counter, on="account", how="left")
         .join(held.select("user", "product", kind="category", own_iban="iban"), on=["user", "product"], how="left")
         .join(holders, on="user", how="left")
+        .with_columns(counter_iban="counterparty_iban")
         .join(saving_banks(), left_on=pl.col("counter_iban").str.slice(4, 8), right_on="bank_code", how="left")
         .with_columns(
-            own_name=pl.col("own_name").fill_null(value=False),
             own_counter=(pl.col("counter") != pl.col("product")).fill_null(value=False),
             cards=pl.col("cards").fill_null(0),
             nobody=pl.col("name") == "",
             somebody=pl.col("is_person") | (pl.col("is_company") & ~pl.col("name").str.contains(BANKS)),
         )
     )
+
+
+def _own_names(booked: Bookings, possible: pl.Series, own: pl.Series, known: pl.DataFrame) -> pl.Series:
+    """The users' own names, as numbers of user and name."""
+    first = own.arg_unique()
+    names = booked.of(possible.gather(first), "user", "name").with_columns(own.gather(first))
+    return names.join(own_names(names, known), on=["user", "name"], how="semi")["own"]
 
 
 def _texts(values: Iterable[str]) -> list[str]:

@@ -10,7 +10,7 @@ from analytics.merchants import behind_numbers, in_purpose, is_code, practice_in
 from analytics.names import name_key_at
 from analytics.phrases import begins, behind, copy, first_phrase, last_end, next_word, phrase_at, same, word_end, word_start
 from analytics.places import before_street, closing_city, first_mark, has_place, is_land, without_city, write_place, write_words
-from analytics.services import BRAND, CARRIER, INSIDE, LEAD, PLACES, SERVICE, SIGN, VIA, entry
+from analytics.services import BRAND, CARRIER, INSIDE, LEAD, PLACES, SERVICE, SIGN, UNDER, VIA, entry
 
 _CARD, _CASH = CHANNELS.index(Channel.CARD), CHANNELS.index(Channel.CASH)
 
@@ -100,6 +100,8 @@ def _brand(table: int, begin: int, end: int, purpose: int, purpose_end: int, at:
 @inner
 def _inside(table: int, begin: int, end: int, low: int, high: int) -> int:
     """The row that tells which of its shops a merchant was, by words somewhere; -1 if there is none."""
+    if begins(table + UNDER, begin, end) < 0:
+        return -1
     row, _, after = first_phrase(peek64(table + INSIDE), low, high)
     while row >= 0:
         under, size = entry(table, row, 4), entry(table, row, 5)

@@ -10,6 +10,7 @@ from functools import cache
 import polars as pl
 
 from analytics import trees
+from analytics.frames import beside, looked_up
 from analytics.knowledge import FOLDER
 
 UNRELATED = "UNRELATED_OTHER"
@@ -23,7 +24,7 @@ SURE = 0.98
 REFUND = "TRANSFER_REFUND"
 MEASURED = FOLDER / "measured.csv"
 NOTHING = pl.lit("nichts erkannt, nur das Vorzeichen ist bekannt")
-ORDER = ("by_insurance", "by_rule", "by_partner", "by_lexicon", "by_model", "by_sign")
+Tag = dict[str, str | pl.Expr]
 
 
 def assessed(read: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
@@ -42,11 +43,22 @@ def settled(lines: pl.DataFrame) -> pl.Series:
 
 
 def categorised(read: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
-    """The assessed lines with their category: the first answer in `ORDER` that there is."""
+    """The assessed lines with their category: the first answer that there is."""
     decider = pl.format("word:{}:{}", "lexicon_category", pl.col("lexicon_confidence").round(1))
-    answers = _sure(read.with_columns(lexicon_decider=decider), precisions, ("lexicon",)).with_columns(_answers())
-    chosen = pl.coalesce([pl.when(pl.col(name).struct.field("category").is_not_null()).then(name) for name in ORDER])
-    return answers.with_columns(chosen.alias("answer")).unnest("answer").drop(ORDER)
+    known = _sure(read.with_columns(lexicon_decider=decider), precisions, ("lexicon",)).with_row_index("line")
+    answers = _answers()
+    first = pl.coalesce(
+        [pl.when(holds & _column(tag["category"]).is_not_null()).then(place) for place, (holds, tag) in enumerate(answers)]
+    )
+    places = known.select(first.alias("answer")).to_series()
+    told = [_told(known, (places == place).arg_true(), tag) for place, (_, tag) in enumerate(answers)]
+    return beside(known, pl.concat(told)).drop("line")
+
+
+def _told(known: pl.DataFrame, lines: pl.Series, tag: Tag) -> pl.DataFrame:
+    """What one way of judging says of the lines on which it has the last word."""
+    asked = {name for value in tag.values() for name in _column(value).meta.root_names()}
+    return known.select(pl.col("line", *asked).gather(lines)).select("line", **tag)
 
 
 @cache
@@ -59,14 +71,10 @@ def _known(read: pl.DataFrame) -> pl.DataFrame:
     """The lines with the category of their insurance type, the sign of their partner's category, and who may decide."""
     divisions = trees.insurance_types_frame().select(insurance="system_name", subcategory="subcategory")
     signs = trees.categories_frame().select(partner_category="system_name", partner_sign="sign")
-    return (
-        read.join(divisions, on="insurance", how="left", maintain_order="left")
-        .join(signs, on="partner_category", how="left", maintain_order="left")
-        .with_columns(
-            insurance_decider=pl.concat_str(pl.lit("insurance:"), "insurance"),
-            rule_decider=pl.concat_str(pl.lit("rule:"), "rule_id"),
-            partner_decider=pl.concat_str(pl.lit("partner:"), "partner"),
-        )
+    return looked_up(looked_up(read, divisions, "insurance"), signs, "partner_category").with_columns(
+        insurance_decider=pl.concat_str(pl.lit("insurance:"), "insurance"),
+        rule_decider=pl.concat_str(pl.lit("rule:"), "rule_id"),
+        partner_decider=pl.concat_str(pl.lit("partner:"), "partner"),
     )
 
 
@@ -74,14 +82,14 @@ def _sure(known: pl.DataFrame, precisions: pl.DataFrame, ways: tuple[str, ...]) 
     """The lines with the measured precision of everybody who may decide, where there is one, in the place of the assumed."""
     for way in ways:
         found = precisions.select(pl.col("decider").alias(f"{way}_decider"), pl.col("precision").alias(f"{way}_precision"))
-        known = known.join(found, on=f"{way}_decider", how="left", maintain_order="left").with_columns(
+        known = looked_up(known, found, f"{way}_decider").with_columns(
             pl.coalesce(f"{way}_precision", f"{way}_confidence").alias(f"{way}_sure")
         )
     return known
 
 
-def _answers() -> list[pl.Expr]:
-    """What each way of judging says."""
+def _answers() -> list[tuple[pl.Expr, Tag]]:
+    """What each way of judging says and where it holds, who has the last word first."""
     word, model = pl.col("lexicon_sure").fill_null(0.0), pl.col("model_confidence").fill_null(0.0)
     words = pl.col("model_words").str.replace_all("|", "«, »", literal=True)
     told = pl.when(words != "").then(pl.format("Wörter »{}«", words)).otherwise(pl.lit("Art und Höhe der Buchung"))
@@ -93,10 +101,8 @@ def _answers() -> list[pl.Expr]:
         _answer("rule", _stands("rule"), "rule_category", rule, _surer("rule")),
         _answer("partner", known & _stands("partner"), "partner_category", pl.lit("PARTNER"), _surer("partner")),
         _answer("lexicon", (word >= LEAST) & (word >= model), "lexicon_category", rule),
-        _struct("by_model", model >= LEAST, "model_category", "model_confidence", pl.lit("MODEL"), told, pl.lit("model")),
-        _struct(
-            "by_sign", pl.lit(value=True), nothing, pl.max_horizontal(model, 0.1), pl.lit("FALLBACK"), NOTHING, pl.lit("sign")
-        ),
+        (model >= LEAST, _tag("model_category", "model_confidence", pl.lit("MODEL"), told, pl.lit("model"))),
+        (pl.lit(value=True), _tag(nothing, pl.max_horizontal(model, 0.1), pl.lit("FALLBACK"), NOTHING, pl.lit("sign"))),
     ]
 
 
@@ -124,27 +130,21 @@ def _agrees(way: str) -> pl.Expr:
     return (pl.col("model_category") == pl.col(f"{way}_category")).fill_null(value=False)
 
 
-def _answer(way: str, holds: pl.Expr, category: str, source: pl.Expr, sure: pl.Expr | None = None) -> pl.Expr:
+def _answer(way: str, holds: pl.Expr, category: str, source: pl.Expr, sure: pl.Expr | None = None) -> tuple[pl.Expr, Tag]:
     """The answer of a way that has its own columns."""
     confidence = f"{way}_sure" if sure is None else sure
-    return _struct(f"by_{way}", holds, category, confidence, source, f"{way}_reason", pl.col(f"{way}_decider"))
+    return holds, _tag(category, confidence, source, f"{way}_reason", pl.col(f"{way}_decider"))
 
 
-def _struct(
-    name: str,
-    holds: pl.Expr,
-    category: str | pl.Expr,
-    confidence: str | pl.Expr,
-    source: pl.Expr,
-    reason: str | pl.Expr,
-    decider: pl.Expr,
-) -> pl.Expr:
-    """One answer as a struct of the columns of a tag; nothing where it does not hold."""
-    tag = {
+def _tag(category: str | pl.Expr, confidence: str | pl.Expr, source: pl.Expr, reason: str | pl.Expr, decider: pl.Expr) -> Tag:
+    return {
         "category": category,
         "category_confidence": confidence,
         "category_source": source,
         "category_reason": reason,
         "decider": decider,
     }
-    return pl.struct([pl.when(holds).then(value).alias(part) for part, value in tag.items()]).alias(name)
+
+
+def _column(value: str | pl.Expr) -> pl.Expr:
+    return pl.col(value) if isinstance(value, str) else value
