@@ -8,7 +8,7 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run test bench lint compiled format audit lock clean
+.PHONY: run test bench lint compiled format audit lock screenshots clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
@@ -41,6 +41,9 @@ audit: $(VENV)/.dev  ## known weaknesses in what we depend on
 lock: $(VENV)/.uv  ## renew the lock files
 	$(COMPILE) --extra build pyproject.toml -o requirements.lock
 	$(COMPILE) --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+screenshots: $(VENV)/.dev  ## take the pictures of docs/images anew, with the system's Chromium
+	$(BIN)/python docs/screenshots.py
 
 clean:  ## remove the environment; data stay
 	rm -rf $(VENV)

@@ -14,6 +14,7 @@ from warehouse.settings import Settings
 
 ZONE = Settings().timezone
 FIRST, LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+HALF_AN_HOUR_LATER = CRON.replace("0 ", "30 ", 1)
 UNFINISHED = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED)
 
 
@@ -70,14 +71,23 @@ def pull_four_times_a_day(context: dg.ScheduleEvaluationContext) -> dg.RunReques
     return _over(f"pull-{slot}", str(first), str(last))
 
 
+@dg.schedule(
+    job=analyses_job, cron_schedule=HALF_AN_HOUR_LATER, execution_timezone=ZONE, default_status=dg.DefaultScheduleStatus.RUNNING
+)
+def analyses_after_pulls(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    """Looks at all buckets after each pull, so that what has not changed is known to be fresh; the sensor does what is urgent."""
+    if _on_its_way(context.instance):
+        return dg.SkipReason("a run is on its way")
+    return _over(None, str(BUCKETS.get_first_partition_key()), str(BUCKETS.get_last_partition_key()))
+
+
 @dg.sensor(job=analyses_job, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
 def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam[House]) -> dg.SensorResult | dg.SkipReason:
     """Asks for a run over the buckets with users whose results are not those of their revision, unless one is on its way."""
     from pipelines import tags  # loads the taggers, which the code location does not need
     from warehouse import results
 
-    running = dg.RunsFilter(job_name=analyses_job.name, statuses=list(UNFINISHED))
-    if context.instance.get_runs_count(running):
+    if _on_its_way(context.instance):
         return dg.SkipReason("a run is on its way")
     with house.database.surveying() as operator:
         stale = results.stale(operator, tags.NAME, tags.brain().version)
@@ -85,6 +95,11 @@ def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam
     if not buckets:
         return dg.SkipReason("all results are those of the current revisions")
     return dg.SensorResult([_over(None, key(buckets[0]), key(buckets[-1]))])
+
+
+def _on_its_way(instance: dg.DagsterInstance) -> bool:
+    """Whether a run of the analyses has not ended: two at once would do the same work."""
+    return bool(instance.get_runs_count(dg.RunsFilter(job_name=analyses_job.name, statuses=list(UNFINISHED))))
 
 
 def _over(name: str | None, first: str, last: str) -> dg.RunRequest:
@@ -99,13 +114,13 @@ def _schedule(name: str, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinit
 
 defs = dg.Definitions(
     assets=[*bank_data.ASSETS, *analyses.ASSETS, *training.ASSETS],
-    asset_checks=training.CHECKS,
     jobs=[housekeeping_job, erasure_job, pull_job, analyses_job, *training.JOBS],
     executor=dg.in_process_executor,
     schedules=[
         _schedule("housekeeping_hourly", housekeeping_job, "17 * * * *"),
         _schedule("erasure_hourly", erasure_job, "47 * * * *"),
         pull_four_times_a_day,
+        analyses_after_pulls,
     ],
     sensors=[changed_buckets],
     resources={"house": HouseResource()},

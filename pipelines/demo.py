@@ -32,6 +32,13 @@ TENANTS = (
 CUSTOMERS = {"erika": "demo1", "max": "demo2", "neu": None}
 """The demo's users, and the customer of the demo bank that each is connected to: the last one to none."""
 USERNAMES = tuple(CUSTOMERS)
+TRIAL: dict[str, dict[str, Any]] = {
+    "training_set": {"users": 60},
+    "categoriser_candidate": {"label": "trial"},
+    "categoriser_evaluation": {"users": 40},
+    "categoriser": {"version": "active", "by": "kontor up", "why": "a trial model decides nothing"},
+}
+"""A training that takes a minute and shows the whole way; it has too few people to learn from, and its evaluation says so."""
 ACCESS = "demo"
 PIN = "demo"
 

@@ -1,7 +1,7 @@
 """A pull: in a slot, the accesses that are due are refreshed by the workers; a run waits for them and counts what has landed."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from pipelines.house import House
 from pipelines.slots import SLOT, slot_of
 from warehouse import landing as pieces
 from warehouse.lake_tables import LANDING
-from warehouse.tables import Access
+from warehouse.tables import Access, Provider
 
 WAIT_SECONDS = 1800.0
 LOOK_SECONDS = 1.0
@@ -27,7 +27,11 @@ class Pulled:
 
 
 def pull(
-    house: House, slot: str, now: datetime, wait_seconds: float = WAIT_SECONDS, tell: Callable[[int], None] = lambda _: None
+    house: House,
+    slot: str,
+    now: datetime,
+    wait_seconds: float = WAIT_SECONDS,
+    tell: Callable[[Mapping[str, int]], None] = lambda _: None,
 ) -> int:
     """Refreshes what is due, if the slot is the one that it is now: a bank is never asked for the past. Answers how many.
 
@@ -55,8 +59,8 @@ def landed(house: House, slot: str, buckets: Iterable[int]) -> dict[int, Pulled]
     return found
 
 
-def _running(house: House) -> int:
-    """How many fetches have begun and not ended."""
+def _running(house: House) -> dict[str, int]:
+    """How many fetches have begun and not ended, by provider."""
+    count = select(Provider.name, func.count()).join(Access).where(Access.fetch_id.is_not(None))
     with house.database.operating() as operator:
-        count = select(func.count()).select_from(Access).where(Access.fetch_id.is_not(None))
-        return operator.session.scalars(count).one()
+        return dict(operator.session.execute(count.group_by(Provider.name)).tuples().all())

@@ -11,7 +11,6 @@ They lie beside the files of the registry. How something is learned, judged and 
 """
 
 import hashlib
-import io
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
@@ -21,8 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure as Picture
 from psycopg import sql
 
 from analytics import knowledge, lines, partners
@@ -214,12 +211,13 @@ def objections(home: Path, version: str = "") -> list[str]:
 def choose(home: Path, version: str = "", *, by: str, why: str, at: datetime, override: bool = False) -> Choice:
     """Puts a version into use: by default the one that was evaluated last, if it passes the gate or that is overridden.
 
-    A version that was in use before, or `shipped`, comes back without a gate. One that is in use stays so, and nothing is logged.
+    A version that was in use before, or `shipped`, comes back without a gate. One that is in use, or `active`, stays so, and
+    nothing is logged.
     """
     folder = models(home)
     before = registry.active(folder).version
     wanted = version or _noted(home, EVALUATED)
-    if wanted == before or (wanted == "shipped" and not registry.active_version(folder)):
+    if wanted in (before, "active") or (wanted == "shipped" and not registry.active_version(folder)):
         return Choice(before, before, None)
     if version == "shipped" or version in {entry.version for entry in registry.log(folder)}:
         entry = registry.roll_back(folder, version, by=by, at=at, why=why)
@@ -235,19 +233,10 @@ def models(home: Path) -> Path:
     return home / "models"
 
 
-def category_picture(examples: pl.DataFrame) -> bytes:
-    """How many lines there are of each category, as PNG."""
-    counts = examples["category"].value_counts(name="lines").sort("lines", "category")
-    picture = Picture(figsize=(7, 1 + 0.15 * counts.height), layout="constrained")
-    axes = picture.subplots()
-    axes.barh(counts["category"].to_list(), counts["lines"].to_list(), color="#1f4e79")
-    axes.set(xlabel="lines", xscale="log")
-    axes.tick_params(axis="y", labelsize=6)
-    axes.margins(y=0.01)
-    FigureCanvasAgg(picture)
-    out = io.BytesIO()
-    picture.savefig(out, format="png", dpi=64, metadata={"Software": None})
-    return out.getvalue()
+def set_aside(home: Path) -> tuple[str, ...]:
+    """The objections to the model in use that somebody has overridden; none if it came by the gate, or is the shipped one."""
+    used = registry.active_version(models(home))
+    return next((entry.overridden for entry in registry.log(models(home)) if used and entry.version == used), ())
 
 
 def _compared(home: Path, version: str) -> tuple[dict[str, Figure], dict[str, Figure]]:

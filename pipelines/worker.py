@@ -2,8 +2,8 @@
 
 `procrastinate` takes the jobs from PostgreSQL and lets one job per lock run: the lock of a fetch is the login, so that nobody
 talks to a bank twice at a time with one set of credentials, whichever worker or access it is. Jobs of a worker that died run
-again. A job waits for its provider's turn as a coroutine and then runs in a thread; bank sessions have threads of their own
-(`pipelines/lines.py`). The event loop only waits.
+again. A job waits for its provider's turn as a coroutine (`pipelines/turns.py`) and then runs in a thread; bank sessions have
+threads of their own (`pipelines/lines.py`). The event loop only waits.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ import contextlib
 import logging
 import os
 import signal
-from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from procrastinate import exceptions, jobs, retry
 from pipelines import notify, refresh
 from pipelines.house import House
 from pipelines.publish import FetchJob
+from pipelines.turns import Turns
 from warehouse import accesses, logs
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.jobs import AWAITED, BANKS
@@ -51,14 +51,13 @@ class Shift:
 
     house: House
     threads: ThreadPoolExecutor
-    turns: dict[tuple[str, bool], asyncio.Semaphore] = field(default_factory=dict)
+    turns: Turns
     busy_with: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, house: House) -> "Shift":
-        at_once = max(1, house.settings.bank_calls_at_once // 2)
         threads = ThreadPoolExecutor(house.settings.bank_jobs_at_once, thread_name_prefix="fetch")
-        return cls(house, threads, defaultdict(lambda: asyncio.Semaphore(at_once)))
+        return cls(house, threads, Turns(_address(house), house.settings.bank_calls_at_once))
 
 
 async def run(settings: Settings) -> None:
@@ -80,6 +79,7 @@ async def run(settings: Settings) -> None:
         working.cancel()  # takes no more jobs, and waits for those that are running
         looking.cancel()
         await asyncio.wait([working, looking, delivering], timeout=_grace_seconds(settings) + LOOK_SECONDS)
+        await shift.turns.close()
     log.info("stopped")
 
 
@@ -113,17 +113,22 @@ def _grace_seconds(settings: Settings) -> float:
 
 def _app(shift: Shift) -> procrastinate.App:
     """The jobs by name. What fails in one is told in the log by its kind alone."""
-    address = shift.house.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    connector = procrastinate.PsycopgConnector(conninfo=address, kwargs={"application_name": "kontor-worker"}, max_size=5)
+    connector = procrastinate.PsycopgConnector(
+        conninfo=_address(shift.house), kwargs={"application_name": "kontor-worker"}, max_size=5
+    )
     app = procrastinate.App(connector=connector)
 
     @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption(), pass_context=True)
     async def fetch_access(context: procrastinate.JobContext, /, **args: Any) -> None:
         awaited = context.job.priority >= AWAITED
-        async with shift.turns[args["provider"], awaited]:  # half for customers who wait, half for the schedule
+        async with shift.turns.at(args["provider"], awaited=awaited):
             await asyncio.get_running_loop().run_in_executor(shift.threads, _guarded, shift, _job(args))
 
     return app
+
+
+def _address(house: House) -> str:
+    return house.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
 
 
 def _job(args: Any) -> FetchJob:

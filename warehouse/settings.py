@@ -83,7 +83,7 @@ class Settings(BaseSettings):
         20,
         ge=1,
         le=500,
-        description="sessions a worker has open at one provider at once: half for customers who wait, half for the schedule",
+        description="sessions open at one provider at once, over all workers: half for customers who wait, half for the schedule",
     )
     bank_timeout_seconds: float = Field(
         300, gt=0, description="a fetch that takes longer is given up; its late answer is dropped"
@@ -118,6 +118,11 @@ class Settings(BaseSettings):
     vault_keys_file: Path | None = Field(None, description="file with the vault keys; default: keys.json in the data directory")
     lake: str | None = Field(None, description="location of the Parquet lake; default: lake in the data directory")
     landing_days: int = Field(400, ge=1, description="how long what the banks said is kept to be merged again")
+    first_slot: str = Field(
+        "2026-11-01T00",
+        pattern=r"^\d{4}-\d{2}-\d{2}T(00|06|12|18)$",
+        description="the first pull that is a partition in Dagster; `kontor up` takes the first that has brought something",
+    )
     buckets: int = Field(64, ge=1, le=1000, description="parts into which users are divided; chosen once, before the first run")
 
     engine: Literal["inline", "processes", "dask"] = Field(

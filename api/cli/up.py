@@ -6,22 +6,24 @@ import signal
 import sys
 import time
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from rich.progress import Progress
 from sqlalchemy import make_url
 
-from api.cli import processes
+from api.cli import processes, runs
 from api.cli.demo import seed_demo
 from api.cli.desk import Desk, console
 from pipelines import demo as demo_flow
+from pipelines.slots import SLOT, slot_of
 from warehouse import embedded, migrate
 from warehouse.database import Database
 from warehouse.embedded import Addresses
 from warehouse.errors import KontorError
 from warehouse.lake import Lake
-from warehouse.lake_tables import TRANSACTION_TAGS
+from warehouse.lake_tables import LANDING, TRANSACTION_TAGS
 from warehouse.settings import Settings
 from warehouse.vault import Vault, create_ring
 
@@ -58,13 +60,16 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
             _await_bank_data(where, children)
         _greet(settings, demo)
         if with_dagster:
-            children += _start_dagster(settings, where, environment)
+            environment["KONTOR_FIRST_SLOT"] = _first_slot(settings)
+            children.append(_start_webserver(settings, where, environment))
             address = f"http://{settings.dagster_host}:{settings.dagster_port}"
             with console.status("Starting Dagster …"):
                 processes.wait_for(f"{address}/server_info", children)
             console.print(f"Dagster UI  {address}", highlight=False)
             if demo is not None:
                 _materialise(settings, environment, children)
+                _train(address)
+            children.append(_start_dagster("daemon", ["run"], settings, environment))
         console.print(f"Logs        {settings.home / 'logs'}\nCtrl-C stops everything.", highlight=False)
         processes.watch(children)
     except KeyboardInterrupt:
@@ -108,6 +113,14 @@ def _await_bank_data(where: Addresses, children: list[processes.Child]) -> None:
             bar.update(task, completed=total - waiting)
 
 
+def _first_slot(settings: Settings) -> str:
+    """The first slot that has brought something: partitions before it would be missing for ever."""
+    if "first_slot" in settings.model_fields_set:
+        return settings.first_slot
+    now = slot_of(datetime.now(UTC), settings.zone).strftime(SLOT)
+    return min((file.slot for file in Lake(settings.lake_path).found(LANDING)), default=now)
+
+
 def _materialise(settings: Settings, environment: dict[str, str], children: list[processes.Child]) -> None:
     """Fills the lake with the demo's customers, the first time; later the schedule and the sensor do it."""
     if Lake(settings.lake_path).buckets(TRANSACTION_TAGS):
@@ -118,6 +131,13 @@ def _materialise(settings: Settings, environment: dict[str, str], children: list
     with console.status("Materialising all partitions …"):
         processes.finish(materialising)
     children.remove(materialising)
+
+
+def _train(address: str) -> None:
+    """Has a small model trained and examined, if none ever was, so that the lineage is complete; the one in use stays."""
+    if not runs.is_made(address, "categoriser_evaluation"):
+        run = runs.launch(address, demo_flow.TRIAL)
+        console.print(f"Training    a trial model, in the background: {run}", soft_wrap=True, highlight=False)
 
 
 def _environment(settings: Settings, where: Addresses) -> dict[str, str]:
@@ -137,24 +157,18 @@ def _environment(settings: Settings, where: Addresses) -> dict[str, str]:
     }
 
 
-def _start_dagster(settings: Settings, where: Addresses, environment: dict[str, str]) -> list[processes.Child]:
+def _start_webserver(settings: Settings, where: Addresses, environment: dict[str, str]) -> processes.Child:
     if not (ROOT / "dagster.yaml").exists():
         raise KontorError("dagster.yaml is missing: run from a checkout, or with --no-dagster")
     if settings.database_url is not None and settings.dagster_database_url is None:
         embedded.ensure_database(where.dagster, beside=where.migration)
-    module = ["-m", "pipelines.definitions"]
-    address = ["-h", settings.dagster_host, "-p", str(settings.dagster_port)]
-    return [
-        processes.start(
-            "dagster-webserver",
-            [sys.executable, "-m", "dagster_webserver", *module, *address],
-            environment,
-            settings.home / "logs",
-        ),
-        processes.start(
-            "dagster-daemon", [sys.executable, "-m", "dagster._daemon", "run", *module], environment, settings.home / "logs"
-        ),
-    ]
+    return _start_dagster("webserver", ["-h", settings.dagster_host, "-p", str(settings.dagster_port)], settings, environment)
+
+
+def _start_dagster(part: str, arguments: list[str], settings: Settings, environment: dict[str, str]) -> processes.Child:
+    module = {"webserver": "dagster_webserver", "daemon": "dagster._daemon"}[part]
+    command = [sys.executable, "-m", module, *arguments, "-m", "pipelines.definitions"]
+    return processes.start(f"dagster-{part}", command, environment, settings.home / "logs")
 
 
 def _greet(settings: Settings, demo: dict[str, Any] | None) -> None:

@@ -4,10 +4,12 @@ Flows are loaded when a step runs: the code location is there at once, and only 
 """
 
 from datetime import UTC, datetime
+from functools import partial
 
 import dagster as dg
 
-from pipelines.assets.partitions import ALL_AT_ONCE, PULLS, Anew, buckets_of, slots_of
+from pipelines.assets import shown
+from pipelines.assets.partitions import ALL_AT_ONCE, PULLS, Anew, buckets_of, done_after, slots_of
 from pipelines.assets.resources import House
 from pipelines.slots import day_of
 from warehouse.buckets import key
@@ -15,16 +17,20 @@ from warehouse.buckets import key
 GROUP = "bank_data"
 OWNERS = ["team:operators"]
 RETRY = dg.RetryPolicy(max_retries=3, delay=10, backoff=dg.Backoff.EXPONENTIAL)
-
-
-@dg.asset(
+pulled = partial(
+    dg.asset,
     partitions_def=PULLS,
     backfill_policy=ALL_AT_ONCE,
     group_name=GROUP,
     owners=OWNERS,
+    retry_policy=RETRY,
+    freshness_policy=done_after(hours=1),
+)
+
+
+@pulled(
     kinds={"parquet"},
     pool="banks",
-    retry_policy=RETRY,
     description=(
         "What the banks said in a slot, as they said it. In the current slot the accesses that are due are refreshed by the "
         "workers; a slot of the past is only counted and compacted, no bank is asked."
@@ -32,9 +38,11 @@ RETRY = dg.RetryPolicy(max_retries=3, delay=10, backoff=dg.Backoff.EXPONENTIAL)
 )
 def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -> None:
     from pipelines import pulls
+    from warehouse.lake_tables import LANDING
 
+    context.add_asset_metadata({**shown.files(LANDING), "sessions_at_once_per_provider": house.settings.bank_calls_at_once})
     for slot in slots_of(context):
-        asked = pulls.pull(house, slot, datetime.now(UTC), tell=lambda left: context.log.info("%d fetches are running", left))
+        asked = pulls.pull(house, slot, datetime.now(UTC), tell=lambda left: context.log.info("fetches are running: %s", left))
         context.log.info("slot %s: %d accesses were due", slot, asked)
         for bucket, found in pulls.landed(house, slot, buckets_of(context)).items():
             partition = dg.MultiPartitionKey({"slot": slot, "bucket": key(bucket)})
@@ -43,14 +51,9 @@ def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -
             )
 
 
-@dg.asset(
+@pulled(
     deps=[landing],
-    partitions_def=PULLS,
-    backfill_policy=ALL_AT_ONCE,
-    group_name=GROUP,
-    owners=OWNERS,
     kinds={"postgres"},
-    retry_policy=RETRY,
     description=(
         "The ledger in PostgreSQL with what has landed in a slot. Workers merge what they fetch at once, so this finds something "
         "to do only after a crash. With `everything` all that has landed is merged again, without asking a bank."
@@ -58,11 +61,13 @@ def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -
 )
 def ledger(context: dg.AssetExecutionContext, config: Anew) -> None:
     from pipelines import work
+    from warehouse.tables import Transaction
 
     since = day_of(min(slots_of(context)))
     found = work.on_buckets(work.replay_bucket, buckets_of(context), since=since, everything=config.everything)
     total = sum(replayed.changed for replayed in found.values())
     context.add_asset_metadata({"bookings_changed": total, "bookings_looked_at": sum(r.bookings for r in found.values())})
+    context.add_asset_metadata(shown.rows(Transaction))
 
 
 ASSETS = [landing, ledger]

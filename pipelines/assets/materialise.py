@@ -6,19 +6,19 @@ from typing import Any
 
 import dagster as dg
 
-from pipelines.assets.partitions import BUCKETS
+from pipelines.assets.partitions import BUCKETS, SLOTS
 from pipelines.definitions import FIRST, LAST, ZONE, defs
 from pipelines.slots import SLOT, slot_of
 from warehouse.settings import Settings
 
-IN_USE = {"categoriser": {"config": {"version": "shipped", "by": "kontor up", "why": "the first start"}}}
+IN_USE = {"categoriser": {"config": {"version": "active", "by": "kontor up", "why": "the first start"}}}
 
 
 def materialise(instance: dg.DagsterInstance, now: datetime) -> bool:
-    """Runs the pull of the current slot, names the model in use, and runs the analyses of all buckets."""
+    """Names the model in use, runs the pulls up to the current slot, and the analyses of all buckets."""
     slot = slot_of(now, Settings(timezone=ZONE).zone).strftime(SLOT)
     first, last = str(BUCKETS.get_first_partition_key()), str(BUCKETS.get_last_partition_key())
-    ranges = {"pull_job": (f"{first}|{slot}", f"{last}|{slot}"), "analyses_job": (first, last)}
+    ranges = {"pull_job": (f"{first}|{SLOTS.get_first_partition_key()}", f"{last}|{slot}"), "analyses_job": (first, last)}
     named = _run(instance, "promote_job", run_config={"ops": IN_USE})
     return named and all(_run(instance, job, tags={FIRST: start, LAST: end}) for job, (start, end) in ranges.items())
 

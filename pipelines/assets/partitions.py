@@ -1,22 +1,27 @@
-"""How the assets are divided: by bucket of users, and the pulls by slot of the day as well."""
+"""How the assets are divided, by bucket of users and the pulls by slot of the day as well, and how old they may become."""
 
-from datetime import datetime
+from datetime import timedelta
 
 import dagster as dg
 from pydantic import Field
 
-from pipelines.slots import CRON, SLOT
+from pipelines.slots import CRON, HOURS, SLOT
 from warehouse.buckets import keys
 from warehouse.settings import Settings
 
 SETTINGS = Settings()
-FIRST_SLOT = datetime(2026, 11, 1, tzinfo=SETTINGS.zone)
 BUCKETS = dg.StaticPartitionsDefinition(keys(SETTINGS.buckets))
 SLOTS = dg.TimeWindowPartitionsDefinition(
-    start=FIRST_SLOT.strftime(SLOT), fmt=SLOT, cron_schedule=CRON, timezone=SETTINGS.timezone, end_offset=1
+    start=SETTINGS.first_slot, fmt=SLOT, cron_schedule=CRON, timezone=SETTINGS.timezone, end_offset=1
 )
 PULLS = dg.MultiPartitionsDefinition({"slot": SLOTS, "bucket": BUCKETS})
 ALL_AT_ONCE = dg.BackfillPolicy.single_run()
+
+
+def done_after(hours: int) -> dg.FreshnessPolicy:
+    """Fresh is what was made since the latest slot whose time is over: so many hours after each of them."""
+    deadlines = ",".join(str(hour + hours) for hour in HOURS)
+    return dg.FreshnessPolicy.cron(f"0 {deadlines} * * *", timedelta(hours=hours), SETTINGS.timezone)
 
 
 class Anew(dg.Config):

@@ -4,81 +4,29 @@ Here belong configuration and metadata; metadata are counts and figures, never l
 Models are imported when a step runs: they compile code, which the code location need not wait for.
 """
 
-import base64
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from math import isfinite
+from functools import partial
 from typing import Any
 
 import dagster as dg
-from pydantic import Field
 
+from pipelines.assets import shown
 from pipelines.assets.resources import House
+from pipelines.assets.training_settings import CandidateConfig, CategoriserConfig, EvaluationConfig, TrainingSetConfig
 
 GROUP = "training"
 OWNERS = ["team:data-science"]
-_VERSION = r"[0-9A-Za-z][0-9A-Za-z._-]{0,50}"
+POOL = "training"
+"""Steps that leave files for the next one take turns, over all runs."""
+asset = partial(dg.asset, group_name=GROUP, owners=OWNERS)
 
 
-class TrainingSetConfig(dg.Config):
-    """Which lines are learned from."""
-
-    users: int = Field(default=400, ge=10, le=20_000, description="How many people are simulated: 10 to 20,000.")
-    seed: int = Field(default=1, ge=0, le=2**31 - 1, description="Which simulated world. The evaluation needs another one.")
-    feedback: bool = Field(default=False, description="Learn from users' corrections too, of tenants that consent (`learns`).")
-    feedback_weight: float = Field(
-        default=1.0, gt=0, le=100, description="For how many bookings a user's correction of a line stands: above 0, at most 100."
-    )
-
-
-class CandidateConfig(dg.Config):
-    """How it is learned: the fields of `models.training.TrainingSettings`. The defaults are those of the model that we ship."""
-
-    label: str = Field(default="2026.11.1", pattern=f"^{_VERSION}$", description="First part of the model's version.")
-    seed: int = Field(default=11, ge=0, le=2**31 - 1, description="Of the order of rows and of what is hidden.")
-    bits: int = Field(default=17, ge=10, le=20, description="The weight table has two to this power rows: 10 to 20.")
-    epochs: int = Field(default=5, ge=1, le=50, description="How often every line is looked at: 1 to 50.")
-    rate: float = Field(default=0.5, gt=0, le=10, description="The first step of the descent; above 0, at most 10.")
-    batch: int = Field(default=64, ge=1, le=4096, description="Lines between two updates: 1 to 4,096.")
-    hidden_words: float = Field(default=0.08, ge=0, le=0.9, description="Share of words hidden in each look at a line: 0 to 0.9.")
-    hidden_merchants: float = Field(default=0.15, ge=0, le=0.9, description="Share of looks without the merchant: 0 to 0.9.")
-    hidden_hints: float = Field(default=0.3, ge=0, le=1, description="Share of looks without the lexicon's hint: 0 to 1.")
-    smoothing: float = Field(default=0.02, ge=0, le=0.5, description="Share of the truth spread over all classes: 0 to 0.5.")
-    shrink: float = Field(default=0.0, ge=0, le=0.1, description="How much weights shrink with each step: 0 to 0.1.")
-    count_power: float = Field(default=0.5, ge=0, le=1, description="0 treats lines alike, 1 treats bookings alike.")
-    class_power: float = Field(default=0.25, ge=0, le=1, description="0 treats bookings alike, 1 treats classes alike.")
-    most_lines: int = Field(default=12, ge=1, le=1000, description="Lines looked at of a merchant and category: 1 to 1,000.")
-    lesson_count: float = Field(
-        default=1.0, ge=0, le=100, description="Bookings a word of the lexicon stands for; 0: leave it out."
-    )
-
-
-class EvaluationConfig(dg.Config):
-    """What is examined, and in which world."""
-
-    version: str = Field(default="", description="Version to examine; empty: the last candidate.")
-    users: int = Field(default=300, ge=10, le=20_000, description="How many other people are simulated: 10 to 20,000.")
-    seed: int = Field(default=2, ge=0, le=2**31 - 1, description="Which simulated world; not the one that was learned from.")
-
-
-class CategoriserConfig(dg.Config):
-    """Which model is put into use, and on whose word."""
-
-    version: str = Field(
-        default="",
-        description="Version to put into use; empty: the one evaluated last. One that was in use, or `shipped`: rollback.",
-    )
-    override: bool = Field(default=False, description="Set the objections of the gate aside. That is logged with who and why.")
-    by: str = Field(min_length=1, max_length=200, description="Who decides this, for the log.")
-    why: str = Field(min_length=1, max_length=1000, description="Why, for the log.")
-
-
-@dg.asset(
-    group_name=GROUP,
-    owners=OWNERS,
+@asset(
+    pool=POOL,
     kinds={"parquet", "polars"},
     description=(
         "The distinct lines that the categoriser learns from: of a simulated world, and if wanted what users have corrected. "
@@ -89,7 +37,7 @@ def training_set(
     context: dg.AssetExecutionContext, config: TrainingSetConfig, house: dg.ResourceParam[House]
 ) -> dg.MaterializeResult[None]:
     from models.learning import LEARNED
-    from pipelines import training
+    from pipelines import pictures, training
 
     world = replace(LEARNED, users=config.users, seed=config.seed)
     database = house.database if config.feedback else None
@@ -98,7 +46,7 @@ def training_set(
     context.log.info("%d lines, of which users have corrected %d", examples.height, corrected.height)
     facts: dict[str, Any] = {
         "dagster/row_count": examples.height,
-        "dagster/column_schema": dg.TableSchema([dg.TableColumn(name, str(kind)) for name, kind in examples.schema.items()]),
+        "dagster/column_schema": shown.columns(examples.schema),
         "lines": examples["key"].n_unique(),
         "bookings": int(examples["count"].sum()),
         "categories": examples["category"].n_unique(),
@@ -106,16 +54,15 @@ def training_set(
         "corrections": corrected.height,
         "correcting_users": corrected["user"].n_unique(),
         "share_of_corrections": corrected.height / max(examples.height, 1),
-        "lines_by_category": _image(training.category_picture(examples)),
+        "lines_by_category": shown.image(pictures.bars(examples["category"], "lines")),
         "folder": dg.MetadataValue.path(training.models(house.settings.home) / "training"),
     }
     return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(made.version))
 
 
-@dg.asset(
+@asset(
     deps=[training_set],
-    group_name=GROUP,
-    owners=OWNERS,
+    pool=POOL,
     kinds={"numpy"},
     description="A model that was trained on the training set and lies in the registry. It is not in use by that.",
 )
@@ -145,10 +92,9 @@ def categoriser_candidate(
     return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(found.model.version))
 
 
-@dg.asset(
+@asset(
     deps=[categoriser_candidate],
-    group_name=GROUP,
-    owners=OWNERS,
+    pool=POOL,
     kinds={"polars"},
     description="How good the whole tagger is with the candidate and with the model in use, on the same people and real lines.",
 )
@@ -163,42 +109,38 @@ def categoriser_evaluation(
         found = training.evaluate(house.settings.home, world, config.version, _telling(context))
     version, used = found.candidate["about"]["model"], found.incumbent["about"]["model"]
     missed = sum(not row["passed"] for row in found.candidate["gates"])
-    context.log.info("%s misses %d of %d gates", version, missed, len(found.candidate["gates"]))
+    reasons = training.objections(house.settings.home, version)
+    verdict = f"{used} stays in use" if reasons else f"{version} may replace it"
+    context.log.info("%s: %s misses %d of %d gates", verdict, version, missed, len(found.candidate["gates"]))
     facts: dict[str, Any] = {
+        "verdict": verdict,
+        "objections": shown.listed(reasons),
         "candidate": version,
         "incumbent": used,
         "examined_users": world.users,
         "examined_seed": world.seed,
         "gates_missed": missed,
-        "gates": _gates(found.candidate["gates"], found.incumbent["gates"]),
-        "worst_confusions": _records(found.candidate["confusions"]),
-        "confusion_matrix": _image(found.picture("confusions")),
-        "reliability": _image(found.picture("reliability")),
-        "merchants_and_formats": _image(found.picture("cells")),
+        "confusion_matrix": shown.image(found.picture("confusions")),
+        "reliability": shown.image(found.picture("reliability")),
+        "merchants_and_formats": shown.image(found.picture("cells")),
         "report": dg.MetadataValue.path(found.folder / "candidate.md"),
+        "gates": _gates(found.candidate["gates"], found.incumbent["gates"]),
+        "worst_confusions": shown.records(found.candidate["confusions"]),
     }
     return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(f"{version}.{used}.{world.users}.{world.seed}"))
 
 
-@dg.asset_check(
-    asset=categoriser_evaluation,
-    blocking=False,
-    description="Whether the version that was evaluated last may replace the model in use: hard gates reached, nothing worse.",
-)
-def gate(house: dg.ResourceParam[House]) -> dg.AssetCheckResult:
-    from pipelines import training
-
-    with _told():
-        reasons = training.objections(house.settings.home)
-    text = "\n".join(f"- {reason}" for reason in reasons) or "none"
-    return dg.AssetCheckResult(passed=not reasons, metadata={"objections": len(reasons), "reasons": dg.MetadataValue.md(text)})
-
-
-@dg.asset(
+@asset(
     deps=[categoriser_evaluation],
-    group_name=GROUP,
-    owners=OWNERS,
     kinds={"numpy"},
+    check_specs=[
+        dg.AssetCheckSpec(
+            "gate",
+            asset="categoriser",
+            description="The model in use came by the gate: hard gates reached, nothing worse than before. A warning while "
+            "a model is in use against objections that somebody has overridden.",
+        )
+    ],
     description=(
         "The model in use. Materialising it puts the evaluated candidate into use, if it passes the gate or that is overridden; "
         "naming a version that was in use, or `shipped`, rolls back. Tags of the model before it are stale from then on."
@@ -206,7 +148,7 @@ def gate(house: dg.ResourceParam[House]) -> dg.AssetCheckResult:
 )
 def categoriser(
     context: dg.AssetExecutionContext, config: CategoriserConfig, house: dg.ResourceParam[House]
-) -> dg.MaterializeResult[None]:
+) -> Iterator[dg.MaterializeResult[None]]:
     from pipelines import training
 
     said: dict[str, Any] = {"by": config.by, "why": config.why, "override": config.override}
@@ -214,16 +156,23 @@ def categoriser(
         made = training.choose(house.settings.home, config.version, at=datetime.now(UTC), **said)
     context.log.info("%s is in use, before it %s was", made.after, made.before)
     overridden = made.entry.overridden if made.entry else ()
+    against = training.set_aside(house.settings.home)
     facts: dict[str, Any] = {
         "before": made.before,
         "after": made.after,
         "by": config.by,
         "why": config.why,
         "objections_overridden": len(overridden),
-        "overridden": dg.MetadataValue.md("\n".join(f"- {reason}" for reason in overridden) or "none"),
+        "overridden": shown.listed(overridden),
         "tag_again": dg.MetadataValue.md(_TAG_AGAIN if made.entry else "nothing has changed"),
     }
-    return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(made.after))
+    gate = dg.AssetCheckResult(
+        check_name="gate",
+        passed=not against,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"objections": len(against), "reasons": shown.listed(against)},
+    )
+    yield dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(made.after), check_results=[gate])
 
 
 _TAG_AGAIN = (
@@ -274,24 +223,7 @@ def _gates(candidate: list[dict[str, Any]], incumbent: list[dict[str, Any]]) -> 
                 "passed": row["passed"],
             }
         )
-    return _records(rows)
-
-
-def _records(rows: list[dict[str, Any]]) -> dg.TableMetadataValue:
-    """Rows as a table that can be shown: what is no number is nothing."""
-    kinds = {bool: "bool", int: "int", float: "float", str: "string"}
-    first: Mapping[str, Any] = rows[0] if rows else {"nothing": ""}
-    columns = [dg.TableColumn(name, kinds[type(value)]) for name, value in first.items()]
-    records = [dg.TableRecord({name: _shown(value) for name, value in row.items()}) for row in rows]
-    return dg.MetadataValue.table(records, dg.TableSchema(columns))
-
-
-def _shown(value: Any) -> Any:
-    return (round(value, 4) if isfinite(value) else None) if isinstance(value, float) else value
-
-
-def _image(png: bytes) -> dg.MarkdownMetadataValue:
-    return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})")
+    return shown.records(rows)
 
 
 train_job = dg.define_asset_job(
@@ -309,5 +241,4 @@ promote_job = dg.define_asset_job(
 )
 
 ASSETS = [training_set, categoriser_candidate, categoriser_evaluation, categoriser]
-CHECKS = [gate]
 JOBS = [train_job, promote_job]

@@ -18,13 +18,21 @@ import psutil
 import psycopg
 from sqlalchemy import make_url
 
+from models import registry
 from tests.stack import Stack, free_port, wait_until
 
 LAUNCH = """mutation Launch($selector: JobOrPipelineSelector!) {
   launchRun(executionParams: {selector: $selector, mode: "default"}) { __typename ... on LaunchRunSuccess { run { runId } } }
 }"""
 PROCESSES = ("api", "worker", "compiling", "dagster-webserver", "dagster-daemon", "materialising")
-ASSETS = "query { assetNodes { assetKey { path } partitionStats { numPartitions numMaterialized numFailed } } }"
+ASSETS = """query {
+  assetNodes {
+    assetKey { path } staleStatus freshnessStatusInfo { freshnessStatus }
+    assetMaterializations(limit: 1) { timestamp } partitionStats { numPartitions numMaterialized numFailed }
+    assetChecksOrError { ... on AssetChecks { checks { name executionForLatestMaterialization { status } } } }
+  }
+}"""
+RUNS = "query { runsOrError { ... on Runs { results { jobName status } } } }"
 STATUS = "query Status($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
 
 
@@ -70,10 +78,11 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
         accesses = json.loads(customer)["bankzugaenge"]
         assert accesses["demo"]["status"] == "VOLLSTAENDIG"
         assert len(accesses["demo"]["bankprodukte"]) == 4
-        runs_a_job(f"http://127.0.0.1:{dagster}")
         logs = {path.name for path in (home / "logs").iterdir()}
         assert logs == {f"{name}.log" for name in PROCESSES}
         everything_is_materialised(f"http://127.0.0.1:{dagster}")
+        assert registry.active_version(home / "models") == "", "the trial model is not in use"
+        runs_a_job(f"http://127.0.0.1:{dagster}")
         access = accesses["demo"]
         address = f"http://127.0.0.1:{api}/customer/v2/bankzugaenge/demo/{access['bankprodukte'][0]['id']}/kontoumsaetze"
         bearer = {"Authorization": f"Bearer {json.loads(token)['access_token']}"}
@@ -116,15 +125,39 @@ def test_a_port_in_use_is_named(homes: Path) -> None:
 
 
 def everything_is_materialised(address: str) -> None:
-    """Every bucket of the analyses is green, and so is the current slot of the pulls."""
-    answer = httpx.post(f"{address}/graphql", json={"query": ASSETS}, timeout=60).json()
-    stats = {
-        node["assetKey"]["path"][0]: node["partitionStats"] for node in answer["data"]["assetNodes"] if node["partitionStats"]
-    }
+    """The lineage is complete and green once the runs of the start have ended: every asset, every bucket, the current slot of the
+    pulls, every check, and nothing is stale or overdue.
+    """
+    wait_until(lambda: {run["status"] for run in runs(address)} <= {"SUCCESS", "FAILURE", "CANCELED"}, 600, lambda: runs(address))
+    assert {run["status"] for run in runs(address)} == {"SUCCESS"}, runs(address)
+    wait_until(lambda: overdue(address) == [], 60, lambda: overdue(address))  # the daemon looks every half minute
+    nodes = {node["assetKey"]["path"][0]: node for node in ask(address, ASSETS)["assetNodes"]}
+    assert len(nodes) == 9
+    for name, node in nodes.items():
+        assert node["assetMaterializations"], name
+        checks = node["assetChecksOrError"].get("checks", [])
+        passed = {check["name"]: (check["executionForLatestMaterialization"] or {}).get("status") for check in checks}
+        assert set(passed.values()) <= {"SUCCEEDED"}, (name, passed)
+        assert node["staleStatus"] in ("FRESH", None), name
     for name in ("transactions", "transaction_tags", "served_results"):
-        assert stats[name] == {"numPartitions": 64, "numMaterialized": 64, "numFailed": 0}
+        assert nodes[name]["partitionStats"] == {"numPartitions": 64, "numMaterialized": 64, "numFailed": 0}
     for name in ("landing", "ledger"):
-        assert stats[name]["numMaterialized"] >= 64
+        stats = nodes[name]["partitionStats"]
+        assert stats["numPartitions"] == stats["numMaterialized"] >= 64
+
+
+def runs(address: str) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = ask(address, RUNS)["runsOrError"]["results"]
+    return found
+
+
+def overdue(address: str) -> list[str]:
+    """The assets with a time of their own that are not known to be fresh."""
+    return [
+        node["assetKey"]["path"][0]
+        for node in ask(address, ASSETS)["assetNodes"]
+        if (node["freshnessStatusInfo"] or {}).get("freshnessStatus", "HEALTHY") != "HEALTHY"
+    ]
 
 
 def runs_a_job(dagster: str) -> None:
@@ -137,7 +170,7 @@ def runs_a_job(dagster: str) -> None:
     launched = ask(dagster, LAUNCH, selector=selector)["launchRun"]
     assert launched["__typename"] == "LaunchRunSuccess", launched
     run_id = launched["run"]["runId"]
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 180
     status = ""
     while status not in ("SUCCESS", "FAILURE", "CANCELED"):
         assert time.monotonic() < deadline, status

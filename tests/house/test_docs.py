@@ -42,3 +42,12 @@ def test_the_commands_of_a_page_run(stack: Stack, tmp_path: Path, page: str) -> 
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text()):
         assert ((ROOT / page).parent / target).exists(), f"{page} -> {target}"
+
+
+def test_every_picture_is_there_shown_and_small() -> None:
+    shown = {
+        name for page in (ROOT / "docs").glob("*.md") for name in re.findall(r"!\[[^]]+\]\(images/([^)]+)\)", page.read_text())
+    }
+    pictures = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").iterdir()}
+    assert shown == set(pictures)
+    assert {name: size for name, size in pictures.items() if size > 150_000} == {}

@@ -1,0 +1,22 @@
+"""Pictures of counts, as PNG. Those of an examination are drawn by `models.reports`."""
+
+import io
+
+import polars as pl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+
+def bars(values: pl.Series, unit: str) -> bytes:
+    """How often each value occurs: a bar for each, the most frequent one on top."""
+    counts = values.fill_null("none").alias("value").value_counts(name="count").sort("count", "value")
+    picture = Figure(figsize=(7, 1 + 0.15 * counts.height), layout="constrained")
+    axes = picture.subplots()
+    axes.barh(counts["value"].to_list(), counts["count"].to_list(), color="#1f4e79")
+    axes.set(xlabel=unit, xscale="log")
+    axes.tick_params(axis="y", labelsize=6)
+    axes.margins(y=0.01)
+    FigureCanvasAgg(picture)
+    out = io.BytesIO()
+    picture.savefig(out, format="png", dpi=64, metadata={"Software": None})
+    return out.getvalue()

@@ -1,0 +1,89 @@
+"""Turns at a bank, of several workers on one PostgreSQL."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from sqlalchemy import make_url
+
+from pipelines.turns import Turns
+from warehouse import embedded
+from warehouse.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def address(homes: Path) -> Iterator[str]:
+    with embedded.addresses(Settings(home=homes / "turns")) as where:
+        yield make_url(where.service).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def most_at_once(address: str, at_once: int, *sessions: tuple[str, bool]) -> Counter[str]:
+    """The largest number of sessions that two workers had open at each provider, when each has these sessions."""
+    now: Counter[str] = Counter()
+    most: Counter[str] = Counter()
+
+    async def session(turns: Turns, provider: str, awaited: bool) -> None:
+        async with turns.at(provider, awaited=awaited):
+            now[provider] += 1
+            most[provider] = max(most[provider], now[provider])
+            await asyncio.sleep(0.05)
+            now[provider] -= 1
+
+    async def both() -> None:
+        workers = [Turns(address, at_once), Turns(address, at_once)]
+        await asyncio.gather(*(session(turns, *given) for turns in workers for given in sessions))
+        for turns in workers:
+            await turns.close()
+
+    asyncio.run(both())
+    assert not +now
+    return most
+
+
+def test_a_provider_has_no_more_sessions_than_allowed_however_many_workers_there_are(address: str) -> None:
+    one, other = str(uuid4()), str(uuid4())
+    found = most_at_once(address, 4, *[(one, False)] * 6, *[(other, False)] * 3)
+    assert found == {one: 2, other: 2}
+
+
+def test_customers_who_wait_have_turns_of_their_own(address: str) -> None:
+    bank = str(uuid4())
+    assert most_at_once(address, 4, *[(bank, False)] * 4, *[(bank, True)] * 4) == {bank: 4}
+    assert most_at_once(address, 1, *[(bank, False)] * 3) == {bank: 1}
+
+
+def test_the_turns_of_a_dead_worker_are_free(address: str) -> None:
+    async def scenario() -> None:
+        bank, dead, other = str(uuid4()), Turns(address, 2), Turns(address, 2)
+        async with AsyncExitStack() as session:
+            await session.enter_async_context(dead.at(bank, awaited=False))
+            waiting = asyncio.create_task(once(other, bank))
+            done, _ = await asyncio.wait([waiting], timeout=0.6)
+            assert not done
+            await dead.close()
+            await asyncio.wait_for(waiting, 10)
+        await other.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_connection_that_was_lost_is_made_again(address: str) -> None:
+    async def scenario() -> None:
+        turns, bank = Turns(address, 2), str(uuid4())
+        await once(turns, bank)
+        with psycopg.connect(address, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'kontor-turns'")
+        await asyncio.wait_for(once(turns, bank), 10)
+        await turns.close()
+
+    asyncio.run(scenario())
+
+
+async def once(turns: Turns, bank: str) -> None:
+    async with turns.at(bank, awaited=False):
+        pass
