@@ -101,7 +101,7 @@ def summarise_work(found: Sequence[work.Measured]) -> list[Rows]:
 
 def summarise_tagging(found: tagging.Measured) -> list[Tagging]:
     """Every pair of one of our ways and one of the other tools."""
-    ours, others = (tagging.COLD, tagging.CACHED), (tagging.IMPORTER, tagging.PIPELINE)
+    ours, others = (tagging.COLD, tagging.COLD_TWICE, tagging.CACHED), (tagging.IMPORTER, tagging.PIPELINE)
     return [
         Tagging(
             *_compared(f"{way} to {other}", found.rates[way], found.rates[other]),
