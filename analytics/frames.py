@@ -121,6 +121,8 @@ CONTRACTS = pl.Schema(
         ("date_start", pl.Date),
         ("date_due", pl.Date),
         ("date_next", pl.Date),
+        ("rule_kind", pl.Int64),
+        ("rule_number", pl.Int64),
         ("days_age", pl.Int32),
         ("amount_first", pl.Int64),
         ("amount_latest", pl.Int64),
@@ -138,7 +140,8 @@ CONTRACTS = pl.Schema(
     ]
 )
 """Contracts as of a day. Amounts are signed cents. The id is that of the first regular booking; `period_confidence` is null where
-the period is sure; `date_due` is when the payment after the latest one was or is expected; the next one is null if it is over."""
+the period is sure; `date_due` is when the payment after the latest one was or is expected; the next one is null if it is over.
+The rule of its days is that of `analytics.contracts.dates`."""
 CONTRACT_BOOKINGS = pl.Schema(
     {
         "contract": pl.String,

@@ -64,12 +64,12 @@ def tag_bucket(lake: Lake, bucket: int, brain: Brain, *, everything: bool = Fals
 
 def results_unchanged(database: Database, lake: Lake, buckets: Sequence[int], count: int) -> dict[int, Published]:
     """The buckets for which there is nothing to publish, found with one look at all of them."""
-    knowledge = {_about(lake, bucket).get(KNOWLEDGE, "") for bucket in buckets}
+    knowledge = {about[KNOWLEDGE] for bucket in buckets if (about := _about(lake, bucket))}
     if len(knowledge) > 1:  # a backfill is on its way
         return {}
     users = lake.read(TRANSACTION_TAGS, buckets, ["user", "revision"]).unique()
     with database.operating() as operator:
-        unpublished = _unpublished(operator, users, knowledge.pop(), span(buckets, count))
+        unpublished = _unpublished(operator, users, "".join(knowledge), span(buckets, count))
     changed = {bucket_of(UUID(user), count) for user in unpublished["user"]}
     return {bucket: Published(lake.rows(USERS, bucket), 0) for bucket in buckets if bucket not in changed}
 

@@ -13,6 +13,8 @@ from analytics.channels import Channel
 from analytics.contracts.rhythm import Rhythm, periods, rhythm, streams
 
 UNKNOWN, UNRELATED = "UNKNOWN", "UNRELATED_OTHER"
+PAY_OUT = "BANKFINANCE_CREDITINCOME"
+"""The money of a loan would outweigh its instalments."""
 STEADY = (Channel.STANDINGORDER, Channel.SALARY, Channel.LOAN)
 """Channels that by themselves speak for a contract."""
 HABIT = 0.2
@@ -69,17 +71,18 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
         .otherwise(pl.struct("product", "category").hash(3))
     )
     own = pl.col("effective_category").str.starts_with("TRANSFER_")
+    earned = pl.col("effective_category").str.starts_with("INCOME_")  # who shops at the employer's does not pay wages back
     rows = (
         bookings.lazy()
         .with_row_index("row")
-        .filter(~own, pl.col("amount_cents") != 0)
+        .filter(~own, pl.col("amount_cents") != 0, pl.col("effective_category") != PAY_OUT)
         .select(
             "row",
             pl.col("user").hash(),
             "booked_on",
             "channel",
             party=pl.struct(pl.col("user").hash(), party).hash(),
-            base=pl.struct(pl.col("user").hash(), party, pl.col("insurance").hash()).hash(),
+            base=pl.struct(pl.col("user").hash(), party, pl.col("insurance").hash(), earned).hash(),
             cents="amount_cents",
             tie=pl.col("id").hash(),
             prior=pl.col("category").replace_strict(priors, default=0.0, return_dtype=pl.Float64),

@@ -1,0 +1,84 @@
+"""The months that affordability looks at, and the bookings since they began.
+
+A month is full if it ends on the as-of date or before. Sums rest on full months only; what warns of payment difficulties is
+looked for until the as-of date.
+"""
+
+from typing import NamedTuple
+
+import polars as pl
+
+from analytics.keys import user_key
+from analytics.products import Category
+from analytics.seen import Seen
+
+MOST_MONTHS, FEWEST_MONTHS = 12, 3
+FIRST_DAYS = 4
+"""A history that begins on one of the first days of a month has this month in full: weekends and holidays have no bookings."""
+EURO = "EUR"
+SELECTED = (
+    "row", "user", "id", "product", "booked_on", "amount_cents", "gv_code", "channel", "insurance", "partner",
+    "effective_category", "refund_of", "pair_of",
+)  # fmt: skip
+
+
+class View(NamedTuple):
+    """Users with enough months (`user`, `who`, `as_of`, `first`, `end`, `months`), the months being those from `first` to before
+    `end`; and their bookings since then: `SELECTED` with `who`, whether their amounts are `counted`, the `contract` that they
+    belong to, and whether they are `regular` payments of it.
+    """
+
+    users: pl.DataFrame
+    rows: pl.DataFrame
+
+
+def view(seen: Seen) -> View:
+    """What is to be looked at. Amounts in other currencies are not counted, since nothing here knows their rates."""
+    users = windows(seen)
+    since = pl.lit(users["first"].min(), pl.Date)
+    recent = (
+        seen.bookings.lazy().with_row_index("row").filter(pl.col("booked_on") >= since).select(*SELECTED, "currency").collect()
+    )
+    who = recent.select("user").join(users.select("user", "who"), on="user", how="left", maintain_order="left")["who"]
+    first, end = users["first"].gather(who), users["end"].gather(who)
+    euros = pl.col("currency").is_null() | (pl.col("currency") == EURO) | (pl.col("currency") == "")
+    rows = recent.with_columns(who, counted=(recent["booked_on"] < end) & euros).filter(recent["booked_on"] >= first)
+    return View(users, _with_contracts(rows.drop("currency"), seen.payments, since))
+
+
+def windows(seen: Seen) -> pl.DataFrame:
+    """For each user with at least three full months the first day of the window and the day after it, and how many months it has.
+
+    A history begins with the first booking of a current account: an old savings account tells nothing of income.
+    """
+    begun = seen.bookings.group_by("user", "product").agg(first=pl.min("booked_on"))
+    current = seen.products.filter(pl.col("category") == Category.CHECKING).select("user", "product", current=True)
+    first = pl.col("first")
+    history = (
+        begun.join(current, on=["user", "product"], how="left")
+        .group_by("user")
+        .agg(first=pl.coalesce(first.filter("current").min(), first.min()))
+        .join(seen.as_of, on="user", how="inner")
+    )
+    whole = (
+        pl.when(first.dt.day() <= FIRST_DAYS).then(first.dt.month_start()).otherwise(first.dt.month_start().dt.offset_by("1mo"))
+    )
+    end = pl.col("as_of").dt.offset_by("1d").dt.month_start()
+    limited = history.with_columns(first=pl.max_horizontal(whole, end.dt.offset_by(f"-{MOST_MONTHS}mo")), end=end)
+    months = (pl.col("end").dt.year() - first.dt.year()) * 12 + pl.col("end").dt.month().cast(pl.Int32) - first.dt.month()
+    enough = limited.with_columns(months=months.cast(pl.Int64)).filter(pl.col("months") >= FEWEST_MONTHS)
+    return enough.sort("user").with_row_index("who")
+
+
+def _with_contracts(rows: pl.DataFrame, payments: pl.DataFrame, since: pl.Expr) -> pl.DataFrame:
+    """The contract of each booking; a refund belongs to the contract of what it refunds."""
+    key = user_key("id").alias("key")
+    recent = payments.filter(pl.col("booked_on") >= since).select("contract", "regular", key).unique("key", keep="first")
+    members = rows.select(key).join(recent, on="key", how="left", maintain_order="left")
+    refunds = rows.filter(rows["refund_of"].is_not_null()).select("row", key=user_key("refund_of"))
+    refunded = payments.select("contract", key).join(refunds, on="key", how="inner").unique("row", keep="first")
+    direct = rows.with_columns(members["contract"], members["regular"].fill_null(value=False))
+    through = direct.select("row").join(refunded.select("row", "contract"), on="row", how="left", maintain_order="left")[
+        "contract"
+    ]
+    return direct.with_columns(contract=pl.coalesce("contract", through))

@@ -1,0 +1,124 @@
+"""Cashflow to come: of every tag the current and the next item of each kind, what is fixed in it, and how sure it is.
+
+Fixed is what regular payments of contracts brought so far and what active contracts will bring; the rest is flexible. Quarters
+and years are sums of months, main categories and sums are sums of tags: only bounds are found anew for each.
+"""
+
+import polars as pl
+
+from analytics.cashflow.cycles import LEAST
+from analytics.cashflow.flexible import remaining
+from analytics.cashflow.flows import CATEGORIES, INCOME, KEYS, NET, TREE, Flows, category_groups, finest, recent, spending
+from analytics.cashflow.items import KINDS, MONTHS, names
+from analytics.cashflow.statistics import AGGREGATE, LEVEL, MAIN, SUB, SUMS
+from analytics.cashflow.values import RESIDUALS, STEPS, cycle_of, future, months_after, now, valued
+from analytics.frames import checked
+from analytics.seen import Seen
+
+PREDICTIONS = pl.Schema(
+    {
+        "user": pl.String,
+        "tree": pl.String,
+        "level": pl.String,
+        "tag": pl.String,
+        "with_savings": pl.Boolean,
+        "without_savings": pl.Boolean,
+        "kind": pl.String,
+        "item": pl.String,
+        "cents": pl.Int64,
+        "fixed": pl.Int64,
+        "flex": pl.Int64,
+        "lower": pl.Int64,
+        "upper": pl.Int64,
+    }
+)
+"""Predictions as they are shown: a view with savings has the rows of `with_savings`, one without them those of `without_savings`.
+Tags of which nothing is known in the last cycles and nothing is expected have no row, nor have users with too few cycles."""
+LASTING = 0.65
+"""The power of the months with which bounds grow: residuals by chance cancel out (0.5), changes of contracts last (1)."""
+SHOWN = ["user", "tree", "level", "tag", "with_savings", "without_savings"]
+
+
+def predictions(seen: Seen, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
+    """What can be expected (frame `PREDICTIONS`)."""
+    users = remaining(cycles, spending(flows, cycles))
+    past = recent(flows, cycles)
+    coming = future(seen, flows, cycles)
+    rows = finest(pl.concat([past["key"].unique(), coming["key"]]).unique().sort(), flows).with_row_index("row")
+    past, coming = (each.join(rows.select("key", "row"), on="key", how="inner") for each in (past, coming))
+    known = rows.join(users, on="user", how="left", maintain_order="left")
+    shown = _bounded(_shown(valued(known, past, coming))).join(users, on="user", how="inner").sort(SHOWN).with_row_index("row")
+    parts = [_told(shown, kind, step) for kind in KINDS for step in STEPS]
+    whole = pl.concat(parts).sort("place")
+    return checked(whole.select(PREDICTIONS.names()).cast(dict(PREDICTIONS.items())), PREDICTIONS)
+
+
+def view(
+    predictions: pl.DataFrame, tree: str = CATEGORIES, level: str = SUB, *, exclude_savings: bool = False, aggregates: bool = True
+) -> pl.DataFrame:
+    """The predictions of one view, as `rolled` has its statistics."""
+    counted = pl.col("without_savings" if exclude_savings else "with_savings")
+    sums = aggregates and tree == CATEGORIES
+    plain = (pl.col("level") == level) & ~(pl.lit(sums) & (pl.col("tag") == INCOME))
+    return predictions.filter(pl.col("tree") == tree, counted, plain | (pl.lit(sums) & (pl.col("level") == AGGREGATE)))
+
+
+def _shown(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows summed to all tags that are shown, with savings and, where that differs, without."""
+    group = SHOWN[:4]
+    names_of = rows.schema["tag"]
+    groups = category_groups().select(pl.col("tag").cast(names_of), pl.col("main", "aggregate").cast(names_of))
+    placed = rows.filter(pl.col("tree") == CATEGORIES).join(groups, on="tag", how="inner")
+    counted = placed.filter(pl.col("aggregate").is_not_null())
+    levels = [
+        rows.with_columns(level=pl.lit(SUB, LEVEL)),
+        placed.with_columns(level=pl.lit(MAIN, LEVEL), tag="main").select(*rows.columns, "level"),
+        counted.with_columns(level=pl.lit(AGGREGATE, LEVEL), tag="aggregate").select(*rows.columns, "level"),
+        counted.with_columns(level=pl.lit(AGGREGATE, LEVEL), tag=pl.lit(NET, names_of)).select(*rows.columns, "level"),
+        *(_nothing(rows, tag) for tag in SUMS),
+    ]
+    every = pl.concat(levels).with_columns(mixed=pl.col("savings").any().over(group))
+    whole = every.with_columns(with_savings=pl.lit(value=True), without_savings=~pl.col("mixed"))
+    rest = every.filter("mixed", ~pl.col("savings")).with_columns(
+        with_savings=pl.lit(value=False), without_savings=pl.lit(value=True)
+    )
+    return pl.concat([whole, rest]).drop("savings", "mixed").group_by(SHOWN).sum()
+
+
+def _nothing(rows: pl.DataFrame, tag: str) -> pl.DataFrame:
+    """A row of nothing for every user, so that the sums are there for all of them."""
+    users = rows.unique("user").with_columns(pl.exclude(KEYS) * 0, tree=pl.lit(CATEGORIES, TREE), savings=pl.lit(value=False))
+    return users.with_columns(tag=pl.lit(tag, rows.schema["tag"]), level=pl.lit(AGGREGATE, LEVEL))
+
+
+def _bounded(shown: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the lowest and the highest residual of a month and of a week."""
+    bounds = {f"{cycle}_lowest": pl.min_horizontal(columns).clip(upper_bound=0) for cycle, columns in RESIDUALS.items()}
+    bounds |= {f"{cycle}_highest": pl.max_horizontal(columns).clip(lower_bound=0) for cycle, columns in RESIDUALS.items()}
+    return shown.with_columns(**bounds)
+
+
+def _told(shown: pl.DataFrame, kind: str, step: int) -> pl.DataFrame:
+    """One item of one kind for all tags. A bonus may not come, or be larger."""
+    cycle = cycle_of(kind)
+    months = pl.lit(float(MONTHS.get(kind, 1))) if step else pl.col(f"{cycle}_left") + months_after(kind)
+    cents = pl.col(f"fixed_{kind}{step}") + pl.col(f"flex_{kind}{step}")
+    off = {end: (pl.col(f"{cycle}_{end}") * _growth(months)).round().cast(pl.Int64) for end in ("lowest", "highest")}
+    extra = pl.col(f"extra_{kind}{step}") if kind in MONTHS else pl.lit(0)
+    known = shown.filter(pl.col(f"{cycle}_seen") >= LEAST)
+    return known.select(
+        *SHOWN,
+        kind=pl.lit(kind),
+        item=names(kind, known.select(now(kind) + step).to_series()),
+        cents=cents,
+        fixed=f"fixed_{kind}{step}",
+        flex=f"flex_{kind}{step}",
+        lower=cents + off["lowest"] - extra,
+        upper=cents + off["highest"] + extra // 2,
+        place=pl.col("row") * 8 + (2 * KINDS.index(kind) + step),
+    )
+
+
+def _growth(months: pl.Expr) -> pl.Expr:
+    """By how much the bounds of so many months, or of a part of one, are wider than those of a month."""
+    return pl.when(months > 1).then(months**LASTING).otherwise(months.sqrt())

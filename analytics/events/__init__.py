@@ -1,0 +1,41 @@
+"""Life events: what has changed in a user's life, by the contracts and bookings that show it.
+
+Rules stand in a module per group of events; what they rest on is worked out once in `ground`. Nothing sensitive is evidence:
+health, religion, unions and parties have no part here.
+"""
+
+import polars as pl
+
+from analytics.events.career import career
+from analytics.events.family import family, marriages
+from analytics.events.financial import financial
+from analytics.events.ground import Ground, ground
+from analytics.events.guards import EVENTS, guarded, spaced
+from analytics.events.housing import housing
+from analytics.events.months import large_incomes, sums
+from analytics.events.streams import streams
+from analytics.frames import checked
+from analytics.seen import Seen
+
+__all__ = ["EVENTS", "Ground", "ground", "life_events", "sums"]
+
+
+def life_events(
+    seen: Seen, base: Ground | None = None, summed: pl.DataFrame | None = None, marriage: bool = False
+) -> pl.DataFrame:
+    """The events of all users (frame `EVENTS`), by user and day; marriage only if it is asked for.
+
+    What is worked out already, the ground and the sums by month, can be handed in.
+    """
+    known = ground(seen) if base is None else base
+    runs = guarded(known)
+    large = large_incomes(known, sums(seen.bookings) if summed is None else summed)
+    found = [
+        *streams(runs),
+        *career(known, runs, seen.bookings),
+        *housing(known, runs),
+        *family(known),
+        *financial(known, runs, seen, large),
+        *([marriages(seen.bookings)] if marriage else []),
+    ]
+    return checked(spaced(pl.concat(found)), EVENTS)

@@ -1,0 +1,165 @@
+"""The small frames on which the rules about events and stages stand: histories, bookings with a kind, and contracts with one.
+
+Everything that has to look at all bookings happens here and once; the rules read a few rows per user.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from analytics import trees
+from analytics.channels import Channel
+from analytics.events.words import CATEGORIES, folded, read
+from analytics.knowledge import partners
+from analytics.seen import Seen
+
+SPAN = 1 << 17
+"""More than there are days."""
+EVIDENCE = 3
+"""So many bookings of a contract are named as evidence for its start."""
+ROWS = (
+    "id",
+    "key",
+    "user",
+    "product",
+    "booked_on",
+    "amount_cents",
+    "counterparty_name",
+    "counterparty_key",
+    "purpose",
+    "channel",
+    "partner",
+    "insurance",
+    "freelancer",
+    "effective_category",
+)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What the rules read; every frame is sorted by user and day."""
+
+    histories: pl.DataFrame
+    """`user`, `as_of`, `start`: the day of the first booking."""
+    days: NDArray[np.int64]
+    """The day of every booking, by user: the place of the user among the histories × `SPAN` + the day, sorted."""
+    months: pl.DataFrame
+    """`user` and `month`: each month that lies wholly between the first booking and the as-of date."""
+    income: pl.DataFrame
+    """The bookings of effective income: `user`, `id`, `day`, `cents`, `payer`, `name`."""
+    rows: pl.DataFrame
+    """Single bookings with their `kind`."""
+    runs: pl.DataFrame
+    """Contracts with their `kind`, `first`, `last` and `due` day, their `length` in days, and what the guards say."""
+    paid: pl.DataFrame
+    """The regular payments of these contracts: `user`, `contract`, `kind`, `id`, `day`, `cents`."""
+
+
+def ground(seen: Seen) -> Ground:
+    """The small frames of what was seen."""
+    histories, days = _histories(seen)
+    rows = _rows(seen)
+    paid = _paid(seen, rows)
+    return Ground(histories, days, _full_months(histories), _income(seen), rows, _runs(seen, paid, histories), paid)
+
+
+def until(base: Ground, frame: pl.DataFrame, day: pl.Expr) -> pl.Series:
+    """For each row of a frame with `user` how many bookings its user had until that day."""
+    places = base.histories.select("user").with_row_index("place")
+    asked = frame.select("user", day=day.to_physical().cast(pl.Int64)).join(places, on="user", how="left", maintain_order="left")
+    begin = asked["place"].cast(pl.Int64).to_numpy() * SPAN
+    counted = np.searchsorted(base.days, begin + asked["day"].to_numpy(), "right") - np.searchsorted(base.days, begin, "left")
+    return pl.Series("until", counted, pl.Int64)
+
+
+def _histories(seen: Seen) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """The histories, and the days of all bookings by user."""
+    users = seen.as_of.join(seen.bookings.select(pl.col("user").unique()), on="user", how="semi").sort("user")
+    places = users.select("user", place=pl.int_range(pl.len(), dtype=pl.Int64))
+    keyed = seen.bookings.select("user", day=pl.col("booked_on").to_physical()).join(places, on="user")
+    days = keyed.select((pl.col("place") * SPAN + pl.col("day")).sort()).to_series().to_numpy()
+    first = np.searchsorted(days, places["place"].to_numpy() * SPAN, "left")
+    start = pl.Series("start", days[first] % SPAN, pl.Int32).cast(pl.Date) if days.size else pl.Series("start", [], pl.Date)
+    return users.with_columns(start), days
+
+
+def _income(seen: Seen) -> pl.DataFrame:
+    columns = seen.bookings.select(
+        "user",
+        "id",
+        "effective_category",
+        day="booked_on",
+        cents="amount_cents",
+        payer="counterparty_key",
+        name="counterparty_name",
+    )
+    return columns.filter(pl.col("effective_category").str.starts_with("INCOME_")).drop("effective_category")
+
+
+def _rows(seen: Seen) -> pl.DataFrame:
+    """The bookings of kinds that are of interest, with the surname of the owner of their product."""
+    collectors = partners().frame.filter("inkasso")["partner"].implode()
+    wanted = pl.col("effective_category").is_in(CATEGORIES) | (pl.col("channel") == Channel.DD_RETURN)
+    rows = seen.bookings.select(ROWS).filter(wanted | pl.col("partner").is_in(collectors))
+    surnames = seen.products.select(
+        "user", "product", surname=folded(pl.col("owner_name")).str.extract(r"([a-z]{3,})\W*$").fill_null("")
+    )
+    named = rows.join(surnames, on=["user", "product"], how="left", maintain_order="left").with_columns(
+        pl.col("surname").fill_null("")
+    )
+    return read(named).filter(pl.col("kind") != "").sort("user", "booked_on", "id")
+
+
+def _paid(seen: Seen, rows: pl.DataFrame) -> pl.DataFrame:
+    """The regular payments of contracts in these categories, each contract with the kind that most of them have."""
+    wanted = seen.contracts.filter(pl.col("category").is_in(CATEGORIES)).select("id")
+    of = seen.payments.filter("regular").join(wanted, left_on="contract", right_on="id", how="semi")
+    kinds = of.join(rows.select("id", "kind"), on="id").group_by("contract", "kind").len()
+    kinds = kinds.sort(-pl.col("len").cast(pl.Int64), "kind").unique("contract", keep="first", maintain_order=True)
+    known = of.join(kinds.select("contract", "kind"), on="contract")
+    return known.select("user", "contract", "kind", "id", day="booked_on", cents="amount_cents").sort(
+        "user", "contract", "day", "id"
+    )
+
+
+def _runs(seen: Seen, paid: pl.DataFrame, histories: pl.DataFrame) -> pl.DataFrame:
+    evidence = paid.group_by("contract", maintain_order=True).agg(
+        kind=pl.col("kind").first(), opening=pl.col("id").head(EVIDENCE), closing=pl.col("id").tail(1)
+    )
+    lengths = trees.periods_frame().select(period="system_name", length=pl.col("days").cast(pl.Int64))
+    contracts = seen.contracts.select(
+        "user",
+        "insurance",
+        "period",
+        contract="id",
+        first="date_first",
+        last="date_latest",
+        due="date_due",
+        active=pl.col("status") == "ACTIVE",
+        median=pl.col("amount_median").round().cast(pl.Int64),
+        latest="amount_latest",
+        count="regular_count",
+        name=pl.col("counterparty_name").fill_null(""),
+        payee=_payee(),
+    )
+    joined = contracts.join(evidence, on="contract").join(lengths, on="period", how="left").join(histories, on="user")
+    return joined.sort("user", "first", "contract")
+
+
+def _payee() -> pl.Expr:
+    """By what the other side is known again: its brand, else the first word of its name, so that two companies of one group are
+    one employer; else its account.
+    """
+    word = folded(pl.col("counterparty_name").fill_null("")).str.extract(r"([a-z0-9?]{3,})")
+    brand = pl.when(pl.col("partner") != trees.UNKNOWN).then("partner")
+    return pl.coalesce(brand, word, pl.col("counterparty_iban"), "id")
+
+
+def _full_months(histories: pl.DataFrame) -> pl.DataFrame:
+    """`user` and `month`: each month that lies wholly between the first booking and the as-of date."""
+    begins, ends = pl.col("start").dt.offset_by("-1d").dt.month_start().dt.offset_by("1mo"), pl.col("as_of").dt.offset_by("1d")
+    spans = histories.select("user", begin=begins, end=ends.dt.month_start()).filter(pl.col("begin") < pl.col("end"))
+    months = spans.select("user", month=pl.date_ranges("begin", "end", "1mo", closed="left"))
+    return months.explode("month").sort("user", "month")

@@ -1,0 +1,135 @@
+"""The rules of life stages for work, parenthood and housing: which signs stand for which item, in the order of their trial."""
+
+import polars as pl
+
+from analytics.events.ground import Ground
+from analytics.events.signs import COLUMNS, YEARLY_DAYS, active, latest, recent, revenue, wages
+
+PENSION_SHARE = 0.5
+EMPLOYED_CENTS = 80_000
+TRAINEE_CENTS = (50_000, 180_000)
+"""With words that name it, training is paid more than the 1,300 euros that the design had thought of."""
+STUDENT_DAYS = 244
+MONTHLY_DAYS = 62
+BORN_BEFORE_DAYS = 60
+"""Benefits for a child begin about so long after its birth."""
+AGES = (
+    ("PARENTHOOD_INFANT", 0, 3),
+    ("PARENTHOOD_PRESCHOOL", 3, 6),
+    ("PARENTHOOD_SCHOOL", 6, 18),
+    ("PARENTHOOD_ADULTCHILD", 18, 26),
+)
+NONE_DAYS = 365
+CARE_DAYS = 93
+"""Contributions rest in summer."""
+Rules = list[tuple[str, pl.DataFrame, float]]
+"""Items in the order in which they are tried, the users for whom each holds, and how sure that is."""
+
+
+def work(base: Ground) -> Rules:
+    """How money is earned: pensions and benefits decide before wages."""
+    paid = wages(base)
+    low, high = TRAINEE_CENTS
+    training = paid.filter(pl.col("kind") == "TRAINING_PAY", pl.col("cents").is_between(low, high))
+    aid = active(base, "Berufsausbildungsbeihilfe", "TRAINING_AID")
+    student = [
+        active(base, "BAföG oder Stipendium", "STUDENT_AID", "SCHOLARSHIP"),
+        recent(base, "Semesterbeitrag", STUDENT_DAYS, "SEMESTER_FEE"),
+    ]
+    return [
+        ("LABOURMARKET_RETIRED", _pensioners(base, paid), 0.95),
+        ("LABOURMARKET_PARENTALLEAVE", active(base, "Elterngeld", "PARENTAL_BENEFIT"), 0.95),
+        ("LABOURMARKET_UNEMPLOYED", active(base, "Arbeitslosengeld oder Bürgergeld", "UNEMPLOYMENT_BENEFIT"), 0.95),
+        ("LABOURMARKET_SELFEMPLOYED", revenue(base), 0.9),
+        ("LABOURMARKET_TRAINEE", pl.concat([training.select(COLUMNS), aid]), 0.9),
+        ("LABOURMARKET_EMPLOYED", paid.filter(pl.col("cents") >= EMPLOYED_CENTS), 0.95),
+        ("LABOURMARKET_STUDENT", pl.concat(student), 0.9),
+        ("LABOURMARKET_MARGINAL", paid, 0.8),
+    ]
+
+
+def _pensioners(base: Ground, paid: pl.DataFrame) -> pl.DataFrame:
+    """Users whose pensions make up at least half of what they live on."""
+    pensions = active(base, "Rente oder Pension", "PENSION", "SURVIVOR_PENSION")
+    benefits = active(base, "", "UNEMPLOYMENT_BENEFIT", "PARENTAL_BENEFIT", "RENTAL")
+    others = (
+        pl.concat([benefits, paid.unique(["user", "since", "cents"]).select(COLUMNS)])
+        .group_by("user")
+        .agg(others=pl.col("cents").sum())
+    )
+    own = pensions.group_by("user").agg(own=pl.col("cents").sum()).join(others, on="user", how="left")
+    enough = pl.col("own") >= PENSION_SHARE * (pl.col("own") + pl.col("others").fill_null(0))
+    return pensions.join(own.filter(enough), on="user", how="semi", maintain_order="left")
+
+
+def parenthood(base: Ground, events: pl.DataFrame) -> Rules:
+    """The youngest child decides: what shows a small one is asked first."""
+    care = base.rows.filter(pl.col("kind").is_in(["CHILDCARE", "SCHOOL_CARE"])).filter(pl.len().over("user") > 1)
+    born = _born(base, events)
+    small, school = (
+        latest(base, care.filter(pl.col("kind") == kind), "Kinderbetreuung", CARE_DAYS) for kind in ("CHILDCARE", "SCHOOL_CARE")
+    )
+    benefit = recent(base, "Kindergeld", MONTHLY_DAYS, "CHILD_BENEFIT", "MAINTENANCE_ADVANCE", "CHILD_SUPPLEMENT")
+    support = recent(base, "Kindesunterhalt", MONTHLY_DAYS, "CHILD_MAINTENANCE")
+    toddler, pupil = _bought(base, ("CHILD_NECESSITIES",), 3), _bought(base, ("FOR_CHILDREN",), 6)
+    ages = [(item, born.filter(pl.col("age").is_between(low, high, closed="left")), 0.9) for item, low, high in AGES]
+    return [
+        ages[0],
+        ("PARENTHOOD_PRESCHOOL", pl.concat([small, toddler, ages[1][1].select(COLUMNS)]), 0.85),
+        ("PARENTHOOD_SCHOOL", pl.concat([school, benefit, support, pupil]), 0.75),
+        ages[3],
+        ("PARENTHOOD_NONE_OBSERVED", _long(base), 0.8),
+    ]
+
+
+def _bought(base: Ground, kinds: tuple[str, ...], months: int) -> pl.DataFrame:
+    """Users who spent on children in at least so many months of the last year."""
+    spent = base.rows.filter(pl.col("kind").is_in(kinds), pl.col("amount_cents") < 0).join(
+        base.histories, on="user", maintain_order="left"
+    )
+    young = spent.filter(pl.col("booked_on") > pl.col("as_of").dt.offset_by("-1y"))
+    found = young.group_by("user", maintain_order=True).agg(
+        since=pl.first("booked_on"),
+        cents=-pl.col("amount_cents").sum(),
+        bookings=pl.col("id").tail(months),
+        what=pl.lit("Ausgaben für Kinder").first(),
+        months=pl.col("booked_on").dt.month_start().n_unique(),
+    )
+    return found.filter(pl.col("months") >= months).select(COLUMNS)
+
+
+def _long(base: Ground) -> pl.DataFrame:
+    """Users with a year of history, in which nothing was found."""
+    long = base.histories.filter((pl.col("as_of") - pl.col("start")).dt.total_days() >= NONE_DAYS)
+    nothing = pl.lit([], pl.List(pl.String))
+    return long.select("user", since="start", cents=pl.lit(0, pl.Int64), bookings=nothing, what=pl.lit("Kein Hinweis auf Kinder"))
+
+
+def _born(base: Ground, events: pl.DataFrame) -> pl.DataFrame:
+    """Births that benefits show, with the `age` of the child on the as-of date."""
+    births = events.filter(pl.col("item").is_in(["CHILD_FIRST", "CHILD_NEXT", "PARENTALLEAVE_START"]))
+    seen = births.select("user", "bookings", day="event_date")
+    on_leave = base.runs.filter("active", pl.col("kind") == "PARENTAL_BENEFIT").select("user", bookings="closing", day="first")
+    both = pl.concat([seen, on_leave]).join(base.histories, on="user")
+    since = pl.col("day").dt.offset_by(f"-{BORN_BEFORE_DAYS}d")
+    age = (pl.col("as_of") - since).dt.total_days() / 365.25
+    return both.select("user", "bookings", since=since, cents=pl.lit(0, pl.Int64), what=pl.lit("Geburt eines Kindes"), age=age)
+
+
+def housing(base: Ground, earning: pl.DataFrame) -> Rules:
+    """How users live; who studies or is trained and pays for no home lives with the family."""
+    building = base.rows.filter(pl.col("insurance") == "HOME_BUILDING")
+    owner = [
+        recent(base, "Hausgeld oder Grundsteuer", YEARLY_DAYS, "OWNERS_CHARGE", "PROPERTY_TAX"),
+        latest(base, building, "Gebäudeversicherung", YEARLY_DAYS),
+    ]
+    young = earning.filter(pl.col("item").is_in(["LABOURMARKET_STUDENT", "LABOURMARKET_TRAINEE"]))
+    home = young.select("user", "since", "bookings", cents=pl.lit(0, pl.Int64), what=pl.lit("Keine eigenen Wohnkosten")).select(
+        COLUMNS
+    )
+    return [
+        ("HOUSING_OWNER_FINANCED", active(base, "Immobiliendarlehen", "MORTGAGE"), 0.95),
+        ("HOUSING_TENANT", pl.concat([active(base, "Miete", "RENT"), recent(base, "Miete", MONTHLY_DAYS, "RENT")]), 0.95),
+        ("HOUSING_OWNER", pl.concat(owner), 0.85),
+        ("HOUSING_WITHFAMILY", pl.concat([recent(base, "Kostgeld", MONTHLY_DAYS, "BOARD"), home]), 0.75),
+    ]

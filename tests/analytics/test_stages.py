@@ -1,0 +1,215 @@
+"""Life stages of made-up lives: which rule decides, what is unknown, and since when."""
+
+from datetime import date
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from analytics import trees
+from analytics.events import life_events
+from analytics.frames import PRODUCTS
+from analytics.stages import STAGES, life_stages
+from tests.analytics.lives import booked, child_benefit, debit, everyday, look, months, rent, stands, wage
+
+WHOLE = ("2024-01", "2026-06")
+JOB = wage(days=months(*WHOLE, 28), euros=2500.0, name="Alt GmbH")
+
+
+def work(*parts: pl.DataFrame) -> str:
+    return stands(everyday(), *parts)["LABOURMARKET"]
+
+
+def family(*parts: pl.DataFrame) -> str:
+    return stands(everyday(), *parts)["PARENTHOOD"]
+
+
+def home(*parts: pl.DataFrame) -> str:
+    return stands(everyday(), *parts)["HOUSING"]
+
+
+def test_nobody_without_bookings_has_stages() -> None:
+    nothing = look()
+    assert_frame_equal(life_stages(nothing, life_events(nothing)), STAGES.to_frame())
+
+
+def test_each_dimension_has_one_stage_of_the_tree() -> None:
+    whole = look(everyday(), JOB)
+    found = life_stages(whole, life_events(whole))
+    assert found["dimension"].to_list() == ["HOUSING", "LABOURMARKET", "PARENTHOOD", "SAVINGS"]
+    assert set(found["item"]) <= {item.system_name for item in trees.tree("LIFE_STAGES").items}
+
+
+def test_with_less_than_three_full_months_everything_is_unknown() -> None:
+    short = [everyday(first=date(2026, 4, 2)), wage(days=months("2026-04", "2026-06", 28), euros=2500.0, name="Alt GmbH")]
+    assert set(stands(*short).values()) == {"UNKNOWN"}
+    longer = [everyday(first=date(2026, 4, 1)), wage(days=months("2026-04", "2026-06", 28), euros=2500.0, name="Alt GmbH")]
+    assert stands(*longer)["LABOURMARKET"] == "EMPLOYED"
+
+
+# Labour market
+
+
+@pytest.mark.parametrize(("euros", "stage"), [(800.0, "EMPLOYED"), (799.99, "MARGINAL")])
+def test_from_800_euros_on_a_wage_is_employment(euros: float, stage: str) -> None:
+    assert work(wage(days=months(*WHOLE, 28), euros=euros, name="Alt GmbH")) == stage
+
+
+def test_an_account_without_income_says_nothing_about_work() -> None:
+    assert work() == "UNKNOWN"
+
+
+@pytest.mark.parametrize(("pension", "stage"), [(1000.0, "RETIRED"), (999.99, "EMPLOYED")])
+def test_a_pension_of_half_the_income_is_retirement(pension: float, stage: str) -> None:
+    paid = booked("INCOME_PENSION", months(*WHOLE, 27), pension, "Rentenversicherung", "Rente")
+    assert work(wage(days=months(*WHOLE, 28), euros=1000.0, name="Alt GmbH"), paid) == stage
+
+
+def test_benefits_decide_before_wages() -> None:
+    parental = booked("INCOME_STATE_FAMILY", months("2025-09", "2026-06", 10), 1200.0, "Elterngeldstelle", "Elterngeld")
+    jobless = booked("INCOME_OTHER", months("2025-09", "2026-06", 10), 900.0, "Jobcenter", "Bürgergeld", channel="PUBLIC")
+    assert work(JOB, parental, jobless) == "PARENTALLEAVE"
+    assert work(JOB, jobless) == "UNEMPLOYED"
+
+
+def test_invoices_above_the_wages_are_self_employment() -> None:
+    def invoices(euros: float) -> list[pl.DataFrame]:
+        names = ("Kunde A", "Kunde B")
+        return [booked("INCOME_OTHER", months(*WHOLE, 9), euros / 2, name, "Rechnung", freelancer="REVENUE") for name in names]
+
+    assert work(JOB, *invoices(2600.0)) == "SELFEMPLOYED"
+    assert work(JOB, *invoices(2400.0)) == "EMPLOYED"
+
+
+def test_training_is_told_by_its_words() -> None:
+    assert work(wage(days=months(*WHOLE, 28), euros=1100.0, name="Werk AG", purpose="Ausbildungsvergütung")) == "TRAINEE"
+
+
+def test_a_student_with_a_side_job_studies() -> None:
+    fees = booked("EDUCATION_ACADEMIC", [date(2025, 8, 15), date(2026, 2, 15)], -300.0, "Uni", "Semesterbeitrag")
+    assert work(fees, wage(days=months(*WHOLE, 28), euros=450.0, name="Kiosk")) == "STUDENT"
+
+
+def test_a_job_that_ended_is_no_employment() -> None:
+    assert work(wage(days=months("2024-01", "2025-12", 28), euros=2500.0, name="Alt GmbH")) == "UNKNOWN"
+
+
+def test_a_stale_access_is_judged_as_of_its_own_day() -> None:
+    day = date(2026, 4, 30)
+    parts = [everyday(last=day), JOB.filter(pl.col("booked_on") <= day)]
+    assert stands(*parts, as_of=day)["LABOURMARKET"] == "EMPLOYED"
+
+
+# Parenthood
+
+
+def test_the_youngest_child_decides() -> None:
+    benefit = child_benefit(days=months(*WHOLE, 8), euros=500.0)
+    care = debit("FAMILY_CHILDCARE", months(*WHOLE, 5), -180.0, "Kita Sonne", "Elternbeitrag")
+    leave = booked("INCOME_STATE_FAMILY", months("2025-09", "2026-06", 10), 1200.0, "Elterngeldstelle", "Elterngeld")
+    assert family(benefit) == "SCHOOL"
+    assert family(benefit, care) == "PRESCHOOL"
+    assert family(benefit, care, leave) == "INFANT"
+
+
+def test_care_at_school_is_for_a_pupil() -> None:
+    assert family(debit("FAMILY_CHILDCARE", months(*WHOLE, 5), -90.0, "Offene Ganztagsschule", "OGS Beitrag")) == "SCHOOL"
+
+
+def test_a_birth_in_the_history_makes_an_infant_for_three_years() -> None:
+    assert family(child_benefit(days=months("2025-03", "2026-06", 8), euros=255.0)) == "INFANT"
+
+
+def test_no_sign_of_children_counts_only_after_a_year() -> None:
+    assert family() == "NONE_OBSERVED"
+    assert stands(everyday(first=date(2025, 7, 1)))["PARENTHOOD"] == "UNKNOWN"
+
+
+def test_support_from_parents_makes_nobody_a_parent() -> None:
+    assert (
+        family(booked("OTHER_INCOME", months(*WHOLE, 1), 400.0, "Eva Muster", "Unterhalt Juli", channel="STANDINGORDER"))
+        == "NONE_OBSERVED"
+    )
+
+
+# Housing
+
+
+def test_the_loan_decides_before_the_rent_and_the_rent_before_what_owners_pay() -> None:
+    loan = debit("HOUSING_FINANCING", months(*WHOLE, 28), -1400.0, "Bank", "Zins und Tilgung")
+    flat = rent(days=months(*WHOLE, 1), euros=-700.0, name="Wohnbau")
+    tax = debit("TAXES", [date(2026, 2, 15), date(2026, 5, 15)], -120.0, "Stadt", "Grundsteuer")
+    assert home(loan, flat, tax) == "OWNER_FINANCED"
+    assert home(flat, tax) == "TENANT"
+    assert home(tax) == "OWNER"
+    assert home() == "UNKNOWN"
+
+
+def test_board_money_is_living_with_the_family() -> None:
+    assert home(rent(days=months(*WHOLE, 1), euros=-150.0, name="Eva und Max Muster")) == "WITHFAMILY"
+
+
+def test_a_relative_as_landlord_is_a_landlord() -> None:
+    assert home(rent(days=months(*WHOLE, 1), euros=-650.0, name="Karl Muster")) == "TENANT"
+
+
+def test_being_a_landlord_stands_beside_the_own_housing() -> None:
+    let = booked("INCOME_RENTAL", months(*WHOLE, 2), 600.0, "Mieter", "Miete", channel="STANDINGORDER")
+    whole = look(everyday(), let, rent(days=months(*WHOLE, 1), euros=-700.0, name="Wohnbau"))
+    found = life_stages(whole, life_events(whole)).filter(pl.col("dimension") == "HOUSING")
+    assert found["item"].to_list() == ["HOUSING_LANDLORD", "HOUSING_TENANT"]
+
+
+# Savings
+
+ACCOUNTS = pl.DataFrame(
+    [("anna", "giro", "CHECKING", None, "Anna Muster"), ("anna", "sparen", "SAVINGS", None, "Anna Muster")],
+    PRODUCTS,
+    orient="row",
+)
+
+
+def saving(euros: float, planned: bool = True) -> str:
+    """Who earns 2,000 and puts so much aside each month, by plan or by hand, to the own account."""
+    earned = wage(days=months(*WHOLE, 28), euros=2000.0, name="Alt GmbH")
+    if planned:
+        return stands(everyday(), earned, debit("SAVINGS_SECURITIES", months(*WHOLE, 15), -euros, "Broker", "Sparplan"))[
+            "SAVINGS"
+        ]
+    out = booked("TRANSFER_SAVINGS", months(*WHOLE, 15), -euros, "Anna Muster", "Sparen")
+    back = booked("TRANSFER_SAVINGS", months(*WHOLE, 15), euros, "Anna Muster giro", "Sparen", product="sparen")
+    return stands(everyday(), earned, out, back, products=ACCOUNTS)["SAVINGS"]
+
+
+@pytest.mark.parametrize(("euros", "stage"), [(20.0, "REGULAR"), (19.99, "NONE"), (300.0, "INTENSIVE"), (299.99, "REGULAR")])
+def test_the_share_of_income_put_aside_by_contract(euros: float, stage: str) -> None:
+    assert saving(euros) == stage
+
+
+@pytest.mark.parametrize(
+    ("euros", "stage"), [(20.0, "OCCASIONAL"), (500.0, "OCCASIONAL"), (19.99, "NONE"), (-100.0, "NONE"), (-100.01, "DISSAVING")]
+)
+def test_what_goes_to_the_own_savings_counts_once(euros: float, stage: str) -> None:
+    assert saving(euros, planned=False) == stage
+
+
+# For all
+
+
+def test_neither_the_order_of_bookings_nor_other_users_change_anything() -> None:
+    anna = [everyday(), JOB, rent(days=months(*WHOLE, 1), euros=-700.0, name="Wohnbau")]
+    other = [part.with_columns(user=pl.lit("bert"), id="bert " + pl.col("id")) for part in (everyday(),)]
+    alone, both = look(*anna), look(pl.concat([*anna, *other]).sample(fraction=1, shuffle=True, seed=3))
+    stages = life_stages(both, life_events(both)).filter(pl.col("user") == "anna")
+    assert_frame_equal(stages, life_stages(alone, life_events(alone)))
+
+
+def test_what_is_sensitive_is_never_evidence() -> None:
+    parts = [
+        debit("HEALTH_SERVICES", months(*WHOLE, 7), -80.0, "Kinderarzt", "Rechnung"),
+        debit("OTHER_DONATION", months(*WHOLE, 8), -80.0, "Kirchengemeinde", "Kita Spende"),
+    ]
+    whole = look(everyday(), JOB, *parts)
+    used = life_stages(whole, life_events(whole)).explode("bookings")["bookings"].drop_nulls()
+    assert not [name for name in used if name.startswith(("anna HEALTH", "anna OTHER_DONATION"))]
+    assert family(*parts) == "NONE_OBSERVED"

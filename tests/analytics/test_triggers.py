@@ -1,0 +1,269 @@
+"""Sales triggers of made-up lives: every rule at its boundary."""
+
+from datetime import date, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from analytics import trees
+from analytics.events import life_events
+from analytics.stages import life_stages
+from analytics.triggers import TRIGGERS, sales_triggers
+from tests.analytics.lives import TODAY, booked, child_benefit, debit, everyday, look, months, rent, set_off, wage
+
+WHOLE = ("2024-01", "2026-06")
+LIABILITY, DISABILITY, HEALTH = (
+    f"MISSINGINSURANCE_{name}" for name in ("PRIVATELIABILITY", "OCCUPATIONALDISABILITY", "PRIVATEHEALTH")
+)
+MISSING = {LIABILITY, DISABILITY, HEALTH}
+SURPLUS, LARGE = "FINANCIAL_SAVINGSPOTENTIAL", "FINANCIAL_LARGEINCOME"
+BILLS = (
+    debit("BILLS_MOBILE", months(*WHOLE, 5), -20.0, "Netz"),
+    debit("BILLS_ELECTRICITY", months(*WHOLE, 6), -60.0, "Strom"),
+)
+
+
+def job(euros: float = 2500.0, first: str = "2024-01", **more: Any) -> pl.DataFrame:
+    return wage(days=months(first, "2026-06", 28), euros=euros, name="Alt GmbH", **more)
+
+
+def policy(insurance: str, days: list[date], category: str = "INSURANCE_LIABILITY") -> pl.DataFrame:
+    return debit(category, days, -60.0, "Versicherer", "Beitrag", insurance=insurance)
+
+
+def test_nobody_without_bookings_has_triggers() -> None:
+    nothing = look()
+    events = life_events(nothing)
+    assert_frame_equal(sales_triggers(nothing, events, life_stages(nothing, events)), TRIGGERS.to_frame())
+
+
+def test_every_trigger_is_an_item_of_the_tree_and_names_its_bookings() -> None:
+    whole = look(everyday(), job(4000.0), *BILLS)
+    events = life_events(whole)
+    found = sales_triggers(whole, events, life_stages(whole, events))
+    assert set(found["item"]) == {*MISSING, SURPLUS}
+    assert set(found["item"]) <= {item.system_name for item in trees.tree("SALES_TRIGGERS").items}
+    assert found["bookings"].list.len().min() >= 1  # type: ignore[operator]
+
+
+# Missing insurance
+
+
+def test_a_covered_account_without_policies_lacks_liability_and_disability() -> None:
+    assert MISSING & set(set_off(everyday(), job(), *BILLS)) == {LIABILITY, DISABILITY}
+
+
+def test_an_account_is_covered_with_three_active_contracts_of_which_one_is_income() -> None:
+    assert not MISSING & set(set_off(everyday(), job(), BILLS[0]))
+    more = debit("BILLS_FIXEDINTERNET", months(*WHOLE, 7), -40.0, "Kabel")
+    assert not MISSING & set(set_off(everyday(), *BILLS, more))
+
+
+@pytest.mark.parametrize(("first", "covered"), [(date(2025, 6, 30), True), (date(2025, 7, 1), False)])
+def test_an_account_is_covered_after_twelve_months(first: date, covered: bool) -> None:
+    young = [part.filter(pl.col("booked_on") > date(2025, 7, 1)) for part in (job(), *BILLS)]
+    assert (LIABILITY in set_off(everyday(first=first), *young)) == covered
+
+
+@pytest.mark.parametrize("insurance", ["LIABILITY_PRIVATE", "OTHER_BUNDLE", "LIABILITY_OTHER", "OTHER_OTHER"])
+def test_whatever_may_contain_liability_is_liability(insurance: str) -> None:
+    assert LIABILITY not in set_off(everyday(), job(), *BILLS, policy(insurance, [date(2026, 1, 2)]))
+
+
+def test_liability_of_a_dog_is_not_that_of_its_owner() -> None:
+    assert LIABILITY in set_off(everyday(), job(), *BILLS, policy("LIABILITY_DOG", [date(2026, 1, 2)]))
+
+
+@pytest.mark.parametrize(("paid", "held"), [(date(2025, 5, 30), True), (date(2025, 5, 29), False)])
+def test_a_policy_paid_within_thirteen_months_is_held(paid: date, held: bool) -> None:
+    single = booked("INSURANCE_LIABILITY", [paid], -60.0, "Versicherer", insurance="LIABILITY_PRIVATE")
+    assert (LIABILITY not in set_off(everyday(), job(), *BILLS, single)) == held
+
+
+@pytest.mark.parametrize("product", ["OCCUPATIONAL", "SERVICE", "EARNING", "BASICABILITY"])
+def test_each_cover_of_the_ability_to_work_counts(product: str) -> None:
+    held = policy(f"INCAPACITY_{product}", months(*WHOLE, 1), "INSURANCE_INCAPACITY")
+    assert DISABILITY not in set_off(everyday(), job(), *BILLS, held)
+
+
+def test_accident_insurance_covers_no_disability_and_pensioners_need_none() -> None:
+    accident = policy("INCAPACITY_ACCIDENT", months(*WHOLE, 1), "INSURANCE_INCAPACITY")
+    pension = booked("INCOME_PENSION", months(*WHOLE, 28), 1800.0, "Rentenversicherung", "Rente")
+    assert DISABILITY in set_off(everyday(), job(), *BILLS, accident)
+    assert MISSING & set(set_off(everyday(), pension, *BILLS)) == {LIABILITY}
+
+
+@pytest.mark.parametrize(("last", "tells"), [(3200.00, True), (3199.99, False), (3199.97, False)])
+def test_private_health_from_exactly_3200_euros_on(last: float, tells: bool) -> None:
+    days = months(*WHOLE, 28)
+    paid = wage(days=days, euros=[3200.0] * (len(days) - 1) + [last], name="Alt GmbH")
+    found = set_off(everyday(), paid)
+    assert (HEALTH in found) == tells
+    assert not tells or found[HEALTH] == 320_000
+
+
+def test_the_last_three_full_months_decide_about_private_health() -> None:
+    days = months(*WHOLE, 28)
+    risen = wage(days=days, euros=[3000.0] * (len(days) - 3) + [3200.0] * 3, name="Alt GmbH")
+    assert HEALTH in set_off(everyday(), risen)
+    assert HEALTH not in set_off(everyday(last=date(2026, 6, 29)), risen, as_of=date(2026, 6, 29))
+
+
+def test_who_has_private_health_insurance_or_a_pension_needs_none() -> None:
+    held = policy("HEALTH_PRIVATE", months(*WHOLE, 1), "INSURANCE_HEALTH")
+    pension = booked("INCOME_PENSION", months(*WHOLE, 28), 4000.0, "Versorgungswerk", "Rente")
+    assert HEALTH not in set_off(everyday(), job(4000.0), held)
+    assert HEALTH not in set_off(everyday(), pension)
+
+
+def test_two_full_months_are_too_few_for_private_health() -> None:
+    assert HEALTH not in set_off(everyday(first=date(2026, 4, 2)), job(4000.0, "2026-04"))
+    assert HEALTH in set_off(everyday(first=date(2026, 4, 1)), job(4000.0, "2026-04"))
+
+
+# Life events
+
+
+def after(days: int, item: str) -> bool:
+    """Whether a trigger stands so many days after its event."""
+    begins = {"LIFEEVENT_FIRSTCHILD": date(2025, 6, 2)}
+    first = begins.get(item, date(2025, 6, 2))
+    day = first + timedelta(days=days)
+    every = [first + timedelta(days=at) for at in (0, 30, 61, 91, 122, 153, 183)]
+    old = [date(2024, 1, 2) + timedelta(days=at) for at in range(0, 510, 30)]
+    lives = {
+        "LIFEEVENT_FIRSTAPARTMENT": [rent(days=every, euros=-700.0, name="Wohnbau")],
+        "LIFEEVENT_NEWAPARTMENT": [
+            rent(days=old, euros=-600.0, name="Alter Vermieter"),
+            rent(days=every, euros=-700.0, name="Wohnbau"),
+        ],
+        "LIFEEVENT_FIRSTEMPLOYMENT": [wage(days=every, euros=2000.0, name="Neu AG")],
+        "LIFEEVENT_NEWEMPLOYMENT": [wage(days=old, euros=2000.0, name="Alt GmbH"), wage(days=every, euros=2000.0, name="Neu AG")],
+        "LIFEEVENT_FIRSTCHILD": [child_benefit(days=every, euros=255.0)],
+        "FINANCIAL_SALARYINCREASE": [wage(days=[*old, *every], euros=[2000.0] * len(old) + [2100.0] * 7, name="Alt GmbH")],
+    }
+    parts = [part.filter(pl.col("booked_on") <= day) for part in (everyday(last=day), *lives[item])]
+    return item in set_off(*parts, as_of=day)
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "LIFEEVENT_FIRSTAPARTMENT",
+        "LIFEEVENT_NEWAPARTMENT",
+        "LIFEEVENT_FIRSTEMPLOYMENT",
+        "LIFEEVENT_NEWEMPLOYMENT",
+        "FINANCIAL_SALARYINCREASE",
+    ],
+)
+def test_an_event_sets_off_its_trigger_for_90_days(item: str) -> None:
+    assert after(90, item)
+    assert not after(91, item)
+
+
+def test_a_first_child_sets_off_its_trigger_for_180_days() -> None:
+    assert after(180, "LIFEEVENT_FIRSTCHILD")
+    assert not after(181, "LIFEEVENT_FIRSTCHILD")
+
+
+# Savings potential
+
+
+def left_over(surplus: list[float], income: float = 1000.0, *more: pl.DataFrame) -> dict[str, int | None]:
+    """Who keeps so much of the income of each of the last six months."""
+    days = months("2026-01", "2026-06", 20)
+    spent = booked("SHOPPING_OTHER", days, [kept - income for kept in surplus], "Laden", channel="CARD")
+    history = booked("SHOPPING_OTHER", months("2024-01", "2025-12", 20), -income, "Laden", channel="CARD")
+    return set_off(wage(days=months(*WHOLE, 15), euros=income, name="Alt GmbH"), spent, history, *more)
+
+
+@pytest.mark.parametrize(
+    ("surplus", "income", "tells"),
+    [
+        ([100.0] * 6, 1000.0, True),
+        ([100.0] * 5 + [99.99], 1000.0, False),
+        ([150.0] * 6, 3000.0, True),
+        ([150.0] * 5 + [149.99], 3000.0, False),
+        ([300.0] * 5 + [-50.0], 1000.0, True),
+        ([300.0] * 4 + [-50.0, 0.0], 1000.0, False),
+    ],
+)
+def test_savings_potential_needs_enough_in_five_of_six_months(surplus: list[float], income: float, tells: bool) -> None:
+    found = left_over(surplus, income)
+    assert (SURPLUS in found) == tells
+    assert not tells or found[SURPLUS] == round(sum(surplus) / 6 * 100)
+
+
+def test_what_is_saved_already_is_potential() -> None:
+    plan = debit("SAVINGS_SECURITIES", months(*WHOLE, 16), -100.0, "Broker", "Sparplan")
+    assert SURPLUS in left_over([100.0] * 6, 1000.0, plan)
+
+
+@pytest.mark.parametrize(("day", "tells"), [(date(2025, 12, 30), True), (date(2025, 12, 31), False), (date(2026, 5, 4), False)])
+def test_nobody_with_difficulties_to_pay_has_savings_potential(day: date, tells: bool) -> None:
+    bad = booked("TRANSFER_REVERSAL", [day], 30.0, "Shop", "Rücklastschrift", channel="DD_RETURN")
+    assert (SURPLUS in left_over([200.0] * 6, 1000.0, bad)) == tells
+
+
+# Large income
+
+
+def windfall(*euros: float, day: date = date(2026, 5, 20), category: str = "INCOME_OTHER") -> dict[str, int | None]:
+    """Who earns 2,000 a month and gets this from one payer on one day."""
+    paid = [booked(category, [day], amount, "Lebensversicherung", f"Auszahlung {at}") for at, amount in enumerate(euros)]
+    known = [part.with_columns(id=pl.format("{} {}", "id", pl.lit(at))) for at, part in enumerate(paid)]
+    return set_off(everyday(), wage(days=months(*WHOLE, 28), euros=2000.0, name="Alt GmbH"), *known)
+
+
+@pytest.mark.parametrize(("euros", "tells"), [(4000.0, True), (3999.99, False), (9000.0, True)])
+def test_a_large_income_is_exactly_twice_the_average_month(euros: float, tells: bool) -> None:
+    found = windfall(euros)
+    assert (LARGE in found) == tells
+    assert not tells or found[LARGE] == round(euros * 100)
+
+
+def test_what_one_payer_pays_on_one_day_is_one_income() -> None:
+    assert windfall(2000.0, 2000.0)[LARGE] == 400_000
+
+
+@pytest.mark.parametrize(("days", "tells"), [(60, True), (61, False)])
+def test_a_large_income_is_told_for_60_days(days: int, tells: bool) -> None:
+    assert (LARGE in windfall(9000.0, day=TODAY - timedelta(days=days))) == tells
+
+
+@pytest.mark.parametrize(
+    "category", ["BANKFINANCE_CREDITINCOME", "TRANSFER_INTERNAL", "TRANSFER_REFUND", "SHOPPING_ELECTRONICS", "OTHER_INCOME"]
+)
+def test_pay_outs_transfers_and_refunds_are_no_income(category: str) -> None:
+    assert LARGE not in windfall(9000.0, category=category)
+
+
+@pytest.mark.parametrize(("first", "tells"), [(date(2026, 2, 1), True), (date(2026, 2, 2), False)])
+def test_three_full_months_must_lie_before_a_large_income(first: date, tells: bool) -> None:
+    paid = wage(days=months("2026-02", "2026-06", 28), euros=2000.0, name="Alt GmbH")
+    bonus = booked("INCOME_OTHER", [date(2026, 5, 20)], 9000.0, "Versicherung", "Auszahlung")
+    assert (LARGE in set_off(everyday(first=first), paid, bonus)) == tells
+
+
+def test_months_before_the_last_twelve_do_not_count() -> None:
+    poor = wage(days=months("2024-01", "2025-04", 28), euros=200.0, name="Alt GmbH")
+    rich = wage(days=months("2025-05", "2026-06", 28), euros=2000.0, name="Neu AG")
+    bonus = booked("INCOME_OTHER", [date(2026, 5, 20)], 3999.99, "Versicherung", "Auszahlung")
+    assert LARGE not in set_off(everyday(), poor, rich, bonus)
+
+
+# For all
+
+
+def test_neither_the_order_of_bookings_nor_other_users_change_anything() -> None:
+    anna = [everyday(), job(4000.0), *BILLS, booked("INCOME_OTHER", [date(2026, 5, 20)], 9000.0, "Versicherung", "Auszahlung")]
+    other = [part.with_columns(user=pl.lit("bert"), id="bert " + pl.col("id")) for part in (everyday(), job())]
+
+    def of(*parts: pl.DataFrame) -> pl.DataFrame:
+        whole = look(*parts)
+        events = life_events(whole)
+        return sales_triggers(whole, events, life_stages(whole, events)).filter(pl.col("user") == "anna")
+
+    assert_frame_equal(of(pl.concat([*anna, *other]).sample(fraction=1, shuffle=True, seed=5)), of(*anna))
