@@ -4,3 +4,5 @@ Here belongs everything that turns labelled bookings into a model artefact and s
 Here does not belong the application of a model to a user's bookings for an answer (that is `analytics`) or the schedule on
 which training runs (that is `pipelines`). May import `analytics`.
 """
+
+import analytics  # noqa: F401  before Polars

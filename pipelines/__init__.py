@@ -5,3 +5,5 @@ call them (`definitions.py`, `assets/`). Here does not belong a computation (`an
 the wire (`api`).
 This file imports nothing, so that the API process, which uses the flows, loads no Dagster.
 """
+
+import analytics  # noqa: F401  before Polars

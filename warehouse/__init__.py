@@ -4,3 +4,5 @@ Here belong the tables, the migrations, one store file for each aggregate, and t
 bytes (`vault`, `passwords`). Every store function takes the owner first, so that nobody sees a row of somebody else.
 Here does not belong anything that speaks HTTP, a bank's protocol or German field names. May import `analytics` (frames only).
 """
+
+import analytics  # noqa: F401  before Polars

@@ -3,6 +3,8 @@
 All cases run one after the other in one process on one database; claims are ratios between them.
 """
 
+import analytics  # noqa: F401, I001  before Polars
+
 import json
 import os
 import tempfile
@@ -20,6 +22,7 @@ from rich.table import Table
 
 from tests.bench import memory
 from tests.households import Settled, settled
+from warehouse.lake_tables import TRANSACTION_TAGS
 
 USERS, SEED = 460, 20261115
 CHANGED = 0.01
@@ -84,7 +87,7 @@ def _cases(found: Measured) -> dict[str, float]:
 def _measure(house: Settled) -> Measured:
     import dagster as dg
 
-    from pipelines import checks, tags, work
+    from pipelines import checks, pictures, tags, work
     from pipelines.definitions import FIRST, LAST, defs
 
     tags.prepare()
@@ -94,9 +97,11 @@ def _measure(house: Settled) -> Measured:
         return sum(_seconds(partial(work.on_buckets, task, buckets, **given)) for task in tasks)
 
     def check() -> None:
+        """What the assets do beside the steps, without Dagster."""
         own = work._house()
         checks.of_transactions(own.database, own.lake, buckets, len(buckets), tags.NAME)
         checks.of_tags(own.lake, buckets, {}, {})
+        pictures.bars(own.lake.read(TRANSACTION_TAGS, buckets, ["category"])["category"], "bookings")
 
     steps = (work.export_bucket, work.tag_bucket, work.publish_bucket)
     with memory.peak(os.getpid()) as peak:

@@ -5,6 +5,8 @@ what slows the machine slows them alike, and gives one ratio for each case. Long
 of flows comes last, since it fills the database.
 """
 
+import analytics  # noqa: F401, I001  before Polars
+
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
