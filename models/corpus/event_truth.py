@@ -19,6 +19,8 @@ MONTH_DAYS = 30.4
 ONE_PERIOD_LATER = ("UNEMPLOYMENT_END", "PARENTALLEAVE_END")
 FROM_SCHEDULE = ("TENANCY", "CHILD_FIRST", "CHILDBENEFIT_END", "STUDIES_START", "VEHICLE_START", "VEHICLE_END")
 """Events of templates that the life itself tells better than one contract."""
+WAGES = ("salary", "partner_salary", "service_pay", "training_pay")
+"""What a household lives on: a change of any of them is an event."""
 LEAST_RAISE, LEAST_RAISE_CENTS = 0.03, 5_000
 
 
@@ -221,8 +223,9 @@ def _of_money(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _raises(rows: pl.DataFrame) -> pl.DataFrame:
     """Wages that change for good: the next one is at the new level, too."""
-    template = next(t.index for t in templates() if t.name == "salary")
-    wages = rows.filter((pl.col("contract") % 2048) // 8 == template, pl.col("regular").fill_null(False)).sort("contract", "day")
+    paying = [t.index for t in templates() if t.name in WAGES]
+    template = (pl.col("contract") % 2048) // 8
+    wages = rows.filter(template.is_in(paying), pl.col("regular").fill_null(False)).sort("contract", "day")
     middle = pl.col("cents").rolling_median(6, min_samples=3).shift(1).over("contract")
     wages = wages.with_columns(after=pl.col("cents").shift(-1).over("contract"), middle=middle).drop_nulls("after")
     change = pl.min_horizontal("cents", "after") - pl.col("middle")

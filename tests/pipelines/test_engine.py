@@ -262,6 +262,11 @@ def test_an_interruption_ends_all_processes(processes: Settings, tmp_path: Path)
     assert _children(psutil.Process()) == others
 
 
+def _hears_of_signals() -> None:
+    """What was started in the background has SIGINT ignored, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_process_outlives_its_parent_however_that_ends(end: signal.Signals, tmp_path: Path) -> None:
     code = f"""if True:
@@ -276,6 +281,7 @@ def test_no_process_outlives_its_parent_however_that_ends(end: signal.Signals, t
         [sys.executable, "-c", code],
         cwd=ROOT,
         start_new_session=True,
+        preexec_fn=_hears_of_signals,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
