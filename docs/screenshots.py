@@ -28,6 +28,7 @@ COLOURS = 128
 PATIENCE_SECONDS = 600
 GROUPS = "?expanded=" + "%2C".join(f"global%40global%3A{group}" for group in ("bank_data", "analyses", "training"))
 JOBS = "/locations/pipelines.definitions/jobs"
+UNFINISHED = """query { runsOrError(filter: {statuses: [QUEUED, NOT_STARTED, STARTING, STARTED]}) { ... on Runs { count } } }"""
 BUCKETS = """query { assetNodes(assetKeys: [{path: ["transaction_tags"]}]) {
   assetMaterializations(limit: 64) { partition metadataEntries { label } }
 } }"""
@@ -48,8 +49,9 @@ def lineage(page: Page) -> None:
 
 
 def freshness(page: Page) -> None:
-    """An asset with its checks, freshness, owners and columns."""
+    """An asset with its checks, freshness, owners and columns; the daemon looks at freshness every half minute."""
     _go(page, "/assets/transaction_tags?view=overview")
+    page.get_by_text("Passing").first.wait_for(timeout=120_000)
 
 
 def partitions(page: Page) -> None:
@@ -171,7 +173,7 @@ def _house() -> Iterator[str]:
 
 def _complete(address: str) -> bool:
     try:
-        return runs.is_made(address, "categoriser_evaluation")
+        return runs.is_made(address, "categoriser_evaluation") and runs.ask(address, UNFINISHED)["runsOrError"]["count"] == 0
     except httpx.HTTPError:
         return False
 

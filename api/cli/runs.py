@@ -19,20 +19,21 @@ LAUNCH = """mutation Launch($parameters: ExecutionParams!) {
 
 def is_made(address: str, asset: str) -> bool:
     """Whether an asset was ever materialised."""
-    return bool(_ask(address, MADE, key={"path": [asset]})["assetOrError"].get("assetMaterializations"))
+    return bool(ask(address, MADE, key={"path": [asset]})["assetOrError"].get("assetMaterializations"))
 
 
 def launch(address: str, assets: Mapping[str, Any]) -> str:
     """Puts a run of some assets, each with its configuration, into the queue; returns where it can be watched."""
     selector = {**WHERE, "assetSelection": [{"path": [asset]} for asset in assets]}
     config = {"ops": {asset: {"config": config} for asset, config in assets.items()}}
-    launched = _ask(address, LAUNCH, parameters={"selector": selector, "runConfigData": config})["launchRun"]
+    launched = ask(address, LAUNCH, parameters={"selector": selector, "runConfigData": config})["launchRun"]
     if "run" not in launched:
         raise KontorError(f"Dagster did not take a run of {', '.join(assets)}: {launched['__typename']}")
     return f"{address}/runs/{launched['run']['runId']}"
 
 
-def _ask(address: str, query: str, **variables: Any) -> dict[str, Any]:
+def ask(address: str, query: str, **variables: Any) -> dict[str, Any]:
+    """What Dagster says to a query."""
     answer = httpx.post(f"{address}/graphql", json={"query": query, "variables": variables}, timeout=SECONDS, trust_env=False)
     found: dict[str, Any] = answer.raise_for_status().json()["data"]
     return found

@@ -263,8 +263,10 @@ def test_an_interruption_ends_all_processes(processes: Settings, tmp_path: Path)
 
 
 def _hears_of_signals() -> None:
-    """What was started in the background has SIGINT ignored, and so would all that it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """What was started in the background, or after a test that meddled with signals, ignores them, and so would its children."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
