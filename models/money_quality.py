@@ -17,7 +17,7 @@ FLAGS = (
     "seizure_payments",
     "debt_collection_payments",
 )
-RATIOS = ("ratio_luxuries_to_expenses", "ratio_luxuries_to_income", "ratio_necessities_to_income", "ratio_expenses_to_income")
+RATIOS = ("ratio_luxuries_to_expenses", "ratio_necessities_to_income", "ratio_expenses_to_income")
 
 
 def cashflow_figures(corpus: Corpus, found: Cashflow, times: int = 1000) -> dict[str, Figure]:

@@ -211,6 +211,7 @@ def _work_table(results: Sequence[Rows]) -> Table:
 def _tagging_table(results: Sequence[Tagging], tagged: Mapping[str, float]) -> Table:
     title = (
         f"Tagging {tagged['rows']:,} bookings ({tagged['ratio_rows_to_distinct_lines']} for each distinct line, "
+        "twice as many where it says so, "
         f"peak memory +{tagged['growth_mebibytes']:,} MiB): rows per second of processor time, and how many times the other's"
     )
     shown = _table(title, "rows/s/core", "times", "IQR of the times")

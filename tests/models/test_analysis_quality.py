@@ -1,0 +1,71 @@
+"""The suite of analyses over a small simulated world, and the figures that are made of it."""
+
+from dataclasses import replace
+from functools import cache
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from analytics import tagging
+from analytics.frames import AS_OF, CHOICES, RULES
+from analytics.suite import Suite, analysed
+from analytics.tagging import Brain
+from models import registry
+from models.contract_quality import contract_figures
+from models.corpus import Corpus, simulate
+from models.life_quality import event_figures, stage_figures
+from models.money_quality import affordability_figures, cashflow_figures
+
+FEW = 20
+
+
+@cache
+def world() -> tuple[Corpus, pl.DataFrame, Suite]:
+    corpus = simulate(6, 3)
+    past = corpus.transactions.filter(~corpus.truth["future"])
+    tags = tagging.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
+    tagged = past.hstack(tags.drop("id", "user", "product"))
+    return corpus, tagged, suite(corpus, tagged)
+
+
+def suite(corpus: Corpus, tagged: pl.DataFrame) -> Suite:
+    users = tagged["user"].unique().sort()
+    return analysed(tagged, corpus.products, pl.DataFrame({"user": users, "as_of": [corpus.as_of] * users.len()}, schema=AS_OF))
+
+
+def test_a_user_alone_gets_what_the_user_gets_among_others() -> None:
+    corpus, tagged, whole = world()
+    user = tagged["user"][0]
+    alone = suite(corpus, tagged.filter(pl.col("user") == user))
+    for name in ("loans", "disposable", "events", "stages", "triggers"):
+        assert_frame_equal(getattr(alone, name), getattr(whole, name).filter(pl.col("user") == user))
+    assert_frame_equal(alone.seen.contracts, whole.seen.contracts.filter(pl.col("user") == user))
+    assert_frame_equal(alone.affordability.affordability, whole.affordability.affordability.filter(pl.col("user") == user))
+
+
+def test_contracts_that_are_not_found_are_missed() -> None:
+    corpus, _, whole = world()
+    found = contract_figures(corpus, whole.seen, FEW)
+    half = whole.seen.contracts.gather_every(2)
+    kept = whole.seen.payments.join(half, left_on="contract", right_on="id", how="semi")
+    fewer = contract_figures(corpus, replace(whole.seen, contracts=half, payments=kept), FEW)
+    assert found["contract_f1"].value > 0.85
+    assert fewer["contract_f1"].value < 0.8
+
+
+def test_events_stages_and_forecasts_are_measured_against_the_truth() -> None:
+    corpus, _, whole = world()
+    assert event_figures(corpus, whole.events.clear(), FEW)["event_f1"].value == 0
+    wrong = whole.stages.with_columns(item=pl.lit("UNKNOWN"))
+    assert all(figure.value == 0 for figure in stage_figures(corpus, wrong, FEW).values())
+    doubled = whole.cashflow.predictions.with_columns(pl.col("cents") * 2)
+    assert cashflow_figures(corpus, replace(whole.cashflow, predictions=doubled), FEW)["cashflow_expenses_error"].value > 0.5
+
+
+def test_flags_that_are_never_raised_are_not_recalled() -> None:
+    corpus, _, whole = world()
+    said = whole.affordability.affordability
+    assert affordability_figures(corpus, said, FEW)["affordability_ratios"].value == pytest.approx(0, abs=0.1)
+    silent = said.with_columns(pl.col(pl.Boolean) & False)
+    assert affordability_figures(corpus, silent, FEW)["affordability_recall"].value == 0
