@@ -5,7 +5,6 @@ A found contract and a true one are the same if they share most of their regular
 
 import polars as pl
 
-from analytics.seen import Seen
 from models.corpus import Corpus
 from models.measures import Figure, Measure, figure, ratio
 
@@ -27,15 +26,15 @@ DAYS = {
 WITHIN = 0.01
 
 
-def contract_figures(corpus: Corpus, seen: Seen, times: int = 1000) -> dict[str, Figure]:
+def contract_figures(corpus: Corpus, contracts: pl.DataFrame, payments: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
     """Every figure that has a gate."""
     past = corpus.truth.filter(~pl.col("future")).select("id", "contract_id", true_regular="regular")
-    members = seen.payments.join(past, on="id", how="left")
+    members = payments.join(past, on="id", how="left")
     pairs = _pairs(corpus, members)
-    both = _compared(corpus, seen, pairs)
+    both = _compared(corpus, contracts, pairs)
     return {
         **_recognition(_outcomes(corpus, members, pairs), times),
-        "contract_habits": _habits(seen, members, times),
+        "contract_habits": _habits(corpus, members, times),
         **_grouping(corpus, members, times),
         **_details(both, times),
     }
@@ -78,13 +77,13 @@ def _recognition(outcomes: pl.DataFrame, times: int) -> dict[str, Figure]:
     }
 
 
-def _habits(seen: Seen, members: pl.DataFrame, times: int) -> Figure:
+def _habits(corpus: Corpus, members: pl.DataFrame, times: int) -> Figure:
     """For each user how many contracts were found in bookings most of which belong to none."""
     found = (
         members.filter("regular").group_by("user", "contract").agg(n=pl.len(), true=pl.col("contract_id").is_not_null().mean())
     )
     wrong = found.filter(pl.col("n") >= OFTEN, pl.col("true") < 0.5).group_by("user").agg(wrong=pl.len())
-    users = seen.as_of.select("user").join(wrong, on="user", how="left").with_columns(pl.col("wrong").fill_null(0))
+    users = _true(corpus).select("user").unique().join(wrong, on="user", how="left").with_columns(pl.col("wrong").fill_null(0))
     return figure(users, ratio(pl.col("wrong")), "user", times)
 
 
@@ -108,10 +107,10 @@ def _grouping(corpus: Corpus, members: pl.DataFrame, times: int) -> dict[str, Fi
     return {"contract_pairs_f1": figure(frame, ratio(2 * pl.col("both"), pl.col("said") + pl.col("there")), "user", times)}
 
 
-def _compared(corpus: Corpus, seen: Seen, pairs: pl.DataFrame) -> pl.DataFrame:
+def _compared(corpus: Corpus, contracts: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """Contracts that were found, beside the truth (columns that end in `_true`)."""
     true = corpus.contracts.rename(lambda name: f"{name}_true" if name != "contract_id" else name)
-    said = seen.contracts.rename({"id": "contract"}).join(seen.as_of, on="user")
+    said = contracts.rename({"id": "contract"}).with_columns(as_of=pl.lit(corpus.as_of))
     lately = _true(corpus).join(corpus.transactions.select("id", "booked_on", "amount_cents"), on="id").sort("booked_on", "id")
     last = lately.group_by("contract_id").agg(before_last=pl.col("amount_cents").slice(-2, 1).first())
     return pairs.join(said, on="contract").join(true, on="contract_id").join(last, on="contract_id", how="left")

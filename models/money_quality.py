@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.cashflow import Cashflow, view
+from analytics.cashflow import view
 from analytics.cashflow.flows import EXPENSES, INCOME, category_groups
 from models.corpus import Corpus
 from models.corpus.affordability_truth import affordability_truth
@@ -20,9 +20,9 @@ FLAGS = (
 RATIOS = ("ratio_luxuries_to_expenses", "ratio_necessities_to_income", "ratio_expenses_to_income")
 
 
-def cashflow_figures(corpus: Corpus, found: Cashflow, times: int = 1000) -> dict[str, Figure]:
+def cashflow_figures(corpus: Corpus, predictions: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
     """The next month of each user: the error as a share of what flowed, what it gains on last month, and what bounds hold."""
-    rows = _months(corpus).join(_said(corpus, found), on=["user", "aggregate"], how="inner").fill_null(0)
+    rows = _months(corpus).join(_said(corpus, predictions), on=["user", "aggregate"], how="inner").fill_null(0)
     off, then = (pl.col("cents") - pl.col("next")).abs(), (pl.col("last") - pl.col("next")).abs()
     held = pl.col("next").is_between("lower", "upper")
     figures = {}
@@ -67,10 +67,10 @@ def _months(corpus: Corpus) -> pl.DataFrame:
     return counted.group_by("user", "aggregate").agg(sums)
 
 
-def _said(corpus: Corpus, found: Cashflow) -> pl.DataFrame:
+def _said(corpus: Corpus, predictions: pl.DataFrame) -> pl.DataFrame:
     """The forecasts of that month."""
     year, month = divmod(corpus.as_of.year * 12 + corpus.as_of.month, 12)
-    told = view(found.predictions).filter(pl.col("level") == "aggregate", pl.col("item") == f"{year}_M{month + 1:02}")
+    told = view(predictions).filter(pl.col("level") == "aggregate", pl.col("item") == f"{year}_M{month + 1:02}")
     return told.select("user", "cents", "lower", "upper", aggregate="tag")
 
 

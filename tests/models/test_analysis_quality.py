@@ -1,6 +1,5 @@
 """The suite of analyses over a small simulated world, and the figures that are made of it."""
 
-from dataclasses import replace
 from functools import cache
 
 import polars as pl
@@ -9,7 +8,7 @@ from polars.testing import assert_frame_equal
 
 from analytics import tagging
 from analytics.frames import AS_OF, CHOICES, RULES
-from analytics.suite import Suite, analysed
+from analytics.suite import Frames, analysed
 from analytics.tagging import Brain
 from models import registry
 from models.contract_quality import contract_figures
@@ -21,7 +20,7 @@ FEW = 20
 
 
 @cache
-def world() -> tuple[Corpus, pl.DataFrame, Suite]:
+def world() -> tuple[Corpus, pl.DataFrame, Frames]:
     corpus = simulate(6, 3)
     past = corpus.transactions.filter(~corpus.truth["future"])
     tags = tagging.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
@@ -29,7 +28,7 @@ def world() -> tuple[Corpus, pl.DataFrame, Suite]:
     return corpus, tagged, suite(corpus, tagged)
 
 
-def suite(corpus: Corpus, tagged: pl.DataFrame) -> Suite:
+def suite(corpus: Corpus, tagged: pl.DataFrame) -> Frames:
     users = tagged["user"].unique().sort()
     return analysed(tagged, corpus.products, pl.DataFrame({"user": users, "as_of": [corpus.as_of] * users.len()}, schema=AS_OF))
 
@@ -38,34 +37,32 @@ def test_a_user_alone_gets_what_the_user_gets_among_others() -> None:
     corpus, tagged, whole = world()
     user = tagged["user"][0]
     alone = suite(corpus, tagged.filter(pl.col("user") == user))
-    for name in ("loans", "disposable", "events", "stages", "triggers"):
-        assert_frame_equal(getattr(alone, name), getattr(whole, name).filter(pl.col("user") == user))
-    assert_frame_equal(alone.seen.contracts, whole.seen.contracts.filter(pl.col("user") == user))
-    assert_frame_equal(alone.affordability.affordability, whole.affordability.affordability.filter(pl.col("user") == user))
+    for name, frame in whole.items():
+        assert_frame_equal(alone[name], frame.filter(pl.col("user") == user))
 
 
 def test_contracts_that_are_not_found_are_missed() -> None:
     corpus, _, whole = world()
-    found = contract_figures(corpus, whole.seen, FEW)
-    half = whole.seen.contracts.gather_every(2)
-    kept = whole.seen.payments.join(half, left_on="contract", right_on="id", how="semi")
-    fewer = contract_figures(corpus, replace(whole.seen, contracts=half, payments=kept), FEW)
+    found = contract_figures(corpus, whole["contracts"], whole["contract_bookings"], FEW)
+    half = whole["contracts"].gather_every(2)
+    kept = whole["contract_bookings"].join(half, left_on="contract", right_on="id", how="semi")
+    fewer = contract_figures(corpus, half, kept, FEW)
     assert found["contract_f1"].value > 0.85
     assert fewer["contract_f1"].value < 0.8
 
 
 def test_events_stages_and_forecasts_are_measured_against_the_truth() -> None:
     corpus, _, whole = world()
-    assert event_figures(corpus, whole.events.clear(), FEW)["event_f1"].value == 0
-    wrong = whole.stages.with_columns(item=pl.lit("UNKNOWN"))
+    assert event_figures(corpus, whole["life_events"].clear(), FEW)["event_f1"].value == 0
+    wrong = whole["life_stages"].with_columns(item=pl.lit("UNKNOWN"))
     assert all(figure.value == 0 for figure in stage_figures(corpus, wrong, FEW).values())
-    doubled = whole.cashflow.predictions.with_columns(pl.col("cents") * 2)
-    assert cashflow_figures(corpus, replace(whole.cashflow, predictions=doubled), FEW)["cashflow_expenses_error"].value > 0.5
+    doubled = whole["cashflow_predictions"].with_columns(pl.col("cents") * 2)
+    assert cashflow_figures(corpus, doubled, FEW)["cashflow_expenses_error"].value > 0.5
 
 
 def test_flags_that_are_never_raised_are_not_recalled() -> None:
     corpus, _, whole = world()
-    said = whole.affordability.affordability
+    said = whole["affordability"]
     assert affordability_figures(corpus, said, FEW)["affordability_ratios"].value == pytest.approx(0, abs=0.1)
     silent = said.with_columns(pl.col(pl.Boolean) & False)
     assert affordability_figures(corpus, silent, FEW)["affordability_recall"].value == 0
