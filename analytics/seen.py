@@ -7,12 +7,13 @@ import polars as pl
 from analytics.contracts import contracts
 from analytics.frames import AS_OF, CONTRACT_BOOKINGS, CONTRACTS, PRODUCTS, TAGGED, TRANSACTIONS, checked
 
+EURO = "EUR"
 BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED, "as_of": pl.Date()})
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Bookings with their tags until the as-of date of each user, what was booked only; products; and the contracts in them."""
+    """Bookings with their tags that count; products; and the contracts in the bookings."""
 
     bookings: pl.DataFrame
     products: pl.DataFrame
@@ -21,10 +22,27 @@ class Seen:
     payments: pl.DataFrame
 
 
+def counted(bookings: pl.DataFrame, as_of: pl.DataFrame) -> pl.DataFrame:
+    """The bookings that analyses look at, with `as_of`: booked until that day, in the currency of most of the user's bookings.
+
+    Amounts of two currencies cannot be added. Of currencies with as many bookings the euro is taken, then the first by name.
+    """
+    dated = bookings.join(as_of, on="user", how="inner", maintain_order="left")
+    booked = dated.filter(pl.col("booked_on") <= pl.col("as_of"), ~pl.col("pending"))
+    if booked["currency"].n_unique() < 2:
+        return booked
+    ranked = (
+        booked.group_by("user", "currency")
+        .len()
+        .sort("user", -pl.col("len").cast(pl.Int64), pl.col("currency") != EURO, "currency")
+    )
+    main = ranked.unique("user", keep="first", maintain_order=True).select("user", "currency")
+    return booked.join(main, on=["user", "currency"], how="semi", maintain_order="left")
+
+
 def seen(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> Seen:
     """What can be seen in tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates."""
-    dated = tagged.join(as_of, on="user", how="inner", maintain_order="left")
-    booked = dated.filter(pl.col("booked_on") <= pl.col("as_of"), ~pl.col("pending")).select(BOOKED.names())
+    booked = counted(tagged, as_of).select(BOOKED.names())
     found = contracts(booked)
     return Seen(
         checked(booked, BOOKED),

@@ -1,11 +1,13 @@
 """The analyses of users in their order, stated once: what each is called, what it rests on, and how it is made.
 
-A new analysis is one line in `ANALYSES`: its name is that of its frame, its table in the lake and its asset.
+A new analysis is one entry in `ANALYSES`: its name is that of its asset, those of its frames are those of their tables in the
+lake.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import polars as pl
 
@@ -20,7 +22,7 @@ from analytics.stages import STAGES, life_stages
 from analytics.triggers import TRIGGERS, sales_triggers
 
 Frames = Mapping[str, pl.DataFrame]
-"""What the analyses say, by their names."""
+"""What the analyses say, by the names of frames."""
 
 
 class Workings:
@@ -58,47 +60,81 @@ class Workings:
         return affordability(self.seen)
 
 
+class Frame(NamedTuple):
+    """A frame that an analysis gives, and how it is made."""
+
+    schema: pl.Schema
+    make: Callable[[Workings], pl.DataFrame]
+
+
 @dataclass(frozen=True)
 class Analysis:
-    """An analysis: the name and the schema of its frame, of which others it is made, and how."""
+    """An analysis: its name, which others it is made of, and its frames by their names."""
 
     name: str
-    schema: pl.Schema
     rests_on: tuple[str, ...]
-    make: Callable[[Workings], pl.DataFrame]
     about: str
+    frames: Mapping[str, Frame]
 
 
 ANALYSES = (
-    Analysis("contracts", CONTRACTS, (), lambda w: w.seen.contracts, "Regular payments with period, next date and amount."),
-    Analysis("contract_bookings", CONTRACT_BOOKINGS, ("contracts",), lambda w: w.seen.payments, "The bookings of contracts."),
-    Analysis("loans", LOANS, ("contract_bookings",), lambda w: loans(w.seen), "What was borrowed, estimated by instalments."),
-    Analysis("cashflow", STATISTICS, ("contract_bookings",), lambda w: w.cashflow.statistics, "Sums by tag, month and week."),
     Analysis(
-        "cashflow_predictions", PREDICTIONS, ("cashflow",), lambda w: w.cashflow.predictions, "What is to be expected, by tag."
+        "contracts",
+        (),
+        "Regular payments: period, day rule, next date and amount, status; their bookings, and what loans among them are like.",
+        {
+            "contracts": Frame(CONTRACTS, lambda w: w.seen.contracts),
+            "contract_bookings": Frame(CONTRACT_BOOKINGS, lambda w: w.seen.payments),
+            "loans": Frame(LOANS, lambda w: loans(w.seen)),
+        },
+    ),
+    Analysis(
+        "cashflow",
+        ("contracts",),
+        "What came in and went out, by category or partner and by month and week, and what is to be expected.",
+        {
+            "cashflow": Frame(STATISTICS, lambda w: w.cashflow.statistics),
+            "cashflow_predictions": Frame(PREDICTIONS, lambda w: w.cashflow.predictions),
+        },
     ),
     Analysis(
         "disposable_money",
-        DISPOSABLE,
-        ("cashflow_predictions",),
-        lambda w: disposable(w.seen, w.cashflow),
-        "What is left of the salary, and will be.",
+        ("contracts", "cashflow"),
+        "What is left of the latest salary, and will be left when the next one comes.",
+        {"disposable_money": Frame(DISPOSABLE, lambda w: disposable(w.seen, w.cashflow))},
     ),
-    Analysis("life_events", EVENTS, ("contract_bookings",), lambda w: w.events, "What has changed in a user's life."),
-    Analysis("life_stages", STAGES, ("life_events",), lambda w: w.stages, "How a user earns, lives and saves."),
-    Analysis("sales_triggers", TRIGGERS, ("life_stages",), lambda w: w.triggers, "Occasions to talk with a user."),
-    Analysis("affordability", AFFORDABILITY, ("loans",), lambda w: w.affordability.affordability, "Income, expenses and risks."),
     Analysis(
-        "affordability_amounts",
-        AMOUNTS,
-        ("affordability",),
-        lambda w: w.affordability.amounts,
-        "What income and expenses consist of.",
+        "life_events",
+        ("contracts",),
+        "What has changed in a user's life, by the contracts and bookings that show it.",
+        {"life_events": Frame(EVENTS, lambda w: w.events)},
+    ),
+    Analysis(
+        "life_stages",
+        ("contracts", "life_events"),
+        "How a user earns, lives and saves, and how old the youngest child is.",
+        {"life_stages": Frame(STAGES, lambda w: w.stages)},
+    ),
+    Analysis(
+        "sales_triggers",
+        ("contracts", "life_events", "life_stages"),
+        "Occasions to talk with a user, each by an exact rule.",
+        {"sales_triggers": Frame(TRIGGERS, lambda w: w.triggers)},
+    ),
+    Analysis(
+        "affordability",
+        ("contracts",),
+        "Income and expenses by need and regularity, what is left, and signs of risk.",
+        {
+            "affordability": Frame(AFFORDABILITY, lambda w: w.affordability.affordability),
+            "affordability_amounts": Frame(AMOUNTS, lambda w: w.affordability.amounts),
+        },
     ),
 )
+FRAMES = {name: frame for analysis in ANALYSES for name, frame in analysis.frames.items()}
 
 
 def analysed(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """All analyses of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
     workings = Workings(seen(tagged, products, as_of))
-    return {analysis.name: checked(analysis.make(workings), analysis.schema) for analysis in ANALYSES}
+    return {name: checked(frame.make(workings), frame.schema) for name, frame in FRAMES.items()}

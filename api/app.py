@@ -9,6 +9,7 @@ from api import errors
 from api.route import KontorRoute
 from api.routes import (
     accesses,
+    analyses,
     docs,
     encryption,
     health,
@@ -36,6 +37,7 @@ ROUTERS = (
     products.routes,
     transactions.routes,
     wishes.routes,
+    analyses.routes,
     products.platform,
     records.routes,
     wishes.platform,

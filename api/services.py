@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
 
+from api.shelf import Shelf
 from pipelines import tags
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
@@ -115,6 +116,8 @@ class Services:
     changes: Lane
     tagging: Lane
     lists: Turns
+    analyses: Turns
+    shelf: Shelf
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
@@ -137,6 +140,8 @@ class Services:
             changes=Lane("changes", CHANGES_AT_ONCE, CHANGES_WAITING, settings.request_timeout_seconds),
             tagging=Lane("tagging", TAGGINGS_AT_ONCE, TAGGINGS_WAITING),
             lists=Turns(LISTS_AT_ONCE),
+            analyses=Turns(1),
+            shelf=Shelf(),
         )
 
     async def open(self) -> None:

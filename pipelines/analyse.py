@@ -1,25 +1,21 @@
-"""Tagging a bucket, and publishing its tags: what the API would compute for each user, computed for all at once."""
+"""Tagging and analysing a bucket: what the API would compute for each user, computed for all at once."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from uuid import UUID
 
 import polars as pl
 
-from analytics import tagging
-from analytics.frames import CHOICES, PRODUCTS
+from analytics import suite, tagging
+from analytics.frames import AS_OF, CHOICES, PRODUCTS
 from analytics.tagging import Brain
-from pipelines.tags import NAME, compared, encoded
-from warehouse import results
-from warehouse.buckets import Range, bounds, bucket_of, span
-from warehouse.database import Database, Owner
+from pipelines.export import STATE
+from pipelines.tags import compared
 from warehouse.lake import Lake
-from warehouse.lake_tables import CATEGORY_CHOICES, CATEGORY_RULES, TRANSACTION_TAGS, TRANSACTIONS, USERS
+from warehouse.lake_tables import ANALYSED, ANALYSES, CATEGORY_CHOICES, CATEGORY_RULES, TRANSACTION_TAGS, TRANSACTIONS, USERS
 from warehouse.lake_tables import PRODUCTS as OWNED
+from warehouse.parquet import Table
 
 KNOWLEDGE = "knowledge"
-AT_ONCE = 500
-"""Users whose results go to PostgreSQL in one statement."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +30,12 @@ class Tagged:
 
 
 @dataclass(frozen=True)
-class Published:
-    """What publishing a bucket did."""
+class Analysed:
+    """What analysing a bucket did: how many users there are, how many of them were analysed, and the rows of each table."""
 
     users: int
     changed: int
+    rows: Mapping[str, int] = field(default_factory=dict)
 
 
 def tags_unchanged(lake: Lake, buckets: Sequence[int], brain: Brain) -> dict[int, Tagged]:
@@ -62,33 +59,57 @@ def tag_bucket(lake: Lake, bucket: int, brain: Brain, *, everything: bool = Fals
     return Tagged(users.height, changed.height, whole.height, *_counts(before, new))
 
 
-def results_unchanged(database: Database, lake: Lake, buckets: Sequence[int], count: int) -> dict[int, Published]:
-    """The buckets for which there is nothing to publish, found with one look at all of them."""
-    knowledge = {about[KNOWLEDGE] for bucket in buckets if (about := _about(lake, bucket))}
-    if len(knowledge) > 1:  # a backfill is on its way
-        return {}
-    users = lake.read(TRANSACTION_TAGS, buckets, ["user", "revision"]).unique()
-    with database.operating() as operator:
-        unpublished = _unpublished(operator, users, "".join(knowledge), span(buckets, count))
-    changed = {bucket_of(UUID(user), count) for user in unpublished["user"]}
-    return {bucket: Published(lake.rows(USERS, bucket), 0) for bucket in buckets if bucket not in changed}
+def analyses_unchanged(lake: Lake, buckets: Sequence[int], version: str) -> dict[int, Analysed]:
+    """The buckets for which there is nothing to analyse, found without reading rows."""
+    same = [bucket for bucket in buckets if lake.about(ANALYSED, bucket) == _analysed_from(lake, bucket, version)]
+    return {
+        bucket: Analysed(lake.rows(ANALYSED, bucket), 0, {name: lake.rows(table, bucket) for name, table in ANALYSES.items()})
+        for bucket in same
+    }
 
 
-def publish_bucket(database: Database, lake: Lake, bucket: int, count: int) -> Published:
-    """Makes the tags of a bucket those that the API serves: of all its users in one transaction, or of none."""
-    tagged, knowledge = lake.read(TRANSACTION_TAGS, [bucket]), _about(lake, bucket).get(KNOWLEDGE, "")
-    users = tagged.select("user", "revision").unique("user", maintain_order=True)
-    with database.operating() as operator:
-        changed = _unpublished(operator, users, knowledge, bounds(bucket, count))
-        new = list(_new(tagged.join(changed, on="user", how="semi", maintain_order="left")))
-        written = sum(results.put(operator, NAME, knowledge, new[at : at + AT_ONCE]) for at in range(0, len(new), AT_ONCE))
-    return Published(lake.rows(USERS, bucket), written)
+def analyse_bucket(lake: Lake, bucket: int, version: str, *, everything: bool = False) -> Analysed:
+    """Brings the analyses of a bucket to its tags and days: those of users of whom something has changed, or all with another
+    version. The table of who was analysed is written last: it vouches for the others.
+    """
+    users = _to_analyse(lake, bucket)
+    anew = everything or lake.about(ANALYSED, bucket).get(KNOWLEDGE) != version
+    before = ANALYSED.schema.to_frame() if anew else lake.read(ANALYSED, [bucket])
+    kept = users.join(before, on=ANALYSED.schema.names(), how="semi", maintain_order="left")
+    changed = users.join(kept, on="user", how="anti", maintain_order="left")
+    found = suite.analysed(*_seen(lake, bucket, changed), changed.select(AS_OF.names()))
+    rows = {name: _replace(lake, table, bucket, kept, found[name]) for name, table in ANALYSES.items()}
+    lake.write(ANALYSED, bucket, users, _analysed_from(lake, bucket, version))
+    return Analysed(users.height, changed.height, rows)
 
 
-def _unpublished(operator: Owner, users: pl.DataFrame, knowledge: str, ids: Range) -> pl.DataFrame:
-    """Of users with the revisions of their tags, those of whom something else is served."""
-    served = results.states(operator, NAME, ids).filter(knowledge=knowledge)
-    return users.join(served, on=["user", "revision"], how="anti", maintain_order="left")
+def _to_analyse(lake: Lake, bucket: int) -> pl.DataFrame:
+    """The users of a bucket who have tags of their current revision, and a day (the columns of `ANALYSED`)."""
+    tagged = lake.read(TRANSACTION_TAGS, [bucket], ["user", "revision"]).unique()
+    users = lake.read(USERS, [bucket]).filter(pl.col("as_of").is_not_null())
+    return users.join(tagged, on=["user", "revision"], how="semi", maintain_order="left").select(ANALYSED.schema.names())
+
+
+def _seen(lake: Lake, bucket: int, users: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The tagged bookings of some users of a bucket, and their products."""
+    bookings, tags, owned = (
+        lake.read(table, [bucket]).join(users, on="user", how="semi", maintain_order="left")
+        for table in (TRANSACTIONS, TRANSACTION_TAGS, OWNED)
+    )
+    return bookings.join(tags.drop("user", "product"), on="id", how="inner", maintain_order="left"), owned
+
+
+def _replace(lake: Lake, table: Table, bucket: int, kept: pl.DataFrame, new: pl.DataFrame) -> int:
+    """Writes the rows of users who were analysed beside those of users who were not; answers how many there are."""
+    if not kept.is_empty():
+        old = lake.read(table, [bucket]).join(kept, on="user", how="semi", maintain_order="left")
+        new = pl.concat([old, new]).sort("user", maintain_order=True)
+    return lake.write(table, bucket, new, {}).rows
+
+
+def _analysed_from(lake: Lake, bucket: int, version: str) -> dict[str, str]:
+    """What analyses made now would say about themselves."""
+    return {KNOWLEDGE: version, **lake.about(USERS, bucket)}
 
 
 def _tagged(lake: Lake, bucket: int, bookings: pl.DataFrame, users: pl.DataFrame, brain: Brain) -> pl.DataFrame:
@@ -103,11 +124,6 @@ def _tagged(lake: Lake, bucket: int, bookings: pl.DataFrame, users: pl.DataFrame
     return tagged.join(users.select("user", "revision"), on="user", how="left", maintain_order="left")
 
 
-def _new(tagged: pl.DataFrame) -> Iterator[results.New]:
-    for (user, revision), of_user in tagged.group_by("user", "revision", maintain_order=True):
-        yield results.New(UUID(str(user)), int(str(revision)), encoded(of_user))
-
-
 def _counts(before: pl.DataFrame, new: pl.DataFrame) -> tuple[dict[str, int], dict[str, int]]:
     """How often each category was given to bookings that were there before, then and now."""
     both = new.select("id", "category").join(before.select("id", "category"), on="id", suffix="_before")
@@ -117,7 +133,7 @@ def _counts(before: pl.DataFrame, new: pl.DataFrame) -> tuple[dict[str, int], di
 
 def _made_from(lake: Lake, bucket: int, brain: Brain) -> dict[str, str]:
     """What tags made now would say about themselves."""
-    return {KNOWLEDGE: brain.version, **lake.about(USERS, bucket)}
+    return {KNOWLEDGE: brain.version, STATE: lake.about(USERS, bucket).get(STATE, "")}
 
 
 def _about(lake: Lake, bucket: int) -> dict[str, str]:

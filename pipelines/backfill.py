@@ -10,15 +10,16 @@ from pipelines.engine import OnProgress
 from pipelines.house import House
 from warehouse import landing as pieces
 from warehouse.errors import Invalid
-from warehouse.lake_tables import LANDING, TRANSACTION_TAGS, TRANSACTIONS, USERS
+from warehouse.lake_tables import ANALYSES, LANDING, TRANSACTION_TAGS, TRANSACTIONS, USERS
 
 STEPS: Mapping[str, Any] = {
     "ledger": work.replay_bucket,
     "transactions": work.export_bucket,
     "transaction_tags": work.tag_bucket,
+    "analyses": work.analyse_bucket,
     "served_results": work.publish_bucket,
 }
-"""The assets in the order in which one follows from the other, and what is done for each."""
+"""The assets in the order in which one follows from the other, and what is done for each. The analyses are made together."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,11 @@ class Planned:
 
 def following(asset: str, *, only: bool = False) -> list[str]:
     """The asset and, unless it is to stand alone, all that follows from it."""
-    if asset not in STEPS:
+    step = "analyses" if asset in ANALYSES else asset
+    if step not in STEPS:
         raise Invalid(f"no asset {asset}; there are {', '.join(STEPS)}")
     names = list(STEPS)
-    return [asset] if only else names[names.index(asset) :]
+    return [step] if only else names[names.index(step) :]
 
 
 def plan(house: House, assets: Sequence[str], buckets: Sequence[int], since: date | None) -> list[Planned]:
@@ -49,6 +51,7 @@ def plan(house: House, assets: Sequence[str], buckets: Sequence[int], since: dat
         "ledger": (0, 0) if said is None else (said["user"].n_unique(), said.height),
         "transactions": (users, stored),
         "transaction_tags": (users, stored),
+        "analyses": (users, tagged),
         "served_results": (users, tagged),
     }
     return [Planned(asset, len(buckets), *counts[asset]) for asset in assets]

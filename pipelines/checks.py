@@ -1,17 +1,20 @@
-"""Whether the results of some buckets may be published: what must hold of bookings and tags, whoever made them."""
+"""Whether the results of some buckets may be published: what must hold of bookings, tags and analyses, whoever made them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
 from analytics import trees
+from analytics.seen import counted
 from warehouse import lake_tables, results
 from warehouse.buckets import span
 from warehouse.database import Database
 from warehouse.lake import Lake
 
+ADDING_UP = ("contracts", "contract_bookings", "cashflow", "disposable_money", "affordability")
+TREES = ("CATEGORIES", "BUSINESS_PARTNERS")
 MOST_DRIFT = 0.1
 """So large a share of bookings may change its category in one run before somebody should look."""
 
@@ -53,6 +56,46 @@ def of_tags(lake: Lake, buckets: Sequence[int], before: Mapping[str, int], after
         Finding("sign_rule", wrong == 0, {"wrong": wrong}),
         Finding("drift", drift <= MOST_DRIFT, {"share": round(drift, 4), "most": MOST_DRIFT}),
     ]
+
+
+def of_analyses(lake: Lake, buckets: Sequence[int]) -> dict[str, Finding]:
+    """Of analyses, by their names: what adds up to something else does so to the cent."""
+    return {name: Finding("adds_up", wrong == 0, {"wrong": wrong}) for name, wrong in _sums(lake, buckets)}
+
+
+def _sums(lake: Lake, buckets: Sequence[int]) -> Iterator[tuple[str, int]]:
+    """Each analysis whose figures add up to others, and how often they do not."""
+    read = {name: lake.read(lake_tables.ANALYSES[name], buckets) for name in ADDING_UP}
+    totals = read["contracts"].select(
+        "user", contract="id", cents=pl.col("amount_total_regular") + pl.col("amount_total_non_regular")
+    )
+    yield "contracts", _differing(totals, read["contract_bookings"].select("user", "contract", cents="amount_cents"))
+    months = read["cashflow"].filter(pl.col("kind") == "M")
+    booked = _booked(lake, buckets)
+    yield "cashflow", sum(_differing(months.filter(tree=tree).select("user", "cents"), booked) for tree in TREES)
+    left = read["disposable_money"].select(
+        off=pl.col("expected_left") - pl.sum_horizontal("salary_latest", "cashflow", "expected_fixed", "expected_flex")
+    )
+    yield "disposable_money", left.filter(pl.col("off") != 0).height
+    saved = pl.col("income") - pl.col("expenses")
+    rest = pl.col("discretionary_for_irregular_luxuries") - pl.col("luxuries_irregular")
+    wrong = (saved != rest) | (saved != pl.col("discretionary") - pl.col("luxuries"))
+    yield "affordability", read["affordability"].filter(wrong).height
+
+
+def _booked(lake: Lake, buckets: Sequence[int]) -> pl.DataFrame:
+    """What counts of the bookings of those who were analysed."""
+    bookings = lake.read(lake_tables.TRANSACTIONS, buckets, ["user", "booked_on", "amount_cents", "currency", "pending"])
+    as_of = lake.read(lake_tables.ANALYSED, buckets, ["user", "as_of"])
+    return counted(bookings, as_of).select("user", cents="amount_cents")
+
+
+def _differing(said: pl.DataFrame, parts: pl.DataFrame) -> int:
+    """How many sums of parts are not what was said. Both have cents, and what they are about."""
+    about = [name for name in said.columns if name != "cents"]
+    sums = [frame.group_by(about).agg(pl.sum("cents")).filter(pl.col("cents") != 0) for frame in (said, parts)]
+    both = sums[0].join(sums[1], on=about, how="full", suffix="_parts").fill_null(0)
+    return both.filter(pl.col("cents") != pl.col("cents_parts")).height
 
 
 def _against_the_sign(told: pl.DataFrame) -> int:

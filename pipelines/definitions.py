@@ -59,7 +59,7 @@ pull_job = dg.define_asset_job(
 analyses_job = dg.define_asset_job(
     "analyses_job",
     dg.AssetSelection.groups("analyses"),
-    description="Brings bookings, tags and served results of some buckets up to date. What has not changed is left alone.",
+    description="Brings bookings, tags, analyses and served results of some buckets up to date. What has not changed stays.",
     executor_def=dg.in_process_executor,
 )
 
@@ -84,13 +84,13 @@ def analyses_after_pulls(context: dg.ScheduleEvaluationContext) -> dg.RunRequest
 @dg.sensor(job=analyses_job, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
 def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam[House]) -> dg.SensorResult | dg.SkipReason:
     """Asks for a run over the buckets with users whose results are not those of their revision, unless one is on its way."""
-    from pipelines import tags  # loads the taggers, which the code location does not need
+    from pipelines import analyses  # loads the taggers, which the code location does not need
     from warehouse import results
 
     if _on_its_way(context.instance):
         return dg.SkipReason("a run is on its way")
     with house.database.surveying() as operator:
-        stale = results.stale(operator, tags.NAME, tags.brain().version)
+        stale = results.stale(operator, analyses.NAMES[0], analyses.version(house.settings.base_url))
     buckets = sorted({bucket_of(user, house.settings.buckets) for user in stale})
     if not buckets:
         return dg.SkipReason("all results are those of the current revisions")

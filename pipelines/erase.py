@@ -20,6 +20,8 @@ from warehouse.database import Owner
 from warehouse.erasure import rewrite_without
 from warehouse.errors import NotFound
 from warehouse.lake_tables import (
+    ANALYSED,
+    ANALYSES,
     CATEGORY_CHOICES,
     CATEGORY_RULES,
     PRODUCTS,
@@ -33,11 +35,12 @@ from warehouse.tables import Access, User
 
 log = structlog.get_logger("erase")
 OF_PEOPLE = tuple(table for table in TABLES if "user" in table.schema and table is not TOMBSTONES)
-EXPORTED = (TRANSACTIONS, PRODUCTS, CATEGORY_CHOICES, CATEGORY_RULES, USERS)
-"""What an export writes; the table of users, written last, vouches for the others."""
-DERIVED = tuple(table for table in OF_PEOPLE if "access" not in table.schema)
-VOUCHING = (USERS, *(table for table in DERIVED if table not in EXPORTED))
-"""The tables that say from which revision of a user they were made."""
+VOUCHED = (
+    (USERS, (TRANSACTIONS, PRODUCTS, CATEGORY_CHOICES, CATEGORY_RULES, USERS)),
+    (TRANSACTION_TAGS, (TRANSACTION_TAGS,)),
+    (ANALYSED, (*ANALYSES.values(), ANALYSED)),
+)
+"""The tables that say from which revision of a user they were made, each with those for which it says so."""
 
 
 @dataclass(frozen=True)
@@ -101,10 +104,12 @@ def _remove_older(house: House, user_id: UUID, bucket: int) -> dict[str, int]:
     with house.database.operating() as operator:
         now = revisions.between(operator, Range(user_id, user_id)).select("user", "revision")
         if results.states(operator, TRANSACTION_TAGS.name, Range(user_id, user_id)).join(now, on="revision", how="anti").height:
-            results.drop(operator, TRANSACTION_TAGS.name, [user_id])
-    made = {table.name: house.lake.read(table, [bucket], list(now.columns)).filter(user=user).unique() for table in VOUCHING}
-    older = [table for table in DERIVED if not made[(USERS if table in EXPORTED else table).name].equals(now)]
-    return {table.name: rewrite_without(house.lake, table, "user", [user], [bucket]) for table in older}
+            results.drop(operator, [user_id])
+    removed: dict[str, int] = {}
+    for voucher, tables in VOUCHED:
+        if not house.lake.read(voucher, [bucket], now.columns).filter(user=user).unique().equals(now):
+            removed |= {table.name: rewrite_without(house.lake, table, "user", [user], [bucket]) for table in tables}
+    return removed
 
 
 def _delete(owner: Owner, user_id: UUID) -> None:

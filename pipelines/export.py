@@ -18,8 +18,10 @@ from warehouse.lake import Lake
 from warehouse.lake_tables import CATEGORY_CHOICES, CATEGORY_RULES, PRODUCTS, TRANSACTIONS, USERS
 from warehouse.parquet import Table
 
-STATE = "state"
-"""What the table of users says about itself: a name for the state of all of them. Who works with it says the same name."""
+STATE, DAYS = "state", "days"
+"""What the table of users says about itself: names for the state of all of them, and for their days. Who works with it says the
+same names."""
+REVISED = ["user", "tenant", "revision"]
 Read = Callable[[Owner, Sequence[UUID]], pl.DataFrame]
 BY_USER: tuple[tuple[Table, Read, tuple[str, ...]], ...] = (
     (TRANSACTIONS, ledger.of_users, ("user", "sequence")),
@@ -44,8 +46,7 @@ def unchanged(database: Database, lake: Lake, buckets: Sequence[int], count: int
     known = lake.read(USERS, buckets)
     with database.operating() as operator:
         now = _now(operator, span(buckets, count))
-    names = USERS.schema.names()
-    differ = pl.concat([known.join(now, on=names, how="anti"), now.join(known, on=names, how="anti")])["user"]
+    differ = pl.concat([_others(known, now, USERS.schema.names()), _others(now, known, USERS.schema.names())])["user"]
     changed = {bucket_of(UUID(user), count) for user in differ}
     return {
         bucket: Exported(lake.rows(USERS, bucket), 0, 0, lake.rows(TRANSACTIONS, bucket))
@@ -56,27 +57,46 @@ def unchanged(database: Database, lake: Lake, buckets: Sequence[int], count: int
 
 def export_bucket(database: Database, lake: Lake, bucket: int, count: int, *, everything: bool = False) -> Exported:
     """Brings the lake's tables of a bucket to what the ledger says now."""
-    known = lake.read(USERS, [bucket])
+    known = USERS.schema.to_frame() if everything else lake.read(USERS, [bucket])
     with database.surveying() as operator:
         now = _now(operator, bounds(bucket, count))
-        changed = now if everything else now.join(known, on=USERS.schema.names(), how="anti")
-        gone = known.join(now, on="user", how="anti")
-        kept = now.join(changed, on="user", how="anti").select("user")
+        changed, gone = _others(now, known, REVISED), _others(known, now, ["user"])
+        if not everything and changed.is_empty() and gone.is_empty():  # only days are other ones
+            _vouch(lake, bucket, now)
+            return Exported(now.height, 0, 0, lake.rows(TRANSACTIONS, bucket))
+        kept = _others(now, changed, ["user"])
         wanted = [UUID(user) for user in changed["user"]]
-        frames = [
-            _frame(lake.read(table, [bucket]).join(kept, on="user", how="semi"), read(operator, wanted), order)
-            for table, read, order in BY_USER
-        ]
+        frames = [_frame(_kept(lake, table, bucket, kept), read(operator, wanted), order) for table, read, order in BY_USER]
         ruled = rules.of_users(operator, [UUID(user) for user in now["user"]])
     for (table, _, _), frame in zip(BY_USER, frames, strict=True):
         lake.write(table, bucket, frame, {})
     lake.write(CATEGORY_RULES, bucket, ruled.select(CATEGORY_RULES.schema.names()), {})
-    lake.write(USERS, bucket, now, {STATE: sha256(now.write_csv(include_header=False).encode()).hexdigest()})
+    _vouch(lake, bucket, now)
     return Exported(now.height, changed.height, gone.height, frames[0].height)
 
 
 def _now(operator: Owner, ids: Range) -> pl.DataFrame:
     return revisions.between(operator, ids).select(USERS.schema.names())
+
+
+def _vouch(lake: Lake, bucket: int, users: pl.DataFrame) -> None:
+    lake.write(USERS, bucket, users, {STATE: _digest(users.select(REVISED)), DAYS: _digest(users.select("user", "as_of"))})
+
+
+def _kept(lake: Lake, table: Table, bucket: int, users: pl.DataFrame) -> pl.DataFrame:
+    """The rows of users who have not changed. Where there are none, no file is read: it may be of an older version."""
+    if users.is_empty():
+        return table.schema.to_frame()
+    return lake.read(table, [bucket]).join(users, on="user", how="semi")
+
+
+def _others(frame: pl.DataFrame, than: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+    """The rows that are not among others, by these columns."""
+    return frame.join(than, on=columns, how="anti", nulls_equal=True, maintain_order="left")
+
+
+def _digest(frame: pl.DataFrame) -> str:
+    return sha256(frame.write_csv(include_header=False).encode()).hexdigest()
 
 
 def _frame(before: pl.DataFrame, now: pl.DataFrame, order: tuple[str, ...]) -> pl.DataFrame:

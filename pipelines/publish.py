@@ -76,7 +76,8 @@ def everything(house: House, job: FetchJob, received: Received, now: datetime) -
         written = _store(owner, access, received, now)
         if written.differs or first:
             accesses.touch(owner)
-        _complete(house, access, received, now)
+        if _complete(house, access, received, now):
+            accesses.heard_of(owner, now.astimezone(house.settings.zone).date())
         accesses.end_fetch(owner, access, _issues(received), now)
         if written.added and not first and access.sync:
             webhooks.announce(owner, access.id, access.user_id)  # last, since it holds the rows of the receivers
@@ -147,15 +148,16 @@ def _store_products(owner: Owner, access: Access, received: Received, written: _
     return rows
 
 
-def _complete(house: House, access: Access, received: Received, now: datetime) -> None:
-    """The stable columns of an access after a fetch. One that brought nothing but failures changes no time."""
+def _complete(house: House, access: Access, received: Received, now: datetime) -> bool:
+    """The stable columns of an access after a fetch. One that brought nothing but failures changes no time, and is told apart."""
     if access.status == accesses.COMPLETE and received.failures and not (received.bookings or received.holdings):
-        return
+        return False
     _describe(access, received.header, now)
     access.status = accesses.COMPLETE
     access.wrong_logins = 0
     access.waits_for_customer = False
     access.expires_at = None if access.sync else accesses.end_after(house.settings.unsynced_lifetime_seconds)
+    return True
 
 
 def _describe(access: Access, told: Header, now: datetime) -> None:

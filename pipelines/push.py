@@ -1,6 +1,7 @@
 """Bookings that a tenant pushes into a product, beside those of the bank. A batch that comes again adds nothing."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,7 @@ from warehouse import accesses, ledger, products
 from warehouse.database import Owner
 
 
-def push(owner: Owner, access_key: str, product_key: str, batches: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
+def push(owner: Owner, access_key: str, product_key: str, batches: Mapping[str, Sequence[Mapping[str, Any]]], today: date) -> int:
     """Stores what is new of the batches (rows of `BOOKINGS` by the batch's name); answers how many rows that were."""
     product = products.find(owner, accesses.find(owner, access_key), product_key, lock=True)
     added = 0
@@ -21,4 +22,5 @@ def push(owner: Owner, access_key: str, product_key: str, batches: Mapping[str, 
         added += new.height
     if added:
         accesses.touch(owner)
+        accesses.heard_of(owner, today)
     return added

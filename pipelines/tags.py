@@ -65,7 +65,7 @@ class Tagged:
 
 def state(owner: Owner) -> str:
     """The name of what a user's tags are made from: data and wishes, and the knowledge they are read with."""
-    return f"{revisions.current(owner)}-{brain().version}"
+    return f"{revisions.current(owner).revision}-{brain().version}"
 
 
 def tagged(owner: Owner) -> Tagged:
@@ -74,7 +74,7 @@ def tagged(owner: Owner) -> Tagged:
     The tags are those that lie ready, if they are of this moment, else they are made now; by the same functions, so that nobody
     can tell which.
     """
-    bookings, revision, knows = ledger.whole(owner), revisions.current(owner), brain()
+    bookings, revision, knows = ledger.whole(owner), revisions.current(owner).revision, brain()
     ready = results.find(owner, NAME, revision, knows.version)
     if ready is not None and (tags := decoded(ready))["id"].equals(bookings["id"]):  # not so if an access has just expired
         return Tagged(bookings.hstack(tags.drop("id")), revision, precomputed=True)

@@ -8,12 +8,13 @@ from datetime import date
 from functools import cache, partial
 from typing import Any
 
-from pipelines import analyse, engine, export, landing, tags
-from pipelines.analyse import Published, Tagged
+from pipelines import analyse, analyses, engine, export, landing, ready, tags
+from pipelines.analyse import Analysed, Tagged
 from pipelines.engine import OnProgress
 from pipelines.export import Exported
 from pipelines.house import House
 from pipelines.landing import Replayed
+from pipelines.ready import Published
 from warehouse.settings import Settings
 
 
@@ -34,10 +35,17 @@ def tag_bucket(bucket: int, *, everything: bool = False) -> Tagged:
         return analyse.tag_bucket(house.lake, bucket, tags.brain(), everything=everything)
 
 
-def publish_bucket(bucket: int) -> Published:
+def analyse_bucket(bucket: int, *, everything: bool = False) -> Analysed:
     house = _house()
     with house.database.alone_with(bucket):
-        return analyse.publish_bucket(house.database, house.lake, bucket, house.settings.buckets)
+        return analyse.analyse_bucket(house.lake, bucket, analyses.version(house.settings.base_url), everything=everything)
+
+
+def publish_bucket(bucket: int) -> Published:
+    house = _house()
+    settings = house.settings
+    with house.database.alone_with(bucket):
+        return ready.publish_bucket(house.database, house.lake, bucket, settings.buckets, settings.base_url)
 
 
 def replay_bucket(bucket: int, *, since: date | None = None, everything: bool = False) -> Replayed:
@@ -48,7 +56,10 @@ def replay_bucket(bucket: int, *, since: date | None = None, everything: bool = 
 UNCHANGED: Mapping[Any, Callable[[House, Sequence[int]], Mapping[int, Any]]] = {
     export_bucket: lambda house, buckets: export.unchanged(house.database, house.lake, buckets, house.settings.buckets),
     tag_bucket: lambda house, buckets: analyse.tags_unchanged(house.lake, buckets, tags.brain()),
-    publish_bucket: lambda house, buckets: analyse.results_unchanged(house.database, house.lake, buckets, house.settings.buckets),
+    analyse_bucket: lambda house, buckets: analyse.analyses_unchanged(
+        house.lake, buckets, analyses.version(house.settings.base_url)
+    ),
+    publish_bucket: lambda house, buckets: ready.unchanged(house.database, house.lake, buckets, house.settings.buckets),
 }
 """How a task finds out for many buckets at once that it has nothing to do: most of them have not changed since the last time."""
 

@@ -15,8 +15,8 @@ from sqlalchemy import make_url
 
 from analytics.frames import BOOKINGS
 from models.corpus import Corpus, simulate
-from warehouse import embedded, migrate, providers, users
-from warehouse.database import Database
+from warehouse import accesses, embedded, migrate, providers, users
+from warehouse.database import Database, Owner
 from warehouse.embedded import Addresses
 from warehouse.provisioning import create_tenant
 from warehouse.settings import Settings
@@ -72,6 +72,8 @@ def fill(settings: Settings, where: Addresses, corpus: Corpus) -> list[UUID]:
         new = create_tenant(operator, Vault(settings), "bench", NOW, regulated=True)
         own = operator.for_tenant(new.tenant.id)
         ids = {name: users.create(own, f"user-{number}", "-").id for number, name in enumerate(names)}
+        for id_ in ids.values():
+            accesses.heard_of(Owner(operator.session, new.tenant.id, id_), corpus.as_of)
         providers.find(operator, DEMO)
         held = {
             name: Access(

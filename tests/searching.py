@@ -8,8 +8,9 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import make_url
 
-from pipelines.tags import decoded
+from pipelines.tags import NAME, decoded
 from tests.stack import Stack
+from warehouse.packing import unpacked
 
 TABLES = (
     "SELECT table_schema, table_name FROM information_schema.tables "
@@ -46,6 +47,11 @@ def _everything(stack: Stack) -> Iterator[tuple[str, str]]:
             yield str(inside), _content(path)
 
 
+def _result(name: str, content: bytes) -> str:
+    """What lies ready, as it can be read."""
+    return str(decoded(content).to_dicts()) if name == NAME else unpacked(content).decode("utf-8", "replace")
+
+
 def _rows(address: str) -> Iterator[tuple[str, str]]:
     """All rows of a database, those of a table at once, as its superuser sees them."""
     url = make_url(address).set(username="postgres", drivername="postgresql")
@@ -55,8 +61,8 @@ def _rows(address: str) -> Iterator[tuple[str, str]]:
             rows = connection.execute(sql.SQL("SELECT t::text FROM {} t").format(table)).fetchall()
             yield f"{url.database}.{name}", "\n".join(row[0] for row in rows)
             if name == "results":
-                contents = connection.execute(sql.SQL("SELECT content FROM {}").format(table)).fetchall()
-                yield f"{url.database}.{name}", "\n".join(str(decoded(content).to_dicts()) for (content,) in contents)
+                contents = connection.execute(sql.SQL("SELECT name, content FROM {}").format(table)).fetchall()
+                yield f"{url.database}.{name}", "\n".join(_result(*content) for content in contents)
 
 
 def _ours(path: Path) -> bool:

@@ -18,6 +18,7 @@ def ready(number: int) -> int:
 def whole_way(bucket: int) -> tuple[int, int, int]:
     """The whole way of a bucket, all of it anew; answers its users, their bookings, and of how many users results are served."""
     exported, tagged = work.export_bucket(bucket, everything=True), work.tag_bucket(bucket, everything=True)
+    work.analyse_bucket(bucket, everything=True)
     return exported.users, tagged.bookings, work.publish_bucket(bucket).users
 
 

@@ -5,7 +5,7 @@ begins another fetch, makes the name void, and with it every late answer.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -91,7 +91,7 @@ def remove(owner: Owner, accesses: Iterable[Access]) -> None:
         tombstones.bury(owner, tombstones.ACCESS, access.id, access.user_id)
     owner.session.execute(delete(Access).where(Access.tenant_id == owner.tenant, Access.id.in_(ids)))
     if owner.user_id is not None:
-        touch(owner)
+        touch(owner, len(ids))  # not less: what has expired counts in a revision as long as it is there
     for access_id in ids:
         notify(owner, access_id)
 
@@ -256,10 +256,17 @@ def due(owner: Owner, slot: datetime, limit: int) -> Sequence[Access]:
     ).all()
 
 
-def touch(owner: Owner) -> None:
+def touch(owner: Owner, by: int = 1) -> None:
     """Raises the user's revision: what was computed from the data before is stale."""
     statement = update(User).where(User.tenant_id == owner.tenant, User.id == owner.user_id)
-    owner.session.execute(statement.values(revision=User.revision + 1))
+    owner.session.execute(statement.values(revision=User.revision + by))
+
+
+def heard_of(owner: Owner, day: date) -> None:
+    """Notes that the user's data are those of this day, unless a later one is known. Days alone change no revision."""
+    mine = (User.tenant_id == owner.tenant, User.id == owner.user_id)
+    earlier = or_(User.refreshed_on.is_(None), User.refreshed_on < day)
+    owner.session.execute(update(User).where(*mine, earlier).values(refreshed_on=day))
 
 
 def _alive(owner: Owner) -> Select[Access]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from analytics import frames
+from analytics import frames, suite
 from warehouse.parquet import Table
 
 
@@ -26,7 +26,8 @@ LANDING = Table(
 TRANSACTIONS = Table("transactions", frames.LEDGER)
 """The ledger's bookings, with the order in which they came."""
 PRODUCTS = Table("products", frames.PRODUCTS)
-USERS = Table("users", pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64}))
+USERS = Table("users", pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
+"""Users with the revision of their data, and the day of which their analyses speak."""
 CATEGORY_CHOICES = Table("category_choices", _columns({"user": pl.String}, frames.CHOICES))
 CATEGORY_RULES = Table(
     "category_rules",
@@ -34,7 +35,15 @@ CATEGORY_RULES = Table(
 )
 TRANSACTION_TAGS = Table("transaction_tags", _columns(frames.TAGGED, {"revision": pl.Int64}))
 """The tags of bookings, and the user's revision from which they were made."""
+ANALYSES = {name: Table(name, frame.schema) for name, frame in suite.FRAMES.items()}
+"""What the analyses say, by the names of their frames."""
+ANALYSED = Table("analysed", pl.Schema({"user": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
+"""Who was analysed, from which revision and as of which day: it vouches for the tables of all analyses."""
 TOMBSTONES = Table("tombstones", pl.Schema({"id": pl.String, "kind": pl.String, "user": pl.String, "tenant": pl.String}))
 """What was erased, so that no restored database brings it back."""
 
-TABLES = (LANDING, TRANSACTIONS, PRODUCTS, USERS, CATEGORY_CHOICES, CATEGORY_RULES, TRANSACTION_TAGS, TOMBSTONES)
+TABLES = (
+    *(LANDING, TRANSACTIONS, PRODUCTS, USERS, CATEGORY_CHOICES, CATEGORY_RULES, TRANSACTION_TAGS),
+    *ANALYSES.values(),
+    *(ANALYSED, TOMBSTONES),
+)

@@ -1,7 +1,10 @@
-"""The store of results that lie ready: one for each user and name, with the revision and the knowledge it was computed from."""
+"""The store of results that lie ready: one for each user and name, with the revision and the knowledge it was computed from, and
+the day of which it speaks.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from uuid import UUID
 
 import polars as pl
@@ -11,32 +14,37 @@ from sqlalchemy import delete, text
 from warehouse import copies
 from warehouse.buckets import Range
 from warehouse.database import Owner
+from warehouse.revisions import REVISION
 from warehouse.tables import Result
 
-STATES = pl.Schema({"user": pl.String, "revision": pl.Int64, "knowledge": pl.String})
+STATES = pl.Schema({"user": pl.String, "revision": pl.Int64, "knowledge": pl.String, "as_of": pl.Date})
 BETWEEN = sql.SQL(
-    "SELECT user_id, revision, knowledge FROM results "
+    "SELECT user_id, revision, knowledge, as_of FROM results "
     "WHERE name = %(name)s AND user_id BETWEEN %(first)s AND %(last)s ORDER BY user_id"
 )
 PUT = text(
-    "INSERT INTO results (tenant_id, user_id, name, revision, knowledge, content) "
-    "SELECT u.tenant_id, u.id, :name, new.revision, :knowledge, new.content "
-    "FROM unnest(CAST(:users AS uuid[]), CAST(:revisions AS bigint[]), CAST(:contents AS bytea[])) "
-    "AS new (id, revision, content) "
+    "INSERT INTO results (tenant_id, user_id, name, revision, knowledge, as_of, content) "
+    "SELECT u.tenant_id, u.id, new.name, new.revision, :knowledge, new.as_of, new.content "
+    "FROM unnest(CAST(:users AS uuid[]), CAST(:names AS text[]), CAST(:revisions AS bigint[]), CAST(:days AS date[]), "
+    "CAST(:contents AS bytea[])) AS new (id, name, revision, as_of, content) "
     "JOIN users u ON u.id = new.id "
     "ON CONFLICT (user_id, name) DO UPDATE SET revision = excluded.revision, knowledge = excluded.knowledge, "
-    "content = excluded.content, published_at = clock_timestamp() WHERE results.revision <= excluded.revision "
+    "as_of = excluded.as_of, content = excluded.content, published_at = clock_timestamp() "
+    "WHERE (results.revision, coalesce(results.as_of, '-infinity')) "
+    "<= (excluded.revision, coalesce(excluded.as_of, '-infinity')) "
     "RETURNING user_id"
 )
-
-
 STALE = text(
-    "SELECT u.id FROM users u JOIN tenants t ON t.id = u.tenant_id "
+    "SELECT u.id FROM users u JOIN tenants t ON t.id = u.tenant_id "  # noqa: S608 (our own text)
     "LEFT JOIN results r ON r.user_id = u.id AND r.name = :name AND r.knowledge = :knowledge "
-    "WHERE r.revision IS DISTINCT FROM u.revision + t.revision "
+    f"WHERE (r.revision IS DISTINCT FROM {REVISION} OR r.as_of IS DISTINCT FROM u.refreshed_on) "
     "AND EXISTS (SELECT FROM accesses a JOIN products p ON p.access_id = a.id JOIN transactions b ON b.product_id = p.id "
     "WHERE a.user_id = u.id AND (a.expires_at IS NULL OR a.expires_at > now()))"
 )
+
+
+READY = "SELECT content FROM results WHERE user_id = %s AND name = %s AND revision = %s AND knowledge = %s AND as_of = %s"
+"""The one query for what lies ready, on an asynchronous connection."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +52,16 @@ class New:
     """A result to be published."""
 
     user: UUID
+    name: str
     revision: int
     content: bytes
+    as_of: date | None = None
 
 
-def find(owner: Owner, name: str, revision: int, knowledge: str) -> bytes | None:
+def find(owner: Owner, name: str, revision: int, knowledge: str, as_of: date | None = None) -> bytes | None:
     """The user's result of this state; None if there is none, or one of another state."""
-    found = owner.rows(Result).with_only_columns(Result.content)
-    return owner.session.scalar(found.where(Result.name == name, Result.revision == revision, Result.knowledge == knowledge))
+    found = owner.rows(Result).with_only_columns(Result.content).where(Result.name == name, Result.revision == revision)
+    return owner.session.scalar(found.where(Result.knowledge == knowledge, Result.as_of.is_not_distinct_from(as_of)))
 
 
 def states(owner: Owner, name: str, ids: Range) -> pl.DataFrame:
@@ -60,25 +70,27 @@ def states(owner: Owner, name: str, ids: Range) -> pl.DataFrame:
 
 
 def stale(owner: Owner, name: str, knowledge: str) -> Sequence[UUID]:
-    """Users with bookings whose result is not that of their revision and this knowledge."""
+    """Users with bookings whose result of this name, which speaks of a day, is not that of their data and this knowledge."""
     return owner.session.scalars(STALE, {"name": name, "knowledge": knowledge}).all()
 
 
-def put(owner: Owner, name: str, knowledge: str, new: Sequence[New]) -> int:
+def put(owner: Owner, knowledge: str, new: Sequence[New]) -> int:
     """Publishes results of many users, in the caller's transaction; answers how many.
 
-    A user who has gone meanwhile gets none, and a newer revision is never replaced by an older one.
+    A user who has gone meanwhile gets none, and a newer revision or day is never replaced by an older one.
     """
     if not new:
         return 0
     columns = {
         "users": [result.user for result in new],
+        "names": [result.name for result in new],
         "revisions": [result.revision for result in new],
+        "days": [result.as_of for result in new],
         "contents": [result.content for result in new],
     }
-    return len(owner.session.execute(PUT, {"name": name, "knowledge": knowledge, **columns}).all())
+    return len(owner.session.execute(PUT, {"knowledge": knowledge, **columns}).all())
 
 
-def drop(owner: Owner, name: str, users: Sequence[UUID]) -> None:
-    """Takes back the results of users."""
-    owner.session.execute(delete(Result).where(Result.name == name, Result.user_id.in_(users)))
+def drop(owner: Owner, users: Sequence[UUID]) -> None:
+    """Takes back all results of users."""
+    owner.session.execute(delete(Result).where(Result.user_id.in_(users)))

@@ -1,30 +1,47 @@
-"""The number that names the state of all that a user's tags and analyses rest on, except the knowledge they are made with."""
+"""The number that names the state of all that a user's tags and analyses rest on, except the knowledge they are made with; and
+the day of which analyses speak.
+"""
+
+from datetime import date
+from typing import NamedTuple
 
 import polars as pl
 from psycopg import sql
-from sqlalchemy import select
+from sqlalchemy import text
 
 from warehouse import copies
 from warehouse.buckets import Range
 from warehouse.database import Owner
-from warehouse.tables import Tenant, User
 
-REVISIONS = pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64})
+REVISIONS = pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64, "as_of": pl.Date})
+REVISION = "u.revision + t.revision + (SELECT count(*) FROM accesses gone WHERE gone.user_id = u.id AND gone.expires_at <= now())"
+"""Of a user `u` of a tenant `t`: grows with every change of the user's data and wishes, and of the tenant's rules.
+
+A sum, so that a rule of a tenant does not have to be written into the rows of all its users. An access that has expired is not
+seen any more, and counts until it is removed, which raises the user's own part by as much.
+"""
 BETWEEN = sql.SQL(
-    "SELECT u.id, u.tenant_id, u.revision + t.revision FROM users u JOIN tenants t ON t.id = u.tenant_id "
+    f"SELECT u.id, u.tenant_id, {REVISION}, u.refreshed_on FROM users u JOIN tenants t ON t.id = u.tenant_id "  # noqa: S608
     "WHERE u.id BETWEEN %(first)s AND %(last)s ORDER BY u.id"
+)
+CURRENT = text(
+    f"SELECT {REVISION}, u.refreshed_on FROM users u JOIN tenants t ON t.id = u.tenant_id "  # noqa: S608
+    "WHERE u.tenant_id = :tenant AND u.id = :user"
 )
 
 
-def current(owner: Owner) -> int:
-    """Grows with every change of the user's data and wishes, and of the tenant's rules.
+class Current(NamedTuple):
+    """The revision of a user, and the day on which its data were last heard of; none if they never were."""
 
-    A sum, so that a rule of a tenant does not have to be written into the rows of all its users.
-    """
-    both = select(User.revision + Tenant.revision).join(Tenant, Tenant.id == User.tenant_id)
-    return owner.session.scalars(both.where(User.tenant_id == owner.tenant, User.id == owner.user_id)).one()
+    revision: int
+    as_of: date | None
+
+
+def current(owner: Owner) -> Current:
+    """The state of the user's data now."""
+    return Current(*owner.session.execute(CURRENT, {"tenant": owner.tenant, "user": owner.user_id}).one())
 
 
 def between(owner: Owner, ids: Range) -> pl.DataFrame:
-    """The users of a range of ids with their revisions (frame `REVISIONS`)."""
+    """The users of a range of ids with their revisions and days (frame `REVISIONS`)."""
     return copies.frame(owner, BETWEEN, ids._asdict(), REVISIONS)

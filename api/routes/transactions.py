@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -147,7 +148,7 @@ async def push_transactions(access: AccessKey, product: ProductKey, bookings: Pu
         for booking in bookings:
             batches[booking.identifier.batch].append(_row(booking))
         with changing_for(held, caller) as owner:
-            push.push(owner, access, product, batches)
+            push.push(owner, access, product, batches, datetime.now(held.settings.zone).date())
 
     await held.changes.insist(store)
     return created(link(held, *ACCESSES, access, product, NAME))

@@ -19,4 +19,15 @@ WIRE_CATEGORIES: dict[Category, str] = {
     Category.DEPOT: "DEPOT",
     Category.OTHER_PRODUCT: "SONSTIGESPRODUKT",
 }
+CATEGORIES = {word: category for category, word in WIRE_CATEGORIES.items()}
+"""The same the other way round."""
+
+
+def known_category(word: str) -> str:
+    """The word, if it is one of the interface."""
+    if word not in CATEGORIES:
+        raise ValueError("unknown category")
+    return word
+
+
 WireCategory = Annotated[str, Field(json_schema_extra={"enum": list(WIRE_CATEGORIES.values())})]

@@ -12,11 +12,13 @@ import polars as pl
 from pydantic import AfterValidator, FailFast, Field, StringConstraints, TypeAdapter, WithJsonSchema
 
 from analytics.frames import TRANSACTIONS
-from api.schemas.base import CONTROLS, TEXT, Amount, Wire, cents
+from api.schemas.base import CONTROLS, TEXT, Amount, QueryDay, Wire, cents
+from api.schemas.categories import WireCategory, known_category
 from api.schemas.tags import TagInstanceBody
 from api.schemas.transactions import known_currency, sensible
 
 RECORDS_LIMIT = 10_000
+PRODUCTS_LIMIT = 200
 LINE = f"^[^{CONTROLS}]*$"
 MOMENT = r"^\d{4}-\d{2}-\d{2}([ T]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d{2}:?\d{2})?)?$"
 DAY_LENGTH, MOMENT_LENGTH = 10, 19
@@ -63,6 +65,23 @@ class TransactionRecord(Wire):
     value_at: Moment | None = Field(None, alias="wertstellungsdatum", examples=["2026-11-13 00:00:00"])
 
 
+class ProductRecord(Wire):
+    """A product of the user whose bookings come with the request. Other fields of a product are not looked at."""
+
+    id: Id = Field(examples=["konto-1"], description="What bookings name as `product`")
+    iban: Short | None = Field(None, examples=["DE02120300000000202051"])
+    category: Annotated[WireCategory, AfterValidator(known_category)] | None = Field(None, examples=["GIROKONTO"])
+    owner: Short | None = Field(None, examples=["Erika Mustermann"])
+
+
+class AnalysesRequest(Wire):
+    """Bookings of one user to be analysed, as of a day."""
+
+    as_of: QueryDay | None = Field(None, alias="asOf", examples=["2026-11-15"], description="Without it, today")
+    transactions: Annotated[list[TransactionRecord], FailFast()] = Field(min_length=1, max_length=RECORDS_LIMIT)
+    products: Annotated[list[ProductRecord], FailFast()] = Field(default=[], max_length=PRODUCTS_LIMIT)
+
+
 class TaggedRecord(TransactionRecord):
     """The record with its tags: category, insurance type, partner and freelancer category."""
 
@@ -70,6 +89,7 @@ class TaggedRecord(TransactionRecord):
 
 
 RECORDS = TypeAdapter(Annotated[list[TransactionRecord], FailFast(), Field(min_length=1, max_length=RECORDS_LIMIT)])
+ANALYSES = TypeAdapter(AnalysesRequest)
 AMOUNT = str(TransactionRecord.model_fields["amount"].alias)
 
 

@@ -72,11 +72,16 @@ class TagDetails(Wire):
     pair_of: str | None = Field(None, alias="pairOf", examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])
 
 
-class TagInstanceBody(Wire):
-    """A tag on a booking."""
+class TagBody(Wire):
+    """What every tag says: what carries it, and of which item it is. Its kind adds the details."""
 
     id: str = Field(examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10.1"])
     entity: TagEntity
     tag_tree_item: TagTreeItemReference = Field(alias="tagTreeItem")
     relations: list[Relation] = Field(examples=[RELATIONS])
+
+
+class TagInstanceBody(TagBody):
+    """A tag on a booking."""
+
     details: TagDetails | None = None

@@ -1,4 +1,4 @@
-"""What follows from the ledger, bucket by bucket: bookings in the lake, their tags, and what the API serves."""
+"""What follows from the ledger, bucket by bucket: bookings in the lake, their tags, the analyses, and what the API serves."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from analytics import suite
 from analytics.knowledge_files import version
 from pipelines.assets import shown, training
 from pipelines.assets.bank_data import RETRY, ledger
@@ -93,8 +94,50 @@ def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.
     yield _result("transaction_tags", findings, knowledge_version=tags.brain().version)
 
 
+def _spec(analysis: suite.Analysis) -> dg.AssetSpec:
+    """The asset of an analysis: its lineage is what the suite says."""
+    return dg.AssetSpec(
+        analysis.name,
+        deps=[transaction_tags, *analysis.rests_on],
+        description=analysis.about,
+        metadata=shown.files(lake_tables.ANALYSES[analysis.name]),
+        group_name=GROUP,
+        owners=OWNERS,
+        kinds={"parquet", "polars"},
+        freshness_policy=done_after(hours=2),
+    )
+
+
+@dg.multi_asset(
+    name="analyses",
+    specs=[_spec(analysis) for analysis in suite.ANALYSES],
+    partitions_def=BUCKETS,
+    backfill_policy=ALL_AT_ONCE,
+    retry_policy=RETRY,
+    check_specs=[
+        *_checks("contracts", adds_up="The totals of contracts are the sums of their bookings."),
+        *_checks("cashflow", adds_up="The months of all categories, and of all partners, are what was booked."),
+        *_checks("disposable_money", adds_up="What will be left is the sum of its four parts."),
+        *_checks("affordability", adds_up="Income less expenses is what is left after all luxuries, both ways."),
+    ],
+)
+def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
+    """All analyses of the suite in one go: what they share is worked out once."""
+    from pipelines import checks, work
+
+    buckets = buckets_of(context)
+    found = work.on_buckets(work.analyse_bucket, buckets, _told(context), everything=config.everything)
+    findings = checks.of_analyses(house.lake, buckets)
+    for analysis in suite.ANALYSES:
+        for bucket, done in found.items():
+            facts = {"dagster/row_count": done.rows.get(analysis.name, 0), "users": done.users, "users_changed": done.changed}
+            _describe(context, bucket, facts, analysis.name)
+        told = [findings[analysis.name]] if analysis.name in findings else []
+        yield _result(analysis.name, told)
+
+
 @bucketed(
-    deps=[transaction_tags],
+    deps=[transaction_tags, *(analysis.name for analysis in suite.ANALYSES)],
     kinds={"postgres"},
     metadata=shown.rows(Result),
     description="What the API sends without computing: the results of every user, with the revision they were computed from.",
@@ -116,8 +159,8 @@ def _told(context: dg.AssetExecutionContext) -> Any:
     return tell
 
 
-def _describe(context: dg.AssetExecutionContext, bucket: int, facts: Mapping[str, Any]) -> None:
-    context.add_asset_metadata(facts, partition_key=key(bucket))
+def _describe(context: dg.AssetExecutionContext, bucket: int, facts: Mapping[str, Any], asset: str | None = None) -> None:
+    context.add_asset_metadata(facts, asset_key=asset, partition_key=key(bucket))
 
 
 def _result(asset: str, findings: "Sequence[Finding]", **facts: Any) -> dg.MaterializeResult[None]:
@@ -131,7 +174,7 @@ def _result(asset: str, findings: "Sequence[Finding]", **facts: Any) -> dg.Mater
         )
         for finding in findings
     ]
-    return dg.MaterializeResult(metadata=facts, check_results=results)
+    return dg.MaterializeResult(asset_key=asset, metadata=facts, check_results=results)
 
 
-ASSETS = [transactions, transaction_tags, served_results]
+ASSETS = [transactions, transaction_tags, analyses, served_results]

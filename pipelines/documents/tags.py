@@ -4,16 +4,20 @@ A list of bookings has four tags to each. Most of a tag is the same wherever its
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import orjson
+import polars as pl
 
 from analytics import trees
 from analytics.trees import Item, Partner, Tree
+from pipelines.documents.json_text import json_object, quoted
 
 TREES = "tags/v1/tag-trees"
 TRANSACTION, USER = "TRANSACTION", "USER"
+CUSTOMER = "Kunde"
+"""What users are called in their tags: names of people are no part of them."""
 WRITERS_KEPT = 8  # one for each address of the service: one process has one, tests have some
 
 
@@ -51,11 +55,12 @@ def tag_instance(
     user_id: str | None,
     details: Mapping[str, Any] | None,
     entity_class: str = TRANSACTION,
+    apart: str = "",
 ) -> dict[str, Any]:
-    """A tag on a booking or a user, by the system names of tree and item."""
+    """A tag on a booking or a user, by the system names of tree and item; `apart` tells those of one tree from each other."""
     found = trees.tree(tree)
     return {
-        "id": f"{entity_id}.{found.id}",
+        "id": f"{entity_id}.{found.id}.{apart}" if apart else f"{entity_id}.{found.id}",
         "entity": _entity(entity_id, entity_display_name, user_id, entity_class),
         **_shared(base_url, found, found.item(item_system_name)),
         "details": None if details is None else dict(details),
@@ -95,6 +100,23 @@ class TagWriter:
             orjson.dumps(details),
         )
 
+    def on_users(self, tree: str, rows: pl.DataFrame) -> pl.Series:
+        """The JSON of tags on users, equal to that of `tag_instance`. Rows have `user`, `item`, what tells tags of one tree
+        `apart`, and `details` as JSON; if they have `more`, it is the text of further fields.
+        """
+        shared = {item: (self._kept.get((tree, item)) or self._keep(tree, item))[1].decode() for item in rows["item"].unique()}
+        user = quoted("user")
+        about = {"displayName": quoted(pl.lit(CUSTOMER)), "entityClass": quoted(pl.lit(USER)), "id": user, "userId": user}
+        parts = [
+            *(pl.lit('{"id":'), quoted(pl.format(f"{{}}.{trees.tree(tree).id}.{{}}", "user", "apart"))),
+            *(pl.lit(',"entity":'), json_object(about)),
+            *(pl.lit(","), pl.col("item").replace_strict(shared, return_dtype=pl.String)),
+            *(pl.lit(',"details":'), pl.col("details")),
+            *((pl.lit(","), pl.col("more")) if "more" in rows.columns else ()),
+            pl.lit("}"),
+        ]
+        return rows.select(pl.concat_str(parts).alias("text")).to_series()
+
     def _keep(self, tree: str, item: str) -> tuple[str, bytes]:
         found = trees.tree(tree)
         shared = orjson.dumps(_shared(self._base_url, found, found.item(item)))[1:-1]
@@ -106,6 +128,17 @@ class TagWriter:
 def tag_writer(base_url: str) -> TagWriter:
     """The writer for this address; there is one, so that what it keeps is kept for all requests."""
     return TagWriter(base_url)
+
+
+def item_texts(tree: str, names: pl.Series, *, with_categories: bool = False) -> dict[str, str]:
+    """The JSON of each of these items, as tags hold them."""
+    return {name: _item_text(tree, name, with_categories) for name in names.unique()}
+
+
+@cache
+def _item_text(tree: str, name: str, with_categories: bool) -> str:
+    found = trees.tree(tree)
+    return orjson.dumps(tag_tree_item(found, found.item(name), with_categories=with_categories)).decode()
 
 
 def _reference(tree: Tree[Item]) -> dict[str, Any]:

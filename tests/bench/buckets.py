@@ -1,4 +1,5 @@
-"""The way of a million bookings in 64 buckets: ledger to lake, tags, served results; cold, after a change of few, and by Dagster.
+"""The way of a million bookings in 64 buckets: ledger to lake, tags, analyses, served results; cold, after a change of few, and
+by Dagster.
 
 All cases run one after the other in one process on one database; claims are ratios between them.
 """
@@ -37,6 +38,7 @@ class Measured:
     users: int
     export: float
     tags: float
+    analyses: float
     publish: float
     again_unchanged: float
     again_few_changed: float
@@ -46,7 +48,7 @@ class Measured:
 
     @property
     def cold(self) -> float:
-        return self.export + self.tags + self.publish
+        return self.export + self.tags + self.analyses + self.publish
 
 
 def main() -> None:
@@ -75,6 +77,7 @@ def _cases(found: Measured) -> dict[str, float]:
     return {
         "export to the lake": found.export,
         "tags": found.tags,
+        "analyses": found.analyses,
         "publish": found.publish,
         "all of it, cold": found.cold,
         "again, nothing has changed": found.again_unchanged,
@@ -101,20 +104,23 @@ def _measure(house: Settled) -> Measured:
         own = work._house()
         checks.of_transactions(own.database, own.lake, buckets, len(buckets), tags.NAME)
         checks.of_tags(own.lake, buckets, {}, {})
+        checks.of_analyses(own.lake, buckets)
         pictures.bars(own.lake.read(TRANSACTION_TAGS, buckets, ["category"])["category"], "bookings")
 
-    steps = (work.export_bucket, work.tag_bucket, work.publish_bucket)
+    steps = (work.export_bucket, work.tag_bucket, work.analyse_bucket, work.publish_bucket)
     with memory.peak(os.getpid()) as peak:
-        export, tagged, published = (timed(step) for step in steps)
+        export, tagged, analysed, published = (timed(step) for step in steps)
         unchanged = timed(*steps)
         _touch(house, house.people[: max(1, round(CHANGED * len(house.people)))])
         few = timed(*steps)
-        directly = timed(*steps[:2], everything=True) + timed(steps[2]) + _seconds(check)
+        directly = timed(*steps[:3], everything=True) + timed(steps[3]) + _seconds(check)
         with dg.DagsterInstance.ephemeral() as instance:
-            config = {"ops": {name: {"config": {"everything": True}} for name in ("transactions", "transaction_tags")}}
+            config = {
+                "ops": {name: {"config": {"everything": True}} for name in ("transactions", "transaction_tags", "analyses")}
+            }
             job, over = defs.resolve_job_def("analyses_job"), {FIRST: "000", LAST: "063"}
             by_dagster = _seconds(partial(job.execute_in_process, run_config=config, instance=instance, tags=over))
-    figures = export, tagged, published, unchanged, few, by_dagster, directly, peak.mebibytes
+    figures = export, tagged, analysed, published, unchanged, few, by_dagster, directly, peak.mebibytes
     return Measured(house.bookings, len(house.people), *figures)
 
 

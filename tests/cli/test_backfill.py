@@ -42,7 +42,7 @@ def test_a_dry_run_counts_and_does_nothing(stack: Stack, customer: Customer) -> 
     done = kontor(stack, "backfill", "--asset", "ledger", "--buckets", bucket(customer), "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
     planned = json.loads(done.stdout)
-    assert [step["asset"] for step in planned] == ["ledger", "transactions", "transaction_tags", "served_results"]
+    assert [step["asset"] for step in planned] == ["ledger", "transactions", "transaction_tags", "analyses", "served_results"]
     assert planned[0]["bookings"] > 0
     assert source(customer) == "live"
 

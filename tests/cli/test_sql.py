@@ -17,7 +17,10 @@ from warehouse.lake import Lake
 from warehouse.lake_tables import LANDING, TABLES, TRANSACTIONS, USERS
 from warehouse.parquet import Table
 
-USER = pl.DataFrame({"user": ["anna", "bert", None], "tenant": ["t", "[/red]", "\x1b[31mt"], "revision": [1, 2, 3]})
+USER = pl.DataFrame(
+    {"user": ["anna", "bert", None], "tenant": ["t", "[/red]", "\x1b[31mt"], "revision": [1, 2, 3], "as_of": [None] * 3},
+    schema=USERS.schema,
+)
 
 
 def kontor(*arguments: str) -> str:

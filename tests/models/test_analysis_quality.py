@@ -1,36 +1,15 @@
 """The suite of analyses over a small simulated world, and the figures that are made of it."""
 
-from functools import cache
-
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from analytics import tagging
-from analytics.frames import AS_OF, CHOICES, RULES
-from analytics.suite import Frames, analysed
-from analytics.tagging import Brain
-from models import registry
 from models.contract_quality import contract_figures
-from models.corpus import Corpus, simulate
 from models.life_quality import event_figures, stage_figures
 from models.money_quality import affordability_figures, cashflow_figures
+from tests.worlds import suite, world
 
 FEW = 20
-
-
-@cache
-def world() -> tuple[Corpus, pl.DataFrame, Frames]:
-    corpus = simulate(6, 3)
-    past = corpus.transactions.filter(~corpus.truth["future"])
-    tags = tagging.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
-    tagged = past.hstack(tags.drop("id", "user", "product"))
-    return corpus, tagged, suite(corpus, tagged)
-
-
-def suite(corpus: Corpus, tagged: pl.DataFrame) -> Frames:
-    users = tagged["user"].unique().sort()
-    return analysed(tagged, corpus.products, pl.DataFrame({"user": users, "as_of": [corpus.as_of] * users.len()}, schema=AS_OF))
 
 
 def test_a_user_alone_gets_what_the_user_gets_among_others() -> None:

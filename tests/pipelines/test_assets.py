@@ -25,7 +25,8 @@ BUCKETS = 64
 AGAIN = """
 from pipelines import work
 while True:
-    work.export_bucket({0}, everything=True); work.tag_bucket({0}, everything=True); work.publish_bucket({0})
+    work.export_bucket({0}, everything=True); work.tag_bucket({0}, everything=True)
+    work.analyse_bucket({0}, everything=True); work.publish_bucket({0})
     print("once more", flush=True)
 """
 
@@ -56,7 +57,7 @@ def instance() -> Iterator[dg.DagsterInstance]:
 
 def run(instance: dg.DagsterInstance, first: int, last: int, **config: Any) -> dg.ExecuteInProcessResult:
     job = defs.resolve_job_def("analyses_job")
-    ops = {name: {"config": config} for name in ("transactions", "transaction_tags")} if config else {}
+    ops = {name: {"config": config} for name in ("transactions", "transaction_tags", "analyses")} if config else {}
     return job.execute_in_process(
         run_config={"ops": ops}, instance=instance, tags={FIRST: key(first), LAST: key(last)}, raise_on_error=False
     )
@@ -108,6 +109,7 @@ def test_two_runs_at_once_end_as_one(customer: Customer) -> None:
     def once(_: int) -> None:
         work.export_bucket(mine, everything=True)
         work.tag_bucket(mine, everything=True)
+        work.analyse_bucket(mine, everything=True)
         work.publish_bucket(mine)
 
     once(0)
@@ -124,6 +126,7 @@ def test_a_run_that_is_killed_leaves_old_or_new_and_the_next_one_completes(custo
     lake = Lake(work._house().settings.lake_path)
     work.export_bucket(mine)
     work.tag_bucket(mine)
+    work.analyse_bucket(mine)
     work.publish_bucket(mine)
     expected, chance = answer(customer)[1], random.Random(5)
     before = lake.read(lake_tables.TRANSACTION_TAGS, [mine])
@@ -137,6 +140,7 @@ def test_a_run_that_is_killed_leaves_old_or_new_and_the_next_one_completes(custo
         assert answer(customer)[1] == expected
     work.export_bucket(mine)
     work.tag_bucket(mine)
+    work.analyse_bucket(mine)
     work.publish_bucket(mine)
     assert answer(customer) == ("precomputed", expected)
 
@@ -155,6 +159,7 @@ def test_the_sensor_asks_for_buckets_that_have_changed_and_only_for_them(
     for bucket in range(BUCKETS):
         work.export_bucket(bucket)
         work.tag_bucket(bucket)
+        work.analyse_bucket(bucket)
         work.publish_bucket(bucket)
     assert isinstance(
         changed_buckets(dg.build_sensor_context(instance=instance, resources={"house": work._house()})), dg.SkipReason

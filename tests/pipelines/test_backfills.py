@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import structlog
 
-from pipelines import engine
+from pipelines import analyses, engine, tags
 from tests.households import Settled, files_of, settled
 from tests.whole_way import deadly
 from warehouse import choices, rules
@@ -28,6 +28,7 @@ for order in sys.argv[1:]:
     buckets = [int(bucket) for bucket in order.split(",")]
     for bucket in buckets: work.export_bucket(bucket, everything=True)
     for bucket in buckets: work.tag_bucket(bucket, everything=True)
+    for bucket in buckets: work.analyse_bucket(bucket, everything=True)
     for bucket in buckets: work.publish_bucket(bucket)
 """
 
@@ -91,7 +92,8 @@ def test_a_backfill_writes_every_table_of_every_bucket(house: Settled, made: Mad
     tables = [table.name for table in TABLES if table not in (LANDING, TOMBSTONES)]
     assert sorted({path.split("/")[0] for path in made.files if path.endswith(".parquet")}) == sorted(tables)
     assert sum(path.startswith("transaction_tags/") for path in made.files) == BUCKETS
-    assert [row[0] for row in made.served] == sorted(house.people)
+    names = sorted((tags.NAME, *analyses.NAMES))
+    assert [row[:2] for row in made.served] == [(person, name) for person in sorted(house.people) for name in names]
 
 
 def test_threads_hash_seeds_time_zones_and_the_order_of_buckets_change_no_byte(house: Settled, made: Made, homes: Path) -> None:
@@ -109,12 +111,12 @@ def test_workers_that_are_killed_in_mid_backfill_cost_time_but_no_data(
     for name, value in {**house.told, "KONTOR_LAKE": str(homes / "lake-killed")}.items():
         monkeypatch.setenv(name, value)
     forget(house)
-    places = {1: "transactions", 4: "transaction_tags"}
+    places = {1: "transactions", 4: "transaction_tags", 5: "analysed"}
     with structlog.testing.capture_logs() as logged:
         settings = Settings(engine="dask", engine_workers=2)
         found = dict(engine.run(partial(deadly, places, tmp_path), range(BUCKETS), settings))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["died-1", "died-4"]
-    assert {line["item"] for line in logged if line["event"] == "task lost its worker"} >= {"1", "4"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["died-1", "died-4", "died-5"]
+    assert {line["item"] for line in logged if line["event"] == "task lost its worker"} >= {"1", "4", "5"}
     assert [sum(counts) for counts in zip(*found.values(), strict=True)] == [HOUSEHOLDS, house.bookings, HOUSEHOLDS]
     files = {path: content for path, content in files_of(homes / "lake-killed").items() if path in made.files}
     assert files == made.files

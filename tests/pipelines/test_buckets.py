@@ -5,15 +5,17 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
+from urllib.parse import parse_qsl
 
 import polars as pl
 import pytest
 
-from pipelines import analyse, erase, export, housekeeping, landing, tags
+from pipelines import analyse, analyses, erase, export, housekeeping, landing, ready, tags
+from pipelines.documents.cashflow import CashflowView
 from pipelines.house import House
 from tests.stack import Customer, Stack, TenantUnderTest, wait_until
-from warehouse import lake_tables
-from warehouse.buckets import bounds, bucket_of, key, keys
+from warehouse import lake_tables, results
+from warehouse.buckets import Range, bounds, bucket_of, key, keys
 from warehouse.errors import NotFound
 from warehouse.settings import Settings
 
@@ -23,7 +25,7 @@ TAGS = ("true", "categories", "insurances", "insurance-types", "business-partner
 
 @pytest.fixture
 def house(stack: Stack) -> Iterator[House]:
-    found = House.of(Settings(home=stack.home, database_url=stack.where.service))
+    found = House.of(Settings(home=stack.home, database_url=stack.where.service, base_url=stack.base_url))
     yield found
     found.database.close()
 
@@ -43,7 +45,8 @@ def worked(house: House, customer: Customer) -> int:
     bucket = bucket_of(customer.user_id, BUCKETS)
     export.export_bucket(house.database, house.lake, bucket, BUCKETS)
     analyse.tag_bucket(house.lake, bucket, tags.brain())
-    analyse.publish_bucket(house.database, house.lake, bucket, BUCKETS)
+    analyse.analyse_bucket(house.lake, bucket, analyses.version(house.settings.base_url))
+    ready.publish_bucket(house.database, house.lake, bucket, BUCKETS, house.settings.base_url)
     return bucket
 
 
@@ -88,6 +91,77 @@ def test_what_lies_ready_is_what_would_be_computed(house: House, customer: Custo
             assert body == ready[tag][product][1]
 
 
+ANALYSES = (
+    *("contracts", "contracts?insuranceOnly=true", "contracts?insuranceOnlyExtended=true"),
+    *("disposable-money", "life-events", "life/stages", "sales-triggers", "affordability"),
+    *(
+        f"cashflow?focus={focus}&tag={tag}&catLevel={level}&excludeSavings={savings}"
+        for focus in ("time", "tag")
+        for tag, level in (("CATEGORIES", "sub"), ("CATEGORIES", "main"), ("BUSINESS_PARTNERS", "sub"))
+        for savings in ("false", "true")
+    ),
+)
+
+
+def analysed(customer: Customer) -> dict[str, tuple[str, bytes]]:
+    """Of every analysis its source and its bytes."""
+    found = {}
+    for name in ANALYSES:
+        answer = customer.get(f"/ai/{name}")
+        assert answer.status_code == 200, answer.text
+        found[name] = answer.headers["X-Analysis-Source"], answer.content
+    return found
+
+
+@pytest.mark.parametrize("person", ["demo1", "demo5", "household17"])
+def test_every_analysis_that_lies_ready_is_what_would_be_computed(house: House, customer: Customer, person: str) -> None:
+    customer.connected(person, pin="demo")
+    with house.database.reading_for(customer.tenant.tenant_id, customer.user_id) as owner:
+        live = analyses.made(owner, house.settings.base_url)
+    worked(house, customer)
+    ready = analysed(customer)
+    assert {source for source, _ in ready.values()} == {"precomputed"}
+    for name, (_, body) in ready.items():
+        assert body == computed(house, customer, live, name), name
+
+
+def computed(house: House, customer: Customer, live: analyses.Made, name: str) -> bytes:
+    """An analysis, of all that were made at once."""
+    path, _, query = name.partition("?")
+    asked = dict(parse_qsl(query))
+    if path == "cashflow" and live.state.as_of is not None:
+        view = CashflowView(asked["focus"], asked["tag"], asked["catLevel"], asked["excludeSavings"] == "true")
+        return analyses.view(
+            live.contents[analyses.FLOWS], str(customer.user_id), live.state.as_of, house.settings.base_url, view
+        )
+    kinds = {"insuranceOnly": "contracts-insurance", "insuranceOnlyExtended": "contracts-insurance-extended"}
+    return live.contents[kinds.get(next(iter(asked), ""), path.replace("/", "-"))]
+
+
+def test_what_is_made_now_is_kept_until_something_changes(customer: Customer) -> None:
+    customer.connected("demo2")
+    first, again = (analysed(customer) for _ in range(2))
+    assert {source for source, _ in first.values()} == {"live"}
+    assert again == first
+
+
+def test_a_new_day_makes_analyses_anew_and_no_tags(house: House, customer: Customer, stack: Stack) -> None:
+    access = customer.connected("demo1")
+    bucket = worked(house, customer)
+    contracts = customer.get("/ai/contracts").content
+    stack.sql("UPDATE users SET refreshed_on = refreshed_on + 40 WHERE id = :user", user=customer.user_id)
+    later = customer.get("/ai/contracts")
+    assert later.headers["X-Analysis-Source"] == "live"
+    assert later.content != contracts  # contracts are older by as many days
+    done = export.export_bucket(house.database, house.lake, bucket, BUCKETS)
+    assert (done.changed, analyse.tag_bucket(house.lake, bucket, tags.brain()).changed) == (0, 0)
+    worked(house, customer)
+    assert listed(customer, access, tag="true").popitem()[1][0] == "precomputed"
+    with house.database.operating() as operator:
+        mine = results.states(operator, analyses.NAMES[0], Range(customer.user_id, customer.user_id))
+    assert mine["as_of"].to_list() == list(stack.sql("SELECT refreshed_on FROM users WHERE id = :user", user=customer.user_id)[0])
+
+
 def test_a_change_is_seen_at_once_and_ready_after_the_next_run(house: House, customer: Customer) -> None:
     access = customer.connected("demo1")
     bucket = worked(house, customer)
@@ -114,12 +188,14 @@ def test_what_has_not_changed_is_left_alone(house: House, customer: Customer) ->
     looks = (
         export.unchanged(*where),
         analyse.tags_unchanged(house.lake, range(BUCKETS), tags.brain()),
-        analyse.results_unchanged(*where),
+        analyse.analyses_unchanged(house.lake, range(BUCKETS), analyses.version(house.settings.base_url)),
+        ready.unchanged(*where),
     )
     assert all(bucket in look for look in looks)
     assert export.export_bucket(house.database, house.lake, bucket, BUCKETS).changed == 0
     assert analyse.tag_bucket(house.lake, bucket, tags.brain()).changed == 0
-    assert analyse.publish_bucket(house.database, house.lake, bucket, BUCKETS).changed == 0
+    assert analyse.analyse_bucket(house.lake, bucket, analyses.version(house.settings.base_url)).changed == 0
+    assert ready.publish_bucket(house.database, house.lake, bucket, BUCKETS, house.settings.base_url).changed == 0
 
 
 def test_everything_anew_gives_the_same_bytes(house: House, customer: Customer, stack: Stack) -> None:

@@ -150,7 +150,8 @@ def test_an_erased_person_is_found_nowhere_and_nothing_brings_it_back(
     assert [text for text, where in before.items() if not where] == []
     lake = {f"lake/{table.name}" for table in (LANDING, TRANSACTIONS, PRODUCTS)}
     assert lake <= places
-    assert {f"kontor.{name}" for name in ("users", "transactions", "products", "category_rules")} <= places
+    assert {f"kontor.{name}" for name in ("users", "transactions", "products", "category_rules", "results")} <= places
+    assert "lake/contracts" in places
     assert f"models/training/{training.FEEDBACK}" in places
     assert [place for place in places if place.startswith("dagster") or place.endswith((".log", "/log"))] == []
     told = found(stack, ["analyses_job", '"level":"info"'])

@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx
 import orjson
+import polars as pl
 import pytest
 
 from analytics import trees
@@ -198,3 +199,22 @@ def test_a_tag_is_written_as_it_is_told(more: dict[str, str], entity_class: str)
         assert written == told
     assert TagInstanceBody(**told).model_dump(by_alias=True, exclude_none=True, mode="json")["details"].keys() == details.keys()
     assert orjson.loads(writer.write("CATEGORIES", "TAXES", BOOKING, entity, None))["details"] is None
+
+
+def test_tags_on_users_are_written_as_they_are_told() -> None:
+    base_url = "https://api.example.de"
+    users, items = [PERSON, 'Müller\n"1"', PERSON], ["TENANCY_END", "TENANCY_END", "CHILD_FIRST"]
+    rows = pl.DataFrame({"user": users, "item": items, "apart": ["a", 'b"\\', "c"], "details": ['{"x":1.50}', "{}", "{}"]})
+    written = [orjson.loads(text) for text in tag_writer(base_url).on_users("LIFE_EVENTS", rows)]
+    details: list[dict[str, Any]] = [{"x": 1.5}, {}, {}]
+    told = [
+        tag_instance(base_url, "LIFE_EVENTS", item, user, "Kunde", user, about, "USER", apart)
+        for user, item, apart, about in zip(users, items, rows["apart"], details, strict=True)
+    ]
+    assert written == told
+    assert told[0]["id"] == f"{PERSON}.10.a"
+    more = rows.with_columns(more=pl.lit('"y":[2]'))
+    assert [orjson.loads(text) for text in tag_writer(base_url).on_users("LIFE_EVENTS", more)] == [
+        {**tag, "y": [2]} for tag in told
+    ]
+    assert tag_writer(base_url).on_users("LIFE_EVENTS", rows.clear()).is_empty()

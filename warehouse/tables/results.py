@@ -1,6 +1,6 @@
 """What was computed and lies ready, and who was erased."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from warehouse.tables.base import Base, Owned
 
 
 class Result(Owned, Base):
-    """One result of a user, computed from a revision of its data with a version of the knowledge."""
+    """One result of a user, computed from a revision of its data with a version of the knowledge, as of a day if it has one."""
 
     __tablename__ = "results"
 
@@ -19,6 +19,7 @@ class Result(Owned, Base):
     name: Mapped[str] = mapped_column(primary_key=True)
     revision: Mapped[int] = mapped_column(BigInteger)
     knowledge: Mapped[str]
+    as_of: Mapped[date | None]
     content: Mapped[bytes]
     published_at: Mapped[datetime] = mapped_column(server_default=func.clock_timestamp())
 

@@ -1,5 +1,7 @@
 """Technical users of a tenant; each is one customer."""
 
+from datetime import date
+
 from sqlalchemy import BigInteger, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -10,6 +12,7 @@ class User(Identified, Owned, Base):
     """A user. Its id is the user reference; `username_key` is the form in which names are compared.
 
     `revision` grows with every change of the user's bank data; what was computed from an older one is stale.
+    `refreshed_on` is the day on which a bank, or a tenant that pushes bookings, last told something of the user.
     """
 
     __tablename__ = "users"
@@ -22,3 +25,4 @@ class User(Identified, Owned, Base):
     lastname: Mapped[str | None]
     active: Mapped[bool] = mapped_column(server_default="true")
     revision: Mapped[int] = mapped_column(BigInteger, server_default="0")
+    refreshed_on: Mapped[date | None]

@@ -1,0 +1,47 @@
+"""Finished answers that a worker keeps, so that one that is asked for again needs no query but the check of the token."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+from pipelines.analyses import State
+
+SHELF_BYTES = 128 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An answer, what it was made from, and whether that was done beforehand."""
+
+    state: State
+    body: bytes
+    precomputed: bool
+
+
+class Shelf:
+    """The answers that were asked for last, up to so many bytes. Of a user one answer of each name and day is kept."""
+
+    def __init__(self, limit_bytes: int = SHELF_BYTES) -> None:
+        self._limit = limit_bytes
+        self._bytes = 0
+        self._kept: OrderedDict[tuple[UUID, str, date | None], Kept] = OrderedDict()
+
+    def find(self, user_id: UUID, name: str, state: State) -> Kept | None:
+        """The answer of this state, if it is there."""
+        key = (user_id, name, state.as_of)
+        kept = self._kept.get(key)
+        if kept is None or kept.state != state:
+            return None
+        self._kept.move_to_end(key)
+        return kept
+
+    def put(self, user_id: UUID, name: str, kept: Kept) -> None:
+        """Keeps an answer, and lets go of those that were not asked for longest."""
+        key = (user_id, name, kept.state.as_of)
+        before = self._kept.pop(key, None)
+        self._bytes += len(kept.body) - (len(before.body) if before else 0)
+        self._kept[key] = kept
+        while self._bytes > self._limit and self._kept:
+            _, gone = self._kept.popitem(last=False)
+            self._bytes -= len(gone.body)

@@ -1,0 +1,96 @@
+"""Publishing a bucket: its tags and analyses become what the API sends without computing."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from uuid import UUID
+
+import polars as pl
+
+from pipelines import analyses, tags
+from pipelines.analyse import KNOWLEDGE
+from warehouse import results
+from warehouse.buckets import Range, bounds, bucket_of, span
+from warehouse.database import Database, Owner
+from warehouse.lake import Lake
+from warehouse.lake_tables import ANALYSED, ANALYSES, TRANSACTION_TAGS, USERS
+from warehouse.parquet import Table
+from warehouse.results import New
+
+AT_ONCE = 500
+"""Results that go to PostgreSQL in one statement."""
+SOURCES = ((tags.NAME, TRANSACTION_TAGS), (analyses.NAMES[0], ANALYSED))
+"""A result that stands for all that are published with it, and the table that says for whom and from what they are made."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """What publishing a bucket did."""
+
+    users: int
+    changed: int
+
+
+def unchanged(database: Database, lake: Lake, buckets: Sequence[int], count: int) -> dict[int, Published]:
+    """The buckets for which there is nothing to publish, found with one look at all of them."""
+    changed: set[int] = set()
+    with database.operating() as operator:
+        for name, table in SOURCES:
+            knowledge = {about[KNOWLEDGE] for bucket in buckets if (about := lake.about(table, bucket))}
+            if len(knowledge) > 1:  # a backfill is on its way
+                return {}
+            users = _unpublished(operator, _users(lake, table, buckets), name, "".join(knowledge), span(buckets, count))
+            changed |= {bucket_of(UUID(user), count) for user in users["user"]}
+    return {bucket: Published(lake.rows(USERS, bucket), 0) for bucket in buckets if bucket not in changed}
+
+
+def publish_bucket(database: Database, lake: Lake, bucket: int, count: int, base_url: str) -> Published:
+    """Makes the tags and analyses of a bucket those that the API serves: of all its users in one transaction, or of none."""
+    written: set[UUID] = set()
+    with database.operating() as operator:
+        for name, table in SOURCES:
+            knowledge = lake.about(table, bucket).get(KNOWLEDGE, "")
+            users = _unpublished(operator, _users(lake, table, [bucket]), name, knowledge, bounds(bucket, count))
+            new = _tags(lake, bucket, users) if table is TRANSACTION_TAGS else _documents(lake, bucket, users, base_url)
+            for some in _pieces(new):
+                results.put(operator, knowledge, some)
+            written |= {UUID(user) for user in users["user"]}
+    return Published(lake.rows(USERS, bucket), len(written))
+
+
+def _users(lake: Lake, table: Table, buckets: Sequence[int]) -> pl.DataFrame:
+    """Who has results of a table, from which revision, and as of which day, if of any."""
+    columns = [name for name in ("user", "revision", "as_of") if name in table.schema]
+    found = lake.read(table, buckets, columns).unique(maintain_order=True)
+    return found if "as_of" in columns else found.with_columns(as_of=pl.lit(None, pl.Date))
+
+
+def _unpublished(operator: Owner, users: pl.DataFrame, name: str, knowledge: str, ids: Range) -> pl.DataFrame:
+    """Of users with the state of their results, those of whom something else is served."""
+    served = results.states(operator, name, ids).filter(knowledge=knowledge)
+    return users.join(served, on=users.columns, how="anti", nulls_equal=True, maintain_order="left")
+
+
+def _tags(lake: Lake, bucket: int, users: pl.DataFrame) -> Iterator[New]:
+    tagged = lake.read(TRANSACTION_TAGS, [bucket]).join(users, on="user", how="semi", maintain_order="left")
+    for (user, revision), of_user in tagged.group_by("user", "revision", maintain_order=True):
+        yield New(UUID(str(user)), tags.NAME, int(str(revision)), tags.encoded(of_user))
+
+
+def _documents(lake: Lake, bucket: int, users: pl.DataFrame, base_url: str) -> Iterator[New]:
+    if users.is_empty():
+        return
+    frames = {
+        name: lake.read(table, [bucket]).join(users, on="user", how="semi", maintain_order="left")
+        for name, table in ANALYSES.items()
+    }
+    states = {user: (revision, as_of) for user, revision, as_of in users.iter_rows()}
+    for user, contents in analyses.packed_documents(frames, users.select("user", "as_of"), base_url):
+        revision, as_of = states[user]
+        yield from (New(UUID(user), name, revision, content, as_of) for name, content in contents.items())
+
+
+def _pieces(new: Iterable[New]) -> Iterator[list[New]]:
+    rest = iter(new)
+    while some := list(islice(rest, AT_ONCE)):
+        yield some

@@ -1,0 +1,279 @@
+"""Analyses of a customer: contracts, cashflow, disposable money, life events and stages, sales triggers, affordability."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, timedelta
+from decimal import Decimal
+from itertools import product as every
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+from pydantic import TypeAdapter
+
+from api.schemas import analyses as bodies
+from tests.accounts import Account
+from tests.stack import Customer, Stack, TenantUnderTest
+from warehouse import scopes
+
+LISTS = ("contracts", "cashflow", "life-events", "life/stages", "sales-triggers")
+OBJECTS = ("disposable-money", "affordability")
+NAMES = (*LISTS, *OBJECTS)
+PATHS = [f"/customer/v2/ai/{name}/" for name in NAMES]
+SHAPES: dict[str, Any] = {
+    "contracts": list[bodies.ContractBody],
+    "cashflow": list[bodies.CashflowBody],
+    "disposable-money": bodies.DisposableMoneyBody,
+    "life-events": list[bodies.LifeEventBody],
+    "life/stages": list[bodies.LifeStageBody],
+    "sales-triggers": list[bodies.SalesTriggerBody],
+    "affordability": bodies.AffordabilityBody,
+}
+VIEWS = [
+    {"focus": focus, "tag": tag, "catLevel": level, "excludeSavings": savings}
+    for focus, (tag, level), savings in every(
+        ("time", "tag"), (("CATEGORIES", "sub"), ("CATEGORIES", "main"), ("BUSINESS_PARTNERS", "sub")), ("false", "true")
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def family(r1: TenantUnderTest) -> Customer:
+    """A customer of the demo bank with years of bookings."""
+    customer = r1.customer()
+    customer.connected("demo1")
+    return customer
+
+
+def read(customer: Customer, name: str, **query: str) -> Any:
+    """The body, amounts exact."""
+    answer = customer.get(f"/ai/{name}", params=query)
+    assert answer.status_code == 200, answer.text
+    return exact(answer.content)
+
+
+def exact(content: bytes) -> Any:
+    return json.loads(content, parse_float=Decimal)
+
+
+def booked(customer: Customer) -> list[dict[str, Any]]:
+    """All bookings of a customer that are not pending."""
+    found = []
+    for key, access in customer.read("/bankzugaenge").items():
+        for item in access["bankprodukte"]:
+            answer = customer.get(f"/bankzugaenge/{key}/{item['id']}/kontoumsaetze")
+            if answer.status_code == 200:
+                found += exact(answer.content)
+    return [row for row in found if not row.get("vorgemerkt")]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_anonymous(http: httpx.Client, path: str) -> None:
+    assert http.get(path).status_code == 401
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_wrong_scope(http: httpx.Client, r1: TenantUnderTest, path: str) -> None:
+    others = " ".join(scope for scope in scopes.CUSTOMER if scope != scopes.CUSTOMER_READ)
+    assert http.get(path, headers=r1.bearer("app", "anna", others)).status_code == 403
+    assert http.get(path, headers=r1.bearer("app", scope=scopes.CUSTOMER_READ)).status_code == 403  # a client is no customer
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_customer_without_bookings_gets_nothing(r1: TenantUnderTest, name: str) -> None:
+    answer = r1.customer().get(f"/ai/{name}/")
+    assert (answer.status_code, answer.json()) == (200, {} if name in OBJECTS else [])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_answered_has_the_documented_shape(family: Customer, name: str) -> None:
+    answer = family.get(f"/ai/{name}/")
+    assert answer.status_code == 200, answer.text
+    TypeAdapter(SHAPES[name]).validate_json(answer.content)
+    assert answer.content == family.get(f"/ai/{name}").content
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_correlation_id_comes_back_and_the_revision_is_told(family: Customer, name: str) -> None:
+    answer = family.get(f"/ai/{name}/", headers={"x-correlation-id": "abc-123"})
+    assert answer.headers["x-correlation-id"] == "abc-123"
+    assert int(answer.headers["X-Analysis-Revision"]) > 0
+    assert answer.headers["X-Analysis-Source"] in ("live", "precomputed")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_has_the_answer_gets_no_second_one(family: Customer, name: str) -> None:
+    first = family.get(f"/ai/{name}/")
+    again = family.get(f"/ai/{name}/", headers={"If-None-Match": first.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        *((name, {"asOf": value}) for name in NAMES for value in ("gestern", "2026-02-30", "20261001", "")),
+        ("contracts", {"insuranceOnly": "1"}),
+        ("contracts", {"insuranceOnlyExtended": "ja"}),
+        ("cashflow", {"focus": "money"}),
+        ("cashflow", {"tag": "categories"}),
+        ("cashflow", {"catLevel": "leaf"}),
+        ("cashflow", {"excludeSavings": ""}),
+    ],
+)
+def test_what_is_no_value_is_refused(family: Customer, name: str, query: dict[str, str]) -> None:
+    answer = family.get(f"/ai/{name}/", params=query)
+    assert answer.status_code == 400
+    assert answer.json()["messages"][0]["code"] == "BA400"
+    assert next(iter(query)) in answer.json()["messages"][0]["details"]
+
+
+def test_a_day_to_come_is_refused(family: Customer) -> None:
+    answer = family.get("/ai/contracts", params={"asOf": str(date.today() + timedelta(days=2))})
+    assert answer.status_code == 400
+    assert answer.json()["messages"][0]["details"] == "asOf: liegt in der Zukunft"
+
+
+def test_instances_are_of_the_user_and_have_links_and_ids_of_their_own(family: Customer) -> None:
+    found = [body for name in LISTS for body in read(family, name)] + [read(family, name) for name in OBJECTS]
+    assert len({body["id"] for body in found}) == len(found)
+    for body in found:
+        assert body["entity"]["entityClass"] == "USER"
+        assert body["entity"]["id"] == body["entity"]["userId"] == str(family.user_id)
+        assert [relation["rel"] for relation in body["relations"]] == ["tag_trees", "tag_tree", "tag_tree_items", "tag_tree_item"]
+        item = family.call("GET", body["relations"][-1]["href"]).json()
+        assert item["systemName"] == body["tagTreeItem"]["systemName"]
+
+
+def test_contracts_rest_on_bookings_that_are_there(family: Customer) -> None:
+    amounts = {row["id"]: row["betrag"] for row in booked(family)}
+    contracts = read(family, "contracts")
+    assert {contract["tagTreeItemCategory"]["systemName"] for contract in contracts} >= {"INCOME_SALARY", "HOUSING_RENT"}
+    for contract in contracts:
+        details = contract["details"]
+        assert details["amountTotal"] == sum(amounts[id_] for id_ in details["transactionIds"])
+        assert sorted(details["transactionIds"]) == sorted(details["transactionIdsRegular"] + details["transactionIdsNonRegular"])
+        assert details["status"] in ("ACTIVE", "INACTIVE")
+        assert ("dateNext" in details) == (details["status"] == "ACTIVE")
+        assert details["reason"]
+
+
+def test_only_insurances_and_with_home_savings(family: Customer) -> None:
+    ids = {
+        name: {contract["id"] for contract in read(family, "contracts", **query)}
+        for name, query in (
+            ("all", {}),
+            ("insurance", {"insuranceOnly": "true"}),
+            ("extended", {"insuranceOnlyExtended": "true"}),
+            ("both", {"insuranceOnly": "true", "insuranceOnlyExtended": "true"}),
+        )
+    }
+    assert set() < ids["insurance"] <= ids["extended"] < ids["all"]
+    assert ids["both"] == ids["extended"]
+    insured = read(family, "contracts", insuranceOnly="true")
+    assert all(contract["tagTreeItemInsuranceType"]["systemName"] != "UNRELATED_OTHER" for contract in insured)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_of_cashflow_adds_up_to_what_was_booked(family: Customer, view: dict[str, str]) -> None:
+    found = read(family, "cashflow", **view)
+    sums = {"NET", "INCOME", "EXPENSES"} if view["focus"] == "time" and view["tag"] == "CATEGORIES" else set()
+    cells = {}
+    for instance in found:
+        outer = instance["tagTreeItem"]["systemName"]
+        for element in instance["details"]["statistics"]:
+            inner = element["tagTreeItem"]["systemName"]
+            tag, item = (outer, inner) if view["focus"] == "time" else (inner, outer)
+            cells[tag, item] = element["cashflow"]
+    total = sum(cents for (tag, item), cents in cells.items() if item == "TOTAL_TOTAL" and tag not in sums)
+    months = sum(cents for (tag, item), cents in cells.items() if item[4:6] == "_M" and tag not in sums)
+    assert total == months
+    if view["excludeSavings"] == "false" and not sums:
+        assert total == sum(row["betrag"] for row in booked(family))
+    for item in {item for tag, item in cells if tag == "NET"}:
+        assert cells["NET", item] == cells.get(("INCOME", item), 0) + cells.get(("EXPENSES", item), 0)
+    assert any(instance["details"]["predictions"] for instance in found)
+
+
+def test_disposable_money_adds_up(family: Customer) -> None:
+    details = read(family, "disposable-money")["details"]
+    parts = ("amountSalaryLatest", "amountCashflow", "amountExpectedFixedCashflow", "amountExpectedFlexCashflow")
+    assert details["amountExpectedLeft"] == sum(details[part] for part in parts)
+    assert details["amountCurrentlyLeft"] == details["amountSalaryLatest"] + details["amountCashflow"]
+    assert details["dateSalaryLatest"] <= details["dateSalaryNext"]
+    assert details["transactionIds"]
+
+
+def test_affordability_adds_up(family: Customer) -> None:
+    details = read(family, "affordability")["details"]
+    income, expenses = details["income"]["amount"], details["expenses"]
+    luxuries = expenses["luxuries"]
+    assert income - expenses["amount"] == details["discretionary"] - luxuries["amount"]
+    assert income - expenses["amount"] == details["discretionaryForIrregularLuxuries"] - luxuries["irregular"]["amount"]
+    assert details["financialLiteracy"] in ("low", "neutral", "high")
+
+
+def test_one_stage_for_each_dimension(family: Customer) -> None:
+    stages = [stage["tagTreeItem"]["systemName"].partition("_")[0] for stage in read(family, "life/stages")]
+    assert sorted(set(stages)) == ["HOUSING", "LABOURMARKET", "PARENTHOOD", "SAVINGS"]
+
+
+def test_a_wish_is_seen_at_once(r1: TenantUnderTest) -> None:
+    account = Account(r1.customer())
+    (booking,) = account.push({"betrag": -77.77, "verwendungszweck": "Xyz", "gegenkontoInhaber": "Qwertz GmbH"})
+    customer = account.customer
+
+    def of(tag: str) -> list[Decimal]:
+        return [
+            element["cashflow"]
+            for instance in read(customer, "cashflow")
+            if instance["tagTreeItem"]["systemName"] == tag
+            for element in instance["details"]["statistics"]
+            if element["tagTreeItem"]["systemName"] == "TOTAL_TOTAL"
+        ]
+
+    assert of("TAXES") == []
+    wished = {"tags": {"systemName": "TAXES", "tagTree": {"systemName": "CATEGORIES"}}}
+    assert customer.call("PUT", f"{account.path}/{booking}", json=wished).status_code == 200
+    assert of("TAXES") == [Decimal("-77.77")]
+
+
+def test_an_earlier_day_is_answered_as_on_that_day(r1: TenantUnderTest, stack: Stack) -> None:
+    customer = r1.customer()
+    customer.connected("demo1")
+    day = date.today() - timedelta(days=45)
+    then = {name: customer.get(f"/ai/{name}", params={"asOf": str(day)}).content for name in NAMES}
+    assert then["cashflow"] != customer.get("/ai/cashflow").content
+    stack.sql("DELETE FROM transactions WHERE user_id = :user AND booked_on > :day", user=customer.user_id, day=day)
+    stack.sql("UPDATE users SET refreshed_on = :day, revision = revision + 1 WHERE id = :user", user=customer.user_id, day=day)
+    assert {name: customer.get(f"/ai/{name}").content for name in NAMES} == then
+    assert {name: customer.get(f"/ai/{name}", params={"asOf": str(date.today())}).content for name in NAMES} == then
+
+
+def test_before_the_first_booking_there_is_nothing(family: Customer) -> None:
+    assert read(family, "contracts", asOf="1999-12-31") == []
+    assert read(family, "disposable-money", asOf="1999-12-31") == {}
+
+
+def test_many_questions_at_once_get_the_same_answers(r1: TenantUnderTest) -> None:
+    customer = r1.customer()
+    customer.connected("demo2")
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda name: (name, customer.get(f"/ai/{name}").content), NAMES * 3))
+    assert len(set(found)) == len(NAMES)
+
+
+def test_an_access_that_has_expired_is_in_no_answer(r1: TenantUnderTest, stack: Stack) -> None:
+    customer = r1.customer()
+    key = customer.connected("demo1", sync=False)
+    assert read(customer, "contracts")
+    stack.sql("UPDATE accesses SET expires_at = now() WHERE user_id = :user AND key = :key", user=customer.user_id, key=key)
+    for name in NAMES:
+        assert read(customer, name) == ({} if name in OBJECTS else [])
+
+
+def test_nobody_sees_others(family: Customer, r1: TenantUnderTest, r2: TenantUnderTest) -> None:
+    mine = orjson.dumps(family.read("/ai/contracts"))
+    for other in (r1.customer(), r2.customer()):
+        assert other.read("/ai/contracts") == []
+        assert str(other.user_id).encode() not in mine
