@@ -6,7 +6,7 @@ A found contract and a true one are the same if they share most of their regular
 import polars as pl
 
 from models.corpus import Corpus
-from models.measures import Figure, Measure, figure, ratio
+from models.measures import Figure, Measure, calibration_error, figure, ratio
 
 LEAST_SHARED = 0.6
 """The share of regular bookings of two contracts that both must have."""
@@ -24,20 +24,53 @@ DAYS = {
     "YEAR_TWO": 731,
 }
 WITHIN = 0.01
+FEW_BINS = 5
+"""Periods are seldom guessed: more bins would measure chance."""
 
 
 def contract_figures(corpus: Corpus, contracts: pl.DataFrame, payments: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
     """Every figure that has a gate."""
-    past = corpus.truth.filter(~pl.col("future")).select("id", "contract_id", true_regular="regular")
-    members = payments.join(past, on="id", how="left")
-    pairs = _pairs(corpus, members)
-    both = _compared(corpus, contracts, pairs)
     return {
-        **_recognition(_outcomes(corpus, members, pairs), times),
+        **recognition_figures(corpus, payments, times),
+        **detail_figures(compared(corpus, contracts, payments), times),
+    }
+
+
+def recognition_figures(corpus: Corpus, payments: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
+    """How well contracts are found in bookings."""
+    members = _members(corpus, payments)
+    return {
+        **_recognition(_outcomes(corpus, members, _pairs(corpus, members)), times),
         "contract_habits": _habits(corpus, members, times),
         **_grouping(corpus, members, times),
-        **_details(both, times),
     }
+
+
+def compared(corpus: Corpus, contracts: pl.DataFrame, payments: pl.DataFrame) -> pl.DataFrame:
+    """Contracts that were found, beside the truth (columns that end in `_true`)."""
+    pairs = _pairs(corpus, _members(corpus, payments))
+    true = corpus.contracts.rename(lambda name: f"{name}_true" if name != "contract_id" else name)
+    said = contracts.rename({"id": "contract"}).with_columns(as_of=pl.lit(corpus.as_of))
+    lately = _true(corpus).join(corpus.transactions.select("id", "booked_on", "amount_cents"), on="id").sort("booked_on", "id")
+    last = lately.group_by("contract_id").agg(before_last=pl.col("amount_cents").slice(-2, 1).first())
+    return pairs.join(said, on="contract").join(true, on="contract_id").join(last, on="contract_id", how="left")
+
+
+def days_off() -> pl.Expr:
+    """How many days the next date lies after the true one."""
+    return (pl.col("date_next") - pl.col("date_next_true")).dt.total_days()
+
+
+def running(both: pl.DataFrame) -> pl.DataFrame:
+    """Of compared contracts those that go on, and are said to."""
+    often = both.filter(pl.col("true") >= OFTEN)
+    return often.filter(pl.col("status") == "ACTIVE", pl.col("status_true") == "ACTIVE")
+
+
+def _members(corpus: Corpus, payments: pl.DataFrame) -> pl.DataFrame:
+    """The bookings of found contracts, with the truth about them."""
+    past = corpus.truth.filter(~pl.col("future")).select("id", "contract_id", true_regular="regular")
+    return payments.join(past, on="id", how="left")
 
 
 def _pairs(corpus: Corpus, members: pl.DataFrame) -> pl.DataFrame:
@@ -107,26 +140,19 @@ def _grouping(corpus: Corpus, members: pl.DataFrame, times: int) -> dict[str, Fi
     return {"contract_pairs_f1": figure(frame, ratio(2 * pl.col("both"), pl.col("said") + pl.col("there")), "user", times)}
 
 
-def _compared(corpus: Corpus, contracts: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
-    """Contracts that were found, beside the truth (columns that end in `_true`)."""
-    true = corpus.contracts.rename(lambda name: f"{name}_true" if name != "contract_id" else name)
-    said = contracts.rename({"id": "contract"}).with_columns(as_of=pl.lit(corpus.as_of))
-    lately = _true(corpus).join(corpus.transactions.select("id", "booked_on", "amount_cents"), on="id").sort("booked_on", "id")
-    last = lately.group_by("contract_id").agg(before_last=pl.col("amount_cents").slice(-2, 1).first())
-    return pairs.join(said, on="contract").join(true, on="contract_id").join(last, on="contract_id", how="left")
-
-
-def _details(both: pl.DataFrame, times: int) -> dict[str, Figure]:
-    often = both.filter(pl.col("true") >= OFTEN)
-    active = often.filter(pl.col("status") == "ACTIVE", pl.col("status_true") == "ACTIVE")
-    off = (pl.col("date_next") - pl.col("date_next_true")).dt.total_days().abs()
+def detail_figures(both: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
+    """How good period, next date, next amount and status of compared contracts are."""
+    often, active = both.filter(pl.col("true") >= OFTEN), running(both)
+    off = days_off().abs()
     fixed = pl.col("before_last") == pl.col("amount_latest_cents_true")
     wrong_by = (pl.col("amount_next") - pl.col("amount_next_cents_true")).abs() / pl.col("amount_next_cents_true").abs()
-    guessed = both.filter(pl.col("period_confidence").is_not_null())
+    guessed = both.filter(pl.col("period_confidence").is_not_null()).select(
+        "user", truth="period_true", prediction="period", confidence="period_confidence"
+    )
     right = pl.col("period") == pl.col("period_true")
     measured: dict[str, tuple[pl.DataFrame, Measure]] = {
         "period_accuracy": (often, ratio(right)),
-        "period_fallback_error": (guessed, _gap(right, pl.col("period_confidence"))),
+        "period_fallback_error": (guessed, calibration_error(FEW_BINS)),
         "next_date_exact": (active, ratio(off == 0)),
         "next_date_one_day": (active, ratio(off <= 1)),
         "next_date_three_days": (active, ratio(off <= 3)),
@@ -135,12 +161,6 @@ def _details(both: pl.DataFrame, times: int) -> dict[str, Figure]:
         "contract_status": (_settled(often), ratio(pl.col("status") == pl.col("status_true"))),
     }
     return {name: figure(frame, measure, "user", times) for name, (frame, measure) in measured.items()}
-
-
-def _gap(right: pl.Expr, confidence: pl.Expr) -> Measure:
-    """How far confidence and accuracy are apart, over all rows."""
-    share = ratio(right.cast(pl.Float64) - confidence)
-    return Measure(share.tally, lambda sums: abs(share.formula(sums)))
 
 
 def _settled(often: pl.DataFrame) -> pl.DataFrame:

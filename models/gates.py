@@ -21,10 +21,20 @@ class Gate:
     moonshot: float
     hard: bool = False
     higher_is_better: bool = True
+    nominal: float | None = None
+    """What the figure should be; then the threshold says how far off it may be."""
 
     def passes(self, value: float, threshold: float) -> bool:
         """Whether a value reaches a threshold; what is not a number never does."""
+        if self.nominal is not None:
+            return round(abs(value - self.nominal), 9) <= threshold
         return value >= threshold if self.higher_is_better else value <= threshold
+
+    def wanted(self, threshold: float) -> str:
+        """The threshold to read."""
+        if self.nominal is not None:
+            return f"{self.nominal:g} ± {threshold:g}"
+        return f"{'≥' if self.higher_is_better else '≤'} {threshold:g}"
 
 
 GATES = (
@@ -52,10 +62,48 @@ GATES = (
     Gate("freelancer_accuracy", "Freelancer", "accuracy", 0.88, 0.95),
     Gate("freelancer_value_share", "Freelancer", "euros in the right field", 0.92, 0.97),
 )
+"""What the taggers must reach."""
 BY_NAME: Mapping[str, Gate] = {gate.name: gate for gate in GATES}
+ANALYSES = (
+    Gate("contract_f1", "Contracts", "F1, three or more bookings", 0.96, 0.99),
+    Gate("contract_pairs_f1", "Contracts", "F1 of pairs of bookings", 0.96, 0.99),
+    Gate("contract_habits", "Contracts", "habits taken for one, a user", 0.08, 0.02, higher_is_better=False),
+    Gate("contract_few_precision", "Contracts, one or two bookings", "precision", 0.88, 0.95),
+    Gate("contract_few_recall", "Contracts, one or two bookings", "recall", 0.60, 0.80),
+    Gate("period_accuracy", "Period", "accuracy", 0.98, 0.995),
+    Gate("period_fallback_error", "Period", "calibration error where it is guessed", 0.08, 0.04, higher_is_better=False),
+    Gate("next_date_exact", "Next date", "exact", 0.80, 0.92),
+    Gate("next_date_one_day", "Next date", "at most one day off", 0.92, 0.98),
+    Gate("next_date_three_days", "Next date", "at most three days off", 0.97, 0.995),
+    Gate("next_amount_fixed", "Next amount", "within 1 %, fixed amounts", 0.95, 0.985),
+    Gate("next_amount_usage", "Next amount", "mean error, amounts by usage", 0.15, 0.10, higher_is_better=False),
+    Gate("contract_status", "Status", "accuracy", 0.96, 0.99),
+    Gate("cashflow_expenses_error", "Cashflow, next month", "error of expenses", 0.17, 0.12, higher_is_better=False),
+    Gate("cashflow_income_error", "Cashflow, next month", "error of income", 0.06, 0.03, higher_is_better=False),
+    Gate("cashflow_expenses_gain", "Cashflow, next month", "gain over last month, expenses", 0.30, 0.45),
+    Gate("cashflow_income_gain", "Cashflow, next month", "gain over last month, income", 0.30, 0.45),
+    Gate("cashflow_expenses_bounds", "Intervals", "coverage of expenses", 0.05, 0.02, nominal=0.85),
+    Gate("cashflow_income_bounds", "Intervals", "coverage of income", 0.05, 0.02, nominal=0.85),
+    Gate("disposable_identity", "Disposable money", "sums that are exact", 1.0, 1.0),
+    Gate("disposable_error", "Disposable money", "error ten days before salary", 0.08, 0.05, higher_is_better=False),
+    Gate("event_f1", "Life events", "F1", 0.88, 0.95),
+    Gate("event_days_off", "Life events", "median error of the date, in days", 10, 3, higher_is_better=False),
+    Gate("event_false_a_year", "Life events", "false ones, a user and year", 0.10, 0.03, higher_is_better=False),
+    Gate("stage_labourmarket", "Life stages", "accuracy, labour market", 0.93, 0.98),
+    Gate("stage_parenthood", "Life stages", "accuracy, parenthood", 0.93, 0.98),
+    Gate("stage_housing", "Life stages", "accuracy, housing", 0.93, 0.98),
+    Gate("stage_savings", "Life stages", "accuracy, savings", 0.93, 0.98),
+    Gate("trigger_conformity", "Sales triggers", "as the rules say, on true tags", 1.0, 1.0),
+    Gate("trigger_f1", "Sales triggers", "F1 from end to end", 0.90, 0.96),
+    Gate("affordability_precision", "Affordability", "precision of flags", 0.95, 0.99),
+    Gate("affordability_recall", "Affordability", "recall of flags", 0.95, 0.99),
+    Gate("affordability_ratios", "Affordability", "mean error of ratios", 0.03, 0.01, higher_is_better=False),
+    Gate("affordability_identities", "Affordability", "sums that are exact", 1.0, 1.0),
+)
+"""What the analyses of users must reach."""
 
 
-def verdicts(figures: Mapping[str, Figure]) -> list[dict[str, Any]]:
+def verdicts(figures: Mapping[str, Figure], gates: tuple[Gate, ...] = GATES) -> list[dict[str, Any]]:
     """What each gate says of its figure, in the order of the table; gates without a figure say nothing."""
     return [
         {
@@ -67,10 +115,12 @@ def verdicts(figures: Mapping[str, Figure]) -> list[dict[str, Any]]:
             "moonshot": gate.moonshot,
             "hard": gate.hard,
             "higher_is_better": gate.higher_is_better,
+            "nominal": gate.nominal,
+            "wanted": gate.wanted(gate.gate),
             "passed": gate.passes(figures[gate.name].value, gate.gate),
             "moonshot_reached": gate.passes(figures[gate.name].value, gate.moonshot),
         }
-        for gate in GATES
+        for gate in gates
         if gate.name in figures
     ]
 

@@ -180,6 +180,20 @@ def average_precision(there: pl.Expr, score: pl.Expr, steps: int = 2000) -> Meas
     return Measure(tally, formula)
 
 
+def median(value: pl.Expr, most: int) -> Measure:
+    """The median of whole numbers from 0 to so many."""
+
+    def tally(frame: pl.DataFrame, groups: NDArray[np.int64], count: int) -> Floats:
+        return _count(groups, frame.select(value.cast(pl.Int64)).to_series().to_numpy(), count, most + 1)
+
+    def formula(sums: Floats) -> Floats:
+        reached, rows = np.cumsum(sums, axis=-1), sums.sum(axis=-1)
+        lower, upper = (np.argmax(reached >= half[..., None], axis=-1) for half in ((rows + 1) // 2, rows // 2 + 1))
+        return np.asarray(np.where(rows > 0, (lower + upper) / 2, np.nan))
+
+    return Measure(tally, formula)
+
+
 def _divide(part: Floats, whole: Floats) -> Floats:
     """The quotient, and no number where there is nothing to divide by."""
     return np.asarray(np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=np.asarray(whole) != 0))

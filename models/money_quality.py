@@ -22,17 +22,31 @@ RATIOS = ("ratio_luxuries_to_expenses", "ratio_necessities_to_income", "ratio_ex
 
 def cashflow_figures(corpus: Corpus, predictions: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
     """The next month of each user: the error as a share of what flowed, what it gains on last month, and what bounds hold."""
-    rows = _months(corpus).join(_said(corpus, predictions), on=["user", "aggregate"], how="inner").fill_null(0)
+    rows = forecasts(corpus, predictions)
     off, then = (pl.col("cents") - pl.col("next")).abs(), (pl.col("last") - pl.col("next")).abs()
     held = pl.col("next").is_between("lower", "upper")
     figures = {}
-    for aggregate in (EXPENSES, INCOME):
-        of = rows.filter(pl.col("aggregate") == aggregate)
-        name = f"cashflow_{aggregate.lower()}"
+    for name, of in _by_aggregate(rows):
         figures[f"{name}_error"] = figure(of, ratio(off, pl.col("next").abs()), "user", times)
         figures[f"{name}_gain"] = figure(of, _gain(off, then), "user", times)
         figures[f"{name}_bounds"] = figure(of, ratio(held), "user", times)
     return figures
+
+
+def cashflow_baselines(corpus: Corpus, predictions: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
+    """The errors if the next month were like the last one."""
+    then = (pl.col("last") - pl.col("next")).abs()
+    by = _by_aggregate(forecasts(corpus, predictions))
+    return {f"{name}_error": figure(of, ratio(then, pl.col("next").abs()), "user", times) for name, of in by}
+
+
+def forecasts(corpus: Corpus, predictions: pl.DataFrame) -> pl.DataFrame:
+    """Of each user and aggregate the forecast of the next month, what flowed in it, and what flowed in the last one."""
+    return _months(corpus).join(_said(corpus, predictions), on=["user", "aggregate"], how="inner").fill_null(0)
+
+
+def _by_aggregate(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    return [(f"cashflow_{name.lower()}", rows.filter(pl.col("aggregate") == name)) for name in (EXPENSES, INCOME)]
 
 
 def affordability_figures(corpus: Corpus, found: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
@@ -48,6 +62,7 @@ def affordability_figures(corpus: Corpus, found: pl.DataFrame, times: int = 1000
         "affordability_precision": figure(flags.filter("found"), ratio(pl.col("there")), "user", times),
         "affordability_recall": figure(flags.filter("there"), ratio(pl.col("found")), "user", times),
         "affordability_ratios": figure(gaps, ratio(pl.col("off")), "user", times),
+        "affordability_identities": figure(found, ratio(_identities()), "user", times),
     }
 
 
@@ -78,3 +93,17 @@ def _gain(off: pl.Expr, then: pl.Expr) -> Measure:
     """By which share an error is smaller than another."""
     share = ratio(off, then)
     return Measure(share.tally, lambda sums: 1 - share.formula(sums))
+
+
+def _identities() -> pl.Expr:
+    """Whether all sums are those of their parts, and what is left is the same by each of the three ways."""
+    whole = [
+        pl.col(name) == pl.col(f"{name}_regular") + pl.col(f"{name}_irregular") for name in ("income", "necessities", "luxuries")
+    ]
+    left = pl.col("income") - pl.col("expenses")
+    ways = [
+        pl.col("expenses") == pl.col("necessities") + pl.col("luxuries"),
+        left == pl.col("discretionary") - pl.col("luxuries"),
+        left == pl.col("discretionary_for_irregular_luxuries") - pl.col("luxuries_irregular"),
+    ]
+    return pl.all_horizontal(*whole, *ways)

@@ -41,7 +41,7 @@ class Tagged:
 def examine(brain: Brain, world: World = EXAMINED, on_progress: Progress = silent, times: int = 1000) -> Examination:
     """Every figure of the tagger, on a world that nothing of it was written or trained for."""
     strange = without_unseen(brain)
-    found = _joined(_tagged(part, brain, strange) for part in simulated(world, on_progress=on_progress))
+    found = _joined(tagged(part, brain, strange) for part in simulated(world, on_progress=on_progress))
     on_progress("examine", 0.0)
     whole = examine_tags(found.tags, found, times=times)
     figures = (
@@ -53,6 +53,16 @@ def examine(brain: Brain, world: World = EXAMINED, on_progress: Progress = silen
     )
     on_progress("examine", 1.0)
     return Examination(whole.judged, figures, _baselines(found, whole, times))
+
+
+def tagged(part: Corpus, brain: Brain, strange: Brain) -> Tagged:
+    """The tags of a part of the world; merchants that training has not seen are missing from the catalogue as well."""
+    known = tagging.tag(part.transactions, part.products, *WISHES, brain)
+    unseen = tagging.tag(part.transactions, part.products, *WISHES, strange)
+    seen = part.truth["merchant_split"] == "train"
+    tags = pl.concat([known.filter(seen), unseen.filter(~seen)])
+    order = part.truth.select("id").join(tags, on="id", how="left", maintain_order="left")
+    return Tagged(part.transactions, part.truth, part.texts, order.select(known.columns))
 
 
 def partner_of_brands(catalogue: Catalogue) -> dict[str, str]:
@@ -168,16 +178,6 @@ def _unseen(named: Mapping[str, str]) -> set[str]:
     both = pl.concat([merchants().select("brand", "split"), parties().select("brand", "split")]).filter(pl.col("brand") != "")
     seen = {named[brand] for brand in both.filter(pl.col("split") == 0)["brand"]}
     return {named[brand] for brand in both.filter(pl.col("split") != 0)["brand"]} - seen - {UNKNOWN}
-
-
-def _tagged(part: Corpus, brain: Brain, strange: Brain) -> Tagged:
-    """The tags of a part of the world; merchants that training has not seen are missing from the catalogue as well."""
-    known = tagging.tag(part.transactions, part.products, *WISHES, brain)
-    unseen = tagging.tag(part.transactions, part.products, *WISHES, strange)
-    seen = part.truth["merchant_split"] == "train"
-    tags = pl.concat([known.filter(seen), unseen.filter(~seen)])
-    order = part.truth.select("id").join(tags, on="id", how="left", maintain_order="left")
-    return Tagged(part.transactions, part.truth, part.texts, order.select(known.columns))
 
 
 def _joined(parts: Iterator[Tagged]) -> Tagged:

@@ -19,7 +19,7 @@ from models.gates import verdicts
 from models.measures import Figure
 
 WORST = 12
-_INK, _SOFT = "#1f4e79", "#d0d7de"
+INK, SOFT = "#1f4e79", "#d0d7de"
 
 
 def report(
@@ -75,18 +75,18 @@ def markdown(told: Mapping[str, Any], name: str = "quality") -> str:
     wrong = [{**row, "share": _share(row["share"])} for row in told["confusions"]]
     about = [f"- {key}: {value}" for key, value in told["about"].items()]
     parts = [
-        ("Gates", _table(gates)),
-        ("Merchants and formats, seen and unseen", f"{_table(table_of_cells)}\n\n![Cells]({name}-cells.png)"),
-        ("Baselines", _table(baselines)),
+        ("Gates", table(gates)),
+        ("Merchants and formats, seen and unseen", f"{table(table_of_cells)}\n\n![Cells]({name}-cells.png)"),
+        ("Baselines", table(baselines)),
         ("Confidence", f"![Reliability]({name}-reliability.png)"),
-        ("Worst confusions", f"{_table(wrong)}\n\n![Confusions]({name}-confusions.png)"),
-        ("Categories", _table(classes)),
+        ("Worst confusions", f"{table(wrong)}\n\n![Confusions]({name}-confusions.png)"),
+        ("Categories", table(classes)),
     ]
     body = "\n\n".join(f"## {title}\n\n{text}" for title, text in parts if text)
     return "\n".join(["# Quality", "", *about, "", "Intervals: 95 of 100 resamples of merchants or users.", "", body, ""])
 
 
-def _table(rows: list[dict[str, Any]]) -> str:
+def table(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
     lines = [list(rows[0]), ["---"] * len(rows[0]), *([str(value) for value in row.values()] for row in rows)]
@@ -110,12 +110,12 @@ def _reliability(told: Mapping[str, Any]) -> bytes:
     rows, picture = told["reliability"], Picture(figsize=(5, 4.2), layout="constrained")
     axes = picture.subplots()
     whole = max(sum(row["rows"] for row in rows), 1)
-    axes.bar([row["confidence"] for row in rows], [row["rows"] / whole for row in rows], width=0.05, color=_SOFT, label="share")
+    axes.bar([row["confidence"] for row in rows], [row["rows"] / whole for row in rows], width=0.05, color=SOFT, label="share")
     axes.plot([0, 1], [0, 1], color="#888", linewidth=1, linestyle="--")
-    axes.plot([row["confidence"] for row in rows], [row["accuracy"] for row in rows], marker="o", color=_INK, label="accuracy")
+    axes.plot([row["confidence"] for row in rows], [row["accuracy"] for row in rows], marker="o", color=INK, label="accuracy")
     axes.set(xlabel="confidence", ylabel="accuracy", xlim=(0, 1.02), ylim=(0, 1.02))
     axes.legend(loc="upper left", frameon=False)
-    return _png(picture)
+    return png(picture)
 
 
 def _confusions(told: Mapping[str, Any]) -> bytes:
@@ -134,14 +134,14 @@ def _confusions(told: Mapping[str, Any]) -> bytes:
         axes.set_xticks(range(len(said)), said, rotation=60, ha="right", fontsize=7)
         axes.set_yticks(range(len(truths)), truths, fontsize=7)
     axes.set(xlabel="said", ylabel="true")
-    return _png(picture)
+    return png(picture)
 
 
 def _cells(told: Mapping[str, Any]) -> bytes:
     """Accuracy and macro-F1 of the four cells, with intervals."""
     rows, picture = told["cells"], Picture(figsize=(6.5, 3.8), layout="constrained")
     axes = picture.subplots()
-    for shift, (key, colour) in enumerate({"accuracy": _INK, "macro_f1": "#8fb4d9"}.items()):
+    for shift, (key, colour) in enumerate({"accuracy": INK, "macro_f1": "#8fb4d9"}.items()):
         places = [place + 0.38 * shift for place in range(len(rows))]
         reach = [[max(row[key] - row[f"{key}_low"], 0) for row in rows], [max(row[f"{key}_high"] - row[key], 0) for row in rows]]
         axes.bar(places, [row[key] for row in rows], width=0.36, color=colour, yerr=reach, capsize=3, label=key.replace("_", " "))
@@ -149,10 +149,10 @@ def _cells(told: Mapping[str, Any]) -> bytes:
     axes.set_xticks([place + 0.19 for place in range(len(rows))], labels, fontsize=8)
     axes.set(ylim=(0, 1.05))
     axes.legend(frameon=False, ncols=2, loc="lower left")
-    return _png(picture)
+    return png(picture)
 
 
-def _png(picture: Picture) -> bytes:
+def png(picture: Picture) -> bytes:
     """The picture without the date and version that would make equal pictures differ."""
     buffer = io.BytesIO()
     FigureCanvasAgg(picture)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from pipelines.assets import analyses, bank_data, training
+from pipelines.assets import analyses, bank_data, evaluation, training
 from pipelines.assets.partitions import BUCKETS
 from pipelines.assets.resources import House, HouseResource
 from pipelines.slots import CRON, SLOT, slot_of
@@ -113,7 +113,7 @@ def _schedule(name: str, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinit
 
 
 defs = dg.Definitions(
-    assets=[*bank_data.ASSETS, *analyses.ASSETS, *training.ASSETS],
+    assets=[*bank_data.ASSETS, *analyses.ASSETS, *training.ASSETS, *evaluation.ASSETS],
     jobs=[housekeeping_job, erasure_job, pull_job, analyses_job, *training.JOBS],
     executor=dg.in_process_executor,
     schedules=[

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from models.categoriser import Categoriser
 
 commands = typer.Typer(help="Models of the categoriser.", no_args_is_help=True)
+examinations = typer.Typer(invoke_without_command=True)
 SHIPPED = "shipped"
 _SHOWN = ("category_seen_accuracy", "category_unseen_accuracy", "category_seen_macro_f1", "category_unseen_macro_f1")
 
@@ -26,6 +27,8 @@ Folder = Annotated[Path | None, typer.Option(help="Folder of the models; default
 Version = Annotated[str, typer.Argument(help="Version of the model, as `list` shows it.", show_default=False)]
 Users = Annotated[int | None, typer.Option(help="How many people are simulated.", min=10)]
 Seed = Annotated[int | None, typer.Option(help="Which simulated world.", min=0)]
+Examined = Annotated[str | None, typer.Option("--model", help="Version to examine, or `shipped`; default: the one in use.")]
+Out = Annotated[Path | None, typer.Option(help="Folder for the report: JSON, Markdown, pictures.")]
 Who = Annotated[str | None, typer.Option("--by", help="Who does this; default: the operating system's user.")]
 Why = Annotated[str, typer.Option(help="Why, for the log.", show_default=False)]
 
@@ -33,7 +36,7 @@ Why = Annotated[str, typer.Option(help="Why, for the log.", show_default=False)]
 def register(app: typer.Typer) -> None:
     """Adds the commands to the command line."""
     app.command("train")(train)
-    app.command("evaluate")(evaluate)
+    app.add_typer(examinations, name="evaluate")
     app.add_typer(commands, name="model")
 
 
@@ -64,17 +67,19 @@ def train(
     show_once(facts | {"gates": report["gates"]} if as_json else facts, as_json, "The model is ready to be promoted.")
 
 
+@examinations.callback()
 def evaluate(
-    version: Annotated[
-        str | None, typer.Option("--model", help="Version to examine, or `shipped`; default: the one in use.")
-    ] = None,
+    context: typer.Context,
+    version: Examined = None,
     users: Users = None,
     seed: Seed = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the report: JSON, Markdown, pictures.")] = None,
+    out: Out = None,
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
     """Examine the whole tagger with a model: on a simulated world that it has not learned from, and on real lines."""
+    if context.invoked_subcommand:
+        return
     from analytics.tagging import Brain
     from models import learning, quality, reports
 
@@ -89,6 +94,37 @@ def evaluate(
     _show_gates(report["gates"])
     for path in paths:
         console.print(path, highlight=False)
+
+
+@examinations.command("analyses")
+def evaluate_analyses(
+    people: Annotated[int | None, typer.Option(help="How many people are simulated; default: 300.", min=5)] = None,
+    seed: Annotated[int | None, typer.Option(help="Which simulated world; default: that of the test.", min=0)] = None,
+    version: Examined = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail if a gate is missed.")] = False,
+    out: Out = None,
+    folder: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Examine all analyses of users, from contracts to affordability, on simulated people whose truth and future are known."""
+    from analytics.tagging import Brain
+    from models import analyses, analysis_reports
+
+    world = replace(analyses.EXAMINED, **_given(users=people, seed=seed))
+    with _told(), _progress(as_json) as on_progress:
+        model = _model(_folder(folder), version)
+        found = analyses.examine(Brain(model), world, on_progress)
+        report = analyses.told(found, model.version, world)
+        paths = analysis_reports.write(report, found, out) if out else []
+    missed = sum(not row["passed"] for row in report["gates"])
+    if as_json:
+        show(report["gates"], as_json, "Gates")
+    else:
+        _show_analyses(analysis_reports.rows(report["gates"]), f"Analyses of {world.users} people, seed {world.seed}")
+        for line in (f"{missed} of {len(report['gates'])} gates are missed.", *paths):
+            console.print(line, highlight=False)
+    if strict and missed:
+        raise typer.Exit(1)
 
 
 @commands.command("list")
@@ -199,4 +235,13 @@ def _show_gates(rows: list[dict[str, Any]]) -> None:
             str(row["moonshot"]),
             verdict,
         )
+    console.print(table)
+
+
+def _show_analyses(rows: list[dict[str, str]], title: str) -> None:
+    table = Table(*rows[0], title=title, title_justify="left")
+    colours = {"missed": "red", "reached": "green", "moonshot": "green"}
+    for row in rows:
+        *cells, verdict = row.values()
+        table.add_row(*cells, f"[{colours[verdict]}]{verdict}[/]")
     console.print(table)

@@ -61,7 +61,7 @@ where one has ended so lately that nobody can see it yet."""
 
 def affordability_truth(corpus: Corpus) -> pl.DataFrame:
     """The frame `AFFORDABILITY_TRUTH` of a simulated world."""
-    rows = _rows(corpus)
+    rows = booked(corpus)
     users = _users(corpus, rows)
     recent = rows.join(users, on="user").filter(pl.col("booked_on") >= pl.col("first"))
     facts = users
@@ -71,7 +71,7 @@ def affordability_truth(corpus: Corpus) -> pl.DataFrame:
     return judged.select(AFFORDABILITY_TRUTH.names()).cast(dict(AFFORDABILITY_TRUTH.items())).sort("user")
 
 
-def _rows(corpus: Corpus) -> pl.DataFrame:
+def booked(corpus: Corpus) -> pl.DataFrame:
     """What was booked until the as-of date, with the truth about it."""
     told = corpus.transactions.select("product", "booked_on", "amount_cents", "pending", "counterparty_name")
     whole = pl.concat([corpus.truth, told, corpus.texts.select("true_remittance", "true_merchant")], how="horizontal")
@@ -145,15 +145,20 @@ def _shown() -> pl.Expr:
 
 
 def _troubles(rows: pl.DataFrame) -> pl.DataFrame:
+    """Who had which troubles."""
+    return rows.group_by("user").agg(**{flag: found.any() for flag, found in troubles().items()})
+
+
+def troubles() -> dict[str, pl.Expr]:
     """What came back, reminders, seizures, interest of overdrafts and collectors, by the simulation's own words for them."""
     fees = pl.col("effective_category") == "BANKFINANCE_OTHER"
     sounds = pl.col("true_remittance").fill_null("").str.to_lowercase().str.replace_all(r"[^b-df-hj-np-tv-z]", "")
-    said = {flag: (fees & sounds.str.contains(_sounds(kinds))).any() for flag, kinds in TROUBLES.items()}
+    said = {flag: fees & sounds.str.contains(_sounds(kinds)) for flag, kinds in TROUBLES.items()}
     collector = pl.col("brand").is_in(_collectors()) | _shown().str.contains(COLLECTS)
     rate = pl.col("template").fill_null("").str.starts_with("collection_rate")
     collected = (pl.col("effective_category") == "OTHER_SPENDING") & (collector | rate)
     back = (pl.col("category") == "TRANSFER_REVERSAL") & (pl.col("amount_cents") > 0)
-    return rows.group_by("user").agg(return_debits=back.any(), debt_collection_payments=collected.any(), **said)
+    return {"return_debits": back, "debt_collection_payments": collected, **said}
 
 
 def _collectors() -> list[str]:

@@ -37,14 +37,22 @@ def event_truth(scene: Scene, held: pl.DataFrame, rows: pl.DataFrame) -> pl.Data
             _of_money(scene, rows),
         ]
     ).filter(pl.col("day") < scene.grid.end_day)
-    found = found.sort("who", "item", "day").with_columns(gap=pl.col("day").diff().over("who", "item"))
-    found = found.filter(pl.col("gap").is_null() | (pl.col("gap") >= COOLDOWN_DAYS))
-    frame = found.select(
+    frame = _spaced(found).select(
         user=(pl.col("who") + int(scene.group.number[0])).cast(pl.UInt32),
         item="item",
         date=pl.col("day").cast(pl.Int32).cast(pl.Date),
     )
     return frame.select(EVENTS.names()).cast(dict(EVENTS.items())).sort("user", "date", "item")
+
+
+def _spaced(found: pl.DataFrame) -> pl.DataFrame:
+    """Without those that follow one of the same kind too soon."""
+    kept, last = [], (-1, "", 0)
+    for who, item, day in found.select("who", "item", "day").sort("who", "item", "day").iter_rows():
+        if (who, item) != last[:2] or day - last[2] >= COOLDOWN_DAYS:
+            last = (who, item, day)
+            kept.append(last)
+    return pl.DataFrame(kept, schema=found.select("who", "item", "day").schema, orient="row")
 
 
 def _runs(scene: Scene, held: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

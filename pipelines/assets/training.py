@@ -41,7 +41,7 @@ def training_set(
 
     world = replace(LEARNED, users=config.users, seed=config.seed)
     database = house.database if config.feedback else None
-    made = training.make_training_set(house.settings.home, world, database, config.feedback_weight, _telling(context))
+    made = training.make_training_set(house.settings.home, world, database, config.feedback_weight, telling(context))
     examples, corrected = made.examples, made.feedback
     context.log.info("%d lines, of which users have corrected %d", examples.height, corrected.height)
     facts: dict[str, Any] = {
@@ -73,8 +73,8 @@ def categoriser_candidate(
     from pipelines import training
 
     settings, begun = config.model_dump(), time.monotonic()
-    with _told():
-        found = training.train_candidate(house.settings.home, TrainingSettings(**settings), _telling(context))
+    with told():
+        found = training.train_candidate(house.settings.home, TrainingSettings(**settings), telling(context))
     seconds = time.monotonic() - begun
     context.log.info("trained %s in %.0f seconds", found.model.version, seconds)
     facts: dict[str, Any] = {
@@ -105,8 +105,8 @@ def categoriser_evaluation(
     from pipelines import training
 
     world = replace(EXAMINED, users=config.users, seed=config.seed)
-    with _told():
-        found = training.evaluate(house.settings.home, world, config.version, _telling(context))
+    with told():
+        found = training.evaluate(house.settings.home, world, config.version, telling(context))
     version, used = found.candidate["about"]["model"], found.incumbent["about"]["model"]
     missed = sum(not row["passed"] for row in found.candidate["gates"])
     reasons = training.objections(house.settings.home, version)
@@ -152,7 +152,7 @@ def categoriser(
     from pipelines import training
 
     said: dict[str, Any] = {"by": config.by, "why": config.why, "override": config.override}
-    with _told():
+    with told():
         made = training.choose(house.settings.home, config.version, at=datetime.now(UTC), **said)
     context.log.info("%s is in use, before it %s was", made.after, made.before)
     overridden = made.entry.overridden if made.entry else ()
@@ -182,7 +182,7 @@ _TAG_AGAIN = (
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def told() -> Iterator[None]:
     """Facts about models end a run with the fact, not with a stack; trying again would not change them."""
     from models.errors import ModelError
 
@@ -192,7 +192,7 @@ def _told() -> Iterator[None]:
         raise dg.Failure(f"{type(error).__name__}: {error}", allow_retries=False) from error
 
 
-def _telling(context: dg.AssetExecutionContext) -> Callable[[str, float], None]:
+def telling(context: dg.AssetExecutionContext) -> Callable[[str, float], None]:
     """Logs the progress of each step, in tenths."""
     tenths: dict[str, int] = {}
 

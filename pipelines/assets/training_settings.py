@@ -47,6 +47,15 @@ class EvaluationConfig(dg.Config):
     seed: int = Field(default=2, ge=0, le=2**31 - 1, description="Which simulated world; not the one that was learned from.")
 
 
+class AnalysesEvaluationConfig(dg.Config):
+    """In which world the analyses of users are examined."""
+
+    people: int = Field(default=120, ge=5, le=20_000, description="How many people are simulated: 5 to 20,000.")
+    seed: int = Field(
+        default=4711, ge=0, le=2**31 - 1, description="Which simulated world. That of the test is 4711: develop on another one."
+    )
+
+
 class CategoriserConfig(dg.Config):
     """Which model is put into use, and on whose word."""
 

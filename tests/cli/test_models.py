@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from api.cli import app
 from models import registry
 from models.categoriser import Categoriser
-from models.gates import GATES
+from models.gates import ANALYSES, GATES
 from warehouse.errors import KontorError
 
 GOOD = {"figures": {gate.name: {"value": gate.gate, "low": gate.gate, "high": gate.gate, "rows": 10} for gate in GATES}}
@@ -78,3 +78,16 @@ def test_a_small_model_is_trained_examined_and_reported(home: Path) -> None:
     shown = kontor("evaluate", "--model", made["version"], "--users", "10", "--out", str(home / "report"))
     assert "Gates" in shown
     assert made["version"] in (home / "report" / "quality.md").read_text()
+
+
+def test_analyses_are_examined_and_reported(home: Path) -> None:
+    few = ("evaluate", "analyses", "--people", "5", "--seed", "3")
+    rows = kontor_json(*few)
+    assert [row["name"] for row in rows] == [gate.name for gate in ANALYSES]
+    missed = sum(not row["passed"] for row in rows)
+    strict = CliRunner().invoke(app, [*few, "--strict", "--out", str(home / "report")], catch_exceptions=False)
+    assert strict.exit_code == (1 if missed else 0)
+    assert "Analyses of 5 people, seed 3" in strict.output
+    assert f"{missed} of {len(rows)} gates are missed." in strict.output
+    assert (home / "report" / "analyses-gates.png").read_bytes().startswith(b"\x89PNG")
+    assert "| Sales triggers |" in (home / "report" / "analyses.md").read_text()

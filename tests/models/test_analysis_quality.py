@@ -1,15 +1,94 @@
 """The suite of analyses over a small simulated world, and the figures that are made of it."""
 
+from dataclasses import replace
+from functools import cache
+from math import isfinite
+
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from models.contract_quality import contract_figures
-from models.life_quality import event_figures, stage_figures
+from analytics.suite import Frames
+from analytics.tagging import Brain
+from analytics.triggers import sales_triggers
+from models import analyses, analysis_reports, baselines, registry
+from models.analyses import Examination, Examined
+from models.contract_quality import contract_figures, recognition_figures
+from models.corpus import Corpus
+from models.corpus.plain import lives
+from models.corpus.splits import SPLITS
+from models.corpus.trigger_truth import AFTER_EVENTS, trigger_truth
+from models.disposable_quality import before_salaries, disposable_figures
+from models.gates import ANALYSES, BY_NAME, Gate, verdicts
+from models.learning import World
+from models.life_quality import event_figures, stage_baselines, stage_figures
+from models.measures import Figure
 from models.money_quality import affordability_figures, cashflow_figures
-from tests.worlds import suite, world
+from models.quality import partner_of_brands
+from models.trigger_quality import conformity_figures, trigger_figures
+from models.true_tags import true_events, true_seen, true_stages
+from pipelines.assets.training_settings import AnalysesEvaluationConfig
+from tests.worlds import suite
 
 FEW = 20
+SMALL = World(users=12, seed=3, splits=SPLITS)
+
+
+@cache
+def brain() -> Brain:
+    return Brain(registry.shipped())
+
+
+@cache
+def examined() -> Examined:
+    return analyses.examined(brain(), SMALL)
+
+
+@cache
+def measured() -> Examination:
+    return analyses.measured(examined(), brain(), times=FEW)
+
+
+def world() -> tuple[Corpus, pl.DataFrame, Frames]:
+    found = examined()
+    return found.corpus, found.tagged, found.frames
+
+
+def test_every_gate_gets_a_figure_and_every_figure_has_a_gate() -> None:
+    assert set(measured().figures) == {gate.name for gate in ANALYSES}
+    assert not set(BY_NAME) & set(measured().figures), "no model is promoted by them"
+    assert set(measured().baselines) <= set(measured().figures)
+
+
+@pytest.mark.parametrize("name", [gate.name for gate in ANALYSES])
+def test_a_figure_is_a_number_inside_its_interval(name: str) -> None:
+    figure = measured().figures[name]
+    assert all(isfinite(bound) for bound in figure.bounds)
+    assert figure.low <= figure.value <= figure.high
+    assert figure.rows > 0
+
+
+def test_what_simple_means_reach_is_said_beside_the_figures() -> None:
+    report = analyses.told(measured(), "some model", SMALL)
+    rows = {row["name"]: row for row in report["gates"]}
+    assert rows["contract_f1"]["value"] > rows["contract_f1"]["baseline"]["value"] > 0.5
+    assert rows["next_date_exact"]["baseline"]["says"] == "last + period"
+    assert rows["event_f1"]["baseline"] is None
+    shown = analysis_reports.rows(report["gates"])
+    assert [row["figure"] for row in shown] == [gate.metric for gate in ANALYSES]
+    assert all(row[""] in ("moonshot", "reached", "missed") for row in shown)
+
+
+def test_a_gate_can_want_a_figure_to_be_near_a_number() -> None:
+    gate = Gate("held", "Intervals", "coverage", 0.05, 0.02, nominal=0.85)
+    found = [verdicts({"held": Figure(value, value, value, 1)}, (gate,))[0] for value in (0.79, 0.8, 0.9, 0.91, float("nan"))]
+    assert [row["passed"] for row in found] == [False, True, True, False, False]
+    assert found[0]["wanted"] == "0.85 ± 0.05"
+    assert [analysis_reports.used(row, row["value"]) for row in found[1:3]] == pytest.approx([1, 1])
+
+
+def test_the_world_of_the_test_is_the_same_everywhere() -> None:
+    assert AnalysesEvaluationConfig().seed == analyses.TEST_SEED == analyses.EXAMINED.seed
 
 
 def test_a_user_alone_gets_what_the_user_gets_among_others() -> None:
@@ -30,13 +109,92 @@ def test_contracts_that_are_not_found_are_missed() -> None:
     assert fewer["contract_f1"].value < 0.8
 
 
+def test_habits_and_periods_count() -> None:
+    corpus, tagged, whole = world()
+    spaced = recognition_figures(corpus, baselines.equally_spaced(tagged), FEW)
+    assert spaced["contract_habits"].value > 1
+    other = whole["contracts"].with_columns(
+        period=pl.lit("MONTH_TWO"), date_next=pl.col("date_next").dt.offset_by("2d"), amount_next=pl.col("amount_next") * 2
+    )
+    wrong = contract_figures(corpus, other, whole["contract_bookings"], FEW)
+    assert wrong["period_accuracy"].value < 0.5
+    assert wrong["period_fallback_error"].value > 0.2
+    assert wrong["next_date_exact"].value < 0.2
+    assert wrong["next_amount_fixed"].value < 0.1 < wrong["next_amount_usage"].value
+    ended = whole["contracts"].with_columns(status=pl.lit("INACTIVE"))
+    assert contract_figures(corpus, ended, whole["contract_bookings"], FEW)["contract_status"].value < 0.5
+
+
 def test_events_stages_and_forecasts_are_measured_against_the_truth() -> None:
     corpus, _, whole = world()
-    assert event_figures(corpus, whole["life_events"].clear(), FEW)["event_f1"].value == 0
+    known = examined().known
+    assert event_figures(corpus, whole["life_events"].clear(), known, FEW)["event_f1"].value == 0
+    late = event_figures(corpus, whole["life_events"].with_columns(pl.col("event_date").dt.offset_by("20d")), known, FEW)
+    assert late["event_days_off"].value == pytest.approx(20, abs=2)
     wrong = whole["life_stages"].with_columns(item=pl.lit("UNKNOWN"))
-    assert all(figure.value == 0 for figure in stage_figures(corpus, wrong, FEW).values())
+    assert all(figure.value == 0 for figure in stage_figures(corpus, wrong, known, FEW).values())
+    usual = stage_baselines(corpus, wrong, known, FEW)
+    assert all(0 < figure.value < 1 for figure in usual.values())
     doubled = whole["cashflow_predictions"].with_columns(pl.col("cents") * 2)
     assert cashflow_figures(corpus, doubled, FEW)["cashflow_expenses_error"].value > 0.5
+
+
+def test_a_bound_that_nothing_exceeds_covers_too_much() -> None:
+    corpus, _, whole = world()
+    wide = whole["cashflow_predictions"].with_columns(lower=pl.lit(-(10**12)), upper=pl.lit(10**12))
+    covered = cashflow_figures(corpus, wide, FEW)
+    assert covered["cashflow_income_bounds"].value == 1
+    assert not next(gate for gate in ANALYSES if gate.name == "cashflow_income_bounds").passes(1.0, 0.05)
+
+
+def test_money_that_is_left_is_measured_ten_days_before_salaries() -> None:
+    corpus, tagged, _ = world()
+    said = before_salaries(corpus, tagged)
+    assert said.filter(pl.col("days_until_salary") == 10).height > said.height / 2
+    found = disposable_figures(corpus, said, FEW)
+    off = disposable_figures(corpus, said.with_columns(pl.col("expected_left") + 1_000_000), FEW)
+    assert found["disposable_identity"].value == 1
+    assert off["disposable_identity"].value == 0
+    assert off["disposable_error"].value > found["disposable_error"].value + 1
+
+
+def test_triggers_follow_their_rules_where_all_tags_are_true() -> None:
+    corpus, tagged, _ = world()
+    true = trigger_truth(examined().known)
+    seen = true_seen(corpus, tagged, partner_of_brands(brain().catalogue))
+    said = sales_triggers(seen, true_events(corpus), true_stages(corpus))
+    columns = ["user", "item", "trigger_date"]
+    assert_frame_equal(said.select(columns), true.select(columns), check_row_order=False)
+    assert conformity_figures(said, true, FEW)["trigger_conformity"].value == 1
+    dearer = said.with_columns(pl.col("amount") + 2)
+    assert conformity_figures(dearer, true, FEW)["trigger_conformity"].value < 1
+    assert conformity_figures(said.head(1), true, FEW)["trigger_conformity"].value < 0.5
+
+
+def test_triggers_follow_their_rules_on_every_day_after_an_event() -> None:
+    corpus, tagged, _ = world()
+    items = pl.Series([item for items, _ in AFTER_EVENTS.values() for item in items])
+    ages = pl.DataFrame({"age": [-1, 0, 1, 89, 90, 91, 179, 180, 181]})
+    cases = items.alias("item").to_frame().join(ages, how="cross").with_row_index("user", offset=0)
+    users = corpus.users["user"].sort()
+    events = cases.select(
+        user=users.gather(pl.Series(cases["user"] % users.len())),
+        item="item",
+        date=pl.lit(corpus.as_of) - pl.duration(days=pl.col("age")),
+    )
+    other = replace(corpus, events=events)
+    seen = true_seen(other, tagged, {})
+    said, true = sales_triggers(seen, true_events(other), true_stages(other)), trigger_truth(lives(other))
+    columns = ["user", "item", "trigger_date"]
+    assert_frame_equal(said.select(columns), true.select(columns), check_row_order=False)
+    assert set(AFTER_EVENTS) <= set(true["item"])
+
+
+def test_triggers_that_are_not_said_are_missed() -> None:
+    corpus, _, whole = world()
+    true = trigger_truth(examined().known)
+    assert trigger_figures(corpus, whole["sales_triggers"], true, FEW)["trigger_f1"].value > 0.8
+    assert trigger_figures(corpus, whole["sales_triggers"].clear(), true, FEW)["trigger_f1"].value == 0
 
 
 def test_flags_that_are_never_raised_are_not_recalled() -> None:
@@ -45,3 +203,5 @@ def test_flags_that_are_never_raised_are_not_recalled() -> None:
     assert affordability_figures(corpus, said, FEW)["affordability_ratios"].value == pytest.approx(0, abs=0.1)
     silent = said.with_columns(pl.col(pl.Boolean) & False)
     assert affordability_figures(corpus, silent, FEW)["affordability_recall"].value == 0
+    wrong = said.with_columns(pl.col("discretionary") + 1)
+    assert affordability_figures(corpus, wrong, FEW)["affordability_identities"].value == 0

@@ -1,5 +1,7 @@
 """Measures against numbers worked out by hand and against scikit-learn."""
 
+from math import isnan
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,7 +9,7 @@ from sklearn.metrics import average_precision_score, f1_score, precision_recall_
 
 from models import evaluation
 from models.evaluation import JUDGED
-from models.measures import accuracy, average_precision, calibration_error, coverage, figure, macro_f1, value_share
+from models.measures import accuracy, average_precision, calibration_error, coverage, figure, macro_f1, median, value_share
 from tests.models.toys import line, lines
 
 
@@ -88,6 +90,13 @@ def test_classes_are_those_of_scikit_learn(many: pl.DataFrame) -> None:
     expected = precision_recall_fscore_support(many["truth"].to_numpy(), many["prediction"].to_numpy())
     for column, values in zip(("precision", "recall", "f1", "support"), expected, strict=True):
         assert table[column].to_list() == pytest.approx(values.tolist())
+
+
+def test_a_median_lies_in_the_middle() -> None:
+    off = pl.DataFrame({"user": ["a", "a", "b", "c"], "off": [0, 2, 5, 40]})
+    assert figure(off, median(pl.col("off"), 45)).value == 3.5
+    assert figure(off.head(3), median(pl.col("off"), 45)).value == 2
+    assert isnan(figure(off.clear(), median(pl.col("off"), 45)).value)
 
 
 def test_calibration_error_by_hand() -> None:

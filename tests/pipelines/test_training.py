@@ -21,10 +21,11 @@ from analytics.tagging import Brain
 from models import learning, quality, registry
 from models.errors import ModelUnknown, NothingToLearn, PromotionRefused
 from models.features import hinted
-from models.gates import GATES
+from models.gates import ANALYSES, GATES
 from models.learning import World
 from models.training import EXAMPLES, TrainingSettings
 from pipelines import training
+from pipelines.assets.evaluation import analyses_evaluation
 from pipelines.assets.training import ASSETS, JOBS, categoriser, training_set
 from pipelines.assets.training_settings import CandidateConfig, CategoriserConfig, EvaluationConfig, TrainingSetConfig
 from pipelines.house import House
@@ -170,6 +171,27 @@ def test_events_of_the_chain_are_in_the_group_of_training_with_owners() -> None:
         (spec,) = asset.specs
         assert (spec.group_name, spec.owners) == ("training", ["team:data-science"])
         assert spec.description
+
+
+def test_the_analyses_are_evaluated_in_figures_and_pictures(tmp_path: Path) -> None:
+    found = materialised(analyses_evaluation, house_at(tmp_path), {"people": 5, "seed": 3})
+    told = metadata(found, "analyses_evaluation")
+    rows = [record.data for record in told["figures"].records]
+    assert [(row["analysis"], row["figure"]) for row in rows] == [(gate.analysis, gate.metric) for gate in ANALYSES]
+    assert (told["people"], told["seed"], told["model"]) == (5, 3, registry.shipped().version)
+    assert all(picture(told[name]).startswith(b"\x89PNG") for name in ("gates", "next_dates", "cashflow"))
+    missed = sum(row["verdict"] == "missed" for row in rows)
+    (check,) = found.get_asset_check_evaluations()
+    assert (check.passed, check.severity) == (missed == 0, dg.AssetCheckSeverity.WARN)
+    assert told["gates_missed"] == check.metadata["gates_missed"].value == missed
+    assert (tmp_path / "models" / "evaluations" / "analyses" / "analyses.md").exists()
+
+
+def test_nothing_evaluates_the_analyses_by_itself() -> None:
+    from pipelines.definitions import defs
+
+    jobs = {job.name: {node.name for node in job.nodes} for job in defs.resolve_all_job_defs()}
+    assert [name for name, nodes in jobs.items() if "analyses_evaluation" in nodes] == ["__ASSET_JOB"]
 
 
 def test_a_poor_candidate_is_refused(home: Path, version: str) -> None:

@@ -1,0 +1,83 @@
+"""How good the analyses of users are, from contracts to affordability, with what a data scientist wants to see of it.
+
+Here belong configuration and metadata; metadata are counts and figures, never lines of people. Nothing runs it by itself.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from math import isfinite
+from typing import Any
+
+import dagster as dg
+
+from pipelines.assets import shown
+from pipelines.assets.resources import House
+from pipelines.assets.training import POOL, asset, categoriser, telling, told
+from pipelines.assets.training_settings import AnalysesEvaluationConfig
+
+
+@asset(
+    deps=[categoriser],
+    pool=POOL,
+    kinds={"polars"},
+    check_specs=[
+        dg.AssetCheckSpec(
+            "gates",
+            asset="analyses_evaluation",
+            description="Every figure of the analyses reaches its gate. A warning that names those that do not.",
+        )
+    ],
+    description=(
+        "How good all analyses of users are with the model in use, on simulated people whose truth and future are known: "
+        "every figure with its interval, gate and baseline. It takes a minute, and runs only when somebody asks for it."
+    ),
+)
+def analyses_evaluation(
+    context: dg.AssetExecutionContext, config: AnalysesEvaluationConfig, house: dg.ResourceParam[House]
+) -> Iterator[dg.MaterializeResult[None]]:
+    from analytics.tagging import Brain
+    from models import analyses, analysis_reports, registry
+    from pipelines import training
+
+    folder, begun = training.models(house.settings.home), time.monotonic()
+    world = replace(analyses.EXAMINED, users=config.people, seed=config.seed)
+    with told():
+        model = registry.active(folder)
+        found = analyses.examine(Brain(model), world, telling(context))
+    report = analyses.told(found, model.version, world)
+    rows = analysis_reports.rows(report["gates"])
+    missed = [f"{row['analysis']}, {row['metric']}: {row['value']:.3f} is not {row['wanted']}" for row in _missed(report)]
+    context.log.info("%s misses %d of %d gates", model.version, len(missed), len(rows))
+    pages = folder / "evaluations" / "analyses"
+    analysis_reports.write(report, found, pages)
+    facts: dict[str, Any] = {
+        "model": model.version,
+        "people": world.users,
+        "seed": world.seed,
+        "seconds": round(time.monotonic() - begun, 1),
+        "gates_missed": len(missed),
+        "missed": shown.listed(missed),
+        "figures": shown.records([{name or "verdict": value for name, value in row.items()} for row in rows]),
+        **{
+            name: shown.image((pages / f"analyses-{which}.png").read_bytes())
+            for name, which in (("gates", "gates"), ("next_dates", "dates"), ("cashflow", "cashflow"))
+        },
+        **{row["name"]: row["value"] for row in report["gates"] if isfinite(row["value"])},
+        "report": dg.MetadataValue.path(pages / "analyses.md"),
+    }
+    gates = dg.AssetCheckResult(
+        check_name="gates",
+        passed=not missed,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={"gates_missed": len(missed), "missed": shown.listed(missed)},
+    )
+    version = f"{model.version}.{world.users}.{world.seed}"
+    yield dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(version), check_results=[gates])
+
+
+def _missed(report: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for row in report["gates"] if not row["passed"]]
+
+
+ASSETS = [analyses_evaluation]
