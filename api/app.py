@@ -1,9 +1,9 @@
 """The app: routes, errors and surface put together."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from api import errors
 from api.route import KontorRoute
@@ -52,7 +52,7 @@ ROUTERS = (
 )
 
 
-def create_app(settings: Settings) -> FastAPI:
+def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> FastAPI:
     """The app for these settings. What it holds open is opened and closed with the server that runs it."""
     held = Services.of(settings)
 
@@ -64,7 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.services = held
-    for router in ROUTERS:
+    for router in routers:
         app.router.routes.extend(router.routes)
     app.router.routes.insert(0, Switchboard(app.routes))
     if settings.docs:

@@ -15,6 +15,7 @@ TOKENS = "/auth/oauth2/token"
 TENANTS = "/auth/mgmt/v1/tenants"
 ACCESSES = "/customer/v2/bankzugaenge"
 PROVIDERS = "/providers/v2"
+AI = "/customer/v2/ai"
 
 
 class Server(enum.Enum):
@@ -22,6 +23,8 @@ class Server(enum.Enum):
 
     BARE = "bare"
     API = "api"
+    CHECKED = "checked"
+    ALONE = "alone"
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Seed:
     """The bookings of an account with 50,000."""
     etag: str
     """The state that all the user's data are in."""
+    analysed: str
+    """A token of another user, whose analyses lie ready."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,19 @@ def _request(method: str, path: str, headers: dict[str, str], body: str = "") ->
 # All ratios are to this one: what FastAPI and uvicorn alone cost, on the same core and in the same round.
 BARE = Case("bare route", lambda _: get("/"), Server.BARE)
 HEALTH = Case("health", lambda _: get("/health"))
+CHECKED = Case("a bare route of our app, token checked", lambda seed: get("/bench/hello", seed.analysed), Server.CHECKED)
+ALONE = Case("contracts, no other routes in the app", lambda seed: get(f"{AI}/contracts", seed.analysed), Server.ALONE)
+CONTRACTS = Case("contracts that lie ready", lambda seed: get(f"{AI}/contracts", seed.analysed))
+READY = (
+    CONTRACTS,
+    Case("disposable money that lies ready", lambda seed: get(f"{AI}/disposable-money", seed.analysed)),
+    Case("life stages that lie ready", lambda seed: get(f"{AI}/life/stages", seed.analysed)),
+    Case("affordability that lies ready", lambda seed: get(f"{AI}/affordability", seed.analysed)),
+    Case("cashflow that lies ready", lambda seed: get(f"{AI}/cashflow", seed.analysed)),
+    Case("contracts, read from PostgreSQL each time", lambda seed: get(f"{AI}/contracts", seed.analysed), Server.CHECKED),
+    ALONE,
+)
+"""Analyses, which are compared with `CHECKED`."""
 
 CASES = (
     HEALTH,
@@ -100,4 +118,6 @@ CASES = (
     Case("read all bookings, about 1,500", lambda seed: get(seed.bookings, seed.customer)),
     Case("read all bookings, unchanged", lambda seed: get(seed.bookings, seed.customer, If_None_Match=seed.etag), status=304),
     Case("read providers, all German banks", lambda seed: get(PROVIDERS, seed.customer)),
+    CHECKED,
+    *READY,
 )

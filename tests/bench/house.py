@@ -26,7 +26,12 @@ from warehouse.errors import KontorError
 from warehouse.settings import Settings
 from warehouse.vault import create_ring
 
-MODULES = {Server.API: "api", Server.BARE: "tests.bench.bare"}
+MODULES = {
+    Server.API: ("api",),
+    Server.BARE: ("tests.bench.bare",),
+    Server.CHECKED: ("tests.bench.checked",),
+    Server.ALONE: ("tests.bench.checked", "alone"),
+}
 START_SECONDS, STOP_SECONDS = 60, 10
 
 
@@ -89,10 +94,11 @@ def _serving(server: Server, port: int, home: Path, database: str) -> Iterator[i
     It lives in the data directory, so that it finds no settings file.
     """
     kontor = {"HOME": home, "DATABASE_URL": database, "HOST": HOST, "PORT": port, "WORKERS": 1}
+    kontor["BASE_URL"] = Settings(_env_file=None).base_url  # what lies ready has links, and is of this address
     log = home / f"{server.value}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", MODULES[server]],
+            [sys.executable, "-m", *MODULES[server]],
             env=os.environ | {f"KONTOR_{name}": str(value) for name, value in kontor.items()},
             cwd=home,
             stdin=subprocess.DEVNULL,

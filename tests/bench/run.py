@@ -23,7 +23,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tests.bench import ending, house, lists, machine, report, seeding, tagging, work
-from tests.bench.cases import BARE, CASES, Seed
+from tests.bench.cases import BARE, CASES, CHECKED, READY, Seed
 from tests.bench.house import Started
 from tests.bench.load import Target, run_slice
 from warehouse.errors import KontorError
@@ -131,6 +131,7 @@ def _report(measured: Measured, facts: Mapping[str, object]) -> None:
     bare_spread = report.spread(measured.rates[BARE.name])
     results = report.Results(
         cases=report.summarise_requests(measured.rates, BARE.name),
+        ready=report.summarise_requests({case.name: measured.rates[case.name] for case in (CHECKED, *READY)}, CHECKED.name),
         lists=report.summarise_lists(measured.lists),
         work=report.summarise_work(measured.work),
         tagging=report.summarise_tagging(measured.tagging),

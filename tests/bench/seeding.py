@@ -13,12 +13,13 @@ from uuid import UUID, uuid4
 
 import psycopg
 
-from pipelines import catalogue, connect, refresh
+from pipelines import analyse, analyses, catalogue, connect, export, ready, refresh, tags
 from pipelines.banks.demo import DemoBank
 from pipelines.house import House
 from pipelines.publish import FetchJob
 from tests.bench.cases import ACCESSES, Login, Seed
 from warehouse import accesses, certificates, hashing, logins, logs, products, providers, users
+from warehouse.buckets import bucket_of
 from warehouse.database import Owner
 from warehouse.errors import KontorError
 from warehouse.provisioning import ADMIN, APP, create_tenant
@@ -64,7 +65,10 @@ def fill(house: House) -> tuple[Seed, Customer]:
     user = Login(*next(iter(passwords.items())))
     _, token = logins.token_of_client(house.database, house.settings, admin.name, admin.secret, None)
     _, of_user = logins.token_of_user(house.database, house.settings, app.name, app.secret, (user.name, user.secret), None)
+    third = list(passwords.items())[2]
+    _, of_third = logins.token_of_user(house.database, house.settings, app.name, app.secret, third, None)
     bookings, long_list, etag = _fetched(house, Customer(new.tenant.id, ids[0]))
+    _analysed(house, Customer(new.tenant.id, ids[2]))
     return Seed(
         tenant=TENANT,
         admin=admin,
@@ -76,6 +80,7 @@ def fill(house: House) -> tuple[Seed, Customer]:
         bookings=bookings,
         long_list=long_list,
         etag=etag,
+        analysed=of_third.access_token,
     ), Customer(new.tenant.id, ids[1])
 
 
@@ -123,6 +128,17 @@ def _fetched(house: House, customer: Customer) -> tuple[str, str, str]:
     with house.database.acting_for(customer.tenant, customer.user) as owner:
         usual, long = (f"{ACCESSES}/{key}/{first_product(owner, key).key}/kontoumsaetze" for key in (DEMO1, MANY))
         return usual, long, f'"{users.find(owner, customer.user).revision}"'
+
+
+def _analysed(house: House, customer: Customer) -> None:
+    """Lets the analyses of a customer lie ready."""
+    refresh.fetch_access(house, begin(house, customer, DEMO1, DEMO1), FETCHED_AT)
+    count, base_url = house.settings.buckets, house.settings.base_url
+    bucket = bucket_of(customer.user, count)
+    export.export_bucket(house.database, house.lake, bucket, count)
+    analyse.tag_bucket(house.lake, bucket, tags.brain())
+    analyse.analyse_bucket(house.lake, bucket, analyses.version(base_url))
+    ready.publish_bucket(house.database, house.lake, bucket, count, base_url)
 
 
 def _job(customer: Customer, begun: dict[UUID, UUID]) -> FetchJob:
