@@ -14,6 +14,7 @@ import polars as pl
 from warehouse import choices, ledger, products, revisions, rules
 from warehouse.buckets import Range, bounds, bucket_of, span
 from warehouse.database import Database, Owner
+from warehouse.errors import BackfillNeeded
 from warehouse.lake import Lake
 from warehouse.lake_tables import CATEGORY_CHOICES, CATEGORY_RULES, PRODUCTS, TRANSACTIONS, USERS
 from warehouse.parquet import Table
@@ -43,7 +44,7 @@ class Exported:
 
 def unchanged(database: Database, lake: Lake, buckets: Sequence[int], count: int) -> dict[int, Exported]:
     """The buckets for which there is nothing to do, found with one look at all of them."""
-    known = lake.read(USERS, buckets)
+    known = _known(lake, buckets)
     with database.operating() as operator:
         now = _now(operator, span(buckets, count))
     differ = pl.concat([_others(known, now, USERS.schema.names()), _others(now, known, USERS.schema.names())])["user"]
@@ -57,7 +58,7 @@ def unchanged(database: Database, lake: Lake, buckets: Sequence[int], count: int
 
 def export_bucket(database: Database, lake: Lake, bucket: int, count: int, *, everything: bool = False) -> Exported:
     """Brings the lake's tables of a bucket to what the ledger says now."""
-    known = USERS.schema.to_frame() if everything else lake.read(USERS, [bucket])
+    known = USERS.schema.to_frame() if everything else _known(lake, [bucket])
     with database.surveying() as operator:
         now = _now(operator, bounds(bucket, count))
         changed, gone = _others(now, known, REVISED), _others(known, now, ["user"])
@@ -73,6 +74,14 @@ def export_bucket(database: Database, lake: Lake, bucket: int, count: int, *, ev
     lake.write(CATEGORY_RULES, bucket, ruled.select(CATEGORY_RULES.schema.names()), {})
     _vouch(lake, bucket, now)
     return Exported(now.height, changed.height, gone.height, frames[0].height)
+
+
+def _known(lake: Lake, buckets: Sequence[int]) -> pl.DataFrame:
+    """The users of the lake. Files of an older version know nobody: everything is exported anew."""
+    try:
+        return lake.read(USERS, buckets)
+    except BackfillNeeded:
+        return USERS.schema.to_frame()
 
 
 def _now(operator: Owner, ids: Range) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from pipelines import analyse, analyses, erase, export, housekeeping, landing, r
 from pipelines.documents.cashflow import CashflowView
 from pipelines.house import House
 from tests.stack import Customer, Stack, TenantUnderTest, wait_until
-from warehouse import lake_tables, results
+from warehouse import lake_tables, parquet, results
 from warehouse.buckets import Range, bounds, bucket_of, key, keys
 from warehouse.errors import NotFound
 from warehouse.settings import Settings
@@ -296,3 +296,15 @@ def _without_id(body: bytes) -> list[str]:
     return sorted(
         str({name: value for name, value in row.items() if name not in ("id", "hash", "relations")}) for row in orjson.loads(body)
     )
+
+
+def test_a_lake_of_an_older_version_is_exported_anew(house: House, customer: Customer) -> None:
+    customer.connected("demo2")
+    bucket = worked(house, customer)
+    older = lake_tables.USERS.schema.names()[:-1]
+    path = house.lake.files(lake_tables.USERS, buckets=[bucket])[0].path
+    before = house.lake.read(lake_tables.USERS, [bucket])
+    house.lake.place.put(path, parquet.encode(before.select(older), {}))
+    assert bucket not in export.unchanged(house.database, house.lake, range(BUCKETS), BUCKETS)
+    assert export.export_bucket(house.database, house.lake, bucket, BUCKETS).changed == before.height
+    assert house.lake.read(lake_tables.USERS, [bucket]).equals(before)
