@@ -138,3 +138,8 @@ def analysed(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) 
     """All analyses of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
     workings = Workings(seen(tagged, products, as_of))
     return {name: checked(frame.make(workings), frame.schema) for name, frame in FRAMES.items()}
+
+
+def nothing() -> dict[str, pl.DataFrame]:
+    """What the analyses say of nobody."""
+    return {name: frame.schema.to_frame() for name, frame in FRAMES.items()}

@@ -77,7 +77,7 @@ def analyse_bucket(lake: Lake, bucket: int, version: str, *, everything: bool = 
     before = ANALYSED.schema.to_frame() if anew else lake.read(ANALYSED, [bucket])
     kept = users.join(before, on=ANALYSED.schema.names(), how="semi", maintain_order="left")
     changed = users.join(kept, on="user", how="anti", maintain_order="left")
-    found = suite.analysed(*_seen(lake, bucket, changed), changed.select(AS_OF.names()))
+    found = suite.analysed(*_seen(lake, bucket, changed), changed.select(AS_OF.names())) if changed.height else suite.nothing()
     rows = {name: _replace(lake, table, bucket, kept, found[name]) for name, table in ANALYSES.items()}
     lake.write(ANALYSED, bucket, users, _analysed_from(lake, bucket, version))
     return Analysed(users.height, changed.height, rows)
