@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.kernels import inner
-
 FIRST_YEAR, LAST_YEAR = 1990, 2070
 EPOCH = date(1970, 1, 1).toordinal()
 FIRST_DAY = date(FIRST_YEAR, 1, 1).toordinal() - EPOCH
@@ -69,19 +67,3 @@ def easter_sunday(year: int) -> date:
     offset = epact - sunday
     month = 3 + (offset + 40) // 44
     return date(year, month, offset + 28 - 31 * (month // 4))
-
-
-@inner
-def nth_day(tables: Calendar, month: int, day: int) -> int:
-    """The day of a month, its last day if it has fewer."""
-    at = month - FIRST_MONTH
-    return int(min(tables.month_start[at] + day - 1, tables.month_start[at + 1] - 1))
-
-
-@inner
-def nth_business_day(tables: Calendar, month: int, number: int) -> int:
-    """The first business day of a month is 1, the last one -1."""
-    at = month - FIRST_MONTH
-    low, high = tables.month_business[at], tables.month_business[at + 1]
-    place = low + number - 1 if number > 0 else high + number
-    return int(tables.business[max(low, min(place, high - 1))])

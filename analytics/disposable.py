@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.cashflow import Cashflow, expected
+from analytics.cashflow import Cashflow, expected, horizon
 from analytics.cashflow.flows import EXPENSES
 from analytics.cashflow.statistics import AGGREGATE
 from analytics.frames import checked
@@ -42,7 +42,7 @@ def disposable(seen: Seen, cashflow: Cashflow) -> pl.DataFrame:
     """The disposable money (frame `DISPOSABLE`) of users with an active salary contract."""
     salaries = _salaries(seen)
     known = salaries.join(_flexible(cashflow), on="user", how="left")
-    for sums in (_since(seen, salaries), _fixed(seen, salaries)):
+    for sums in (_since(seen, salaries), _fixed(seen, salaries, cashflow)):
         known = known.join(sums, on="user", how="left")
     days = (pl.col("date_salary_next") - pl.col("as_of")).dt.total_days()
     part = (days - 1).clip(lower_bound=0) / MONTH_DAYS
@@ -88,11 +88,13 @@ def _since(seen: Seen, salaries: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _fixed(seen: Seen, salaries: pl.DataFrame) -> pl.DataFrame:
+def _fixed(seen: Seen, salaries: pl.DataFrame, cashflow: Cashflow) -> pl.DataFrame:
     """What the other active contracts bring and take before the next salary comes."""
     until = salaries.select("user", until=pl.col("date_salary_next").dt.offset_by("-1d"))
-    due = expected(seen.contracts, until).join(salaries.select("contract"), on="contract", how="anti")
-    others = due.filter(~pl.col("category").str.starts_with(OWN))
+    known = until.join(horizon(seen), on="user", suffix="_known").select((pl.col("until") <= pl.col("until_known")).all()).item()
+    due = cashflow.expected if known else expected(seen.contracts, until)
+    due = due.join(until, on="user").filter(pl.col("expected_on") <= pl.col("until"))
+    others = due.join(salaries.select("contract"), on="contract", how="anti").filter(~pl.col("category").str.starts_with(OWN))
     return others.group_by("user").agg(expected_fixed=pl.sum("cents"), occurrences=pl.len())
 
 

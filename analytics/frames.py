@@ -161,11 +161,13 @@ class SchemaDiffers(ValueError):
 
 def checked(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     """The frame with its columns in order, after checking names and types."""
-    if frame.schema != schema:
-        found = {name: frame.schema.get(name) for name in (*schema, *frame.schema) if frame.schema.get(name) != schema.get(name)}
-        if found:
-            raise SchemaDiffers(f"columns that differ: {', '.join(sorted(found))}")
-    return frame.select(schema.names())
+    given = frame.schema
+    if given == schema:
+        return frame
+    found = {name for name in (*schema, *given) if given.get(name) != schema.get(name)}
+    if found:
+        raise SchemaDiffers(f"columns that differ: {', '.join(sorted(found))}")
+    return frame[schema.names()]
 
 
 def beside(frame: pl.DataFrame, found: pl.DataFrame, row: str = "line") -> pl.DataFrame:

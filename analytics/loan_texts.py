@@ -27,18 +27,30 @@ _CLEAR = 0.25
 """Steps of interest that differ more from the usual one are none: something was paid beside the instalments, or not at all."""
 MOST_ODD = 1
 """By so many instalments numbers and months may differ."""
+LOAN = {"user": pl.String(), "contract": pl.String()}
+SHARES = pl.Schema({**LOAN, "split_rate": pl.Float64(), "balance": pl.Float64(), "opening": pl.Float64()})
+PAYOUTS = pl.Schema({**LOAN, "payout": pl.String(), "lent": pl.Int64()})
+REPAID = pl.Schema({**LOAN, "repaid_on": pl.Date()})
 OF_CONTRACT = (
     "id", "user", "category", "partner", "counterparty_name", "period", "status", "date_first", "date_latest", "amount_latest",
     "regular_count",
 )  # fmt: skip
 
 
+def owing(seen: Seen) -> bool:
+    """Whether anybody pays for a loan."""
+    return bool(seen.contracts.select(_owed().any()).item())
+
+
+def _owed() -> pl.Expr:
+    return pl.col("category").is_in([*CREDITS, *MORTGAGES]) & (pl.col("amount_latest") < 0)
+
+
 def facts(seen: Seen) -> pl.DataFrame:
     """One row per loan: what its contract says, and `kind`, `installment`, `paid`, `number`, `split_rate`, `balance`, `opening`,
     `lent`, `payout`, `repaid_on`.
     """
-    owed = pl.col("category").is_in([*CREDITS, *MORTGAGES]) & (pl.col("amount_latest") < 0)
-    heads = seen.contracts.filter(owed).select(OF_CONTRACT).rename({"id": "contract"})
+    heads = seen.contracts.filter(_owed()).select(OF_CONTRACT).rename({"id": "contract"})
     about = _about(seen)
     said = _said(seen, heads, about)
     whole = heads
@@ -73,7 +85,7 @@ def _said(seen: Seen, heads: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
     known = paid.join(owed, on="key", how="inner", maintain_order="left").with_columns(key=user_key("id"))
     texts = about.select("purpose", key=user_key("id")).unique("key", keep="first")
     joined = known.join(texts, on="key", how="left", maintain_order="left").drop("key")
-    told = sepa.fields(joined["purpose"])["remittance"]
+    told = sepa.fields(joined["purpose"], ("remittance",))["remittance"]
     return joined.with_columns(said=pl.coalesce(told, joined["purpose"], pl.lit("")))
 
 
@@ -131,6 +143,8 @@ def _shares(said: pl.DataFrame) -> pl.DataFrame:
     close = said.filter(pl.col("said").str.contains("(?i)zins")).with_columns(
         close=pl.col("said").str.to_lowercase().str.replace_all(r"\s", "")
     )
+    if close.is_empty():
+        return SHARES.to_frame()
     rows = close.select(
         "user",
         "contract",
@@ -164,6 +178,8 @@ def _cents(amount: pl.Expr) -> pl.Expr:
 def _payouts(heads: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
     """What the same lender paid shortly before the first instalment (`lent`, `payout`); a pay-out belongs to one loan only."""
     came = about.filter(pl.col("effective_category") == PAID_OUT, pl.col("amount_cents") > 0)
+    if came.is_empty():
+        return PAYOUTS.to_frame()
     came = came.select("user", "booked_on", payout="id", lent="amount_cents", lender=_lender(came))
     owing = heads.select("user", "contract", "date_first", "amount_latest", lender=_lender(heads))
     days = (pl.col("date_first") - pl.col("booked_on")).dt.total_days()
@@ -177,6 +193,8 @@ def _payouts(heads: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
 def _repaid(heads: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
     """When the rest of a loan was paid at once to the same lender (`repaid_on`)."""
     rest = about.filter(pl.col("amount_cents") < 0, pl.col("purpose").fill_null("").str.contains(_REST))
+    if rest.is_empty():
+        return REPAID.to_frame()
     rest = rest.select("user", "booked_on", "amount_cents", lender=_lender(rest))
     owing = heads.select("user", "contract", "date_latest", "amount_latest", lender=_lender(heads))
     both = owing.join(rest, on=["user", "lender"], how="inner")

@@ -59,6 +59,8 @@ Floats = NDArray[np.float64]
 
 def loans(seen: Seen) -> pl.DataFrame:
     """The frame `LOANS`."""
+    if not loan_texts.owing(seen):
+        return LOANS.to_frame()
     facts = _with_periods(loan_texts.facts(seen))
     solved = _solved(facts)
     return checked(_described(facts.drop("number").hstack(solved)).sort("user", "contract"), LOANS)
@@ -124,11 +126,12 @@ def _owed(solved: pl.DataFrame) -> pl.DataFrame:
     rate, payment, paid, lent = pl.col("rate"), pl.col("installment"), pl.col("paid"), pl.col("principal")
     split, grown = pl.col("method") == "b", (1 + rate) ** paid
     owed = pl.when(rate > 0).then(lent * grown - payment * (grown - 1) / rate).otherwise(lent - payment * paid)
-    left = pl.when(split).then("balance").otherwise(owed).clip(0)
+    left, to_come = pl.col("left"), pl.col("to_come")
     by_rate = (-(1 - left * rate / payment).log() / (1 + rate).log()).ceil()
-    to_come = pl.when(split).then(by_rate).otherwise(pl.col("number") - paid)
+    known = solved.with_columns(left=pl.when(split).then("balance").otherwise(owed).clip(0))
+    known = known.with_columns(to_come=pl.when(split).then(by_rate).otherwise(pl.col("number") - paid))
     sensible = to_come.is_finite() & (to_come * pl.col("months") <= MOST_MONTHS)
-    known = solved.with_columns(left=left, to_come=pl.when(sensible).then(to_come))
+    known = known.with_columns(to_come=pl.when(sensible).then(to_come))
     return known.with_columns(over=pl.col("repaid_on").is_not_null() | (pl.col("to_come") <= 0).fill_null(value=False))
 
 

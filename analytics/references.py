@@ -7,6 +7,8 @@ import polars as pl
 
 from analytics import sepa
 
+LEAST = 5
+"""What has fewer letters and digits is no number of a contract."""
 _VALUE = r"((?:[a-z]{1,4}[./-]?|[a-z]{1,2} )?\d[a-z0-9]*(?:[./-][a-z0-9]+)*(?: \d[a-z0-9./-]*)*)"
 _NUMBER = r"[ .-]{0,2}(?:nr|nummer|no)?[ .:#-]{0,3}"
 _CONTRACT = r"\b(?:vertrags?|vers(?:icherungs)?|vs|policen?|vk)[ .-]{0,2}(?:schein|konto)?" + _NUMBER + _VALUE
@@ -26,18 +28,34 @@ _PERIODS = (
 
 def contract_number(purposes: pl.Series) -> pl.Series:
     """The number of the contract or policy that a purpose names, letters and digits only; null if it names none."""
-    return _number(purposes, _CONTRACT, least=5)
+    return _number(told(purposes), _CONTRACT).alias(purposes.name)
 
 
 def customer_number(purposes: pl.Series) -> pl.Series:
     """The number of the customer or member that a purpose names, digits only; null if it names none."""
-    return _number(purposes, _CUSTOMER, least=5)
+    return _number(told(purposes), _CUSTOMER).alias(purposes.name)
+
+
+def numbers(purposes: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Both numbers, that of the contract and that of the customer."""
+    heard = told(purposes)
+    return _number(heard, _CONTRACT), _number(heard, _CUSTOMER)
 
 
 def billing_span(purposes: pl.Series) -> pl.DataFrame:
     """The days `first` to `last` that a purpose says it covers, and its rhythm in `months`; null where it says nothing."""
+    return _span(told(purposes))
+
+
+def numbered_span(purposes: pl.Series) -> pl.DataFrame:
+    """The span, and whether a number of a contract is named (`numbered`)."""
+    heard = told(purposes)
+    return _span(heard).with_columns(numbered=_number(heard, _CONTRACT).is_not_null())
+
+
+def _span(heard: pl.DataFrame) -> pl.DataFrame:
     text, undated = pl.col("text"), pl.col("text").str.replace_all(_DATE, "")
-    found = _told(purposes).with_columns(
+    found = heard.with_columns(
         start=_date(text.str.extract(_SPAN, 1)),
         end=_date(text.str.extract(_SPAN, 2)),
         month=pl.date(undated.str.extract(_MONTH, 2).cast(pl.Int32), undated.str.extract(_MONTH, 1).cast(pl.Int32), 1),
@@ -60,19 +78,26 @@ def billing_span(purposes: pl.Series) -> pl.DataFrame:
     )
 
 
-def _told(purposes: pl.Series) -> pl.DataFrame:
-    fields = sepa.fields(purposes)
+def told(purposes: pl.Series) -> pl.DataFrame:
+    """What purposes tell, in small letters (`text`), and the reference of the payment (`eref`)."""
+    fields = sepa.fields(purposes, ("remittance", "eref"))
     return fields.select(text=pl.col("remittance").str.to_lowercase(), eref=_alphanumeric(pl.col("eref")))
 
 
-def _number(purposes: pl.Series, pattern: str, least: int) -> pl.Series:
+def _number(heard: pl.DataFrame, pattern: str) -> pl.Series:
     """What the pattern finds, unless it is too short, a date, an account number or the payment's own reference."""
-    told = _told(purposes).with_columns(raw=pl.col("text").str.extract(pattern, 1).str.strip_chars(" ./-"))
+    raw = heard["text"].str.extract(pattern, 1)
+    places = raw.is_not_null().arg_true()
+    if places.is_empty():
+        return raw
+    found = pl.DataFrame({"raw": raw[places].str.strip_chars(" ./-"), "eref": heard["eref"][places]})
     value = _alphanumeric(pl.col("raw"))
     dated = pl.col("raw").str.contains(rf"^(?:[a-z]{{1,2}} )?(?:{_DATE}|\d{{4}}-\d\d-\d\d|20\d\d$|\d{{1,2}}[./]20\d\d$)")
-    account = value.str.contains(r"^[A-Z]{2}\d{18,}")
-    wrong = dated | account | (value.str.len_chars() < least) | (value == pl.col("eref")).fill_null(value=False)
-    return told.select(pl.when(~wrong).then(value).alias(purposes.name)).to_series()
+    account = pl.col("value").str.contains(r"^[A-Z]{2}\d{18,}")
+    own = (pl.col("value") == pl.col("eref")).fill_null(value=False)
+    wrong = dated | account | (pl.col("value").str.len_chars() < LEAST) | own
+    kept = found.with_columns(value=value).select(pl.when(~wrong).then("value")).to_series()
+    return pl.repeat(None, raw.len(), dtype=pl.String, eager=True).scatter(places, kept)
 
 
 def _alphanumeric(text: pl.Expr) -> pl.Expr:

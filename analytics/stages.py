@@ -27,6 +27,17 @@ STAGES = pl.Schema(
     ]
 )
 """The stages of users on their as-of dates: in each dimension one, and beside the own housing that of landlords."""
+DECIDED = pl.Schema(
+    {
+        "user": pl.String(),
+        "item": pl.String(),
+        "confidence": pl.Float64(),
+        "bookings": pl.List(pl.String),
+        "reason": pl.String(),
+        "since": pl.Date(),
+    }
+)
+"""What is decided in one dimension, of users for whom something is."""
 LANDLORD = "HOUSING_LANDLORD"
 LEAST_MONTHS = 3
 
@@ -45,10 +56,12 @@ def life_stages(seen: Seen, events: pl.DataFrame, base: Ground | None = None, su
     stages = pl.concat([_complete(known, dimension, frame) for dimension, frame in found.items()])
     landlords = _decided([(LANDLORD, active(known, "Mieteinnahmen", "RENTAL"), 0.9)])
     short = _short(known)
-    overlay = _complete(known, "HOUSING", landlords).filter(pl.col("item") == LANDLORD).join(short, on="user", how="anti")
-    unknown = stages.join(short, on="user", how="semi").select("user", "dimension").pipe(_unknown, known)
-    whole = pl.concat([stages.join(short, on="user", how="anti"), overlay, unknown])
-    return checked(whole.select(STAGES.names()).cast(STAGES).sort("user", "dimension", "item"), STAGES)
+    overlay = _placed("HOUSING", landlords)
+    whole = pl.concat([stages, overlay])
+    if not short.is_empty():
+        unknown = stages.join(short, on="user", how="semi").select("user", "dimension").pipe(_unknown, known)
+        whole = pl.concat([whole.join(short, on="user", how="anti"), unknown])
+    return checked(whole.cast(STAGES).sort("user", "dimension", "item"), STAGES)
 
 
 def _short(base: Ground) -> pl.DataFrame:
@@ -60,9 +73,12 @@ def _short(base: Ground) -> pl.DataFrame:
 def _decided(rules: Rules) -> pl.DataFrame:
     """For each user the first item that holds; of its signs the largest, and since the earliest."""
     frames = [
-        frame.select(COLUMNS).with_columns(item=pl.lit(item), rank=pl.lit(rank), confidence=pl.lit(sure))
+        frame.select(*COLUMNS, item=pl.lit(item), rank=pl.lit(rank), confidence=pl.lit(sure))
         for rank, (item, frame, sure) in enumerate(rules)
+        if not frame.is_empty()
     ]
+    if not frames:
+        return DECIDED.to_frame()
     signs = pl.concat(frames).sort("user", "rank", -pl.col("cents"), "since", pl.col("bookings").list.first())
     best = signs.filter(pl.col("rank") == pl.col("rank").min().over("user"))
     return best.group_by("user", maintain_order=True).agg(
@@ -72,22 +88,22 @@ def _decided(rules: Rules) -> pl.DataFrame:
 
 def _complete(base: Ground, dimension: str, found: pl.DataFrame) -> pl.DataFrame:
     """The stages of a dimension, unknown for users without one."""
-    stages = found.select("user", "item", "since", "confidence", "reason", "bookings", dimension=pl.lit(dimension))
+    stages = _placed(dimension, found)
     rest = base.histories.join(found, on="user", how="anti").select("user", dimension=pl.lit(dimension))
-    return pl.concat([stages.select(STAGES.names()).cast(STAGES), _unknown(rest, base)])
+    return stages if rest.is_empty() else pl.concat([stages, _unknown(rest, base)])
+
+
+def _placed(dimension: str, found: pl.DataFrame) -> pl.DataFrame:
+    return found.select(pl.lit(dimension).alias(name) if name == "dimension" else name for name in STAGES)
 
 
 def _unknown(users: pl.DataFrame, base: Ground) -> pl.DataFrame:
-    return (
-        users.join(base.histories, on="user")
-        .select(
-            "user",
-            "dimension",
-            item=pl.format("{}_UNKNOWN", "dimension"),
-            since="start",
-            confidence=pl.lit(0.5),
-            reason=pl.lit("Die Buchungen reichen für eine Aussage nicht aus"),
-            bookings=pl.lit([], pl.List(pl.String)),
-        )
-        .select(STAGES.names())
+    return users.join(base.histories, on="user").select(
+        "user",
+        "dimension",
+        item=pl.format("{}_UNKNOWN", "dimension"),
+        since="start",
+        confidence=pl.lit(0.5),
+        reason=pl.lit("Die Buchungen reichen für eine Aussage nicht aus"),
+        bookings=pl.lit([], pl.List(pl.String)),
     )

@@ -14,7 +14,7 @@ import polars as pl
 from analytics.affordability import AFFORDABILITY, AMOUNTS, Affordability, affordability
 from analytics.cashflow import PREDICTIONS, STATISTICS, Cashflow, cashflow
 from analytics.disposable import DISPOSABLE, disposable
-from analytics.events import EVENTS, Ground, ground, life_events, sums
+from analytics.events import EVENTS, Ground, ground, large_incomes, life_events, sums
 from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, checked
 from analytics.loans import LOANS, loans
 from analytics.seen import Seen, seen
@@ -40,12 +40,16 @@ class Workings:
         return sums(self.seen.bookings)
 
     @cached_property
+    def large(self) -> pl.DataFrame:
+        return large_incomes(self.base, self.summed)
+
+    @cached_property
     def cashflow(self) -> Cashflow:
         return cashflow(self.seen)
 
     @cached_property
     def events(self) -> pl.DataFrame:
-        return life_events(self.seen, self.base, self.summed)
+        return life_events(self.seen, self.base, self.large)
 
     @cached_property
     def stages(self) -> pl.DataFrame:
@@ -53,11 +57,15 @@ class Workings:
 
     @cached_property
     def triggers(self) -> pl.DataFrame:
-        return sales_triggers(self.seen, self.events, self.stages, self.base, self.summed)
+        return sales_triggers(self.seen, self.events, self.stages, self.base, self.summed, self.large)
+
+    @cached_property
+    def loans(self) -> pl.DataFrame:
+        return loans(self.seen)
 
     @cached_property
     def affordability(self) -> Affordability:
-        return affordability(self.seen)
+        return affordability(self.seen, self.loans)
 
 
 class Frame(NamedTuple):
@@ -85,7 +93,7 @@ ANALYSES = (
         {
             "contracts": Frame(CONTRACTS, lambda w: w.seen.contracts),
             "contract_bookings": Frame(CONTRACT_BOOKINGS, lambda w: w.seen.payments),
-            "loans": Frame(LOANS, lambda w: loans(w.seen)),
+            "loans": Frame(LOANS, lambda w: w.loans),
         },
     ),
     Analysis(

@@ -3,6 +3,8 @@
 Thresholds are inclusive and compared in whole cents. Nothing sensitive is evidence.
 """
 
+from functools import cache
+
 import polars as pl
 
 from analytics import trees
@@ -58,16 +60,24 @@ LARGE_DAYS = 60
 
 
 def sales_triggers(
-    seen: Seen, events: pl.DataFrame, stages: pl.DataFrame, base: Ground | None = None, summed: pl.DataFrame | None = None
+    seen: Seen,
+    events: pl.DataFrame,
+    stages: pl.DataFrame,
+    base: Ground | None = None,
+    summed: pl.DataFrame | None = None,
+    large: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """The triggers of all users (frame `TRIGGERS`), given their events and stages; ground and sums may be handed in."""
+    """The triggers of all users (frame `TRIGGERS`), given their events and stages.
+
+    What is worked out already, the ground, the sums by month and large incomes, can be handed in.
+    """
     known = ground(seen) if base is None else base
     monthly = sums(seen.bookings) if summed is None else summed
     found = [
         *_missing(seen, known, stages, monthly),
         _after(known, events),
         _savings(known, monthly),
-        _large(known, large_incomes(known, monthly)),
+        _large(known, large_incomes(known, monthly) if large is None else large),
     ]
     return checked(pl.concat(found).sort("user", "item"), TRIGGERS)
 
@@ -85,7 +95,8 @@ def _missing(seen: Seen, base: Ground, stages: pl.DataFrame, summed: pl.DataFram
     able = base.histories.join(work.filter(pl.col("work").is_in(NOT_PRIVATE)), on="user", how="anti")
     high = monthly_income(base, summed).filter(pl.col("total") >= INCOME_MONTHS * HIGH_INCOME)
     rich = able.join(high, on="user").with_columns(amount=(pl.col("total") / INCOME_MONTHS).round().cast(pl.Int64))
-    rich = rich.join(_income_ids(base, INCOME_MONTHS), on="user", how="left", maintain_order="left")
+    if not rich.is_empty():
+        rich = rich.join(_income_ids(base, INCOME_MONTHS), on="user", how="left", maintain_order="left")
     return [
         _lacking(held, covered, "MISSINGINSURANCE_PRIVATELIABILITY", "Keine Privathaftpflicht zu sehen", LIABILITY),
         _lacking(
@@ -106,6 +117,8 @@ def _covered(seen: Seen, base: Ground) -> pl.DataFrame:
         .agg(contracts=pl.len(), paid=pl.col("category").is_in(["INCOME_SALARY", "INCOME_PENSION"]).any())
     )
     found = long.join(active.filter("paid", pl.col("contracts") >= COVERED_CONTRACTS), on="user", how="semi")
+    if found.is_empty():
+        return found.with_columns(bookings=pl.lit(None, pl.List(pl.String)))
     wages = base.runs.filter("active", pl.col("kind").is_in([*WAGES, "PENSION", "SURVIVOR_PENSION"])).sort(
         "user", "last", "contract"
     )
@@ -125,6 +138,8 @@ def _held(seen: Seen) -> pl.DataFrame:
 
 def _lacking(held: pl.DataFrame, users: pl.DataFrame, item: str, reason: str, types: tuple[str, ...]) -> pl.DataFrame:
     """A trigger for each of the users who holds none of these insurances."""
+    if users.is_empty():
+        return TRIGGERS.to_frame()
     lacking = users.join(held.filter(pl.col("insurance").is_in(types)), on="user", how="anti", maintain_order="left")
     amount = pl.col("amount") if "amount" in users.columns else pl.lit(None)
     return _triggers(lacking, item, pl.col("as_of"), amount, pl.lit(0.8), pl.lit(reason), pl.col("bookings"))
@@ -139,6 +154,8 @@ def _income_ids(base: Ground, count: int) -> pl.DataFrame:
 
 def _after(base: Ground, events: pl.DataFrame) -> pl.DataFrame:
     """For each trigger the latest of the events that set it off, if it is so young."""
+    if events.is_empty():
+        return TRIGGERS.to_frame()
     dated = events.join(OF_EVENTS, on="item").join(base.histories, on="user")
     young = dated.filter((pl.col("as_of") - pl.col("event_date")).dt.total_days().is_between(0, pl.col("days")))
     last = young.sort("user", "event_date", "item").unique(["user", "trigger"], keep="last", maintain_order=True)
@@ -150,12 +167,9 @@ def _after(base: Ground, events: pl.DataFrame) -> pl.DataFrame:
 
 def _savings(base: Ground, summed: pl.DataFrame) -> pl.DataFrame:
     """What was left before saving over six full months, nearly always something, and nobody who has difficulties to pay."""
-    needs = trees.categories_frame().select(category="system_name", need="need")
-    flows = summed.join(needs, on="category", how="left")
     earned = pl.col("category").str.starts_with("INCOME_") | (pl.col("category") == "OTHER_INCOME")
-    spent = pl.col("need").is_in(["N", "L"])
     net = (
-        flows.filter(earned | spent)
+        summed.filter(earned | pl.col("category").is_in(_spent()))
         .group_by("user", "month")
         .agg(net=pl.col("cents").sum(), income=pl.col("cents").filter(earned).sum())
     )
@@ -165,19 +179,31 @@ def _savings(base: Ground, summed: pl.DataFrame) -> pl.DataFrame:
     )
     enough = (pl.col("net") >= SAVING_MONTHS * LEAST_SURPLUS) & (pl.col("net") * SURPLUS_SHARE >= pl.col("income"))
     found = total.filter(enough, pl.col("positive") >= SAVING_POSITIVE).join(_in_difficulties(base), on="user", how="anti")
+    if found.is_empty():
+        return TRIGGERS.to_frame()
     mean = (pl.col("net") / SAVING_MONTHS).round().cast(pl.Int64)
     reason = pl.lit("Im Mittel von sechs Monaten bleibt Geld übrig")
     dated = found.join(base.histories, on="user").join(_income_ids(base, SAVING_MONTHS), on="user", how="left")
     return _triggers(dated, "FINANCIAL_SAVINGSPOTENTIAL", pl.col("as_of"), mean, pl.lit(0.85), reason, pl.col("bookings"))
 
 
+@cache
+def _spent() -> pl.Series:
+    """The categories of needs and luxuries."""
+    return trees.categories_frame().filter(pl.col("need").is_in(["N", "L"]))["system_name"].implode()
+
+
 def _in_difficulties(base: Ground) -> pl.DataFrame:
+    if base.booked_kinds.isdisjoint(DIFFICULTIES):
+        return base.histories.select("user").clear()
     bad = base.rows.filter(pl.col("kind").is_in(DIFFICULTIES)).join(base.histories, on="user")
     return bad.filter(pl.col("booked_on") > pl.col("as_of").dt.offset_by(f"-{SAVING_MONTHS}mo")).select("user").unique()
 
 
 def _large(base: Ground, large: pl.DataFrame) -> pl.DataFrame:
     """The latest income of at least twice the average month, if it is so young."""
+    if large.is_empty():
+        return TRIGGERS.to_frame()
     dated = large.join(base.histories, on="user")
     young = dated.filter((pl.col("as_of") - pl.col("day")).dt.total_days().is_between(0, LARGE_DAYS))
     last = young.sort("user", "day", "cents", "payer").unique("user", keep="last", maintain_order=True)

@@ -65,11 +65,14 @@ class Affordability(NamedTuple):
     amounts: pl.DataFrame
 
 
-def affordability(seen: Seen) -> Affordability:
-    """The affordability of all users with at least three full months; for the others there is no row."""
+def affordability(seen: Seen, lent: pl.DataFrame | None = None) -> Affordability:
+    """The affordability of all users with at least three full months; for the others there is no row.
+
+    Loans that are worked out already can be handed in.
+    """
     looked = view(seen)
     sums, staked = cells(seen, looked), stakes(seen, looked)
-    told, lent = words.told(seen, looked), loans(seen)
+    told, lent = words.told(seen, looked), loans(seen) if lent is None else lent
     whole = _flagged(totals(looked, sums, staked), looked, evidence(seen, looked, told, lent))
     for more in (cards(seen, looked, told).rename({"ids": "credit_cards_ids", "cards": "credit_cards"}), _ids(staked)):
         whole = whole.join(more, on="who", how="left", maintain_order="left")
@@ -110,16 +113,15 @@ def _to_income(part: str) -> pl.Expr:
 
 def _flagged(whole: pl.DataFrame, looked: View, found: pl.DataFrame) -> pl.DataFrame:
     """With all flags, the bookings that they rest on, and the reasons."""
-    flagged = found.group_by("who", "flag", maintain_order=True).agg(ids="id", latest=pl.last("booked_on"))
-    for flag, nouns in FLAGS.items():
-        own = flagged.filter(pl.col("flag") == flag).select("who", "ids", "latest")
-        joined = whole.join(own, on="who", how="left", maintain_order="left")
-        has = pl.col("ids").is_not_null()
-        whole = joined.with_columns(
-            has.alias(flag),
-            pl.col("ids").fill_null(pl.lit([], pl.List(pl.String))).alias(f"{flag}_ids"),
-            _reason(*nouns).alias(f"{flag}_reason"),
-        ).drop("ids", "latest")
+    flagged = found.group_by("flag", "who", maintain_order=True).agg(ids="id", latest=pl.last("booked_on"))
+    parts = flagged.partition_by("flag", include_key=False, as_dict=True)
+    missing = [flag for flag in FLAGS if (flag,) not in parts]
+    whole = whole.with_columns(told for flag in missing for told in _unflagged(flag))
+    for (flag,), part in parts.items():
+        own = whole[["who", "first"]].join(part, on="who", how="left", maintain_order="left")
+        ids = pl.col("ids").fill_null(pl.lit([], pl.List(pl.String))).alias(f"{flag}_ids")
+        reason = _reason(*FLAGS[str(flag)]).alias(f"{flag}_reason")
+        whole = whole.hstack(own.select(pl.col("ids").is_not_null().alias(str(flag)), ids, reason))
     return _with_rent(whole, looked, found)
 
 
@@ -127,8 +129,17 @@ def _reason(one: str, several: str) -> pl.Expr:
     count = pl.col("ids").list.len()
     noun = pl.when(count == 1).then(pl.lit(one)).otherwise(pl.lit(several))
     last = pl.format("{} {}, zuletzt am {}", count, noun, pl.col("latest").dt.strftime("%d.%m.%Y"))
-    none = pl.format("keine {} seit dem {}", pl.lit(several), pl.col("first").dt.strftime("%d.%m.%Y"))
-    return pl.when(pl.col("ids").is_not_null()).then(last).otherwise(none)
+    return pl.when(pl.col("ids").is_not_null()).then(last).otherwise(_none(several))
+
+
+def _none(several: str) -> pl.Expr:
+    return pl.format("keine {} seit dem {}", pl.lit(several), pl.col("first").dt.strftime("%d.%m.%Y"))
+
+
+def _unflagged(flag: str) -> tuple[pl.Expr, ...]:
+    """The columns of a flag that nobody has."""
+    no_ids = pl.lit([], pl.List(pl.String)).alias(f"{flag}_ids")
+    return pl.lit(value=False).alias(flag), no_ids, _none(FLAGS[flag][1]).alias(f"{flag}_reason")
 
 
 def _with_rent(whole: pl.DataFrame, looked: View, found: pl.DataFrame) -> pl.DataFrame:

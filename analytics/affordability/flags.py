@@ -54,8 +54,8 @@ def evidence(seen: Seen, view: View, told: pl.DataFrame, lent: pl.DataFrame) -> 
 
 
 def _flagged(rows: pl.DataFrame, flag: str, condition: pl.Expr | None = None) -> pl.DataFrame:
-    chosen = rows if condition is None else rows.filter(condition)
-    return chosen.select("who", "id", "booked_on", flag=pl.lit(flag)).select(EVIDENCE)
+    chosen = rows if condition is None or rows.is_empty() else rows.filter(condition)
+    return chosen.select("who", pl.lit(flag).alias("flag"), "id", "booked_on")
 
 
 def _reminder() -> pl.Expr:

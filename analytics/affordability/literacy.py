@@ -1,5 +1,7 @@
 """Financial literacy: points for provision and surplus, points off for what went wrong, and which of them counted."""
 
+from functools import cache
+
 import polars as pl
 
 from analytics import trees
@@ -22,10 +24,14 @@ def literacy(seen: Seen, view: View, totals: pl.DataFrame, lent: pl.DataFrame) -
 
     Totals have the flags as booleans, `overdraft` among them.
     """
-    known = totals
-    for held in (_saving(seen), _invested(seen, view), _insured(seen), _purchases(seen, view, lent)):
-        known = known.join(held, on="user", how="left", maintain_order="left")
-    known = known.with_columns(pl.col("saves", "invests", "insured", "purchases").fill_null(value=False))
+    active = seen.contracts.filter(pl.col("status") == "ACTIVE")
+    held = {
+        "saves": _saving(active),
+        "invests": _invested(seen, view, active),
+        "insured": _insured(seen, active),
+        "purchases": _purchases(seen, view, lent),
+    }
+    known = totals.with_columns(**{name: pl.col("user").is_in(users.unique().implode()) for name, users in held.items()})
     points = pl.sum_horizontal(pl.when(rule).then(pl.lit(score)).otherwise(0) for score, rule, _ in _rules())
     scored = known.with_columns(
         financial_literacy_score=points.cast(pl.Int8),
@@ -59,43 +65,41 @@ def _rules() -> list[tuple[int, pl.Expr, str]]:
     ]
 
 
-def _active(seen: Seen) -> pl.DataFrame:
-    return seen.contracts.filter(pl.col("status") == "ACTIVE")
-
-
-def _who(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    return rows.select("user").unique().with_columns(pl.lit(value=True).alias(name))
-
-
-def _saving(seen: Seen) -> pl.DataFrame:
+def _saving(active: pl.DataFrame) -> pl.Series:
     """Users with an active contract by which money is saved."""
-    needs = trees.categories_frame().filter(pl.col("need") == "S")["system_name"].implode()
-    saving = pl.col("category").is_in(needs) | pl.col("insurance").is_in(_savings_insurances())
-    return _who(_active(seen).filter(saving), "saves")
+    saving = pl.col("category").is_in(_savings()) | pl.col("insurance").is_in(_savings_insurances())
+    return active.filter(saving)["user"]
 
 
-def _invested(seen: Seen, view: View) -> pl.DataFrame:
+def _invested(seen: Seen, view: View, active: pl.DataFrame) -> pl.Series:
     """Users with securities, a depot, or an insurance for old age."""
-    plans = _active(seen).filter(pl.col("category").is_in(INVESTED) | pl.col("insurance").is_in(_savings_insurances()))
+    plans = active.filter(pl.col("category").is_in(INVESTED) | pl.col("insurance").is_in(_savings_insurances()))
     bought = view.rows.filter(pl.col("effective_category").is_in(INVESTED), pl.col("amount_cents") < 0)
     depots = seen.products.filter(pl.col("category") == Category.DEPOT)
-    return _who(pl.concat([frame.select("user") for frame in (plans, bought, depots)]), "invests")
+    return pl.concat([frame["user"] for frame in (plans, bought, depots)])
 
 
-def _insured(seen: Seen) -> pl.DataFrame:
-    held = seen.bookings.lazy().filter(pl.col("insurance") == LIABILITY).select("user", "booked_on", "as_of").collect()
+def _insured(seen: Seen, active: pl.DataFrame) -> pl.Series:
+    held = seen.bookings[["user", "booked_on", "as_of"]].filter(seen.bookings["insurance"] == LIABILITY)
     lately = held.filter(pl.col("booked_on") > pl.col("as_of").dt.offset_by(f"-{HELD_MONTHS}mo"))
-    contracts = _active(seen).filter(pl.col("insurance") == LIABILITY)
-    return _who(pl.concat([lately.select("user"), contracts.select("user")]), "insured")
+    return pl.concat([lately["user"], active["user"].filter(active["insurance"] == LIABILITY)])
 
 
-def _purchases(seen: Seen, view: View, lent: pl.DataFrame) -> pl.DataFrame:
+def _purchases(seen: Seen, view: View, lent: pl.DataFrame) -> pl.Series:
     """Users who paid instalments of several purchases since the window began."""
+    bought = lent.filter(pl.col("kind") == PURCHASE)
+    if bought.is_empty():
+        return bought["user"]
     paid = seen.contracts.join(view.users.select("user", "first"), on="user").filter(pl.col("date_latest") >= pl.col("first"))
-    bought = lent.filter(pl.col("kind") == PURCHASE).join(paid.select("user", contract="id"), on=["user", "contract"], how="semi")
-    counted = bought.group_by("user").len().filter(pl.col("len") >= MOST_PURCHASES)
-    return _who(counted, "purchases")
+    bought = bought.join(paid.select("user", contract="id"), on=["user", "contract"], how="semi")
+    return bought.group_by("user").len().filter(pl.col("len") >= MOST_PURCHASES)["user"]
 
 
+@cache
+def _savings() -> pl.Series:
+    return trees.categories_frame().filter(pl.col("need") == "S")["system_name"].implode()
+
+
+@cache
 def _savings_insurances() -> pl.Series:
     return trees.insurance_types_frame().filter("savings")["system_name"].implode()

@@ -43,7 +43,7 @@ def view(seen: Seen) -> View:
     first, end = users["first"].gather(who), users["end"].gather(who)
     euros = pl.col("currency").is_null() | (pl.col("currency") == EURO) | (pl.col("currency") == "")
     rows = recent.with_columns(who, counted=(recent["booked_on"] < end) & euros).filter(recent["booked_on"] >= first)
-    return View(users, _with_contracts(rows.drop("currency"), seen.payments, since))
+    return View(users, _with_contracts(rows.drop("currency"), seen))
 
 
 def windows(seen: Seen) -> pl.DataFrame:
@@ -70,15 +70,18 @@ def windows(seen: Seen) -> pl.DataFrame:
     return enough.sort("user").with_row_index("who")
 
 
-def _with_contracts(rows: pl.DataFrame, payments: pl.DataFrame, since: pl.Expr) -> pl.DataFrame:
+def _with_contracts(rows: pl.DataFrame, seen: Seen) -> pl.DataFrame:
     """The contract of each booking; a refund belongs to the contract of what it refunds."""
-    key = user_key("id").alias("key")
-    recent = payments.filter(pl.col("booked_on") >= since).select("contract", "regular", key).unique("key", keep="first")
-    members = rows.select(key).join(recent, on="key", how="left", maintain_order="left")
-    refunds = rows.filter(rows["refund_of"].is_not_null()).select("row", key=user_key("refund_of"))
-    refunded = payments.select("contract", key).join(refunds, on="key", how="inner").unique("row", keep="first")
-    direct = rows.with_columns(members["contract"], members["regular"].fill_null(value=False))
-    through = direct.select("row").join(refunded.select("row", "contract"), on="row", how="left", maintain_order="left")[
-        "contract"
-    ]
-    return direct.with_columns(contract=pl.coalesce("contract", through))
+    payments, numbers = seen.payments, pl.int_range(seen.payments.height, dtype=pl.UInt32, eager=True)
+    paid = pl.repeat(None, seen.bookings.height, dtype=pl.UInt32, eager=True).scatter(seen.places, numbers)[rows["row"]]
+    contract, regular = payments["contract"].gather(paid), payments["regular"].gather(paid).fill_null(value=False)
+    back = rows["refund_of"].is_not_null().arg_true()
+    if not back.is_empty():
+        key = user_key("id").alias("key")
+        refunds = (
+            rows[back]
+            .select(key=user_key("refund_of"))
+            .join(payments.select("contract", key).unique("key", keep="first"), on="key", how="left", maintain_order="left")
+        )
+        contract = contract.scatter(back, pl.select(pl.coalesce(contract[back], refunds["contract"])).to_series())
+    return rows.hstack([contract, regular])

@@ -9,25 +9,27 @@ from dataclasses import dataclass
 import polars as pl
 
 from analytics.cashflow.cycles import cycles
-from analytics.cashflow.expected import EXPECTED, expected
+from analytics.cashflow.expected import EXPECTED, expected, horizon
 from analytics.cashflow.flows import flows
 from analytics.cashflow.predictions import PREDICTIONS, predictions, view
 from analytics.cashflow.statistics import ROLLED, STATISTICS, rolled, statistics
 from analytics.seen import Seen
 
-__all__ = ["EXPECTED", "PREDICTIONS", "ROLLED", "STATISTICS", "Cashflow", "cashflow", "expected", "rolled", "view"]
+__all__ = ["EXPECTED", "PREDICTIONS", "ROLLED", "STATISTICS", "Cashflow", "cashflow", "expected", "horizon", "rolled", "view"]
 
 
 @dataclass(frozen=True)
 class Cashflow:
-    """The frames `STATISTICS` and `PREDICTIONS`."""
+    """The frames `STATISTICS` and `PREDICTIONS`, and what contracts will bring until the end of the next year (`EXPECTED`)."""
 
     statistics: pl.DataFrame
     predictions: pl.DataFrame
+    expected: pl.DataFrame
 
 
 def cashflow(seen: Seen) -> Cashflow:
     """The cashflow of all users as of their dates."""
     known = cycles(seen)
     found = flows(seen)
-    return Cashflow(statistics(found), predictions(seen, found, known))
+    coming = expected(seen.contracts, horizon(seen))
+    return Cashflow(statistics(found), predictions(coming, found, known), coming)

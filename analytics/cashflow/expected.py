@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from analytics import trees
 from analytics.calendar import FIRST_DAY, calendar
 from analytics.frames import checked
+from analytics.seen import Seen
 
 EXPECTED = pl.Schema(
     {
@@ -26,6 +27,11 @@ EXPECTED = pl.Schema(
 FIRST_DAYS = 4
 """A first business day after this day of the month is none that a contract would name so."""
 Days = NDArray[np.int64]
+
+
+def horizon(seen: Seen) -> pl.DataFrame:
+    """For each user the end of the next year (`until`)."""
+    return seen.as_of.select("user", until=pl.date(pl.col("as_of").dt.year() + 1, 12, 31))
 
 
 def expected(contracts: pl.DataFrame, until: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,9 @@
 from functools import cache
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from analytics import trees
 from analytics.cashflow.cycles import CYCLES
@@ -20,6 +22,8 @@ SAVINGS = ("BANKFINANCE_INVESTMENT", "TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
 """With all of `SAVINGS_*`: what goes into savings and investments. Dividends stay income."""
 NEITHER = ("BANKFINANCE_ATMDEPOSIT", "BANKFINANCE_CASHDEPOSIT", "BANKFINANCE_CREDITINCOME")
 """With all of `TRANSFER_*`: own or borrowed money is neither income nor expense."""
+NEVER = 1 << 30
+"""Later than any month."""
 MOST_IN_COURSE = 50_000
 """Cents; what a booking counts at most in the course of a cycle, so that one purchase does not bend it."""
 
@@ -44,9 +48,21 @@ def category_groups() -> pl.DataFrame:
     return items.select(tag=name, main=main, aggregate=aggregate, savings=(main == "SAVINGS") | name.is_in(SAVINGS))
 
 
+@cache
+def savings_tags() -> tuple[str, ...]:
+    """The categories that are savings."""
+    return tuple(category_groups().filter("savings")["tag"])
+
+
+@cache
+def expense_tags() -> tuple[str, ...]:
+    """The categories that count as expenses."""
+    return tuple(category_groups().filter(pl.col("aggregate") == EXPENSES)["tag"])
+
+
 def savings(category: pl.Expr) -> pl.Expr:
     """Whether a category is left out where savings are."""
-    return category.is_in(category_groups().filter("savings")["tag"].to_list())
+    return category.is_in(savings_tags())
 
 
 def flows(seen: Seen) -> Flows:
@@ -54,15 +70,14 @@ def flows(seen: Seen) -> Flows:
     day, partner = pl.col("booked_on"), seen.bookings["partner"].fill_null(trees.UNKNOWN)
     users = pl.Enum(seen.as_of["user"].unique().sort())
     tags = pl.Enum(sorted({*category_names(), *partner.unique()}))
-    columns = ("id", "user", "booked_on", "effective_category", "amount_cents")
-    known = seen.bookings.select(columns).join(_steps(seen.payments), on="id", how="left", maintain_order="left")
-    rows = known.select(
+    regular, step = _steps(seen)
+    rows = seen.bookings.select(
         pl.col("user").cast(users),
         "booked_on",
         category=pl.col("effective_category").cast(tags),
         partner=partner.cast(tags),
-        regular=pl.col("step").is_not_null(),
-        step=pl.col("step").fill_null(0),
+        regular=pl.Series(regular),
+        step=pl.Series(step),
         month=month_number(day),
         week=week_number(day),
         cents="amount_cents",
@@ -71,9 +86,11 @@ def flows(seen: Seen) -> Flows:
 
 
 def recent(flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
-    """What flowed since the first of the complete months that count, in both trees."""
-    rows = flows.rows.join(cycles, on="user", how="inner").filter(pl.col("month") > pl.col("month_last") - CYCLES)
-    return in_both_trees(rows, flows)
+    """What flowed since the first of the complete months that count, beside the cycles of its user."""
+    last = np.full(len(flows.users.categories), NEVER, np.int32)
+    last[cycles["user"].to_physical().to_numpy()] = cycles["month_last"].to_numpy()
+    begun = last[flows.rows["user"].to_physical().to_numpy()] - CYCLES
+    return flows.rows.filter(flows.rows["month"].to_numpy() > begun).join(cycles, on="user", how="inner")
 
 
 def in_both_trees(rows: pl.DataFrame, flows: Flows) -> pl.DataFrame:
@@ -99,25 +116,28 @@ def finest(keys: pl.Series, flows: Flows) -> pl.DataFrame:
     )
 
 
-def _steps(payments: pl.DataFrame) -> pl.DataFrame:
-    """The regular payments of contracts, with how much each differs from the one before it."""
-    paid, cents = payments.filter("regular"), pl.col("amount_cents")
+def _steps(seen: Seen) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """By booking: whether it is a regular payment of a contract, and by how much that differs from the one before it."""
+    paid, cents = seen.payments.with_columns(seen.places.alias("place")).filter("regular"), pl.col("amount_cents")
     follows = pl.col("contract") == pl.col("contract").shift()
-    return paid.select("id", step=pl.when(follows).then(cents - cents.shift()).otherwise(0))
+    steps = paid.select("place", step=pl.when(follows).then(cents - cents.shift()).otherwise(0))
+    regular, step = np.zeros(seen.bookings.height, np.bool_), np.zeros(seen.bookings.height, np.int64)
+    at = steps["place"].to_numpy()
+    regular[at], step[at] = True, steps["step"].to_numpy()
+    return regular, step
 
 
-def category_names() -> set[str]:
+@cache
+def category_names() -> frozenset[str]:
     """All names that a row can have in the tree of categories: items, main categories, and sums."""
-    return {*category_groups()["tag"], *category_groups()["main"], INCOME, EXPENSES, NET}
+    return frozenset({*category_groups()["tag"], *category_groups()["main"], INCOME, EXPENSES, NET})
 
 
-def spending(flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
+def spending(recent: pl.DataFrame) -> pl.DataFrame:
     """By user, of what was spent in complete cycles beside contracts: all of it (`…_whole`), and what was spent until that day of
     the cycle which the as-of date is (`…_part`).
     """
-    expenses = category_groups().filter(pl.col("aggregate") == EXPENSES)["tag"].to_list()
-    flexible = flows.rows.filter(~pl.col("regular"), pl.col("cents") < 0, pl.col("category").is_in(expenses))
-    spent = flexible.join(cycles, on="user").filter(pl.col("month") > pl.col("month_last") - CYCLES)
+    spent = recent.filter(~pl.col("regular"), pl.col("cents") < 0, pl.col("category").is_in(expense_tags()))
     cents, day, as_of = pl.col("cents").clip(lower_bound=-MOST_IN_COURSE), pl.col("booked_on"), pl.col("as_of")
     reached = {"month": day.dt.day() <= as_of.dt.day(), "week": day.dt.weekday() <= as_of.dt.weekday()}
     parts: dict[str, pl.Expr] = {}

@@ -8,12 +8,23 @@ import polars as pl
 
 from analytics.cashflow.cycles import LEAST
 from analytics.cashflow.flexible import remaining
-from analytics.cashflow.flows import CATEGORIES, INCOME, KEYS, NET, TREE, Flows, category_groups, finest, recent, spending
+from analytics.cashflow.flows import (
+    CATEGORIES,
+    INCOME,
+    KEYS,
+    NET,
+    TREE,
+    Flows,
+    category_groups,
+    finest,
+    in_both_trees,
+    recent,
+    spending,
+)
 from analytics.cashflow.items import KINDS, MONTHS, names
 from analytics.cashflow.statistics import AGGREGATE, LEVEL, MAIN, SUB, SUMS
 from analytics.cashflow.values import RESIDUALS, STEPS, cycle_of, future, months_after, now, valued
 from analytics.frames import checked
-from analytics.seen import Seen
 
 PREDICTIONS = pl.Schema(
     {
@@ -39,18 +50,20 @@ LASTING = 0.65
 SHOWN = ["user", "tree", "level", "tag", "with_savings", "without_savings"]
 
 
-def predictions(seen: Seen, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
-    """What can be expected (frame `PREDICTIONS`)."""
-    users = remaining(cycles, spending(flows, cycles))
-    past = recent(flows, cycles)
-    coming = future(seen, flows, cycles)
+def predictions(due: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
+    """What can be expected (frame `PREDICTIONS`), given what contracts will bring (frame `EXPECTED`)."""
+    lately = recent(flows, cycles)
+    users, past = remaining(cycles, spending(lately)), in_both_trees(lately, flows)
+    coming = future(due, flows, cycles)
     rows = finest(pl.concat([past["key"].unique(), coming["key"]]).unique().sort(), flows).with_row_index("row")
     past, coming = (each.join(rows.select("key", "row"), on="key", how="inner") for each in (past, coming))
     known = rows.join(users, on="user", how="left", maintain_order="left")
     shown = _bounded(_shown(valued(known, past, coming))).join(users, on="user", how="inner").sort(SHOWN).with_row_index("row")
-    parts = [_told(shown, kind, step) for kind in KINDS for step in STEPS]
+    cycled = {cycle: shown.filter(pl.col(f"{cycle}_seen") >= LEAST) for cycle in RESIDUALS}
+    parts = [_told(cycled[cycle_of(kind)], kind, step) for kind in KINDS for step in STEPS]
     whole = pl.concat(parts).sort("place")
-    return checked(whole.select(PREDICTIONS.names()).cast(dict(PREDICTIONS.items())), PREDICTIONS)
+    about = shown[SHOWN].cast({name: PREDICTIONS[name] for name in SHOWN})[whole["place"] // len(parts)]
+    return checked(about.hstack(whole[PREDICTIONS.names()[len(SHOWN) :]]), PREDICTIONS)
 
 
 def view(
@@ -75,7 +88,7 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
         placed.with_columns(level=pl.lit(MAIN, LEVEL), tag="main").select(*rows.columns, "level"),
         counted.with_columns(level=pl.lit(AGGREGATE, LEVEL), tag="aggregate").select(*rows.columns, "level"),
         counted.with_columns(level=pl.lit(AGGREGATE, LEVEL), tag=pl.lit(NET, names_of)).select(*rows.columns, "level"),
-        *(_nothing(rows, tag) for tag in SUMS),
+        *_nothing(rows),
     ]
     every = pl.concat(levels).with_columns(mixed=pl.col("savings").any().over(group))
     whole = every.with_columns(with_savings=pl.lit(value=True), without_savings=~pl.col("mixed"))
@@ -85,10 +98,15 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([whole, rest]).drop("savings", "mixed").group_by(SHOWN).sum()
 
 
-def _nothing(rows: pl.DataFrame, tag: str) -> pl.DataFrame:
-    """A row of nothing for every user, so that the sums are there for all of them."""
-    users = rows.unique("user").with_columns(pl.exclude(KEYS) * 0, tree=pl.lit(CATEGORIES, TREE), savings=pl.lit(value=False))
-    return users.with_columns(tag=pl.lit(tag, rows.schema["tag"]), level=pl.lit(AGGREGATE, LEVEL))
+def _nothing(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Rows of nothing for every user, so that the sums are there for all of them."""
+    users = rows.unique("user").with_columns(
+        pl.exclude(KEYS) * 0,
+        tree=pl.lit(CATEGORIES, TREE),
+        savings=pl.lit(value=False),
+        level=pl.lit(AGGREGATE, LEVEL),
+    )
+    return [users.with_columns(tag=pl.lit(tag, rows.schema["tag"])) for tag in SUMS]
 
 
 def _bounded(shown: pl.DataFrame) -> pl.DataFrame:
@@ -105,11 +123,9 @@ def _told(shown: pl.DataFrame, kind: str, step: int) -> pl.DataFrame:
     cents = pl.col(f"fixed_{kind}{step}") + pl.col(f"flex_{kind}{step}")
     off = {end: (pl.col(f"{cycle}_{end}") * _growth(months)).round().cast(pl.Int64) for end in ("lowest", "highest")}
     extra = pl.col(f"extra_{kind}{step}") if kind in MONTHS else pl.lit(0)
-    known = shown.filter(pl.col(f"{cycle}_seen") >= LEAST)
-    return known.select(
-        *SHOWN,
+    return shown.select(
         kind=pl.lit(kind),
-        item=names(kind, known.select(now(kind) + step).to_series()),
+        item=names(kind, shown.select(now(kind) + step).to_series()),
         cents=cents,
         fixed=f"fixed_{kind}{step}",
         flex=f"flex_{kind}{step}",

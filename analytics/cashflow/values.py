@@ -9,11 +9,9 @@ import polars as pl
 
 from analytics import trees
 from analytics.cashflow.cycles import CYCLES
-from analytics.cashflow.expected import expected
 from analytics.cashflow.flexible import Flags, Floats, Usual, usual
-from analytics.cashflow.flows import CATEGORIES, EXPENSES, KEYS, Flows, category_groups, in_both_trees, savings
+from analytics.cashflow.flows import CATEGORIES, KEYS, Flows, expense_tags, in_both_trees, savings
 from analytics.cashflow.items import KINDS, MONTHS, month_number, number, week_number
-from analytics.seen import Seen
 
 STEPS = (0, 1)
 """The current item and the next one."""
@@ -24,9 +22,8 @@ MOST_EXTRA = 2.5
 """Salaries; more at once is no bonus that comes every year, but a settlement."""
 
 
-def future(seen: Seen, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
-    """What active contracts bring until the end of the next year, once for their category and once for their partner."""
-    due = expected(seen.contracts, seen.as_of.select("user", until=pl.date(pl.col("as_of").dt.year() + 1, 12, 31)))
+def future(due: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
+    """What active contracts will bring, once for their category and once for their partner."""
     day = pl.col("expected_on")
     timed = due.select(
         pl.col("user").cast(flows.users),
@@ -85,18 +82,14 @@ def _usual(rows: pl.DataFrame, past: pl.DataFrame, cycle: str) -> Usual:
     count, user = (
         rows.select(each).to_series().cast(pl.Int64).to_numpy() for each in (f"{cycle}_seen", pl.col("user").to_physical())
     )
-    spending, yearly = (_chosen(rows, tags) for tags in (_spending_tags(), [SALARY]))
+    spending, yearly = (_chosen(rows, tags) for tags in (expense_tags(), (SALARY,)))
     salary = rows["due_Y1"].to_numpy() / 12
     most = np.where(yearly & (cycle == "month"), MOST_EXTRA * np.maximum(salary, 0.0), 0.0)
     found = usual(history, count, user, spending, most)
     return found._replace(residuals=found.residuals + steps)
 
 
-def _spending_tags() -> list[str]:
-    return category_groups().filter(pl.col("aggregate") == EXPENSES)["tag"].to_list()
-
-
-def _chosen(rows: pl.DataFrame, tags: list[str]) -> Flags:
+def _chosen(rows: pl.DataFrame, tags: tuple[str, ...]) -> Flags:
     return rows.select((pl.col("tree") == CATEGORIES) & pl.col("tag").is_in(tags)).to_series().to_numpy()
 
 

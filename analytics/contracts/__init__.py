@@ -12,7 +12,7 @@ from analytics.contracts import amounts, dates
 from analytics.contracts.details import described
 from analytics.contracts.recognition import recognised
 from analytics.contracts.regular import regular
-from analytics.contracts.rhythm import names, periods
+from analytics.contracts.rhythm import names, periods, starts_of
 from analytics.contracts.streams import Gathered, gathered
 
 __all__ = ["Contracts", "contracts"]
@@ -40,14 +40,14 @@ def _payments(found: Gathered, chosen: pl.DataFrame, seen: pl.DataFrame) -> pl.D
     rows = placed.join(chosen, on="stream", how="inner", maintain_order="left").join(
         phases, on="stream", how="left", maintain_order="left"
     )
-    return rows.with_columns(regular=pl.Series(regular(rows, _starts(rows), seen["purpose"][rows["row"]])))
+    return rows.with_columns(regular=pl.Series(regular(rows, starts_of(rows["stream"]), seen["purpose"][rows["row"]])))
 
 
 def _forecast(rows: pl.DataFrame) -> pl.DataFrame:
     """Of each contract the rule of its days, when it is due next, and how much that will be."""
     paid = rows.filter("regular")
     heads = paid.group_by("stream", maintain_order=True).agg(pl.first("period", "phase", "period_confidence", "score"))
-    starts, period = _starts(paid), heads["period"].to_numpy()
+    starts, period = starts_of(paid["stream"]), heads["period"].to_numpy()
     day = paid["booked_on"].to_physical().cast(pl.Int64).to_numpy()
     due = dates.expected(starts, day, period, heads["phase"].to_numpy(), paid["slot"].to_numpy())
     months = periods().months[period]
@@ -60,8 +60,3 @@ def _forecast(rows: pl.DataFrame) -> pl.DataFrame:
         rule_number=pl.Series(due.number, dtype=pl.Int64),
         period=pl.Series(names()).gather(period),
     )
-
-
-def _starts(rows: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    of = rows["stream"].to_numpy()
-    return np.flatnonzero(np.r_[True, of[1:] != of[:-1], True]).astype(np.int64) if of.size else np.zeros(1, np.int64)

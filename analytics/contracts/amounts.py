@@ -1,6 +1,7 @@
 """What a contract will cost next: the last amount where amounts keep their level, else what usage has shown."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analytics.contracts.rhythm import Floats, Integers
 from analytics.kernels import compiled, inner
@@ -17,6 +18,23 @@ def following(starts: Integers, cents: Integers, yearly: Integers) -> Integers:
     out = np.zeros(starts.size - 1, np.int64)
     _follow(starts, cents.astype(np.float64), yearly, out)
     return out
+
+
+def medians(lengths: NDArray[np.uint32], sizes: Floats) -> tuple[Floats, Floats]:
+    """Of each group of sizes, given one behind the other with their lengths: the median, and the median distance from it."""
+    median, deviation = np.zeros(lengths.size), np.zeros(lengths.size)
+    _medians(lengths, sizes, median, deviation)
+    return median, deviation
+
+
+@compiled
+def _medians(lengths: NDArray[np.uint32], sizes: Floats, median: Floats, deviation: Floats) -> None:
+    low = 0
+    for group in range(lengths.size):
+        high = low + int(lengths[group])
+        median[group] = np.median(sizes[low:high])
+        deviation[group] = np.median(np.abs(sizes[low:high] - median[group]))
+        low = high
 
 
 @compiled

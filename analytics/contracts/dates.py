@@ -4,18 +4,21 @@ A rule is a day of the month that moves forward (F) or back (B) to a business da
 the end (E) of the month. Weekly payments keep their weekday.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.calendar import FIRST_DAY, FIRST_MONTH, Calendar, calendar, nth_business_day, nth_day
+from analytics.calendar import FIRST_DAY, calendar
 from analytics.contracts.rhythm import Floats, Integers, Periods, periods
 from analytics.kernels import compiled, inner
 
 FORWARD, BACK, FROM_START, FROM_END = 0, 1, 2, 3
 KINDS = "FBSE"
 DAYS, BUSINESS_DAYS = 31, 6
+ORDER = ((FORWARD, DAYS), (FROM_END, BUSINESS_DAYS), (FROM_START, BUSINESS_DAYS), (BACK, DAYS))
+"""The kinds of rules in the order in which they are tried, and how many there are of each."""
 HISTORY = 12
 """So many payments before decide."""
 FADING = 0.92
@@ -40,11 +43,24 @@ class Expected(NamedTuple):
     grace: Integers
 
 
+class Rules(NamedTuple):
+    """All rules in the order of their trial: kind, number, what each loses to the first kind; and by month and rule the day that
+    the rule names there. By month also its first day, and by day the business day on or after it.
+    """
+
+    kind: Integers
+    number: Integers
+    loss: Floats
+    named: NDArray[np.int32]
+    month_start: NDArray[np.int32]
+    following: NDArray[np.int32]
+
+
 def expected(starts: Integers, day: Integers, period: Integers, phase: Floats, slot: Integers) -> Expected:
     """What follows the regular payments of each contract, given by contract and day."""
     count = starts.size - 1
     found = Expected(*(np.zeros(count, np.int64) for _ in Expected._fields))
-    _expect(starts, day, period, phase, slot, periods(), calendar(), found)
+    _expect(starts, day, period, phase, slot, periods(), rules(), found)
     return found
 
 
@@ -53,17 +69,35 @@ def next_business_day(days: NDArray[np.int64]) -> NDArray[np.int64]:
     return calendar().following[days + 1 - FIRST_DAY].astype(np.int64)
 
 
+@cache
+def rules() -> Rules:
+    """The rules, with the days that they name in all months."""
+    tables = calendar()
+    first, after = tables.month_start[:-1, None], tables.month_start[1:, None]
+    nth = np.minimum(first + np.arange(DAYS), after - 1) - FIRST_DAY
+    low, high = tables.month_business[:-1, None], tables.month_business[1:, None]
+    business = np.arange(BUSINESS_DAYS)
+    named = {
+        FORWARD: tables.following[nth],
+        FROM_END: tables.business[np.maximum(high - 1 - business, low)],
+        FROM_START: tables.business[np.minimum(low + business, high - 1)],
+        BACK: tables.preceding[nth],
+    }
+    return Rules(
+        np.concatenate([np.full(count, kind) for kind, count in ORDER]),
+        np.concatenate([np.arange(1, count + 1) for _, count in ORDER]),
+        np.concatenate([np.full(count, rank * PREFERENCE) for rank, (_, count) in enumerate(ORDER)]),
+        np.concatenate([named[kind] for kind, _ in ORDER], axis=1).astype(np.int32),
+        tables.month_start,
+        tables.following,
+    )
+
+
 @compiled
 def _expect(
-    starts: Integers,
-    day: Integers,
-    period: Integers,
-    phase: Floats,
-    slot: Integers,
-    known: Periods,
-    tables: Calendar,
-    found: Expected,
+    starts: Integers, day: Integers, period: Integers, phase: Floats, slot: Integers, known: Periods, of: Rules, found: Expected
 ) -> None:
+    errors = np.empty(of.kind.size)
     for contract in range(starts.size - 1):
         low, high = starts[contract], starts[contract + 1]
         length = known.days[period[contract]]
@@ -71,52 +105,41 @@ def _expect(
         months = int(known.months[period[contract]])
         if months == 0:
             turn = np.int64(np.floor((slot[high - 1] + 1 + phase[contract]) * length + 0.5))
-            found.due[contract] = tables.following[max(turn, day[high - 1] + 1) - FIRST_DAY]
+            found.due[contract] = of.following[max(turn, day[high - 1] + 1) - FIRST_DAY]
             continue
-        kind, number = _best(tables, day[max(low, high - HISTORY) : high])
-        found.kind[contract], found.number[contract] = kind, number
-        at = int(np.searchsorted(tables.month_start, day[high - 1], "right")) - 1 + FIRST_MONTH
-        month, _ = _nearest(tables, kind, number, day[high - 1], at)
-        found.due[contract] = _day(tables, kind, number, month + months)
+        rule = _best(of, day[max(low, high - HISTORY) : high], errors)
+        found.kind[contract], found.number[contract] = of.kind[rule], of.number[rule]
+        month = _nearest(of, rule, day[high - 1])
+        found.due[contract] = of.named[month + months, rule]
 
 
 @inner
-def _best(tables: Calendar, days: Integers) -> tuple[int, int]:
-    """The rule with the smallest error over the payments, the later ones counting more."""
-    months = np.searchsorted(tables.month_start, days, "right") - 1 + FIRST_MONTH
-    least, best_kind, best_number = np.inf, FORWARD, 1
-    whole = (1 - FADING**days.size) / (1 - FADING)
-    order = (FORWARD, FROM_END, FROM_START, BACK)
-    for rank in range(4):
-        for number in range(1, (DAYS if order[rank] <= BACK else BUSINESS_DAYS) + 1):
-            error, weight = rank * PREFERENCE, 1.0 / whole
-            for place in range(days.size - 1, -1, -1):
-                _, off = _nearest(tables, order[rank], number, days[place], months[place])
-                error += weight * min(off, MOST_ERROR)
-                weight *= FADING
-                if error >= least:  # cannot become better
-                    break
-            if error < least - 1e-12:
-                least, best_kind, best_number = error, order[rank], number
-    return best_kind, best_number
+def _best(of: Rules, days: Integers, errors: Floats) -> int:
+    """The rule with the smallest error over the payments, the later ones counting more; all rules are tried side by side."""
+    errors[:] = of.loss
+    weight = 1.0 / ((1 - FADING**days.size) / (1 - FADING))
+    for place in range(days.size - 1, -1, -1):
+        day = days[place]
+        month = int(np.searchsorted(of.month_start, day, "right")) - 1
+        for rule in range(errors.size):
+            off = of.named[month, rule] - day
+            if abs(off) > HALF_A_MONTH:
+                off = min(abs(off), abs(of.named[month + 1 if off < 0 else month - 1, rule] - day))
+            errors[rule] += weight * min(abs(off), MOST_ERROR)
+        weight *= FADING
+    best = 0
+    for rule in range(1, errors.size):
+        if errors[rule] < errors[best] - 1e-12:
+            best = rule
+    return best
 
 
 @inner
-def _nearest(tables: Calendar, kind: int, number: int, day: int, at: int) -> tuple[int, int]:
-    """The month for which a payment in the month `at` was, by this rule, and how many days it was off."""
-    off = _day(tables, kind, number, at) - day
+def _nearest(of: Rules, rule: int, day: int) -> int:
+    """The place of the month for which a payment on this day was, by this rule."""
+    month = int(np.searchsorted(of.month_start, day, "right")) - 1
+    off = of.named[month, rule] - day
     if abs(off) <= HALF_A_MONTH:
-        return at, abs(off)
-    beside = at + 1 if off < 0 else at - 1
-    other = abs(_day(tables, kind, number, beside) - day)
-    return (beside, other) if other < abs(off) else (at, abs(off))
-
-
-@inner
-def _day(tables: Calendar, kind: int, number: int, month: int) -> int:
-    """The day that a rule names in a month."""
-    if kind == FORWARD:
-        return int(tables.following[nth_day(tables, month, number) - FIRST_DAY])
-    if kind == BACK:
-        return int(tables.preceding[nth_day(tables, month, number) - FIRST_DAY])
-    return nth_business_day(tables, month, number if kind == FROM_START else -number)
+        return month
+    beside = month + 1 if off < 0 else month - 1
+    return beside if abs(of.named[beside, rule] - day) < abs(off) else month

@@ -4,6 +4,8 @@ import polars as pl
 
 from analytics import references, trees
 from analytics.contracts.dates import next_business_day
+from analytics.contracts.modes import most_frequent
+from analytics.contracts.rhythm import starts_of
 from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, PRICE_CHANGE, checked
 
 LATEST = 3
@@ -13,7 +15,7 @@ MOST_CHANGES = 1 / 3
 """If a larger share of payments differs from the one before, it is usage and not price."""
 LAST_INSTALMENT = r"(?i)rate\s*(?:nr\.?\s*)?(\d{1,3})\s*(?:/|von)\s*(\d{1,3})"
 FINAL = r"(?i)schlussrechnung|schlussabrechnung|letzte rate|schlussrate|endabrechnung"
-OF_BOOKING = ("id", "user", "category", "insurance", "partner", "purpose", "as_of")
+OF_BOOKING = ("user", "category", "insurance", "partner", "purpose", "as_of")
 COUNTERPARTY = ("counterparty_name", "counterparty_iban", "counterparty_bic", "ultimate_name")
 
 
@@ -22,18 +24,18 @@ def described(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The contracts (frame `CONTRACTS`) and their bookings (frame `CONTRACT_BOOKINGS`)."""
     members = pl.concat([payments.select("stream", "row", "booked_on", "cents", "regular"), _attached(payments, others)])
-    texts = seen.select(*OF_BOOKING, *COUNTERPARTY)[members["row"]]
-    told = members.hstack(texts).sort("stream", "booked_on", "id")
+    told = members.hstack([seen["id"][members["row"]]]).sort("stream", "booked_on", "id")
+    told = told.hstack(seen[[*OF_BOOKING, *COUNTERPARTY]][told["row"]])
     facts = heads.join(_statistics(told), on="stream", how="inner", maintain_order="left")
     for more in (_kinds(told), _numbers(told), _ends(told), _price_changes(told)):
         facts = facts.join(more, on="stream", how="left", maintain_order="left")
-    whole = _judged(facts)
-    contract = told.join(whole.select("stream", contract="id"), on="stream", how="inner", maintain_order="left")
-    bookings = contract.select("contract", "user", "id", "booked_on", amount_cents="cents", regular="regular")
+    whole = _judged(facts).sort("user", "id")
+    ranks = whole.select("stream", contract="id", rank=pl.int_range(pl.len()))
+    paid = told.select("stream", "user", "id", "booked_on", "regular", amount_cents="cents")
+    ranked = paid.join(ranks, on="stream", how="inner", maintain_order="left")
+    bookings = ranked.sort("rank", maintain_order=True)  # inside a contract they are in order
     frame = whole.select(CONTRACTS.names()).cast(dict(CONTRACTS.items()))
-    return checked(frame.sort("user", "id"), CONTRACTS), checked(
-        bookings.sort("user", "contract", "booked_on", "id"), CONTRACT_BOOKINGS
-    )
+    return checked(frame, CONTRACTS), checked(bookings[CONTRACT_BOOKINGS.names()], CONTRACT_BOOKINGS)
 
 
 def _attached(payments: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
@@ -72,29 +74,22 @@ def _statistics(told: pl.DataFrame) -> pl.DataFrame:
 
 def _kinds(told: pl.DataFrame) -> pl.DataFrame:
     """The most frequent category, insurance type and partner of the regular bookings; of equal ones the latest."""
-    kinds = ("category", "insurance", "partner")
-    regular = told.filter("regular").with_row_index("place")
-    modes = [
-        regular.group_by("stream", name)
-        .agg(n=pl.len(), place=pl.max("place"))
-        .sort("stream", "n", "place")
-        .unique("stream", keep="last", maintain_order=True)
-        .select("stream", name)
-        for name in kinds
-    ]
-    return modes[0].join(modes[1], on="stream").join(modes[2], on="stream")
+    regular = told.filter("regular")
+    starts = starts_of(regular["stream"])
+    kinds = [most_frequent(starts, regular[name]) for name in ("category", "insurance", "partner")]
+    return pl.DataFrame([regular["stream"].gather(starts[:-1]), *kinds])
 
 
 def _numbers(told: pl.DataFrame) -> pl.DataFrame:
     """Numbers of contract and customer that the latest bookings name, the most frequent first."""
     latest = told.filter("regular").group_by("stream", maintain_order=True).tail(LATEST).select("stream", "purpose")
-    found = latest.select(
-        "stream",
-        contract_numbers=references.contract_number(latest["purpose"]),
-        customer_numbers=references.customer_number(latest["purpose"]),
-    )
+    of_contract, of_customer = references.numbers(latest["purpose"])
+    found = latest.select("stream", contract_numbers=of_contract, customer_numbers=of_customer)
     lists = latest.select("stream").unique(maintain_order=True)
     for name in ("contract_numbers", "customer_numbers"):
+        if found[name].null_count() == found.height:
+            lists = lists.with_columns(pl.lit([], pl.List(pl.String)).alias(name))
+            continue
         counted = found.filter(pl.col(name).is_not_null()).group_by("stream", name).len().sort("stream", "len", name)
         listed = counted.group_by("stream").agg(pl.col(name).reverse().head(MOST_NUMBERS))
         lists = lists.join(listed, on="stream", how="left", maintain_order="left").with_columns(
@@ -105,7 +100,7 @@ def _numbers(told: pl.DataFrame) -> pl.DataFrame:
 
 def _ends(told: pl.DataFrame) -> pl.DataFrame:
     """Whether the last booking of a contract says that none follows."""
-    last = told.group_by("stream", maintain_order=True).last().select("stream", purpose=pl.col("purpose").fill_null(""))
+    last = told.group_by("stream", maintain_order=True).agg(pl.last("purpose").fill_null(""))
     paid, whole = (pl.col("purpose").str.extract(LAST_INSTALMENT, group).cast(pl.Int32, strict=False) for group in (1, 2))
     return last.select(
         "stream", ended=((paid == whole) & (whole > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL)

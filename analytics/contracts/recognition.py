@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from analytics import references
+from analytics.contracts.amounts import medians
 from analytics.contracts.rhythm import names, periods
 from analytics.contracts.streams import HABIT, LIKELY, UNRELATED, Gathered
 
@@ -43,21 +44,17 @@ def recognised(found: Gathered, bookings: pl.DataFrame) -> pl.DataFrame:
 
 def _assessed(found: Gathered) -> pl.DataFrame:
     """What speaks for each stream."""
-    size = pl.col("cents").abs()
-    median = size.median()
-    streams = found.rows.group_by("stream", maintain_order=True).agg(
-        n=pl.len(),
-        prior=pl.mean("prior"),
-        steady=pl.mean("steady") > 0.5,
-        repeated=pl.mean("repeated") > 0.3,
-        deviation=(size - median).abs().median(),
-        evenness=1 - pl.min_horizontal(1.0, 4 * (size - median).abs().median() / median),
+    streams = found.rows.group_by(pl.col("stream").rle_id().set_sorted().alias("place"), maintain_order=True).agg(
+        pl.first("stream"), n=pl.len(), prior=pl.mean("prior"), steady=pl.mean("steady") > 0.5, repeated=pl.mean("repeated") > 0.3
     )
+    median, deviation = medians(streams["n"].to_numpy(), found.rows["cents"].abs().cast(pl.Float64).to_numpy())
     evidence = pl.max_horizontal(
         "prior", pl.when("steady").then(OF_CHANNEL).otherwise(0.0), pl.when("repeated").then(OF_REPETITION).otherwise(0.0)
     )
     timed = streams.with_columns(
         evidence=evidence,
+        deviation=pl.Series(deviation),
+        evenness=1 - pl.min_horizontal(1.0, pl.Series(4 * deviation / median)),
         period=pl.Series(found.rhythm.period),
         timing=pl.Series(found.rhythm.timing),
         slots=pl.Series(found.rhythm.slots),
@@ -91,9 +88,8 @@ def _single(found: Gathered, streams: pl.DataFrame, bookings: pl.DataFrame) -> p
     lonely = streams.filter(pl.col("n") == 1, pl.col("prior") >= LIKELY)
     rows = found.rows.join(lonely, on="stream", how="semi", maintain_order="left")
     said = bookings.select("purpose", "category", "insurance", "as_of")[rows["row"]]
-    span = references.billing_span(said["purpose"])
-    numbered = references.contract_number(said["purpose"]).is_not_null()
-    told = rows.hstack(said).with_columns(span["months"], numbered=numbered)
+    span = references.numbered_span(said["purpose"])
+    told = rows.hstack(said).hstack(span[["months", "numbered"]])
     firm = told.filter(
         pl.col("mandate").is_not_null()
         | pl.col("steady")

@@ -4,6 +4,7 @@ A period has a phase, found as the mean direction of all dates on a circle of it
 circle fills the slot of that turn; slots that stay empty, and dates that lie beside, speak against the period.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -50,12 +51,25 @@ class Rhythm(NamedTuple):
     slot: Integers
     inlier: Flags
 
+    def kept(self, streams: Flags, dates: Flags) -> "Rhythm":
+        """That of some streams and their dates."""
+        return Rhythm(
+            self.period[streams],
+            self.timing[streams],
+            self.slots[streams],
+            self.phase[streams],
+            self.slot[dates],
+            self.inlier[dates],
+        )
 
-def names() -> list[str]:
+
+@cache
+def names() -> tuple[str, ...]:
     """The items of the periods, by their place in `periods()`."""
-    return _table()["system_name"].to_list()
+    return tuple(_table()["system_name"])
 
 
+@cache
 def periods() -> Periods:
     """The periods as tables."""
     table = _table()
@@ -69,14 +83,18 @@ def _table() -> pl.DataFrame:
     return timed.sort("days")
 
 
+def starts_of(streams: pl.Series) -> Integers:
+    """Where each stream of a sorted column begins, and where the last one ends."""
+    of = streams.to_numpy()
+    return np.flatnonzero(np.r_[True, of[1:] != of[:-1], True]).astype(np.int64) if of.size else np.zeros(1, np.int64)
+
+
 def streams(rows: pl.DataFrame, by: str) -> Streams:
     """The streams of rows that are sorted by stream and day."""
-    of = rows[by].to_numpy()
-    starts = np.flatnonzero(np.r_[True, of[1:] != of[:-1], True]) if of.size else np.zeros(1, np.int64)
     booked = pl.col("booked_on")
     month = booked.dt.year() * 12 + booked.dt.month() - 1 + (booked.dt.day() - 1) / booked.dt.days_in_month()
     dated = rows.select(day=booked.to_physical().cast(pl.Int64), month=month.cast(pl.Float64))
-    return Streams(starts.astype(np.int64), dated["day"].to_numpy(), dated["month"].to_numpy())
+    return Streams(starts_of(rows[by]), dated["day"].to_numpy(), dated["month"].to_numpy())
 
 
 def rhythm(of: Streams) -> Rhythm:
@@ -105,6 +123,8 @@ def _fit(of: Streams, known: Periods, found: Rhythm) -> None:
         for period in range(known.days.size if high - low > 1 else 0):
             if known.days[period] > REACH * (of.day[high - 1] - of.day[low]) + known.tolerance[period]:
                 continue
+            if _most(of, known, period, low, high) < found.timing[stream] - 1e-6:
+                continue
             phase = _phase(of, known, period, low, high, turns, slot, inlier)
             slots, timing = _timing(turns, slot, inlier, high - low, phase, known.days[period] / known.tolerance[period])
             if slots > 0 and timing >= found.timing[stream] - 1e-9:  # of equal ones the longer period
@@ -115,14 +135,26 @@ def _fit(of: Streams, known: Periods, found: Rhythm) -> None:
 
 
 @inner
+def _most(of: Streams, known: Periods, period: int, low: int, high: int) -> float:
+    """How well a period could fit at best: many dates cannot fill the few slots of a long one."""
+    if known.months[period] > 0:
+        turns = (of.month[high - 1] - of.month[low]) / known.months[period]
+    else:
+        turns = (of.day[high - 1] - of.day[low]) / known.days[period]
+    return float(min(1.0, (turns + 2) / (high - low)))
+
+
+@inner
 def _phase(of: Streams, known: Periods, period: int, low: int, high: int, turns: Floats, slot: Integers, inlier: Flags) -> float:
     """The phase over all dates, then once more over those that fill a slot."""
     for date in range(high - low):
         place = low + date
         turns[date] = of.month[place] / known.months[period] if known.months[period] > 0 else of.day[place] / known.days[period]
         inlier[date] = True
-    phase = 0.0
+    phase, beside = 0.0, 1
     for _ in range(2):
+        if beside == 0:  # the same dates would say the same again
+            break
         sine, cosine = 0.0, 0.0
         for date in range(high - low):
             if inlier[date]:
@@ -131,10 +163,12 @@ def _phase(of: Streams, known: Periods, period: int, low: int, high: int, turns:
                 cosine += np.cos(angle)
         if sine != 0 or cosine != 0:
             phase = np.arctan2(sine, cosine) / (2 * np.pi)
+        beside = 0
         for date in range(high - low):
             turn = np.floor(turns[date] - phase + 0.5)
             slot[date] = np.int64(turn)
             inlier[date] = abs(turns[date] - phase - turn) * known.days[period] <= known.tolerance[period]
+            beside += not inlier[date]
     return phase
 
 

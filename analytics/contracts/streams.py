@@ -6,11 +6,12 @@ Everything is compared by hashes and numbers; texts are read only where they dec
 
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from analytics import references, sepa, trees
 from analytics.channels import Channel
-from analytics.contracts.rhythm import Rhythm, periods, rhythm, streams
+from analytics.contracts.rhythm import Rhythm, Streams, periods, rhythm, streams
 
 UNKNOWN, UNRELATED = "UNKNOWN", "UNRELATED_OTHER"
 PAY_OUT = "BANKFINANCE_CREDITINCOME"
@@ -28,6 +29,8 @@ LEAST_GAP, RELATIVE_GAP = 200, 0.08
 """Amounts that lie further apart, in cents and as a share, belong to different contracts."""
 ROTATING = 0.5
 """A creditor that gives more new mandates than this for each booking gives one to each payment."""
+REPEATS = ("folge", "wiederhol", "rcur")
+"""How banks say that a direct debit follows others."""
 OVERLAP_DAYS, PAUSE = 15, 2.2
 MOST_STEP = 1.67
 """What follows a contract at another price, so many times as high or low, after a pause of so many periods."""
@@ -47,13 +50,21 @@ def gathered(bookings: pl.DataFrame) -> Gathered:
     split = _by_mandate(_with_mandates(_candidates(bookings), bookings))
     rows = _with_main_sign(split)
     main = _ordered(rows.filter("main").with_columns(stream="base"))
-    found = rhythm(streams(main, "stream"))
-    crowded = _crowded(main, found)
-    if not crowded.is_empty():
-        apart = _by_amount(_by_number(main.join(crowded, on="stream", how="semi"), bookings))
-        main = _ordered(pl.concat([main.join(crowded, on="stream", how="anti"), apart.select(main.columns)]))
-        found = rhythm(streams(main, "stream"))
+    of = streams(main, "stream")
+    main, found = _split(main, of, rhythm(of), bookings)
     return Gathered(main, found, rows.filter(~pl.col("main")).select(ROWS))
+
+
+def _split(rows: pl.DataFrame, of: Streams, found: Rhythm, bookings: pl.DataFrame) -> tuple[pl.DataFrame, Rhythm]:
+    """The rows with the crowded streams taken apart, those behind the others, and the rhythm of all."""
+    lengths = np.diff(of.starts)
+    crowded = (lengths >= 4) & (lengths > CROWDED * found.slots)
+    if not crowded.any():
+        return rows, found
+    inside = np.repeat(crowded, lengths)
+    apart = _ordered(_by_amount(_by_number(rows.filter(inside), bookings)).select(rows.columns))
+    others, new = found.kept(~crowded, ~inside), rhythm(streams(apart, "stream"))
+    return pl.concat([rows.filter(~inside), apart]), Rhythm(*(np.concatenate(both) for both in zip(others, new, strict=True)))
 
 
 def _ordered(rows: pl.DataFrame) -> pl.DataFrame:
@@ -62,7 +73,6 @@ def _ordered(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
     """All booked bookings but own transfers, without those that are habits at first sight."""
-    priors = dict(trees.categories_frame().select("system_name", "contract_prior").iter_rows())
     party = (
         pl.when(pl.col("partner") != UNKNOWN)
         .then(pl.col("partner").hash(1))
@@ -75,17 +85,16 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
     rows = (
         bookings.lazy()
         .with_row_index("row")
+        .with_columns(prior=_priors(bookings["category"]))
         .filter(~own, pl.col("amount_cents") != 0, pl.col("effective_category") != PAY_OUT)
         .select(
             "row",
             pl.col("user").hash(),
             "booked_on",
-            "channel",
+            "prior",
             party=pl.struct(pl.col("user").hash(), party).hash(),
             base=pl.struct(pl.col("user").hash(), party, pl.col("insurance").hash(), earned).hash(),
             cents="amount_cents",
-            tie=pl.col("id").hash(),
-            prior=pl.col("category").replace_strict(priors, default=0.0, return_dtype=pl.Float64),
             steady=pl.col("channel").is_in(STEADY),
             debit=pl.col("channel") == Channel.DIRECTDEBIT,
         )
@@ -99,7 +108,15 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
     )
     several = (pl.col("n") > 1) & ((pl.col("prior") > HABIT) | pl.col("firm") | pl.col("even"))
     kept = groups.filter(several | (pl.col("prior") >= LIKELY))
-    return rows.join(kept.select("base"), on="base", how="semi").collect()
+    chosen = rows.join(kept.select("base"), on="base", how="semi").collect()
+    return chosen.with_columns(tie=bookings["id"][chosen["row"]].hash())
+
+
+def _priors(categories: pl.Series) -> pl.Series:
+    """How likely each booking is one of a contract by its category alone: as a number it is looked up fastest."""
+    known = trees.categories_frame()
+    codes = categories.cast(pl.Enum(known["system_name"]), strict=False).to_physical()
+    return known["contract_prior"].cast(pl.Float64).gather(codes).fill_null(0.0)
 
 
 def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
@@ -109,10 +126,10 @@ def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     """
     debits = rows.filter("debit").select("row", "user", "party", "base")
     said = bookings.select("purpose", "booking_text")[debits["row"]]
-    given = sepa.fields(said["purpose"])["mref"]
+    given = sepa.fields(said["purpose"], ("mref",))["mref"]
     told = debits.with_columns(
         mandate=pl.when(given.is_not_null()).then(pl.struct(pl.col("user"), given).hash()),
-        repeats=said["booking_text"].fill_null("").str.contains("(?i)folge|wiederhol|rcur"),
+        repeats=said["booking_text"].str.contains_any(list(REPEATS), ascii_case_insensitive=True).fill_null(value=False),
     )
     shared = told.group_by("mandate").agg(parties=pl.n_unique("party")).filter(pl.col("parties") > 1)
     own = told.with_columns(mandate=pl.when(~pl.col("mandate").is_in(shared["mandate"].implode())).then("mandate"))
@@ -138,12 +155,6 @@ def _with_main_sign(rows: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(main=(pl.col("cents") > 0) == (pl.col("net") > 0)).select(*ROWS, "main")
 
 
-def _crowded(rows: pl.DataFrame, found: Rhythm) -> pl.DataFrame:
-    """The streams with more bookings than slots."""
-    sizes = rows.group_by("stream", maintain_order=True).agg(n=pl.len())
-    return sizes.filter(pl.col("n") >= 4, pl.col("n") > CROWDED * pl.Series(found.slots)).select("stream")
-
-
 def _by_number(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     """Contract numbers apart, where at least two are named at least twice."""
     number = references.contract_number(bookings["purpose"][rows["row"]]).alias("number")
@@ -167,8 +178,7 @@ def _by_amount(rows: pl.DataFrame) -> pl.DataFrame:
     levels = sized.group_by("level", maintain_order=True).agg(
         pl.first("stream"), first=pl.min("booked_on"), last=pl.max("booked_on"), size=size.median()
     )
-    lengths = pl.Series(_lengths(found))
-    ordered = levels.with_columns(days=lengths).sort("stream", "first", "level")
+    ordered = levels.with_columns(days=pl.Series(periods().days[np.maximum(found.period, 0)])).sort("stream", "first", "level")
     before = pl.col("last").shift()
     follows = (
         (pl.col("stream") == pl.col("stream").shift())
@@ -179,8 +189,3 @@ def _by_amount(rows: pl.DataFrame) -> pl.DataFrame:
     chains = ordered.with_columns(chain=(~follows.fill_null(value=False)).cum_sum()).select("level", "chain")
     joined = sized.join(chains, on="level", how="left", maintain_order="left")
     return joined.with_columns(stream=pl.struct("stream", "chain").hash()).drop("level", "chain")
-
-
-def _lengths(found: Rhythm) -> list[float]:
-    days = periods().days
-    return [float(days[max(period, 0)]) for period in found.period]

@@ -17,19 +17,19 @@ from analytics.events.streams import streams
 from analytics.frames import checked
 from analytics.seen import Seen
 
-__all__ = ["EVENTS", "Ground", "ground", "life_events", "sums"]
+__all__ = ["EVENTS", "Ground", "ground", "large_incomes", "life_events", "sums"]
 
 
 def life_events(
-    seen: Seen, base: Ground | None = None, summed: pl.DataFrame | None = None, marriage: bool = False
+    seen: Seen, base: Ground | None = None, large: pl.DataFrame | None = None, marriage: bool = False
 ) -> pl.DataFrame:
     """The events of all users (frame `EVENTS`), by user and day; marriage only if it is asked for.
 
-    What is worked out already, the ground and the sums by month, can be handed in.
+    What is worked out already, the ground and large incomes, can be handed in.
     """
     known = ground(seen) if base is None else base
     runs = guarded(known)
-    large = large_incomes(known, sums(seen.bookings) if summed is None else summed)
+    large = large_incomes(known, sums(seen.bookings)) if large is None else large
     found = [
         *streams(runs),
         *career(known, runs, seen.bookings),

@@ -25,6 +25,7 @@ BUSINESS = (
     "TRADE_TAX",
 )
 """Costs that a private person does not have."""
+STUDYING = ("SEMESTER_FEE", "STUDENT_AID")
 SEMESTER_DAYS, STUDIES_OVER_DAYS = 183, 244
 SEMESTER_NEW_DAYS = 274
 
@@ -49,6 +50,8 @@ def _employment(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
     if wages.is_empty():
         return []
     new, over = wages.filter("new", _main()), wages.filter("over")
+    if new.is_empty() and over.is_empty():
+        return []
     pairs = followed(new, over, CHANGE_DAYS)
     single = first_ever(base, alone(new, pairs, wages), *WAGES)
     gone = left(base, over.filter(_main()), pairs, END_DAYS, *WAGES)
@@ -95,7 +98,10 @@ def _shift(wages: pl.DataFrame, way: str, item: str, what: str) -> pl.DataFrame:
 
 def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
     """The first own pension, unless wages go on beside it."""
-    pensions = runs.filter(pl.col("kind") == "PENSION").sort("user", "first", "contract")
+    pensions = runs.filter(pl.col("kind") == "PENSION")
+    if pensions.is_empty():
+        return EVENTS.to_frame()
+    pensions = pensions.sort("user", "first", "contract")
     first = pensions.unique("user", keep="first", maintain_order=True).filter("new")
     if first.is_empty():
         return EVENTS.to_frame()
@@ -114,11 +120,11 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
 
 def _self_employment(base: Ground, bookings: pl.DataFrame) -> pl.DataFrame:
     """The first time that several customers pay invoices within four months, with costs that only a business has."""
+    if "REVENUE" not in base.booked_kinds:
+        return EVENTS.to_frame()
     paid = base.rows.filter(pl.col("kind") == "REVENUE").select(
         "id", "user", "booked_on", "counterparty_key", latest="amount_cents"
     )
-    if paid.is_empty():
-        return EVENTS.to_frame()
     ids, payers = (
         pl.concat_list([pl.col(name).shift(-at).over("user") for at in range(INVOICES)]) for name in ("id", "counterparty_key")
     )
@@ -149,9 +155,9 @@ def _self_employment(base: Ground, bookings: pl.DataFrame) -> pl.DataFrame:
 
 def _studies(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
     """Semester fees are single bookings: a year shows only two of them."""
-    studying = base.rows.filter(pl.col("kind").is_in(["SEMESTER_FEE", "STUDENT_AID"]))
-    if studying.is_empty():
+    if base.booked_kinds.isdisjoint(STUDYING):
         return []
+    studying = base.rows.filter(pl.col("kind").is_in(STUDYING))
     fees = base.rows.filter(pl.col("kind") == "SEMESTER_FEE", pl.col("amount_cents") < 0)
     ends = (
         pl.first("booked_on").alias("first"),
@@ -172,7 +178,8 @@ def _studies(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
     over = fees.filter((pl.col("as_of") - pl.col("last")).dt.total_days() >= STUDIES_OVER_DAYS).join(
         silent, on="user", how="anti"
     )
-    over = over.filter(until(base, over, pl.col("as_of")) - until(base, over, pl.col("last")) >= ALIVE)
+    total, before = until(base, over, pl.col("as_of"), pl.col("last"))
+    over = over.filter(total - before >= ALIVE)
     ending = pl.col("last") + pl.duration(days=SEMESTER_DAYS)
     return [
         events(both, "STUDIES_START", pl.col("first"), "BAföG oder Semesterbeitrag beginnt", pl.col("opening")),

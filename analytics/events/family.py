@@ -51,6 +51,8 @@ def children(base: Ground) -> pl.DataFrame:
 
 def _children(base: Ground) -> list[pl.DataFrame]:
     """By the number of children for whom benefit is paid: the first one, more, and fewer."""
+    if "CHILD_BENEFIT" not in base.booked_kinds:
+        return []
     benefit = children(base)
     if benefit.is_empty():
         return []
@@ -69,7 +71,8 @@ def _children(base: Ground) -> list[pl.DataFrame]:
     fewer = paid.filter("sure", pl.col("children") < pl.col("before"))
     last = paid.unique("user", keep="last", maintain_order=True)
     over = last.filter((pl.col("as_of") - pl.col("booked_on")).dt.total_days() > BENEFIT_OVER_DAYS)
-    over = over.filter(until(base, over, pl.col("as_of")) - until(base, over, pl.col("booked_on").dt.offset_by("31d")) >= ALIVE)
+    total, then = until(base, over, pl.col("as_of"), pl.col("booked_on").dt.offset_by("31d"))
+    over = over.filter(total - then >= ALIVE)
     own, before, sure = pl.concat_list("id"), pl.concat_list("earlier_id"), pl.lit(0.9)
     return [
         events(begun, "CHILD_FIRST", pl.col("booked_on"), "Erstes Kindergeld", own, sure),

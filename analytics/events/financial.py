@@ -52,6 +52,8 @@ def _large(large: pl.DataFrame) -> pl.DataFrame:
 
 def _switches(base: Ground, seen: Seen) -> pl.DataFrame:
     """Wages come to another product than before, and with them at least five other contracts moved."""
+    if base.booked_kinds.isdisjoint(WAGES):
+        return EVENTS.to_frame()
     wages = base.rows.filter(pl.col("kind").is_in(WAGES)).select(
         "user", "id", "product", day="booked_on", latest="amount_cents", payer="counterparty_key"
     )
@@ -78,9 +80,9 @@ def _switches(base: Ground, seen: Seen) -> pl.DataFrame:
 def _difficulties(base: Ground) -> pl.DataFrame:
     """A returned debit, a collector or a seizure after half a year without any."""
     kinds = ["RETURNED_DEBIT", "COLLECTION", "SEIZURE"]
-    bad = base.rows.filter(pl.col("kind").is_in(kinds)).join(base.histories, on="user", maintain_order="left")
-    if bad.is_empty():
+    if base.booked_kinds.isdisjoint(kinds):
         return EVENTS.to_frame()
+    bad = base.rows.filter(pl.col("kind").is_in(kinds)).join(base.histories, on="user", maintain_order="left")
     before = pl.col("booked_on").shift(1).over("user").fill_null(pl.col("start"))
     clean = (pl.col("booked_on") - before).dt.total_days() >= COOLDOWN_DAYS
     first = bad.filter(clean).with_columns(name=pl.col("counterparty_name").fill_null(""), latest="amount_cents")

@@ -4,6 +4,7 @@ Everything that has to look at all bookings happens here and once; the rules rea
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -56,6 +57,21 @@ class Ground:
     paid: pl.DataFrame
     """The regular payments of these contracts: `user`, `contract`, `kind`, `id`, `day`, `cents`."""
 
+    @cached_property
+    def places(self) -> pl.DataFrame:
+        """`user` and its `place` among the histories."""
+        return self.histories.select("user", place=pl.int_range(pl.len(), dtype=pl.Int64))
+
+    @cached_property
+    def booked_kinds(self) -> frozenset[str]:
+        """The kinds that single bookings have: of others nothing need be searched, as is usual for one user."""
+        return frozenset(self.rows["kind"].unique())
+
+    @cached_property
+    def active_kinds(self) -> frozenset[str]:
+        """The kinds that active contracts have."""
+        return frozenset(self.runs["kind"].filter(self.runs["active"]).unique())
+
 
 def ground(seen: Seen) -> Ground:
     """The small frames of what was seen."""
@@ -65,13 +81,13 @@ def ground(seen: Seen) -> Ground:
     return Ground(histories, days, _full_months(histories), _income(seen), rows, _runs(seen, paid, histories), paid)
 
 
-def until(base: Ground, frame: pl.DataFrame, day: pl.Expr) -> pl.Series:
-    """For each row of a frame with `user` how many bookings its user had until that day."""
-    places = base.histories.select("user").with_row_index("place")
-    asked = frame.select("user", day=day.to_physical().cast(pl.Int64)).join(places, on="user", how="left", maintain_order="left")
-    begin = asked["place"].cast(pl.Int64).to_numpy() * SPAN
-    counted = np.searchsorted(base.days, begin + asked["day"].to_numpy(), "right") - np.searchsorted(base.days, begin, "left")
-    return pl.Series("until", counted, pl.Int64)
+def until(base: Ground, frame: pl.DataFrame, *days: pl.Expr) -> list[pl.Series]:
+    """For each row of a frame with `user`, and each of these days, how many bookings its user had until that day."""
+    asked = frame.select("user", *(day.to_physical().cast(pl.Int64).alias(f"{place}") for place, day in enumerate(days)))
+    begin = asked[["user"]].join(base.places, on="user", how="left", maintain_order="left")["place"].to_numpy() * SPAN
+    first = np.searchsorted(base.days, begin, "left")
+    each = (begin + asked[f"{place}"].to_numpy() for place in range(len(days)))
+    return [pl.Series("until", np.searchsorted(base.days, day, "right") - first, pl.Int64) for day in each]
 
 
 def _histories(seen: Seen) -> tuple[pl.DataFrame, NDArray[np.int64]]:

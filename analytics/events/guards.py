@@ -32,22 +32,20 @@ def guarded(base: Ground) -> pl.DataFrame:
     """The runs with `new`, `over` and `resumed`, as the guards START and END want it."""
     runs = base.runs
     since = pl.max_horizontal(pl.lit(NEW_DAYS), (pl.col("length") * NEW_PERIODS).ceil().cast(pl.Int64))
-    counts = runs.with_columns(
-        before=alive_before(base, runs, pl.col("first")),
-        total=until(base, runs, pl.col("as_of")),
-        expected=until(base, runs, pl.col("due")),
-    )
+    upto, before, total, expected = until(base, runs, *_alive(pl.col("first")), pl.col("as_of"), pl.col("due"))
     old_enough = (pl.col("first") - pl.col("start")).dt.total_days() >= since
-    flagged = counts.with_columns(
-        new=old_enough & (pl.col("before") >= ALIVE), over=~pl.col("active") & (pl.col("total") - pl.col("expected") >= ALIVE)
-    )
-    return _resting(flagged.drop("before", "total", "expected"))
+    flagged = runs.with_columns(new=old_enough & (upto - before >= ALIVE), over=~pl.col("active") & (total - expected >= ALIVE))
+    return _resting(flagged)
 
 
 def alive_before(base: Ground, frame: pl.DataFrame, day: pl.Expr) -> pl.Series:
     """How many bookings there were in the 60 days before that day."""
-    upto = until(base, frame, day.dt.offset_by("-1d"))
-    return upto - until(base, frame, day.dt.offset_by(f"-{ALIVE_DAYS + 1}d"))
+    upto, before = until(base, frame, *_alive(day))
+    return upto - before
+
+
+def _alive(day: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    return day.dt.offset_by("-1d"), day.dt.offset_by(f"-{ALIVE_DAYS + 1}d")
 
 
 def _resting(runs: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 import polars as pl
 
 from analytics.events.ground import Ground
-from analytics.events.signs import COLUMNS, YEARLY_DAYS, active, latest, recent, revenue, wages
+from analytics.events.signs import COLUMNS, SIGNS, YEARLY_DAYS, active, latest, recent, revenue, wages
 
 PENSION_SHARE = 0.5
 EMPLOYED_CENTS = 80_000
@@ -51,6 +51,8 @@ def work(base: Ground) -> Rules:
 def _pensioners(base: Ground, paid: pl.DataFrame) -> pl.DataFrame:
     """Users whose pensions make up at least half of what they live on."""
     pensions = active(base, "Rente oder Pension", "PENSION", "SURVIVOR_PENSION")
+    if pensions.is_empty():
+        return pensions
     benefits = active(base, "", "UNEMPLOYMENT_BENEFIT", "PARENTAL_BENEFIT", "RENTAL")
     others = (
         pl.concat([benefits, paid.unique(["user", "since", "cents"]).select(COLUMNS)])
@@ -84,6 +86,8 @@ def parenthood(base: Ground, events: pl.DataFrame) -> Rules:
 
 def _bought(base: Ground, kinds: tuple[str, ...], months: int) -> pl.DataFrame:
     """Users who spent on children in at least so many months of the last year."""
+    if base.booked_kinds.isdisjoint(kinds):
+        return SIGNS.to_frame()
     spent = base.rows.filter(pl.col("kind").is_in(kinds), pl.col("amount_cents") < 0).join(
         base.histories, on="user", maintain_order="left"
     )

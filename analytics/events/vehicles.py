@@ -3,7 +3,7 @@
 import polars as pl
 
 from analytics.events.ground import Ground
-from analytics.events.guards import events
+from analytics.events.guards import EVENTS, events
 from analytics.events.words import plain
 
 PLATE = r"\b([a-z]{1,3}[ -][a-z]{1,2} ?[0-9]{1,4})\b"
@@ -20,7 +20,7 @@ COLUMNS = ("user", "day", "name", "latest", "ids", "confidence")
 
 def vehicles(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
     """New vehicles, and the day after which none is paid for any more."""
-    if base.rows.filter(pl.col("kind").is_in(["VEHICLE_TAX", "VEHICLE_INSURANCE", "VEHICLE_ACQUISITION"])).is_empty():
+    if base.booked_kinds.isdisjoint(("VEHICLE_TAX", "VEHICLE_INSURANCE", "VEHICLE_ACQUISITION")):
         return []
     leased = runs.filter(pl.col("kind") == "VEHICLE_ACQUISITION")
     taxes = _taxes(base)
@@ -29,10 +29,11 @@ def vehicles(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
     bought = base.rows.filter(pl.col("kind") == "VEHICLE_ACQUISITION", pl.col("amount_cents") <= -PRICE)
     changed = taxes.filter("changed")
     signs = pl.concat([part.select("user", "day") for part in (fresh, leases, changed, bought.rename({"booked_on": "day"}))])
-    policies = _policies(base, runs, signs, taxes)
+    insured = _insured(base)
+    policies = _policies(insured, runs, signs, taxes)
     found = pl.concat([part.select(COLUMNS) for part in (policies, fresh, leases)])
     begun = events(found, "VEHICLE_START", pl.col("day"), "Neues Fahrzeug", pl.col("ids"), pl.col("confidence"))
-    return [begun, _gone(base, runs, taxes, signs)]
+    return [begun, _gone(insured, runs, taxes, signs)]
 
 
 def _insured(base: Ground) -> pl.DataFrame:
@@ -49,9 +50,8 @@ def _insured(base: Ground) -> pl.DataFrame:
     return spans.join(base.histories, on="user").sort("user", "day", "insurer")
 
 
-def _policies(base: Ground, runs: pl.DataFrame, signs: pl.DataFrame, taxes: pl.DataFrame) -> pl.DataFrame:
+def _policies(insured: pl.DataFrame, runs: pl.DataFrame, signs: pl.DataFrame, taxes: pl.DataFrame) -> pl.DataFrame:
     """New policies: sure beside another sign of a new vehicle, likely where none was seen before, else a change of insurer."""
-    insured = _insured(base)
     contracts = runs.filter("new", pl.col("kind") == "VEHICLE_INSURANCE", pl.col("insurance") == "VEHICLE_CAR")
     begun = contracts.select("user", "name", "latest", day="first", ids="opening")
     single = insured.filter((pl.col("day") - pl.col("start")).dt.total_days() >= LATE_DAYS)
@@ -82,14 +82,16 @@ def _taxes(base: Ground) -> pl.DataFrame:
     )
 
 
-def _gone(base: Ground, runs: pl.DataFrame, taxes: pl.DataFrame, signs: pl.DataFrame) -> pl.DataFrame:
+def _gone(insured: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFrame, signs: pl.DataFrame) -> pl.DataFrame:
     """All policies and leases of a user have ended, and neither premium nor tax is paid any more."""
     car = (pl.col("insurance") == "VEHICLE_CAR") | (pl.col("kind") == "VEHICLE_ACQUISITION")
     held = runs.filter(pl.col("kind").is_in(["VEHICLE_INSURANCE", "VEHICLE_ACQUISITION"]), car).sort("user", "last", "contract")
     ends = held.group_by("user", maintain_order=True).agg(
         pl.col("over").all(), pl.last("last", "due", "closing", "name", "latest", "as_of")
     )
-    paid = pl.concat([_insured(base).select("user", day="last"), signs])
+    if not ends["over"].any():
+        return EVENTS.to_frame()
+    paid = pl.concat([insured.select("user", day="last"), signs])
     latest = paid.group_by("user").agg(paid=pl.col("day").max())
     taxed = taxes.group_by("user").agg(tax=pl.col("day").max())
     joined = ends.filter("over").join(latest, on="user", how="left").join(taxed, on="user", how="left", maintain_order="left")

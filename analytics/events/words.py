@@ -89,6 +89,13 @@ READINGS = (
     Reading("OTHER_SPENDING", "SEIZURE", "pfaend|pfand|pfueb|gerichtsvollz|vollstreck|drittschuldner|auskehrung"),
     Reading("OTHER_SPENDING", "COLLECTION", "inkasso"),
 )
+WORDED = {
+    category: [reading for reading in READINGS if reading.category == category]
+    for category in {reading.category for reading in READINGS if reading.glued or reading.words}
+}
+"""The readings of categories in which words decide."""
+UNWORDED = {reading.category: reading.kind for reading in reversed(READINGS) if reading.category not in WORDED}
+"""The kinds of the others."""
 RENT = "HOUSING_RENT"
 CATEGORIES = tuple(sorted({RENT, *(reading.category for reading in READINGS)}))
 
@@ -105,25 +112,31 @@ def read(rows: pl.DataFrame) -> pl.DataFrame:
     """
     if rows["key"].null_count():
         rows = rows.with_columns(pl.col("key").fill_null(pl.struct("counterparty_name", "purpose").hash()))
-    of = ["effective_category", "key"]
-    lines = rows.select(*of, "counterparty_name", "purpose").unique(of, maintain_order=True)
-    parts = [_read_category(part).select(*of, "kind") for _, part in lines.group_by("effective_category", maintain_order=True)]
-    kinds = pl.concat(parts) if parts else lines.select(*of, kind=pl.lit(""))
-    homes = rows.filter(pl.col("effective_category") == RENT)
-    rents = homes.with_columns(text=plain()).with_columns(glued=_glued()).select("id", rent=_rent())
-    found = rows.join(kinds, on=of, how="left", maintain_order="left").join(rents, on="id", how="left", maintain_order="left")
-    return found.with_columns(kind=pl.coalesce("rent", "kind")).with_columns(kind=_by_facts()).drop("surname", "key", "rent")
+    of, category = ["effective_category", "key"], pl.col("effective_category")
+    worded = rows.select(*of, "counterparty_name", "purpose").filter(category.is_in(list(WORDED))).unique(of, maintain_order=True)
+    texts = worded.select(*of, text=plain()).with_columns(glued=_glued())
+    parts = [_read_category(part) for part in texts.partition_by("effective_category")]
+    kinds = pl.concat([texts.select(*of, kind=pl.lit("")).clear(), *parts])
+    plainly = category.replace_strict(UNWORDED, default="", return_dtype=pl.String)
+    found = rows.join(kinds, on=of, how="left", maintain_order="left").with_columns(kind=pl.coalesce("kind", plainly))
+    return _with_rents(found).with_columns(kind=_by_facts()).drop("surname", "key")
 
 
 def _read_category(lines: pl.DataFrame) -> pl.DataFrame:
     """One category at a time, so that every word is looked for only where it can decide."""
-    readings = [reading for reading in READINGS if reading.category == lines.item(0, "effective_category")]
-    if not any(reading.glued or reading.words for reading in readings):
-        return lines.with_columns(kind=pl.lit(readings[0].kind if readings else ""))
     kind: pl.Expr = pl.lit("")
-    for reading in reversed(readings):
+    for reading in reversed(WORDED[lines.item(0, "effective_category")]):
         kind = pl.when(_says(reading)).then(pl.lit(reading.kind)).otherwise(kind)
-    return lines.with_columns(text=plain()).with_columns(glued=_glued()).with_columns(kind=kind)
+    return lines.select("effective_category", "key", kind=kind)
+
+
+def _with_rents(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rents with the kind that amount, words and the owner's name tell."""
+    places = (rows["effective_category"] == RENT).arg_true()
+    if places.is_empty():
+        return rows
+    homes = rows[places].with_columns(text=plain()).with_columns(glued=_glued())
+    return rows.with_columns(rows["kind"].scatter(places, homes.select(_rent()).to_series()))
 
 
 def plain() -> pl.Expr:
@@ -138,7 +151,10 @@ def _glued() -> pl.Expr:
 def _says(reading: Reading) -> pl.Expr:
     if not reading.glued and not reading.words:
         return pl.lit(True)
-    said = pl.col("glued").str.contains(reading.glued) if reading.glued else pl.lit(False)
+    parts = reading.glued.split("|")
+    literal = all(part.replace("%", "").isalnum() for part in parts)
+    glued = pl.col("glued").str.contains_any(parts) if literal else pl.col("glued").str.contains(reading.glued)
+    said = glued if reading.glued else pl.lit(False)
     return said | pl.col("text").str.contains(rf"\b(?:{reading.words})\b") if reading.words else said
 
 

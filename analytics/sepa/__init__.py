@@ -4,6 +4,8 @@ Here belong the tags and labels of the banks and the rules for their values. Wha
 taggers, numbers of contracts and customers to `analytics.references`.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -30,8 +32,8 @@ __all__ = [
 ]
 
 
-def fields(purposes: pl.Series) -> pl.DataFrame:
-    """Every field of each purpose in a column of its own; null where there is none.
+def fields(purposes: pl.Series, only: Sequence[str] = COLUMNS) -> pl.DataFrame:
+    """Every field of each purpose, or only those that are asked for, in a column of its own; null where there is none.
 
     `party` is the other side as the purpose names it, `note` are words of the bank behind its references, `remittance` is what
     the payer is told.
@@ -40,7 +42,7 @@ def fields(purposes: pl.Series) -> pl.DataFrame:
     spans = np.zeros((source.rows, SPANS), np.int64)
     found = np.zeros(source.rows, np.int64)
     _segments(source.address, spans.ctypes.data, found)
-    return pl.DataFrame([_column(source, spans, found, field) for field in range(len(COLUMNS))])
+    return pl.DataFrame([_column(source, spans, found, COLUMNS.index(name)) for name in only])
 
 
 def _column(source: Texts, spans: Offsets, found: Offsets, field: int) -> pl.Series:

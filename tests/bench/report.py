@@ -12,7 +12,7 @@ from statistics import median, quantiles
 
 from rich.table import Table
 
-from tests.bench import lists, memory, tagging, work
+from tests.bench import analyses, lists, memory, tagging, work
 from tests.bench.seeding import LONG_LIST
 
 
@@ -63,6 +63,14 @@ class Tagging(Result):
 
 
 @dataclass(frozen=True)
+class Analysed(Result):
+    """An analysis beside something else, both in bookings per second."""
+
+    rows_per_second: float
+    other_rows_per_second: float
+
+
+@dataclass(frozen=True)
 class Results:
     """All that one run gives."""
 
@@ -72,6 +80,8 @@ class Results:
     work: list[Rows]
     tagging: list[Tagging]
     tagged: dict[str, float]
+    analyses: list[Analysed]
+    analysed: dict[str, float]
 
 
 def summarise_requests(rates: Mapping[str, Sequence[float]], bare: str) -> list[Requests]:
@@ -123,6 +133,20 @@ def summarise_tagged(found: tagging.Measured) -> dict[str, float]:
     }
 
 
+def summarise_analyses(found: analyses.Measured) -> list[Analysed]:
+    """Every pair of which both were measured."""
+    rates = found.rates
+    return [
+        Analysed(
+            *_compared(f"{case} to {other}", rates[case], rates[other]),
+            rows_per_second=round(median(rates[case])),
+            other_rows_per_second=round(median(rates[other])),
+        )
+        for case, other in analyses.PAIRS
+        if case in rates and other in rates
+    ]
+
+
 def spread(rates: Sequence[float]) -> float:
     """How far the quartiles of these rates lie apart, as a share of their median."""
     low, middle, high = quantiles(rates, n=4, method="inclusive")
@@ -137,6 +161,7 @@ def tables(results: Results) -> list[Table]:
         _lists_table(results.lists),
         _work_table(results.work),
         _tagging_table(results.tagging, results.tagged),
+        _analyses_table(results.analyses, results.analysed),
     ]
 
 
@@ -219,6 +244,15 @@ def _tagging_table(results: Sequence[Tagging], tagged: Mapping[str, float]) -> T
     shown = _table(title, "rows/s/core", "times", "IQR of the times")
     for result in results:
         shown.add_row(result.name, f"{result.rows_per_cpu_second:,}", f"{result.ratio:.0f}", _quartiles(result, 0))
+    return shown
+
+
+def _analyses_table(results: Sequence[Analysed], facts: Mapping[str, float]) -> Table:
+    about = ", ".join(f"{name.replace('_', ' ')} {value:,}" for name, value in facts.items())
+    shown = _table(f"Analyses: bookings per second, and their ratio to the other ({about})", "rows/s", "other", "ratio", "IQR")
+    for result in results:
+        rates = (f"{result.rows_per_second:,}", f"{result.other_rows_per_second:,}", f"{result.ratio:.4g}")
+        shown.add_row(result.name, *rates, _quartiles(result))
     return shown
 
 

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 import uvloop
@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from tests.bench import ending, house, lists, machine, report, seeding, tagging, work
+from tests.bench import analyses, ending, house, lists, machine, report, seeding, tagging, work
 from tests.bench.cases import BARE, CASES, CHECKED, READY, Seed
 from tests.bench.house import Started
 from tests.bench.load import Target, run_slice
@@ -31,6 +31,7 @@ from warehouse.errors import KontorError
 RESULTS = Path(__file__).resolve().parents[2] / "bench" / "results.json"
 STEADY = 0.1  # how much the bare route may vary on a machine that does nothing else
 console = Console()
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Measured:
     lists: list[lists.Measured]
     work: list[work.Measured]
     tagging: tagging.Measured
+    analyses: analyses.Measured
 
 
 def main(
@@ -73,8 +75,9 @@ def main(
 
 
 def _measure(cores: machine.Cores | None, slices: int, seconds: float, connections: int) -> Measured:
-    """All parts, one after the other; tagging first, with all cores and no server beside it."""
-    tagged = _tagging()
+    """All parts, one after the other; tagging and analyses first, with all cores and no server beside them."""
+    tagged = _beside_others(tagging.measure, tagging.STEPS)
+    analysed = _beside_others(analyses.measure, analyses.STEPS)
     if cores is not None:
         machine.bind(cores.servers)
     with ExitStack() as opened:
@@ -95,15 +98,15 @@ def _measure(cores: machine.Cores | None, slices: int, seconds: float, connectio
 
         found = uvloop.run(lists.measure(started, seed, tell))
         rates = uvloop.run(_rounds(_targets(started, seed), slices, seconds, connections, tell))
-        return Measured(rates, found, work.measure(started.settings, customer, tell), tagged)
+        return Measured(rates, found, work.measure(started.settings, customer, tell), tagged, analysed)
 
 
-def _tagging() -> tagging.Measured:
-    """Tagging beside other tools."""
+def _beside_others(measure: Callable[[Callable[[str], None]], T], steps: int) -> T:
+    """Tagging or analyses, beside what others use for it."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, auto_refresh=False) as progress:
-        task = progress.add_task("", total=tagging.STEPS)
-        return tagging.measure(lambda description: progress.update(task, description=description, advance=1, refresh=True))
+        task = progress.add_task("", total=steps)
+        return measure(lambda description: progress.update(task, description=description, advance=1, refresh=True))
 
 
 def _targets(started: Started, seed: Seed) -> list[Target]:
@@ -136,6 +139,8 @@ def _report(measured: Measured, facts: Mapping[str, object]) -> None:
         work=report.summarise_work(measured.work),
         tagging=report.summarise_tagging(measured.tagging),
         tagged=report.summarise_tagged(measured.tagging),
+        analyses=report.summarise_analyses(measured.analyses),
+        analysed=measured.analyses.facts,
     )
     report.write(RESULTS, results, {**facts, "bare_spread": bare_spread})
     for table in report.tables(results):

@@ -56,11 +56,11 @@ def measure(tell: Callable[[str], None]) -> Measured:
     importer, pipeline = _trained(corpus)
     sample = corpus.transactions.sample(PEER_ROWS, seed=SEED)
     given, texts = peers.entries(sample), peers.raw(sample)
-    known, twice = Brain(registry.shipped()), _twice(corpus)
+    known, doubled = Brain(registry.shipped()), twice(corpus)
     _tag(corpus, known)
     cases: dict[str, tuple[int, Callable[[], object]]] = {
         COLD: (corpus.transactions.height, lambda: _tag(corpus, Brain(registry.shipped()))),
-        COLD_TWICE: (2 * corpus.transactions.height, lambda: _tag(twice, Brain(registry.shipped()))),
+        COLD_TWICE: (2 * corpus.transactions.height, lambda: _tag(doubled, Brain(registry.shipped()))),
         CACHED: (corpus.transactions.height, lambda: _tag(corpus, known)),
         IMPORTER: (PEER_ROWS, lambda: importer.predict(given)),
         PIPELINE: (PEER_ROWS, lambda: pipeline.predict(texts)),
@@ -80,7 +80,7 @@ def _tag(corpus: Corpus, brain: Brain) -> pl.DataFrame:
     return tagging.tag(corpus.transactions, corpus.products, CHOICES.to_frame(), RULES.to_frame(), brain)
 
 
-def _twice(corpus: Corpus) -> Corpus:
+def twice(corpus: Corpus) -> Corpus:
     """Every user beside another one with the same bookings."""
     others = [pl.col(name) + "-2" for name in ("user", "product")]
     return replace(
