@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from fastapi import Depends, Request
 
 from api.shelf import Shelf
-from pipelines import tags
+from pipelines import analyses, tags
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
 from warehouse import hashing
@@ -153,7 +153,7 @@ class Services:
         await self.arrivals.open()
         await self.passwords.run(hashing.decoy)
         await self.tagging.run(tags.brain)
-        self.tagging.begin(tags.prepare)
+        self.tagging.begin(analyses.prepare)
         gc.collect()
         gc.freeze()  # what is there now stays: looking through it again and again would stop requests for a tenth of a second
 

@@ -5,7 +5,7 @@ functions, so that nobody can tell which.
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +14,7 @@ import polars as pl
 
 import analytics
 from analytics import suite, tagging
-from analytics.frames import AS_OF
+from analytics.frames import AS_OF, PRODUCTS, TRANSACTIONS
 from analytics.suite import Frames
 from pipelines import documents, tags
 from pipelines.documents.cashflow import DOCUMENT as CASHFLOW
@@ -66,6 +66,30 @@ def _code(base_url: str) -> str:
         for path in sorted(path for kind in ("*.py", "*.csv") for path in folder.rglob(kind)):
             digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:8]
+
+
+def prepare() -> None:
+    """Makes ready what tagging and analyses need, with a few bookings: what is compiled or loaded at its first use is so now."""
+    tags.prepare()
+    months = [date(2024 + number // 12, number % 12 + 1, 2) for number in range(26)]
+    lines = [
+        *(("Muster AG", "SVWZ+Lohn/Gehalt", 250_000, day) for day in months),
+        *(("Hausverwaltung Muster", "SVWZ+Miete", -80_000, day) for day in months),
+        *(("Bank Muster", "EREF+4711 SVWZ+Darlehen Rate 3/48 Zins 10,00 Tilgung 90,00", -10_000, day) for day in months),
+        *(("REWE Markt", "SVWZ+Einkauf", -2_000 - day.month, day + timedelta(days=9)) for day in months),
+        *(
+            ("Allianz Versicherung", "MREF+M1 CRED+DE98ZZZ09999999999 SVWZ+Hausrat Vertrag 123", -9_000, months[at])
+            for at in (0, 12, 24)
+        ),
+    ]
+    bookings = [
+        {"id": str(number), "user": "0", "product": "0", "booked_on": day, "amount_cents": cents, "currency": "EUR"}
+        | {"counterparty_name": name, "purpose": purpose, "pending": False}
+        for number, (name, purpose, cents, day) in enumerate(lines)
+    ]
+    found = pl.DataFrame(bookings, schema=TRANSACTIONS)
+    tagged = found.hstack(tags.tagged_alone(found, PRODUCTS.to_frame()).drop("id", "user", "product"))
+    alone(tagged, PRODUCTS.to_frame(), date(2026, 2, 15), "http://127.0.0.1")
 
 
 def made(owner: Owner, base_url: str, as_of: date | None = None) -> Made:

@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pipelines import tags, work
+from pipelines import analyses, work
 
 
 def ready(number: int) -> int:
     """Lets a process load and compile all that the others need."""
-    tags.prepare()
+    analyses.prepare()
     return number
 
 

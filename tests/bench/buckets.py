@@ -90,10 +90,10 @@ def _cases(found: Measured) -> dict[str, float]:
 def _measure(house: Settled) -> Measured:
     import dagster as dg
 
-    from pipelines import checks, pictures, tags, work
+    from pipelines import analyses, checks, pictures, tags, work
     from pipelines.definitions import FIRST, LAST, defs
 
-    tags.prepare()
+    analyses.prepare()
     buckets = range(64)
 
     def timed(*tasks: Callable[..., object], **given: Any) -> float:
