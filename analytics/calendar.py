@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FIRST_YEAR, LAST_YEAR = 1990, 2070
+FIRST_YEAR, LAST_YEAR = 1970, 2203
+"""The years of days that are taken from anybody, and some in which payments may follow on them."""
 EPOCH = date(1970, 1, 1).toordinal()
 FIRST_DAY = date(FIRST_YEAR, 1, 1).toordinal() - EPOCH
 FIRST_MONTH = FIRST_YEAR * 12

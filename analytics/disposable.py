@@ -75,13 +75,14 @@ def _salaries(seen: Seen) -> pl.DataFrame:
 def _since(seen: Seen, salaries: pl.DataFrame) -> pl.DataFrame:
     """The latest salary, and what was booked since it came: sums, and the ids of both."""
     paid = seen.payments.filter("regular").join(salaries, on=["user", "contract"], how="inner")
-    salary = paid.filter(pl.col("booked_on") == pl.col("date_salary_latest")).select("id", salary=pl.lit(value=True))
+    salary = paid.filter(pl.col("booked_on") == pl.col("date_salary_latest")).select("user", "id", salary=pl.lit(value=True))
     first = pl.lit(salaries["date_salary_latest"].min(), pl.Date)
     latest = seen.bookings.select(COUNTED).filter(pl.col("booked_on") >= first)
     later = latest.join(salaries.select("user", "date_salary_latest"), on="user", how="inner").filter(
         pl.col("booked_on") >= pl.col("date_salary_latest"), ~pl.col("effective_category").str.starts_with(OWN)
     )
-    rows = later.select("user", "id", "booked_on", "amount_cents").join(salary, on="id", how="left").sort("booked_on", "id")
+    known = later.select("user", "id", "booked_on", "amount_cents").join(salary, on=["user", "id"], how="left")
+    rows = known.sort("booked_on", "id")
     cents, is_salary = pl.col("amount_cents"), pl.col("salary").is_not_null()
     return rows.group_by("user", maintain_order=True).agg(
         salary_latest=(cents * is_salary).sum(), cashflow=(cents * ~is_salary).sum(), transactions="id"
@@ -94,7 +95,7 @@ def _fixed(seen: Seen, salaries: pl.DataFrame, cashflow: Cashflow) -> pl.DataFra
     known = until.join(horizon(seen), on="user", suffix="_known").select((pl.col("until") <= pl.col("until_known")).all()).item()
     due = cashflow.expected if known else expected(seen.contracts, until)
     due = due.join(until, on="user").filter(pl.col("expected_on") <= pl.col("until"))
-    others = due.join(salaries.select("contract"), on="contract", how="anti").filter(~pl.col("category").str.starts_with(OWN))
+    others = due.join(salaries, on=["user", "contract"], how="anti").filter(~pl.col("category").str.starts_with(OWN))
     return others.group_by("user").agg(expected_fixed=pl.sum("cents"), occurrences=pl.len())
 
 

@@ -1,7 +1,8 @@
 """Whether a counterparty's name is that of the account holder himself.
 
 Names are compared as sets of tokens: in any order, without titles, umlauts written out or lost, with or without middle names.
-The other holder of a joint account is somebody else; a name that has both holders is the joint account itself.
+The other holder of a joint account is somebody else; a name that has both holders is the joint account itself. A holder in whose
+name a word stands twice is a couple.
 """
 
 import polars as pl
@@ -23,7 +24,10 @@ MOST_MORE = 2
 def own_names(rows: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
     """The pairs of `user` and `name` in these rows in which the name is the user's own."""
     owners = products.select("user", owner=text.plain(products["owner_name"])).filter(pl.col("owner") != "").unique()
-    held = owners.with_columns(_tokens("owner"), owner_joint=_joint("owner")).with_columns(owner_size=pl.col("tokens").list.len())
+    twice = pl.col("owner").str.split(" ").list.n_unique() < pl.col("owner").str.split(" ").list.len()
+    held = owners.with_columns(_tokens("owner"), owner_joint=_joint("owner") | twice).with_columns(
+        owner_size=pl.col("tokens").list.len()
+    )
     first = pl.int_range(pl.len()).over("user", "owner") == 0
     tokens = held.explode("tokens").rename({"tokens": "token"}).with_columns(first=first)
     names = rows.select("user", "name").unique().filter(pl.col("name").str.contains(" ", literal=True))

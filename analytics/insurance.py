@@ -18,8 +18,8 @@ KEYWORDS = 10
 """Rules of this priority are words for one product; two divisions among them are two policies in one premium."""
 NO_PREMIUM, NO_WORDS, SEVERAL, BY_PARTNER, BY_PLATE, BY_INSURER = 0.99, 0.97, 0.9, 0.88, 0.82, 0.9
 PLATE = r"(?:^| )[a-z]{1,3} [a-z]{1,2} ?0[he]?(?: |$)"
-NUMBERED = r"\b(?:nr|no|vn|id|kd|rg|az|vom|bis|vj|hj|per|dt)(?: 0)+\b"
-"""Short words before numbers that are no number plates."""
+NUMBERED = r"\b(?:(?:nr|vn)(?: [a-z]{1,2})?|no|id|kd|rg|az|vom|bis|vj|hj|per|dt)(?: 0)+\b"
+"""Short words before numbers that are no number plates; numbers of policies may begin with letters."""
 COMPOSITE = ("VEHICLE_CAR", "HOME_BUILDING", "HOME_CONTENTS", "LIABILITY_PRIVATE")
 """Products that a company sells beside all others of damage insurance: who collects does not tell which it is. Life and health
 insurers are companies of their own by law, and specialists sell one thing."""

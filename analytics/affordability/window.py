@@ -15,7 +15,6 @@ from analytics.seen import Seen
 MOST_MONTHS, FEWEST_MONTHS = 12, 3
 FIRST_DAYS = 4
 """A history that begins on one of the first days of a month has this month in full: weekends and holidays have no bookings."""
-EURO = "EUR"
 SELECTED = (
     "row", "user", "id", "product", "booked_on", "amount_cents", "gv_code", "channel", "insurance", "partner",
     "effective_category", "refund_of", "pair_of",
@@ -33,17 +32,14 @@ class View(NamedTuple):
 
 
 def view(seen: Seen) -> View:
-    """What is to be looked at. Amounts in other currencies are not counted, since nothing here knows their rates."""
+    """What is to be looked at."""
     users = windows(seen)
     since = pl.lit(users["first"].min(), pl.Date)
-    recent = (
-        seen.bookings.lazy().with_row_index("row").filter(pl.col("booked_on") >= since).select(*SELECTED, "currency").collect()
-    )
+    recent = seen.bookings.lazy().with_row_index("row").filter(pl.col("booked_on") >= since).select(SELECTED).collect()
     who = recent.select("user").join(users.select("user", "who"), on="user", how="left", maintain_order="left")["who"]
     first, end = users["first"].gather(who), users["end"].gather(who)
-    euros = pl.col("currency").is_null() | (pl.col("currency") == EURO) | (pl.col("currency") == "")
-    rows = recent.with_columns(who, counted=(recent["booked_on"] < end) & euros).filter(recent["booked_on"] >= first)
-    return View(users, _with_contracts(rows.drop("currency"), seen))
+    rows = recent.with_columns(who, counted=recent["booked_on"] < end).filter(recent["booked_on"] >= first)
+    return View(users, _with_contracts(rows, seen))
 
 
 def windows(seen: Seen) -> pl.DataFrame:

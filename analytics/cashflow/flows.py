@@ -119,7 +119,7 @@ def finest(keys: pl.Series, flows: Flows) -> pl.DataFrame:
 def _steps(seen: Seen) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """By booking: whether it is a regular payment of a contract, and by how much that differs from the one before it."""
     paid, cents = seen.payments.with_columns(seen.places.alias("place")).filter("regular"), pl.col("amount_cents")
-    follows = pl.col("contract") == pl.col("contract").shift()
+    follows = (pl.col("contract") == pl.col("contract").shift()) & (pl.col("user") == pl.col("user").shift())
     steps = paid.select("place", step=pl.when(follows).then(cents - cents.shift()).otherwise(0))
     regular, step = np.zeros(seen.bookings.height, np.bool_), np.zeros(seen.bookings.height, np.int64)
     at = steps["place"].to_numpy()

@@ -63,10 +63,10 @@ def _switches(base: Ground, seen: Seen) -> pl.DataFrame:
     moved = wages.filter(pl.col("before") != pl.col("product"), stays)
     if moved.is_empty():  # nearly always: then all bookings need not be searched
         return EVENTS.to_frame()
-    paid = seen.payments.join(moved, on="user", how="semi").filter("regular").drop("user")
+    paid = seen.payments.join(moved, on="user", how="semi").filter("regular")
     there = seen.bookings.join(moved, on="user", how="semi").select("user", "id", "product")
-    paid = paid.join(there, on="id").sort("contract", "booked_on", "id")
-    paid = paid.with_columns(before=pl.col("product").shift(1).over("contract"))
+    paid = paid.join(there, on=["user", "id"]).sort("contract", "booked_on", "id")
+    paid = paid.with_columns(before=pl.col("product").shift(1).over("user", "contract"))
     changes = paid.filter(pl.col("before") != pl.col("product")).select(
         "user", "contract", "product", "before", changed="booked_on"
     )

@@ -130,9 +130,9 @@ def _rows(seen: Seen) -> pl.DataFrame:
 
 def _paid(seen: Seen, rows: pl.DataFrame) -> pl.DataFrame:
     """The regular payments of contracts in these categories, each contract with the kind that most of them have."""
-    wanted = seen.contracts.filter(pl.col("category").is_in(CATEGORIES)).select("id")
-    of = seen.payments.filter("regular").join(wanted, left_on="contract", right_on="id", how="semi")
-    kinds = of.join(rows.select("id", "kind"), on="id").group_by("contract", "kind").len()
+    wanted = seen.contracts.filter(pl.col("category").is_in(CATEGORIES)).select(contract=_of_user("id"))
+    of = seen.payments.filter("regular").with_columns(contract=_of_user("contract")).join(wanted, on="contract", how="semi")
+    kinds = of.join(rows.select("user", "id", "kind"), on=["user", "id"]).group_by("contract", "kind").len()
     kinds = kinds.sort(-pl.col("len").cast(pl.Int64), "kind").unique("contract", keep="first", maintain_order=True)
     known = of.join(kinds.select("contract", "kind"), on="contract")
     return known.select("user", "contract", "kind", "id", day="booked_on", cents="amount_cents").sort(
@@ -149,7 +149,7 @@ def _runs(seen: Seen, paid: pl.DataFrame, histories: pl.DataFrame) -> pl.DataFra
         "user",
         "insurance",
         "period",
-        contract="id",
+        contract=_of_user("id"),
         first="date_first",
         last="date_latest",
         due="date_due",
@@ -162,6 +162,11 @@ def _runs(seen: Seen, paid: pl.DataFrame, histories: pl.DataFrame) -> pl.DataFra
     )
     joined = contracts.join(evidence, on="contract").join(lengths, on="period", how="left").join(histories, on="user")
     return joined.sort("user", "first", "contract")
+
+
+def _of_user(contract: str) -> pl.Expr:
+    """The contract together with its user: ids are only unique so."""
+    return pl.concat_str("user", contract, separator=" ")
 
 
 def _payee() -> pl.Expr:

@@ -24,7 +24,7 @@ def _tenancies(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
     new, over = rents.filter("new"), rents.filter("over")
     if new.is_empty() and over.is_empty():
         return []
-    pairs = followed(new, over, CHANGE_DAYS)
+    pairs = followed(new, over, CHANGE_DAYS, same_payee=True)
     single = first_ever(base, alone(new, pairs, rents), "RENT")
     gone = left(base, over, pairs, END_DAYS, "RENT")
     again = single.filter(~pl.col("first_ever"), ~pl.col("waiting"))
@@ -45,9 +45,11 @@ def _purchases(base: Ground, runs: pl.DataFrame) -> pl.DataFrame:
         (pl.col("kind") == "TRANSFER_TAX") | ((pl.col("kind") == "NOTARY") & (pl.col("amount_cents") <= -LEAST_NOTARY_CENTS))
     ).select("user", "id", day="booked_on", latest="amount_cents")
     policies = runs.filter("new", pl.col("insurance") == "HOME_BUILDING").select(
-        "user", id="contract", day="first", latest="latest"
+        "user", id=pl.col("opening").list.first(), day="first", latest="latest"
     )
-    loans = runs.filter("new", pl.col("kind") == "MORTGAGE").select("user", other="contract", other_day="first")
+    loans = runs.filter("new", pl.col("kind") == "MORTGAGE").select(
+        "user", other=pl.col("opening").list.first(), other_day="first"
+    )
     if signs.is_empty() and loans.is_empty():
         return EVENTS.to_frame()
     others = pl.concat([loans, signs.select("user", other="id", other_day="day")])

@@ -11,12 +11,14 @@ WAIT_DAYS, LAST_BESIDE_DAYS = 75, 35
 """So long after its start a new one may still turn out to follow another whose last payment lies about the same time."""
 
 
-def followed(new: pl.DataFrame, over: pl.DataFrame, within: int) -> pl.DataFrame:
-    """The new runs that follow one that ended, with the latest such one."""
+def followed(new: pl.DataFrame, over: pl.DataFrame, within: int, *, same_payee: bool = False) -> pl.DataFrame:
+    """The new runs that follow one that ended, with the latest such one; of the same payee, if that may be, only one beside which
+    it had begun, since otherwise the old one goes on.
+    """
     gap = (pl.col("first") - pl.col("last_old")).dt.total_days()
     pairs = new.join(over, on="user", suffix="_old").filter(
         pl.col("contract") != pl.col("contract_old"),
-        pl.col("payee") != pl.col("payee_old"),
+        (pl.col("payee") != pl.col("payee_old")) | (pl.lit(same_payee) & (gap <= 0)),
         pl.col("first_old") < pl.col("first"),
         gap.is_between(-OVERLAP_DAYS, within),
     )

@@ -18,6 +18,7 @@ from api.schemas.analyses import (
     DisposableMoneyBody,
     LifeEventBody,
     LifeStageBody,
+    Nothing,
     SalesTriggerBody,
 )
 from api.schemas.base import Flag, QueryDay
@@ -91,7 +92,7 @@ async def list_cashflow(
     return await _answer(request, held, caller, CASHFLOW, as_of, view)
 
 
-@routes.get("/disposable-money", response_model=DisposableMoneyBody, responses=STATUSES)
+@routes.get("/disposable-money", response_model=DisposableMoneyBody | Nothing, responses=STATUSES)
 async def get_disposable_money(request: Request, caller: Reads, held: Held, as_of: AsOf = None) -> Response:
     """What is left of the latest salary until the next one; an empty object where no salary comes."""
     return await _answer(request, held, caller, "disposable-money", as_of)
@@ -115,7 +116,7 @@ async def list_sales_triggers(request: Request, caller: Reads, held: Held, as_of
     return await _answer(request, held, caller, "sales-triggers", as_of)
 
 
-@routes.get("/affordability", response_model=AffordabilityBody, responses=STATUSES)
+@routes.get("/affordability", response_model=AffordabilityBody | Nothing, responses=STATUSES)
 async def get_affordability(request: Request, caller: Reads, held: Held, as_of: AsOf = None) -> Response:
     """Income and expenses by need and regularity, what is left, and signs of risk; an empty object where less than three full
     months are known.

@@ -52,7 +52,7 @@ include-operation-id = ["add_accesses", "push_transactions", "list_transactions"
 checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409, 429]
 
 [[operations]]
-include-operation-id = ["update_category", "update_transaction", "delete_choice", "create_rule", "tag_records"]
+include-operation-id = ["update_category", "update_transaction", "delete_choice", "create_rule", "tag_records", "analyse_records"]
 # A category, an IBAN, a name, a day or a currency that is well written can still be none.
 checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409]
 
