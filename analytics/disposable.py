@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from analytics.cashflow import Cashflow, expected, horizon
+from analytics import trees
+from analytics.cashflow import Cashflow, awaited, going_on, horizon
 from analytics.cashflow.flows import EXPENSES
 from analytics.cashflow.statistics import AGGREGATE
 from analytics.frames import checked
@@ -56,11 +57,13 @@ def disposable(seen: Seen, cashflow: Cashflow) -> pl.DataFrame:
 
 
 def _salaries(seen: Seen) -> pl.DataFrame:
-    """The salary of each user: the active contract with the largest median; of equal ones the first by its id."""
-    active = seen.contracts.filter(pl.col("status") == "ACTIVE", pl.col("category") == SALARY, pl.col("date_next").is_not_null())
-    largest = active.sort("user", pl.col("amount_median"), "id", descending=[False, True, False]).unique(
-        "user", keep="first", maintain_order=True
-    )
+    """The salary of each user: the active contract with the largest median for its days, so that no bonus that comes every year
+    is taken for it; of equal ones the first by its id.
+    """
+    active = going_on(seen).filter(pl.col("status") == "ACTIVE", pl.col("category") == SALARY, pl.col("date_next").is_not_null())
+    periods = trees.periods_frame().select(period="system_name", days="days")
+    rated = active.join(periods, on="period", how="left").with_columns(rate=pl.col("amount_median") / pl.col("days"))
+    largest = rated.sort("user", "rate", "id", descending=[False, True, False]).unique("user", keep="first", maintain_order=True)
     return largest.join(seen.as_of, on="user", how="inner").select(
         "user",
         "as_of",
@@ -93,7 +96,7 @@ def _fixed(seen: Seen, salaries: pl.DataFrame, cashflow: Cashflow) -> pl.DataFra
     """What the other active contracts bring and take before the next salary comes."""
     until = salaries.select("user", until=pl.col("date_salary_next").dt.offset_by("-1d"))
     known = until.join(horizon(seen), on="user", suffix="_known").select((pl.col("until") <= pl.col("until_known")).all()).item()
-    due = cashflow.expected if known else expected(seen.contracts, until)
+    due = cashflow.expected if known else awaited(seen, until)
     due = due.join(until, on="user").filter(pl.col("expected_on") <= pl.col("until"))
     others = due.join(salaries, on=["user", "contract"], how="anti").filter(~pl.col("category").str.starts_with(OWN))
     return others.group_by("user").agg(expected_fixed=pl.sum("cents"), occurrences=pl.len())

@@ -9,13 +9,26 @@ from dataclasses import dataclass
 import polars as pl
 
 from analytics.cashflow.cycles import cycles
-from analytics.cashflow.expected import EXPECTED, expected, horizon
+from analytics.cashflow.expected import EXPECTED, awaited, expected, going_on, horizon
 from analytics.cashflow.flows import flows
 from analytics.cashflow.predictions import PREDICTIONS, predictions, view
 from analytics.cashflow.statistics import ROLLED, STATISTICS, rolled, statistics
 from analytics.seen import Seen
 
-__all__ = ["EXPECTED", "PREDICTIONS", "ROLLED", "STATISTICS", "Cashflow", "cashflow", "expected", "horizon", "rolled", "view"]
+__all__ = [
+    "EXPECTED",
+    "PREDICTIONS",
+    "ROLLED",
+    "STATISTICS",
+    "Cashflow",
+    "awaited",
+    "cashflow",
+    "expected",
+    "going_on",
+    "horizon",
+    "rolled",
+    "view",
+]
 
 
 @dataclass(frozen=True)
@@ -31,5 +44,5 @@ def cashflow(seen: Seen) -> Cashflow:
     """The cashflow of all users as of their dates."""
     known = cycles(seen)
     found = flows(seen)
-    coming = expected(seen.contracts, horizon(seen))
+    coming = awaited(seen, horizon(seen))
     return Cashflow(statistics(found), predictions(coming, found, known), coming)

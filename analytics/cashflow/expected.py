@@ -24,6 +24,9 @@ EXPECTED = pl.Schema(
     }
 )
 """Occurrences of active contracts that are still to come, by user, contract and day."""
+SALARY = "INCOME_SALARY"
+LEFT_FOR_WORK = (SALARY, "INCOME_OTHER")
+"""Income that ends when another employer pays: salary, and benefits for those without work."""
 FIRST_DAYS = 4
 """A first business day after this day of the month is none that a contract would name so."""
 Days = NDArray[np.int64]
@@ -32,6 +35,25 @@ Days = NDArray[np.int64]
 def horizon(seen: Seen) -> pl.DataFrame:
     """For each user the end of the next year (`until`)."""
     return seen.as_of.select("user", until=pl.date(pl.col("as_of").dt.year() + 1, 12, 31))
+
+
+def awaited(seen: Seen, until: pl.DataFrame) -> pl.DataFrame:
+    """What contracts that go on will bring and take (frame `EXPECTED`). Income that did not come in its month is not awaited on
+    top of that of the next one.
+    """
+    due, day = expected(going_on(seen), until), pl.col("expected_on")
+    late = seen.contracts.filter("overdue", pl.col("amount_next") > 0).select("user", "date_next", "date_due", contract="id")
+    known = due.join(late, on=["user", "contract"], how="left", maintain_order="left")
+    slipped = (day == pl.col("date_next")) & (day.dt.month_start() > pl.col("date_due"))
+    return known.filter(~slipped.fill_null(value=False)).select(due.columns)
+
+
+def going_on(seen: Seen) -> pl.DataFrame:
+    """The contracts without income that ended because of work: what is late after another salary has begun does not come."""
+    late = seen.contracts.filter("overdue", pl.col("category").is_in(LEFT_FOR_WORK))
+    paid = seen.contracts.filter(pl.col("category") == SALARY).select("user", began="date_first")
+    left = late.join(paid, on="user").filter(pl.col("began") > pl.col("date_latest"))
+    return seen.contracts.join(left, on=["user", "id"], how="anti", maintain_order="left")
 
 
 def expected(contracts: pl.DataFrame, until: pl.DataFrame) -> pl.DataFrame:

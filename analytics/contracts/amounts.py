@@ -11,6 +11,8 @@ SEASONAL = 0.6
 """From this correlation with the payments a year before on, a contract has seasons."""
 STEADY = 0.1
 USUAL, USAGE = 3, 6
+SMALL_STEP = 0.05
+"""Pensions, dynamic premiums and index rents rise by no more than this a year; one larger step was a new tariff."""
 
 
 def following(starts: Integers, cents: Integers, yearly: Integers) -> Integers:
@@ -64,13 +66,18 @@ def _next(paid: Floats, yearly: int) -> float:
 
 @inner
 def _yearly_step(paid: Floats, yearly: int) -> float:
-    """The mean of the steps one and two years ago, if now is the time for the next: prices often rise in the same month."""
-    if yearly < 2 or paid.size <= 2 * yearly:
+    """The mean of the steps one and two years ago, if now is the time for the next: prices often rise in the same month. Of less
+    than two years a small step a year ago is taken for a yearly one.
+    """
+    if yearly < 2 or paid.size <= yearly or not np.all(paid[-yearly:] == paid[-1]):
         return 1.0
-    once, twice = paid[-yearly] / paid[-yearly - 1], paid[-2 * yearly] / paid[-2 * yearly - 1]
-    level = np.all(paid[-yearly:] == paid[-1]) and np.all(paid[-2 * yearly : -yearly] == paid[-2 * yearly])
+    once = float(paid[-yearly] / paid[-yearly - 1])
+    if paid.size <= 2 * yearly:
+        return once if abs(once - 1) <= SMALL_STEP else 1.0
+    twice = float(paid[-2 * yearly] / paid[-2 * yearly - 1])
+    level = np.all(paid[-2 * yearly : -yearly] == paid[-2 * yearly])
     same_way = (once - 1) * (twice - 1) > 0
-    return float((once + twice) / 2) if level and same_way else 1.0
+    return (once + twice) / 2 if level and same_way else 1.0
 
 
 @inner

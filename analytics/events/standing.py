@@ -2,8 +2,10 @@
 
 import polars as pl
 
+from analytics.events.family import children
 from analytics.events.ground import Ground
-from analytics.events.signs import COLUMNS, SIGNS, YEARLY_DAYS, active, latest, recent, revenue, wages
+from analytics.events.signs import COLUMNS, HALF_A_YEAR, SIGNS, YEARLY_DAYS, active, latest, recent, revenue, wages
+from analytics.events.words import plain
 
 PENSION_SHARE = 0.5
 EMPLOYED_CENTS = 80_000
@@ -22,6 +24,9 @@ AGES = (
 NONE_DAYS = 365
 CARE_DAYS = 93
 """Contributions rest in summer."""
+CARED_OFTEN = 4
+"""So many payments for care are those of a nursery, fewer can be a babysitter's."""
+SCHOOL_WORDS = "schul|klasse|gymnasium|mensa|studienfahrt"
 Rules = list[tuple[str, pl.DataFrame, float]]
 """Items in the order in which they are tried, the users for whom each holds, and how sure that is."""
 
@@ -65,27 +70,60 @@ def _pensioners(base: Ground, paid: pl.DataFrame) -> pl.DataFrame:
 
 
 def parenthood(base: Ground, events: pl.DataFrame) -> Rules:
-    """The youngest child decides: what shows a small one is asked first."""
-    care = base.rows.filter(pl.col("kind").is_in(["CHILDCARE", "SCHOOL_CARE"])).filter(pl.len().over("user") > 1)
+    """The youngest child decides: what shows a small one is asked first, and purchases only after what tells of school."""
     born = _born(base, events)
-    small, school = (
-        latest(base, care.filter(pl.col("kind") == kind), "Kinderbetreuung", CARE_DAYS) for kind in ("CHILDCARE", "SCHOOL_CARE")
-    )
+    small, school = (latest(base, _cared(base, kind), "Kinderbetreuung", CARE_DAYS) for kind in ("CHILDCARE", "SCHOOL_CARE"))
     benefit = recent(base, "Kindergeld", MONTHLY_DAYS, "CHILD_BENEFIT", "MAINTENANCE_ADVANCE", "CHILD_SUPPLEMENT")
     support = recent(base, "Kindesunterhalt", MONTHLY_DAYS, "CHILD_MAINTENANCE")
-    toddler, pupil = _bought(base, ("CHILD_NECESSITIES",), 3), _bought(base, ("FOR_CHILDREN",), 6)
     ages = [(item, born.filter(pl.col("age").is_between(low, high, closed="left")), 0.9) for item, low, high in AGES]
     return [
         ages[0],
-        ("PARENTHOOD_PRESCHOOL", pl.concat([small, toddler, ages[1][1].select(COLUMNS)]), 0.85),
-        ("PARENTHOOD_SCHOOL", pl.concat([school, benefit, support, pupil]), 0.75),
+        ("PARENTHOOD_PRESCHOOL", pl.concat([small, ages[1][1].select(COLUMNS)]), 0.85),
+        ("PARENTHOOD_SCHOOL", pl.concat([_left_care(base), _only_pupils(base, school)]), 0.8),
+        ("PARENTHOOD_PRESCHOOL", _bought(base, ("CHILD_NECESSITIES",), 3), 0.75),
+        ("PARENTHOOD_SCHOOL", pl.concat([school, benefit, support, _bought(base, ("FOR_CHILDREN",), 6)]), 0.75),
         ages[3],
+        ("PARENTHOOD_ADULTCHILD", _grown_up(base, events), 0.7),
         ("PARENTHOOD_NONE_OBSERVED", _long(base), 0.8),
     ]
 
 
+def _cared(base: Ground, kind: str) -> pl.DataFrame:
+    """The payments for care of this kind, of users who paid for care more than once in the last half year."""
+    paid = base.rows.filter(pl.col("kind").is_in(["CHILDCARE", "SCHOOL_CARE"])).join(base.histories, on="user")
+    again = paid.filter(pl.col("booked_on") > pl.col("as_of").dt.offset_by(HALF_A_YEAR)).filter(pl.len().over("user") > 1)
+    return base.rows.filter(pl.col("kind") == kind).join(again, on="user", how="semi", maintain_order="left")
+
+
+def _left_care(base: Ground) -> pl.DataFrame:
+    """Users whose child went to a nursery and does no more: even where that costs nothing, its meals do."""
+    paid = base.rows.filter(pl.col("kind") == "CHILDCARE").filter(pl.len().over("user") >= CARED_OFTEN)
+    ended = latest(base, paid, "Kinderbetreuung beendet", YEARLY_DAYS)
+    return ended.join(latest(base, paid, "", CARE_DAYS), on="user", how="anti", maintain_order="left")
+
+
+def _only_pupils(base: Ground, care: pl.DataFrame) -> pl.DataFrame:
+    """Users with child benefit for one child who pay for its school."""
+    last = children(base).unique("user", keep="last", maintain_order=True)
+    one = last.filter(pl.col("children") == 1)
+    things = base.rows.filter(pl.col("effective_category") == "FAMILY_OTHER", plain().str.contains(SCHOOL_WORDS))
+    things = things.filter(pl.len().over("user") > 1)
+    signs = pl.concat([care, latest(base, things, "Ausgaben für die Schule", NONE_DAYS)])
+    return signs.join(one, on="user", how="semi", maintain_order="left")
+
+
+def _grown_up(base: Ground, events: pl.DataFrame) -> pl.DataFrame:
+    """Users whose child benefit has ended: it is paid until a child is 18, and no child of 18 is older than 25 since then."""
+    ended = events.filter(pl.col("item") == "CHILDBENEFIT_END").join(base.histories, on="user", maintain_order="left")
+    return ended.filter(pl.col("event_date") > pl.col("as_of").dt.offset_by("-7y")).select(
+        "user", since="event_date", cents=pl.lit(0, pl.Int64), bookings="bookings", what=pl.lit("Ende des Kindergelds")
+    )
+
+
 def _bought(base: Ground, kinds: tuple[str, ...], months: int) -> pl.DataFrame:
-    """Users who spent on children in at least so many months of the last year."""
+    """Users who spent on children in at least so many months of the last year, and still do. Toys alone do not count: they are
+    given to the children of others, too.
+    """
     if base.booked_kinds.isdisjoint(kinds):
         return SIGNS.to_frame()
     spent = base.rows.filter(pl.col("kind").is_in(kinds), pl.col("amount_cents") < 0).join(
@@ -93,13 +131,17 @@ def _bought(base: Ground, kinds: tuple[str, ...], months: int) -> pl.DataFrame:
     )
     young = spent.filter(pl.col("booked_on") > pl.col("as_of").dt.offset_by("-1y"))
     found = young.group_by("user", maintain_order=True).agg(
+        pl.last("as_of"),
         since=pl.first("booked_on"),
+        last=pl.last("booked_on"),
         cents=-pl.col("amount_cents").sum(),
         bookings=pl.col("id").tail(months),
         what=pl.lit("Ausgaben für Kinder").first(),
         months=pl.col("booked_on").dt.month_start().n_unique(),
+        own=(pl.col("effective_category") != "FAMILY_TOYS").any(),
     )
-    return found.filter(pl.col("months") >= months).select(COLUMNS)
+    still = (pl.col("as_of") - pl.col("last")).dt.total_days() <= CARE_DAYS
+    return found.filter(pl.col("months") >= months, "own", still).select(COLUMNS)
 
 
 def _long(base: Ground) -> pl.DataFrame:

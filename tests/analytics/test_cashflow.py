@@ -225,6 +225,19 @@ def test_what_was_paid_in_this_month_is_not_expected_again() -> None:
     assert predicted(rent(day=25, last=(2026, 5)), "HOUSING_RENT", "2026_M06")["cents"] == -80_000
 
 
+def test_a_late_salary_is_awaited_in_its_month_and_not_on_top_of_the_next_one() -> None:
+    early, late = salary(day=10, last=(2026, 5)), salary(day=28, last=(2026, 5))
+    assert predicted(early, "INCOME_SALARY", "2026_M06", date(2026, 6, 12))["fixed"] == 250_000
+    assert predicted(late, "INCOME_SALARY", "2026_M07", date(2026, 6, 30))["fixed"] == 250_000
+    assert predicted(late, "INCOME_SALARY", "2027_Y", date(2026, 6, 30))["fixed"] == 12 * 250_000
+
+
+def test_a_late_salary_is_over_once_another_employer_pays() -> None:
+    paid, day = salary(day=28, last=(2026, 5)), date(2026, 6, 30)
+    new = booked([date(2026, 6, 26)], 310_000, "INCOME_SALARY", channel="SALARY", counterparty_key="neu")
+    assert predicted(pl.concat([paid, new]), "INCOME_SALARY", "2026_M07", day)["fixed"] == 310_000
+
+
 def test_a_late_rent_is_still_expected() -> None:
     assert predicted(rent(day=10, last=(2026, 5)), "HOUSING_RENT", "2026_M06", date(2026, 6, 12))["cents"] == -80_000
 

@@ -69,6 +69,19 @@ def test_a_monthly_debit_is_a_contract_with_all_its_sums() -> None:
     assert contract["price_changes"] == [{"date": date(2026, 1, 3), "before": -5000, "after": -5500}]
 
 
+@pytest.mark.parametrize(
+    ("cents", "following"),
+    [
+        ([-5000] * 3 + [-5200] * 12 + [-5400] * 12, -5612),
+        ([-5000] * 4 + [-5200] * 12, -5408),
+        ([-5000] * 4 + [-6500] * 12, -6500),
+        ([-5000] * 4 + [-5200] * 11, -5200),
+    ],
+)
+def test_a_price_that_rises_every_year_rises_again(cents: list[int], following: int) -> None:
+    assert only(booked(monthly(len(cents)), cents))["amount_next"] == following
+
+
 def test_nobody_without_bookings_has_contracts() -> None:
     nothing = found(BOOKED.to_frame())
     assert nothing.contracts.is_empty()

@@ -86,6 +86,14 @@ def test_a_late_salary_is_expected_on_the_next_business_day() -> None:
     assert (told["date_salary_next"], told["days_until_salary"]) == (date(2026, 6, 15), 3)
 
 
+def test_a_thirteenth_salary_every_year_is_not_the_salary() -> None:
+    years = [date(year, 11, 20) for year in (2023, 2024, 2025)]
+    yearly = booked(years, 400_000, "INCOME_SALARY", channel="SALARY", counterparty_key="jahr")
+    whole = looked_at(pl.concat([salary(months=36), yearly]), AS_OF_DAY, "nobody")
+    assert whole.contracts.filter(pl.col("status") == "ACTIVE")["amount_median"].max() == 400_000
+    assert disposable(whole, cashflow(whole)).row(0, named=True)["salary_latest"] == 250_000
+
+
 def test_usual_spending_is_expected_until_the_next_salary_and_irregular_income_is_not() -> None:
     days = [date(2025, 1, 1) + timedelta(days=day) for day in range(0, 530, 2)]
     bought, earned = booked(days, -1_000, "LIVING_GROCERIES"), booked(days[::9], 9_000, "OTHER_INCOME")

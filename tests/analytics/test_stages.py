@@ -116,6 +116,39 @@ def test_care_at_school_is_for_a_pupil() -> None:
     assert family(debit("FAMILY_CHILDCARE", months(*WHOLE, 5), -90.0, "Offene Ganztagsschule", "OGS Beitrag")) == "SCHOOL"
 
 
+def test_a_child_that_has_left_the_nursery_goes_to_school() -> None:
+    clothes = booked("FAMILY_CHILDNECESSITIES", months("2025-09", "2026-06", 12), -40.0, "Kinderschuhe Blume")
+    nursery = debit("FAMILY_CHILDCARE", months("2024-01", "2025-08", 5), -180.0, "Kita Sonne", "Elternbeitrag")
+    assert family(clothes) == "PRESCHOOL"
+    assert family(clothes, nursery) == "SCHOOL"
+
+
+def test_an_only_child_with_expenses_for_school_is_a_pupil() -> None:
+    clothes = booked("FAMILY_CHILDNECESSITIES", months("2025-09", "2026-06", 12), -40.0, "Kinderschuhe Blume")
+    trips = booked("FAMILY_OTHER", months("2025-10", "2025-12", 20), -22.0, "Grundschule am Park", "Klassenkasse")
+    one, two = (child_benefit(days=months("2026-01", "2026-06", 8), euros=euros) for euros in (259.0, 518.0))
+    early = [child_benefit(days=months("2024-01", "2025-12", 8), euros=euros, name="Kasse") for euros in (255.0, 510.0)]
+    assert family(clothes, trips, one, early[0]) == "SCHOOL"
+    assert family(clothes, trips, two, early[1]) == "PRESCHOOL"
+
+
+def test_what_was_bought_for_a_small_child_long_ago_says_nothing() -> None:
+    days = months("2025-07", "2025-12", 12)
+    assert family(booked("FAMILY_CHILDNECESSITIES", days, -40.0, "Baby und Kind")) == "NONE_OBSERVED"
+
+
+def test_neither_toys_nor_a_babysitter_once_a_year_make_a_parent() -> None:
+    toys = booked("FAMILY_TOYS", months(*WHOLE, 12), -40.0, "Spielwaren Blume")
+    sitter = booked("FAMILY_CHILDCARE", [date(2025, 3, 21), date(2026, 4, 20)], -25.0, "Babysitter")
+    club = booked("FAMILY_CHILDACTIVITIES", months("2026-01", "2026-06", 15), -30.0, "Musikschule")
+    assert family(toys, sitter) == "NONE_OBSERVED"
+    assert family(toys, club) == "SCHOOL"
+
+
+def test_the_end_of_child_benefit_makes_a_grown_up_child() -> None:
+    assert family(child_benefit(days=months("2024-01", "2025-10", 8), euros=255.0)) == "ADULTCHILD"
+
+
 def test_a_birth_in_the_history_makes_an_infant_for_three_years() -> None:
     assert family(child_benefit(days=months("2025-03", "2026-06", 8), euros=255.0)) == "INFANT"
 
