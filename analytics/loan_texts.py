@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics import sepa, text
+from analytics import references, sepa, text
 from analytics.keys import user_key
 from analytics.knowledge import partners
 from analytics.seen import Seen
@@ -15,7 +15,6 @@ PAYOUT_DAYS = 60
 """The money comes at most so many days before the first instalment."""
 NEW_DAYS = 45
 """A loan whose first instalment comes so long after the first booking was seen from its beginning."""
-_NUMBERED = r"(?i)(?:rate|raten|teilzahlung)\s*(?:nr\.?\s*)?(\d{1,3})\s*(?:/|von)\s*(\d{1,3})(?:\D|$)"
 _OF = r"(?i)(?:^|[^\d./,])(\d{1,3})\s*von\s*(\d{1,3})(?:\D|$)"
 _ONLY = r"(?i)rate\s+(?:nr\.?\s*)?(\d{1,3})(?:\s|$)"
 _AMOUNT = r"(?:anteil|en)?:?(?:eur)?(\d{1,3}(?:\.?\d{3})*,\d{2})"
@@ -109,8 +108,9 @@ def _kinds(heads: pl.DataFrame, said: pl.DataFrame) -> pl.DataFrame:
 def _numbers(said: pl.DataFrame) -> pl.DataFrame:
     """Of which number the instalments are (`number`), and which one was the latest (`reached`), where they count up with time."""
     texts = pl.col("said")
-    nth = pl.coalesce(texts.str.extract(_NUMBERED, 1), texts.str.extract(_OF, 1), texts.str.extract(_ONLY, 1))
-    of = pl.coalesce(texts.str.extract(_NUMBERED, 2), texts.str.extract(_OF, 2))
+    numbered, whole = references.instalment(texts)
+    nth = pl.coalesce(numbered, texts.str.extract(_OF, 1), texts.str.extract(_ONLY, 1))
+    of = pl.coalesce(whole, texts.str.extract(_OF, 2))
     day = pl.col("booked_on")
     rows = said.select(
         "user",

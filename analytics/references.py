@@ -18,12 +18,20 @@ _DATE = r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d{2})"
 _SPAN = rf"({_DATE})\s*(?:-|–|bis)\s*({_DATE})"
 _MONTH = r"\b(0?[1-9]|1[0-2])[/.](20\d\d)\b"
 _QUARTER = r"\b(?:q([1-4])[ /.-]?(20\d\d)|([1-4])\. ?quartal ?(20\d\d))\b"
+_INSTALMENT = r"(?i)(?:rate|raten|ratenzahlung|teilzahlung)\s*(?:nr\.?\s*)?(\d{1,3})\s*(?:/|von)\s*(\d{1,3})(?:\D|$)"
+_NTH = r"(?i)(?:^|\D)(\d{1,3})\.\s*rate\s*(?:/|von)\s*(\d{1,3})(?:\D|$)"
 _PERIODS = (
     (1, r"monatlich|monatsbeitrag|mtl\b"),
     (3, r"1/4[ -]?j(?:ae|ä)hr|viertelj(?:ae|ä)hr|quartalsbeitrag|quartalsweise"),
     (6, r"1/2[ -]?j(?:ae|ä)hr|halbj(?:ae|ä)hr"),
     (12, r"1/1[ -]?j(?:ae|ä)hr|\bj(?:ae|ä)hrlich|jahresbeitrag|jahresrechnung|jahresabo"),
 )
+
+
+def instalment(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Which instalment of how many a text names, as texts: `Rate 3/24`, `Ratenzahlung Nr. 3 von 24`, `3. Rate von 24`."""
+    nth, of = (pl.coalesce(text.str.extract(_INSTALMENT, at), text.str.extract(_NTH, at)) for at in (1, 2))
+    return nth, of
 
 
 def contract_number(purposes: pl.Series) -> pl.Series:

@@ -13,7 +13,6 @@ LATEST = 3
 MOST_NUMBERS = 5
 MOST_CHANGES = 1 / 3
 """If a larger share of payments differs from the one before, it is usage and not price."""
-LAST_INSTALMENT = r"(?i)rate\s*(?:nr\.?\s*)?(\d{1,3})\s*(?:/|von)\s*(\d{1,3})"
 FINAL = r"(?i)schlussrechnung|schlussabrechnung|letzte rate|schlussrate|endabrechnung"
 OF_BOOKING = ("user", "category", "insurance", "partner", "purpose", "as_of")
 COUNTERPARTY = ("counterparty_name", "counterparty_iban", "counterparty_bic", "ultimate_name")
@@ -101,7 +100,7 @@ def _numbers(told: pl.DataFrame) -> pl.DataFrame:
 def _ends(told: pl.DataFrame) -> pl.DataFrame:
     """Whether the last booking of a contract says that none follows."""
     last = told.group_by("stream", maintain_order=True).agg(pl.last("purpose").fill_null(""))
-    paid, whole = (pl.col("purpose").str.extract(LAST_INSTALMENT, group).cast(pl.Int32, strict=False) for group in (1, 2))
+    paid, whole = (number.cast(pl.Int32) for number in references.instalment(pl.col("purpose")))
     return last.select(
         "stream", ended=((paid == whole) & (whole > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL)
     )

@@ -19,8 +19,11 @@ LEAST_TIMING = {MANY: 0.72, SEVERAL: 0.86, 3: 0.94, FEW: 0.96}
 LEAST_EVENNESS, EVEN_IF_UNUSUAL, EVEN_FOR_FEW = 0.3, 0.6, 0.75
 USUAL = 0.4
 """From this prior on a category is mostly paid by contract."""
-WEEKLY = names().index("MONTH_ONE")
-"""The periods before this one are weeks."""
+WEEKLY, RARE = names().index("MONTH_ONE"), names().index("HALFYEAR_ONE")
+"""The periods before the first one are weeks; from the second one on, payments are rare."""
+LEAST_IF_RARE = 0.85
+"""How well two dates must fit that are half a year or more apart, of what would be a contract with one of them alone: premiums
+come some days later, and at another price, every year."""
 FIRM = 0.7
 """Evidence that two payments need."""
 OF_CHANNEL, OF_REPETITION = 0.9, 0.7
@@ -75,11 +78,15 @@ def _accepted() -> pl.Expr:
         .otherwise(LEAST_TIMING[FEW])
     )
     usual = (pl.col("prior") >= USUAL) | pl.col("steady")
-    firm = (slots > FEW) | ((slots == FEW) & usual & (pl.col("evidence") >= FIRM) & (pl.col("evenness") >= EVEN_FOR_FEW))
+    rare = (slots == FEW) & (pl.col("period") >= RARE) & (pl.col("prior") >= LIKELY) & (pl.col("steady") | pl.col("repeated"))
+    needed = pl.when(rare).then(LEAST_IF_RARE).otherwise(needed)
+    enough = pl.when(rare).then(LEAST_EVENNESS).otherwise(EVEN_FOR_FEW)
+    firm = (slots > FEW) | ((slots == FEW) & usual & (pl.col("evidence") >= FIRM) & (pl.col("evenness") >= enough))
     habit = (pl.col("prior") <= HABIT) & ~pl.col("steady") & ~pl.col("repeated")
     equal = (pl.col("timing") >= EQUAL_TIMING) & (pl.col("deviation") == 0)
     even = pl.col("evenness") >= pl.when(usual).then(LEAST_EVENNESS).otherwise(EVEN_IF_UNUSUAL)
-    appointment = (pl.col("period") < WEEKLY) & ~usual & ~pl.col("repeated")  # friends who meet every Friday
+    told = pl.col("steady") | pl.col("repeated") | (pl.col("prior") >= LIKELY)
+    appointment = (pl.col("period") < WEEKLY) & ~told  # friends who meet every Friday
     return (pl.col("timing") >= needed) & even & firm & (~habit | equal) & ~appointment
 
 

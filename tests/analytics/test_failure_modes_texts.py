@@ -187,10 +187,9 @@ FRIENDS = BOOK.life(
     lines(OUT, FRIDAYS, -15.0, "Jonas Weber", "Danke fuer gestern"), lines(INTO, FRIDAYS, 15.0, "Miriam Krause", "Kochabend")
 )
 PLAYERS = BOOK.life(lines(OUT, FRIDAYS, -15.0, "Jonas Weber", "Fussball Freitag"))
-PLAYING = "a word of sports in the purpose makes weekly transfers by hand to a person a contract"
 
 
-@pytest.mark.parametrize("user", [FRIENDS, pytest.param(PLAYERS, marks=pytest.mark.xfail(strict=True, reason=PLAYING))])
+@pytest.mark.parametrize("user", [FRIENDS, PLAYERS])
 def test_the_same_amount_every_friday_between_friends_is_no_contract(user: str) -> None:
     told = BOOK.told(user)
     assert told.contracts.is_empty()
