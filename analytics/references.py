@@ -26,6 +26,10 @@ _PERIODS = (
     (6, r"1/2[ -]?j(?:ae|ä)hr|halbj(?:ae|ä)hr"),
     (12, r"1/1[ -]?j(?:ae|ä)hr|\bj(?:ae|ä)hrlich|jahresbeitrag|jahresrechnung|jahresabo"),
 )
+_STEMS = (
+    *(f"{digit}." for digit in range(10)), "/20", "q1", "q2", "q3", "q4", "quartal", "monat", "mtl", "jahres", "jähr", "jaehr",
+)  # fmt: skip
+"""Parts of which every text has one that says anything about a span: they are found faster, and most texts have none."""
 
 
 def instalment(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
@@ -36,18 +40,18 @@ def instalment(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 
 def contract_number(purposes: pl.Series) -> pl.Series:
     """The number of the contract or policy that a purpose names, letters and digits only; null if it names none."""
-    return _number(told(purposes), _CONTRACT).alias(purposes.name)
+    return _number(purposes, told(purposes), _CONTRACT).alias(purposes.name)
 
 
 def customer_number(purposes: pl.Series) -> pl.Series:
     """The number of the customer or member that a purpose names, digits only; null if it names none."""
-    return _number(told(purposes), _CUSTOMER).alias(purposes.name)
+    return _number(purposes, told(purposes), _CUSTOMER).alias(purposes.name)
 
 
 def numbers(purposes: pl.Series) -> tuple[pl.Series, pl.Series]:
     """Both numbers, that of the contract and that of the customer."""
     heard = told(purposes)
-    return _number(heard, _CONTRACT), _number(heard, _CUSTOMER)
+    return _number(purposes, heard, _CONTRACT), _number(purposes, heard, _CUSTOMER)
 
 
 def billing_span(purposes: pl.Series) -> pl.DataFrame:
@@ -58,10 +62,16 @@ def billing_span(purposes: pl.Series) -> pl.DataFrame:
 def numbered_span(purposes: pl.Series) -> pl.DataFrame:
     """The span, and whether a number of a contract is named (`numbered`)."""
     heard = told(purposes)
-    return _span(heard).with_columns(numbered=_number(heard, _CONTRACT).is_not_null())
+    return _span(heard).with_columns(numbered=_number(purposes, heard, _CONTRACT).is_not_null())
 
 
-def _span(heard: pl.DataFrame) -> pl.DataFrame:
+def _span(texts: pl.Series) -> pl.DataFrame:
+    speaking = texts.str.contains_any(list(_STEMS)).fill_null(value=False)
+    place = pl.select(pl.when(speaking).then(speaking.cum_sum() - 1)).to_series()
+    return _spoken(texts.filter(speaking).to_frame("text")).select(pl.all().gather(place))
+
+
+def _spoken(heard: pl.DataFrame) -> pl.DataFrame:
     text, undated = pl.col("text"), pl.col("text").str.replace_all(_DATE, "")
     found = heard.with_columns(
         start=_date(text.str.extract(_SPAN, 1)),
@@ -86,19 +96,19 @@ def _span(heard: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def told(purposes: pl.Series) -> pl.DataFrame:
-    """What purposes tell, in small letters (`text`), and the reference of the payment (`eref`)."""
-    fields = sepa.fields(purposes, ("remittance", "eref"))
-    return fields.select(text=pl.col("remittance").str.to_lowercase(), eref=_alphanumeric(pl.col("eref")))
+def told(purposes: pl.Series) -> pl.Series:
+    """What purposes tell, in small letters."""
+    return sepa.fields(purposes, ("remittance",)).to_series().str.to_lowercase()
 
 
-def _number(heard: pl.DataFrame, pattern: str) -> pl.Series:
+def _number(purposes: pl.Series, texts: pl.Series, pattern: str) -> pl.Series:
     """What the pattern finds, unless it is too short, a date, an account number or the payment's own reference."""
-    raw = heard["text"].str.extract(pattern, 1)
+    raw = texts.str.extract(pattern, 1)
     places = raw.is_not_null().arg_true()
     if places.is_empty():
         return raw
-    found = pl.DataFrame({"raw": raw[places].str.strip_chars(" ./-"), "eref": heard["eref"][places]})
+    reference = sepa.fields(purposes[places], ("eref",)).select(_alphanumeric(pl.col("eref"))).to_series()
+    found = pl.DataFrame({"raw": raw[places].str.strip_chars(" ./-"), "eref": reference})
     value = _alphanumeric(pl.col("raw"))
     dated = pl.col("raw").str.contains(rf"^(?:[a-z]{{1,2}} )?(?:{_DATE}|\d{{4}}-\d\d-\d\d|20\d\d$|\d{{1,2}}[./]20\d\d$)")
     account = pl.col("value").str.contains(r"^[A-Z]{2}\d{18,}")

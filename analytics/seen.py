@@ -42,7 +42,7 @@ def counted(bookings: pl.DataFrame, as_of: pl.DataFrame) -> pl.DataFrame:
     wanted = ((bookings["booked_on"] <= dates) & ~bookings["pending"]).fill_null(value=False)
     dated = bookings.hstack([dates])
     booked = dated if wanted.all() else dated.filter(wanted)
-    if booked["currency"].n_unique() < 2:
+    if booked.is_empty() or booked["currency"].eq_missing(booked["currency"][:1]).all():
         return booked
     ranked = (
         booked.group_by("user", "currency")

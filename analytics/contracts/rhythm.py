@@ -91,10 +91,19 @@ def starts_of(streams: pl.Series) -> Integers:
 
 def streams(rows: pl.DataFrame, by: str) -> Streams:
     """The streams of rows that are sorted by stream and day."""
-    booked = pl.col("booked_on")
-    month = booked.dt.year() * 12 + booked.dt.month() - 1 + (booked.dt.day() - 1) / booked.dt.days_in_month()
-    dated = rows.select(day=booked.to_physical().cast(pl.Int64), month=month.cast(pl.Float64))
-    return Streams(starts_of(rows[by]), dated["day"].to_numpy(), dated["month"].to_numpy())
+    day = rows["booked_on"].to_physical().cast(pl.Int64).to_numpy()
+    if not day.size:
+        return Streams(starts_of(rows[by]), day, np.zeros(0))
+    first = day.min()
+    return Streams(starts_of(rows[by]), day, _months(first, day.max())[day - first])
+
+
+def _months(first: int, last: int) -> Floats:
+    """Of each day from the first to the last its month with its fraction: there are fewer days than dates."""
+    day = pl.col("day")
+    month = day.dt.year() * 12 + day.dt.month() - 1 + (day.dt.day() - 1) / day.dt.days_in_month()
+    days = pl.DataFrame({"day": np.arange(first, last + 1, dtype=np.int32)}).cast(pl.Date)
+    return days.select(month.cast(pl.Float64)).to_series().to_numpy()
 
 
 def rhythm(of: Streams) -> Rhythm:
@@ -118,6 +127,8 @@ def _fit(of: Streams, known: Periods, found: Rhythm) -> None:
     for stream in range(of.starts.size - 1):
         longest = max(longest, of.starts[stream + 1] - of.starts[stream])
     turns, slot, inlier = np.empty(longest), np.empty(longest, np.int64), np.empty(longest, np.bool_)
+    first, last = (of.day.min(), of.day.max()) if of.day.size else (0, 0)
+    directions = np.full((known.days.size, last - first + 1, 2), np.nan)
     for stream in range(of.starts.size - 1):
         low, high = of.starts[stream], of.starts[stream + 1]
         for period in range(known.days.size if high - low > 1 else 0):
@@ -125,7 +136,7 @@ def _fit(of: Streams, known: Periods, found: Rhythm) -> None:
                 continue
             if _most(of, known, period, low, high) < found.timing[stream] - 1e-6:
                 continue
-            phase = _phase(of, known, period, low, high, turns, slot, inlier)
+            phase = _phase(of, known, period, low, high, directions[period], first, turns, slot, inlier)
             slots, timing = _timing(turns, slot, inlier, high - low, phase, known.days[period] / known.tolerance[period])
             if slots > 0 and timing >= found.timing[stream] - 1e-9:  # of equal ones the longer period
                 found.period[stream], found.timing[stream], found.slots[stream] = period, timing, slots
@@ -145,8 +156,22 @@ def _most(of: Streams, known: Periods, period: int, low: int, high: int) -> floa
 
 
 @inner
-def _phase(of: Streams, known: Periods, period: int, low: int, high: int, turns: Floats, slot: Integers, inlier: Flags) -> float:
-    """The phase over all dates, then once more over those that fill a slot."""
+def _phase(
+    of: Streams,
+    known: Periods,
+    period: int,
+    low: int,
+    high: int,
+    directions: Floats,
+    first: int,
+    turns: Floats,
+    slot: Integers,
+    inlier: Flags,
+) -> float:
+    """The phase over all dates, then once more over those that fill a slot.
+
+    Many dates lie on the same day, so its direction on the circle, sine and cosine, is kept from the first of them on.
+    """
     for date in range(high - low):
         place = low + date
         turns[date] = of.month[place] / known.months[period] if known.months[period] > 0 else of.day[place] / known.days[period]
@@ -158,9 +183,12 @@ def _phase(of: Streams, known: Periods, period: int, low: int, high: int, turns:
         sine, cosine = 0.0, 0.0
         for date in range(high - low):
             if inlier[date]:
-                angle = 2 * np.pi * (turns[date] - np.floor(turns[date]))
-                sine += np.sin(angle)
-                cosine += np.cos(angle)
+                day = of.day[low + date] - first
+                if np.isnan(directions[day, 0]):
+                    angle = 2 * np.pi * (turns[date] - np.floor(turns[date]))
+                    directions[day, 0], directions[day, 1] = np.sin(angle), np.cos(angle)
+                sine += directions[day, 0]
+                cosine += directions[day, 1]
         if sine != 0 or cosine != 0:
             phase = np.arctan2(sine, cosine) / (2 * np.pi)
         beside = 0

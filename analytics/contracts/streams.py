@@ -16,6 +16,8 @@ from analytics.contracts.rhythm import Rhythm, Streams, periods, rhythm, streams
 UNKNOWN, UNRELATED = "UNKNOWN", "UNRELATED_OTHER"
 PAY_OUT = "BANKFINANCE_CREDITINCOME"
 """The money of a loan would outweigh its instalments."""
+POINTS = 1000
+"""Of a prior that is certain."""
 STEADY = (Channel.STANDINGORDER, Channel.SALARY, Channel.LOAN)
 """Channels that by themselves speak for a contract."""
 HABIT = 0.2
@@ -73,43 +75,49 @@ def _ordered(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
     """All booked bookings but own transfers, without those that are habits at first sight."""
-    party = (
+    rows = _keyed(bookings)
+    firm = (pl.col("steady") | pl.col("debit")).cast(pl.UInt32)
+    points = (pl.col("prior") * POINTS).round().cast(pl.Int64)  # sums of whole numbers do not depend on their order
+    sized = rows.select("base", points=points, firm=firm, size=pl.col("cents").abs())
+    groups = sized.group_by("base").agg(
+        pl.sum("points", "firm"), n=pl.len(), least=pl.min("size"), most=pl.max("size")
+    )  # plain columns are grouped fastest
+    even = pl.col("most") - pl.col("least") <= MOST_SPREAD * pl.col("most")
+    several = (pl.col("n") > 1) & ((pl.col("points") > HABIT * POINTS * pl.col("n")) | (2 * pl.col("firm") > pl.col("n")) | even)
+    kept = groups.filter(several | (pl.col("points") >= LIKELY * POINTS * pl.col("n")))["base"]
+    chosen = rows.filter(pl.col("base").is_in(kept.implode()))
+    return chosen.with_columns(tie=bookings["id"][chosen["row"]].hash())
+
+
+def _keyed(bookings: pl.DataFrame) -> pl.DataFrame:
+    """The bookings that may be payments, by their `party` and by what one contract has in common (`base`)."""
+    category = pl.col("effective_category")
+    named = (
         pl.when(pl.col("partner") != UNKNOWN)
         .then(pl.col("partner").hash(1))
         .when(pl.col("counterparty_key") != "")
         .then(pl.col("counterparty_key").hash(2))
-        .otherwise(pl.struct("product", "category").hash(3))
     )
-    own = pl.col("effective_category").str.starts_with("TRANSFER_")
-    earned = pl.col("effective_category").str.starts_with("INCOME_")  # who shops at the employer's does not pay wages back
-    rows = (
-        bookings.lazy()
-        .with_row_index("row")
-        .with_columns(prior=_priors(bookings["category"]))
-        .filter(~own, pl.col("amount_cents") != 0, pl.col("effective_category") != PAY_OUT)
-        .select(
-            "row",
-            pl.col("user").hash(),
-            "booked_on",
-            "prior",
-            party=pl.struct(pl.col("user").hash(), party).hash(),
-            base=pl.struct(pl.col("user").hash(), party, pl.col("insurance").hash(), earned).hash(),
-            cents="amount_cents",
-            steady=pl.col("channel").is_in(STEADY),
-            debit=pl.col("channel") == Channel.DIRECTDEBIT,
-        )
+    rows = bookings.select(
+        pl.col("user").hash(),
+        "booked_on",
+        row=pl.int_range(pl.len(), dtype=pl.UInt32),
+        prior=_priors(bookings["category"]),
+        party=named,
+        insurance=pl.col("insurance").hash(),
+        earned=category.str.starts_with("INCOME_"),  # who shops at the employer's does not pay wages back
+        cents="amount_cents",
+        steady=pl.col("channel").is_in(STEADY),
+        debit=pl.col("channel") == Channel.DIRECTDEBIT,
+        paid=~category.str.starts_with("TRANSFER_") & (pl.col("amount_cents") != 0) & (category != PAY_OUT),
     )
-    size = pl.col("cents").abs()
-    groups = rows.group_by("base").agg(
-        n=pl.len(),
-        prior=pl.mean("prior"),
-        firm=(pl.col("steady") | pl.col("debit")).mean() > 0.5,
-        even=(size.max() - size.min()) <= MOST_SPREAD * size.max(),
-    )
-    several = (pl.col("n") > 1) & ((pl.col("prior") > HABIT) | pl.col("firm") | pl.col("even"))
-    kept = groups.filter(several | (pl.col("prior") >= LIKELY))
-    chosen = rows.join(kept.select("base"), on="base", how="semi").collect()
-    return chosen.with_columns(tie=bookings["id"][chosen["row"]].hash())
+    nameless = rows["party"].is_null().arg_true()
+    kinds = bookings.select("product", "category")[nameless].select(pl.struct(pl.all()).hash(3)).to_series()
+    rows = rows.with_columns(party=rows["party"].scatter(nameless, kinds)).filter("paid")
+    return rows.select(
+        "row", "user", "booked_on", "prior", "party", "cents", "steady", "debit",
+        base=pl.struct("user", "party", "insurance", "earned").hash(),
+    )  # fmt: skip
 
 
 def _priors(categories: pl.Series) -> pl.Series:
@@ -124,19 +132,19 @@ def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
 
     A mandate under which several parties are paid is one of an intermediary and says nothing.
     """
-    debits = rows.filter("debit").select("row", "user", "party", "base")
+    places = rows["debit"].arg_true()
+    debits = rows.select("row", "user", "party", "base")[places]
     said = bookings.select("purpose", "booking_text")[debits["row"]]
     given = sepa.fields(said["purpose"], ("mref",))["mref"]
-    told = debits.with_columns(
-        mandate=pl.when(given.is_not_null()).then(pl.struct(pl.col("user"), given).hash()),
-        repeats=said["booking_text"].str.contains_any(list(REPEATS), ascii_case_insensitive=True).fill_null(value=False),
-    )
-    shared = told.group_by("mandate").agg(parties=pl.n_unique("party")).filter(pl.col("parties") > 1)
-    own = told.with_columns(mandate=pl.when(~pl.col("mandate").is_in(shared["mandate"].implode())).then("mandate"))
-    again = own.filter(pl.col("mandate").is_not_null()).select("row", again=pl.struct("base", "mandate").is_duplicated())
-    joined = rows.join(own.select("row", "mandate", "repeats"), on="row", how="left", maintain_order="left")
-    joined = joined.join(again, on="row", how="left", maintain_order="left")
-    return joined.with_columns(repeated=pl.any_horizontal(pl.col("repeats", "again").fill_null(value=False)))
+    told = debits.with_columns(mandate=pl.when(given.is_not_null()).then(pl.struct(pl.col("user"), given).hash()))
+    parties = told.filter(pl.col("mandate").is_not_null()).group_by("mandate").agg(one=pl.min("party"), other=pl.max("party"))
+    shared = parties.filter(pl.col("one") != pl.col("other"))["mandate"]
+    own = told.with_columns(mandate=pl.when(~pl.col("mandate").is_in(shared.implode())).then("mandate"))
+    again = own.select(pl.col("mandate").is_not_null() & pl.struct("base", "mandate").hash().is_duplicated()).to_series()
+    repeats = said["booking_text"].str.contains_any(list(REPEATS), ascii_case_insensitive=True).fill_null(value=False)
+    nothing = pl.repeat(None, rows.height, dtype=pl.UInt64, eager=True)
+    never = pl.repeat(False, rows.height, dtype=pl.Boolean, eager=True)
+    return rows.with_columns(mandate=nothing.scatter(places, own["mandate"]), repeated=never.scatter(places, again | repeats))
 
 
 def _by_mandate(rows: pl.DataFrame) -> pl.DataFrame:

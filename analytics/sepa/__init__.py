@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from analytics.buffers import Offsets, Texts, text_at, texts, written
+from analytics.buffers import Offsets, text_at, texts, written
 from analytics.kernels import compiled
 from analytics.sepa.cutting import segment
 from analytics.sepa.layout import ABWA, ABWE, COLUMNS, CRED, FIELDS, NOTE, PARTY, PURP, REMITTANCE, SPANS
@@ -38,33 +38,22 @@ def fields(purposes: pl.Series, only: Sequence[str] = COLUMNS) -> pl.DataFrame:
     `party` is the other side as the purpose names it, `note` are words of the bank behind its references, `remittance` is what
     the payer is told.
     """
-    source = texts(purposes)
-    spans = np.zeros((source.rows, SPANS), np.int64)
-    found = np.zeros(source.rows, np.int64)
-    _segments(source.address, spans.ctypes.data, found)
-    return pl.DataFrame([_column(source, spans, found, COLUMNS.index(name)) for name in only])
-
-
-def _column(source: Texts, spans: Offsets, found: Offsets, field: int) -> pl.Series:
-    sizes = np.where(found >> field & 1, spans[:, 2 * field + 1] - spans[:, 2 * field], 0)
-    out = np.empty(int(sizes.sum()) + 8, np.uint8)
-    offsets = np.zeros(source.rows + 1, np.int64)
-    _values(source.address, spans.ctypes.data, found, field, out.ctypes.data, offsets)
-    return written(COLUMNS[field], out, offsets).replace("", None)
+    source, wanted = texts(purposes), np.array([COLUMNS.index(name) for name in only], np.int64)
+    most = int(purposes.cast(pl.String).str.len_bytes().sum()) + 8
+    out, spans = [np.empty(most, np.uint8) for _ in only], np.empty(SPANS, np.int64)
+    offsets = np.zeros((wanted.size, source.rows + 1), np.int64)
+    _cut(source.address, wanted, spans.ctypes.data, np.array([data.ctypes.data for data in out], np.int64), offsets)
+    columns = [written(name, data, ends) for name, data, ends in zip(only, out, offsets, strict=True)]
+    return pl.DataFrame([column.replace("", None) for column in columns])
 
 
 @compiled
-def _segments(table: int, spans: int, found: Offsets) -> None:
-    for row in range(len(found)):
+def _cut(table: int, wanted: Offsets, spans: int, out: Offsets, offsets: Offsets) -> None:
+    for row in range(offsets.shape[1] - 1):
         low, high = text_at(table, 0, row)
-        found[row] = segment(low, high, spans + 8 * SPANS * row)
-
-
-@compiled
-def _values(table: int, spans: int, found: Offsets, field: int, out: int, offsets: Offsets) -> None:
-    at = out
-    for row in range(len(found)):
-        if found[row] >> field & 1:
-            low, _ = text_at(table, 0, row)
-            at = value(low, spans + 8 * SPANS * row, field, at)
-        offsets[row + 1] = at - out
+        found = segment(low, high, spans)
+        for place in range(wanted.size):
+            at = out[place] + offsets[place, row]
+            if found >> wanted[place] & 1:
+                at = value(low, spans, wanted[place], at)
+            offsets[place, row + 1] = at - out[place]

@@ -18,6 +18,8 @@ KEYS = ("user", "party")
 KIND = pl.Enum(PERIODS)
 ITEMS = 1 << 16
 """More than there are months or weeks."""
+DAYS = 1 << 20
+"""More than there are days."""
 
 
 def give(known: Seen, folder: Path, few: int) -> list[str]:
@@ -46,26 +48,30 @@ def _payments(known: Seen) -> pl.DataFrame:
 
 
 def for_rule(known: Seen) -> Callable[[], pl.DataFrame]:
-    """The simple rule: what cannot be regular by number and amounts is dropped first, and only the rest is put in order."""
-    given = _payments(known)
-    names = {name: pl.Enum(given[name].unique().sort()) for name in KEYS}
-    rows = given.with_columns(pl.col(name).cast(kind) for name, kind in names.items())
-    pair = pl.col("user").to_physical().cast(pl.UInt64) * len(names["party"].categories) + pl.col("party").to_physical()
+    """The simple rule, on texts and numbers as they are read."""
+    rows = _payments(known)
+    return lambda: _regular(rows)
 
-    def found() -> pl.DataFrame:
-        keyed = rows.lazy().select("day", "cents", pair=pair)
-        even = pl.col("cents").std() < SPREAD * pl.col("cents").mean().abs()
-        likely = keyed.group_by("pair").agg(n=pl.len(), mean=pl.mean("cents"), even=even).filter("even", pl.col("n") >= LEAST)
-        ordered = keyed.join(likely, on="pair", how="semi").sort("pair", "day")
-        gap = pl.when(pl.col("pair") == pl.col("pair").shift()).then(pl.col("day") - pl.col("day").shift())
-        gaps = ordered.with_columns(gap=gap).group_by("pair").agg(gap=pl.mean("gap"), stray=pl.col("gap").std())
-        steady = gaps.filter(pl.col("stray") < SPREAD * pl.col("gap")).join(likely, on="pair").collect()
-        user, party = (names[name].categories for name in KEYS)
-        return steady.select(
-            "n", "mean", "gap", user=user.gather(steady["pair"] // party.len()), party=party.gather(steady["pair"] % party.len())
-        )
 
-    return found
+def _regular(rows: pl.DataFrame) -> pl.DataFrame:
+    """What cannot be regular by number and amounts is dropped first, and only the rest is put in order.
+
+    Whatever is grouped or ordered is a number by then: the pair of user and party, and the pair's place with the day.
+    """
+    pair = pl.col("user").hash(1) ^ pl.col("party").hash(2)
+    keyed = rows.lazy().select("day", "cents", pair=pair, row=pl.int_range(pl.len(), dtype=pl.UInt32))
+    grouped = keyed.with_columns(squares=pl.col("cents") ** 2).group_by("pair")
+    sums = grouped.agg(pl.first("row"), pl.sum("squares"), n=pl.len(), mean=pl.sum("cents") / pl.len())
+    variance = (pl.col("squares") - pl.col("n") * pl.col("mean") ** 2) / (pl.col("n") - 1)
+    even = sums.filter(pl.col("n") >= LEAST, variance < (SPREAD * pl.col("mean")) ** 2)
+    likely = even.with_columns(place=pl.int_range(pl.len(), dtype=pl.Int64)).collect()
+    dated = keyed.join(likely.lazy().select("pair", "place"), on="pair").select(at=pl.col("place") * DAYS + pl.col("day"))
+    ordered = dated.sort("at").select(place=pl.col("at") // DAYS, gap=pl.col("at").diff())
+    inside = ordered.filter(pl.col("place") == pl.col("place").shift())
+    gaps = inside.group_by("place").agg(pl.mean("gap"), stray=pl.std("gap")).filter(pl.col("stray") < SPREAD * pl.col("gap"))
+    found = gaps.collect()
+    kept = likely[found["place"]]
+    return rows[["user", "party"]][kept["row"]].hstack([kept["n"], kept["mean"], found["gap"]])
 
 
 def for_sums(known: Seen) -> Callable[[], pl.DataFrame]:
