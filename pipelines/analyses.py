@@ -81,15 +81,17 @@ def prepare() -> None:
             ("Allianz Versicherung", "MREF+M1 CRED+DE98ZZZ09999999999 SVWZ+Hausrat Vertrag 123", -9_000, months[at])
             for at in (0, 12, 24)
         ),
+        ("Stadtwerke", "Rechnung 4711", -1_250, months[-1]),
     ]
     bookings = [
         {"id": str(number), "user": "0", "product": "0", "booked_on": day, "amount_cents": cents, "currency": "EUR"}
         | {"counterparty_name": name, "purpose": purpose, "pending": False}
         for number, (name, purpose, cents, day) in enumerate(lines)
     ]
-    found = pl.DataFrame(bookings, schema=TRANSACTIONS)
-    tagged = found.hstack(tags.tagged_alone(found, PRODUCTS.to_frame()).drop("id", "user", "product"))
-    alone(tagged, PRODUCTS.to_frame(), date(2026, 2, 15), "http://127.0.0.1")
+    whole, owned = pl.DataFrame(bookings, schema=TRANSACTIONS), PRODUCTS.to_frame()
+    one = whole.tail(1)
+    for some in (whole, one, one.with_columns(amount_cents=pl.lit(0, pl.Int64))):  # single and empty arrays are compiled apart
+        alone(some.hstack(tags.tagged_alone(some, owned).drop("id", "user", "product")), owned, date(2026, 2, 15), "")
 
 
 def made(owner: Owner, base_url: str, as_of: date | None = None) -> Made:

@@ -133,14 +133,14 @@ def everything_is_materialised(address: str) -> None:
     wait_until(lambda: overdue(address) == [], 60, lambda: overdue(address))  # the daemon looks every half minute
     nodes = {node["assetKey"]["path"][0]: node for node in ask(address, ASSETS)["assetNodes"]}
     assert not nodes.pop("analyses_evaluation")["assetMaterializations"]
-    assert len(nodes) == 9
+    assert len(nodes) == 16
     for name, node in nodes.items():
         assert node["assetMaterializations"], name
         checks = node["assetChecksOrError"].get("checks", [])
         passed = {check["name"]: (check["executionForLatestMaterialization"] or {}).get("status") for check in checks}
         assert set(passed.values()) <= {"SUCCEEDED"}, (name, passed)
         assert node["staleStatus"] in ("FRESH", None), name
-    for name in ("transactions", "transaction_tags", "served_results"):
+    for name in ("transactions", "transaction_tags", "contracts", "cashflow", "affordability", "served_results"):
         assert nodes[name]["partitionStats"] == {"numPartitions": 64, "numMaterialized": 64, "numFailed": 0}
     for name in ("landing", "ledger"):
         stats = nodes[name]["partitionStats"]
