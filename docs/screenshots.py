@@ -44,7 +44,7 @@ TRAINING = """ops:
 
 def lineage(page: Page) -> None:
     """All assets, with nothing missing, failing or overdue."""
-    page.set_viewport_size({"width": 2000, "height": 760})
+    page.set_viewport_size({"width": 2000, "height": 1240})
     _go(page, f"/asset-groups{GROUPS}")
 
 
