@@ -44,7 +44,7 @@ STALE = text(
 
 
 READY = "SELECT content FROM results WHERE user_id = %s AND name = %s AND revision = %s AND knowledge = %s AND as_of = %s"
-"""The one query for what lies ready, on an asynchronous connection."""
+"""The one query for what lies ready and speaks of a day, on an asynchronous connection."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,10 @@ class New:
     as_of: date | None = None
 
 
-def find(owner: Owner, name: str, revision: int, knowledge: str, as_of: date | None = None) -> bytes | None:
-    """The user's result of this state; None if there is none, or one of another state."""
-    found = owner.rows(Result).with_only_columns(Result.content).where(Result.name == name, Result.revision == revision)
-    return owner.session.scalar(found.where(Result.knowledge == knowledge, Result.as_of.is_not_distinct_from(as_of)))
+def find(owner: Owner, name: str, revision: int, knowledge: str) -> bytes | None:
+    """The user's result of this state, which speaks of no day; None if there is none, or one of another state."""
+    found = owner.rows(Result).with_only_columns(Result.content)
+    return owner.session.scalar(found.where(Result.name == name, Result.revision == revision, Result.knowledge == knowledge))
 
 
 def states(owner: Owner, name: str, ids: Range) -> pl.DataFrame:
