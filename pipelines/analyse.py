@@ -1,7 +1,11 @@
-"""Tagging and analysing a bucket: what the API would compute for each user, computed for all at once."""
+"""Tagging and analysing buckets: what the API would compute for each user, computed for all at once.
 
-from collections.abc import Mapping, Sequence
+Several small buckets are worked on together: a call costs as much as fifty thousand bookings, however few it has.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import polars as pl
 
@@ -38,25 +42,41 @@ class Analysed:
     rows: Mapping[str, int] = field(default_factory=dict)
 
 
+class _Untagged(NamedTuple):
+    """Of a bucket: how many users it has, those whose tags are not of now with their bookings, all tags, and those of now."""
+
+    users: int
+    changed: pl.DataFrame
+    bookings: pl.DataFrame
+    before: pl.DataFrame
+    current: pl.DataFrame
+
+
+class _Unanalysed(NamedTuple):
+    """Of a bucket: whom to analyse, those whose analyses are not of now, and the others."""
+
+    users: pl.DataFrame
+    changed: pl.DataFrame
+    kept: pl.DataFrame
+
+
 def tags_unchanged(lake: Lake, buckets: Sequence[int], brain: Brain) -> dict[int, Tagged]:
     """The buckets for which there is nothing to tag, found without reading rows."""
     same = [bucket for bucket in buckets if _about(lake, bucket) == _made_from(lake, bucket, brain)]
     return {bucket: Tagged(lake.rows(USERS, bucket), 0, lake.rows(TRANSACTION_TAGS, bucket)) for bucket in same}
 
 
-def tag_bucket(lake: Lake, bucket: int, brain: Brain, *, everything: bool = False) -> Tagged:
-    """Brings the tags of a bucket to its bookings: those of users whose revision has changed, or all with other knowledge."""
-    users, bookings, before = (lake.read(table, [bucket]) for table in (USERS, TRANSACTIONS, TRANSACTION_TAGS))
-    booked = users.join(bookings, on="user", how="semi", maintain_order="left")
-    same_knowledge = not everything and _about(lake, bucket).get(KNOWLEDGE) == brain.version
-    current = (
-        before.join(booked, on=["user", "revision"], how="semi", maintain_order="left") if same_knowledge else before.clear()
-    )
-    changed = booked.join(current, on="user", how="anti", maintain_order="left")
-    new = _tagged(lake, bucket, bookings.join(changed, on="user", how="semi", maintain_order="left"), changed, brain)
-    whole = pl.concat([current, new.select(current.columns)]).sort("user", maintain_order=True)
-    lake.write(TRANSACTION_TAGS, bucket, whole, _made_from(lake, bucket, brain))
-    return Tagged(users.height, changed.height, whole.height, *_counts(before, new))
+def tag_buckets(lake: Lake, buckets: Sequence[int], brain: Brain, *, everything: bool = False) -> dict[int, Tagged]:
+    """Brings the tags of buckets to their bookings: those of users whose revision has changed, or all with other knowledge."""
+    due = {bucket: _untagged(lake, bucket, brain, everything=everything) for bucket in buckets}
+    new, begin, done = _tagged(lake, due, brain), 0, {}
+    for bucket, (users, changed, bookings, before, current) in due.items():
+        own = new[begin : begin + bookings.height]
+        begin += bookings.height
+        whole = pl.concat([current, own.select(current.columns)]).sort("user", maintain_order=True)
+        lake.write(TRANSACTION_TAGS, bucket, whole, _made_from(lake, bucket, brain))
+        done[bucket] = Tagged(users, changed.height, whole.height, *_counts(before, own))
+    return done
 
 
 def analyses_unchanged(lake: Lake, buckets: Sequence[int], version: str) -> dict[int, Analysed]:
@@ -68,19 +88,29 @@ def analyses_unchanged(lake: Lake, buckets: Sequence[int], version: str) -> dict
     }
 
 
-def analyse_bucket(lake: Lake, bucket: int, version: str, *, everything: bool = False) -> Analysed:
-    """Brings the analyses of a bucket to its tags and days: those of users of whom something has changed, or all with another
+def analyse_buckets(lake: Lake, buckets: Sequence[int], version: str, *, everything: bool = False) -> dict[int, Analysed]:
+    """Brings the analyses of buckets to their tags and days: those of users of whom something has changed, or all with another
     version. The table of who was analysed is written last: it vouches for the others.
     """
+    due = {bucket: _unanalysed(lake, bucket, version, everything=everything) for bucket in sorted(buckets)}
+    changed = pl.concat([left.changed for left in due.values()])
+    given = _seen(lake, [bucket for bucket, left in due.items() if left.changed.height], changed)
+    found = suite.analysed(*given, changed.select(AS_OF.names())) if changed.height else suite.nothing()
+    rows: dict[int, dict[str, int]] = {bucket: {} for bucket in due}
+    for name, table in ANALYSES.items():
+        for bucket, own in _by_bucket(found[name], {bucket: left.changed["user"] for bucket, left in due.items()}):
+            rows[bucket][name] = _replace(lake, table, bucket, due[bucket].kept, own)
+    for bucket, left in due.items():
+        lake.write(ANALYSED, bucket, left.users, _analysed_from(lake, bucket, version))
+    return {bucket: Analysed(left.users.height, left.changed.height, rows[bucket]) for bucket, left in due.items()}
+
+
+def _unanalysed(lake: Lake, bucket: int, version: str, *, everything: bool) -> _Unanalysed:
     users = _to_analyse(lake, bucket)
     anew = everything or lake.about(ANALYSED, bucket).get(KNOWLEDGE) != version
     before = ANALYSED.schema.to_frame() if anew else lake.read(ANALYSED, [bucket])
     kept = users.join(before, on=ANALYSED.schema.names(), how="semi", maintain_order="left")
-    changed = users.join(kept, on="user", how="anti", maintain_order="left")
-    found = suite.analysed(*_seen(lake, bucket, changed), changed.select(AS_OF.names())) if changed.height else suite.nothing()
-    rows = {name: _replace(lake, table, bucket, kept, found[name]) for name, table in ANALYSES.items()}
-    lake.write(ANALYSED, bucket, users, _analysed_from(lake, bucket, version))
-    return Analysed(users.height, changed.height, rows)
+    return _Unanalysed(users, users.join(kept, on="user", how="anti", maintain_order="left"), kept)
 
 
 def _to_analyse(lake: Lake, bucket: int) -> pl.DataFrame:
@@ -90,10 +120,18 @@ def _to_analyse(lake: Lake, bucket: int) -> pl.DataFrame:
     return users.join(tagged, on=["user", "revision"], how="semi", maintain_order="left").select(ANALYSED.schema.names())
 
 
-def _seen(lake: Lake, bucket: int, users: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tagged bookings of some users of a bucket, and their products."""
+def _by_bucket(frame: pl.DataFrame, users: Mapping[int, pl.Series]) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The rows of the users of each bucket. They lie by user, and buckets are ranges of users, so that each has a slice."""
+    end = 0
+    for bucket, of_bucket in users.items():
+        begin, end = end, end if of_bucket.is_empty() else frame["user"].search_sorted(str(of_bucket.max()), "right")
+        yield bucket, frame[begin:end]
+
+
+def _seen(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The tagged bookings of some users of these buckets, and their products."""
     bookings, tags, owned = (
-        lake.read(table, [bucket]).join(users, on="user", how="semi", maintain_order="left")
+        lake.read(table, buckets).join(users, on="user", how="semi", maintain_order="left")
         for table in (TRANSACTIONS, TRANSACTION_TAGS, OWNED)
     )
     return bookings.join(tags.drop("user", "product"), on="id", how="inner", maintain_order="left"), owned
@@ -112,13 +150,27 @@ def _analysed_from(lake: Lake, bucket: int, version: str) -> dict[str, str]:
     return {KNOWLEDGE: version, **lake.about(USERS, bucket)}
 
 
-def _tagged(lake: Lake, bucket: int, bookings: pl.DataFrame, users: pl.DataFrame, brain: Brain) -> pl.DataFrame:
-    """The tags of some users of a bucket, with the revision that they are made from."""
+def _untagged(lake: Lake, bucket: int, brain: Brain, *, everything: bool) -> _Untagged:
+    users, bookings, before = (lake.read(table, [bucket]) for table in (USERS, TRANSACTIONS, TRANSACTION_TAGS))
+    booked = users.join(bookings, on="user", how="semi", maintain_order="left")
+    same_knowledge = not everything and _about(lake, bucket).get(KNOWLEDGE) == brain.version
+    current = (
+        before.join(booked, on=["user", "revision"], how="semi", maintain_order="left") if same_knowledge else before.clear()
+    )
+    changed = booked.join(current, on="user", how="anti", maintain_order="left")
+    theirs = bookings.join(changed, on="user", how="semi", maintain_order="left")
+    return _Untagged(users.height, changed, theirs, before, current)
+
+
+def _tagged(lake: Lake, due: Mapping[int, _Untagged], brain: Brain) -> pl.DataFrame:
+    """The tags of the bookings that are due, one bucket's after the other's, with the revision that they are made from."""
+    users = pl.concat([left.changed for left in due.values()])
+    buckets = [bucket for bucket, left in due.items() if left.changed.height]
     tagged = tagging.tag(
-        bookings,
-        lake.read(OWNED, [bucket]).select(PRODUCTS.names()).join(users, on="user", how="semi"),
-        lake.read(CATEGORY_CHOICES, [bucket]).select(CHOICES.names()),
-        compared(lake.read(CATEGORY_RULES, [bucket])),
+        pl.concat([left.bookings for left in due.values()]),
+        lake.read(OWNED, buckets).select(PRODUCTS.names()).join(users, on="user", how="semi"),
+        lake.read(CATEGORY_CHOICES, buckets).select(CHOICES.names()),
+        compared(lake.read(CATEGORY_RULES, buckets)),
         brain,
     )
     return tagged.join(users.select("user", "revision"), on="user", how="left", maintain_order="left")

@@ -25,7 +25,7 @@ from pipelines.documents.suite import documents as written
 from pipelines.documents.tags import tag_writer
 from warehouse import choices, ledger, products, revisions, rules
 from warehouse.database import Owner
-from warehouse.packing import packed
+from warehouse.packing import LENGTH_BYTES, frame_of, of_frame, packed
 
 FLOWS = "cashflow-frames"
 """The frames of cashflow, from which all views but the usual one are made."""
@@ -143,20 +143,15 @@ def _contents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iterator[tu
 
 def _encoded(frames: list[pl.DataFrame]) -> bytes:
     """Frames one after the other, each with its length before it."""
-    out = io.BytesIO()
-    for frame in frames:
-        one = io.BytesIO()
-        frame.write_ipc_stream(one)
-        out.write(one.tell().to_bytes(8) + one.getvalue())
-    return out.getvalue()
+    contents = [of_frame(frame) for frame in frames]
+    return b"".join(len(content).to_bytes(LENGTH_BYTES) + content for content in contents)
 
 
 def _frames(content: bytes) -> dict[str, pl.DataFrame]:
     """The same again."""
     source, found = io.BytesIO(content), {}
     for name in FRAMES:
-        size = int.from_bytes(source.read(8))
-        found[name] = pl.read_ipc_stream(io.BytesIO(source.read(size)))
+        found[name] = frame_of(source.read(int.from_bytes(source.read(LENGTH_BYTES))))
     return found
 
 

@@ -13,11 +13,11 @@ from warehouse.errors import Invalid
 from warehouse.lake_tables import ANALYSES, LANDING, TRANSACTION_TAGS, TRANSACTIONS, USERS
 
 STEPS: Mapping[str, Any] = {
-    "ledger": work.replay_bucket,
-    "transactions": work.export_bucket,
-    "transaction_tags": work.tag_bucket,
-    "analyses": work.analyse_bucket,
-    "served_results": work.publish_bucket,
+    "ledger": work.replay_buckets,
+    "transactions": work.export_buckets,
+    "transaction_tags": work.tag_buckets,
+    "analyses": work.analyse_buckets,
+    "served_results": work.publish_buckets,
 }
 """The assets in the order in which one follows from the other, and what is done for each. The analyses are made together."""
 

@@ -1,5 +1,6 @@
-"""Publishing a bucket: its tags and analyses become what the API sends without computing."""
+"""Publishing buckets: their tags and analyses become what the API sends without computing."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,7 +11,7 @@ import polars as pl
 from pipelines import analyses, tags
 from pipelines.analyse import KNOWLEDGE
 from warehouse import results
-from warehouse.buckets import Range, bounds, bucket_of, span
+from warehouse.buckets import bucket_of, span
 from warehouse.database import Database, Owner
 from warehouse.lake import Lake
 from warehouse.lake_tables import ANALYSED, ANALYSES, TRANSACTION_TAGS, USERS
@@ -36,26 +37,23 @@ def unchanged(database: Database, lake: Lake, buckets: Sequence[int], count: int
     changed: set[int] = set()
     with database.operating() as operator:
         for name, table in SOURCES:
-            knowledge = {about[KNOWLEDGE] for bucket in buckets if (about := lake.about(table, bucket))}
-            if len(knowledge) > 1:  # a backfill is on its way
-                return {}
-            users = _unpublished(operator, _users(lake, table, buckets), name, "".join(knowledge), span(buckets, count))
-            changed |= {bucket_of(UUID(user), count) for user in users["user"]}
+            for _, _, users in _unpublished(operator, lake, name, table, buckets, count):
+                changed |= {bucket_of(UUID(user), count) for user in users["user"]}
     return {bucket: Published(lake.rows(USERS, bucket), 0) for bucket in buckets if bucket not in changed}
 
 
-def publish_bucket(database: Database, lake: Lake, bucket: int, count: int, base_url: str) -> Published:
-    """Makes the tags and analyses of a bucket those that the API serves: of all its users in one transaction, or of none."""
+def publish_buckets(database: Database, lake: Lake, buckets: Sequence[int], count: int, base_url: str) -> dict[int, Published]:
+    """Makes the tags and analyses of buckets those that the API serves: of all their users in one transaction, or of none."""
     written: set[UUID] = set()
     with database.operating() as operator:
         for name, table in SOURCES:
-            knowledge = lake.about(table, bucket).get(KNOWLEDGE, "")
-            users = _unpublished(operator, _users(lake, table, [bucket]), name, knowledge, bounds(bucket, count))
-            new = _tags(lake, bucket, users) if table is TRANSACTION_TAGS else _documents(lake, bucket, users, base_url)
-            for some in _pieces(new):
-                results.put(operator, knowledge, some)
-            written |= {UUID(user) for user in users["user"]}
-    return Published(lake.rows(USERS, bucket), len(written))
+            for knowledge, some, users in _unpublished(operator, lake, name, table, buckets, count):
+                new = _tags(lake, some, users) if table is TRANSACTION_TAGS else _documents(lake, some, users, base_url)
+                for piece in _pieces(new):
+                    results.put(operator, knowledge, piece)
+                written |= {UUID(user) for user in users["user"]}
+    changed = Counter(bucket_of(user, count) for user in written)
+    return {bucket: Published(lake.rows(USERS, bucket), changed[bucket]) for bucket in buckets}
 
 
 def _users(lake: Lake, table: Table, buckets: Sequence[int]) -> pl.DataFrame:
@@ -65,23 +63,29 @@ def _users(lake: Lake, table: Table, buckets: Sequence[int]) -> pl.DataFrame:
     return found if "as_of" in columns else found.with_columns(as_of=pl.lit(None, pl.Date))
 
 
-def _unpublished(operator: Owner, users: pl.DataFrame, name: str, knowledge: str, ids: Range) -> pl.DataFrame:
-    """Of users with the state of their results, those of whom something else is served."""
-    served = results.states(operator, name, ids).filter(knowledge=knowledge)
-    return users.join(served, on=users.columns, how="anti", nulls_equal=True, maintain_order="left")
+def _unpublished(
+    operator: Owner, lake: Lake, name: str, table: Table, buckets: Sequence[int], count: int
+) -> Iterator[tuple[str, list[int], pl.DataFrame]]:
+    """Of buckets, by the knowledge with which they were made, the users of whom something else is served."""
+    knowledge = {bucket: lake.about(table, bucket).get(KNOWLEDGE, "") for bucket in buckets}
+    for known in sorted(set(knowledge.values())):
+        some = [bucket for bucket in buckets if knowledge[bucket] == known]
+        users = _users(lake, table, some)
+        served = results.states(operator, name, span(some, count)).filter(knowledge=known)
+        unserved = users.join(served, on=users.columns, how="anti", nulls_equal=True, maintain_order="left")
+        if unserved.height:
+            yield known, some, unserved
 
 
-def _tags(lake: Lake, bucket: int, users: pl.DataFrame) -> Iterator[New]:
-    tagged = lake.read(TRANSACTION_TAGS, [bucket]).join(users, on="user", how="semi", maintain_order="left")
+def _tags(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> Iterator[New]:
+    tagged = lake.read(TRANSACTION_TAGS, buckets).join(users, on="user", how="semi", maintain_order="left")
     for (user, revision), of_user in tagged.group_by("user", "revision", maintain_order=True):
         yield New(UUID(str(user)), tags.NAME, int(str(revision)), tags.encoded(of_user))
 
 
-def _documents(lake: Lake, bucket: int, users: pl.DataFrame, base_url: str) -> Iterator[New]:
-    if users.is_empty():
-        return
+def _documents(lake: Lake, buckets: Sequence[int], users: pl.DataFrame, base_url: str) -> Iterator[New]:
     frames = {
-        name: lake.read(table, [bucket]).join(users, on="user", how="semi", maintain_order="left")
+        name: lake.read(table, buckets).join(users, on="user", how="semi", maintain_order="left")
         for name, table in ANALYSES.items()
     }
     states = {user: (revision, as_of) for user, revision, as_of in users.iter_rows()}

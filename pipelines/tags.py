@@ -1,6 +1,5 @@
 """Tagging the bookings of one user: everything that it rests on is read at one moment, then pure functions work on it."""
 
-import io
 import os
 from dataclasses import dataclass
 from datetime import date
@@ -15,6 +14,7 @@ from analytics.tagging import Brain
 from models import registry
 from warehouse import choices, ledger, products, results, revisions, rules
 from warehouse.database import Owner
+from warehouse.packing import frame_of, of_frame
 from warehouse.settings import Settings
 
 NAME = "transaction_tags"
@@ -84,14 +84,12 @@ def tagged(owner: Owner) -> Tagged:
 
 def encoded(tags: pl.DataFrame) -> bytes:
     """The tags of a user's bookings (frame `TAGGED`), in their order, as they lie ready."""
-    out = io.BytesIO()
-    tags.select(SERVED).write_ipc_stream(out, compression="zstd")
-    return out.getvalue()
+    return of_frame(tags.select(SERVED))
 
 
 def decoded(content: bytes) -> pl.DataFrame:
     """The same again."""
-    return pl.read_ipc_stream(io.BytesIO(content))
+    return frame_of(content)
 
 
 def tagged_alone(transactions: pl.DataFrame, owned: pl.DataFrame) -> pl.DataFrame:

@@ -1,21 +1,31 @@
-"""What is done with a bucket, as tasks of the engine: each opens the house of its own process, once.
+"""What is done with buckets, as tasks of the engine: each opens the house of its own process, once.
 
-A bucket's files have one worker at a time, so that what was read before somebody was erased is not written afterwards.
+A bucket's files have one worker at a time, so that what was read before somebody was erased is not written afterwards. Small
+buckets go to a worker together: many calls for few bookings each cost more than the bookings.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import cache, partial
+from itertools import accumulate, groupby
+from math import ceil
 from typing import Any
 
 from pipelines import analyse, analyses, engine, export, landing, ready, tags
 from pipelines.analyse import Analysed, Tagged
-from pipelines.engine import OnProgress
+from pipelines.engine import Failure, OnProgress, TasksFailed
+from pipelines.engine.crews import workers
 from pipelines.export import Exported
 from pipelines.house import House
 from pipelines.landing import Replayed
 from pipelines.ready import Published
+from warehouse.lake import Lake
+from warehouse.lake_tables import TRANSACTIONS
 from warehouse.settings import Settings
+
+Buckets = Sequence[int]
+TOGETHER = 150_000
+"""Bookings from which on buckets are no longer put together: a call's fixed cost is a fourth of its work by then."""
 
 
 @cache
@@ -23,52 +33,94 @@ def _house() -> House:
     return House.of(Settings())
 
 
-def export_bucket(bucket: int, *, everything: bool = False) -> Exported:
+def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Exported]:
     house = _house()
-    with house.database.alone_with(bucket):
-        return export.export_bucket(house.database, house.lake, bucket, house.settings.buckets, everything=everything)
+    with house.database.alone_with(buckets):
+        return {
+            bucket: export.export_bucket(house.database, house.lake, bucket, house.settings.buckets, everything=everything)
+            for bucket in buckets
+        }
 
 
-def tag_bucket(bucket: int, *, everything: bool = False) -> Tagged:
+def tag_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Tagged]:
     house = _house()
-    with house.database.alone_with(bucket):
-        return analyse.tag_bucket(house.lake, bucket, tags.brain(), everything=everything)
+    with house.database.alone_with(buckets):
+        return analyse.tag_buckets(house.lake, buckets, tags.brain(), everything=everything)
 
 
-def analyse_bucket(bucket: int, *, everything: bool = False) -> Analysed:
+def analyse_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Analysed]:
     house = _house()
-    with house.database.alone_with(bucket):
-        return analyse.analyse_bucket(house.lake, bucket, analyses.version(house.settings.base_url), everything=everything)
+    version = analyses.version(house.settings.base_url)
+    with house.database.alone_with(buckets):
+        return analyse.analyse_buckets(house.lake, buckets, version, everything=everything)
 
 
-def publish_bucket(bucket: int) -> Published:
+def publish_buckets(buckets: Buckets) -> dict[int, Published]:
     house = _house()
     settings = house.settings
-    with house.database.alone_with(bucket):
-        return ready.publish_bucket(house.database, house.lake, bucket, settings.buckets, settings.base_url)
+    with house.database.alone_with(buckets):
+        return ready.publish_buckets(house.database, house.lake, buckets, settings.buckets, settings.base_url)
 
 
-def replay_bucket(bucket: int, *, since: date | None = None, everything: bool = False) -> Replayed:
+def replay_buckets(buckets: Buckets, *, since: date | None = None, everything: bool = False) -> dict[int, Replayed]:
     house = _house()
-    return landing.replay(house, landing.pieces_of(house.lake, [bucket], since), everything=everything)
+    return {
+        bucket: landing.replay(house, landing.pieces_of(house.lake, [bucket], since), everything=everything) for bucket in buckets
+    }
 
 
-UNCHANGED: Mapping[Any, Callable[[House, Sequence[int]], Mapping[int, Any]]] = {
-    export_bucket: lambda house, buckets: export.unchanged(house.database, house.lake, buckets, house.settings.buckets),
-    tag_bucket: lambda house, buckets: analyse.tags_unchanged(house.lake, buckets, tags.brain()),
-    analyse_bucket: lambda house, buckets: analyse.analyses_unchanged(
+UNCHANGED: Mapping[Any, Callable[[House, Buckets], Mapping[int, Any]]] = {
+    export_buckets: lambda house, buckets: export.unchanged(house.database, house.lake, buckets, house.settings.buckets),
+    tag_buckets: lambda house, buckets: analyse.tags_unchanged(house.lake, buckets, tags.brain()),
+    analyse_buckets: lambda house, buckets: analyse.analyses_unchanged(
         house.lake, buckets, analyses.version(house.settings.base_url)
     ),
-    publish_bucket: lambda house, buckets: ready.unchanged(house.database, house.lake, buckets, house.settings.buckets),
+    publish_buckets: lambda house, buckets: ready.unchanged(house.database, house.lake, buckets, house.settings.buckets),
 }
 """How a task finds out for many buckets at once that it has nothing to do: most of them have not changed since the last time."""
+AT_ONCE = (tag_buckets, analyse_buckets, publish_buckets)
+"""The tasks that gain from having several buckets at once."""
 
 
-def on_buckets(task: Any, buckets: Sequence[int], on_progress: OnProgress | None = None, **given: Any) -> dict[int, Any]:
-    """What a task gives for each bucket, by the engine of the settings; no worker sees a bucket for which nothing is to do."""
+def on_buckets(task: Any, buckets: Buckets, on_progress: OnProgress | None = None, **given: Any) -> dict[int, Any]:
+    """What a task gives for each bucket, by the engine of the settings; no worker sees a bucket for which nothing is to do.
+
+    Where a task fails for several buckets, each of them gets its own attempt: none is to pay for another.
+    """
     look = None if given.get("everything") else UNCHANGED.get(task)
     done = dict(look(_house(), buckets)) if look and buckets else {}
     left = [bucket for bucket in buckets if bucket not in done]
-    more = {} if on_progress is None else {"on_progress": on_progress}
-    done |= engine.run(partial(task, **given), left, Settings(), **more) if left else {}
+    pieces = shared_out(_house().lake, left, workers(Settings())) if task in AT_ONCE else [(bucket,) for bucket in left]
+    work = partial(task, **given)
+    failures = _work(work, pieces, done, on_progress)
+    several = [(bucket,) for failure in failures if len(failure.item) > 1 for bucket in failure.item]
+    alone = [failure for failure in failures if len(failure.item) == 1] + _work(work, several, done, on_progress)
+    if alone:
+        raise TasksFailed([Failure(failure.item[0], failure.error) for failure in alone], len(left))
     return {bucket: done[bucket] for bucket in buckets}
+
+
+def _work(
+    work: Callable[[Buckets], Mapping[int, Any]], pieces: Sequence[Buckets], done: dict[int, Any], on_progress: OnProgress | None
+) -> list[Failure]:
+    """Adds to what is done; answers the pieces that failed."""
+    more = {} if on_progress is None else {"on_progress": on_progress}
+    try:
+        for _, found in engine.run(work, pieces, Settings(), **more) if pieces else ():
+            done |= found
+    except TasksFailed as failed:
+        return list(failed.failures)
+    return []
+
+
+def shared_out(lake: Lake, buckets: Buckets, among: int) -> list[Buckets]:
+    """Buckets in pieces of about the same number of bookings: not more than are worked on together, and as many pieces for each
+    worker.
+    """
+    sizes = [lake.rows(TRANSACTIONS, bucket) for bucket in buckets]
+    whole = max(1, sum(sizes))
+    pieces = ceil(whole / TOGETHER / among) * among
+    place = {
+        bucket: (end - size / 2) * pieces // whole for bucket, size, end in zip(buckets, sizes, accumulate(sizes), strict=True)
+    }
+    return [tuple(piece) for _, piece in groupby(buckets, place.__getitem__)]

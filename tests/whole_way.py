@@ -17,9 +17,9 @@ def ready(number: int) -> int:
 
 def whole_way(bucket: int) -> tuple[int, int, int]:
     """The whole way of a bucket, all of it anew; answers its users, their bookings, and of how many users results are served."""
-    exported, tagged = work.export_bucket(bucket, everything=True), work.tag_bucket(bucket, everything=True)
-    work.analyse_bucket(bucket, everything=True)
-    return exported.users, tagged.bookings, work.publish_bucket(bucket).users
+    exported, tagged = (step([bucket], everything=True)[bucket] for step in (work.export_buckets, work.tag_buckets))
+    work.analyse_buckets([bucket], everything=True)
+    return exported.users, tagged.bookings, work.publish_buckets([bucket])[bucket].users
 
 
 def deadly(places: dict[int, str], folder: Path, bucket: int) -> tuple[int, int, int]:

@@ -5,7 +5,7 @@ row-level security hides all other tenants' rows, so that a forgotten condition 
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -124,12 +124,13 @@ class Database:
             yield Owner(session, None)
 
     @contextmanager
-    def alone_with(self, bucket: int) -> Iterator[None]:
-        """Nobody else works on the files of a bucket while the block runs; who comes later waits."""
+    def alone_with(self, buckets: Iterable[int]) -> Iterator[None]:
+        """Nobody else works on the files of buckets while the block runs; who comes later waits."""
         with self.operating() as operator:
-            operator.session.connection().exec_driver_sql(
-                "SELECT pg_advisory_xact_lock(%(lock)s, %(bucket)s)", {"lock": BUCKET_LOCK, "bucket": bucket}
-            )
+            for bucket in sorted(buckets):  # in one order, so that no two wait for each other
+                operator.session.connection().exec_driver_sql(
+                    "SELECT pg_advisory_xact_lock(%(lock)s, %(bucket)s)", {"lock": BUCKET_LOCK, "bucket": bucket}
+                )
             yield
 
     def ping(self) -> None:

@@ -22,11 +22,11 @@ BETWEEN = sql.SQL(
     "SELECT user_id, revision, knowledge, as_of FROM results "
     "WHERE name = %(name)s AND user_id BETWEEN %(first)s AND %(last)s ORDER BY user_id"
 )
-PUT = text(
+PUT = (
     "INSERT INTO results (tenant_id, user_id, name, revision, knowledge, as_of, content) "
-    "SELECT u.tenant_id, u.id, new.name, new.revision, :knowledge, new.as_of, new.content "
-    "FROM unnest(CAST(:users AS uuid[]), CAST(:names AS text[]), CAST(:revisions AS bigint[]), CAST(:days AS date[]), "
-    "CAST(:contents AS bytea[])) AS new (id, name, revision, as_of, content) "
+    "SELECT u.tenant_id, u.id, new.name, new.revision, %(knowledge)s, new.as_of, new.content "
+    "FROM unnest(%(users)s::uuid[], %(names)s::text[], %(revisions)s::bigint[], %(days)s::date[], %(contents)b::bytea[]) "
+    " AS new (id, name, revision, as_of, content) "
     "JOIN users u ON u.id = new.id "
     "ON CONFLICT (user_id, name) DO UPDATE SET revision = excluded.revision, knowledge = excluded.knowledge, "
     "as_of = excluded.as_of, content = excluded.content, published_at = clock_timestamp() "
@@ -34,6 +34,7 @@ PUT = text(
     "<= (excluded.revision, coalesce(excluded.as_of, '-infinity')) "
     "RETURNING user_id"
 )
+"""In the words of the driver: contents go as they are, in its binary format."""
 STALE = text(
     "SELECT u.id FROM users u JOIN tenants t ON t.id = u.tenant_id "  # noqa: S608 (our own text)
     "LEFT JOIN results r ON r.user_id = u.id AND r.name = :name AND r.knowledge = :knowledge "
@@ -88,7 +89,7 @@ def put(owner: Owner, knowledge: str, new: Sequence[New]) -> int:
         "days": [result.as_of for result in new],
         "contents": [result.content for result in new],
     }
-    return len(owner.session.execute(PUT, {"knowledge": knowledge, **columns}).all())
+    return len(owner.session.connection().exec_driver_sql(PUT, {"knowledge": knowledge, **columns}).all())
 
 
 def drop(owner: Owner, users: Sequence[UUID]) -> None:

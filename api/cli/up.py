@@ -153,6 +153,7 @@ def _environment(settings: Settings, where: Addresses) -> dict[str, str]:
         "KONTOR_DAGSTER_DIR": str(dagster),
         "KONTOR_DAGSTER_LOGS": str(logs),
         "DAGSTER_HOME": str(ROOT),
+        "DAGSTER_EVENT_BATCH_SIZE": "64",  # the partitions of a run are told of in one go
         "PYTHONUNBUFFERED": "1",
     }
 

@@ -57,7 +57,7 @@ def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.Reso
     from pipelines import checks, tags, work
 
     buckets = buckets_of(context)
-    found = work.on_buckets(work.export_bucket, buckets, _told(context), everything=config.everything)
+    found = work.on_buckets(work.export_buckets, buckets, _told(context), everything=config.everything)
     for bucket, done in found.items():
         _describe(context, bucket, {"dagster/row_count": done.bookings, "users": done.users, "users_changed": done.changed})
     findings = checks.of_transactions(house.database, house.lake, buckets, house.settings.buckets, tags.NAME)
@@ -81,7 +81,7 @@ def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.
     from pipelines import checks, pictures, tags, work
 
     buckets = buckets_of(context)
-    found = work.on_buckets(work.tag_bucket, buckets, _told(context), everything=config.everything)
+    found = work.on_buckets(work.tag_buckets, buckets, _told(context), everything=config.everything)
     for bucket, done in found.items():
         _describe(context, bucket, {"dagster/row_count": done.bookings, "users": done.users, "users_changed": done.changed})
     before: Counter[str] = sum((Counter(done.before) for done in found.values()), Counter())
@@ -126,7 +126,7 @@ def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.Resource
     from pipelines import checks, work
 
     buckets = buckets_of(context)
-    found = work.on_buckets(work.analyse_bucket, buckets, _told(context), everything=config.everything)
+    found = work.on_buckets(work.analyse_buckets, buckets, _told(context), everything=config.everything)
     findings = checks.of_analyses(house.lake, buckets)
     for analysis in suite.ANALYSES:
         for bucket, done in found.items():
@@ -145,7 +145,7 @@ def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.Resource
 def served_results(context: dg.AssetExecutionContext) -> None:
     from pipelines import work
 
-    for bucket, done in work.on_buckets(work.publish_bucket, buckets_of(context), _told(context)).items():
+    for bucket, done in work.on_buckets(work.publish_buckets, buckets_of(context), _told(context)).items():
         _describe(context, bucket, {"dagster/row_count": done.users, "users_changed": done.changed})
 
 
@@ -154,7 +154,7 @@ def _told(context: dg.AssetExecutionContext) -> Any:
 
     def tell(done: int, whole: int) -> None:
         if done * TOLD // whole > (done - 1) * TOLD // whole:
-            context.log.info("%d of %d buckets", done, whole)
+            context.log.info("%d of %d pieces of work", done, whole)
 
     return tell
 

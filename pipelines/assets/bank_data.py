@@ -64,7 +64,7 @@ def ledger(context: dg.AssetExecutionContext, config: Anew) -> None:
     from warehouse.tables import Transaction
 
     since = day_of(min(slots_of(context)))
-    found = work.on_buckets(work.replay_bucket, buckets_of(context), since=since, everything=config.everything)
+    found = work.on_buckets(work.replay_buckets, buckets_of(context), since=since, everything=config.everything)
     total = sum(replayed.changed for replayed in found.values())
     context.add_asset_metadata({"bookings_changed": total, "bookings_looked_at": sum(r.bookings for r in found.values())})
     context.add_asset_metadata(shown.rows(Transaction))

@@ -61,8 +61,13 @@ def hire(settings: Settings, tasks: int) -> AbstractContextManager[Crew]:
     if settings.engine == "inline":
         return _inline()
     if settings.engine == "processes":
-        return _processes(_workers(settings, tasks))
+        return _processes(min(workers(settings), tasks))
     return _dask(settings, tasks)
+
+
+def workers(settings: Settings) -> int:
+    """How many tasks are worked on at the same time; of a cluster elsewhere, as many as this machine would."""
+    return 1 if settings.engine == "inline" else settings.engine_workers or _cores()
 
 
 class Inline(Executor):
@@ -151,7 +156,7 @@ def _begin(lifeline: Connection) -> None:
 @contextmanager
 def _dask(settings: Settings, tasks: int) -> Iterator[Crew]:
     dask = _distributed()
-    with _remote(settings.dask_scheduler) if settings.dask_scheduler else _local(_workers(settings, tasks)) as client:
+    with _remote(settings.dask_scheduler) if settings.dask_scheduler else _local(min(workers(settings), tasks)) as client:
         # Everything at once: a cluster that grows with its work has to see it.
         cluster = Cluster(client)
         yield Crew(cluster, tasks, (dask.KilledWorker,), cluster.idle)
@@ -196,10 +201,6 @@ def _local(workers: int) -> Iterator[Any]:
             )
         with cluster, dask.Client(cluster, set_as_default=False, name="kontor") as client:
             yield client
-
-
-def _workers(settings: Settings, tasks: int) -> int:
-    return max(1, min(settings.engine_workers or _cores(), tasks))
 
 
 def _cores() -> int:

@@ -20,6 +20,7 @@ from uuid import UUID
 
 from rich.console import Console
 from rich.table import Table
+from sqlalchemy import make_url
 
 from tests.bench import memory
 from tests.households import Settled, settled
@@ -27,7 +28,8 @@ from warehouse.lake_tables import TRANSACTION_TAGS
 
 USERS, SEED = 460, 20261115
 CHANGED = 0.01
-RESULTS = Path(__file__).resolve().parents[2] / "bench" / "buckets.json"
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "buckets.json"
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def main() -> None:
         console.status("Filling the ledger, and measuring …"),
         settled(Path(folder), USERS, SEED) as house,
     ):
-        os.environ |= house.told
+        os.environ |= house.told | _of_dagster(house, Path(folder))
         found = _measure(house)
     table = Table(
         title=f"{found.bookings:,} bookings of {found.users} users in 64 buckets, peak memory {found.peak_mebibytes:,.0f} MiB"
@@ -107,14 +109,14 @@ def _measure(house: Settled) -> Measured:
         checks.of_analyses(own.lake, buckets)
         pictures.bars(own.lake.read(TRANSACTION_TAGS, buckets, ["category"])["category"], "bookings")
 
-    steps = (work.export_bucket, work.tag_bucket, work.analyse_bucket, work.publish_bucket)
+    steps = (work.export_buckets, work.tag_buckets, work.analyse_buckets, work.publish_buckets)
     with memory.peak(os.getpid()) as peak:
         export, tagged, analysed, published = (timed(step) for step in steps)
         unchanged = timed(*steps)
         _touch(house, house.people[: max(1, round(CHANGED * len(house.people)))])
         few = timed(*steps)
         directly = timed(*steps[:3], everything=True) + timed(steps[3]) + _seconds(check)
-        with dg.DagsterInstance.ephemeral() as instance:
+        with dg.DagsterInstance.from_config(str(ROOT)) as instance:
             config = {
                 "ops": {name: {"config": {"everything": True}} for name in ("transactions", "transaction_tags", "analyses")}
             }
@@ -122,6 +124,13 @@ def _measure(house: Settled) -> Measured:
             by_dagster = _seconds(partial(job.execute_in_process, run_config=config, instance=instance, tags=over))
     figures = export, tagged, analysed, published, unchanged, few, by_dagster, directly, peak.mebibytes
     return Measured(house.bookings, len(house.people), *figures)
+
+
+def _of_dagster(house: Settled, folder: Path) -> dict[str, str]:
+    """What `kontor up` tells Dagster: its events lie in PostgreSQL."""
+    address = make_url(house.where.dagster).set(drivername="postgresql+psycopg2").render_as_string(False)
+    places = {"KONTOR_DAGSTER_DIR": str(folder), "KONTOR_DAGSTER_LOGS": str(folder)}
+    return {"KONTOR_DAGSTER_DATABASE_URL": address, "DAGSTER_EVENT_BATCH_SIZE": "64", **places}
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -136,9 +136,9 @@ def _analysed(house: House, customer: Customer) -> None:
     count, base_url = house.settings.buckets, house.settings.base_url
     bucket = bucket_of(customer.user, count)
     export.export_bucket(house.database, house.lake, bucket, count)
-    analyse.tag_bucket(house.lake, bucket, tags.brain())
-    analyse.analyse_bucket(house.lake, bucket, analyses.version(base_url))
-    ready.publish_bucket(house.database, house.lake, bucket, count, base_url)
+    analyse.tag_buckets(house.lake, [bucket], tags.brain())
+    analyse.analyse_buckets(house.lake, [bucket], analyses.version(base_url))
+    ready.publish_buckets(house.database, house.lake, [bucket], count, base_url)
 
 
 def _job(customer: Customer, begun: dict[UUID, UUID]) -> FetchJob:

@@ -25,8 +25,8 @@ BUCKETS = 64
 AGAIN = """
 from pipelines import work
 while True:
-    work.export_bucket({0}, everything=True); work.tag_bucket({0}, everything=True)
-    work.analyse_bucket({0}, everything=True); work.publish_bucket({0})
+    work.export_buckets([{0}], everything=True); work.tag_buckets([{0}], everything=True)
+    work.analyse_buckets([{0}], everything=True); work.publish_buckets([{0}])
     print("once more", flush=True)
 """
 
@@ -107,10 +107,10 @@ def test_two_runs_at_once_end_as_one(customer: Customer) -> None:
     lake = Lake(work._house().settings.lake_path)
 
     def once(_: int) -> None:
-        work.export_bucket(mine, everything=True)
-        work.tag_bucket(mine, everything=True)
-        work.analyse_bucket(mine, everything=True)
-        work.publish_bucket(mine)
+        work.export_buckets([mine], everything=True)
+        work.tag_buckets([mine], everything=True)
+        work.analyse_buckets([mine], everything=True)
+        work.publish_buckets([mine])
 
     once(0)
     before = lake.read(lake_tables.TRANSACTION_TAGS, [mine])
@@ -124,10 +124,10 @@ def test_two_runs_at_once_end_as_one(customer: Customer) -> None:
 def test_a_run_that_is_killed_leaves_old_or_new_and_the_next_one_completes(customer: Customer) -> None:
     mine = bucket_of(customer.user_id, BUCKETS)
     lake = Lake(work._house().settings.lake_path)
-    work.export_bucket(mine)
-    work.tag_bucket(mine)
-    work.analyse_bucket(mine)
-    work.publish_bucket(mine)
+    work.export_buckets([mine])
+    work.tag_buckets([mine])
+    work.analyse_buckets([mine])
+    work.publish_buckets([mine])
     expected, chance = answer(customer)[1], random.Random(5)
     before = lake.read(lake_tables.TRANSACTION_TAGS, [mine])
     for _ in range(3):
@@ -138,10 +138,10 @@ def test_a_run_that_is_killed_leaves_old_or_new_and_the_next_one_completes(custo
             child.send_signal(signal.SIGKILL)
         assert lake.read(lake_tables.TRANSACTION_TAGS, [mine]).equals(before)
         assert answer(customer)[1] == expected
-    work.export_bucket(mine)
-    work.tag_bucket(mine)
-    work.analyse_bucket(mine)
-    work.publish_bucket(mine)
+    work.export_buckets([mine])
+    work.tag_buckets([mine])
+    work.analyse_buckets([mine])
+    work.publish_buckets([mine])
     assert answer(customer) == ("precomputed", expected)
 
 
@@ -157,10 +157,10 @@ def test_the_sensor_asks_for_buckets_that_have_changed_and_only_for_them(
     assert asked.run_requests
     assert asked.run_requests[0].tags[FIRST] <= key(mine) <= asked.run_requests[0].tags[LAST]
     for bucket in range(BUCKETS):
-        work.export_bucket(bucket)
-        work.tag_bucket(bucket)
-        work.analyse_bucket(bucket)
-        work.publish_bucket(bucket)
+        work.export_buckets([bucket])
+        work.tag_buckets([bucket])
+        work.analyse_buckets([bucket])
+        work.publish_buckets([bucket])
     assert isinstance(
         changed_buckets(dg.build_sensor_context(instance=instance, resources={"house": work._house()})), dg.SkipReason
     )

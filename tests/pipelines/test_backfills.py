@@ -1,21 +1,26 @@
 """Everything anew: the same ledger gives the same bytes, whoever computes them, in whichever order, whoever dies meanwhile."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 import structlog
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pipelines import analyses, engine, tags
+from pipelines import analyses, engine, tags, work
 from tests.households import Settled, files_of, settled
 from tests.whole_way import deadly
 from warehouse import choices, rules
 from warehouse.database import Database
+from warehouse.lake import Lake
 from warehouse.lake_tables import LANDING, TABLES, TOMBSTONES
 from warehouse.settings import Settings
 
@@ -26,10 +31,10 @@ import sys
 from pipelines import work
 for order in sys.argv[1:]:
     buckets = [int(bucket) for bucket in order.split(",")]
-    for bucket in buckets: work.export_bucket(bucket, everything=True)
-    for bucket in buckets: work.tag_bucket(bucket, everything=True)
-    for bucket in buckets: work.analyse_bucket(bucket, everything=True)
-    for bucket in buckets: work.publish_bucket(bucket)
+    work.export_buckets(buckets, everything=True)
+    work.tag_buckets(buckets, everything=True)
+    work.analyse_buckets(buckets, everything=True)
+    work.publish_buckets(buckets)
 """
 
 
@@ -74,7 +79,7 @@ def wish(house: Settled) -> None:
 
 
 def backfilled(house: Settled, lake: Path, orders: Sequence[Sequence[int]], environment: dict[str, str]) -> Made:
-    """What a process of its own leaves that works on all buckets, once in each of these orders."""
+    """What a process of its own leaves that works on buckets in each of these orders, those of one order together."""
     forget(house)
     told = {**os.environ, **house.told, "KONTOR_LAKE": str(lake), **environment}
     given = [",".join(map(str, order)) for order in orders]
@@ -96,9 +101,11 @@ def test_a_backfill_writes_every_table_of_every_bucket(house: Settled, made: Mad
     assert [row[:2] for row in made.served] == [(person, name) for person in sorted(house.people) for name in names]
 
 
-def test_threads_hash_seeds_time_zones_and_the_order_of_buckets_change_no_byte(house: Settled, made: Made, homes: Path) -> None:
+def test_threads_hash_seeds_time_zones_order_and_company_of_buckets_change_no_byte(
+    house: Settled, made: Made, homes: Path
+) -> None:
     told = {"POLARS_MAX_THREADS": "2", "PYTHONHASHSEED": "1", "TZ": "America/New_York"}
-    orders = [range(BUCKETS)[::-1], [*range(1, BUCKETS), 0]]
+    orders = [range(BUCKETS)[::-1], [*range(1, BUCKETS), 0], [2], [5, 3]]
     again = backfilled(house, homes / "lake-again", orders, told)
     assert again.files.keys() == made.files.keys()
     assert [path for path, content in made.files.items() if again.files[path] != content] == []
@@ -121,3 +128,55 @@ def test_workers_that_are_killed_in_mid_backfill_cost_time_but_no_data(
     files = {path: content for path, content in files_of(homes / "lake-killed").items() if path in made.files}
     assert files == made.files
     assert house.served() == made.served
+
+
+def test_a_damaged_bucket_fails_alone(house: Settled, made: Made, homes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake = homes / "lake-damaged"
+    shutil.copytree(homes / "lake-made", lake)
+    (lake / "products" / "bucket=002" / "part.parquet").write_bytes(b"no table")
+    for name, value in {**house.told, "KONTOR_LAKE": str(lake), "KONTOR_ENGINE": "inline"}.items():
+        monkeypatch.setenv(name, value)
+    for path in lake.glob("transaction_tags/*/part.parquet"):
+        path.unlink()
+    work._house.cache_clear()
+    with pytest.raises(engine.TasksFailed) as failed:
+        work.on_buckets(work.tag_buckets, range(BUCKETS), everything=True)
+    work._house.cache_clear()
+    assert str(failed.value) == "1 of 6 tasks failed: 2 (warehouse.errors.LakeDamaged)"
+    tagged = {path: content for path, content in files_of(lake).items() if path.startswith("transaction_tags/")}
+    assert tagged == {
+        path: made.files[path] for path in made.files if path.startswith("transaction_tags/") and "=002" not in path
+    }
+
+
+class TestSharedOut:
+    """Small buckets go to a worker together."""
+
+    class Sizes:
+        """A lake that knows only how many bookings its buckets have."""
+
+        def __init__(self, *bookings: int) -> None:
+            self.bookings = bookings
+
+        def rows(self, _table: object, bucket: int) -> int:
+            return self.bookings[bucket]
+
+    def shared(self, workers: int, *bookings: int) -> list[Sequence[int]]:
+        return work.shared_out(cast(Lake, self.Sizes(*bookings)), range(len(bookings)), workers)
+
+    def test_few_bookings_are_one_piece_for_each_worker(self) -> None:
+        assert self.shared(1, 10, 10, 10, 10) == [(0, 1, 2, 3)]
+        assert self.shared(2, 10, 10, 10, 10) == [(0, 1), (2, 3)]
+
+    def test_empty_buckets_belong_to_some_piece(self) -> None:
+        assert self.shared(2, 0, 0, 0) == [(0, 1, 2)]
+        assert self.shared(2) == []
+
+    def test_large_buckets_stand_alone(self) -> None:
+        assert self.shared(1, *[work.TOGETHER] * 3) == [(0,), (1,), (2,)]
+
+    @given(st.lists(st.integers(0, 3 * work.TOGETHER), max_size=80), st.integers(1, 8))
+    def test_every_bucket_is_in_one_piece_and_none_is_much_too_large(self, bookings: list[int], workers: int) -> None:
+        pieces = self.shared(workers, *bookings)
+        assert [bucket for piece in pieces for bucket in piece] == list(range(len(bookings)))
+        assert all(sum(bookings[bucket] for bucket in piece[1:-1]) <= work.TOGETHER for piece in pieces)

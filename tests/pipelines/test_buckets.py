@@ -44,9 +44,9 @@ def worked(house: House, customer: Customer) -> int:
     """The bucket of a customer, brought up to date."""
     bucket = bucket_of(customer.user_id, BUCKETS)
     export.export_bucket(house.database, house.lake, bucket, BUCKETS)
-    analyse.tag_bucket(house.lake, bucket, tags.brain())
-    analyse.analyse_bucket(house.lake, bucket, analyses.version(house.settings.base_url))
-    ready.publish_bucket(house.database, house.lake, bucket, BUCKETS, house.settings.base_url)
+    analyse.tag_buckets(house.lake, [bucket], tags.brain())
+    analyse.analyse_buckets(house.lake, [bucket], analyses.version(house.settings.base_url))
+    ready.publish_buckets(house.database, house.lake, [bucket], BUCKETS, house.settings.base_url)
     return bucket
 
 
@@ -154,7 +154,7 @@ def test_a_new_day_makes_analyses_anew_and_no_tags(house: House, customer: Custo
     assert later.headers["X-Analysis-Source"] == "live"
     assert later.content != contracts  # contracts are older by as many days
     done = export.export_bucket(house.database, house.lake, bucket, BUCKETS)
-    assert (done.changed, analyse.tag_bucket(house.lake, bucket, tags.brain()).changed) == (0, 0)
+    assert (done.changed, analyse.tag_buckets(house.lake, [bucket], tags.brain())[bucket].changed) == (0, 0)
     worked(house, customer)
     assert listed(customer, access, tag="true").popitem()[1][0] == "precomputed"
     with house.database.operating() as operator:
@@ -193,9 +193,9 @@ def test_what_has_not_changed_is_left_alone(house: House, customer: Customer) ->
     )
     assert all(bucket in look for look in looks)
     assert export.export_bucket(house.database, house.lake, bucket, BUCKETS).changed == 0
-    assert analyse.tag_bucket(house.lake, bucket, tags.brain()).changed == 0
-    assert analyse.analyse_bucket(house.lake, bucket, analyses.version(house.settings.base_url)).changed == 0
-    assert ready.publish_bucket(house.database, house.lake, bucket, BUCKETS, house.settings.base_url).changed == 0
+    assert analyse.tag_buckets(house.lake, [bucket], tags.brain())[bucket].changed == 0
+    assert analyse.analyse_buckets(house.lake, [bucket], analyses.version(house.settings.base_url))[bucket].changed == 0
+    assert ready.publish_buckets(house.database, house.lake, [bucket], BUCKETS, house.settings.base_url)[bucket].changed == 0
 
 
 def test_everything_anew_gives_the_same_bytes(house: House, customer: Customer, stack: Stack) -> None:
@@ -206,7 +206,7 @@ def test_everything_anew_gives_the_same_bytes(house: House, customer: Customer, 
     ]
     before = [path.read_bytes() for path in paths]
     export.export_bucket(house.database, house.lake, bucket, BUCKETS, everything=True)
-    analyse.tag_bucket(house.lake, bucket, tags.brain(), everything=True)
+    analyse.tag_buckets(house.lake, [bucket], tags.brain(), everything=True)
     assert [path.read_bytes() for path in paths] == before
 
 

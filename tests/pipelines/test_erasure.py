@@ -104,7 +104,7 @@ def dagster(stack: Stack, *command: str) -> None:
 def everything_again(house: House) -> None:
     """All that might bring somebody back: what the banks said, and everything that follows from the ledger."""
     for bucket in range(BUCKETS):
-        work.replay_bucket(bucket, everything=True)
+        work.replay_buckets([bucket], everything=True)
         whole_way(bucket)
     training.make_training_set(house.settings.home, World(users=2, seed=3), house.database)
 
