@@ -1,4 +1,4 @@
-"""Results are packed when they come: PostgreSQL need not try it again. Those of before held texts of other rows: they are made anew."""
+"""Results come packed, so that PostgreSQL need not try. Those of before held texts of other rows: they are made anew."""
 
 from alembic import op
 
