@@ -40,7 +40,7 @@ def lexicon(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
     hits = _without_surnames(judged.hits, lines)
     signs = trees.categories_frame().select(item="system_name", sign="sign")
     hits = hits.join(signs, on="item", how="left", maintain_order="left")
-    positive = lines["positive"].gather(hits["line"])
+    positive = lines["positive"][hits["line"]]
     fits = hits.select((pl.col("sign") == "±") | ((pl.col("sign") == "+") == pl.lit(positive))).to_series()
     best = _weighed(hits.filter(fits))
     found = best.select(
@@ -54,7 +54,7 @@ def _without_surnames(hits: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
     """The hits without trades that are somebody's surname: who gets a transfer as `hans metzger` need not be a butcher."""
     tokens = pl.col("name").str.split(" ")
     named = tokens.list.len().is_between(2, MOST_NAMES) & tokens.list.first().is_in(lists()["firstnames"])
-    people = lines.select(named & pl.col("channel").is_in(list(map(str, BY_HAND)))).to_series().gather(hits["line"])
+    people = lines.select(named & pl.col("channel").is_in(list(map(str, BY_HAND)))).to_series()[hits["line"]]
     in_name = pl.col("field").is_between(0, NAME_FIELDS - 1)
     return hits.filter(~(in_name & pl.lit(people)) | pl.col("item").is_in(BETWEEN_PEOPLE))
 

@@ -177,9 +177,10 @@ def beside(frame: pl.DataFrame, found: pl.DataFrame, row: str = "line") -> pl.Da
     """
     places = pl.int_range(found.height, dtype=pl.UInt32, eager=True)
     at = pl.repeat(None, frame.height, dtype=pl.UInt32, eager=True).scatter(found[row], places)
-    return frame.hstack(found.drop(row).select(pl.all().gather(at)))
+    return frame.hstack(found[[name for name in found.columns if name != row]][at])
 
 
 def looked_up(frame: pl.DataFrame, table: pl.DataFrame, key: str) -> pl.DataFrame:
     """The frame with what a table says of its keys, as a left join would have it, but what the frame has is not copied."""
-    return frame.hstack(frame.select(key).join(table, on=key, how="left", maintain_order="left").drop(key))
+    found = frame[[key]].join(table, on=key, how="left", maintain_order="left")
+    return frame.hstack(found[[name for name in found.columns if name != key]])

@@ -28,7 +28,7 @@ insurers are companies of their own by law, and specialists sell one thing."""
 def insurance(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
     """The lines with `insurance`, `insurance_confidence`, `insurance_source` and `insurance_reason`."""
     judged = judge(lines, books()["insurance"], words)
-    hits = judged.hits.filter(~pl.lit(lines["positive"].gather(judged.hits["line"])))
+    hits = judged.hits.filter(~lines["positive"][judged.hits["line"]])
     excluded = first(hits.filter(pl.col("item") == UNRELATED), -pl.col("confidence"))
     gates = first(hits.filter(pl.col("item") == GATE), -pl.col("confidence")).join(excluded, on="line", how="anti")
     named = hits.filter(~pl.col("item").is_in([UNRELATED, GATE])).join(gates, on="line", how="semi")

@@ -77,6 +77,11 @@ def judge(lines: pl.DataFrame, book: Rulebook, words: Words | None = None) -> Ju
     return Judged(pl.concat([_places(hits, found), book.rules[hits[:, 1]]], how="horizontal"), words)
 
 
+def looked_at(book: Rulebook) -> set[str]:
+    """The columns of lines that a book asks about, where lines have them."""
+    return {*FIELDS, "positive", "amount_bin", "channel", *(f"flag_{flag}" for flag in book.flags)}
+
+
 def first(hits: pl.DataFrame, *order: pl.Expr) -> pl.DataFrame:
     """The first hit of each line in this order; what is equal stays in the order of the file."""
     return hits.sort("line", *order, "rule", maintain_order=True).unique("line", keep="first", maintain_order=True)
@@ -85,7 +90,7 @@ def first(hits: pl.DataFrame, *order: pl.Expr) -> pl.DataFrame:
 def because(hits: pl.DataFrame, words: Words) -> pl.Series:
     """The reason of each hit in German: what the rule says, and the words quoted as they stand in the line."""
     other = (pl.col("start_too") >= 0) & ((pl.col("start_too") >= pl.col("end")) | (pl.col("end_too") <= pl.col("start")))
-    text = words.texts.gather(words.of[hits["line"]])
+    text = words.texts[words.of[hits["line"]]]
     quoted = hits.select(
         "reason",
         place=pl.col("field").replace_strict(dict(enumerate(PLACES.values())), default="", return_dtype=pl.String),
@@ -119,7 +124,7 @@ def _text(columns: list[str]) -> pl.Expr:
 def _distinct(text: pl.Series) -> tuple[pl.Series, Ints]:
     """The texts, each once, and the number of each one's text."""
     number, first = Numbering().of(text.hash().to_numpy())
-    return text.gather(first), number
+    return text[first], number
 
 
 def _with_tags(lines: pl.DataFrame, book: Rulebook, words: Words) -> tuple[Found, NDArray[np.int32]]:

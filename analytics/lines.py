@@ -126,7 +126,7 @@ def _read(transactions: pl.DataFrame, distinct: bool) -> tuple[pl.DataFrame, Num
 
 
 def _named(numbers: npt.NDArray[np.uint8], names: list[str]) -> pl.Series:
-    return pl.Series(names, dtype=pl.String).gather(numbers)
+    return pl.Series(names, dtype=pl.String)[numbers]
 
 
 def _source(transactions: pl.DataFrame) -> tuple[Texts, npt.NDArray[np.int64]]:

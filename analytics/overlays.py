@@ -35,6 +35,8 @@ class Layer:
 
     def lay(self, rows: pl.Series, said: pl.DataFrame) -> None:
         """Has some rows say something else from now on."""
+        if rows.is_empty():
+            return
         places = pl.int_range(self._height, self._height + said.height, dtype=pl.UInt32, eager=True)
         self._at = self._at.clone().scatter(rows, places)
         self._pieces.append(said.select(self.columns))
@@ -42,8 +44,9 @@ class Layer:
 
     def of(self, places: pl.Series | None, names: list[str]) -> pl.DataFrame:
         """What the rows at some places say now, or all rows."""
-        said = pl.concat([piece.select(names) for piece in self._pieces], rechunk=True)
-        return said.select(pl.all().gather(self._at if places is None else self._at.gather(places)))
+        pieces = [piece[names] for piece in self._pieces]
+        said = pl.concat(pieces, rechunk=True) if len(pieces) > 1 else pieces[0]
+        return said[self._at if places is None else self._at[places]]
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,15 @@ class Bookings:
 
     def of(self, places: pl.Series | None, *columns: str) -> pl.DataFrame:
         """These columns of the rows at some places, or of all rows."""
-        own = [name for name in columns if name in self.rows.columns]
-        parts = [self.rows.select(own) if places is None else self.rows.select(pl.col(own).gather(places))]
+        there = set(self.rows.columns)
+        own = [name for name in columns if name in there]
+        parts = [self.rows[own] if places is None else self.rows[own][places]] if own else []
         for layer in (*self.layers, Layer(self.lines, self.rows["line"])):
-            said = [name for name in columns if name in layer.columns and not any(name in part.columns for part in parts)]
+            said = [name for name in columns if name in layer.columns and name not in there]
             if said:
                 parts.append(layer.of(places, said))
-        return pl.concat(parts, how="horizontal").select(columns)
+                there.update(said)
+        return pl.concat(parts, how="horizontal")[list(columns)]
 
     def saying(self, **said: pl.Expr) -> "Bookings":
         """The same with more said of each line."""
@@ -85,8 +90,8 @@ class Bookings:
 
     def where(self, chosen: pl.Expr, **said: pl.Expr) -> pl.Series:
         """The places of the rows of which something holds, also of what is said of their lines."""
-        told = self.lines.select(**said).select(pl.all().gather(self.rows["line"]))
-        return self.rows.hstack(told).select(pl.arg_where(chosen)).to_series()
+        rows = self.rows.hstack(self.lines.select(**said)[self.rows["line"]]) if said else self.rows
+        return rows.select(pl.arg_where(chosen)).to_series()
 
 
 Rows = pl.DataFrame | Bookings

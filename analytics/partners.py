@@ -196,10 +196,10 @@ def _without(partner: Ints, excluded: Flags) -> Ints:
 def _columns(verdict: Verdict, known: Known) -> list[pl.Series]:
     names = pl.concat([known.catalogue.frame["partner"], pl.Series([UNKNOWN])])
     shown = pl.concat([known.catalogue.frame["display_name"], pl.Series([""])])
-    table = pl.DataFrame({"step": verdict.step, "quote": verdict.quote, "shown": shown.gather(verdict.partner % len(shown))})
+    table = pl.DataFrame({"step": verdict.step, "quote": verdict.quote, "shown": shown[verdict.partner % len(shown)]})
     told = pl.when(pl.col("step") == NOBODY).then(pl.lit("FALLBACK")).otherwise(pl.lit("PARTNER"))
     return [
-        names.gather(verdict.partner % len(names)).alias("partner"),
+        names[verdict.partner % len(names)].alias("partner"),
         pl.Series("partner_confidence", CONFIDENCE[verdict.step]),
         *table.select(partner_source=told, partner_reason=_reason()),
     ]

@@ -7,6 +7,7 @@ are alternatives; words of `none` and `name_none` forbid.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,6 +92,7 @@ def read(name: str) -> pl.DataFrame:
     return pl.read_csv(KNOWLEDGE / f"{name}.csv", infer_schema=False, empty_string_is_null=False)
 
 
+@cache
 def lists() -> dict[str, list[str]]:
     """Lists of words that rules name as `@list`; a list may span several lines of the file."""
     table = read("groups")

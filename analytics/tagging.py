@@ -10,7 +10,7 @@ from typing import Protocol
 import polars as pl
 
 from analytics import knowledge, lines, wishes
-from analytics.books import dictionary
+from analytics.books import books, dictionary
 from analytics.categories import lexicon, structural
 from analytics.facts import FACTS, facts
 from analytics.frames import LINES, TAGGED, TAGGERS, beside, checked, looked_up, tag_columns
@@ -19,7 +19,7 @@ from analytics.ibans import compared
 from analytics.income import income
 from analytics.insurance import insurance
 from analytics.judgements import Judgements, Said
-from analytics.judging import Words, words_of
+from analytics.judging import Words, looked_at, words_of
 from analytics.knowledge import FLAGS, Catalogue
 from analytics.numbering import Numbering
 from analytics.overlays import Bookings, Layer, counterparty, numbered
@@ -136,7 +136,7 @@ def _asked(read: pl.DataFrame, words: Words, brain: Brain) -> pl.DataFrame:
 
 def _counterparties(transactions: pl.DataFrame, said: pl.DataFrame, line: pl.Series) -> pl.DataFrame:
     """The IBAN of each counterparty, and its name to group by: the IBAN, else the merchant behind the line."""
-    told = said.select("merchant", direct=pl.col("via") == "").select(pl.all().gather(line))
+    told = said.select("merchant", direct=pl.col("via") == "")[line]
     itself = (pl.col("counterparty_iban") != "") & pl.col("direct")
     return told.with_columns(compared(transactions["counterparty_iban"])).select(
         "counterparty_iban", counterparty_key=pl.when(itself).then("counterparty_iban").otherwise("merchant")
@@ -172,7 +172,7 @@ def _freelancer_again(bookings: Bookings, changed: pl.Series) -> None:
     alike = bookings.of(changed, "line", "category", "insurance").select(pl.struct(pl.all()).hash()).to_series().to_numpy()
     number, first = Numbering().of(alike)
     columns = list(tag_columns("freelancer"))
-    told = freelancer(bookings.of(changed.gather(first), *(bookings.columns() - {*columns, "line"})))
+    told = freelancer(bookings.of(changed[first], *(bookings.columns() & looked_at(books()["freelancer"]))))
     bookings.layers[2].lay(changed, told.select(columns)[number])
 
 

@@ -140,7 +140,7 @@ def _facing(
     )
     spoken = told.select(pl.any_horizontal("own_name", "settles", "met", pl.col("account").is_in(counter["account"].implode())))
     places = spoken.to_series().arg_true()
-    facing = booked.of(possible.gather(places), *ROWS, *SAID).hstack(told[places].select("account", "own_name", "settles"))
+    facing = booked.of(possible[places], *ROWS, *SAID).hstack(told[["account", "own_name", "settles"]][places])
     return (
         facing.join(counter, on="account", how="left")
         .join(held.select("user", "product", kind="category", own_iban="iban"), on=["user", "product"], how="left")
@@ -159,7 +159,7 @@ def _facing(
 def _own_names(booked: Bookings, possible: pl.Series, own: pl.Series, known: pl.DataFrame) -> pl.Series:
     """The users' own names, as numbers of user and name."""
     first = own.arg_unique()
-    names = booked.of(possible.gather(first), "user", "name").with_columns(own.gather(first))
+    names = booked.of(possible[first], "user", "name").with_columns(own[first])
     return names.join(own_names(names, known), on=["user", "name"], how="semi")["own"]
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,14 @@ _LANES = 16
 _MOST_CLASSES = 1024
 
 
+class Priors(NamedTuple):
+    """Priors as a table: the row of each partner, and the logarithms by row and class."""
+
+    given: pl.DataFrame
+    rows: pl.DataFrame
+    logarithms: NDArray[np.float32]
+
+
 @dataclass(eq=False)
 class Categoriser:
     """A trained model: weights by slot and class; a weight is its whole number times the scale of its class."""
@@ -49,6 +57,8 @@ class Categoriser:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Where the model comes from, for people and reports."""
     version: str = field(init=False)
+    _latest: Priors | None = field(default=None, init=False, repr=False)
+    """The priors that were given last: nearly always the same, and a tenth of a small call."""
 
     def __post_init__(self) -> None:
         """Names the version after the content, so that two models never share one."""
@@ -156,6 +166,13 @@ class Categoriser:
         """The logarithms of the priors by partner and class, and each line's row in them, or -1."""
         if priors is None:
             return np.empty((0, len(self.classes)), np.float32), np.full(lines.height, -1, np.int32)
+        latest = self._latest
+        if latest is None or latest.given is not priors:
+            latest = self._latest = self._tabled(priors)
+        found = lines.select("partner").join(latest.rows, on="partner", how="left", maintain_order="left")["number"]
+        return np.asarray(power * latest.logarithms, np.float32), found.fill_null(-1).to_numpy()
+
+    def _tabled(self, priors: pl.DataFrame) -> "Priors":
         known = priors.filter(pl.col("category").is_in(self.classes))
         partners = known["partner"].unique(maintain_order=True)
         numbers = pl.DataFrame({"partner": partners, "number": np.arange(len(partners), dtype=np.int32)})
@@ -163,8 +180,7 @@ class Categoriser:
         columns = known["category"].replace_strict(self.classes, range(len(self.classes)), return_dtype=pl.Int32).to_numpy()
         rows = known.join(numbers, on="partner", how="left", maintain_order="left")["number"].to_numpy()
         table[rows, columns] = np.maximum(known["prior"].to_numpy(), PRIOR_FLOOR)
-        found = lines.select("partner").join(numbers, on="partner", how="left", maintain_order="left")["number"]
-        return np.asarray(power * np.log(table), np.float32), found.fill_null(-1).to_numpy()
+        return Priors(priors, numbers, np.log(table))
 
 
 def allowed(classes: tuple[str, ...]) -> NDArray[np.bool_]:

@@ -1,9 +1,13 @@
-"""`python -m pipelines.compiling`: compiles what tagging and analyses run in loops, once after an installation or an update.
+"""`python -m pipelines.compiling`: compiles what tagging, analyses and writing run in loops, once after an install or update.
 
 Processes that start later find it done. Nothing breaks without it: the first answer then waits half a minute.
 """
 
+import polars as pl
+
+from analytics.repeats import repeats
 from pipelines import analyses
 
 if __name__ == "__main__":
     analyses.prepare()
+    repeats(pl.Series(["a"]), 1)
