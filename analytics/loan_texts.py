@@ -63,16 +63,13 @@ def facts(seen: Seen) -> pl.DataFrame:
 def _about(seen: Seen) -> pl.DataFrame:
     """The bookings that are about loans."""
     named = [*CREDITS, *MORTGAGES, PAID_OUT]
-    chosen = seen.bookings.lazy().filter(pl.any_horizontal(pl.col("effective_category") == name for name in named))
     columns = ("user", "id", "booked_on", "amount_cents", "purpose", "partner", "counterparty_name", "effective_category")
-    return chosen.select(columns).collect()
+    return seen.bookings.select(columns).filter(seen.are_in(named))
 
 
 def _with_beginning(seen: Seen, whole: pl.DataFrame) -> pl.DataFrame:
     """Only what was owed at the beginning is what was borrowed: the history has to begin some time before."""
-    known = whole.filter(pl.col("opening").is_not_null())["user"].unique().implode()
-    begun = seen.bookings.lazy().filter(pl.col("user").is_in(known)).group_by("user").agg(begun=pl.min("booked_on")).collect()
-    joined = whole.join(begun, on="user", how="left", maintain_order="left")
+    joined = whole.join(seen.histories.select("user", begun="start"), on="user", how="left", maintain_order="left")
     new = (pl.col("date_first") - pl.col("begun")).dt.total_days() >= NEW_DAYS
     return joined.with_columns(opening=pl.when(new).then("opening"))
 

@@ -73,11 +73,15 @@ def _span(texts: pl.Series) -> pl.DataFrame:
 
 def _spoken(heard: pl.DataFrame) -> pl.DataFrame:
     text, undated = pl.col("text"), pl.col("text").str.replace_all(_DATE, "")
-    found = heard.with_columns(
-        start=_date(text.str.extract(_SPAN, 1)),
-        end=_date(text.str.extract(_SPAN, 2)),
-        month=pl.date(undated.str.extract(_MONTH, 2).cast(pl.Int32), undated.str.extract(_MONTH, 1).cast(pl.Int32), 1),
-        quarter=pl.date(_either(2, 4), _either(1, 3) * 3 - 2, 1),
+    named = heard.with_columns(
+        span=text.str.extract_groups(_SPAN), dated=undated.str.extract_groups(_MONTH), quartered=text.str.extract_groups(_QUARTER)
+    )
+    month, year = (pl.col("dated").struct[at].cast(pl.Int32) for at in (0, 1))
+    found = named.with_columns(
+        start=_date(pl.col("span").struct[0]),
+        end=_date(pl.col("span").struct[1]),
+        month=pl.date(year, month, 1),
+        quarter=pl.date(_either(1, 3), _either(0, 2) * 3 - 2, 1),
         rhythm=pl.coalesce(pl.when(text.str.contains(pattern)).then(pl.lit(months, pl.Int32)) for months, pattern in _PERIODS),
     )
     spanned = pl.col("end") >= pl.col("start")
@@ -130,5 +134,4 @@ def _date(text: pl.Expr) -> pl.Expr:
 
 
 def _either(one: int, other: int) -> pl.Expr:
-    text = pl.col("text")
-    return pl.coalesce(text.str.extract(_QUARTER, one), text.str.extract(_QUARTER, other)).cast(pl.Int32)
+    return pl.coalesce(pl.col("quartered").struct[one], pl.col("quartered").struct[other]).cast(pl.Int32)

@@ -45,7 +45,7 @@ LEAST_MONTHS = 3
 def life_stages(seen: Seen, events: pl.DataFrame, base: Ground | None = None, summed: pl.DataFrame | None = None) -> pl.DataFrame:
     """The stages of all users (frame `STAGES`), given their events; what is worked out already can be handed in."""
     known = ground(seen) if base is None else base
-    monthly = sums(seen.bookings) if summed is None else summed
+    monthly = sums(seen) if summed is None else summed
     earning = _decided(work(known))
     found = {
         "LABOURMARKET": earning,

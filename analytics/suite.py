@@ -37,7 +37,7 @@ class Workings:
 
     @cached_property
     def summed(self) -> pl.DataFrame:
-        return sums(self.seen.bookings)
+        return sums(self.seen)
 
     @cached_property
     def large(self) -> pl.DataFrame:

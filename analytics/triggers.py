@@ -72,7 +72,7 @@ def sales_triggers(
     What is worked out already, the ground, the sums by month and large incomes, can be handed in.
     """
     known = ground(seen) if base is None else base
-    monthly = sums(seen.bookings) if summed is None else summed
+    monthly = sums(seen) if summed is None else summed
     found = [
         *_missing(seen, known, stages, monthly),
         _after(known, events),
@@ -130,9 +130,8 @@ def _held(seen: Seen) -> pl.DataFrame:
     """`user` and `insurance` of these kinds: active contracts, and whatever was paid within thirteen months."""
     types = [*LIABILITY, *DISABILITY, *HEALTH]
     contracts = seen.contracts.filter(pl.col("status") == "ACTIVE", pl.col("insurance").is_in(types))
-    paid = seen.bookings.filter(pl.col("insurance").is_in(types)).filter(
-        pl.col("booked_on") >= pl.col("as_of").dt.offset_by(HELD)
-    )
+    insured = seen.bookings.select("user", "insurance", "booked_on", "as_of").filter(pl.col("insurance").is_in(types))
+    paid = insured.filter(pl.col("booked_on") >= pl.col("as_of").dt.offset_by(HELD))
     return pl.concat([frame.select("user", "insurance") for frame in (contracts, paid)])
 
 

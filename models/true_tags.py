@@ -32,9 +32,8 @@ def true_seen(corpus: Corpus, tagged: pl.DataFrame, partner_of: Mapping[str, str
     booked = told.filter(~pl.col("pending")).with_columns(as_of=pl.lit(corpus.as_of)).select(BOOKED.names())
     users = booked.select(pl.col("user").unique().sort()).with_columns(as_of=pl.lit(corpus.as_of))
     payments = _payments(corpus, booked)
-    return Seen(
-        checked(booked, BOOKED), corpus.products, checked(users, AS_OF), _contracts(corpus), checked(payments, CONTRACT_BOOKINGS)
-    )
+    paid = checked(payments.drop("place"), CONTRACT_BOOKINGS)
+    return Seen(checked(booked, BOOKED), corpus.products, checked(users, AS_OF), _contracts(corpus), paid, payments["place"])
 
 
 def true_events(corpus: Corpus) -> pl.DataFrame:
@@ -72,10 +71,11 @@ def _contracts(corpus: Corpus) -> pl.DataFrame:
 
 
 def _payments(corpus: Corpus, booked: pl.DataFrame) -> pl.DataFrame:
+    """The frame `CONTRACT_BOOKINGS`, and the place of each among the bookings."""
     of = corpus.truth.filter(pl.col("contract_id").is_not_null()).select("id", "regular", contract="contract_id")
-    paid = booked.select("id", "user", "booked_on", "amount_cents").join(of, on="id")
+    paid = booked.select("id", "user", "booked_on", "amount_cents").with_row_index("place").join(of, on="id")
     return paid.with_columns(pl.col("contract").cast(pl.String), pl.col("regular").fill_null(value=False)).select(
-        CONTRACT_BOOKINGS.names()
+        *CONTRACT_BOOKINGS.names(), "place"
     )
 
 

@@ -38,16 +38,17 @@ def cells(seen: Seen, view: View) -> pl.DataFrame:
     """`who`, `part` (savings too), `regular`, `category`, `cents`, `months`: what is counted, in sums over the window."""
     saved = pl.col("insurance").is_in(_saving_insurances())
     aside = user_key("product").is_in(_saving_products(seen.products).implode())
-    counted = view.rows.lazy().filter("counted")
-    rows = counted.select(
+    rows = view.rows.select(
         "who",
-        category="effective_category",
+        "counted",
+        category=seen.category.gather(view.rows["row"]),
         regular=pl.col("contract").is_not_null(),
         saved=saved,
         aside=aside,
         cents="amount_cents",
     )
-    sums = rows.group_by("who", "category", "regular", "saved", "aside").agg(pl.sum("cents")).collect()
+    groups = rows.filter("counted").group_by("who", "category", "regular", "saved", "aside")
+    sums = groups.agg(pl.sum("cents")).with_columns(pl.col("category").cast(pl.String))
     part = pl.col("category").replace_strict(_parts(), default=None, return_dtype=pl.String)
     parted = sums.with_columns(part=pl.when(pl.col("saved") & (part == NECESSITIES)).then(pl.lit(SAVINGS)).otherwise(part))
     kept = parted.filter(pl.col("part").is_not_null(), (pl.col("part") != SAVINGS) | ~pl.col("aside"))

@@ -36,7 +36,8 @@ def view(seen: Seen) -> View:
     users = windows(seen)
     since = pl.lit(users["first"].min(), pl.Date)
     recent = seen.bookings.lazy().with_row_index("row").filter(pl.col("booked_on") >= since).select(SELECTED).collect()
-    who = recent.select("user").join(users.select("user", "who"), on="user", how="left", maintain_order="left")["who"]
+    places = pl.DataFrame({"user": seen.users.categories}).join(users, on="user", how="left", maintain_order="left")["who"]
+    who = places.gather(seen.user.to_physical().gather(recent["row"]))
     first, end = users["first"].gather(who), users["end"].gather(who)
     rows = recent.with_columns(who, counted=recent["booked_on"] < end).filter(recent["booked_on"] >= first)
     return View(users, _with_contracts(rows, seen))
@@ -73,11 +74,8 @@ def _with_contracts(rows: pl.DataFrame, seen: Seen) -> pl.DataFrame:
     contract, regular = payments["contract"].gather(paid), payments["regular"].gather(paid).fill_null(value=False)
     back = rows["refund_of"].is_not_null().arg_true()
     if not back.is_empty():
-        key = user_key("id").alias("key")
-        refunds = (
-            rows[back]
-            .select(key=user_key("refund_of"))
-            .join(payments.select("contract", key).unique("key", keep="first"), on="key", how="left", maintain_order="left")
-        )
+        refunds = rows[back].select(key=user_key("refund_of"))
+        refunded = payments.select("contract", key=user_key("id")).filter(pl.col("key").is_in(refunds["key"].implode()))
+        refunds = refunds.join(refunded.unique("key", keep="first"), on="key", how="left", maintain_order="left")
         contract = contract.scatter(back, pl.select(pl.coalesce(contract[back], refunds["contract"])).to_series())
     return rows.hstack([contract, regular])

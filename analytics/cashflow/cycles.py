@@ -18,10 +18,8 @@ def cycles(seen: Seen) -> pl.DataFrame:
     """Of each user with bookings: `as_of`, the current month and week (`…_now`), the last complete one (`…_last`), and how many
     of the complete ones count (`…_seen`).
     """
-    first = seen.bookings.group_by("user").agg(first=pl.min("booked_on"))
-    users = pl.Enum(seen.as_of["user"].unique().sort())
-    known = seen.as_of.join(first, on="user", how="inner").with_columns(pl.col("user").cast(users)).sort("user")
-    as_of, first_day = pl.col("as_of"), pl.col("first")
+    known = seen.histories.with_columns(pl.col("user").cast(seen.users))
+    as_of, first_day = pl.col("as_of"), pl.col("start")
     known = known.with_columns(
         **{f"{name}_now": number(as_of) for name, number in NUMBERS.items()},
         **{f"{name}_last": number(as_of.dt.offset_by("1d")) - 1 for name, number in NUMBERS.items()},

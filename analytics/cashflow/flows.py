@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from analytics import trees
 from analytics.cashflow.cycles import CYCLES
 from analytics.cashflow.items import month_number, week_number
-from analytics.seen import Seen
+from analytics.knowledge import partners
+from analytics.seen import CATEGORY, Seen
 
 CATEGORIES, PARTNERS = "CATEGORIES", "BUSINESS_PARTNERS"
 TAGS = {PARTNERS: "partner", CATEGORIES: "category"}
@@ -68,21 +69,33 @@ def savings(category: pl.Expr) -> pl.Expr:
 def flows(seen: Seen) -> Flows:
     """What counts of each booking. Texts become numbers in the order of the texts, which group and sort much faster."""
     day, partner = pl.col("booked_on"), seen.bookings["partner"].fill_null(trees.UNKNOWN)
-    users = pl.Enum(seen.as_of["user"].unique().sort())
-    tags = pl.Enum(sorted({*category_names(), *partner.unique()}))
+    tags = usual_tags()
+    known = partner.cast(tags, strict=False)
+    if known.null_count():
+        tags = pl.Enum(sorted({*tags.categories, *partner.unique()}))
+        known = partner.cast(tags)
     regular, step = _steps(seen)
+    of_category = pl.DataFrame({"category": CATEGORY.categories.cast(tags), "savings": CATEGORY.categories.is_in(savings_tags())})
+    category = seen.category.to_physical()
     rows = seen.bookings.select(
-        pl.col("user").cast(users),
+        seen.user,
         "booked_on",
-        category=pl.col("effective_category").cast(tags),
-        partner=partner.cast(tags),
+        category=of_category["category"].gather(category),
+        partner=known,
         regular=pl.Series(regular),
         step=pl.Series(step),
         month=month_number(day),
         week=week_number(day),
         cents="amount_cents",
+        savings=of_category["savings"].gather(category),
     )
-    return Flows(rows.with_columns(savings=savings(pl.col("category"))), users, tags)
+    return Flows(rows, seen.users, tags)
+
+
+@cache
+def usual_tags() -> pl.Enum:
+    """The names of categories and of the partners that the catalogue knows."""
+    return pl.Enum(sorted({*CATEGORY.categories, *category_names(), trees.UNKNOWN, *partners().frame["partner"]}))
 
 
 def recent(flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
@@ -118,12 +131,13 @@ def finest(keys: pl.Series, flows: Flows) -> pl.DataFrame:
 
 def _steps(seen: Seen) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """By booking: whether it is a regular payment of a contract, and by how much that differs from the one before it."""
-    paid, cents = seen.payments.with_columns(seen.places.alias("place")).filter("regular"), pl.col("amount_cents")
-    follows = (pl.col("contract") == pl.col("contract").shift()) & (pl.col("user") == pl.col("user").shift())
-    steps = paid.select("place", step=pl.when(follows).then(cents - cents.shift()).otherwise(0))
+    at = seen.places.filter(seen.payments["regular"]).to_numpy()
+    contract, user = pl.col("contract"), pl.col("user")
+    follows = (contract == contract.shift()) & (user == user.shift())
+    cents = pl.col("amount_cents")
+    steps = seen.payments.filter("regular").select(pl.when(follows).then(cents - cents.shift()).otherwise(0)).to_series()
     regular, step = np.zeros(seen.bookings.height, np.bool_), np.zeros(seen.bookings.height, np.int64)
-    at = steps["place"].to_numpy()
-    regular[at], step[at] = True, steps["step"].to_numpy()
+    regular[at], step[at] = True, steps.to_numpy()
     return regular, step
 
 

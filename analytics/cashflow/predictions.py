@@ -4,6 +4,7 @@ Fixed is what regular payments of contracts brought so far and what active contr
 and years are sums of months, main categories and sums are sums of tags: only bounds are found anew for each.
 """
 
+import numpy as np
 import polars as pl
 
 from analytics.cashflow.cycles import LEAST
@@ -25,6 +26,7 @@ from analytics.cashflow.items import KINDS, MONTHS, names
 from analytics.cashflow.statistics import AGGREGATE, LEVEL, MAIN, SUB, SUMS
 from analytics.cashflow.values import RESIDUALS, STEPS, cycle_of, future, months_after, now, valued
 from analytics.frames import checked
+from analytics.numbering import Numbering
 
 PREDICTIONS = pl.Schema(
     {
@@ -55,8 +57,9 @@ def predictions(due: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.Dat
     lately = recent(flows, cycles)
     users, past = remaining(cycles, spending(lately)), in_both_trees(lately, flows)
     coming = future(due, flows, cycles)
-    rows = finest(pl.concat([past["key"].unique(), coming["key"]]).unique().sort(), flows).with_row_index("row")
-    past, coming = (each.join(rows.select("key", "row"), on="key", how="inner") for each in (past, coming))
+    keys, places = _ranked(pl.concat([past["key"], coming["key"]]))
+    rows = finest(keys, flows)
+    past, coming = past.with_columns(row=places.head(past.height)), coming.with_columns(row=places.tail(coming.height))
     known = rows.join(users, on="user", how="left", maintain_order="left")
     shown = _bounded(_shown(valued(known, past, coming))).join(users, on="user", how="inner").sort(SHOWN).with_row_index("row")
     cycled = {cycle: shown.filter(pl.col(f"{cycle}_seen") >= LEAST) for cycle in RESIDUALS}
@@ -64,6 +67,16 @@ def predictions(due: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.Dat
     whole = pl.concat(parts).sort("place")
     about = shown[SHOWN].cast({name: PREDICTIONS[name] for name in SHOWN})[whole["place"] // len(parts)]
     return checked(about.hstack(whole[PREDICTIONS.names()[len(SHOWN) :]]), PREDICTIONS)
+
+
+def _ranked(keys: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """The distinct keys in order, and the place of each key among them."""
+    number, first = Numbering().of(keys.hash().to_numpy().astype(np.uint64))
+    distinct = keys.gather(first)
+    order = distinct.arg_sort()
+    rank = np.empty(first.size, np.int64)
+    rank[order.to_numpy()] = np.arange(first.size)
+    return distinct.gather(order), pl.Series(rank[number])
 
 
 def view(
@@ -80,15 +93,15 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows summed to all tags that are shown, with savings and, where that differs, without."""
     group = SHOWN[:4]
     names_of = rows.schema["tag"]
-    groups = category_groups().select(pl.col("tag").cast(names_of), pl.col("main", "aggregate").cast(names_of))
+    groups = category_groups().select("tag", "main", "aggregate", net=pl.lit(NET)).cast(names_of)
     placed = rows.filter(pl.col("tree") == CATEGORIES).join(groups, on="tag", how="inner")
     counted = placed.filter(pl.col("aggregate").is_not_null())
     levels = [
         rows.with_columns(level=pl.lit(SUB, LEVEL)),
         placed.with_columns(level=pl.lit(MAIN, LEVEL), tag="main").select(*rows.columns, "level"),
         counted.with_columns(level=pl.lit(AGGREGATE, LEVEL), tag="aggregate").select(*rows.columns, "level"),
-        counted.with_columns(level=pl.lit(AGGREGATE, LEVEL), tag=pl.lit(NET, names_of)).select(*rows.columns, "level"),
-        *_nothing(rows),
+        counted.with_columns(level=pl.lit(AGGREGATE, LEVEL), tag="net").select(*rows.columns, "level"),
+        _nothing(rows).select(*rows.columns, "level"),
     ]
     every = pl.concat(levels).with_columns(mixed=pl.col("savings").any().over(group))
     whole = every.with_columns(with_savings=pl.lit(value=True), without_savings=~pl.col("mixed"))
@@ -98,15 +111,19 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([whole, rest]).drop("savings", "mixed").group_by(SHOWN).sum()
 
 
-def _nothing(rows: pl.DataFrame) -> list[pl.DataFrame]:
+def _nothing(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows of nothing for every user, so that the sums are there for all of them."""
-    users = rows.unique("user").with_columns(
-        pl.exclude(KEYS) * 0,
-        tree=pl.lit(CATEGORIES, TREE),
-        savings=pl.lit(value=False),
-        level=pl.lit(AGGREGATE, LEVEL),
+    users = (
+        rows.drop("tag")
+        .unique("user")
+        .with_columns(
+            pl.exclude(KEYS) * 0,
+            tree=pl.lit(CATEGORIES, TREE),
+            savings=pl.lit(value=False),
+            level=pl.lit(AGGREGATE, LEVEL),
+        )
     )
-    return [users.with_columns(tag=pl.lit(tag, rows.schema["tag"])) for tag in SUMS]
+    return users.join(pl.DataFrame({"tag": SUMS}).cast(rows.schema["tag"]), how="cross")
 
 
 def _bounded(shown: pl.DataFrame) -> pl.DataFrame:

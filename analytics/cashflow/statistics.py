@@ -1,12 +1,19 @@
 """Cashflow of the past: sums of bookings by tag and time item, stored at the finest level, and the sums above it."""
 
-import polars as pl
+from typing import NamedTuple
 
-from analytics.cashflow.flows import CATEGORIES, EXPENSES, INCOME, NET, TAGS, Flows, category_groups, category_names
-from analytics.cashflow.items import KINDS, month_number, name, names, number, week_number
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from analytics.cashflow.flows import CATEGORIES, EXPENSES, INCOME, NET, PARTNERS, TAGS, Flows, category_groups, category_names
+from analytics.cashflow.items import KINDS, month_number, names, number, week_number
 from analytics.frames import checked
+from analytics.kernels import compiled
 from analytics.trees.cashflow import TOTAL
 
+Codes = NDArray[np.uint32]
+Places = NDArray[np.int32]
 STATISTICS = pl.Schema(
     {
         "user": pl.String,
@@ -21,54 +28,99 @@ STATISTICS = pl.Schema(
 """Months (kind M) and weeks (W) with at least one booking, by tree, tag and whether it is savings."""
 ROLLED = pl.Schema({"user": pl.String, "level": pl.String, "tag": pl.String, "item": pl.String, "cents": pl.Int64})
 """All time items of one view, by user, level, tag and item. `level` is `sub`, `main` or `aggregate`; partners have `sub`."""
-SPAN = 1 << 14
-PLACES = {"M": 1900 * 12, "W": -3653}
-"""The first month and week that have a place among so many: those of 1900."""
 SUB, MAIN, AGGREGATE = "sub", "main", "aggregate"
 LEVEL = pl.Enum([AGGREGATE, MAIN, SUB])
 SUMS = [EXPENSES, INCOME, NET]
 
 
+class Sums(NamedTuple):
+    """Sums in the order of the frame: places of user, tree, tag and time, whether it is savings, and cents."""
+
+    user: Codes
+    tree: Codes
+    tag: Codes
+    time: Codes
+    savings: NDArray[np.bool_]
+    cents: NDArray[np.int64]
+
+
 def statistics(flows: Flows) -> pl.DataFrame:
     """The sums (frame `STATISTICS`) of months and weeks."""
-    cells = [_cell(flows, tree, tag, kind) for tree, tag in enumerate(TAGS.values()) for kind in PLACES]
-    rows = pl.concat([flows.rows.select("cents", cell=cell) for cell in cells]).sort("cell")
-    running = rows.with_columns(pl.col("cents").cum_sum()).filter(pl.col("cell") != pl.col("cell").shift(-1, fill_value=-1))
-    sums = running.with_columns(pl.col("cents") - pl.col("cents").shift(1, fill_value=0))
-    return checked(_read(sums, flows), STATISTICS)
+    if flows.rows.is_empty():
+        return STATISTICS.to_frame()
+    user, partner, category = (
+        flows.rows[name].to_physical().to_numpy().astype(np.uint32) for name in ("user", TAGS[PARTNERS], TAGS[CATEGORIES])
+    )
+    savings, cents = flows.rows["savings"].to_numpy().astype(np.bool_), flows.rows["cents"].to_numpy().astype(np.int64)
+    times, places = _times(flows)
+    most = len(TAGS) * len(places) * cents.size
+    user_of, tree_of, tag_of, time_of = (np.empty(most, np.uint32) for _ in range(4))
+    sums = Sums(user_of, tree_of, tag_of, time_of, np.empty(most, np.bool_), np.empty(most, np.int64))
+    starts = np.r_[0, np.cumsum(np.bincount(user, minlength=len(flows.users.categories)))]
+    order = np.argsort(user, kind="stable")
+    count = _add(starts, order, (partner, category), len(flows.tags.categories), savings, places, cents, sums)
+    found = pl.DataFrame({name: each[:count] for name, each in sums._asdict().items()})
+    named = {"user": flows.users.categories, "tree": pl.Series(list(TAGS)), "tag": flows.tags.categories}
+    told = {name: known.gather(found[name]) for name, known in named.items()}
+    timed = {name: times[name].gather(found["time"]) for name in times.columns}
+    return checked(found.select(**told, savings="savings", **timed, cents="cents"), STATISTICS)
 
 
-def _cell(flows: Flows, tree: int, tag: str, kind: str) -> pl.Expr:
-    """All that a sum is about as one number, in the order of the frame: sorting it is several times faster than grouping."""
-    user, place = (pl.col(name).to_physical().cast(pl.Int64) for name in ("user", tag))
-    at = number(kind) - PLACES[kind] + (SPAN if kind == "W" else 0)
-    return (((user * 2 + tree) * len(flows.tags.categories) + place) * 2 + pl.col("savings").cast(pl.Int64)) * 2 * SPAN + at
-
-
-def _read(cells: pl.DataFrame, flows: Flows) -> pl.DataFrame:
-    """The sums with what their cells stand for."""
-    cell, tags = cells["cell"], flows.tags.categories
-    time, above = cell % (2 * SPAN), cell // (2 * SPAN)
-    return pl.DataFrame(
+def _times(flows: Flows) -> tuple[pl.DataFrame, tuple[Places, Places]]:
+    """The months and then the weeks from the first to the last booking, and the places of both for each booking."""
+    month, week = (flows.rows[column].to_numpy() for column in ("month", "week"))
+    months, weeks = (pl.int_range(int(each.min()), int(each.max()) + 1, eager=True) for each in (month, week))
+    every = pl.DataFrame(
         {
-            "user": flows.users.categories.gather(above // (4 * tags.len())),
-            "tree": pl.Series(list(TAGS)).gather(above // (2 * tags.len()) % 2),
-            "tag": tags.gather(above // 2 % tags.len()),
-            "savings": above % 2 == 1,
-            "kind": pl.Series(list(PLACES)).gather(time // SPAN),
-            "item": _item_names(time.unique()).gather(time),
-            "cents": cells["cents"],
+            "kind": ["M"] * months.len() + ["W"] * weeks.len(),
+            "item": pl.concat([names("M", months), names("W", weeks)], rechunk=True),
         }
     )
+    return every, (month - month.min(), week - week.min() + months.len())
 
 
-def _item_names(times: pl.Series) -> pl.Series:
-    """The names of these items, each at its place."""
-    table: list[str | None] = [None] * (2 * SPAN)
-    for time in times:
-        kind = "W" if time >= SPAN else "M"
-        table[time] = name(kind, time % SPAN + PLACES[kind])
-    return pl.Series(table, dtype=pl.String)
+@compiled
+def _add(
+    starts: NDArray[np.int64],
+    order: NDArray[np.int64],
+    tags: tuple[Codes, Codes],
+    known: int,
+    savings: NDArray[np.bool_],
+    places: tuple[Places, Places],
+    cents: NDArray[np.int64],
+    sums: Sums,
+) -> int:
+    """Writes the sums, of one user and tree after the other, and answers how many there are: a table of tags and times is filled,
+    which is several times faster than sorting or grouping.
+    """
+    count, line = 0, np.zeros(2 * known, np.int64)
+    for user in range(starts.size - 1):
+        rows = order[starts[user] : starts[user + 1]]
+        if not rows.size:
+            continue
+        first = [each[rows].min() for each in places]
+        width = [places[kind][rows].max() + 1 - first[kind] for kind in range(2)]
+        for tree in range(2):
+            for row in rows:
+                line[2 * tags[tree][row] + savings[row]] = 1
+            used = np.flatnonzero(line)
+            line[used] = np.arange(used.size)
+            booked, total = np.zeros((used.size, sum(width)), np.bool_), np.zeros((used.size, sum(width)), np.int64)
+            for row in rows:
+                at = line[2 * tags[tree][row] + savings[row]]
+                for kind in range(2):
+                    column = places[kind][row] - first[kind] + kind * width[0]
+                    booked[at, column] = True
+                    total[at, column] += cents[row]
+            for at in range(used.size):
+                for column in range(booked.shape[1]):
+                    if booked[at, column]:
+                        sums.user[count], sums.tree[count], sums.tag[count] = user, tree, used[at] // 2
+                        sums.savings[count], sums.cents[count] = used[at] % 2, total[at, column]
+                        sums.time[count] = column + first[0] if column < width[0] else column - width[0] + first[1]
+                        count += 1
+            line[used] = 0
+    return count
 
 
 def rolled(

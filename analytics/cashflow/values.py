@@ -41,14 +41,11 @@ def valued(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame) -> pl.D
     """The rows with what is fixed and flexible in each item, and how far each cycle strayed from the others."""
     cents, regular = pl.col("cents"), pl.col("regular")
     inside = {kind: number(kind) - now(kind) for kind in KINDS}
-    so_far = {f"fixed_{kind}": (cents * (regular & (inside[kind] == 0))).sum() for kind in KINDS}
-    so_far |= {f"flex_{kind}": (cents * (~regular & (inside[kind] == 0))).sum() for kind in KINDS}
-    to_come = {f"due_{kind}{step}": (cents * (inside[kind] == step)).sum() for kind in KINDS for step in STEPS}
-    whole = rows
+    so_far = {f"fixed_{kind}": cents * (regular & (inside[kind] == 0)) for kind in KINDS}
+    so_far |= {f"flex_{kind}": cents * (~regular & (inside[kind] == 0)) for kind in KINDS}
+    to_come = {f"due_{kind}{step}": cents * (inside[kind] == step) for kind in KINDS for step in STEPS}
     current = past.filter((inside["Y"] == 0) | (inside["W"] == 0))
-    for sums in (current.group_by("row").agg(**so_far), future.group_by("row").agg(**to_come)):
-        whole = whole.join(sums, on="row", how="left", maintain_order="left")
-    whole = whole.with_columns(pl.col(*so_far, *to_come).fill_null(0))
+    whole = rows.hstack(_summed(current, rows.height, so_far)).hstack(_summed(future, rows.height, to_come))
     for cycle in RESIDUALS:
         found = _usual(whole, past, cycle)
         residuals = pl.DataFrame(found.residuals, schema=RESIDUALS[cycle]).with_columns(pl.all().round().cast(pl.Int64))
@@ -70,15 +67,24 @@ def valued(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame) -> pl.D
     )
 
 
+def _summed(rows: pl.DataFrame, count: int, values: dict[str, pl.Expr]) -> pl.DataFrame:
+    """The sums of these values by `row`, of which there are so many."""
+    given = rows.select("row", **values)
+    return pl.DataFrame({name: _added(given["row"], given[name], count).astype(np.int64) for name in values})
+
+
+def _added(places: pl.Series, values: pl.Series, count: int) -> Floats:
+    """The sum of the values at each of so many places; sums of cents are exact."""
+    return np.bincount(places.to_numpy(), weights=values.to_numpy().astype(np.float64), minlength=count).astype(np.float64)
+
+
 def _usual(rows: pl.DataFrame, past: pl.DataFrame, cycle: str) -> Usual:
     """What is usual in a month or week. What contracts strayed from the payment before counts among the residuals."""
     place = pl.col(cycle) - pl.col(f"{cycle}_last") + CYCLES - 1
     seen = place.is_between(CYCLES - pl.col(f"{cycle}_seen"), CYCLES - 1)
     flexible = pl.col("cents") * ~pl.col("regular")
-    cells = past.filter(seen).group_by("row", place=place).agg(flexible.sum(), pl.sum("step"))
-    at = cells["row"].to_numpy(), cells["place"].to_numpy()
-    history, steps = np.zeros((rows.height, CYCLES)), np.zeros((rows.height, CYCLES))
-    history[at], steps[at] = cells["cents"].to_numpy(), cells["step"].to_numpy()
+    cells = past.filter(seen).select(flexible, "step", at=pl.col("row") * CYCLES + place)
+    history, steps = (_added(cells["at"], cells[name], rows.height * CYCLES).reshape(-1, CYCLES) for name in ("cents", "step"))
     count, user = (
         rows.select(each).to_series().cast(pl.Int64).to_numpy() for each in (f"{cycle}_seen", pl.col("user").to_physical())
     )

@@ -19,10 +19,11 @@ __all__ = ["Contracts", "contracts"]
 
 
 class Contracts(NamedTuple):
-    """The contracts (frame `CONTRACTS`), and the bookings of each (frame `CONTRACT_BOOKINGS`)."""
+    """The contracts (frame `CONTRACTS`), the bookings of each (frame `CONTRACT_BOOKINGS`), and the places of these among all."""
 
     contracts: pl.DataFrame
     bookings: pl.DataFrame
+    places: pl.Series
 
 
 def contracts(seen: pl.DataFrame) -> Contracts:
@@ -37,9 +38,7 @@ def _payments(found: Gathered, chosen: pl.DataFrame, seen: pl.DataFrame) -> pl.D
     """The bookings of the contracts, with whether each is a regular one."""
     placed = found.rows.with_columns(slot=pl.Series(found.rhythm.slot), inlier=pl.Series(found.rhythm.inlier))
     phases = found.rows.select(pl.col("stream").unique(maintain_order=True)).with_columns(phase=pl.Series(found.rhythm.phase))
-    rows = placed.join(chosen, on="stream", how="inner", maintain_order="left").join(
-        phases, on="stream", how="left", maintain_order="left"
-    )
+    rows = placed.join(chosen.join(phases, on="stream"), on="stream", how="inner", maintain_order="left")
     return rows.with_columns(regular=pl.Series(regular(rows, starts_of(rows["stream"]), seen["purpose"][rows["row"]])))
 
 

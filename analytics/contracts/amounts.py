@@ -34,8 +34,12 @@ def _medians(lengths: NDArray[np.uint32], sizes: Floats, median: Floats, deviati
     low = 0
     for group in range(lengths.size):
         high = low + int(lengths[group])
-        median[group] = np.median(sizes[low:high])
-        deviation[group] = np.median(np.abs(sizes[low:high] - median[group]))
+        own = sizes[low:high]
+        if np.all(own == own[0]):
+            median[group] = own[0]
+        else:
+            median[group] = np.median(own)
+            deviation[group] = np.median(np.abs(own - median[group]))
         low = high
 
 

@@ -1,5 +1,6 @@
 """What is told about a contract: sums, dates, numbers, status, and why it is one."""
 
+import numpy as np
 import polars as pl
 
 from analytics import references, trees
@@ -20,21 +21,22 @@ COUNTERPARTY = ("counterparty_name", "counterparty_iban", "counterparty_bic", "u
 
 def described(
     heads: pl.DataFrame, payments: pl.DataFrame, others: pl.DataFrame, seen: pl.DataFrame
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The contracts (frame `CONTRACTS`) and their bookings (frame `CONTRACT_BOOKINGS`)."""
+) -> tuple[pl.DataFrame, pl.DataFrame, pl.Series]:
+    """The contracts (frame `CONTRACTS`), their bookings (frame `CONTRACT_BOOKINGS`), and the places of these among all."""
     members = pl.concat([payments.select("stream", "row", "booked_on", "cents", "regular"), _attached(payments, others)])
     told = members.hstack([seen["id"][members["row"]]]).sort("stream", "booked_on", "id")
     told = told.hstack(seen[[*OF_BOOKING, *COUNTERPARTY]][told["row"]])
-    facts = heads.join(_statistics(told), on="stream", how="inner", maintain_order="left")
-    for more in (_kinds(told), _numbers(told), _ends(told), _price_changes(told)):
+    regular = told.filter("regular")
+    facts = heads.join(_statistics(told, regular), on="stream", how="inner", maintain_order="left")
+    for more in (_kinds(regular), _numbers(regular), _ends(told), _price_changes(regular)):
         facts = facts.join(more, on="stream", how="left", maintain_order="left")
     whole = _judged(facts).sort("user", "id")
     ranks = whole.select("stream", contract="id", rank=pl.int_range(pl.len()))
-    paid = told.select("stream", "user", "id", "booked_on", "regular", amount_cents="cents")
+    paid = told.select("stream", "row", "user", "id", "booked_on", "regular", amount_cents="cents")
     ranked = paid.join(ranks, on="stream", how="inner", maintain_order="left")
     bookings = ranked.sort("rank", maintain_order=True)  # inside a contract they are in order
     frame = whole.select(CONTRACTS.names()).cast(dict(CONTRACTS.items()))
-    return checked(frame, CONTRACTS), checked(bookings[CONTRACT_BOOKINGS.names()], CONTRACT_BOOKINGS)
+    return checked(frame, CONTRACTS), checked(bookings[CONTRACT_BOOKINGS.names()], CONTRACT_BOOKINGS), bookings["row"]
 
 
 def _attached(payments: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
@@ -45,8 +47,8 @@ def _attached(payments: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     return last.select("stream", "row", "booked_on", "cents", regular=pl.lit(False))
 
 
-def _statistics(told: pl.DataFrame) -> pl.DataFrame:
-    regular, cents = told.filter("regular"), pl.col("cents")
+def _statistics(told: pl.DataFrame, regular: pl.DataFrame) -> pl.DataFrame:
+    cents = pl.col("cents")
     sums = regular.group_by("stream", maintain_order=True).agg(
         pl.first("user", "as_of", "id"),
         date_first=pl.first("booked_on"),
@@ -71,17 +73,18 @@ def _statistics(told: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _kinds(told: pl.DataFrame) -> pl.DataFrame:
+def _kinds(regular: pl.DataFrame) -> pl.DataFrame:
     """The most frequent category, insurance type and partner of the regular bookings; of equal ones the latest."""
-    regular = told.filter("regular")
     starts = starts_of(regular["stream"])
     kinds = [most_frequent(starts, regular[name]) for name in ("category", "insurance", "partner")]
     return pl.DataFrame([regular["stream"].gather(starts[:-1]), *kinds])
 
 
-def _numbers(told: pl.DataFrame) -> pl.DataFrame:
-    """Numbers of contract and customer that the latest bookings name, the most frequent first."""
-    latest = told.filter("regular").group_by("stream", maintain_order=True).tail(LATEST).select("stream", "purpose")
+def _numbers(regular: pl.DataFrame) -> pl.DataFrame:
+    """Numbers of contract and customer that the latest regular bookings name, the most frequent first."""
+    starts = starts_of(regular["stream"])
+    left = np.repeat(starts[1:], np.diff(starts)) - np.arange(regular.height)
+    latest = regular.select("stream", "purpose").filter(left <= LATEST)
     of_contract, of_customer = references.numbers(latest["purpose"])
     found = latest.select("stream", contract_numbers=of_contract, customer_numbers=of_customer)
     lists = latest.select("stream").unique(maintain_order=True)
@@ -106,12 +109,12 @@ def _ends(told: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _price_changes(told: pl.DataFrame) -> pl.DataFrame:
+def _price_changes(regular: pl.DataFrame) -> pl.DataFrame:
     """When the regular amount became another one, for contracts that keep theirs most of the time."""
-    regular = told.filter("regular").select("stream", "booked_on", "cents")
     follows = pl.col("stream") == pl.col("stream").shift()
     before = pl.when(follows).then(pl.col("cents").shift())
-    steps = regular.with_columns(before=before).with_columns(changed=(pl.col("before") != pl.col("cents")).fill_null(value=False))
+    steps = regular.select("stream", "booked_on", "cents", before=before)
+    steps = steps.with_columns(changed=(pl.col("before") != pl.col("cents")).fill_null(value=False))
     change = pl.struct(date="booked_on", before="before", after="cents")
     found = steps.group_by("stream", maintain_order=True).agg(
         n=pl.len(), changes=pl.sum("changed"), price_changes=change.filter("changed")

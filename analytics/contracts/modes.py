@@ -7,20 +7,16 @@ from numpy.typing import NDArray
 from analytics.contracts.rhythm import Integers
 from analytics.kernels import compiled
 
-NOTHING = (1 << 32) - 1
-"""Stands for a text that is missing."""
-
 
 def most_frequent(starts: Integers, texts: pl.Series) -> pl.Series:
     """The most frequent text of each group; of equal ones that which comes last. Groups lie one behind the other."""
-    codes = texts.cast(pl.Categorical).to_physical().fill_null(NOTHING).cast(pl.UInt32).to_numpy()
     places = np.zeros(starts.size - 1, np.int64)
-    _most_frequent(starts, codes, places)
+    _most_frequent(starts, texts.hash().to_numpy().astype(np.uint64), places)
     return texts.gather(places)
 
 
 @compiled
-def _most_frequent(starts: Integers, codes: NDArray[np.uint32], places: Integers) -> None:
+def _most_frequent(starts: Integers, hashes: NDArray[np.uint64], places: Integers) -> None:
     for group in range(starts.size - 1):
         most = 0
         for last in range(starts[group + 1] - 1, starts[group] - 1, -1):
@@ -28,7 +24,7 @@ def _most_frequent(starts: Integers, codes: NDArray[np.uint32], places: Integers
                 break
             count = 0
             for place in range(starts[group], starts[group + 1]):
-                if codes[place] == codes[last]:
+                if hashes[place] == hashes[last]:
                     if place > last:  # counted already
                         count = 0
                         break

@@ -45,6 +45,7 @@ def _special(purposes: pl.Series) -> Flags:
 
 @compiled
 def _mark(starts: Integers, sizes: NDArray[np.float64], slot: Integers, inlier: Flags, special: Flags, out: Flags) -> None:
+    few = np.empty(MEMORY)
     for stream in range(starts.size - 1):
         low, high = starts[stream], starts[stream + 1]
         if high - low == 1:
@@ -52,13 +53,15 @@ def _mark(starts: Integers, sizes: NDArray[np.float64], slot: Integers, inlier: 
             continue
         if special[low:high].sum() > MOSTLY * (high - low):
             special[low:high] = False
-        chosen = _one_in_each_slot(low, high, sizes, slot, inlier, special)
+        chosen = _one_in_each_slot(low, high, sizes, slot, inlier, special, few)
         for place in range(chosen.size):
-            out[chosen[place]] = _usual(chosen, place, sizes)
+            out[chosen[place]] = _usual(chosen, place, sizes, few)
 
 
 @inner
-def _one_in_each_slot(low: int, high: int, sizes: NDArray[np.float64], slot: Integers, inlier: Flags, special: Flags) -> Integers:
+def _one_in_each_slot(
+    low: int, high: int, sizes: NDArray[np.float64], slot: Integers, inlier: Flags, special: Flags, few: NDArray[np.float64]
+) -> Integers:
     """In each slot the payment nearest to the median of those before."""
     fitting = inlier[low:high] & ~special[low:high]
     chosen = np.empty(high - low, np.int64)
@@ -69,7 +72,7 @@ def _one_in_each_slot(low: int, high: int, sizes: NDArray[np.float64], slot: Int
             continue
         if count > 0 and slot[chosen[count - 1]] == slot[row]:
             before = count - 1
-            known = np.median(sizes[chosen[max(0, before - MEMORY) : before]]) if before > 0 else usual
+            known = _middle(chosen, max(0, before - MEMORY), before, sizes, few) if before > 0 else usual
             if abs(sizes[row] - known) < abs(sizes[chosen[before]] - known):
                 chosen[before] = row
         else:
@@ -79,16 +82,29 @@ def _one_in_each_slot(low: int, high: int, sizes: NDArray[np.float64], slot: Int
 
 
 @inner
-def _usual(chosen: Integers, place: int, sizes: NDArray[np.float64]) -> bool:
+def _usual(chosen: Integers, place: int, sizes: NDArray[np.float64], few: NDArray[np.float64]) -> bool:
     """Whether a payment has about the amount of its neighbours, or begins or ends a new level."""
     low, high = max(0, place - 2), min(chosen.size, place + 3)
     if high - low < 3:
         return True
     size = sizes[chosen[place]]
-    around = np.median(sizes[chosen[low:high]])
+    around = _middle(chosen, low, high, sizes, few)
     if around / MOST_TIMES <= size <= around * MOST_TIMES:
         return True
     for beside in (place - 1, place + 1):
         if 0 <= beside < chosen.size and abs(sizes[chosen[beside]] - size) <= SAME_LEVEL * size:
             return True
     return False
+
+
+@inner
+def _middle(chosen: Integers, low: int, high: int, sizes: NDArray[np.float64], few: NDArray[np.float64]) -> float:
+    """The median of a few sizes, put in order in `few`: asking for memory each time would take longer than that."""
+    for place in range(low, high):
+        size, at = sizes[chosen[place]], place - low
+        while at > 0 and few[at - 1] > size:
+            few[at] = few[at - 1]
+            at -= 1
+        few[at] = size
+    count = high - low
+    return float((few[(count - 1) // 2] + few[count // 2]) / 2)

@@ -128,7 +128,7 @@ def _fit(of: Streams, known: Periods, found: Rhythm) -> None:
         longest = max(longest, of.starts[stream + 1] - of.starts[stream])
     turns, slot, inlier = np.empty(longest), np.empty(longest, np.int64), np.empty(longest, np.bool_)
     first, last = (of.day.min(), of.day.max()) if of.day.size else (0, 0)
-    directions = np.full((known.days.size, last - first + 1, 2), np.nan)
+    directions = np.full((known.days.size, last - first + 1, 3), np.nan)
     for stream in range(of.starts.size - 1):
         low, high = of.starts[stream], of.starts[stream + 1]
         for period in range(known.days.size if high - low > 1 else 0):
@@ -170,34 +170,43 @@ def _phase(
 ) -> float:
     """The phase over all dates, then once more over those that fill a slot.
 
-    Many dates lie on the same day, so its direction on the circle, sine and cosine, is kept from the first of them on.
+    Many dates lie on the same day, so its turn and its direction on the circle, sine and cosine, are kept from the first on.
     """
+    sine, cosine = 0.0, 0.0
     for date in range(high - low):
-        place = low + date
-        turns[date] = of.month[place] / known.months[period] if known.months[period] > 0 else of.day[place] / known.days[period]
-        inlier[date] = True
-    phase, beside = 0.0, 1
-    for _ in range(2):
-        if beside == 0:  # the same dates would say the same again
-            break
-        sine, cosine = 0.0, 0.0
-        for date in range(high - low):
-            if inlier[date]:
-                day = of.day[low + date] - first
-                if np.isnan(directions[day, 0]):
-                    angle = 2 * np.pi * (turns[date] - np.floor(turns[date]))
-                    directions[day, 0], directions[day, 1] = np.sin(angle), np.cos(angle)
-                sine += directions[day, 0]
-                cosine += directions[day, 1]
-        if sine != 0 or cosine != 0:
-            phase = np.arctan2(sine, cosine) / (2 * np.pi)
-        beside = 0
-        for date in range(high - low):
-            turn = np.floor(turns[date] - phase + 0.5)
-            slot[date] = np.int64(turn)
-            inlier[date] = abs(turns[date] - phase - turn) * known.days[period] <= known.tolerance[period]
-            beside += not inlier[date]
+        day = of.day[low + date] - first
+        if np.isnan(directions[day, 0]):
+            months = known.months[period]
+            turn = of.month[low + date] / months if months > 0 else of.day[low + date] / known.days[period]
+            angle = 2 * np.pi * (turn - np.floor(turn))
+            directions[day, 0], directions[day, 1], directions[day, 2] = turn, np.sin(angle), np.cos(angle)
+        turns[date] = directions[day, 0]
+        sine += directions[day, 1]
+        cosine += directions[day, 2]
+    phase = np.arctan2(sine, cosine) / (2 * np.pi) if sine != 0 or cosine != 0 else 0.0
+    if _placed(turns, high - low, phase, known.days[period], known.tolerance[period], slot, inlier) == high - low:
+        return phase  # the same dates would say the same again
+    sine, cosine = 0.0, 0.0
+    for date in range(high - low):
+        if inlier[date]:
+            day = of.day[low + date] - first
+            sine += directions[day, 1]
+            cosine += directions[day, 2]
+    phase = np.arctan2(sine, cosine) / (2 * np.pi) if sine != 0 or cosine != 0 else phase
+    _placed(turns, high - low, phase, known.days[period], known.tolerance[period], slot, inlier)
     return phase
+
+
+@inner
+def _placed(turns: Floats, dates: int, phase: float, days: float, tolerance: float, slot: Integers, inlier: Flags) -> int:
+    """Puts dates into the slots of a phase, and answers how many fill theirs."""
+    fitting = 0
+    for date in range(dates):
+        turn = np.floor(turns[date] - phase + 0.5)
+        slot[date] = np.int64(turn)
+        inlier[date] = abs(turns[date] - phase - turn) * days <= tolerance
+        fitting += inlier[date]
+    return fitting
 
 
 @inner

@@ -4,14 +4,18 @@ mandate and, where several contracts run side by side, the same contract number 
 Everything is compared by hashes and numbers; texts are read only where they decide.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from analytics import references, sepa, trees
 from analytics.channels import Channel
-from analytics.contracts.rhythm import Rhythm, Streams, periods, rhythm, streams
+from analytics.contracts.rhythm import Flags, Integers, Rhythm, Streams, periods, rhythm, starts_of, streams
+from analytics.kernels import compiled
+from analytics.numbering import Numbering, Numbers
 
 UNKNOWN, UNRELATED = "UNKNOWN", "UNRELATED_OTHER"
 PAY_OUT = "BANKFINANCE_CREDITINCOME"
@@ -47,6 +51,16 @@ class Gathered(NamedTuple):
     others: pl.DataFrame
 
 
+class Groups(NamedTuple):
+    """By group: how many rows it has, the points of their priors, how many are firm, and the smallest and largest amount."""
+
+    rows: Integers
+    points: Integers
+    firm: Integers
+    least: Integers
+    most: Integers
+
+
 def gathered(bookings: pl.DataFrame) -> Gathered:
     """The streams of all users."""
     split = _by_mandate(_with_mandates(_candidates(bookings), bookings))
@@ -70,23 +84,52 @@ def _split(rows: pl.DataFrame, of: Streams, found: Rhythm, bookings: pl.DataFram
 
 
 def _ordered(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.sort("stream", "booked_on", "tie")
+    """The rows by stream and day. One number is sorted fastest; inside a stream most rows are in order already."""
+    order = rows["stream"].arg_sort().to_numpy().astype(np.int64)
+    day, tie = rows["booked_on"].to_physical().to_numpy().astype(np.int64), rows["tie"].to_numpy().astype(np.uint64)
+    _order_days(starts_of(rows["stream"].gather(order)), day, tie, order)
+    return rows[order]
+
+
+@compiled
+def _order_days(starts: Integers, day: Integers, tie: NDArray[np.uint64], order: Integers) -> None:
+    """Puts the rows of each stream, given by their places, in the order of their days, and of ties where these are equal."""
+    for stream in range(starts.size - 1):
+        for place in range(starts[stream] + 1, starts[stream + 1]):
+            row, at = order[place], place
+            while at > starts[stream]:
+                before = order[at - 1]
+                if day[before] < day[row] or (day[before] == day[row] and tie[before] <= tie[row]):
+                    break
+                order[at] = before
+                at -= 1
+            order[at] = row
 
 
 def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
     """All booked bookings but own transfers, without those that are habits at first sight."""
     rows = _keyed(bookings)
-    firm = (pl.col("steady") | pl.col("debit")).cast(pl.UInt32)
-    points = (pl.col("prior") * POINTS).round().cast(pl.Int64)  # sums of whole numbers do not depend on their order
-    sized = rows.select("base", points=points, firm=firm, size=pl.col("cents").abs())
-    groups = sized.group_by("base").agg(
-        pl.sum("points", "firm"), n=pl.len(), least=pl.min("size"), most=pl.max("size")
-    )  # plain columns are grouped fastest
-    even = pl.col("most") - pl.col("least") <= MOST_SPREAD * pl.col("most")
-    several = (pl.col("n") > 1) & ((pl.col("points") > HABIT * POINTS * pl.col("n")) | (2 * pl.col("firm") > pl.col("n")) | even)
-    kept = groups.filter(several | (pl.col("points") >= LIKELY * POINTS * pl.col("n")))["base"]
-    chosen = rows.filter(pl.col("base").is_in(kept.implode()))
+    group, first = Numbering().of(rows["base"].to_numpy().astype(np.uint64))
+    firm = (rows["steady"] | rows["debit"]).to_numpy().astype(np.bool_)
+    found = Groups(*(np.zeros(first.size, np.int64) for _ in Groups._fields))
+    points = rows.select((pl.col("prior") * POINTS).round().cast(pl.Int64)).to_series()  # sums of whole numbers have no order
+    _gather(group, points.to_numpy().astype(np.int64), firm, np.abs(rows["cents"].to_numpy()), found)
+    even = found.most - found.least <= MOST_SPREAD * found.most
+    several = (found.rows > 1) & ((found.points > HABIT * POINTS * found.rows) | (2 * found.firm > found.rows) | even)
+    kept = several | (found.points >= LIKELY * POINTS * found.rows)
+    chosen = rows.filter(kept[group])
     return chosen.with_columns(tie=bookings["id"][chosen["row"]].hash())
+
+
+@compiled
+def _gather(group: Numbers, points: Integers, firm: Flags, size: Integers, found: Groups) -> None:
+    for row in range(group.size):
+        at = group[row]
+        found.least[at] = size[row] if found.rows[at] == 0 else min(found.least[at], size[row])
+        found.most[at] = max(found.most[at], size[row])
+        found.rows[at] += 1
+        found.points[at] += points[row]
+        found.firm[at] += firm[row]
 
 
 def _keyed(bookings: pl.DataFrame) -> pl.DataFrame:
@@ -102,12 +145,12 @@ def _keyed(bookings: pl.DataFrame) -> pl.DataFrame:
         pl.col("user").hash(),
         "booked_on",
         row=pl.int_range(pl.len(), dtype=pl.UInt32),
-        prior=_priors(bookings["category"]),
+        prior=pl.Series(_priors(bookings["category"])),
         party=named,
         insurance=pl.col("insurance").hash(),
         earned=category.str.starts_with("INCOME_"),  # who shops at the employer's does not pay wages back
         cents="amount_cents",
-        steady=pl.col("channel").is_in(STEADY),
+        steady=pl.any_horizontal(pl.col("channel") == channel for channel in STEADY),
         debit=pl.col("channel") == Channel.DIRECTDEBIT,
         paid=~category.str.starts_with("TRANSFER_") & (pl.col("amount_cents") != 0) & (category != PAY_OUT),
     )
@@ -120,11 +163,18 @@ def _keyed(bookings: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def _priors(categories: pl.Series) -> pl.Series:
-    """How likely each booking is one of a contract by its category alone: as a number it is looked up fastest."""
-    known = trees.categories_frame()
-    codes = categories.cast(pl.Enum(known["system_name"]), strict=False).to_physical()
-    return known["contract_prior"].cast(pl.Float64).gather(codes).fill_null(0.0)
+def _priors(categories: pl.Series) -> NDArray[np.float64]:
+    """How likely each booking is one of a contract by its category alone: looked up by hash, since there are few."""
+    known, priors = _known_priors()
+    return priors[known.known(categories.hash().to_numpy().astype(np.uint64))]
+
+
+@cache
+def _known_priors() -> tuple[Numbering, NDArray[np.float64]]:
+    """The numbers of all categories, and their priors by number; the last one is that of others."""
+    known, numbers = trees.categories_frame(), Numbering()
+    numbers.of(known["system_name"].hash().to_numpy().astype(np.uint64))
+    return numbers, np.r_[known["contract_prior"].cast(pl.Float64).fill_null(0.0).to_numpy(), 0.0]
 
 
 def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
@@ -150,17 +200,17 @@ def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
 def _by_mandate(rows: pl.DataFrame) -> pl.DataFrame:
     """Mandates apart, where a creditor keeps them for several payments."""
     given = rows.filter(pl.col("mandate").is_not_null()).group_by("base").agg(n=pl.len(), mandates=pl.n_unique("mandate"))
-    kept = given.filter(pl.col("mandates") > 1, pl.col("mandates") <= ROTATING * pl.col("n")).select("base", apart=True)
-    apart = pl.when("apart", pl.col("mandate").is_not_null())
-    joined = rows.join(kept, on="base", how="left", maintain_order="left")
-    return joined.with_columns(base=apart.then(pl.struct("base", "mandate").hash()).otherwise("base"))
+    kept = given.filter(pl.col("mandates") > 1, pl.col("mandates") <= ROTATING * pl.col("n"))["base"]
+    apart = pl.when(pl.col("mandate").is_not_null(), pl.col("base").is_in(kept.implode()))
+    return rows.with_columns(base=apart.then(pl.struct("base", "mandate").hash()).otherwise("base"))
 
 
 def _with_main_sign(rows: pl.DataFrame) -> pl.DataFrame:
     """Whether a booking has the sign that holds most of the money of its group."""
-    net = rows.group_by("base").agg(net=pl.sum("cents"))
-    joined = rows.join(net, on="base", how="left", maintain_order="left")
-    return joined.with_columns(main=(pl.col("cents") > 0) == (pl.col("net") > 0)).select(*ROWS, "main")
+    group, _ = Numbering().of(rows["base"].to_numpy().astype(np.uint64))
+    cents = rows["cents"].to_numpy()
+    net = np.bincount(group, cents)
+    return rows.select(*ROWS, main=pl.Series((cents > 0) == (net[group] > 0)))
 
 
 def _by_number(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:

@@ -29,7 +29,7 @@ def life_events(
     """
     known = ground(seen) if base is None else base
     runs = guarded(known)
-    large = large_incomes(known, sums(seen.bookings)) if large is None else large
+    large = large_incomes(known, sums(seen)) if large is None else large
     found = [
         *streams(runs),
         *career(known, runs, seen.bookings),

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from analytics import trees
 from analytics.channels import Channel
 from analytics.events.words import CATEGORIES, folded, read
+from analytics.keys import user_key
 from analytics.knowledge import partners
-from analytics.seen import Seen
+from analytics.seen import CATEGORY, SPAN, Seen
 
-SPAN = 1 << 17
-"""More than there are days."""
 EVIDENCE = 3
 """So many bookings of a contract are named as evidence for its start."""
+INCOMES = tuple(name for name in CATEGORY.categories if name.startswith("INCOME_"))
 ROWS = (
     "id",
     "key",
@@ -44,8 +44,10 @@ class Ground:
 
     histories: pl.DataFrame
     """`user`, `as_of`, `start`: the day of the first booking."""
+    places: pl.DataFrame
+    """`user` and its `place` among all users."""
     days: NDArray[np.int64]
-    """The day of every booking, by user: the place of the user among the histories × `SPAN` + the day, sorted."""
+    """The day of every booking, by user: the place of the user × `SPAN` + the day, sorted."""
     months: pl.DataFrame
     """`user` and `month`: each month that lies wholly between the first booking and the as-of date."""
     income: pl.DataFrame
@@ -56,11 +58,6 @@ class Ground:
     """Contracts with their `kind`, `first`, `last` and `due` day, their `length` in days, and what the guards say."""
     paid: pl.DataFrame
     """The regular payments of these contracts: `user`, `contract`, `kind`, `id`, `day`, `cents`."""
-
-    @cached_property
-    def places(self) -> pl.DataFrame:
-        """`user` and its `place` among the histories."""
-        return self.histories.select("user", place=pl.int_range(pl.len(), dtype=pl.Int64))
 
     @cached_property
     def booked_kinds(self) -> frozenset[str]:
@@ -75,10 +72,11 @@ class Ground:
 
 def ground(seen: Seen) -> Ground:
     """The small frames of what was seen."""
-    histories, days = _histories(seen)
+    histories, places = seen.histories.drop("place"), seen.histories.select("user", "place")
     rows = _rows(seen)
     paid = _paid(seen, rows)
-    return Ground(histories, days, _full_months(histories), _income(seen), rows, _runs(seen, paid, histories), paid)
+    runs = _runs(seen, paid, histories)
+    return Ground(histories, places, seen.days, _full_months(histories), _income(seen), rows, runs, paid)
 
 
 def until(base: Ground, frame: pl.DataFrame, *days: pl.Expr) -> list[pl.Series]:
@@ -90,35 +88,16 @@ def until(base: Ground, frame: pl.DataFrame, *days: pl.Expr) -> list[pl.Series]:
     return [pl.Series("until", np.searchsorted(base.days, day, "right") - first, pl.Int64) for day in each]
 
 
-def _histories(seen: Seen) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """The histories, and the days of all bookings by user."""
-    users = seen.as_of.join(seen.bookings.select(pl.col("user").unique()), on="user", how="semi").sort("user")
-    places = users.select("user", place=pl.int_range(pl.len(), dtype=pl.Int64))
-    keyed = seen.bookings.select("user", day=pl.col("booked_on").to_physical()).join(places, on="user")
-    days = keyed.select((pl.col("place") * SPAN + pl.col("day")).sort()).to_series().to_numpy()
-    first = np.searchsorted(days, places["place"].to_numpy() * SPAN, "left")
-    start = pl.Series("start", days[first] % SPAN, pl.Int32).cast(pl.Date) if days.size else pl.Series("start", [], pl.Date)
-    return users.with_columns(start), days
-
-
 def _income(seen: Seen) -> pl.DataFrame:
-    columns = seen.bookings.select(
-        "user",
-        "id",
-        "effective_category",
-        day="booked_on",
-        cents="amount_cents",
-        payer="counterparty_key",
-        name="counterparty_name",
-    )
-    return columns.filter(pl.col("effective_category").str.starts_with("INCOME_")).drop("effective_category")
+    columns = {"day": "booked_on", "cents": "amount_cents", "payer": "counterparty_key", "name": "counterparty_name"}
+    return seen.bookings.select("user", "id", **columns).filter(seen.are_in(INCOMES))
 
 
 def _rows(seen: Seen) -> pl.DataFrame:
     """The bookings of kinds that are of interest, with the surname of the owner of their product."""
     collectors = partners().frame.filter("inkasso")["partner"].implode()
-    wanted = pl.col("effective_category").is_in(CATEGORIES) | (pl.col("channel") == Channel.DD_RETURN)
-    rows = seen.bookings.select(ROWS).filter(wanted | pl.col("partner").is_in(collectors))
+    returned, collected = (pl.col("channel") == Channel.DD_RETURN), pl.col("partner").is_in(collectors)
+    rows = seen.bookings.select(ROWS).filter(pl.lit(seen.are_in(CATEGORIES)) | returned | collected)
     surnames = seen.products.select(
         "user", "product", surname=folded(pl.col("owner_name")).str.extract(r"([a-z]{3,})\W*$").fill_null("")
     )
@@ -130,9 +109,10 @@ def _rows(seen: Seen) -> pl.DataFrame:
 
 def _paid(seen: Seen, rows: pl.DataFrame) -> pl.DataFrame:
     """The regular payments of contracts in these categories, each contract with the kind that most of them have."""
-    wanted = seen.contracts.filter(pl.col("category").is_in(CATEGORIES)).select(contract=_of_user("id"))
-    of = seen.payments.filter("regular").with_columns(contract=_of_user("contract")).join(wanted, on="contract", how="semi")
-    kinds = of.join(rows.select("user", "id", "kind"), on=["user", "id"]).group_by("contract", "kind").len()
+    wanted = seen.contracts.filter(pl.col("category").is_in(CATEGORIES)).select(user_key("id")).to_series()
+    chosen = seen.payments.filter("regular").filter(user_key("contract").is_in(wanted.implode()))
+    of = chosen.with_columns(contract=_of_user("contract"), key=user_key("id"))
+    kinds = of.join(rows.select("kind", key=user_key("id")), on="key").group_by("contract", "kind").len()
     kinds = kinds.sort(-pl.col("len").cast(pl.Int64), "kind").unique("contract", keep="first", maintain_order=True)
     known = of.join(kinds.select("contract", "kind"), on="contract")
     return known.select("user", "contract", "kind", "id", day="booked_on", cents="amount_cents").sort(

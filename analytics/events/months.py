@@ -2,25 +2,40 @@
 
 import polars as pl
 
-from analytics.events.ground import Ground
+from analytics.events.ground import INCOMES, Ground
+from analytics.seen import CATEGORY, Seen
 
 LEAST_MONTHS, MOST_MONTHS = 3, 12
-RECENT, RECENT_DAYS = "-8mo", 248
-"""More than the six full months that the rules ask for, and not fewer days than they can have."""
+RECENT = "-8mo"
+"""More than the six full months that the rules ask for."""
+MOST_NUMBER = 1 << 16
+"""More than there are months since the year 0."""
 LARGE = 2
 """An income so many times the average month is large; exactly so many times is."""
 
 
-def sums(bookings: pl.DataFrame) -> pl.DataFrame:
+def sums(seen: Seen) -> pl.DataFrame:
     """`user`, `month` (its first day), `category`, `cents`: what was booked in each effective category; incomes of all months,
-    everything else of the last ones.
+    everything else of the last ones. What a sum is about is one number while it is added.
     """
-    columns = bookings[["user", "booked_on", "as_of", "effective_category", "amount_cents"]]
-    income = pl.col("effective_category").str.starts_with("INCOME_")
-    near = pl.col("booked_on").to_physical() >= pl.col("as_of").to_physical() - RECENT_DAYS  # quick, and leaves few to look at
-    wanted = columns.filter(income | near).filter(income | (pl.col("booked_on") >= pl.col("as_of").dt.offset_by(RECENT)))
-    month = pl.col("booked_on").dt.month_start()
-    return wanted.group_by("user", month=month, category="effective_category").agg(cents=pl.col("amount_cents").sum())
+    since = seen.histories.select("user", since=pl.col("as_of").dt.offset_by(RECENT))
+    known = pl.DataFrame({"user": seen.users.categories}).join(since, on="user", how="left", maintain_order="left")["since"]
+    day, user = seen.bookings["booked_on"], seen.user.to_physical().cast(pl.Int64)
+    rows = pl.DataFrame(
+        {"user": user, "day": day, "category": seen.category.to_physical(), "cents": seen.bookings["amount_cents"]}
+    )
+    wanted = rows.filter(seen.are_in(INCOMES) | (day >= known.gather(user)))
+    categories = len(CATEGORY.categories)
+    month = pl.col("day").dt.year() * 12 + pl.col("day").dt.month() - 1
+    about = (pl.col("user") * MOST_NUMBER + month) * categories + pl.col("category")
+    found = wanted.group_by(about=about).agg(pl.sum("cents"))
+    number = pl.col("about") // categories % MOST_NUMBER
+    return found.select(
+        user=seen.users.categories.gather(found["about"] // (MOST_NUMBER * categories)),
+        month=pl.date(number // 12, number % 12 + 1, 1),
+        category=CATEGORY.categories.gather(found["about"] % categories),
+        cents="cents",
+    )
 
 
 def last_months(base: Ground, least: int, most: int) -> pl.DataFrame:
@@ -44,15 +59,15 @@ def large_incomes(base: Ground, summed: pl.DataFrame) -> pl.DataFrame:
     of the up to twelve full months before; fewer than three say nothing.
     """
     monthly = _averages(incomes(base.months, summed))
-    paid = (
-        base.income.filter(pl.col("cents") > 0)
-        .group_by("user", "day", "payer")
-        .agg(pl.col("cents").sum(), ids=pl.col("id").sort(), name=pl.col("name").drop_nulls().sort().first().fill_null(""))
-    )
+    of, incoming = ["user", "day", "payer"], base.income.filter(pl.col("cents") > 0)
+    paid = incoming.group_by(of).agg(pl.col("cents").sum())
     joined = paid.with_columns(month=pl.col("day").dt.month_start()).join(monthly, on=["user", "month"])
     enough = (pl.col("months") >= LEAST_MONTHS) & (pl.col("total") > 0)
     large = joined.filter(enough, pl.col("cents") * pl.col("months") >= LARGE * pl.col("total"))
-    return large.with_columns(average=pl.col("total") / pl.col("months")).sort("user", "day", "payer")
+    told = incoming.join(large, on=of, how="semi", nulls_equal=True).group_by(of)
+    names = told.agg(ids=pl.col("id").sort(), name=pl.col("name").drop_nulls().sort().first().fill_null(""))
+    named = large.join(names, on=of, how="left", nulls_equal=True)
+    return named.with_columns(average=pl.col("total") / pl.col("months")).sort(of)
 
 
 def _averages(monthly: pl.DataFrame) -> pl.DataFrame:

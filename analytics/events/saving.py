@@ -21,9 +21,8 @@ def saved(seen: Seen, base: Ground, summed: pl.DataFrame) -> pl.DataFrame:
     months = last_months(base, LEAST_MONTHS, MONTHS)
     earned = incomes(months, summed).group_by("user").agg(pl.col("income").sum(), months=pl.len())
     kinds = trees.categories_frame().filter(pl.col("need") == "S")["system_name"].to_list()
-    rows = seen.bookings.filter(pl.col("effective_category").is_in([*kinds, *OWN])).select(
-        "user", "product", "id", "booked_on", "amount_cents"
-    )
+    columns = seen.bookings.select("user", "product", "id", "booked_on", "amount_cents")
+    rows = columns.filter(seen.are_in([*kinds, *OWN]))
     stores = seen.products.filter(pl.col("category").is_in([str(store) for store in STORES]))
     rows = rows.join(stores, on=["user", "product"], how="anti", maintain_order="left")
     rows = rows.with_columns(month=pl.col("booked_on").dt.month_start()).join(

@@ -106,7 +106,7 @@ def _only_pupils(base: Ground, care: pl.DataFrame) -> pl.DataFrame:
     """Users with child benefit for one child who pay for its school."""
     last = children(base).unique("user", keep="last", maintain_order=True)
     one = last.filter(pl.col("children") == 1)
-    things = base.rows.filter(pl.col("effective_category") == "FAMILY_OTHER", plain().str.contains(SCHOOL_WORDS))
+    things = base.rows.filter(pl.col("effective_category") == "FAMILY_OTHER").filter(plain().str.contains(SCHOOL_WORDS))
     things = things.filter(pl.len().over("user") > 1)
     signs = pl.concat([care, latest(base, things, "Ausgaben für die Schule", NONE_DAYS)])
     return signs.join(one, on="user", how="semi", maintain_order="left")

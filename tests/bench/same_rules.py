@@ -6,11 +6,15 @@ The contracts of the house do much more than the simple rule: it is there to com
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from analytics.cashflow.flows import Flows, flows
 from analytics.cashflow.items import month_number, week_number
 from analytics.cashflow.statistics import rolled, statistics
+from analytics.kernels import compiled
+from analytics.numbering import Numbering, Numbers
 from analytics.seen import Seen
 from tests.bench.other_ways import LEAST, PERIODS, SPREAD
 
@@ -18,8 +22,7 @@ KEYS = ("user", "party")
 KIND = pl.Enum(PERIODS)
 ITEMS = 1 << 16
 """More than there are months or weeks."""
-DAYS = 1 << 20
-"""More than there are days."""
+Days = NDArray[np.int64]
 
 
 def give(known: Seen, folder: Path, few: int) -> list[str]:
@@ -48,30 +51,60 @@ def _payments(known: Seen) -> pl.DataFrame:
 
 
 def for_rule(known: Seen) -> Callable[[], pl.DataFrame]:
-    """The simple rule, on texts and numbers as they are read."""
+    """The simple rule, on texts and numbers as they are read; what is compiled is so before."""
     rows = _payments(known)
+    _regular(rows.head(LEAST))
     return lambda: _regular(rows)
 
 
 def _regular(rows: pl.DataFrame) -> pl.DataFrame:
-    """What cannot be regular by number and amounts is dropped first, and only the rest is put in order.
-
-    Whatever is grouped or ordered is a number by then: the pair of user and party, and the pair's place with the day.
+    """Pairs of user and party become numbers. What cannot be regular by number and amounts is dropped first, and only the days of
+    the rest are put in order.
     """
-    pair = pl.col("user").hash(1) ^ pl.col("party").hash(2)
-    keyed = rows.lazy().select("day", "cents", pair=pair, row=pl.int_range(pl.len(), dtype=pl.UInt32))
-    grouped = keyed.with_columns(squares=pl.col("cents") ** 2).group_by("pair")
-    sums = grouped.agg(pl.first("row"), pl.sum("squares"), n=pl.len(), mean=pl.sum("cents") / pl.len())
-    variance = (pl.col("squares") - pl.col("n") * pl.col("mean") ** 2) / (pl.col("n") - 1)
-    even = sums.filter(pl.col("n") >= LEAST, variance < (SPREAD * pl.col("mean")) ** 2)
-    likely = even.with_columns(place=pl.int_range(pl.len(), dtype=pl.Int64)).collect()
-    dated = keyed.join(likely.lazy().select("pair", "place"), on="pair").select(at=pl.col("place") * DAYS + pl.col("day"))
-    ordered = dated.sort("at").select(place=pl.col("at") // DAYS, gap=pl.col("at").diff())
-    inside = ordered.filter(pl.col("place") == pl.col("place").shift())
-    gaps = inside.group_by("place").agg(pl.mean("gap"), stray=pl.std("gap")).filter(pl.col("stray") < SPREAD * pl.col("gap"))
-    found = gaps.collect()
-    kept = likely[found["place"]]
-    return rows[["user", "party"]][kept["row"]].hstack([kept["n"], kept["mean"], found["gap"]])
+    pair = rows.select(pl.col("user").hash(1) ^ pl.col("party").hash(2)).to_series()
+    number, first = Numbering().of(pair.to_numpy().astype(np.uint64))
+    cents, day = (rows[name].to_numpy() for name in ("cents", "day"))
+    n = np.bincount(number, minlength=first.size)
+    mean = np.bincount(number, cents, first.size) / n
+    squares = np.bincount(number, cents.astype(np.float64) ** 2, first.size)
+    even = (n >= LEAST) & (squares - n * mean**2 < (SPREAD * mean) ** 2 * (n - 1))
+    starts = np.r_[0, np.cumsum(n * even)]
+    days = np.empty(starts[-1], np.int64)
+    _fill(number, day.astype(np.int64), even, starts[:-1].copy(), days)
+    gap, stray = np.zeros(first.size), np.full(first.size, np.inf)
+    _part(starts, days, gap, stray)
+    kept = np.flatnonzero(stray < SPREAD * gap)
+    return rows[["user", "party"]][first[kept]].with_columns(
+        n=pl.Series(n[kept], dtype=pl.UInt32), mean=pl.Series(mean[kept]), gap=pl.Series(gap[kept])
+    )
+
+
+@compiled
+def _fill(number: Numbers, day: Days, even: NDArray[np.bool_], ends: Days, days: Days) -> None:
+    """The days of each pair one behind the other, in order: most of them come in order."""
+    starts = ends.copy()
+    for row in range(number.size):
+        pair = number[row]
+        if even[pair]:
+            at = ends[pair]
+            while at > starts[pair] and days[at - 1] > day[row]:
+                days[at] = days[at - 1]
+                at -= 1
+            days[at] = day[row]
+            ends[pair] += 1
+
+
+@compiled
+def _part(starts: Days, days: Days, gap: NDArray[np.float64], stray: NDArray[np.float64]) -> None:
+    """The mean and the standard deviation of the days between the payments of each pair."""
+    for pair in range(starts.size - 1):
+        gaps = starts[pair + 1] - starts[pair] - 1
+        if gaps >= LEAST - 1:
+            gap[pair] = (days[starts[pair + 1] - 1] - days[starts[pair]]) / gaps
+            squares = 0.0
+            for place in range(starts[pair] + 1, starts[pair + 1]):
+                squares += (days[place] - days[place - 1] - gap[pair]) ** 2
+            stray[pair] = np.sqrt(squares / (gaps - 1))
 
 
 def for_sums(known: Seen) -> Callable[[], pl.DataFrame]:
