@@ -98,7 +98,7 @@ def analyse_buckets(lake: Lake, buckets: Sequence[int], version: str, *, everyth
     found = suite.analysed(*given, changed.select(AS_OF.names())) if changed.height else suite.nothing()
     rows: dict[int, dict[str, int]] = {bucket: {} for bucket in due}
     for name, table in ANALYSES.items():
-        for bucket, own in _by_bucket(found[name], {bucket: left.changed["user"] for bucket, left in due.items()}):
+        for bucket, own in by_bucket(found[name], {bucket: left.changed["user"] for bucket, left in due.items()}):
             rows[bucket][name] = _replace(lake, table, bucket, due[bucket].kept, own)
     for bucket, left in due.items():
         lake.write(ANALYSED, bucket, left.users, _analysed_from(lake, bucket, version))
@@ -120,7 +120,7 @@ def _to_analyse(lake: Lake, bucket: int) -> pl.DataFrame:
     return users.join(tagged, on=["user", "revision"], how="semi", maintain_order="left").select(ANALYSED.schema.names())
 
 
-def _by_bucket(frame: pl.DataFrame, users: Mapping[int, pl.Series]) -> Iterator[tuple[int, pl.DataFrame]]:
+def by_bucket(frame: pl.DataFrame, users: Mapping[int, pl.Series]) -> Iterator[tuple[int, pl.DataFrame]]:
     """The rows of the users of each bucket. They lie by user, and buckets are ranges of users, so that each has a slice."""
     end = 0
     for bucket, of_bucket in users.items():

@@ -1,10 +1,11 @@
-"""The whole way of a bucket, from stored bookings to stored results: in a module of its own, which has nothing to simulate."""
+"""The whole way of buckets, from stored bookings to stored results: in a module of its own, which has nothing to simulate."""
 
 import analytics  # noqa: F401, I001  before Polars
 
 import os
 import shutil
 import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from multiprocessing import get_context
@@ -18,7 +19,9 @@ from analytics.suite import analysed
 from analytics.tagging import Brain
 from models import registry
 from models.corpus import Corpus
+from pipelines.analyse import by_bucket
 from pipelines.engine.crews import _environment, _limits
+from pipelines.work import shared_out
 from warehouse import parquet
 
 SCANNED = ("id", "user", "product", "booked_on", "amount_cents", "booking_text", "counterparty_name", "purpose")
@@ -30,10 +33,10 @@ def store(corpus: Corpus, folder: Path, buckets: int) -> None:
     """Writes bookings and products as the lake has them, a file for each bucket."""
     for name, frame in ((BOOKINGS, corpus.transactions), (PRODUCTS, corpus.products)):
         (folder / name).mkdir(parents=True)
-        parts = frame.with_columns(bucket=pl.col("user").hash() % buckets).partition_by("bucket", as_dict=True, include_key=False)
-        for bucket in range(buckets):
-            content = parquet.encode(parts.get((bucket,), frame.clear()), {})
-            (folder / name / f"{bucket}.parquet").write_bytes(content)
+        place = pl.col("user").rank("dense").cast(pl.Int64) - 1  # buckets are ranges of users
+        parts = frame.sort("user", maintain_order=True).with_columns(bucket=place * buckets // frame["user"].n_unique())
+        for (bucket,), part in parts.partition_by("bucket", as_dict=True, include_key=False).items():
+            (folder / name / f"{bucket}.parquet").write_bytes(parquet.encode(part, {}))
     pl.DataFrame({"as_of": [corpus.as_of]}).write_parquet(folder / "as_of.parquet")
 
 
@@ -45,24 +48,30 @@ def brain() -> Brain:
 
 def ready(folder: Path) -> int:
     """Lets a process load and compile what it needs, on a few bookings; what it learns of their lines is forgotten."""
-    bookings, products = _stored(folder, 0)
+    bookings, products = _stored(folder, [0])
     _results(bookings.head(2_000), products, folder)
     brain.cache_clear()
     time.sleep(1)  # so that the other process takes the next one
     return os.getpid()
 
 
-def whole_way(folder: Path, bucket: int) -> tuple[int, int]:
-    """Reads, tags, analyses and writes a bucket; answers how many bookings it has, and how many rows were written."""
-    bookings, products = _stored(folder, bucket)
+def whole_way(folder: Path, buckets: Sequence[int]) -> tuple[int, int]:
+    """Reads, tags and analyses buckets together and writes each; answers how many bookings they have, and how many rows were
+    written.
+    """
+    bookings, products = _stored(folder, buckets)
+    last = {bucket: pl.read_parquet(folder / BOOKINGS / f"{bucket}.parquet", columns=["user"])["user"][-1:] for bucket in buckets}
     results = _results(bookings, products, folder)
     for name, frame in results.items():
-        (folder / RESULTS / f"{name}-{bucket}.parquet").write_bytes(parquet.encode(frame, {}))
+        for bucket, own in by_bucket(frame, last):
+            (folder / RESULTS / f"{name}-{bucket}.parquet").write_bytes(parquet.encode(own, {}))
     return bookings.height, sum(frame.height for frame in results.values())
 
 
-def _stored(folder: Path, bucket: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-    bookings, products = (pl.read_parquet(folder / name / f"{bucket}.parquet") for name in (BOOKINGS, PRODUCTS))
+def _stored(folder: Path, buckets: Sequence[int]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    bookings, products = (
+        pl.read_parquet([folder / name / f"{bucket}.parquet" for bucket in buckets]) for name in (BOOKINGS, PRODUCTS)
+    )
     return bookings, products
 
 
@@ -85,10 +94,15 @@ def work(folder: Path, buckets: int, workers: int) -> tuple[float, int, int]:
     """Seconds for the whole way of all buckets in so many processes, which are ready before; bookings, and rows written."""
     shutil.rmtree(folder / RESULTS, ignore_errors=True)
     (folder / RESULTS).mkdir()
+    sizes = {
+        bucket: pl.scan_parquet(folder / BOOKINGS / f"{bucket}.parquet").select(pl.len()).collect().item()
+        for bucket in range(buckets)
+    }
+    pieces = shared_out(sizes, workers)
     with _environment(_limits(workers)), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         list(pool.map(ready, [folder] * workers))
         begun = time.perf_counter()
-        counts = list(pool.map(partial(whole_way, folder), range(buckets)))
+        counts = list(pool.map(partial(whole_way, folder), pieces))
         seconds = time.perf_counter() - begun
     bookings, written = (sum(column) for column in zip(*counts, strict=True))
     return seconds, bookings, written

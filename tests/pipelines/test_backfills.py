@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import cast
 
 import pytest
 import structlog
@@ -20,7 +19,6 @@ from tests.households import Settled, files_of, settled
 from tests.whole_way import deadly
 from warehouse import choices, rules
 from warehouse.database import Database
-from warehouse.lake import Lake
 from warehouse.lake_tables import LANDING, TABLES, TOMBSTONES
 from warehouse.settings import Settings
 
@@ -152,17 +150,8 @@ def test_a_damaged_bucket_fails_alone(house: Settled, made: Made, homes: Path, m
 class TestSharedOut:
     """Small buckets go to a worker together."""
 
-    class Sizes:
-        """A lake that knows only how many bookings its buckets have."""
-
-        def __init__(self, *bookings: int) -> None:
-            self.bookings = bookings
-
-        def rows(self, _table: object, bucket: int) -> int:
-            return self.bookings[bucket]
-
     def shared(self, workers: int, *bookings: int) -> list[Sequence[int]]:
-        return work.shared_out(cast(Lake, self.Sizes(*bookings)), range(len(bookings)), workers)
+        return work.shared_out(dict(enumerate(bookings)), workers)
 
     def test_few_bookings_are_one_piece_for_each_worker(self) -> None:
         assert self.shared(1, 10, 10, 10, 10) == [(0, 1, 2, 3)]
