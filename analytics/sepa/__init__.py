@@ -43,8 +43,8 @@ def fields(purposes: pl.Series, only: Sequence[str] = COLUMNS) -> pl.DataFrame:
     out, spans = [np.empty(most, np.uint8) for _ in only], np.empty(SPANS, np.int64)
     offsets = np.zeros((wanted.size, source.rows + 1), np.int64)
     _cut(source.address, wanted, spans.ctypes.data, np.array([data.ctypes.data for data in out], np.int64), offsets)
-    columns = [written(name, data, ends) for name, data, ends in zip(only, out, offsets, strict=True)]
-    return pl.DataFrame([column.replace("", None) for column in columns])
+    columns = pl.DataFrame([written(name, data, ends) for name, data, ends in zip(only, out, offsets, strict=True)])
+    return columns.select(pl.when(pl.col(name) != "").then(name) for name in only)
 
 
 @compiled
