@@ -19,6 +19,8 @@ class Category(StrEnum):
     OTHER_PRODUCT = "OTHER_PRODUCT"
 
 
+PAYMENT_ACCOUNTS = frozenset({Category.CHECKING, Category.CREDIT_CARD, Category.OTHER_CARD})
+"""Products that people pay with."""
 CARDS = frozenset({Category.CREDIT_CARD, Category.OTHER_CARD})
 WITH_POSITIONS = frozenset({Category.DEPOT})
 """Products that have securities positions instead of bookings."""

@@ -1,7 +1,7 @@
 """Customer, accesses and products as the interface shows them: rows become bodies with their links."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -27,8 +27,11 @@ from api.schemas.base import Relation, amount
 from api.schemas.categories import WIRE_CATEGORIES
 from api.schemas.transactions import MIDNIGHT
 from api.services import Services
+from pipelines.banks.base import Code
 from warehouse.tables import Access, Position, Product
 
+RENEWAL = timedelta(days=14)
+"""So long before a consent ends, it can be renewed."""
 VIEWS = {
     "get_kontoumsaetze": "",
     "get_kontoumsaetze_tagged": "?tag=true",
@@ -160,7 +163,15 @@ def _access_relations(held: Services, access: Access) -> list[Relation]:
         Relation(rel="self", href=href),
         Relation(rel="delete_bankzugang", href=href),
         Relation(rel="get_issues", href=link(held, *ACCESSES, access.key, "issues")),
+        *([Relation(rel="start_sca", href=link(held, *ACCESSES, access.key, "consent"))] if _wants_consent(access) else []),
     ]
+
+
+def _wants_consent(access: Access) -> bool:
+    """Whether the customer should confirm again: the bank wants it, or the consent has ended or will soon."""
+    ends_at = access.consent_ends_at
+    soon = ends_at is not None and ends_at - datetime.now(UTC) <= RENEWAL
+    return soon or any(item["code"] == Code.METHOD_NEEDED for item in access.messages)
 
 
 def _product_relations(held: Services, access: Access, product: Product) -> list[Relation]:
@@ -169,7 +180,21 @@ def _product_relations(held: Services, access: Access, product: Product) -> list
     if Category(product.category) in WITH_POSITIONS:
         return [itself, Relation(rel="get_depotpositionen", href=link(held, *place, "depotpositionen"))]
     bookings = link(held, *place, "kontoumsaetze")
-    return [itself, *(Relation(rel=rel, href=bookings + query) for rel, query in VIEWS.items())]
+    views = (Relation(rel=rel, href=bookings + query) for rel, query in VIEWS.items())
+    return [itself, *views, *_payment_relations(held, access, product, place)]
+
+
+def _payment_relations(held: Services, access: Access, product: Product, place: tuple[str, ...]) -> list[Relation]:
+    """The ways to pay from a product, if there are any."""
+    if not product.transfer_support:
+        return []
+    legacy = link(held, *ROOT, "ueberweisung", str(access.provider_id), product.key)
+    single, bulk = (link(held, *place, "payment", f"{kind}-transfer") for kind in ("single", "bulk"))
+    return [
+        Relation(rel="start_ueberweisung", href=legacy),
+        Relation(rel="initiate_single_transfer", href=single),
+        *([Relation(rel="initiate_bulk_transfer", href=bulk)] if product.bulk_transfer_support else []),
+    ]
 
 
 def _methods(access: Access) -> list[MethodBody] | None:

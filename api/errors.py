@@ -14,7 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
+from api import messages
 from api.schemas.base import field_names
+from pipelines.banks.base import Code
 from warehouse import errors
 
 OAUTH_PREFIX = "/auth/oauth2/"
@@ -49,6 +51,8 @@ RETRY_AFTER_SECONDS = 5
 class Answer:
     status: int
     details: str | None = None
+    code: Code | None = None
+    """What the customer is told, where the interface has a code of its own for it."""
 
 
 FACTS: dict[type[errors.KontorError], Answer] = {
@@ -57,6 +61,7 @@ FACTS: dict[type[errors.KontorError], Answer] = {
     errors.AlreadyActive: Answer(409, "Der Benutzer ist bereits aktiv."),
     errors.UsernameDiffers: Answer(400, "username: stimmt nicht mit dem Benutzer überein"),
     errors.AddressRefused: Answer(400, "url: keine öffentliche https-Adresse"),
+    errors.CallbackRefused: Answer(400, "callbackUrl: ist keine https-Adresse oder steht nicht auf der Liste des Mandanten"),
     errors.ProviderUnknown: Answer(400, "providerId: ist kein angebotener Anbieter"),
     errors.CredentialUnreadable: Answer(400, "credentials.{field}: ist nicht für diesen Mandanten verschlüsselt"),
     errors.CredentialUnfit: Answer(400, "credentials.{field}: entspricht nicht dem Format des Feldes"),
@@ -66,6 +71,25 @@ FACTS: dict[type[errors.KontorError], Answer] = {
     errors.TooMany: Answer(409, "Es gibt bereits so viele davon, wie möglich sind."),
     errors.SignDiffers: Answer(400, "tags.systemName: passt nicht zum Vorzeichen des Betrags"),
     errors.NoCounterparty: Answer(400, "createRule: der Umsatz nennt keinen Zahlungspartner"),
+    errors.AmountOutOfRange: Answer(400, "{field}: muss zwischen 0.01 und 999999999.99 liegen"),
+    errors.CurrencyRefused: Answer(400, "{field}: nur EUR ist möglich"),
+    errors.IbanUnfit: Answer(400, "{field}: ist keine gültige IBAN"),
+    errors.NotInSepa: Answer(400, "{field}: das Land der IBAN gehört nicht zum SEPA-Raum"),
+    errors.BicUnfit: Answer(400, "{field}: ist kein gültiger BIC"),
+    errors.BicMissing: Answer(400, "{field}: wird für das Land der IBAN gebraucht"),
+    errors.BicDiffers: Answer(400, "{field}: passt nicht zum Land der IBAN"),
+    errors.TextEmpty: Answer(400, "{field}: ist leer"),
+    errors.TextTooLong: Answer(400, "{field}: hat im SEPA-Zeichensatz mehr als {limit} Zeichen"),
+    errors.CharacterRefused: Answer(400, "{field}: enthält Zeichen, die im SEPA-Zeichensatz nicht darstellbar sind"),
+    errors.IdentifierUnfit: Answer(400, "{field}: darf nicht mit Leerzeichen oder / beginnen oder enden und kein // enthalten"),
+    errors.PurposeCodeUnfit: Answer(400, "{field}: muss aus vier Großbuchstaben oder Ziffern bestehen"),
+    errors.DayOutOfRange: Answer(400, "{field}: muss ein Tag von heute bis in 365 Tagen sein"),
+    errors.DayWithInstant: Answer(400, "{field}: ist bei Echtzeitüberweisungen nicht möglich"),
+    errors.CountOutOfRange: Answer(400, "{field}: die Anzahl ist nicht möglich"),
+    errors.OutOfTurn: Answer(409, "Der Vorgang erwartet diesen Schritt nicht, wird gerade bearbeitet oder ist beendet."),
+    errors.NotOffered: Answer(400, "Das Verfahren oder Medium steht nicht zur Wahl."),
+    errors.PaymentDiffers: Answer(409, "paymentId: gehört zu einem anderen Auftrag", Code.TRANSFER_REFUSED),
+    errors.PaymentRepeated: Answer(409, "Ein gleicher Auftrag wurde gerade erst erteilt.", Code.TRANSFER_REFUSED),
     errors.Invalid: Answer(400),
     errors.LoginFailed: Answer(401),
     errors.ScopeNotGranted: Answer(400, "scope: nicht erteilbar"),
@@ -95,7 +119,13 @@ def install(app: FastAPI) -> None:
 
 
 def respond(
-    path: str, status: int, details: str | None = None, *, oauth: str | None = None, headers: dict[str, str] | None = None
+    path: str,
+    status: int,
+    details: str | None = None,
+    *,
+    oauth: str | None = None,
+    headers: dict[str, str] | None = None,
+    code: Code | None = None,
 ) -> Response:
     """The response for a status, in the shape that fits the path."""
     headers = dict(headers or {})
@@ -107,11 +137,11 @@ def respond(
         headers.setdefault("Retry-After", str(RETRY_AFTER_SECONDS))
     if path.startswith(OAUTH_PREFIX):
         headers["Pragma"] = "no-cache"
-    return Response(_body(path, status, details, oauth), status, headers, media_type="application/json")
+    return Response(_body(path, status, details, oauth, code), status, headers, media_type="application/json")
 
 
-def _body(path: str, status: int, details: str | None, oauth: str | None) -> bytes:
-    code, text = TEXTS.get(status) or TEXTS[400 if status < 500 else 500]
+def _body(path: str, status: int, details: str | None, oauth: str | None, told: Code | None) -> bytes:
+    code, text = (told, messages.TEXTS[told][1]) if told else TEXTS.get(status) or TEXTS[400 if status < 500 else 500]
     if path.startswith(OAUTH_PREFIX):
         description = f"{text} {details}" if details else text
         return orjson.dumps({"error": oauth or OAUTH_NAMES.get(status, "invalid_request"), "error_description": description})
@@ -129,11 +159,11 @@ def _of_http(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> list[str]:
-    """All methods of a path, over all routes that have it; a path that a route spells out is no id of another's."""
+    """All methods of a path, over all routes that have it; a word that a route spells out is no id of another's."""
     path = request.scope["path"]
     fitting = [route for route in request.app.routes if isinstance(route, Route) and route.path_regex.match(path)]
-    spelt = [route for route in fitting if route.path == path]
-    return sorted({method for route in spelt or fitting for method in route.methods or ()})
+    fewest = min((len(route.param_convertors) for route in fitting), default=0)
+    return sorted({method for route in fitting if len(route.param_convertors) == fewest for method in route.methods or ()})
 
 
 def _of_validation(request: Request, error: Exception) -> Response:
@@ -157,4 +187,4 @@ def _of_fact(request: Request, error: Exception) -> Response:
     headers = {"Retry-After": str(error.retry_after_seconds)} if isinstance(error, errors.Throttled) else {}
     oauth = "invalid_scope" if isinstance(error, errors.ScopeNotGranted) else None
     details = answer.details.format(**vars(error)) if answer.details else None
-    return respond(request.url.path, answer.status, details, oauth=oauth, headers=headers)
+    return respond(request.url.path, answer.status, details, oauth=oauth, headers=headers, code=answer.code)

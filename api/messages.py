@@ -25,6 +25,10 @@ TEXTS: dict[Code, tuple[str, str]] = {
     Code.TRANSFER_REFUSED: ("ERROR", "Die Überweisung ist nicht möglich."),
     Code.TAN_NEEDED: ("INFO", "Bitte geben Sie eine TAN ein."),
     Code.TRANSFER_DONE: ("INFO", "Die Überweisung wurde erfolgreich ausgeführt."),
+    Code.OUTCOME_UNKNOWN: (
+        "ERROR",
+        "Ob die Überweisung ausgeführt wird, ist noch unbekannt. Bitte senden Sie sie nicht erneut.",
+    ),
     Code.NOTICE: ("INFO", "Die Bank hat eine Mitteilung für Sie."),
     Code.METHOD_NEEDED: ("INFO", "Bitte wählen Sie ein Sicherheitsverfahren."),
     Code.MEDIUM_NEEDED: ("INFO", "Bitte wählen Sie ein TAN-Medium."),

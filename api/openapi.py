@@ -20,6 +20,7 @@ ALWAYS = (406, 410, 500, 503, 504)
 WITH_TOKEN = (401, 403)
 WITH_BODY = (400, 408, 413, 415)
 WITH_PARAMETERS = (400, 404)
+WITH_LOCATION = ("201", "451")
 CORRELATION = {
     "name": "X-Correlation-ID",
     "in": "header",
@@ -71,10 +72,10 @@ def _complete(route: KontorRoute, operation: dict[str, Any]) -> None:
         if "content" not in responses.get(str(status), {}):
             responses[str(status)] = {"$ref": f"#/components/responses/{shape.__name__}{status}"}
     for status, response in responses.items():
-        if status.startswith("2"):
+        if "$ref" not in response:
             response.setdefault("headers", {})["X-Correlation-ID"] = {"schema": {"type": "string"}}
-            if status == "201":
-                response["headers"]["Location"] = {"schema": {"type": "string", "format": "uri"}}
+        if status in WITH_LOCATION:
+            response["headers"]["Location"] = {"schema": {"type": "string", "format": "uri"}}
 
 
 def _error(status: int, shape: str) -> dict[str, Any]:

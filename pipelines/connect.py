@@ -78,6 +78,19 @@ def connect(
     return fetches
 
 
+def keep_login(owner: Owner, vault: Vault, settings: Settings, login: Login) -> Access:
+    """Stores a login as an access that is not fetched yet, or takes it over for the one that has its name."""
+    access = _known(owner, login.entry.key)
+    if access is None:
+        return _add(owner, vault, settings, login)
+    if access.provider_id != login.entry.provider_id:
+        raise AccessDiffers
+    if accesses.credentials(owner, vault, access) != login.credentials:
+        _change_login(owner, vault, access, login)
+    _keep(settings, access, login.entry.wish)
+    return access
+
+
 def refresh_again(owner: Owner, settings: Settings, wishes: Mapping[str, Wish], *, attended_from: str | None) -> dict[UUID, UUID]:
     """Begins a fetch of known accesses with the credentials they have."""
     found = [accesses.find(owner, key, lock=True) for key in sorted(wishes)]

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pipelines.slots import SLOT, slot_of
-from warehouse import accesses, landing, redirect_sessions, throttles, tokens, webhooks
+from warehouse import accesses, dialogues, landing, redirect_sessions, throttles, tokens, webhooks
 from warehouse.database import Database
 from warehouse.lake import Lake
 from warehouse.lake_tables import LANDING
 from warehouse.settings import Settings
 
+DIALOGUES_FOR_DAYS = 30
 UNFINISHED_FOR = timedelta(days=1)
 """So old is no file that somebody still writes."""
 
@@ -23,6 +24,7 @@ class Swept:
     webhook_events: int = 0
     redirect_sessions: int = 0
     accesses: int = 0
+    dialogues: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class SweptLake:
 
 
 def sweep(database: Database, settings: Settings) -> Swept:
-    """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, and old webhook events."""
+    """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, webhook events, dialogues."""
     with database.operating() as owner:
         return Swept(
             tokens=tokens.purge_expired(owner),
@@ -42,6 +44,7 @@ def sweep(database: Database, settings: Settings) -> Swept:
             webhook_events=webhooks.purge_old(owner, settings.webhook_replay_days),
             redirect_sessions=redirect_sessions.purge_expired(owner),
             accesses=accesses.remove_expired(owner),
+            dialogues=dialogues.purge(owner, DIALOGUES_FOR_DAYS),
         )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 from uuid import UUID
 
-from pipelines.banks.base import Unreachable
+from pipelines.banks.base import NoAnswer, Unreachable
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class Lines:
         self._lock = threading.Lock()
 
     def listen(self, provider_id: UUID, parts: Iterable[T], seconds: float) -> Iterator[T]:
-        """The parts of a bank's answer as they come; raises `Unreachable` when the time is over, and what the bank raises."""
+        """The parts of a bank's answer as they come; raises `NoAnswer` when the time is over, and what the bank raises."""
         if self._given_up[provider_id] >= self._limit:
             raise Unreachable
         deadline = time.monotonic() + seconds
@@ -71,8 +71,8 @@ class _Session(Generic[T]):
         self.over = False
 
     def next(self, deadline: float) -> T | BaseException | None:
-        """The next part, an error, or None at the end; raises `Unreachable` when the time is over."""
+        """The next part, an error, or None at the end; raises `NoAnswer` when the time is over."""
         try:
             return self.arrived.get(timeout=max(0, deadline - time.monotonic()))
         except queue.Empty:
-            raise Unreachable from None
+            raise NoAnswer from None

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import structlog
 
+from analytics.products import PAYMENT_ACCOUNTS, Category
 from pipelines import answers, landing, publish
 from pipelines.banks.base import (
     BankFault,
@@ -39,6 +40,8 @@ from warehouse.tables import Access
 
 OVERLAP = timedelta(days=30)
 """How far a refresh looks back: banks correct texts and days for weeks."""
+HISTORIES: dict[str, frozenset[Category]] = {"none": frozenset(), "paymentAccounts": PAYMENT_ACCOUNTS}
+"""Of which products bookings older than 90 days are wanted, by what the customer has chosen; of all where nothing stands here."""
 WRONG_LOGINS_ALLOWED = 3
 TOLD_THE_CUSTOMER = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING, Code.METHOD_NEEDED})
 """What the customer can act on stands in the access itself; everything else only in its issues."""
@@ -130,6 +133,7 @@ def _plan(house: House, job: FetchJob, now: datetime) -> tuple[Connector, FetchR
             since=_since(owner, access, house),
             wanted=None if access.selected is None else frozenset(access.selected),
             attended_from=access.fetch_from,
+            whole_history_of=HISTORIES.get(access.history or "all"),
         )
 
 

@@ -22,11 +22,13 @@ import procrastinate
 import structlog
 from procrastinate import exceptions, jobs, retry
 
-from pipelines import notify, refresh
+from pipelines import dialogues, notify, refresh
+from pipelines.dialogues import MoveJob
 from pipelines.house import House
 from pipelines.publish import FetchJob
 from pipelines.turns import Turns
 from warehouse import accesses, logs
+from warehouse import dialogues as stored_dialogues
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.jobs import AWAITED, BANKS
 from warehouse.settings import Settings
@@ -124,6 +126,11 @@ def _app(shift: Shift) -> procrastinate.App:
         async with shift.turns.at(args["provider"], awaited=awaited):
             await asyncio.get_running_loop().run_in_executor(shift.threads, _guarded, shift, _job(args))
 
+    @app.task(name=stored_dialogues.MOVE, queue=BANKS)
+    async def move_dialogue(**args: Any) -> None:
+        async with shift.turns.at(args["provider"], awaited=True):
+            await asyncio.get_running_loop().run_in_executor(shift.threads, _moved, shift, _move(args))
+
     return app
 
 
@@ -149,6 +156,24 @@ def _guarded(shift: Shift, job: FetchJob) -> None:
         shift.busy_with.discard(str(job.fetch))
 
 
+def _move(args: Any) -> MoveJob:
+    return MoveJob(UUID(args["tenant"]), UUID(args["user"]), UUID(args["dialogue"]), args["move"])
+
+
+def _moved(shift: Shift, job: MoveJob) -> None:
+    """Carries out a move of a dialogue. What goes wrong on our side ends it: it is never carried out a second time."""
+    shift.busy_with.add(str(job.dialogue))
+    try:
+        dialogues.advance(shift.house, job, datetime.now(UTC))
+    except (DatabaseUnavailable, Busy):
+        log.warning("database_away", dialogue=str(job.dialogue))
+    except Exception as error:
+        log.error("job_failed", dialogue=str(job.dialogue), error=logs.describe(error))  # noqa: TRY400 (the text may hold data)
+        dialogues.give_up(shift.house, job)
+    finally:
+        shift.busy_with.discard(str(job.dialogue))
+
+
 async def _look_after(app: procrastinate.App, shift: Shift) -> None:
     """Finds jobs of dead workers, fetches without a job, and accesses whose time is over; again and again.
 
@@ -168,23 +193,31 @@ async def _look_after(app: procrastinate.App, shift: Shift) -> None:
 
 async def _revive(app: procrastinate.App, shift: Shift, job: jobs.Job) -> None:
     """Lets a dead worker's job run again, but not for ever: a job that kills its workers is given up."""
-    if job.task_kwargs.get("fetch") in shift.busy_with:
+    if {job.task_kwargs.get("fetch"), job.task_kwargs.get("dialogue")} & shift.busy_with:
         return
     with contextlib.suppress(exceptions.ConnectorException):  # another worker was quicker
         if job.attempts < ATTEMPTS:
             await app.job_manager.retry_job(job)
         else:
-            await asyncio.to_thread(refresh.give_up, shift.house, _job(job.task_kwargs), datetime.now(UTC))
+            await asyncio.to_thread(_give_up, shift.house, job)
             await app.job_manager.finish_job(job, jobs.Status.FAILED, delete_job=True)
         log.warning("job_of_dead_worker", job=job.id, attempts=job.attempts)
+
+
+def _give_up(house: House, job: jobs.Job) -> None:
+    if job.task_name == stored_dialogues.MOVE:
+        dialogues.give_up(house, _move(job.task_kwargs))
+    else:
+        refresh.give_up(house, _job(job.task_kwargs), datetime.now(UTC))
 
 
 def _tidy(house: House) -> None:
     with house.database.operating() as operator:
         expired = accesses.remove_expired(operator)
         lost = accesses.resume_lost(operator)
-    if expired or lost:
-        log.info("tidied", expired=expired, lost=lost)
+    moved = dialogues.look_after(house)
+    if expired or lost or moved:
+        log.info("tidied", expired=expired, lost=lost, dialogues=moved)
 
 
 def main(settings: Settings | None = None) -> None:

@@ -19,6 +19,7 @@ settings.register_profile("house", deadline=None)  # a busy machine is no failur
 settings.load_profile("house")
 LONG = (
     "reliability/test_fetches",
+    "reliability/test_dialogues",
     "cli/test_up",
     "house/test_docs",
     "pipelines/test_erasure",

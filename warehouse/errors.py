@@ -6,8 +6,18 @@ KontorError
 ├── Invalid                  a value breaks a rule
 │   ├── UsernameDiffers      reactivation names another user
 │   ├── AddressRefused       the service does not call this address
+│   ├── CallbackRefused      a customer may not be sent back to this address
 │   ├── SignDiffers          the category is for amounts of the other sign
-│   └── NoCounterparty       a rule needs a counterparty, and the booking names none
+│   ├── NoCounterparty       a rule needs a counterparty, and the booking names none
+│   └── OrderUnfit           a payment order breaks a rule; carries the field
+│       ├── AmountOutOfRange, CurrencyRefused
+│       ├── IbanUnfit, NotInSepa, BicUnfit, BicMissing, BicDiffers
+│       ├── TextEmpty, TextTooLong, CharacterRefused, IdentifierUnfit, PurposeCodeUnfit
+│       └── DayOutOfRange, DayWithInstant, CountOutOfRange
+├── OutOfTurn                a dialogue does not wait for this move
+├── NotOffered               this method or medium cannot be chosen
+├── PaymentDiffers           another order has this payment id
+├── PaymentRepeated          an equal order was given a moment ago
 ├── TooMany                  there are as many of these as there can be
 ├── AlreadyActive            the user is active already
 ├── LoginFailed              name and secret do not fit, whatever the reason
@@ -47,6 +57,10 @@ class AddressRefused(Invalid):
     pass
 
 
+class CallbackRefused(Invalid):
+    pass
+
+
 class SignDiffers(Invalid):
     pass
 
@@ -71,7 +85,91 @@ class CredentialUnfit(Invalid):
         self.field = field
 
 
+class OrderUnfit(Invalid):
+    def __init__(self, field: str) -> None:
+        super().__init__(field)
+        self.field = field
+
+
+class AmountOutOfRange(OrderUnfit):
+    pass
+
+
+class CurrencyRefused(OrderUnfit):
+    pass
+
+
+class IbanUnfit(OrderUnfit):
+    pass
+
+
+class NotInSepa(OrderUnfit):
+    pass
+
+
+class BicUnfit(OrderUnfit):
+    pass
+
+
+class BicMissing(OrderUnfit):
+    pass
+
+
+class BicDiffers(OrderUnfit):
+    pass
+
+
+class TextEmpty(OrderUnfit):
+    pass
+
+
+class TextTooLong(OrderUnfit):
+    def __init__(self, field: str, limit: int) -> None:
+        super().__init__(field)
+        self.limit = limit
+
+
+class CharacterRefused(OrderUnfit):
+    pass
+
+
+class IdentifierUnfit(OrderUnfit):
+    pass
+
+
+class PurposeCodeUnfit(OrderUnfit):
+    pass
+
+
+class DayOutOfRange(OrderUnfit):
+    pass
+
+
+class DayWithInstant(OrderUnfit):
+    pass
+
+
+class CountOutOfRange(OrderUnfit):
+    pass
+
+
 class AccessDiffers(KontorError):
+    pass
+
+
+class OutOfTurn(KontorError):
+    pass
+
+
+class NotOffered(KontorError):
+    pass
+
+
+class PaymentDiffers(KontorError):
+    pass
+
+
+class PaymentRepeated(KontorError):
     pass
 
 

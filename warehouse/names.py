@@ -46,13 +46,28 @@ def scope_list(values: Iterable[str]) -> list[str]:
 
 
 def callback_url(value: str) -> str:
-    """A callback address as a browser reads it: https, or http on loopback, without credentials, query and fragment."""
+    """An address for an allow-list: that of a callback, without a query."""
+    address = return_url(value)
+    if ada_url.URL(address).search:
+        raise Invalid("an address of the allow-list has no query")
+    return address
+
+
+def return_url(value: str) -> str:
+    """A callback address as a browser reads it: https, or http on loopback, without credentials and fragment."""
     try:
         url = ada_url.URL(value)
     except ValueError as error:
         raise Invalid("a callback address must be an absolute URL") from error
     if url.protocol != "https:" and not (url.protocol == "http:" and url.hostname in LOOPBACK):
         raise Invalid("a callback address must use https (http only on loopback)")
-    if url.username or url.password or url.search or url.hash:
-        raise Invalid("a callback address has no credentials, query or fragment")
+    if url.username or url.password or url.hash:
+        raise Invalid("a callback address has no credentials and no fragment")
     return str(url.href)
+
+
+def is_below(address: str, base: str) -> bool:
+    """Whether an address is a base itself, or below it at a slash; both as browsers read them."""
+    url, root = ada_url.URL(address), ada_url.URL(base)
+    below = url.pathname == root.pathname or url.pathname.startswith(root.pathname.rstrip("/") + "/")
+    return (url.protocol, url.host) == (root.protocol, root.host) and below

@@ -6,7 +6,7 @@ from warehouse import hashing
 from warehouse.database import Owner
 from warehouse.tables import RedirectSession
 
-CREATE_ACCOUNT = "CREATE_ACCOUNT"
+CREATE_ACCOUNT, AUTHENTICATE_ACCOUNT = "CREATE_ACCOUNT", "AUTHENTICATE_ACCOUNT"
 
 
 def begin(owner: Owner, use_case: str, access_key: str) -> str:

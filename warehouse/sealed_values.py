@@ -43,6 +43,12 @@ def remove(owner: Owner, subject: str) -> None:
     owner.session.execute(delete(SealedValue).where(SealedValue.tenant_id == owner.tenant, SealedValue.subject == subject))
 
 
+def remove_field(owner: Owner, subject: str, field: str) -> None:
+    """Deletes one value of a subject."""
+    mine = (SealedValue.tenant_id == owner.tenant, SealedValue.subject == subject, SealedValue.field == field)
+    owner.session.execute(delete(SealedValue).where(*mine))
+
+
 def count_by_key(owner: Owner) -> dict[str, int]:
     """How many values each vault key has sealed."""
     counts = owner.session.execute(select(SealedValue.key_id, func.count()).group_by(SealedValue.key_id))

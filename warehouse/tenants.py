@@ -7,7 +7,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from warehouse import names
 from warehouse.database import Owner
-from warehouse.errors import NotFound
+from warehouse.errors import CallbackRefused, Invalid, NotFound
 from warehouse.tables import CallbackUrl, Tenant
 
 
@@ -51,6 +51,18 @@ def remove_callback(owner: Owner, url: str) -> None:
     condition = (CallbackUrl.tenant_id == owner.tenant, CallbackUrl.url == names.callback_url(url))
     if not owner.session.scalars(delete(CallbackUrl).where(*condition).returning(CallbackUrl.url)).all():
         raise NotFound(f"callback address {url}")
+
+
+def checked_callback(owner: Owner, url: str) -> str:
+    """A callback address of this tenant as a browser would open it: at or below one of the allow-list, if there is one."""
+    try:
+        address = names.return_url(url)
+    except Invalid as error:
+        raise CallbackRefused from error
+    allowed = callbacks(owner)
+    if allowed and not any(names.is_below(address, base) for base in allowed):
+        raise CallbackRefused
+    return address
 
 
 def callbacks(owner: Owner) -> list[str]:

@@ -50,11 +50,9 @@ def _public(value: str | None) -> str | None:
     return str(address)
 
 
-CustomerIp = Annotated[
-    str | None,
-    AfterValidator(_public),
-    Header(alias="Customer-IP-Address", description="public IP address of the end user who waits for the answer"),
-]
+IP_HEADER = Header(alias="Customer-IP-Address", description="public IP address of the end user who waits for the answer")
+CustomerIp = Annotated[str | None, AfterValidator(_public), IP_HEADER]
+RequiredIp = Annotated[str, AfterValidator(_public), IP_HEADER]
 Entries = Annotated[
     dict[Annotated[str, StringConstraints(pattern=ACCESS_KEY)], NewAccess],
     Field(min_length=1, max_length=ENTRIES_LIMIT),
@@ -171,12 +169,13 @@ def _connect(
 ) -> dict[UUID, UUID]:
     if refresh and all(entry.provider_id is None and entry.credentials is None for entry in entries.values()):
         return connect.refresh_again(owner, held.settings, _wishes(entries), attended_from=customer_ip)
-    wanted = [_entry(key, entry) for key, entry in entries.items()]
+    wanted = [entry_of(key, entry) for key, entry in entries.items()]
     logins = connect.open_entries(owner, held.vault, held.connectors, wanted)
     return connect.connect(owner, held.vault, held.settings, logins, refresh=refresh, attended_from=customer_ip)
 
 
-def _entry(key: str, entry: NewAccess) -> connect.Entry:
+def entry_of(key: str, entry: NewAccess) -> connect.Entry:
+    """What a regulated tenant wants to be connected."""
     if entry.provider_id is None or entry.credentials is None:
         raise Problem(400, "providerId und credentials: beide werden gebraucht")
     try:

@@ -19,6 +19,12 @@ WHEN = "2026-11-15 06:00:12"
 ENTRIES_LIMIT = 20
 Status = Annotated[str, Field(json_schema_extra={"enum": list(WIRE_STATUS.values())})]
 Moment = Annotated[datetime, Field(json_schema_extra={"format": "timestamp"})]
+Credentials = Annotated[
+    dict[Annotated[str, StringConstraints(max_length=64)], Annotated[str, StringConstraints(max_length=4096)]],
+    Field(max_length=20),
+]
+"""Values of the login by their field keys, encrypted for the tenant."""
+SOME_CREDENTIALS = {"userid": "bGFuZ2Vy…", "pin": "Y2hpZmZy…"}
 
 
 class MethodBody(Wire):
@@ -133,9 +139,7 @@ class NewAccess(Wire):
     """An access to add. Redirect tenants send an empty object: their customers choose and type in the form."""
 
     provider_id: Line | None = Field(None, alias="providerId", examples=["00000000-0000-0000-0000-000000000000"])
-    credentials: (
-        dict[Annotated[str, StringConstraints(max_length=64)], Annotated[str, StringConstraints(max_length=4096)]] | None
-    ) = Field(None, max_length=20, examples=[{"userid": "bGFuZ2Vy…", "pin": "Y2hpZmZy…"}])
+    credentials: Credentials | None = Field(None, examples=[SOME_CREDENTIALS])
     sync: Annotated[bool, Field(strict=True)] | None = Field(
         None, examples=[True], description="refresh by itself; true for a new access, unchanged for a known one"
     )

@@ -8,7 +8,8 @@ BankFault                      the bank, or the way to it, refuses; each carries
 ├── WrongCredentials  BA1011
 ├── AccessLocked      BA1010   after three wrong entries
 ├── FieldsMissing     BA1012   carries the fields
-├── Unreachable       BA1051   maintenance, network, time limit
+├── Unreachable       BA1051   maintenance, network
+│   └── NoAnswer               it was asked and did not answer: whether it did something nobody knows
 ├── Unusable          BA1052   an answer that makes no sense
 └── ScaNeeded         BA3010   the bank wants a dialogue before it gives data
 """
@@ -46,6 +47,7 @@ class Code(StrEnum):
     TRANSFER_REFUSED = "BA1104"
     TAN_NEEDED = "BA1110"
     TRANSFER_DONE = "BA1111"
+    OUTCOME_UNKNOWN = "BA1119"
     NOTICE = "BA2002"
     METHOD_NEEDED = "BA3010"
     MEDIUM_NEEDED = "BA3020"
@@ -82,6 +84,10 @@ class FieldsMissing(BankFault):
 
 class Unreachable(BankFault):
     code = Code.UNREACHABLE
+
+
+class NoAnswer(Unreachable):
+    pass
 
 
 class Unusable(BankFault):
@@ -287,6 +293,10 @@ class FetchRequest:
     """Keys of the products that are wanted; None for all."""
     attended_from: str | None = None
     """The IP address of the customer who is waiting; None when nobody is."""
+    whole_history_of: frozenset[Category] | None = None
+    """Kinds of products of which bookings older than 90 days are wanted, where `since` says nothing; None for all."""
+    return_to: str | None = None
+    """Where the customer comes back to from the bank's own pages, if the bank leads there."""
 
 
 # A dialogue: the bank answers every move with a step; what it must remember is bytes that we keep sealed.
@@ -304,7 +314,7 @@ class ChooseMedium:
 
 @dataclass(frozen=True)
 class EnterTan:
-    """The customer must enter a TAN. A flicker code or picture may help."""
+    """The customer must enter a TAN, by the method of this name. A flicker code or picture may help."""
 
     instructions: str
     method: str
@@ -363,7 +373,51 @@ class Consent:
     """An order for access to data until the bank's consent ends."""
 
 
-Order = Consent
+@dataclass(frozen=True)
+class Transfer:
+    """One payment as the customer confirmed it: texts in the SEPA character set, IBAN and BIC compact, euros."""
+
+    recipient: str
+    iban: str
+    amount_cents: int
+    purpose: str
+    bic: str | None = None
+    end_to_end_id: str | None = None
+    purpose_code: str | None = None
+    ultimate_debtor: str | None = None
+    ultimate_creditor: str | None = None
+
+
+@dataclass(frozen=True)
+class Payment:
+    """An order to pay from a product (its key). `reference` names the order at the bank for ever: a second one is refused."""
+
+    reference: UUID
+    product: str
+    transfers: tuple[Transfer, ...]
+    bulk: bool = False
+    instant: bool = False
+    execute_on: date | None = None
+    refuse_without_funds: bool = False
+    """Whether the customer prefers a refusal to an order that waits for money."""
+
+
+Order = Consent | Payment
+
+
+class PayeeMatch(StrEnum):
+    MATCH = "MATCH"
+    CLOSE_MATCH = "CLOSE_MATCH"
+    NO_MATCH = "NO_MATCH"
+    NOT_POSSIBLE = "NOT_POSSIBLE"
+
+
+@dataclass(frozen=True)
+class Payee:
+    """What the recipient's bank says of a name and an IBAN; `name` is the right one where the given one comes close."""
+
+    match: PayeeMatch
+    name: str | None = None
 
 
 class Connector(Protocol):
@@ -382,3 +436,9 @@ class Connector(Protocol):
 
     def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
         """The next step after a customer's move. Raises `BankFault`."""
+
+    def outcome(self, request: FetchRequest, reference: UUID) -> Done | Failed | None:
+        """What became of a payment, by its reference; None if the bank cannot say. Never executes anything."""
+
+    def verify_payee(self, request: FetchRequest, name: str, iban: str) -> Payee:
+        """Whether the account of this IBAN is this recipient's. Raises `BankFault`."""

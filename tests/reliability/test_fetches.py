@@ -150,7 +150,7 @@ def test_sixty_slow_accesses_do_not_slow_down_reads(banks: Stack, customer: Cust
     others = [customer.tenant.customer() for _ in range(6)]
     before = len(calls(banks.home / "demo-bank"))
     with ThreadPoolExecutor(60) as pool:
-        adding = [pool.submit(others[n % 6].add, f"test_slow_7.{n:02d}", key=f"k{n}") for n in range(60)]
+        adding = [pool.submit(others[n % 6].add, f"test_slow_5.{n:02d}", key=f"k{n}") for n in range(60)]
         wait_until(lambda: len(calls(banks.home / "demo-bank")) > before, 30)
         for _ in range(10):
             assert customer.access(ready)["status"] == "VOLLSTAENDIG"

@@ -140,7 +140,10 @@ def test_card_numbers_are_masked(products: list[tuple[str, dict[str, Any]]]) -> 
 def test_relations_are_those_that_work(products: list[tuple[str, dict[str, Any]]]) -> None:
     for _, product in products:
         names = {relation["rel"] for relation in product["relations"]}
-        assert names == {"self", *({"get_depotpositionen"} if product["kategorie"] == "DEPOT" else BOOKINGS)}
+        pays = {"start_ueberweisung", "initiate_single_transfer"} if product["transferSupport"] else set()
+        expected = {"self", *pays, *({"get_depotpositionen"} if product["kategorie"] == "DEPOT" else BOOKINGS)}
+        assert names - {"initiate_bulk_transfer"} == expected
+        assert pays or "initiate_bulk_transfer" not in names
 
 
 def test_positions_of_a_depot(customer: Customer, products: list[tuple[str, dict[str, Any]]]) -> None:

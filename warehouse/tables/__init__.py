@@ -5,6 +5,7 @@ Here belong columns, keys and indexes. Here does not belong a query: those are i
 
 from warehouse.tables.banks import Access, BankSession, Position, Product, Provider, RedirectSession, Transaction
 from warehouse.tables.base import Base
+from warehouse.tables.dialogues import Dialogue
 from warehouse.tables.results import Result, Tombstone
 from warehouse.tables.secrets import Certificate, SealedValue
 from warehouse.tables.tags import CategoryChoice, CategoryRule
@@ -25,6 +26,7 @@ __all__ = [
     "Certificate",
     "Client",
     "ClientRole",
+    "Dialogue",
     "Position",
     "Product",
     "Provider",

@@ -60,6 +60,9 @@ class Access(Identified, OwnedByUser, Base):
     media: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default="[]")
     messages: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default="[]")
     consent_ends_at: Mapped[datetime | None]
+    sca_method: Mapped[str | None]
+    sca_medium: Mapped[str | None]
+    history: Mapped[str | None]
     expires_at: Mapped[datetime | None]
 
     fetch_id: Mapped[UUID | None]

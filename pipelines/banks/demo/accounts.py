@@ -41,8 +41,9 @@ def checking(
 def call_money(
     name: str, owner: str, bank_code: str, number: str, style: Style, opening_cents: int, *, short: str = "call"
 ) -> Holder:
-    """Money at call."""
-    return account(short, Category.CALL_MONEY, name, owner, bank_code, number, style, opening_cents)
+    """Money at call, from which one can pay to one's own checking account."""
+    holder = account(short, Category.CALL_MONEY, name, owner, bank_code, number, style, opening_cents)
+    return replace(holder, product=replace(holder.product, transfer_support=True))
 
 
 def card(

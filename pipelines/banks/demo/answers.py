@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
+from analytics.products import Category
 from pipelines.banks.base import Balance, Bookings, FetchRequest, Header, Holdings, HomeSavings, Part, Position, Product
 from pipelines.banks.demo.histories import START, Account, Customer, Histories
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 BERLIN = ZoneInfo("Europe/Berlin")
+SHORT_HISTORY = timedelta(days=90)
+"""How far back bookings go where the whole history is not wanted."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,14 @@ def details(known: Answer, request: FetchRequest) -> Iterator[Bookings | Holding
         if key in known.positions:
             yield Holdings(key, known.positions[key])
         else:
-            since = request.since.get(key, START)
+            since = request.since.get(key) or _first_day(account.product.category, request)
             yield Bookings(key, since, known.bookings[key].filter(pl.col("booked_on") >= since))
+
+
+def _first_day(category: Category, request: FetchRequest) -> date:
+    """From which day on bookings are told when no day is asked for."""
+    whole = request.whole_history_of is None or category in request.whole_history_of
+    return START if whole else max(START, today(request.now) - SHORT_HISTORY)
 
 
 def _with_balance(account: Account, known: Answer, now: datetime) -> Product:

@@ -3,23 +3,29 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from threading import Event
+from uuid import UUID
 
 from analytics.products import CARDS, WITH_POSITIONS, Category
 from pipelines.banks.base import (
     Capability,
     Done,
+    Failed,
     FetchRequest,
     Offer,
     Order,
     Part,
+    Payee,
+    Payment,
+    Product,
     Provider,
     Reply,
     Turn,
     WrongCredentials,
 )
-from pipelines.banks.demo import dialogue, login
+from pipelines.banks.demo import dialogue, login, payments
 from pipelines.banks.demo.histories import Customer, Histories
 from pipelines.banks.demo.ledger import recorded
 from pipelines.banks.demo.memory import recalled, remembered
@@ -53,20 +59,72 @@ class DemoBank:
             customer = self._customer(request)
             yield from self._told(customer, request)
 
-    def start(self, order: Order, request: FetchRequest) -> Turn:  # noqa: ARG002 - a consent is the only order so far
-        """The first step of a dialogue."""
+    def start(self, order: Order, request: FetchRequest) -> Turn:
+        """The first step of a dialogue; a payment is checked before it."""
+        from pipelines.banks.demo import special
+
         with self._recorded(request, "start"):
-            return dialogue.begin(self._customer(request))
+            customer = self._customer(request)
+            refused = self._refusal(customer, order, request) if isinstance(order, Payment) else None
+            if refused:
+                turn = Turn(refused)
+            elif special.is_exempt(customer.user_id, order):
+                turn = Turn(Done())
+            else:
+                turn = dialogue.begin(customer, order, request)
+            return self._settled(customer, order, turn, request)
 
     def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
-        """The next step; the bank remembers a consent once it is given."""
+        """The next step; what was confirmed is done."""
         with self._recorded(request, "resume"):
             customer = self._customer(request)
-            turn = dialogue.proceed(customer, state, reply, request.now)
-            if isinstance(turn.step, Done) and turn.step.consent_ends_at:
-                with remembered(self.folder, customer.user_id) as known:
-                    known["consent_ends_at"] = turn.step.consent_ends_at.isoformat()
-            return turn
+            known = dialogue.opened(customer, state)
+            turn = dialogue.proceed(customer, known, reply, request)
+            return self._settled(customer, known.order, turn, request)
+
+    def outcome(self, request: FetchRequest, reference: UUID) -> Done | Failed | None:
+        """What became of a payment."""
+        with self._recorded(request, "outcome"):
+            return payments.outcome(self.folder, self._customer(request).user_id, reference)
+
+    def verify_payee(self, request: FetchRequest, name: str, iban: str) -> Payee:
+        """Whether the account of this IBAN is this recipient's."""
+        from pipelines.banks.demo import payees
+
+        with self._recorded(request, "verify_payee"):
+            return payees.verified(self._customer(request), name, iban)
+
+    def _refusal(self, customer: Customer, payment: Payment, request: FetchRequest) -> Failed | None:
+        from pipelines.banks.demo import answers
+
+        if payments.outcome(self.folder, customer.user_id, payment.reference):
+            return payments.DUPLICATE
+        return payments.refusal(payment, self._products(customer, request), answers.today(request.now))
+
+    def _settled(self, customer: Customer, order: Order, turn: Turn, request: FetchRequest) -> Turn:
+        """The turn, after the bank has done what was confirmed and remembered what was given up."""
+        if isinstance(order, Payment):
+            if isinstance(turn.step, Done):
+                turn = Turn(self._paid(customer, order, request))
+            if isinstance(turn.step, Failed):
+                payments.refuse(self.folder, customer.user_id, order.reference)
+        elif isinstance(turn.step, Done) and turn.step.consent_ends_at:
+            with remembered(self.folder, customer.user_id) as known:
+                known["consent_ends_at"] = turn.step.consent_ends_at.isoformat()
+        return turn
+
+    def _paid(self, customer: Customer, payment: Payment, request: FetchRequest) -> Done | Failed:
+        from pipelines.banks.demo import special
+
+        products = self._products(customer, request)
+        execute = partial(payments.execute, self.folder, customer.user_id, payment, products, request.now)
+        return special.paid(customer.user_id, execute, self._pause)
+
+    def _products(self, customer: Customer, request: FetchRequest) -> tuple[Product, ...]:
+        from pipelines.banks.demo import answers
+
+        known = answers.answer(self._histories_of(customer.user_id), customer, request.now)
+        return answers.header(known, request.now).products
 
     def _customer(self, request: FetchRequest) -> Customer:
         login.check_fields(request)
@@ -77,9 +135,12 @@ class DemoBank:
         return customer
 
     def _find(self, user_id: str) -> Customer | None:
+        return self._histories_of(user_id).find(user_id)
+
+    def _histories_of(self, user_id: str) -> Histories:
         from pipelines.banks.demo import special
 
-        return special.find(user_id) or self._supply().find(user_id)
+        return special.histories(user_id) or self._supply()
 
     def _supply(self) -> Histories:
         if self._histories is None:
@@ -94,7 +155,7 @@ class DemoBank:
         from pipelines.banks.demo import answers, special
 
         visit = special.Visit(self.folder, request, customer.user_id, self._consent_ends_at(customer, request.now), self._pause)
-        if special.find(customer.user_id):
+        if special.histories(customer.user_id):
             yield from special.told(visit)
         else:
             yield from answers.parts(answers.answer(self._supply(), customer, request.now, visit.consent_ends_at), request)

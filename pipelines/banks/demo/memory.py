@@ -1,7 +1,8 @@
-"""What the demo bank remembers of a user id: counters, locks and consents, in small files that several processes share."""
+"""What the demo bank remembers of a user id: counters, locks, consents and payments, in files that processes share."""
 
 import fcntl
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,5 +45,8 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _write(path: Path, known: dict[str, Any]) -> None:
     temporary = path.with_suffix(".new")
-    temporary.write_text(json.dumps(known))
+    with temporary.open("w") as file:
+        file.write(json.dumps(known))
+        file.flush()
+        os.fsync(file.fileno())
     temporary.replace(path)

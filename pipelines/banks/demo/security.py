@@ -12,6 +12,9 @@ OPTICAL = Method("2", "chipTAN optisch", "Halten Sie Ihren TAN-Generator vor die
 LISTED = Method("900", "iTAN", "Nehmen Sie die TAN mit der genannten Nummer von Ihrer Liste.")
 PUSH = Method("942", "pushTAN", "Sie erhalten die TAN auf Ihr Mobilgerät.")
 APP = Method("944", "Freigabe in der App", "Bestätigen Sie den Auftrag in der App; eine TAN brauchen Sie nicht.")
+PAGE = Method(
+    "946", "Freigabe auf der Seite der Bank", "Sie werden zu Ihrer Bank weitergeleitet und geben den Auftrag dort frei."
+)
 PHOTO = Method("972", "photoTAN", "Fotografieren Sie die Grafik mit Ihrem Lesegerät.")
 
 SERVED = {
@@ -36,6 +39,11 @@ PHONE_APP = Medium("iPhone", MediumClass.PUSH_TAN, datetime(2024, 6, 1, tzinfo=B
 OLD_PHONE = Medium(
     "Altes Telefon", MediumClass.PUSH_TAN, datetime(2020, 1, 1, tzinfo=BERLIN), datetime(2024, 5, 31, tzinfo=BERLIN)
 )
+
+
+def usable(methods: tuple[Method, ...], return_to: str | None) -> tuple[Method, ...]:
+    """The methods that can be used now: the bank's own page only if there is a way back from it."""
+    return tuple(method for method in methods if return_to is not None or method != PAGE)
 
 
 def offered(method: str, media: tuple[Medium, ...], now: datetime) -> tuple[Medium, ...]:

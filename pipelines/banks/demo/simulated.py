@@ -14,6 +14,7 @@ from schwifty import IBAN
 
 from analytics.products import WITH_POSITIONS, Category
 from pipelines.banks.base import Position, Product
+from pipelines.banks.demo import security
 from pipelines.banks.demo.histories import START, Account, Customer
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ NAMES = {
     Category.LOAN: "Kreditkonto",
     Category.OTHER_ACCOUNT: "Wallet",
 }
+PAYERS = frozenset({Category.CHECKING, Category.CALL_MONEY})
 RESERVE_CENTS = 50_000
 """What is left on an account on its worst day."""
 
@@ -90,7 +92,8 @@ def _by_product(number: int) -> dict[str, "pl.DataFrame"]:
 
 def _customer(user_id: str, number: int) -> Customer:
     rows = _life(number).products.iter_rows(named=True)
-    return Customer(user_id, tuple(_account(row, _by_product(number)[_key(row)]) for row in rows))
+    accounts = tuple(_account(row, _by_product(number)[_key(row)]) for row in rows)
+    return Customer(user_id, accounts, methods=(security.PUSH, security.APP), media=(security.PHONE_APP,))
 
 
 def _account(row: dict[str, str | None], bookings: "pl.DataFrame") -> Account:
@@ -106,7 +109,7 @@ def _account(row: dict[str, str | None], bookings: "pl.DataFrame") -> Account:
         bic=str(known.bic) if known and known.bic else None,
         blz=known.bank_code if known else None,
         bank_name=known.bank_name if known else None,
-        transfer_support=category is Category.CHECKING,
+        transfer_support=category in PAYERS,
     )
     lowest = bookings["amount_cents"].cum_sum().min() if bookings.height else 0
     low = int(lowest) if isinstance(lowest, int) else 0

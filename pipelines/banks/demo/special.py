@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from pipelines.banks.base import Code, Failure, FetchRequest, Part, ScaNeeded, Unreachable, Unusable
-from pipelines.banks.demo import answers
+from pipelines.banks.base import Code, Done, Failed, Failure, FetchRequest, Order, Part, Payment, ScaNeeded, Unreachable, Unusable
+from pipelines.banks.demo import answers, security
 from pipelines.banks.demo.answers import Answer
 from pipelines.banks.demo.histories import Customer
 from pipelines.banks.demo.households import Households
@@ -29,9 +29,9 @@ class Visit:
     pause: Callable[[float], object]
 
 
-def find(user_id: str) -> Customer | None:
-    """The customer behind a special user id; the PIN is the user id."""
-    return _households(user_id).find(user_id) if _behaviour(user_id) else None
+def histories(user_id: str) -> Households | None:
+    """The customer behind a special user id, whose PIN is the user id, as a supply of one; None for other user ids."""
+    return _households(user_id) if _behaviour(user_id) else None
 
 
 def told(visit: Visit) -> Iterator[Part]:
@@ -46,8 +46,50 @@ def _known(visit: Visit) -> Answer:
     return answers.answer(supply, customer, visit.request.now, visit.consent_ends_at)
 
 
+def is_exempt(user_id: str, order: Order) -> bool:
+    """Whether the bank executes an order without asking for a confirmation."""
+    return isinstance(order, Payment) and _part(user_id) == "exempt"
+
+
+def paid(user_id: str, execute: Callable[[], Done | Failed], pause: Callable[[float], object]) -> Done | Failed:
+    """What a user id is told after it confirmed a payment, whose execution is given."""
+    match _part(user_id):
+        case "lost":
+            raise Unreachable
+        case "refused":
+            return Failed(Code.TRANSFER_REFUSED, "Die Bank führt diesen Auftrag nicht aus.")
+        case "slow":
+            pause(_seconds(user_id))
+        case "late":
+            done = execute()
+            pause(_seconds(user_id))
+            return done
+        case "unknown":
+            execute()
+            raise Unreachable
+    return execute()
+
+
+def _part(user_id: str) -> str | None:
+    """The part that a user id plays when it pays."""
+    return user_id.split("_")[2] if user_id.startswith("test_transfer_") else None
+
+
+def _seconds(user_id: str) -> float:
+    """How long a user id lets wait that names it after its part."""
+    return min(float(user_id.split("_")[3]), AN_HOUR)
+
+
 def _households(user_id: str) -> Households:
-    return Households((replace(EMPLOYEE, user_id=user_id, pin=user_id) if user_id == "test_partial" else plain(user_id),))
+    if user_id == "test_partial":
+        life = replace(EMPLOYEE, user_id=user_id, pin=user_id)
+    elif user_id.startswith("test_consent_redirect"):
+        life = replace(plain(user_id), methods=(security.PAGE,), media=())
+    elif user_id.startswith("test_consent_app"):
+        life = replace(plain(user_id), methods=(security.APP,), media=(security.PHONE_APP,))
+    else:
+        life = plain(user_id)
+    return Households((life,))
 
 
 def _number(visit: Visit, otherwise: float) -> float:
@@ -172,6 +214,13 @@ SPECIAL: tuple[tuple[str, Callable[[Visit], Iterator[Part]]], ...] = (
     (rf"test_empty_later{_SUFFIX}", _empty_later),
     (rf"test_consent_ends{_SUFFIX}", _consent_ends),
     (rf"test_sca_method_media{_SUFFIX}", _consent_needed),
+    (rf"test_consent_redirect{_SUFFIX}", _consent_needed),
+    (rf"test_consent_app{_SUFFIX}", _consent_needed),
+    (rf"test_transfer_unknown{_SUFFIX}", _ordinary),
+    (rf"test_transfer_lost{_SUFFIX}", _ordinary),
+    (rf"test_transfer_refused{_SUFFIX}", _ordinary),
+    (rf"test_transfer_exempt{_SUFFIX}", _ordinary),
+    (rf"test_transfer_(slow|late)_\d+(\.\d+)?{_SUFFIX}", _ordinary),
     (rf"test_new_transactions{_SUFFIX}", _new_transactions),
     (rf"test_changing_texts{_SUFFIX}", _changing_texts),
     (rf"test_pending{_SUFFIX}", _pending),

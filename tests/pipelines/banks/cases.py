@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
-from pipelines.banks.base import Code, Connector, FetchRequest, Header, Part, Provider, Reply
+from pipelines.banks.base import Code, Connector, FetchRequest, Header, Part, Provider, Reply, Transfer
 from pipelines.banks.demo import DemoBank, security
 
 NOW = datetime(2026, 11, 16, 11, 30, tzinfo=UTC)
@@ -24,6 +24,8 @@ class Case:
     """A login for every code that a fetch can end with, or fail a product with."""
     dialogues: Mapping[str, tuple[Reply, ...]]
     """Moves of the login that needs a method, from the first step to the end."""
+    payer: Mapping[str, str] = field(repr=False)
+    """A login that can pay, and makes the same moves."""
 
     def request(self, login: Mapping[str, str]) -> FetchRequest:
         return FetchRequest(self.provider, dict(login), NOW)
@@ -56,8 +58,24 @@ DEMO = Case(
         "unknown method": (Reply(method="no such method"),),
         "unknown medium": (Reply(method="1"), Reply(medium="no such medium")),
     },
+    demo("test_sca_method_media"),
 )
 CASES = (DEMO,)
+
+
+def transfer(amount_cents: int = 1_250, iban: str = "DE89370400440532013000", recipient: str = "Max Mustermann") -> Transfer:
+    """A transfer in which every field is filled."""
+    return Transfer(
+        recipient,
+        iban,
+        amount_cents,
+        "Rechnung 4711, vielen Dank",
+        bic="COBADEFFXXX",
+        end_to_end_id="E2E-4711",
+        purpose_code="OTHR",
+        ultimate_debtor="Erika Muster",
+        ultimate_creditor="Moritz Muster",
+    )
 
 
 def header_of(parts: Iterator[Part]) -> Header:

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 import polars as pl
 import pytest
@@ -24,11 +26,13 @@ from pipelines.banks.base import (
     Header,
     Holdings,
     Part,
+    PayeeMatch,
+    Payment,
     Provider,
     Reply,
     Turn,
 )
-from tests.pipelines.banks.cases import CASES, Case, header_of
+from tests.pipelines.banks.cases import CASES, Case, header_of, transfer
 
 KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 FETCH_CODES = {
@@ -45,6 +49,7 @@ FETCH_CODES = {
 LOGINS = [pytest.param(case, login, id=f"{case.name}-{n}") for case in CASES for n, login in enumerate(case.logins, 1)]
 NEVER_EMPTY = ("booked_on", "amount_cents", "currency", "purpose", "pending")
 SINCE = date(2026, 9, 1)
+CONSENT = Consent()
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name)
@@ -152,6 +157,27 @@ def test_since_limits_bookings_to_a_day_and_later(case: Case, login: Mapping[str
 
 
 @pytest.mark.parametrize(("case", "login"), LOGINS)
+def test_old_bookings_come_only_of_the_categories_that_are_wanted_whole(
+    case: Case, login: Mapping[str, str], tmp_path: Path
+) -> None:
+    request = case.request(login)
+    header, *details = parts_of(case, request, tmp_path)
+    assert isinstance(header, Header)
+    kinds = {product.key: product.category for product in header.products}
+    whole = {part.product: part for part in details if isinstance(part, Bookings)}
+    first = next(iter(whole))
+    limited = replace(
+        request, whole_history_of=frozenset({kinds[first]}), since={list(whole)[-1]: SINCE} if len(whole) > 1 else {}
+    )
+    for part in parts_of(case, limited, tmp_path):
+        if isinstance(part, Bookings):
+            days_ago = request.now.date() - timedelta(days=90)
+            oldest = whole[part.product].complete_from if kinds[part.product] == kinds[first] else days_ago
+            assert part.complete_from == limited.since.get(part.product, oldest)
+            assert part.frame.equals(whole[part.product].frame.filter(pl.col("booked_on") >= part.complete_from))
+
+
+@pytest.mark.parametrize(("case", "login"), LOGINS)
 def test_wanted_limits_products_but_not_the_header(case: Case, login: Mapping[str, str], tmp_path: Path) -> None:
     header, *_ = parts_of(case, case.request(login), tmp_path)
     assert isinstance(header, Header)
@@ -173,8 +199,16 @@ def test_nothing_but_a_bank_fault_is_raised_whatever_is_typed(case: Case, spoilt
     for key in login:
         request = case.request({**login, key: spoilt})
         assert codes_of(case, request, tmp_path) <= {Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING}
-        with pytest.raises(BankFault):
-            case.build(tmp_path).start(Consent(), request)
+        bank = case.build(tmp_path)
+        for call in (
+            partial(bank.start, Consent(), request),
+            partial(bank.start, Payment(uuid4(), "none", (transfer(),)), request),
+            partial(bank.resume, request, b"", Reply()),
+            partial(bank.outcome, request, uuid4()),
+            partial(bank.verify_payee, request, "Max Mustermann", transfer().iban),
+        ):
+            with pytest.raises(BankFault):
+                call()
 
 
 def test_a_login_without_fields_is_told_which_ones(case: Case, tmp_path: Path) -> None:
@@ -218,9 +252,72 @@ def test_after_a_consent_the_data_comes(case: Case, tmp_path: Path) -> None:
     assert header_of(case.build(tmp_path).fetch(request)).consent_ends_at == done.consent_ends_at
 
 
-def played(case: Case, request: FetchRequest, moves: tuple[Reply, ...], folder: Path) -> Turn:
+# Payments.
+
+
+def order(case: Case, folder: Path) -> Payment:
+    """An order from the first account of the payer that can pay."""
+    login = case.request(case.payer)
+    played(case, login, case.dialogues["right"], folder)
+    products = header_of(case.build(folder).fetch(login)).products
+    return Payment(uuid4(), next(product.key for product in products if product.transfer_support), (transfer(),))
+
+
+def test_a_confirmed_payment_is_done_and_the_bank_knows(case: Case, tmp_path: Path) -> None:
+    request, payment = case.request(case.payer), order(case, tmp_path)
+    *moves, last = case.dialogues["right"]
+    turn = played(case, request, tuple(moves), tmp_path, payment)
+    assert case.build(tmp_path).outcome(request, payment.reference) is None
+    assert case.build(tmp_path).resume(request, turn.state, last).step == Done()
+    assert case.build(tmp_path).outcome(request, payment.reference) == Done()
+
+
+@pytest.mark.parametrize("name", ["wrong", "unknown method", "unknown medium"])
+def test_a_payment_that_was_not_confirmed_is_refused_for_ever(case: Case, name: str, tmp_path: Path) -> None:
+    request, payment = case.request(case.payer), order(case, tmp_path)
+    assert isinstance(played(case, request, case.dialogues[name], tmp_path, payment).step, Failed)
+    told = case.build(tmp_path).outcome(request, payment.reference)
+    assert isinstance(told, Failed)
+    assert told.code == Code.TRANSFER_REFUSED
+    assert isinstance(case.build(tmp_path).start(payment, request).step, Failed)
+
+
+def test_a_reference_is_taken_once(case: Case, tmp_path: Path) -> None:
+    request, payment = case.request(case.payer), order(case, tmp_path)
+    played(case, request, case.dialogues["right"], tmp_path, payment)
+    for second in (payment, replace(payment, transfers=(transfer(99),))):
+        step = case.build(tmp_path).start(second, request).step
+        assert isinstance(step, Failed)
+        assert step.code == Code.TRANSFER_REFUSED
+        assert step.details
+    assert case.build(tmp_path).outcome(request, payment.reference) == Done()
+
+
+def test_nobody_pays_from_an_unknown_product(case: Case, tmp_path: Path) -> None:
+    step = case.build(tmp_path).start(Payment(uuid4(), "none", (transfer(),)), case.request(case.payer)).step
+    assert isinstance(step, Failed)
+    assert step.code == Code.TRANSFER_REFUSED
+
+
+def test_a_payment_repeats_its_step_when_asked_how_things_stand(case: Case, tmp_path: Path) -> None:
+    bank, request = case.build(tmp_path), case.request(case.payer)
+    turn = bank.start(order(case, tmp_path), request)
+    assert bank.resume(request, turn.state, Reply()) == turn
+
+
+@pytest.mark.parametrize("iban", ["DE89370400440532013000", "TR330006100519786457841326", "DE00", "", "\ud800", "x" * 10_000])
+@pytest.mark.parametrize("name", ["Max Mustermann", "", " ", "\x00", "\ud800", "x" * 10_000])
+def test_every_payee_gets_an_answer(case: Case, name: str, iban: str, tmp_path: Path) -> None:
+    payee = case.build(tmp_path).verify_payee(case.request(case.payer), name, iban)
+    assert (payee.name is not None) == (payee.match is PayeeMatch.CLOSE_MATCH)
+    assert payee == case.build(tmp_path).verify_payee(case.request(case.payer), name, iban)
+
+
+def played(
+    case: Case, request: FetchRequest, moves: tuple[Reply, ...], folder: Path, wanted: Consent | Payment = CONSENT
+) -> Turn:
     """The last turn of a dialogue, with a new connector for every move, as if each came to another process."""
-    turn = case.build(folder).start(Consent(), request)
+    turn = case.build(folder).start(wanted, request)
     for move in moves:
         turn = case.build(folder).resume(request, turn.state, move)
     return turn

@@ -77,6 +77,6 @@ COUPLE = Life(
         Habit("card", ("AMAZON.DE*X11", "ABOUT YOU"), 0.6, 900, 7_400, sundays=True, twins=0.02),
     ),
     (Settlement("card", "giro", 10),),
-    (security.PUSH, security.PHOTO, security.APP),
+    (security.PUSH, security.PHOTO, security.APP, security.PAGE),
     (security.PHONE_APP, security.PHONE),
 )

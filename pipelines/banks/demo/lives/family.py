@@ -174,6 +174,6 @@ FAMILY = Life(
         Habit("giro", ("PIZZERIA ROMA", "L OSTERIA", "MCDONALDS 1022"), 0.6, 1_900, 8_900, sundays=True),
     ),
     (),
-    (security.MANUAL, security.OPTICAL, security.PUSH),
+    (security.MANUAL, security.OPTICAL, security.PUSH, security.PAGE),
     (security.GENERATOR, security.SECODER, security.PHONE),
 )

@@ -1,0 +1,253 @@
+"""Payments in the newer form: one transfer or many, confirmed step by step, and the verification of payee before them."""
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Annotated
+from uuid import UUID, uuid4
+
+from fastapi import Header, Path, Query
+from starlette.responses import Response
+
+from api.access import Kind, needs
+from api.answers import answer
+from api.dialogues import transfer_status
+from api.errors import Problem
+from api.route import router
+from api.routes.accesses import AccessKey, RequiredIp, changing_for, reading_for
+from api.routes.consents import CallbackUrl, QueryTanSettings
+from api.schemas.base import Flag
+from api.schemas.transfers import (
+    BulkTransfer,
+    ChosenMedium,
+    ChosenMethod,
+    EnteredTan,
+    PayeeAnswer,
+    PayeeQuestion,
+    ProductTransfer,
+    ProviderTransfer,
+    TransferStatus,
+)
+from api.services import Held, Services
+from api.transfers import payee_of, payment_of
+from pipelines import connect, dialogues, steps
+from pipelines.banks.base import Payee, PayeeMatch, Payment, Reply
+from pipelines.dialogues import Wanted, Who
+from warehouse import accesses, products, scopes, tenants
+from warehouse import dialogues as store
+from warehouse.callers import Caller
+from warehouse.database import Owner
+from warehouse.dialogues import PAYEE
+from warehouse.errors import NotFound
+
+routes = router("/customer/v2", "Payments")
+Pays = Annotated[Caller, needs(scopes.CUSTOMER_TRANSFER, Kind.USER)]
+ProductKey = Annotated[str, Path(examples=["DE02120300000000202051"])]
+PaymentId = Annotated[
+    UUID | None, Query(alias="paymentId", description="names the order for ever: sent again, it is not executed again")
+]
+NoFunds = Annotated[
+    Flag, Header(alias="Rejection-NoFunds-Preferred", description="refuse the order rather than let it wait for money")
+]
+Editable = Annotated[Flag, Query(alias="editableDetails", description="redirect form: the customer may change the details")]
+AutoConfirm = Annotated[Flag, Query(alias="autoConfirm", description="redirect form: no interaction where none is needed")]
+
+
+@routes.post("/bankzugaenge/{access}/{product}/payment/single-transfer", response_model=TransferStatus, responses={409: {}})
+async def initiate_single_transfer(
+    access: AccessKey,
+    product: ProductKey,
+    form: ProductTransfer,
+    caller: Pays,
+    held: Held,
+    customer_ip: RequiredIp,
+    refuse_without_funds: NoFunds = False,
+    callback_url: CallbackUrl = None,
+    query_tan_settings: QueryTanSettings = False,
+    editable_details: Editable = False,  # noqa: ARG001 (of the redirect form)
+    auto_confirm: AutoConfirm = False,  # noqa: ARG001 (of the redirect form)
+    payment_id: PaymentId = None,
+) -> Response:
+    """Begins a transfer from a connected account."""
+    order = payment_of(form, payment_id or uuid4(), product, today=_today(held), refuse_without_funds=refuse_without_funds)
+
+    def who(owner: Owner) -> Who:
+        if form.vop_id is not None and not dialogues.verified(owner, form.vop_id, order):
+            raise Problem(400, "vopId: gehört nicht zu diesem Auftrag")
+        return _connected(owner, access, product)
+
+    return await _begin(
+        held, caller, who, order, customer_ip, callback_url, known=payment_id is not None, anew=query_tan_settings
+    )
+
+
+@routes.post("/bankzugaenge/{access}/{product}/payment/bulk-transfer", response_model=TransferStatus, responses={409: {}})
+async def initiate_bulk_transfer(
+    access: AccessKey,
+    product: ProductKey,
+    form: BulkTransfer,
+    caller: Pays,
+    held: Held,
+    customer_ip: RequiredIp,
+    refuse_without_funds: NoFunds = False,
+    callback_url: CallbackUrl = None,
+    query_tan_settings: QueryTanSettings = False,
+    payment_id: PaymentId = None,
+) -> Response:
+    """Begins several transfers from a connected account, which the customer confirms together."""
+    order = payment_of(form, payment_id or uuid4(), product, today=_today(held), refuse_without_funds=refuse_without_funds)
+
+    def who(owner: Owner) -> Who:
+        return _connected(owner, access, product)
+
+    return await _begin(
+        held, caller, who, order, customer_ip, callback_url, known=payment_id is not None, anew=query_tan_settings
+    )
+
+
+@routes.post("/payment/single-transfer", response_model=TransferStatus, responses={409: {}})
+async def initiate_transfer_without_access(
+    form: ProviderTransfer,
+    caller: Pays,
+    held: Held,
+    customer_ip: RequiredIp,
+    refuse_without_funds: NoFunds = False,
+    callback_url: CallbackUrl = None,
+    query_tan_settings: QueryTanSettings = False,
+    editable_details: Editable = False,  # noqa: ARG001 (of the redirect form)
+    payment_id: PaymentId = None,
+) -> Response:
+    """Begins a transfer from an account that is not connected, with a login for this order only."""
+    if form.provider is None or form.credentials is None or form.product is None:
+        raise Problem(400, "provider, credentials und product: alle drei werden gebraucht")
+    entry = connect.Entry("", form.provider, form.credentials)
+    order = payment_of(form, payment_id or uuid4(), form.product, today=_today(held), refuse_without_funds=refuse_without_funds)
+
+    def who(owner: Owner) -> Who:
+        return given_login(held, owner, entry)
+
+    return await _begin(
+        held, caller, who, order, customer_ip, callback_url, known=payment_id is not None, anew=query_tan_settings
+    )
+
+
+@routes.get("/payments/{payment}", response_model=TransferStatus)
+def get_payment(payment: UUID, caller: Pays, held: Held) -> Response:
+    """How far a payment is. The bank is not asked."""
+    return _status(held, caller, payment)
+
+
+@routes.post("/payments/{payment}/method", response_model=TransferStatus, responses={409: {}})
+async def set_payment_method(payment: UUID, chosen: ChosenMethod, caller: Pays, held: Held) -> Response:
+    """Chooses the method by which the customer confirms."""
+    return await _move(held, caller, payment, Reply(method=str(chosen.method)))
+
+
+@routes.post("/payments/{payment}/medium", response_model=TransferStatus, responses={409: {}})
+async def set_payment_medium(payment: UUID, chosen: ChosenMedium, caller: Pays, held: Held) -> Response:
+    """Chooses the medium with which the customer confirms."""
+    return await _move(held, caller, payment, Reply(medium=chosen.medium))
+
+
+@routes.put("/payments/{payment}/tan", response_model=TransferStatus, responses={409: {}})
+async def submit_payment_tan(payment: UUID, entered: EnteredTan, caller: Pays, held: Held) -> Response:
+    """Submits the TAN that the customer has entered."""
+    return await _move(held, caller, payment, Reply(tan=entered.tan))
+
+
+@routes.post("/bankzugaenge/{access}/{product}/payment/verification-of-payee", response_model=PayeeAnswer)
+async def verify_payee(access: AccessKey, product: ProductKey, form: PayeeQuestion, caller: Pays, held: Held) -> Response:
+    """Asks the recipient's bank whether the account is the recipient's, before the order of the same payment id."""
+    name, iban = payee_of(form)
+
+    def begin() -> tuple[UUID, int]:
+        with changing_for(held, caller) as owner:
+            who = _connected(owner, access, product)
+            begun = dialogues.begin_verification(owner, held.vault, held.settings, who, form.payment_id, name, iban)
+            return begun.id, begun.move
+
+    def told() -> Response:
+        with reading_for(held, caller) as owner:
+            found = steps.restored(store.find(owner, begun[0], PAYEE).step)
+        payee = found if isinstance(found, Payee) else Payee(PayeeMatch.NOT_POSSIBLE)
+        return answer(held, PayeeAnswer(vop_id=begun[0], result=payee.match, name=payee.name))
+
+    begun = await held.changes.insist(begin)
+    await held.arrivals.wait_for_answer(*begun)
+    return await held.changes.run(told)
+
+
+def given_login(held: Services, owner: Owner, entry: connect.Entry) -> Who:
+    """A login for one order only."""
+    (login,) = connect.open_entries(owner, held.vault, held.connectors, [entry])
+    if login.missing:
+        raise Problem(400, f"credentials: es fehlen {', '.join(login.missing)}")
+    return Who(entry.provider_id, login.login_hash, None, login.credentials)
+
+
+async def _begin(
+    held: Services,
+    caller: Caller,
+    who: Callable[[Owner], Who],
+    order: Payment,
+    customer_ip: str,
+    callback_url: str | None,
+    *,
+    known: bool,
+    anew: bool,
+) -> Response:
+    """Puts a payment down and waits for the bank's first answer. The same order with the same id again is told how it stands."""
+
+    def begin() -> tuple[UUID, int]:
+        with changing_for(held, caller) as owner:
+            require_regulated(owner, caller)
+            if callback_url is None:
+                raise Problem(400, "callbackUrl: fehlt")
+            asked_with = who(owner)
+            access = asked_with.access
+            chosen = (access.sca_method, access.sca_medium) if access and not anew else (None, None)
+            wanted = Wanted(customer_ip, tenants.checked_callback(owner, callback_url), *chosen)
+            dialogue = dialogues.begin_payment_once(owner, held.vault, held.settings, asked_with, order, wanted, named=known)
+            return dialogue.id, dialogue.move
+
+    await held.arrivals.wait_for_answer(*await held.changes.insist(begin))
+    return await held.changes.run(_status, held, caller, order.reference)
+
+
+async def _move(held: Services, caller: Caller, payment: UUID, reply: Reply) -> Response:
+    """Puts a move down, waits for the bank's answer, and tells how the payment stands then."""
+
+    def put_down() -> tuple[UUID, int]:
+        with changing_for(held, caller) as owner:
+            dialogue = store.of_payment(owner, payment, lock=True)
+            if dialogue is None:
+                raise NotFound("payment")
+            return dialogue.id, dialogues.reply(owner, held.vault, dialogue, reply)
+
+    await held.arrivals.wait_for_answer(*await held.changes.insist(put_down))
+    return await held.changes.run(_status, held, caller, payment)
+
+
+def _status(held: Services, caller: Caller, payment: UUID) -> Response:
+    with reading_for(held, caller) as owner:
+        dialogue = store.of_payment(owner, payment)
+        if dialogue is None:
+            raise NotFound("payment")
+        return answer(held, transfer_status(held, dialogue, dialogues.order_of(owner, held.vault, dialogue)))
+
+
+def require_regulated(owner: Owner, caller: Caller) -> None:
+    """Refuses a tenant whose customers must type in the form."""
+    if not tenants.find(owner, caller.tenant_name).regulated:
+        raise Problem(403, "Zahlungen Ihrer Kunden führen über das Formular.")
+
+
+def _connected(owner: Owner, access_key: str, product_key: str) -> Who:
+    """The login of an access that has this product."""
+    access = accesses.find(owner, access_key)
+    if all(product.key != product_key for product in products.visible(owner, [access])[access.id]):
+        raise NotFound("product")
+    return Who(access.provider_id, access.login_hash, access)
+
+
+def _today(held: Services) -> date:
+    return datetime.now(UTC).astimezone(held.settings.zone).date()

@@ -1,0 +1,76 @@
+"""Transfers in the older form: everything is said in the first request, and the TAN follows."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+from uuid import UUID, uuid4
+
+from fastapi import Path
+from starlette.responses import Response
+
+from api.answers import answer
+from api.dialogues import legacy_status
+from api.route import router
+from api.routes.accesses import changing_for, reading_for
+from api.routes.payments import Pays, ProductKey, given_login, require_regulated
+from api.schemas.transfers import EnteredTan, LegacyTransfer, LegacyTransferStatus
+from api.services import Held, Services
+from api.transfers import payment_of
+from pipelines import connect, dialogues
+from pipelines.banks.base import Reply
+from pipelines.dialogues import Wanted
+from warehouse import dialogues as store
+from warehouse.callers import Caller
+from warehouse.database import Owner
+from warehouse.dialogues import PAYMENT
+from warehouse.errors import NotFound
+from warehouse.tables import Dialogue
+
+routes = router("/customer/v2", "Transfers")
+ProviderId = Annotated[UUID, Path(examples=["00000000-0000-0000-0000-000000000000"])]
+
+
+@routes.post("/ueberweisung/{provider}/{product}", response_model=LegacyTransferStatus, responses={409: {}})
+async def start_transfer(provider: ProviderId, product: ProductKey, form: LegacyTransfer, caller: Pays, held: Held) -> Response:
+    """Begins a transfer with a login for this order only."""
+    today = datetime.now(UTC).astimezone(held.settings.zone).date()
+    order = payment_of(form, uuid4(), product, today=today)
+    wanted = Wanted(None, None, form.method, form.medium or None, fixed=True)
+
+    def begin() -> tuple[UUID, int]:
+        with changing_for(held, caller) as owner:
+            require_regulated(owner, caller)
+            who = given_login(held, owner, connect.Entry("", provider, form.credentials))
+            dialogue = dialogues.begin_payment_once(owner, held.vault, held.settings, who, order, wanted, named=False)
+            return dialogue.id, dialogue.move
+
+    begun = await held.changes.insist(begin)
+    await held.arrivals.wait_for_answer(*begun)
+    return await held.changes.run(_status, held, caller, provider, product, begun[0])
+
+
+@routes.put("/ueberweisung/{provider}/{product}/{transfer}", response_model=LegacyTransferStatus, responses={409: {}})
+async def submit_text_tan(
+    provider: ProviderId, product: ProductKey, transfer: UUID, entered: EnteredTan, caller: Pays, held: Held
+) -> Response:
+    """Submits the TAN that the customer has entered."""
+
+    def put_down() -> int:
+        with changing_for(held, caller) as owner:
+            dialogue = _find(owner, provider, product, transfer, lock=True)
+            return dialogues.reply(owner, held.vault, dialogue, Reply(tan=entered.tan))
+
+    await held.arrivals.wait_for_answer(transfer, await held.changes.insist(put_down))
+    return await held.changes.run(_status, held, caller, provider, product, transfer)
+
+
+def _status(held: Services, caller: Caller, provider: UUID, product: str, transfer: UUID) -> Response:
+    with reading_for(held, caller) as owner:
+        return answer(held, legacy_status(held, _find(owner, provider, product, transfer)))
+
+
+def _find(owner: Owner, provider: UUID, product: str, transfer: UUID, *, lock: bool = False) -> Dialogue:
+    """A transfer that was begun in the older form, at just this address."""
+    dialogue = store.find(owner, transfer, PAYMENT, lock=lock)
+    if (dialogue.provider_id, dialogue.product, dialogue.fixed) != (provider, product, True):
+        raise NotFound("transfer")
+    return dialogue

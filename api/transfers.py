@@ -1,0 +1,78 @@
+"""Transfers between the wire and the inside: forms become orders, orders become bodies. Statuses are made by the routes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from uuid import UUID
+
+from api.schemas.base import Wire, amount, cents
+from api.schemas.transfers import (
+    BulkTransfer,
+    LegacyTransfer,
+    PayeeQuestion,
+    ProductTransfer,
+    ProviderTransfer,
+    TransferDetails,
+    TransferDetailsBody,
+)
+from pipelines import payments
+from pipelines.banks.base import Payment, Transfer
+from warehouse.errors import OrderUnfit
+
+Form = LegacyTransfer | ProductTransfer | ProviderTransfer | BulkTransfer
+COPIED = (
+    *("recipient", "iban", "bic", "currency", "purpose"),
+    *("end_to_end_id", "purpose_code", "ultimate_debtor", "ultimate_creditor"),
+)
+
+
+def payment_of(form: Form, reference: UUID, product: str, *, today: date, refuse_without_funds: bool = False) -> Payment:
+    """The order that a form asks for, from a product (its key). Raises `OrderUnfit`, which names the field as the form does."""
+    transfers = _transfers(form)
+    with _named_as_in(type(form)):
+        return payments.payment(
+            reference,
+            product,
+            transfers,
+            today=today,
+            bulk=isinstance(form, BulkTransfer),
+            instant=not isinstance(form, LegacyTransfer) and form.instant,
+            execute_on=form.execute_on,
+            refuse_without_funds=refuse_without_funds,
+        )
+
+
+def payee_of(form: PayeeQuestion) -> tuple[str, str]:
+    """Name and IBAN to be verified, as a transfer to them would give them to the bank."""
+    with _named_as_in(type(form)):
+        return payments.sepa_text("recipient", form.recipient, payments.NAME_LENGTH), payments.checked_iban(form.iban)
+
+
+def details_body(transfer: Transfer) -> TransferDetailsBody:
+    """A transfer as answers show it: exactly what the bank gets."""
+    given = {name: getattr(transfer, name) for name in COPIED if name != "currency"}
+    return TransferDetailsBody(**given, currency=payments.CURRENCY, amount=amount(transfer.amount_cents))
+
+
+def _transfers(form: Form) -> list[Transfer]:
+    if isinstance(form, LegacyTransfer):
+        return [_transfer(form)]
+    if isinstance(form, BulkTransfer):
+        return [_transfer(details, f"transfers.{place}.") for place, details in enumerate(form.transfers)]
+    return [_transfer(form.details, "transferDetails.")]
+
+
+def _transfer(form: LegacyTransfer | TransferDetails, place: str = "") -> Transfer:
+    given = {name: getattr(form, name) for name in COPIED if name in type(form).model_fields}
+    with _named_as_in(type(form), place):
+        return payments.transfer(**given, amount_cents=cents(form.amount))
+
+
+@contextmanager
+def _named_as_in(form: type[Wire], place: str = "") -> Iterator[None]:
+    """Makes a refusal name its field as the form does."""
+    try:
+        yield
+    except OrderUnfit as error:
+        error.field = f"{place}{form.model_fields[error.field].alias or error.field}"
+        raise

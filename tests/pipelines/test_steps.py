@@ -1,0 +1,236 @@
+"""The machine of a dialogue: which moves are taken, where answers and faults lead, and that a stored step is the same step."""
+
+import json
+from datetime import UTC, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from api.messages import told
+from pipelines import steps
+from pipelines.banks.base import (
+    AccessLocked,
+    BankFault,
+    ChooseMedium,
+    ChooseMethod,
+    Code,
+    Done,
+    EnterTan,
+    Failed,
+    FieldsMissing,
+    Medium,
+    MediumClass,
+    Method,
+    NoAnswer,
+    Payee,
+    PayeeMatch,
+    Redirect,
+    Reply,
+    ScaNeeded,
+    Step,
+    Unreachable,
+    Unusable,
+    Wait,
+    WrongCredentials,
+)
+from pipelines.steps import Phase
+from warehouse.errors import DatabaseUnavailable, NotOffered, OutOfTurn
+
+METHODS = ChooseMethod((Method("1", "chipTAN"), Method("942", "pushTAN", "Auf Ihr Telefon.")))
+MEDIA = ChooseMedium((Medium("iPhone", MediumClass.PUSH_TAN), Medium("Tablet", MediumClass.MOBILE)))
+TAN = EnterTan("Geben Sie die TAN ein.", "chipTAN")
+WAIT, PAGE = Wait(3.0, "Bestätigen Sie in der App."), Redirect("https://bank.example/x")
+DONE, FAILED = Done(), Failed(Code.TRANSFER_REFUSED, "Nein.")
+PAYEE = Payee(PayeeMatch.MATCH)
+STEPS: tuple[Step, ...] = (METHODS, MEDIA, TAN, WAIT, PAGE, DONE, FAILED)
+METHOD, MEDIUM, ENTERED = Reply(method="942"), Reply(medium="iPhone"), Reply(tan="42")
+NAMED = (WrongCredentials, AccessLocked, FieldsMissing, Unreachable, NoAnswer, Unusable, ScaNeeded, BankFault)
+OURS = (RuntimeError, KeyError, TimeoutError, DatabaseUnavailable)
+
+
+class TestMoves:
+    @pytest.mark.parametrize(("step", "move"), [(METHODS, METHOD), (MEDIA, MEDIUM), (TAN, ENTERED), (TAN, Reply(tan="wrong"))])
+    def test_what_the_step_asks_for_is_taken(self, step: Step, move: Reply) -> None:
+        steps.check(step, move)
+
+    @pytest.mark.parametrize(("step", "move"), [(METHODS, Reply(method="944")), (MEDIA, Reply(medium="iphone"))])
+    def test_what_is_not_offered_is_refused(self, step: Step, move: Reply) -> None:
+        with pytest.raises(NotOffered):
+            steps.check(step, move)
+
+    @pytest.mark.parametrize("step", [*STEPS, PAYEE], ids=lambda step: type(step).__name__)
+    @pytest.mark.parametrize("move", [METHOD, MEDIUM, ENTERED, Reply()])
+    def test_every_other_move_is_out_of_turn(self, step: Step | Payee, move: Reply) -> None:
+        if (step, move) in [(METHODS, METHOD), (MEDIA, MEDIUM), (TAN, ENTERED)]:
+            return
+        with pytest.raises(OutOfTurn):
+            steps.check(step, move)
+
+    def test_what_was_said_before_is_not_asked_for(self) -> None:
+        assert steps.by_itself(METHODS, "942", None) == METHOD
+        assert steps.by_itself(MEDIA, "942", "iPhone") == MEDIUM
+
+    @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
+    @pytest.mark.parametrize(("method", "medium"), [(None, None), ("944", "Fax"), ("iPhone", "942")])
+    def test_nothing_else_moves_by_itself(self, step: Step, method: str | None, medium: str | None) -> None:
+        assert steps.by_itself(step, method, medium) is None
+
+    @pytest.mark.parametrize("step", STEPS[2:], ids=lambda step: type(step).__name__)
+    def test_what_was_said_never_confirms(self, step: Step) -> None:
+        assert steps.by_itself(step, "942", "iPhone") is None
+
+    @given(st.sampled_from((METHODS, MEDIA)), st.sampled_from((None, "1", "942", "x")), st.sampled_from((None, "iPhone", "x")))
+    def test_a_move_by_itself_is_one_that_a_customer_could_make(self, step: Step, method: str | None, medium: str | None) -> None:
+        move = steps.by_itself(step, method, medium)
+        if move is not None:
+            steps.check(step, move)
+
+    @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
+    def test_where_nothing_can_be_chosen_a_choice_is_a_wrong_method(self, step: Step) -> None:
+        chooses = step in (METHODS, MEDIA)
+        assert steps.fixed(step) == (Failed(Code.METHOD_INVALID) if chooses else step)
+
+
+class TestAnswers:
+    @pytest.mark.parametrize(
+        ("step", "phase", "code", "details", "look_after"),
+        [
+            (METHODS, Phase.OPEN, "BA3010", None, None),
+            (MEDIA, Phase.OPEN, "BA3020", None, None),
+            (TAN, Phase.OPEN, "BA1110", "Geben Sie die TAN ein.", None),
+            (WAIT, Phase.OPEN, "BA2002", "Bestätigen Sie in der App.", 3.0),
+            (PAGE, Phase.OPEN, "BA2002", None, steps.REDIRECT_LOOK_SECONDS),
+            (FAILED, Phase.FAILED, "BA1104", "Nein.", None),
+        ],
+        ids=lambda value: type(value).__name__,
+    )
+    @pytest.mark.parametrize("end", [Code.CONSENT_DONE, Code.TRANSFER_DONE])
+    def test_a_step_leads_on(
+        self, step: Step, phase: Phase, code: str, details: str | None, look_after: float | None, end: Code
+    ) -> None:
+        standing = steps.after(step, end)
+        assert (standing.phase, standing.step, standing.look_after) == (phase, step, look_after)
+        assert list(standing.messages) == [{"code": code} | ({"details": details} if details else {})]
+
+    @pytest.mark.parametrize(("end", "code"), [(Code.CONSENT_DONE, "BA3090"), (Code.TRANSFER_DONE, "BA1111")])
+    def test_a_good_end_is_told_by_what_was_wanted(self, end: Code, code: str) -> None:
+        standing = steps.after(DONE, end)
+        assert (standing.phase, list(standing.messages), standing.look_after) == (Phase.DONE, [{"code": code}], None)
+
+    @pytest.mark.parametrize("code", Code)
+    def test_a_bank_may_fail_with_every_code_and_each_has_a_text(self, code: Code) -> None:
+        standing = steps.after(Failed(code), Code.TRANSFER_DONE)
+        assert (standing.phase, list(standing.messages)) == (Phase.FAILED, [{"code": code.value}])
+        (shown,) = told(list(standing.messages))
+        assert shown.code == code.value
+
+    def test_an_answer_about_a_payee_is_an_end_without_messages(self) -> None:
+        standing = steps.verified(PAYEE)
+        assert (standing.phase, standing.step, list(standing.messages)) == (Phase.DONE, PAYEE, [])
+
+
+def outcome(fault: Exception, **given: bool) -> str:
+    (message,) = steps.after_fault(fault, **given).messages
+    return message["code"]
+
+
+class TestFaults:
+    @pytest.mark.parametrize("fault", NAMED)
+    @pytest.mark.parametrize("first", [True, False])
+    @pytest.mark.parametrize("elsewhere", [True, False])
+    def test_a_consent_fails_with_what_the_bank_says(self, fault: type[BankFault], first: bool, elsewhere: bool) -> None:
+        standing = steps.after_fault(fault("So nicht."), pays=False, first=first, elsewhere=elsewhere)
+        assert (standing.phase, standing.step) == (Phase.FAILED, Failed(fault.code, "So nicht."))
+        assert list(standing.messages) == [{"code": fault.code.value, "details": "So nicht."}]
+
+    @pytest.mark.parametrize("fault", OURS)
+    @pytest.mark.parametrize("first", [True, False])
+    def test_our_own_fault_ends_a_consent_without_its_text(self, fault: type[Exception], first: bool) -> None:
+        standing = steps.after_fault(fault("DE02120300000000202051"), pays=False, first=first)
+        assert (standing.phase, standing.step, list(standing.messages)) == (
+            Phase.FAILED,
+            Failed(Code.INTERNAL),
+            [{"code": "BA999"}],
+        )
+
+    @pytest.mark.parametrize("fault", [fault for fault in NAMED if fault is not NoAnswer])
+    def test_a_payment_that_the_bank_refuses_to_take_has_failed(self, fault: type[BankFault]) -> None:
+        assert outcome(fault(), pays=True, first=True) == fault.code.value
+
+    @pytest.mark.parametrize("fault", [WrongCredentials, AccessLocked, FieldsMissing])
+    def test_a_confirmation_that_was_refused_at_the_door_has_failed(self, fault: type[BankFault]) -> None:
+        assert outcome(fault(), pays=True, first=False) == fault.code.value
+
+    @pytest.mark.parametrize("fault", [Unreachable, NoAnswer, Unusable, ScaNeeded, BankFault, *OURS])
+    def test_after_a_confirmation_nobody_knows(self, fault: type[Exception]) -> None:
+        standing = steps.after_fault(fault(), pays=True, first=False)
+        assert (standing.phase, list(standing.messages)) == (Phase.UNKNOWN, [{"code": "BA1119"}])
+        assert standing == steps.unknown()
+
+    @pytest.mark.parametrize("fault", [NoAnswer, *OURS])
+    def test_after_silence_nobody_knows_even_at_the_first_move(self, fault: type[Exception]) -> None:
+        assert outcome(fault(), pays=True, first=True) == "BA1119"
+
+    @pytest.mark.parametrize("fault", [*NAMED, *OURS])
+    @pytest.mark.parametrize("first", [True, False])
+    def test_who_confirms_elsewhere_may_have_done_so_whatever_the_fault(self, fault: type[Exception], first: bool) -> None:
+        assert outcome(fault(), pays=True, first=first, elsewhere=True) == "BA1119"
+
+
+class TestTime:
+    @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
+    def test_a_consent_that_ran_out_has_failed(self, step: Step) -> None:
+        standing = steps.expired(step, pays=False)
+        assert (standing.phase, standing.step) == (Phase.FAILED, Failed(Code.TAN_INVALID))
+        assert list(standing.messages) == [{"code": "BA1103", "details": "Die Frist ist abgelaufen."}]
+
+    @pytest.mark.parametrize("step", [METHODS, MEDIA, TAN], ids=lambda step: type(step).__name__)
+    def test_a_payment_without_a_tan_has_failed(self, step: Step) -> None:
+        assert steps.expired(step, pays=True).phase is Phase.FAILED
+
+    @pytest.mark.parametrize("step", [WAIT, PAGE], ids=lambda step: type(step).__name__)
+    def test_a_payment_that_may_be_confirmed_elsewhere_is_unknown(self, step: Step) -> None:
+        assert steps.expired(step, pays=True) == steps.unknown()
+
+
+TEXTS = st.text(max_size=40)
+MAYBE = st.none() | TEXTS
+ZONES = st.just(UTC) | st.integers(-14, 14).map(lambda hours: timezone(timedelta(hours=hours)))
+MOMENTS = st.datetimes(timezones=ZONES)
+MEDIUMS = st.builds(Medium, TEXTS, st.sampled_from(MediumClass), st.none() | MOMENTS, st.none() | MOMENTS)
+ANY_STEP: st.SearchStrategy[Step | Payee] = st.one_of(
+    st.builds(ChooseMethod, st.lists(st.builds(Method, TEXTS, TEXTS, MAYBE), max_size=4).map(tuple)),
+    st.builds(ChooseMedium, st.lists(MEDIUMS, max_size=4).map(tuple)),
+    st.builds(EnterTan, TEXTS, TEXTS, MAYBE, MAYBE, st.none() | st.binary(max_size=40), st.integers(0, 3)),
+    st.builds(Redirect, TEXTS),
+    st.builds(Wait, st.floats(0, 3600), TEXTS),
+    st.builds(Done, st.none() | MOMENTS),
+    st.builds(Failed, st.sampled_from(Code), MAYBE),
+    st.builds(Payee, st.sampled_from(PayeeMatch), MAYBE),
+)
+
+
+class TestStorage:
+    @given(ANY_STEP)
+    def test_a_stored_step_is_the_same_step(self, step: Step | Payee) -> None:
+        again = steps.restored(json.loads(json.dumps(steps.stored(step))))
+        assert again == step
+        assert steps.stored(again) == steps.stored(step)
+
+    def test_every_kind_of_step_can_be_stored(self) -> None:
+        assert {type(step).__name__ for step in (*STEPS, PAYEE)} == set(steps.KINDS)
+
+    @given(ANY_STEP)
+    def test_a_restored_step_takes_the_same_moves(self, step: Step | Payee) -> None:
+        again = steps.restored(steps.stored(step))
+        for move in (METHOD, MEDIUM, ENTERED, Reply()):
+            assert taken(step, move) is taken(again, move)
+
+
+def taken(step: Step | Payee, move: Reply) -> bool:
+    try:
+        steps.check(step, move)
+    except (OutOfTurn, NotOffered):
+        return False
+    return True
