@@ -186,7 +186,12 @@ def test_one_to_a_thousand_transfers_go_together(count: int) -> None:
 
 
 MOVES: list[tuple[type[Any], str, list[Any], list[Any]]] = [
-    (ChosenMethod, "chosenScaMethodId", [0, 942, 999_999], [None, "942", True, Decimal("942.0"), -1, 10**6, [942]]),
+    (
+        ChosenMethod,
+        "chosenScaMethodId",
+        [0, 942, Decimal("942.0"), 999_999],
+        [None, "942", True, Decimal("942.5"), -1, 10**6, [942]],
+    ),
     (ChosenMedium, "chosenScaMedia", ["Handy von Erika", "ä"], [None, "", 1, "a\nb", "x" * 513]),
     (EnteredTan, "tan", ["1", "12 34", "~" * 64], [None, "", 123456, "x" * 65, "ä", "1\n", "1\t2", "\x7f"]),
 ]

@@ -462,7 +462,7 @@ def test_dialogues_tell_the_truth_whatever_happens(place: Place) -> None:
     run_state_machine_as_test(
         Here,
         settings=settings(
-            max_examples=50,
+            max_examples=25,
             stateful_step_count=40,
             deadline=None,
             derandomize=True,

@@ -25,7 +25,7 @@ def call(http: httpx.Client, method: str, path: str, headers: dict[str, str]) ->
     nobody = "00000000-0000-0000-0000-000000000000"
     known = {"tenant": "r1", "client": "app", "role": "customer", "user": nobody, "provider": nobody}
     values = {**known, "access": "unknown", "product": "unknown", "tree": "1", "item": "10101"}
-    values |= {"transaction": nobody, "rule": nobody}
+    values |= dict.fromkeys(("transaction", "rule", "consent", "payment", "transfer"), nobody)
     return http.request(method, path.format(**values), headers=headers)
 
 
