@@ -3,7 +3,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-TESTS_AT_ONCE := $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 4 ? cores + 1 : 4)))  # tests also wait
 UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
@@ -16,7 +15,7 @@ run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 
 test: $(VENV)/.dev  ## everything that CI runs
 	@$(MAKE) --no-print-directory --jobs 2 lint compiled
-	$(BIN)/python -m pytest -n $(TESTS_AT_ONCE) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev  ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .
