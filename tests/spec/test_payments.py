@@ -2,12 +2,14 @@
 
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
 from pipelines.banks.demo import executed
+from pipelines.banks.demo.ledger import calls
 from tests.spec.dialogues import BACK, IP, Status, codes, href, moved, rels, up_to_tan
 from tests.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
 from warehouse import tenants
@@ -61,8 +63,17 @@ class Account:
         found: Status = answer.json()
         return found
 
+    @property
+    def bank(self) -> Path:
+        return self.customer.tenant.stack.home / "demo-bank"
+
     def executed(self) -> list[dict[str, Any]]:
-        return executed(self.customer.tenant.stack.home / "demo-bank", self.userid)
+        return executed(self.bank, self.userid)
+
+    def moves(self) -> int:
+        """How many moves have reached the bank: it executes an order once, however often we would send it."""
+        asked = [call for call in calls(self.bank) if call["event"] == "begin" and call["user_id"] == self.userid]
+        return sum(call["operation"] == "resume" for call in asked)
 
 
 PATHS = [
@@ -148,19 +159,21 @@ class TestOncePerPaymentId:
 
 class TestTans:
     def test_twenty_right_ones_at_once_pay_once(self, customer: Customer) -> None:
-        account, payment = Account(customer), str(uuid.uuid4())
+        account, payment = Account(customer, f"test_transfer_slow_0_{customer.username}"), str(uuid.uuid4())
         status = up_to_tan(customer, account.begun(paymentId=payment), 1)
+        before = account.moves()
         with ThreadPoolExecutor(20) as threads:
             tan = href(status, "submit_text_tan")
             answers = list(threads.map(lambda _: customer.call("PUT", tan, json={"tan": "42"}), range(20)))
         assert {answer.status_code for answer in answers} <= {200, 409}
         assert sum(answer.status_code == 200 for answer in answers) == 1
+        assert account.moves() - before == 1
         assert len([order for order in account.executed() if order["reference"] == payment]) == 1
 
     def test_of_fifty_wrong_ones_three_reach_the_bank(self, customer: Customer) -> None:
-        account, payment = Account(customer), str(uuid.uuid4())
+        account, payment = Account(customer, f"test_transfer_slow_0_{customer.username}"), str(uuid.uuid4())
         status = up_to_tan(customer, account.begun(paymentId=payment), 1)
-        tan = href(status, "submit_text_tan")
+        before, tan = account.moves(), href(status, "submit_text_tan")
         with ThreadPoolExecutor(25) as threads:
             answers = list(threads.map(lambda _: customer.call("PUT", tan, json={"tan": "41"}), range(50)))
         assert {answer.status_code for answer in answers} <= {200, 409}
@@ -168,6 +181,7 @@ class TestTans:
         while codes(customer.read(href(status, "self"))) == ["BA1110"]:
             customer.call("PUT", tan, json={"tan": "41"})
         assert codes(customer.read(href(status, "self"))) == ["BA1103"]
+        assert account.moves() - before == 3
         assert not [order for order in account.executed() if order["reference"] == payment]
 
     def test_nothing_secret_is_left(self, customer: Customer, stack: Stack) -> None:
