@@ -118,7 +118,8 @@ def _bordered(word: str) -> str:
     return f"{'' if word.startswith('*') else ' '}{word.strip('*')}{'' if word.endswith('*') else ' '}"
 
 
-def _symbols() -> Bytes:
+def letters_of() -> Bytes:
+    """For each byte its number in the alphabet; that of the blank for all that is not in it."""
     table = np.zeros(256, np.uint8)
     for number, symbol in enumerate(ALPHABET):
         table[ord(symbol)] = table[ord(symbol.upper())] = number
@@ -126,20 +127,8 @@ def _symbols() -> Bytes:
 
 
 def _automaton(patterns: Sequence[str], blanks: Ints, before: Bytes, after: Bytes) -> Automaton:
-    symbols = _symbols()
-    children: list[dict[int, int]] = [{}]
-    ending: list[list[int]] = [[]]
-    for word, pattern in enumerate(patterns):
-        node = 0
-        for symbol in symbols[np.frombuffer(pattern.encode(), np.uint8)].tolist():
-            if symbol not in children[node]:
-                children[node][symbol] = len(children)
-                children.append({})
-                ending.append([])
-            node = children[node][symbol]
-        if pattern:
-            ending[node].append(word)
-    step = _linked(children, ending)
+    symbols = letters_of()
+    step, ending = linked(patterns, symbols)
     return Automaton(
         symbols=symbols,
         step=step,
@@ -152,8 +141,25 @@ def _automaton(patterns: Sequence[str], blanks: Ints, before: Bytes, after: Byte
     )
 
 
-def _linked(children: list[dict[int, int]], ending: list[list[int]]) -> Steps:
-    """A step for every state and symbol: where a word does not go on, the longest other beginning does, with what ends there."""
+def linked(patterns: Sequence[str], symbols: Bytes) -> tuple[Steps, list[list[int]]]:
+    """A step for every state and symbol, and for every state the patterns that end there, by their places."""
+    children: list[dict[int, int]] = [{}]
+    ending: list[list[int]] = [[]]
+    for word, pattern in enumerate(patterns):
+        node = 0
+        for symbol in symbols[np.frombuffer(pattern.encode(), np.uint8)].tolist():
+            if symbol not in children[node]:
+                children[node][symbol] = len(children)
+                children.append({})
+                ending.append([])
+            node = children[node][symbol]
+        if pattern:
+            ending[node].append(word)
+    return _steps(children, ending), ending
+
+
+def _steps(children: list[dict[int, int]], ending: list[list[int]]) -> Steps:
+    """Where a word does not go on, the longest other beginning does, with what ends there."""
     step = np.zeros((len(children), len(ALPHABET)), np.uint16 if len(children) <= MOST_SMALL else np.int32)
     shorter = [0] * len(children)
     queue = [0]

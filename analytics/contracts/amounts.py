@@ -11,6 +11,8 @@ SEASONAL = 0.6
 """From this correlation with the payments a year before on, a contract has seasons."""
 STEADY = 0.1
 USUAL, USAGE = 3, 6
+FEW = 64
+"""So many values are put in order one by one."""
 SMALL_STEP = 0.05
 """Pensions, dynamic premiums and index rents rise by no more than this a year; one larger step was a new tariff."""
 
@@ -31,16 +33,32 @@ def medians(lengths: NDArray[np.uint32], sizes: Floats) -> tuple[Floats, Floats]
 
 @compiled
 def _medians(lengths: NDArray[np.uint32], sizes: Floats, median: Floats, deviation: Floats) -> None:
-    low = 0
+    low, own = 0, np.empty(lengths.max() if lengths.size else 0)
     for group in range(lengths.size):
-        high = low + int(lengths[group])
-        own = sizes[low:high]
-        if np.all(own == own[0]):
-            median[group] = own[0]
-        else:
-            median[group] = np.median(own)
-            deviation[group] = np.median(np.abs(own - median[group]))
-        low = high
+        count, equal = int(lengths[group]), True
+        for place in range(count):
+            own[place] = sizes[low + place]
+            equal = equal and own[place] == own[0]
+        median[group] = own[0] if equal else _middle(own, count)
+        if not equal:
+            for place in range(count):
+                own[place] = abs(own[place] - median[group])
+            deviation[group] = _middle(own, count)
+        low += count
+
+
+@inner
+def _middle(values: Floats, count: int) -> float:
+    """The median of the first values, which are put in order: they are few, and asking for memory would take longer."""
+    if count > FEW:
+        return float(np.median(values[:count]))
+    for place in range(1, count):
+        value, at = values[place], place
+        while at > 0 and values[at - 1] > value:
+            values[at] = values[at - 1]
+            at -= 1
+        values[at] = value
+    return float((values[(count - 1) // 2] + values[count // 2]) / 2)
 
 
 @compiled

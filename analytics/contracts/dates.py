@@ -14,6 +14,7 @@ from analytics.calendar import FIRST_DAY, calendar
 from analytics.contracts.rhythm import Floats, Integers, Periods, periods
 from analytics.kernels import compiled, inner
 
+Days = NDArray[np.int32]
 FORWARD, BACK, FROM_START, FROM_END = 0, 1, 2, 3
 KINDS = "FBSE"
 DAYS, BUSINESS_DAYS = 31, 6
@@ -51,9 +52,9 @@ class Rules(NamedTuple):
     kind: Integers
     number: Integers
     loss: Floats
-    named: NDArray[np.int32]
-    month_start: NDArray[np.int32]
-    following: NDArray[np.int32]
+    named: Days
+    month_start: Days
+    following: Days
 
 
 def expected(starts: Integers, day: Integers, period: Integers, phase: Floats, slot: Integers) -> Expected:
@@ -97,35 +98,50 @@ def rules() -> Rules:
 def _expect(
     starts: Integers, day: Integers, period: Integers, phase: Floats, slot: Integers, known: Periods, of: Rules, found: Expected
 ) -> None:
-    errors = np.empty(of.kind.size)
+    """Columns are taken out of their tuples once: in a loop that would count references each time."""
+    kinds, numbers, loss, named, month_start, following = of
+    kind, number, due, grace = found
+    all_days, all_months = known.days, known.months
+    first, last = (day.min(), day.max()) if day.size else (0, 0)
+    off, errors = np.full((last - first + 1, kinds.size), np.nan), np.empty(kinds.size)
     for contract in range(starts.size - 1):
         low, high = starts[contract], starts[contract + 1]
-        length = known.days[period[contract]]
-        found.grace[contract] = np.int64(min(max(0.5 * length, LEAST_GRACE), MOST_GRACE))
-        months = int(known.months[period[contract]])
+        length = all_days[period[contract]]
+        grace[contract] = np.int64(min(max(0.5 * length, LEAST_GRACE), MOST_GRACE))
+        months = int(all_months[period[contract]])
         if months == 0:
             turn = np.int64(np.floor((slot[high - 1] + 1 + phase[contract]) * length + 0.5))
-            found.due[contract] = of.following[max(turn, day[high - 1] + 1) - FIRST_DAY]
+            due[contract] = following[max(turn, day[high - 1] + 1) - FIRST_DAY]
             continue
-        rule = _best(of, day[max(low, high - HISTORY) : high], errors)
-        found.kind[contract], found.number[contract] = of.kind[rule], of.number[rule]
-        month = _nearest(of, rule, day[high - 1])
-        found.due[contract] = of.named[month + months, rule]
+        for place in range(max(low, high - HISTORY), high):
+            if np.isnan(off[day[place] - first, 0]):  # many payments lie on the same day
+                _measure(named, month_start, day[place], off[day[place] - first])
+        rule = _best(loss, off, day, first, max(low, high - HISTORY), high, errors)
+        kind[contract], number[contract] = kinds[rule], numbers[rule]
+        month = _nearest(named, month_start, rule, day[high - 1])
+        due[contract] = named[month + months, rule]
 
 
 @inner
-def _best(of: Rules, days: Integers, errors: Floats) -> int:
+def _measure(named: Days, month_start: Days, day: int, off: Floats) -> None:
+    """How many days each rule would miss a day by."""
+    month = int(np.searchsorted(month_start, day, "right")) - 1
+    for rule in range(off.size):
+        days = named[month, rule] - day
+        if abs(days) > HALF_A_MONTH:
+            days = min(abs(days), abs(named[month + 1 if days < 0 else month - 1, rule] - day))
+        off[rule] = min(abs(days), MOST_ERROR)
+
+
+@inner
+def _best(loss: Floats, off: Floats, day: Integers, first: int, low: int, high: int, errors: Floats) -> int:
     """The rule with the smallest error over the payments, the later ones counting more; all rules are tried side by side."""
-    errors[:] = of.loss
-    weight = 1.0 / ((1 - FADING**days.size) / (1 - FADING))
-    for place in range(days.size - 1, -1, -1):
-        day = days[place]
-        month = int(np.searchsorted(of.month_start, day, "right")) - 1
+    for rule in range(errors.size):
+        errors[rule] = loss[rule]
+    weight = 1.0 / ((1 - FADING ** (high - low)) / (1 - FADING))
+    for place in range(high - 1, low - 1, -1):
         for rule in range(errors.size):
-            off = of.named[month, rule] - day
-            if abs(off) > HALF_A_MONTH:
-                off = min(abs(off), abs(of.named[month + 1 if off < 0 else month - 1, rule] - day))
-            errors[rule] += weight * min(abs(off), MOST_ERROR)
+            errors[rule] += weight * off[day[place] - first, rule]
         weight *= FADING
     best = 0
     for rule in range(1, errors.size):
@@ -135,11 +151,11 @@ def _best(of: Rules, days: Integers, errors: Floats) -> int:
 
 
 @inner
-def _nearest(of: Rules, rule: int, day: int) -> int:
+def _nearest(named: Days, month_start: Days, rule: int, day: int) -> int:
     """The place of the month for which a payment on this day was, by this rule."""
-    month = int(np.searchsorted(of.month_start, day, "right")) - 1
-    off = of.named[month, rule] - day
+    month = int(np.searchsorted(month_start, day, "right")) - 1
+    off = named[month, rule] - day
     if abs(off) <= HALF_A_MONTH:
         return month
     beside = month + 1 if off < 0 else month - 1
-    return beside if abs(of.named[beside, rule] - day) < abs(off) else month
+    return beside if abs(named[beside, rule] - day) < abs(off) else month

@@ -7,7 +7,9 @@ from analytics import references, trees
 from analytics.contracts.dates import next_business_day
 from analytics.contracts.modes import most_frequent
 from analytics.contracts.rhythm import starts_of
+from analytics.contracts.streams import ordered
 from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, PRICE_CHANGE, checked
+from analytics.stems import any_of
 
 LATEST = 3
 """So many of the latest regular bookings are asked for numbers."""
@@ -15,6 +17,8 @@ MOST_NUMBERS = 5
 MOST_CHANGES = 1 / 3
 """If a larger share of payments differs from the one before, it is usage and not price."""
 FINAL = r"(?i)schlussrechnung|schlussabrechnung|letzte rate|schlussrate|endabrechnung"
+ENDINGS = ("rate", "teilzahlung", "rechnung")
+"""Parts of which every text has one that names an instalment or the end: they are found faster, and few texts have any."""
 OF_BOOKING = ("user", "category", "insurance", "partner", "purpose", "as_of")
 COUNTERPARTY = ("counterparty_name", "counterparty_iban", "counterparty_bic", "ultimate_name")
 
@@ -24,7 +28,7 @@ def described(
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.Series]:
     """The contracts (frame `CONTRACTS`), their bookings (frame `CONTRACT_BOOKINGS`), and the places of these among all."""
     members = pl.concat([payments.select("stream", "row", "booked_on", "cents", "regular"), _attached(payments, others)])
-    told = members.hstack([seen["id"][members["row"]]]).sort("stream", "booked_on", "id")
+    told = _ordered(members, seen["id"])
     told = told.hstack(seen[[*OF_BOOKING, *COUNTERPARTY]][told["row"]])
     regular = told.filter("regular")
     facts = heads.join(_statistics(told, regular), on="stream", how="inner", maintain_order="left")
@@ -37,6 +41,19 @@ def described(
     bookings = ranked.sort("rank", maintain_order=True)  # inside a contract they are in order
     frame = whole.select(CONTRACTS.names()).cast(dict(CONTRACTS.items()))
     return checked(frame, CONTRACTS), checked(bookings[CONTRACT_BOOKINGS.names()], CONTRACT_BOOKINGS), bookings["row"]
+
+
+def _ordered(members: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    """The bookings by contract, day and id. Texts are compared only where a contract has several on a day: these are few."""
+    dated = ordered(members.with_columns(tie=pl.lit(0, pl.UInt64))).drop("tie")
+    same = (pl.col("stream") == pl.col("stream").shift()) & (pl.col("booked_on") == pl.col("booked_on").shift())
+    alike = dated.select(same | same.shift(-1)).to_series().fill_null(value=False).arg_true()
+    told = dated.hstack([ids[dated["row"]]])
+    order = told.select("stream", "booked_on", "id", place=pl.int_range(pl.len(), dtype=pl.UInt32))[alike]
+    places = pl.int_range(told.height, dtype=pl.UInt32, eager=True).scatter(
+        alike, order.sort("stream", "booked_on", "id")["place"]
+    )
+    return told[places].set_sorted("stream")
 
 
 def _attached(payments: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
@@ -103,10 +120,10 @@ def _numbers(regular: pl.DataFrame) -> pl.DataFrame:
 def _ends(told: pl.DataFrame) -> pl.DataFrame:
     """Whether the last booking of a contract says that none follows."""
     last = told.group_by("stream", maintain_order=True).agg(pl.last("purpose").fill_null(""))
+    likely = last.filter(any_of(last["purpose"], ENDINGS))
     paid, whole = (number.cast(pl.Int32) for number in references.instalment(pl.col("purpose")))
-    return last.select(
-        "stream", ended=((paid == whole) & (whole > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL)
-    )
+    final = ((paid == whole) & (whole > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL)
+    return last.select("stream", ended=pl.col("stream").is_in(likely.filter(final)["stream"].implode()))
 
 
 def _price_changes(regular: pl.DataFrame) -> pl.DataFrame:

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from analytics.contracts.rhythm import Flags, Integers
 from analytics.kernels import compiled, inner
+from analytics.stems import any_of
 
 SPECIAL = (
     r"(?i)nachzahlung|nachforderung|nachberechnung|jahres(?:verbrauchs)?(?:ab)?rechnung|turnusabrechnung|schlussrechnung"
@@ -37,7 +38,7 @@ def regular(rows: pl.DataFrame, starts: Integers, purposes: pl.Series) -> Flags:
 
 
 def _special(purposes: pl.Series) -> Flags:
-    likely = purposes.str.contains_any(list(STEMS), ascii_case_insensitive=True).fill_null(value=False).arg_true()
+    likely = any_of(purposes, STEMS).arg_true()
     special = np.zeros(purposes.len(), np.bool_)
     special[likely.to_numpy()] = purposes[likely].str.contains(SPECIAL).to_numpy()
     return special

@@ -118,109 +118,116 @@ def rhythm(of: Streams) -> Rhythm:
         np.zeros(dates, np.bool_),
     )
     _fit(of, periods(), found)
+    _place(of, periods(), found)
     return found
 
 
 @compiled
 def _fit(of: Streams, known: Periods, found: Rhythm) -> None:
+    """Columns are taken out of their tuples once: in a loop that would count references each time."""
+    starts, day, month = of
+    _, months, days, tolerance = known
+    best, most, filled, phases, _, _ = found
+    first, last = (day.min(), day.max()) if day.size else (0, 0)
+    turns = np.full((days.size, last - first + 1), np.nan)
+    sines, cosines, own = np.empty(turns.shape), np.empty(turns.shape), np.empty(_longest(starts))
+    for stream in range(starts.size - 1):
+        low, dates = starts[stream], starts[stream + 1] - starts[stream]
+        passed, passed_months = day[low + dates - 1] - day[low], month[low + dates - 1] - month[low]
+        for period in range(days.size if dates > 1 else 0):
+            if days[period] > REACH * passed + tolerance[period]:
+                continue
+            if _most(_turn(passed, passed_months, days[period], months[period]), dates) < most[stream] - 1e-6:
+                continue
+            sine, cosine = 0.0, 0.0
+            for date in range(dates):
+                at = day[low + date] - first
+                if np.isnan(turns[period, at]):  # many dates lie on the same day
+                    turn = _turn(day[low + date], month[low + date], days[period], months[period])
+                    angle = 2 * np.pi * (turn - np.floor(turn))
+                    turns[period, at], sines[period, at], cosines[period, at] = turn, np.sin(angle), np.cos(angle)
+                own[date] = turns[period, at]
+                sine += sines[period, at]
+                cosine += cosines[period, at]
+            phase = _direction(sine, cosine, 0.0)
+            sine, cosine, fitting = 0.0, 0.0, 0
+            for date in range(dates):
+                if abs(own[date] - phase - _slot(own[date], phase)) * days[period] <= tolerance[period]:
+                    at = day[low + date] - first
+                    sine += sines[period, at]
+                    cosine += cosines[period, at]
+                    fitting += 1
+            if fitting < dates:  # else the same dates would say the same again
+                phase = _direction(sine, cosine, phase)
+            slots, timing = _timing(own, dates, phase, days[period], tolerance[period])
+            if slots > 0 and timing >= most[stream] - 1e-9:  # of equal ones the longer period
+                best[stream], most[stream], filled[stream], phases[stream] = period, timing, slots, phase
+
+
+@compiled
+def _place(of: Streams, known: Periods, found: Rhythm) -> None:
+    """Puts the dates of each stream that has a period into slots, and says which fill theirs."""
+    starts, day, month = of
+    _, months, days, tolerance = known
+    best, _, _, phases, slot, inlier = found
+    for stream in range(starts.size - 1):
+        period, phase = best[stream], phases[stream]
+        if period == NONE:
+            continue
+        for date in range(starts[stream], starts[stream + 1]):
+            turn = _turn(day[date], month[date], days[period], months[period])
+            near = _slot(turn, phase)
+            slot[date] = np.int64(near)
+            inlier[date] = abs(turn - phase - near) * days[period] <= tolerance[period]
+
+
+@inner
+def _longest(starts: Integers) -> int:
     longest = 0
-    for stream in range(of.starts.size - 1):
-        longest = max(longest, of.starts[stream + 1] - of.starts[stream])
-    turns, slot, inlier = np.empty(longest), np.empty(longest, np.int64), np.empty(longest, np.bool_)
-    first, last = (of.day.min(), of.day.max()) if of.day.size else (0, 0)
-    directions = np.full((known.days.size, last - first + 1, 3), np.nan)
-    for stream in range(of.starts.size - 1):
-        low, high = of.starts[stream], of.starts[stream + 1]
-        for period in range(known.days.size if high - low > 1 else 0):
-            if known.days[period] > REACH * (of.day[high - 1] - of.day[low]) + known.tolerance[period]:
-                continue
-            if _most(of, known, period, low, high) < found.timing[stream] - 1e-6:
-                continue
-            phase = _phase(of, known, period, low, high, directions[period], first, turns, slot, inlier)
-            slots, timing = _timing(turns, slot, inlier, high - low, phase, known.days[period] / known.tolerance[period])
-            if slots > 0 and timing >= found.timing[stream] - 1e-9:  # of equal ones the longer period
-                found.period[stream], found.timing[stream], found.slots[stream] = period, timing, slots
-                found.phase[stream] = phase
-                found.slot[low:high] = slot[: high - low]
-                found.inlier[low:high] = inlier[: high - low]
+    for stream in range(starts.size - 1):
+        longest = max(longest, starts[stream + 1] - starts[stream])
+    return longest
 
 
 @inner
-def _most(of: Streams, known: Periods, period: int, low: int, high: int) -> float:
-    """How well a period could fit at best: many dates cannot fill the few slots of a long one."""
-    if known.months[period] > 0:
-        turns = (of.month[high - 1] - of.month[low]) / known.months[period]
-    else:
-        turns = (of.day[high - 1] - of.day[low]) / known.days[period]
-    return float(min(1.0, (turns + 2) / (high - low)))
+def _most(turns: float, dates: int) -> float:
+    """How well a period could fit at best that comes round so often: many dates cannot fill the few slots of a long one."""
+    return float(min(1.0, (turns + 2) / dates))
 
 
 @inner
-def _phase(
-    of: Streams,
-    known: Periods,
-    period: int,
-    low: int,
-    high: int,
-    directions: Floats,
-    first: int,
-    turns: Floats,
-    slot: Integers,
-    inlier: Flags,
-) -> float:
-    """The phase over all dates, then once more over those that fill a slot.
-
-    Many dates lie on the same day, so its turn and its direction on the circle, sine and cosine, are kept from the first on.
-    """
-    sine, cosine = 0.0, 0.0
-    for date in range(high - low):
-        day = of.day[low + date] - first
-        if np.isnan(directions[day, 0]):
-            months = known.months[period]
-            turn = of.month[low + date] / months if months > 0 else of.day[low + date] / known.days[period]
-            angle = 2 * np.pi * (turn - np.floor(turn))
-            directions[day, 0], directions[day, 1], directions[day, 2] = turn, np.sin(angle), np.cos(angle)
-        turns[date] = directions[day, 0]
-        sine += directions[day, 1]
-        cosine += directions[day, 2]
-    phase = np.arctan2(sine, cosine) / (2 * np.pi) if sine != 0 or cosine != 0 else 0.0
-    if _placed(turns, high - low, phase, known.days[period], known.tolerance[period], slot, inlier) == high - low:
-        return phase  # the same dates would say the same again
-    sine, cosine = 0.0, 0.0
-    for date in range(high - low):
-        if inlier[date]:
-            day = of.day[low + date] - first
-            sine += directions[day, 1]
-            cosine += directions[day, 2]
-    phase = np.arctan2(sine, cosine) / (2 * np.pi) if sine != 0 or cosine != 0 else phase
-    _placed(turns, high - low, phase, known.days[period], known.tolerance[period], slot, inlier)
-    return phase
+def _turn(day: int, month: float, days: float, months: float) -> float:
+    """How many periods have passed until a date."""
+    return month / months if months > 0 else day / days
 
 
 @inner
-def _placed(turns: Floats, dates: int, phase: float, days: float, tolerance: float, slot: Integers, inlier: Flags) -> int:
-    """Puts dates into the slots of a phase, and answers how many fill theirs."""
-    fitting = 0
-    for date in range(dates):
-        turn = np.floor(turns[date] - phase + 0.5)
-        slot[date] = np.int64(turn)
-        inlier[date] = abs(turns[date] - phase - turn) * days <= tolerance
-        fitting += inlier[date]
-    return fitting
+def _direction(sine: float, cosine: float, otherwise: float) -> float:
+    """The phase to which dates point together; the other one if they point nowhere."""
+    return np.arctan2(sine, cosine) / (2 * np.pi) if sine != 0 or cosine != 0 else otherwise
 
 
 @inner
-def _timing(turns: Floats, slot: Integers, inlier: Flags, dates: int, phase: float, scale: float) -> tuple[int, float]:
-    """How many slots are filled, and how well the dates fit; `scale` is the number of tolerances in a period."""
+def _slot(turn: float, phase: float) -> float:
+    """The slot that lies nearest."""
+    return float(np.floor(turn - phase + 0.5))
+
+
+@inner
+def _timing(turns: Floats, dates: int, phase: float, days: float, tolerance: float) -> tuple[int, float]:
+    """How many slots are filled, and how well the dates fit."""
     slots, fitting, near = 0, 0, 0.0
-    first, last = 0, 0
+    first, last = 0.0, 0.0
+    scale = days / tolerance
     for date in range(dates):
-        if inlier[date]:
+        slot = _slot(turns[date], phase)
+        beside = abs(turns[date] - phase - slot)
+        if beside * days <= tolerance:
             fitting += 1
-            near += 1 - abs(turns[date] - phase - slot[date]) * scale
-            if slots == 0 or slot[date] != last:
-                first = slot[date] if slots == 0 else first
-                last = slot[date]
+            near += 1 - beside * scale
+            if slots == 0 or slot != last:
+                first = slot if slots == 0 else first
+                last = slot
                 slots += 1
     if slots == 0:
         return 0, 0.0

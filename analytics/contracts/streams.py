@@ -16,6 +16,7 @@ from analytics.channels import Channel
 from analytics.contracts.rhythm import Flags, Integers, Rhythm, Streams, periods, rhythm, starts_of, streams
 from analytics.kernels import compiled
 from analytics.numbering import Numbering, Numbers
+from analytics.stems import any_of
 
 UNKNOWN, UNRELATED = "UNKNOWN", "UNRELATED_OTHER"
 PAY_OUT = "BANKFINANCE_CREDITINCOME"
@@ -65,7 +66,7 @@ def gathered(bookings: pl.DataFrame) -> Gathered:
     """The streams of all users."""
     split = _by_mandate(_with_mandates(_candidates(bookings), bookings))
     rows = _with_main_sign(split)
-    main = _ordered(rows.filter("main").with_columns(stream="base"))
+    main = ordered(rows.filter("main").with_columns(stream="base"))
     of = streams(main, "stream")
     main, found = _split(main, of, rhythm(of), bookings)
     return Gathered(main, found, rows.filter(~pl.col("main")).select(ROWS))
@@ -78,16 +79,16 @@ def _split(rows: pl.DataFrame, of: Streams, found: Rhythm, bookings: pl.DataFram
     if not crowded.any():
         return rows, found
     inside = np.repeat(crowded, lengths)
-    apart = _ordered(_by_amount(_by_number(rows.filter(inside), bookings)).select(rows.columns))
+    apart = ordered(_by_amount(_by_number(rows.filter(inside), bookings)).select(rows.columns))
     others, new = found.kept(~crowded, ~inside), rhythm(streams(apart, "stream"))
     return pl.concat([rows.filter(~inside), apart]), Rhythm(*(np.concatenate(both) for both in zip(others, new, strict=True)))
 
 
-def _ordered(rows: pl.DataFrame) -> pl.DataFrame:
+def ordered(rows: pl.DataFrame, by: str = "stream") -> pl.DataFrame:
     """The rows by stream and day. One number is sorted fastest; inside a stream most rows are in order already."""
-    order = rows["stream"].arg_sort().to_numpy().astype(np.int64)
+    order = rows[by].arg_sort().to_numpy().astype(np.int64)
     day, tie = rows["booked_on"].to_physical().to_numpy().astype(np.int64), rows["tie"].to_numpy().astype(np.uint64)
-    _order_days(starts_of(rows["stream"].gather(order)), day, tie, order)
+    _order_days(starts_of(rows[by].gather(order)), day, tie, order)
     return rows[order]
 
 
@@ -123,13 +124,14 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
 
 @compiled
 def _gather(group: Numbers, points: Integers, firm: Flags, size: Integers, found: Groups) -> None:
+    rows, whole, certain, least, most = found  # in the loop it would count references each time
     for row in range(group.size):
         at = group[row]
-        found.least[at] = size[row] if found.rows[at] == 0 else min(found.least[at], size[row])
-        found.most[at] = max(found.most[at], size[row])
-        found.rows[at] += 1
-        found.points[at] += points[row]
-        found.firm[at] += firm[row]
+        least[at] = size[row] if rows[at] == 0 else min(least[at], size[row])
+        most[at] = max(most[at], size[row])
+        rows[at] += 1
+        whole[at] += points[row]
+        certain[at] += firm[row]
 
 
 def _keyed(bookings: pl.DataFrame) -> pl.DataFrame:
@@ -191,7 +193,7 @@ def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     shared = parties.filter(pl.col("one") != pl.col("other"))["mandate"]
     own = told.with_columns(mandate=pl.when(~pl.col("mandate").is_in(shared.implode())).then("mandate"))
     again = own.select(pl.col("mandate").is_not_null() & pl.struct("base", "mandate").hash().is_duplicated()).to_series()
-    repeats = said["booking_text"].str.contains_any(list(REPEATS), ascii_case_insensitive=True).fill_null(value=False)
+    repeats = any_of(said["booking_text"], REPEATS)
     nothing = pl.repeat(None, rows.height, dtype=pl.UInt64, eager=True)
     never = pl.repeat(False, rows.height, dtype=pl.Boolean, eager=True)
     return rows.with_columns(mandate=nothing.scatter(places, own["mandate"]), repeated=never.scatter(places, again | repeats))
@@ -226,17 +228,25 @@ def _by_number(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _levels(rows: pl.DataFrame) -> pl.Series:
+    """Numbers for the amounts of each stream that lie near to each other, in the order of streams and amounts."""
+    size = pl.col("size")
+    gap = (size - size.shift()) > pl.max_horizontal(pl.lit(LEAST_GAP), size.shift() * RELATIVE_GAP)
+    begins = (pl.col("stream") != pl.col("stream").shift()).fill_null(value=True) | gap
+    narrow = rows.select("stream", size=pl.col("cents").abs(), place=pl.int_range(pl.len(), dtype=pl.UInt32))
+    found = narrow.sort("stream", "size").select("place", level=begins.cum_sum())
+    return pl.zeros(rows.height, found["level"].dtype, eager=True).scatter(found["place"], found["level"])
+
+
 def _by_amount(rows: pl.DataFrame) -> pl.DataFrame:
     """Amounts apart that lie far from each other, unless one follows the other: that is a contract with a new price."""
     size = pl.col("cents").abs()
-    gap = (size - size.shift()) > pl.max_horizontal(pl.lit(LEAST_GAP), size.shift() * RELATIVE_GAP)
-    begins = (pl.col("stream") != pl.col("stream").shift()).fill_null(value=True) | gap
-    sized = rows.sort("stream", size, "booked_on", "tie").with_columns(level=begins.cum_sum()).sort("level", "booked_on", "tie")
+    sized = ordered(rows.with_columns(level=_levels(rows)), "level").set_sorted("level")
     found = rhythm(streams(sized, "level"))
     levels = sized.group_by("level", maintain_order=True).agg(
         pl.first("stream"), first=pl.min("booked_on"), last=pl.max("booked_on"), size=size.median()
     )
-    ordered = levels.with_columns(days=pl.Series(periods().days[np.maximum(found.period, 0)])).sort("stream", "first", "level")
+    dated = levels.with_columns(days=pl.Series(periods().days[np.maximum(found.period, 0)])).sort("stream", "first", "level")
     before = pl.col("last").shift()
     follows = (
         (pl.col("stream") == pl.col("stream").shift())
@@ -244,6 +254,6 @@ def _by_amount(rows: pl.DataFrame) -> pl.DataFrame:
         & ((pl.col("first") - before).dt.total_days() < PAUSE * pl.col("days"))
         & (pl.col("size") / pl.col("size").shift()).is_between(1 / MOST_STEP, MOST_STEP)
     )
-    chains = ordered.with_columns(chain=(~follows.fill_null(value=False)).cum_sum()).select("level", "chain")
-    joined = sized.join(chains, on="level", how="left", maintain_order="left")
-    return joined.with_columns(stream=pl.struct("stream", "chain").hash()).drop("level", "chain")
+    chains = dated.select("level", chain=(~follows.fill_null(value=False)).cum_sum()).sort("level")["chain"]
+    chain = chains.gather(sized["level"] - 1)  # levels are numbered from one
+    return sized.with_columns(stream=pl.struct("stream", chain).hash()).drop("level")
