@@ -18,17 +18,19 @@ from tests.stack import Stack, TenantUnderTest, running_stack
 settings.register_profile("house", deadline=None)  # a busy machine is no failure
 settings.load_profile("house")
 LONG = (
+    "cli/test_up",
+    "spec/test_openapi",
     "reliability/test_fetches",
     "reliability/test_dialogues",
-    "cli/test_up",
-    "house/test_docs",
     "pipelines/test_erasure",
     "pipelines/test_backfills",
     "pipelines/test_training",
-    "spec/test_openapi",
     "reliability/test_restart",
     "pipelines/test_engine",
     "pipelines/test_assets",
+    "house/test_docs",
+    "models/test_shipped",
+    "corpus/test_calibration",
 )
 """Files that take longest, the longest first: whoever begins with them does not wait for one of them at the end."""
 

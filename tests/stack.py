@@ -251,8 +251,8 @@ def _serving(settings: Settings, where: Addresses, environment: dict[str, str]) 
     process, worker = start("api", told, log), start("pipelines.worker", told, worker_log)
     database = Database(where.service, pool=5)
     try:
-        wait_until(lambda: _answers(settings.base_url), 60, lambda: log.read_text())
         with httpx.Client(base_url=settings.base_url, timeout=60) as http:
+            wait_until(lambda: is_ready(http), 180, lambda: log.read_text())
             stack = Stack(settings.base_url, settings.home, where, database, Vault(settings), http, log, process, worker, told)
             yield stack
             worker = stack.worker
@@ -271,12 +271,12 @@ def start(module: str, told: dict[str, str], log: Path) -> subprocess.Popen[byte
         )
 
 
-def wait_until(condition: Any, seconds: float, why: Any = lambda: "") -> None:
-    """Returns as soon as a condition holds; fails if it does not within a time."""
+def wait_until(condition: Any, seconds: float, why: Any = lambda: "", pause: float = 0.05) -> None:
+    """Returns as soon as a condition holds; fails if it does not within a time. What is costly to ask is asked less often."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, why()
-        time.sleep(0.05)
+        time.sleep(pause)
 
 
 def free_port() -> int:
@@ -285,9 +285,10 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _answers(base_url: str) -> bool:
+def is_ready(http: httpx.Client) -> bool:
+    """Whether the service answers; asked with one client, since making one takes longer than the question."""
     try:
-        return httpx.get(f"{base_url}/ready").status_code == 200
+        return http.get("/ready").status_code == 200
     except httpx.TransportError:
         return False
 

@@ -4,10 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.preloaded import preloaded
 from tests.stack import Stack
 
 ROOT = Path(__file__).parents[2]
@@ -17,19 +19,26 @@ def blocks(page: str) -> list[str]:
     return re.findall(r"^```bash\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
 
 
+@pytest.fixture(scope="module")
+def environment(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What the shell is told, where the demo's tenants are."""
+    with preloaded(tmp_path_factory.mktemp("kontor")) as folder:
+        told = {
+            **os.environ,
+            "PATH": f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "KONTOR_HOME": str(stack.home),
+            "KONTOR_DATABASE_URL": stack.where.service,
+            "KONTOR_MIGRATION_URL": stack.where.migration,
+            "KONTOR_BASE_URL": stack.base_url,
+        }
+        subprocess.run(["kontor", "demo", "seed"], env=told, check=True, capture_output=True)
+        yield told
+
+
 @pytest.mark.parametrize("page", ["docs/tenants.md", "docs/operators.md", "docs/data-scientists.md"])
-def test_the_commands_of_a_page_run(stack: Stack, tmp_path: Path, page: str) -> None:
+def test_the_commands_of_a_page_run(environment: dict[str, str], tmp_path: Path, page: str) -> None:
     script = "\n".join(blocks(page))
     assert script.count("\n") > 10
-    environment = {
-        **os.environ,
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "KONTOR_HOME": str(stack.home),
-        "KONTOR_DATABASE_URL": stack.where.service,
-        "KONTOR_MIGRATION_URL": stack.where.migration,
-        "KONTOR_BASE_URL": stack.base_url,
-    }
-    subprocess.run(["kontor", "demo", "seed"], env=environment, check=True, capture_output=True)
     run = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True
     )

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import httpx
 import pytest
 
 from api.cli.up import _environment
@@ -18,14 +17,14 @@ from pipelines import erase, landing, training, work
 from pipelines.house import House
 from tests.accounts import add_rule, category
 from tests.searching import found
-from tests.stack import PASSWORD, Customer, Stack, running_stack, wait_until
+from tests.stack import PASSWORD, Customer, Stack, is_ready, running_stack, wait_until
 from tests.whole_way import whole_way
 from warehouse.embedded import pg_ctl
 from warehouse.lake_tables import LANDING, PRODUCTS, TRANSACTION_TAGS, TRANSACTIONS
 from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-BUCKETS = 4
+BUCKETS = 2
 NAME, COUNTERPARTY, IBAN, PURPOSE = (
     "zeisig-xanthippe",
     "Quastenflosser Ypsilon",
@@ -114,10 +113,6 @@ def tables(places: set[str]) -> set[str]:
     return {"/".join(Path(place).parts[:2]) if place.startswith("lake") else place for place in places}
 
 
-def is_ready(stack: Stack) -> bool:
-    return httpx.get(f"{stack.base_url}/ready").status_code == 200
-
-
 @pytest.mark.parametrize("left", [1, 0])
 def test_a_deleted_access_is_found_nowhere_and_what_is_left_of_its_user_comes_back(stack: Stack, house: House, left: int) -> None:
     customer = stack.tenant().customer()
@@ -191,7 +186,7 @@ def backed_up(stack: Stack) -> Path:
     pg_ctl(data, "stop", "-m", "fast")
     subprocess.run(["cp", "-a", data, copy], check=True)
     pg_ctl(data, "start")
-    wait_until(lambda: is_ready(stack), 60)
+    wait_until(lambda: is_ready(stack.http), 60)
     return copy
 
 
@@ -201,4 +196,4 @@ def restored(stack: Stack, backup: Path) -> None:
     shutil.rmtree(data)
     os.rename(backup, data)
     pg_ctl(data, "start")
-    wait_until(lambda: is_ready(stack), 60)
+    wait_until(lambda: is_ready(stack.http), 60)

@@ -20,6 +20,7 @@ from tests.stack import Customer, Stack, TenantUnderTest, running_stack, start, 
 from warehouse.embedded import pg_ctl
 
 PATIENCE_SECONDS = 60
+DIALOGUE_SECONDS = 400
 DETAILS = {
     "recipient": "Stadtwerke",
     "purpose": "Rechnung 4711",
@@ -32,8 +33,9 @@ DETAILS = {
 
 @pytest.fixture(scope="module")
 def stack(homes: Path) -> Iterator[Stack]:
-    """A service that gives up a silent worker quickly."""
-    with running_stack(homes / "dialogues", KONTOR_WORKER_LOST_SECONDS="2") as running:
+    """A service that gives up a silent worker quickly, and a customer somewhat earlier than usual."""
+    told = {"KONTOR_WORKER_LOST_SECONDS": "2", "KONTOR_DIALOGUE_SECONDS": str(DIALOGUE_SECONDS)}
+    with running_stack(homes / "dialogues", **told) as running:
         yield running
 
 
@@ -250,23 +252,13 @@ class TestStopped:
 
 
 class TestTooLate:
-    """In a service that gives customers little time."""
-
-    @pytest.fixture(scope="class")
-    def stack(self, homes: Path) -> Iterator[Stack]:
-        with running_stack(homes / "hasty", KONTOR_DIALOGUE_SECONDS="5") as running:
-            yield running
-
-    @pytest.fixture(scope="class")
-    def tenant(self, stack: Stack) -> TenantUnderTest:
-        return stack.tenant()
-
     def test_a_tan_after_the_timeout_is_refused_without_asking_the_bank(self, stack: Stack, customer: Customer) -> None:
         paying = Paying(customer, "slow_0")
+        left = "SELECT extract(epoch FROM ends_at - clock_timestamp()) FROM dialogues WHERE payment_id = :id"
+        assert DIALOGUE_SECONDS - PATIENCE_SECONDS < stack.sql(left, id=paying.payment)[0][0] <= DIALOGUE_SECONDS
         stack.worker.send_signal(signal.SIGSTOP)
         try:
-            over = "SELECT 1 FROM dialogues WHERE payment_id = :id AND ends_at <= clock_timestamp()"
-            wait_until(lambda: stack.sql(over, id=paying.payment), 20)
+            stack.sql("UPDATE dialogues SET ends_at = clock_timestamp() WHERE payment_id = :id", id=paying.payment)
             assert paying.row().phase == "OPEN", "nobody has noticed yet"
             assert paying.enter().status_code == 409
         finally:

@@ -57,6 +57,11 @@ include-operation-id = ["update_category", "update_transaction", "delete_choice"
 checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409]
 
 [[operations]]
+include-operation-id = "analyse_records"
+# Every record that is accepted is analysed in full. Its fields are those of tag_records, where good values are tried as well.
+phases.coverage.generation.mode = "negative"
+
+[[operations]]
 include-operation-id = [
     "start_consent", "initiate_single_transfer", "initiate_bulk_transfer", "initiate_transfer_without_access", "start_transfer",
     "verify_payee",
