@@ -8,13 +8,13 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run test bench lint compiled simulated format audit lock screenshots clean
+.PHONY: run test bench lint compiled simulated chromium format audit lock screenshots clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
 
 test: $(VENV)/.dev  ## everything that CI runs
-	@$(MAKE) --no-print-directory --jobs 3 lint compiled simulated
+	@$(MAKE) --no-print-directory --jobs 3 chromium lint compiled simulated
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev  ## format, lint, types, import contracts
@@ -25,6 +25,11 @@ lint: $(VENV)/.dev  ## format, lint, types, import contracts
 
 compiled: $(VENV)/.dev  ## compile the taggers, as the first start would
 	$(BIN)/python -m pipelines.compiling
+
+chromium:  ## a browser for the tests of pages, where this user may install one
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
+	|| echo "There is no Chromium: tests of pages in a browser will be skipped. Install the package chromium to run them."
 
 simulated: $(VENV)/.dev  ## compile what simulates people, which only tests and training need
 	$(BIN)/python -c "from models.corpus import simulate; simulate(6, 3)"

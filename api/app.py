@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 
-from api import errors
+from api import demo, errors
 from api.route import KontorRoute
 from api.routes import (
     accesses,
@@ -24,6 +24,7 @@ from api.routes import (
     tags,
     transactions,
     transfers,
+    webform,
     webhooks,
     wishes,
 )
@@ -42,6 +43,7 @@ ROUTERS = (
     consents.routes,
     payments.routes,
     transfers.routes,
+    webform.routes,
     wishes.routes,
     analyses.routes,
     products.platform,
@@ -75,6 +77,7 @@ def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> Fa
     app.router.routes.insert(0, Switchboard(app.routes))
     if settings.docs:
         docs.install(app)
+    demo.install(app)
     errors.install(app)
     app.add_middleware(Surface, settings=settings)
     known = {route.unique_id for route in app.routes if isinstance(route, KontorRoute)}

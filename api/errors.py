@@ -1,7 +1,7 @@
 """What goes wrong, as HTTP: one table from facts to status, code and German text, and the bodies that carry them.
 
 Every answer of 4xx and 5xx has the same shape, never repeats a rejected value, and never shows where in our code it arose.
-The OAuth2 endpoints answer with the names of RFC 6749 instead.
+The OAuth2 endpoints answer with the names of RFC 6749 instead, the redirect form with a page.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from api import messages
 from api.schemas.base import field_names
+from api.webform import render
 from pipelines.banks.base import Code
 from warehouse import errors
 
@@ -45,6 +46,8 @@ OAUTH_NAMES = {
     504: "temporarily_unavailable",
 }
 RETRY_AFTER_SECONDS = 5
+STOPS = {404: "not_found", 429: "too_many", 503: "unavailable", 504: "unavailable"}
+"""What the pages of the redirect form say; `api/webform/texts.py` has the words."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,8 @@ def respond(
         headers.setdefault("Retry-After", str(RETRY_AFTER_SECONDS))
     if path.startswith(OAUTH_PREFIX):
         headers["Pragma"] = "no-cache"
+    if path.startswith(render.ROOT):
+        return render.stop_response(STOPS.get(status, "bad_request" if status < 500 else "failure"), status, headers)
     return Response(_body(path, status, details, oauth, code), status, headers, media_type="application/json")
 
 

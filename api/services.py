@@ -153,7 +153,8 @@ class Services:
         await self.arrivals.open()
         await self.passwords.run(hashing.decoy)
         await self.tagging.run(tags.brain)
-        self.tagging.begin(analyses.prepare)
+        if self.settings.warm_up:
+            self.tagging.begin(analyses.prepare)
         gc.collect()
         gc.freeze()  # what is there now stays: looking through it again and again would stop requests for a tenth of a second
 

@@ -1,11 +1,11 @@
-"""The pictures of the Dagster UI in `docs/images`, taken anew: `make screenshots`, or with the address of a Dagster that runs.
+"""The pictures of the Dagster UI and of the form in `docs/images`, taken anew: `make screenshots`.
 
-Without an address a house of its own is started, with the demo in it, and stopped at the end. The browser is the system's.
+With `form` only those of the form; with the address of a Dagster that runs, only its own. Without an address a house of its own
+is started, with the demo in it, and stopped at the end. The browser is the system's.
 """
 
 import io
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,13 +17,17 @@ from pathlib import Path
 
 import httpx
 from PIL import Image
-from playwright.sync_api import Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 from api.cli import runs
-from tests.stack import free_port
+from tests.browser.driving import DESKTOP_WITH_SCRIPT, PHONE_WITH_SCRIPT, Way, chromium, running_app
+from tests.spec.browsing import Browser as PlainBrowser
+from tests.spec.browsing import appended, connecting
+from tests.spec.test_webform import connected, fresh, paying
+from tests.stack import free_port, running_stack
+from warehouse import designs
 
 IMAGES = Path(__file__).parent / "images"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 COLOURS = 128
 PATIENCE_SECONDS = 600
 GROUPS = "?expanded=" + "%2C".join(f"global%40global%3A{group}" for group in ("bank_data", "analyses", "training"))
@@ -106,9 +110,69 @@ def automation(page: Page) -> None:
 PICTURES = (lineage, freshness, partitions, checks, backfill, evaluation, confusions, reliability, launchpad, automation)
 
 
-def main(address: str | None) -> None:
-    with _house() if address is None else _running(address) as found, sync_playwright() as playwright:
+ON_PHONE = ("banks", "login", "tan")
+MARGIN = 24
+
+
+def form(browser: Browser) -> None:
+    """The pages of the form as a tenant's customers see them: those of a new access, and a transfer; three also on a phone."""
+    with (
+        tempfile.TemporaryDirectory(prefix="kontor-") as home,
+        running_stack(Path(home) / "stack") as stack,
+        running_app() as app,
+    ):
+        tenant = stack.tenant(regulated=False)
+        with stack.database.acting_for(tenant.tenant_id) as owner:
+            designs.change(owner, name="Haushaltsbuch Nord")
+        pages: dict[str, bytes] = {}
+        for kind in (DESKTOP_WITH_SCRIPT, PHONE_WITH_SCRIPT):
+            customer = tenant.customer()
+            way = Way(browser, kind, stack, app).open(appended(connecting(customer), app.back("docs"))).at("terms")
+            pages[f"terms-{kind.name}"] = _page(way)
+            pages[f"banks-{kind.name}"] = _page(way.send("accept").at("banks"))
+            pages[f"login-{kind.name}"] = _page(way.send("bank").at("login"))
+            pages[f"tan-{kind.name}"] = _page(way.log_in(fresh("test_sca_method_media")).to_tan())
+            way.send("cancel").context.close()
+        way = Way(browser, DESKTOP_WITH_SCRIPT, stack, app).open(appended(connecting(customer), app.back("docs"))).at("banks")
+        pages["accounts-desktop"] = _page(way.send("bank").at("login").log_in("demo1").at("accounts"))
+        pages["summary-desktop"] = _page(way.send("accounts").at("summary"))
+        way.send("cancel")
+        key = connected(customer, PlainBrowser(stack), "demo1")
+        pages["order-desktop"] = _page(way.open(appended(paying(customer, key), app.back("docs"))).at("order"))
+        way.context.close()
+    for name in ("terms", "banks", "login", "tan", "accounts", "summary", "order"):
+        _keep(Image.open(io.BytesIO(pages[f"{name}-desktop"])), f"form-{name}")
+    _keep(_beside([Image.open(io.BytesIO(pages[f"{name}-phone"])) for name in ON_PHONE]), "form-phone")
+
+
+def _page(way: Way) -> bytes:
+    """A page from its top, as high as the window."""
+    return way.page.screenshot(animations="disabled")
+
+
+def _beside(images: list[Image.Image]) -> Image.Image:
+    """Images in one row, with white between them."""
+    width = sum(image.width for image in images) + MARGIN * (len(images) - 1)
+    row = Image.new("RGB", (width, max(image.height for image in images)), "white")
+    left = 0
+    for image in images:
+        row.paste(image, (left, 0))
+        left += image.width + MARGIN
+    return row
+
+
+def main(told: str | None) -> None:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_browser(), args=["--no-sandbox"])
+        if told in (None, "form"):
+            form(browser)
+        if told != "form":
+            dagster(browser, told)
+
+
+def dagster(browser: Browser, address: str | None) -> None:
+    """The pages of the Dagster UI."""
+    with _house() if address is None else _running(address) as found:
         for picture in PICTURES:
             page = browser.new_page(viewport={"width": 1400, "height": 860}, base_url=found, timezone_id="Europe/Berlin")
             page.add_init_script("localStorage.setItem('dagster-nav-collapsed', 'true')")
@@ -119,10 +183,14 @@ def main(address: str | None) -> None:
 def _take(page: Page, picture: Callable[[Page], None]) -> None:
     picture(page)
     _rest(page)
-    small = Image.open(io.BytesIO(page.screenshot())).convert("RGB").quantize(COLOURS)
+    _keep(Image.open(io.BytesIO(page.screenshot())), f"dagster-{picture.__name__}")
+
+
+def _keep(image: Image.Image, name: str) -> None:
+    """Stores an image with few colours, which keeps it small."""
     IMAGES.mkdir(exist_ok=True)
-    path = IMAGES / f"dagster-{picture.__name__}.png"
-    small.save(path, optimize=True)
+    path = IMAGES / f"{name}.png"
+    image.convert("RGB").quantize(COLOURS).save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size // 1000} kB")
 
 
@@ -179,7 +247,7 @@ def _complete(address: str) -> bool:
 
 
 def _browser() -> str:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = chromium()
     if found is None:
         raise SystemExit("no Chromium on this machine: install one, for example with apt install chromium")
     return found

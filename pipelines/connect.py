@@ -152,15 +152,21 @@ def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login
     return refresh or not same_login
 
 
-def _change_login(owner: Owner, vault: Vault, access: Access, login: Login) -> None:
+def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str, str], login_hash: bytes) -> None:
     """Takes over other credentials. A fetch with the old ones is void. Another login may be another person's: it starts anew."""
     accesses.void_fetch(owner, access)
-    accesses.seal_credentials(owner, vault, access, login.credentials)
-    if access.login_hash != login.login_hash:
-        access.login_hash = login.login_hash
+    accesses.seal_credentials(owner, vault, access, credentials)
+    if access.login_hash != login_hash:
+        access.login_hash = login_hash
         access.status = accesses.STARTED
         access.selected = None
     access.wrong_logins = 0
+    access.messages = []
+    access.waits_for_customer = False
+
+
+def _change_login(owner: Owner, vault: Vault, access: Access, login: Login) -> None:
+    take_login(owner, vault, access, login.credentials, login.login_hash)
     access.messages = _missing(login)
     access.waits_for_customer = bool(login.missing)
 

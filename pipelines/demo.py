@@ -1,6 +1,7 @@
 """The demo: two tenants with users whose credentials lie in a file of the data directory, connected to the demo bank."""
 
 import json
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from sqlalchemy import func, select
 from pipelines import connect
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector, Provider
-from warehouse import accesses, api_keys, clients, hashing, providers, tenants, users
+from warehouse import accesses, api_keys, clients, designs, hashing, names, providers, tenants, users
 from warehouse.database import Database, Owner
-from warehouse.errors import NotFound
+from warehouse.errors import Invalid, NotFound
 from warehouse.provisioning import ADMIN, APP, create_tenant
 from warehouse.settings import Settings
 from warehouse.tables import Access, Tenant
@@ -33,12 +34,14 @@ CUSTOMERS = {"erika": "demo1", "max": "demo2", "neu": None}
 """The demo's users, and the customer of the demo bank that each is connected to: the last one to none."""
 USERNAMES = tuple(CUSTOMERS)
 TRIAL: dict[str, dict[str, Any]] = {
-    "training_set": {"users": 60},
+    "training_set": {"users": 30},
     "categoriser_candidate": {"label": "trial"},
-    "categoriser_evaluation": {"users": 40},
+    "categoriser_evaluation": {"users": 20},
     "categoriser": {"version": "active", "by": "kontor up", "why": "a trial model decides nothing"},
 }
 """A training that takes a minute and shows the whole way; it has too few people to learn from, and its evaluation says so."""
+SHOWN_NAME, COLOUR = "Kontor-Demo", "#0e6b5c"
+"""How customers know the redirect tenant: as the demo's own pages look."""
 ACCESS = "demo"
 PIN = "demo"
 
@@ -49,6 +52,7 @@ def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datet
     with database.operating() as owner:
         fits = bool(known) and all(_works(owner, entry) for entry in known["tenants"])
         entries = known["tenants"] if fits else [_renewed(owner, vault, now, **tenant) for tenant in TENANTS]
+        _furnish(owner, base_url)
     content = {"base_url": base_url, "tenants": entries}
     if content != known:
         write_private(path, json.dumps(content, indent=2))
@@ -81,6 +85,18 @@ def _connect(owner: Owner, vault: Vault, settings: Settings, bank: Connector, cu
     if offer is not None and row.enabled:
         login = connect.login(connect.Entry(ACCESS, DEMO, {}), offer, {"userid": customer, "pin": PIN})
         connect.connect(owner, vault, settings, [login], refresh=False, attended_from=None)
+
+
+def _furnish(operator: Owner, base_url: str) -> None:
+    """Lets the redirect form lead back to the demo's own pages, which lie on the service itself, and look like them."""
+    for name in (str(tenant["name"]) for tenant in TENANTS if not tenant["regulated"]):
+        owner = operator.for_tenant(tenants.find(operator, name).id)
+        address = f"{base_url}/"
+        with suppress(Invalid):  # http on another machine, to which no form leads back
+            if not any(names.is_below(names.return_url(address), base) for base in tenants.callbacks(owner)):
+                tenants.add_callback(owner, address)
+        if designs.find(owner) is None:
+            designs.change(owner, name=SHOWN_NAME, colour=COLOUR)
 
 
 def _works(owner: Owner, entry: dict[str, Any]) -> bool:

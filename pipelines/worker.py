@@ -22,12 +22,12 @@ import procrastinate
 import structlog
 from procrastinate import exceptions, jobs, retry
 
-from pipelines import dialogues, notify, refresh
-from pipelines.dialogues import MoveJob
+from pipelines import moves, notify, refresh
 from pipelines.house import House
+from pipelines.moves import MoveJob
 from pipelines.publish import FetchJob
 from pipelines.turns import Turns
-from warehouse import accesses, logs
+from warehouse import accesses, logs, redirect_sessions
 from warehouse import dialogues as stored_dialogues
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.jobs import AWAITED, BANKS
@@ -164,12 +164,12 @@ def _moved(shift: Shift, job: MoveJob) -> None:
     """Carries out a move of a dialogue. What goes wrong on our side ends it: it is never carried out a second time."""
     shift.busy_with.add(str(job.dialogue))
     try:
-        dialogues.advance(shift.house, job, datetime.now(UTC))
+        moves.advance(shift.house, job, datetime.now(UTC))
     except (DatabaseUnavailable, Busy):
         log.warning("database_away", dialogue=str(job.dialogue))
     except Exception as error:
         log.error("job_failed", dialogue=str(job.dialogue), error=logs.describe(error))  # noqa: TRY400 (the text may hold data)
-        dialogues.give_up(shift.house, job)
+        moves.give_up(shift.house, job)
     finally:
         shift.busy_with.discard(str(job.dialogue))
 
@@ -206,16 +206,16 @@ async def _revive(app: procrastinate.App, shift: Shift, job: jobs.Job) -> None:
 
 def _give_up(house: House, job: jobs.Job) -> None:
     if job.task_name == stored_dialogues.MOVE:
-        dialogues.give_up(house, _move(job.task_kwargs))
+        moves.give_up(house, _move(job.task_kwargs))
     else:
         refresh.give_up(house, _job(job.task_kwargs), datetime.now(UTC))
 
 
 def _tidy(house: House) -> None:
     with house.database.operating() as operator:
-        expired = accesses.remove_expired(operator)
+        expired = accesses.remove_expired(operator) + redirect_sessions.purge_expired(operator)
         lost = accesses.resume_lost(operator)
-    moved = dialogues.look_after(house)
+    moved = moves.look_after(house)
     if expired or lost or moved:
         log.info("tidied", expired=expired, lost=lost, dialogues=moved)
 

@@ -20,6 +20,8 @@ settings.load_profile("house")
 LONG = (
     "cli/test_up",
     "spec/test_openapi",
+    "browser/test_form",
+    "spec/test_webform",
     "reliability/test_fetches",
     "reliability/test_dialogues",
     "pipelines/test_erasure",

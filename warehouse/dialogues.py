@@ -20,7 +20,7 @@ from warehouse.errors import Invalid, NotFound
 from warehouse.tables import Dialogue, Tenant
 from warehouse.vault import Vault
 
-CONSENT, PAYMENT, PAYEE = "CONSENT", "PAYMENT", "PAYEE"
+CONSENT, PAYMENT, PAYEE, CONNECT = "CONSENT", "PAYMENT", "PAYEE", "CONNECT"
 ASKED, CALLING, OPEN, DONE, FAILED, UNKNOWN = "ASKED", "CALLING", "OPEN", "DONE", "FAILED", "UNKNOWN"
 MOVE = "move_dialogue"
 STATE, REPLY, ORDER, LOGIN = "state", "reply", "order", "login."
@@ -39,6 +39,11 @@ def find(owner: Owner, dialogue_id: UUID, kind: str, *, lock: bool = False) -> D
     """The user's dialogue of this kind, locked against other transactions if it is to be changed."""
     statement = owner.rows(Dialogue).where(Dialogue.id == dialogue_id, Dialogue.kind == kind)
     return _found(owner.session.scalar(statement.with_for_update() if lock else statement))
+
+
+def locked(owner: Owner, dialogue_id: UUID) -> Dialogue | None:
+    """The user's dialogue of this id, locked; None if it is gone."""
+    return owner.session.scalar(owner.rows(Dialogue).where(Dialogue.id == dialogue_id).with_for_update())
 
 
 def of_payment(owner: Owner, payment_id: UUID, *, lock: bool = False) -> Dialogue | None:
@@ -155,6 +160,18 @@ def without_job(owner: Owner, limit: int) -> Sequence[Dialogue]:
 def put_down_again(owner: Owner, dialogue: Dialogue) -> None:
     """A job for a move that has lost its own before a bank was asked."""
     _enqueue(owner, dialogue)
+
+
+def discard(owner: Owner, dialogue_id: UUID) -> None:
+    """Deletes a dialogue that nobody wants to go on with, and what the bank has shown in it. A payment stays."""
+    found = owner.session.scalar(
+        owner.rows(Dialogue).where(Dialogue.id == dialogue_id, Dialogue.kind != PAYMENT).with_for_update()
+    )
+    if found is not None:
+        sealed_values.remove(owner, subject(found.id))
+        sealed_values.remove(owner, order_subject(found.id))
+        owner.session.delete(found)
+        owner.session.flush()
 
 
 def purge(owner: Owner, days: int) -> int:

@@ -49,6 +49,12 @@ def remove_field(owner: Owner, subject: str, field: str) -> None:
     owner.session.execute(delete(SealedValue).where(*mine))
 
 
+def remove_fields(owner: Owner, subject: str, prefix: str) -> None:
+    """Deletes the values of a subject whose field begins so."""
+    mine = (SealedValue.tenant_id == owner.tenant, SealedValue.subject == subject)
+    owner.session.execute(delete(SealedValue).where(*mine, SealedValue.field.startswith(prefix, autoescape=True)))
+
+
 def count_by_key(owner: Owner) -> dict[str, int]:
     """How many values each vault key has sealed."""
     counts = owner.session.execute(select(SealedValue.key_id, func.count()).group_by(SealedValue.key_id))

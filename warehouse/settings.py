@@ -91,6 +91,9 @@ class Settings(BaseSettings):
     bank_jobs_at_once: int = Field(
         500, ge=1, le=10_000, description="fetches a worker takes at the same time, over all providers, waiting ones included"
     )
+    warm_up: bool = Field(
+        True, description="API processes make ready at their start what analyses need (some seconds of a core each)"
+    )
     dialogue_seconds: int = Field(
         600, ge=1, le=3600, description="within this time a customer has to confirm a consent or a payment"
     )

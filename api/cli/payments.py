@@ -14,7 +14,7 @@ Id = Annotated[UUID, typer.Argument(help="Id of the payment, or of its dialogue.
 @commands.command("unknown")
 def list_unknown(as_json: Json = False) -> None:
     """List payments whose end is unknown, the oldest first, without what they pay."""
-    from pipelines import dialogues  # loads the lake, which no other command of this group needs
+    from pipelines import unsettled  # loads the lake, which no other command of this group needs
 
     with desk() as at, at.database.operating() as operator:
         rows = [
@@ -26,7 +26,7 @@ def list_unknown(as_json: Json = False) -> None:
                 "looks": found.looks,
                 "nextLook": found.look_at and found.look_at.astimezone(at.settings.zone).isoformat(" ", "seconds"),
             }
-            for found, tenant in dialogues.unknown_payments(operator)
+            for found, tenant in unsettled.unknown_payments(operator)
         ]
     show(rows, as_json, "Unknown payments")
 
@@ -40,18 +40,18 @@ def settle(
     as_json: Json = False,
 ) -> None:
     """End an unknown payment as the bank has told you. It is never sent again."""
-    from pipelines import dialogues
+    from pipelines import unsettled
 
     with desk() as at, at.database.operating() as operator:
-        dialogues.settle(operator, payment, executed=executed)
+        unsettled.settle(operator, payment, executed=executed)
     say(f"Payment {payment} counts as {'executed' if executed else 'not executed'}.", as_json)
 
 
 @commands.command()
 def look(payment: Id, as_json: Json = False) -> None:
     """Let a worker ask the bank now what became of an unknown payment."""
-    from pipelines import dialogues
+    from pipelines import unsettled
 
     with desk() as at, at.database.operating() as operator:
-        dialogues.look_now(operator, payment)
+        unsettled.look_now(operator, payment)
     say(f"The bank is asked about payment {payment}.", as_json)

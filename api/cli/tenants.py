@@ -5,12 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
+from api.cli import designs
 from api.cli.desk import Json, TenantName, desk, say, show, show_once, working_on
 from warehouse import tenants
 from warehouse.provisioning import create_tenant
 from warehouse.tables import Tenant
 
 commands = typer.Typer(help="Tenants and their settings.", no_args_is_help=True)
+commands.command("design")(designs.design)
 Url = Annotated[str, typer.Argument(help="Base address, for example https://app.example.de/return.", show_default=False)]
 Regulated = Annotated[
     bool, typer.Option("--regulated/--redirect", help="May handle bank credentials itself, or uses the redirect form.")

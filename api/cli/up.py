@@ -177,6 +177,7 @@ def _greet(settings: Settings, demo: dict[str, Any] | None) -> None:
     root = settings.base_url
     lines = [f"API         {root}", *([f"API docs    {root}/docs"] if settings.docs else [])]
     if demo is not None:
+        lines.insert(0, f"Demo        {root}/demo")
         lines += [f"Credentials {settings.home / 'demo.json'}", ""]
         for tenant in demo["tenants"]:
             lines.append(f"Tenant {tenant['name']} ({'regulated' if tenant['regulated'] else 'redirect'})")

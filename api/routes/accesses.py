@@ -3,7 +3,6 @@
 import ipaddress
 from contextlib import AbstractContextManager
 from typing import Annotated
-from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import Body, Header, Path, Query
@@ -15,9 +14,10 @@ from api.answers import answer, created, done, link
 from api.customers import access_body, accesses_body, customer_body, issues_body
 from api.errors import Problem
 from api.route import router
-from api.schemas.accesses import ACCESS_KEY, ACCESSES, ENTRIES_LIMIT, ROOT, AccessBody, CustomerBody, IssuesBody, NewAccess
+from api.schemas.accesses import ACCESS_KEY, ACCESSES, ENTRIES_LIMIT, AccessBody, CustomerBody, IssuesBody, NewAccess
 from api.schemas.base import Flag
 from api.services import Held, Services
+from api.webform import entry as entry_into_form
 from pipelines import connect
 from warehouse import accesses, products, redirect_sessions, scopes, tenants
 from warehouse.callers import Caller
@@ -111,7 +111,7 @@ async def add_accesses(
         raise Problem(400, "Die Id eines Bankzugangs darf nicht die des Benutzers sein.")
     outcome = await held.changes.insist(_begin, held, caller, entries, refresh, customer_ip)
     if isinstance(outcome, str):
-        return Response(status_code=451, headers={"Location": outcome})
+        return entry_into_form.redirected(outcome)
     await held.arrivals.wait(outcome)
     key = next(iter(entries))
     return created(link(held, *ACCESSES, key) if len(entries) == 1 else link(held, *ACCESSES))
@@ -198,8 +198,7 @@ def _redirect(
 ) -> dict[UUID, UUID] | str:
     """What a redirect tenant may do: send an empty object and be sent to the form, or refresh what its customer has connected."""
     for entry in entries.values():
-        if entry.provider_id is not None or entry.credentials is not None:
-            raise Problem(400, "providerId und credentials: dürfen nicht gesendet werden; Ihre Kunden geben sie im Formular ein")
+        entry_into_form.refuse_login(providerId=entry.provider_id, credentials=entry.credentials)
         if entry.sync is False:
             raise Problem(400, "sync: muss true sein")
     if refresh:
@@ -209,5 +208,4 @@ def _redirect(
     key = next(iter(entries))
     if any(access.key == key for access in accesses.visible(owner)):
         raise NameTaken("access")
-    session = redirect_sessions.begin(owner, redirect_sessions.CREATE_ACCOUNT, key)
-    return f"{link(held, *ROOT, 'webform')}?{urlencode({'session': session, 'useCase': redirect_sessions.CREATE_ACCOUNT})}"
+    return entry_into_form.begin(held, owner, redirect_sessions.CREATE_ACCOUNT, access_key=key, ip=customer_ip)

@@ -1,7 +1,6 @@
 """Consents: the customer lets the bank give data, and confirms it step by step."""
 
 from typing import Annotated, Literal
-from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import Body, Query
@@ -18,6 +17,7 @@ from api.schemas.base import Flag
 from api.schemas.providers import DEMO_ID
 from api.schemas.transfers import ChosenMedium, ChosenMethod, ConsentStatus, EnteredTan
 from api.services import Held, Services
+from api.webform import entry
 from pipelines import connect, dialogues
 from pipelines.banks.base import Reply
 from pipelines.dialogues import Wanted
@@ -72,7 +72,8 @@ async def start_consent(
     def begin() -> tuple[UUID, int] | str:
         with changing_for(held, caller) as owner:
             if not tenants.find(owner, caller.tenant_name).regulated:
-                return _form(held, owner, access, entries)
+                about = {"anew": query_tan_settings, "history": max_transactions, "ip": customer_ip}
+                return _form(held, owner, access, entries, callback_url, **about)
             wanted = _wanted(owner, callback_url, customer_ip)
             found = _access(held, owner, access, entries)
             found.history = max_transactions or found.history
@@ -83,7 +84,7 @@ async def start_consent(
 
     begun = await held.changes.insist(begin)
     if isinstance(begun, str):
-        return Response(status_code=451, headers={"Location": begun})
+        return entry.redirected(begun)
     await held.arrivals.wait_for_answer(*begun)
     return created(link(held, *ROOT, "consent", str(begun[0])))
 
@@ -140,20 +141,33 @@ def _access(held: Services, owner: Owner, key: str, entries: dict[str, NewAccess
         return accesses.find(owner, key, lock=True)
     if list(entries) != [key]:
         raise Problem(400, "Der Bankzugang im Inhalt ist nicht der in der Adresse.")
-    entry = entries[key]
-    if entry.provider_id is None and entry.credentials is None:
+    given = entries[key]
+    if given.provider_id is None and given.credentials is None:
         return accesses.find(owner, key, lock=True)
-    (login,) = connect.open_entries(owner, held.vault, held.connectors, [entry_of(key, entry)])
+    (login,) = connect.open_entries(owner, held.vault, held.connectors, [entry_of(key, given)])
     if login.missing:
         raise Problem(400, f"credentials: es fehlen {', '.join(login.missing)}")
     return connect.keep_login(owner, held.vault, held.settings, login)
 
 
-def _form(held: Services, owner: Owner, key: str, entries: dict[str, NewAccess] | None) -> str:
+def _form(
+    held: Services,
+    owner: Owner,
+    key: str,
+    entries: dict[str, NewAccess] | None,
+    callback_url: str | None,
+    **about: str | bool | None,
+) -> str:
     """The address of the form, for a tenant whose customers type there."""
-    if any(entry.provider_id is not None or entry.credentials is not None for entry in (entries or {}).values()):
-        raise Problem(400, "providerId und credentials: dürfen nicht gesendet werden; Ihre Kunden geben sie im Formular ein")
-    accesses.find(owner, key)
-    session = redirect_sessions.begin(owner, redirect_sessions.AUTHENTICATE_ACCOUNT, key)
-    query = urlencode({"session": session, "useCase": redirect_sessions.AUTHENTICATE_ACCOUNT})
-    return f"{link(held, *ROOT, 'webform')}?{query}"
+    for given in (entries or {}).values():
+        entry.refuse_login(providerId=given.provider_id, credentials=given.credentials)
+    access = accesses.find(owner, key)
+    return entry.begin(
+        held,
+        owner,
+        redirect_sessions.AUTHENTICATE_ACCOUNT,
+        callback_url=callback_url,
+        access_key=key,
+        provider_id=access.provider_id,
+        **about,
+    )

@@ -1,11 +1,12 @@
 """Payments in the newer form: one transfer or many, confirmed step by step, and the verification of payee before them."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID, uuid4
 
-from fastapi import Header, Path, Query
+from fastapi import Depends, Header, Path, Query
 from starlette.responses import Response
 
 from api.access import Kind, needs
@@ -29,10 +30,11 @@ from api.schemas.transfers import (
 )
 from api.services import Held, Services
 from api.transfers import payee_of, payment_of
-from pipelines import connect, dialogues, steps
+from api.webform import entry
+from pipelines import connect, dialogues, payments, steps
 from pipelines.banks.base import Payee, PayeeMatch, Payment, Reply
 from pipelines.dialogues import Wanted, Who
-from warehouse import accesses, products, scopes, tenants
+from warehouse import accesses, products, redirect_sessions, scopes, tenants
 from warehouse import dialogues as store
 from warehouse.callers import Caller
 from warehouse.database import Owner
@@ -42,6 +44,7 @@ from warehouse.errors import NotFound
 routes = router("/customer/v2", "Payments")
 Pays = Annotated[Caller, needs(scopes.CUSTOMER_TRANSFER, Kind.USER)]
 ProductKey = Annotated[str, Path(examples=["DE02120300000000202051"])]
+NOT_IN_FORM = "Diese Zahlungen gibt es im Formular nicht; Ihre Kunden erteilen dort einzelne Überweisungen."
 PaymentId = Annotated[
     UUID | None, Query(alias="paymentId", description="names the order for ever: sent again, it is not executed again")
 ]
@@ -49,85 +52,87 @@ NoFunds = Annotated[
     Flag, Header(alias="Rejection-NoFunds-Preferred", description="refuse the order rather than let it wait for money")
 ]
 Editable = Annotated[Flag, Query(alias="editableDetails", description="redirect form: the customer may change the details")]
-AutoConfirm = Annotated[Flag, Query(alias="autoConfirm", description="redirect form: no interaction where none is needed")]
+AutoConfirm = Annotated[
+    Flag, Query(alias="autoConfirm", description="redirect form: the order goes to the bank without a yes in the form")
+]
+IN_FORM: dict[int | str, dict[str, Any]] = {
+    409: {},
+    451: {"description": "The customer must go through the redirect form at `Location`."},
+}
 
 
-@routes.post("/bankzugaenge/{access}/{product}/payment/single-transfer", response_model=TransferStatus, responses={409: {}})
+@dataclass(frozen=True)
+class Manner:
+    """How an order is to be carried out: what all ways to begin a payment take besides the order itself."""
+
+    customer_ip: RequiredIp
+    refuse_without_funds: NoFunds = False
+    callback_url: CallbackUrl = None
+    query_tan_settings: QueryTanSettings = False
+    payment_id: PaymentId = None
+
+
+How = Annotated[Manner, Depends()]
+
+
+@routes.post("/bankzugaenge/{access}/{product}/payment/single-transfer", response_model=TransferStatus, responses=IN_FORM)
 async def initiate_single_transfer(
     access: AccessKey,
     product: ProductKey,
     form: ProductTransfer,
     caller: Pays,
     held: Held,
-    customer_ip: RequiredIp,
-    refuse_without_funds: NoFunds = False,
-    callback_url: CallbackUrl = None,
-    query_tan_settings: QueryTanSettings = False,
-    editable_details: Editable = False,  # noqa: ARG001 (of the redirect form)
-    auto_confirm: AutoConfirm = False,  # noqa: ARG001 (of the redirect form)
-    payment_id: PaymentId = None,
+    how: How,
+    editable_details: Editable = False,
+    auto_confirm: AutoConfirm = False,
 ) -> Response:
     """Begins a transfer from a connected account."""
-    order = payment_of(form, payment_id or uuid4(), product, today=_today(held), refuse_without_funds=refuse_without_funds)
+    order = _order(held, form, product, how)
 
     def who(owner: Owner) -> Who:
         if form.vop_id is not None and not dialogues.verified(owner, form.vop_id, order):
             raise Problem(400, "vopId: gehört nicht zu diesem Auftrag")
         return _connected(owner, access, product)
 
-    return await _begin(
-        held, caller, who, order, customer_ip, callback_url, known=payment_id is not None, anew=query_tan_settings
-    )
+    def in_form(owner: Owner) -> str:
+        provider_id = _connected(owner, access, product).provider_id
+        about = {"access_key": access, "provider_id": provider_id, "editable": editable_details, "auto": auto_confirm}
+        return _form(held, owner, order, how, **about)
+
+    return await _begin(held, caller, who, order, how, in_form)
 
 
 @routes.post("/bankzugaenge/{access}/{product}/payment/bulk-transfer", response_model=TransferStatus, responses={409: {}})
 async def initiate_bulk_transfer(
-    access: AccessKey,
-    product: ProductKey,
-    form: BulkTransfer,
-    caller: Pays,
-    held: Held,
-    customer_ip: RequiredIp,
-    refuse_without_funds: NoFunds = False,
-    callback_url: CallbackUrl = None,
-    query_tan_settings: QueryTanSettings = False,
-    payment_id: PaymentId = None,
+    access: AccessKey, product: ProductKey, form: BulkTransfer, caller: Pays, held: Held, how: How
 ) -> Response:
     """Begins several transfers from a connected account, which the customer confirms together."""
-    order = payment_of(form, payment_id or uuid4(), product, today=_today(held), refuse_without_funds=refuse_without_funds)
 
     def who(owner: Owner) -> Who:
         return _connected(owner, access, product)
 
-    return await _begin(
-        held, caller, who, order, customer_ip, callback_url, known=payment_id is not None, anew=query_tan_settings
-    )
+    return await _begin(held, caller, who, _order(held, form, product, how), how)
 
 
-@routes.post("/payment/single-transfer", response_model=TransferStatus, responses={409: {}})
+@routes.post("/payment/single-transfer", response_model=TransferStatus, responses=IN_FORM)
 async def initiate_transfer_without_access(
-    form: ProviderTransfer,
-    caller: Pays,
-    held: Held,
-    customer_ip: RequiredIp,
-    refuse_without_funds: NoFunds = False,
-    callback_url: CallbackUrl = None,
-    query_tan_settings: QueryTanSettings = False,
-    editable_details: Editable = False,  # noqa: ARG001 (of the redirect form)
-    payment_id: PaymentId = None,
+    form: ProviderTransfer, caller: Pays, held: Held, how: How, editable_details: Editable = False
 ) -> Response:
-    """Begins a transfer from an account that is not connected, with a login for this order only."""
-    if form.provider is None or form.credentials is None or form.product is None:
-        raise Problem(400, "provider, credentials und product: alle drei werden gebraucht")
-    entry = connect.Entry("", form.provider, form.credentials)
-    order = payment_of(form, payment_id or uuid4(), form.product, today=_today(held), refuse_without_funds=refuse_without_funds)
+    """Begins a transfer from an account that is not connected, with a login for this order only. Customers of redirect tenants
+    choose the account in the form.
+    """
+    order = _order(held, form, form.product or "", how)
 
     def who(owner: Owner) -> Who:
-        return given_login(held, owner, entry)
+        if form.provider is None or form.credentials is None or form.product is None:
+            raise Problem(400, "provider, credentials und product: alle drei werden gebraucht")
+        return given_login(held, owner, connect.Entry("", form.provider, form.credentials))
 
-    return await _begin(
-        held, caller, who, order, customer_ip, callback_url, known=payment_id is not None, anew=query_tan_settings
-    )
+    def in_form(owner: Owner) -> str:
+        entry.refuse_login(provider=form.provider, credentials=form.credentials)
+        return _form(held, owner, replace(order, product=""), how, editable=editable_details)
+
+    return await _begin(held, caller, who, order, how, in_form)
 
 
 @routes.get("/payments/{payment}", response_model=TransferStatus)
@@ -189,28 +194,53 @@ async def _begin(
     caller: Caller,
     who: Callable[[Owner], Who],
     order: Payment,
-    customer_ip: str,
-    callback_url: str | None,
-    *,
-    known: bool,
-    anew: bool,
+    how: Manner,
+    in_form: Callable[[Owner], str] | None = None,
 ) -> Response:
-    """Puts a payment down and waits for the bank's first answer. The same order with the same id again is told how it stands."""
+    """Puts a payment down and waits for the bank's first answer; the same order with the same id again is told how it stands. Or
+    sends the customer into the form, where the tenant's customers type.
+    """
 
-    def begin() -> tuple[UUID, int]:
+    def begin() -> tuple[UUID, int] | str:
         with changing_for(held, caller) as owner:
-            require_regulated(owner, caller)
-            if callback_url is None:
+            if not tenants.find(owner, caller.tenant_name).regulated:
+                if in_form is None:
+                    raise Problem(403, NOT_IN_FORM)
+                return in_form(owner)
+            if how.callback_url is None:
                 raise Problem(400, "callbackUrl: fehlt")
             asked_with = who(owner)
             access = asked_with.access
-            chosen = (access.sca_method, access.sca_medium) if access and not anew else (None, None)
-            wanted = Wanted(customer_ip, tenants.checked_callback(owner, callback_url), *chosen)
-            dialogue = dialogues.begin_payment_once(owner, held.vault, held.settings, asked_with, order, wanted, named=known)
+            chosen = (access.sca_method, access.sca_medium) if access and not how.query_tan_settings else (None, None)
+            wanted = Wanted(how.customer_ip, tenants.checked_callback(owner, how.callback_url), *chosen)
+            named = how.payment_id is not None
+            dialogue = dialogues.begin_payment_once(owner, held.vault, held.settings, asked_with, order, wanted, named=named)
             return dialogue.id, dialogue.move
 
-    await held.arrivals.wait_for_answer(*await held.changes.insist(begin))
+    begun = await held.changes.insist(begin)
+    if isinstance(begun, str):
+        return entry.redirected(begun)
+    await held.arrivals.wait_for_answer(*begun)
     return await held.changes.run(_status, held, caller, order.reference)
+
+
+def _form(held: Services, owner: Owner, order: Payment, how: Manner, **about: Any) -> str:
+    """The address of the form for an order. The form gives it an id of its own."""
+    return entry.begin(
+        held,
+        owner,
+        redirect_sessions.SINGLE_TRANSFER,
+        callback_url=how.callback_url,
+        order=payments.to_json(order),
+        anew=how.query_tan_settings,
+        ip=how.customer_ip,
+        **about,
+    )
+
+
+def _order(held: Services, form: ProductTransfer | ProviderTransfer | BulkTransfer, product: str, how: Manner) -> Payment:
+    reference = how.payment_id or uuid4()
+    return payment_of(form, reference, product, today=_today(held), refuse_without_funds=how.refuse_without_funds)
 
 
 async def _move(held: Services, caller: Caller, payment: UUID, reply: Reply) -> Response:
@@ -238,7 +268,7 @@ def _status(held: Services, caller: Caller, payment: UUID) -> Response:
 def require_regulated(owner: Owner, caller: Caller) -> None:
     """Refuses a tenant whose customers must type in the form."""
     if not tenants.find(owner, caller.tenant_name).regulated:
-        raise Problem(403, "Zahlungen Ihrer Kunden führen über das Formular.")
+        raise Problem(403, NOT_IN_FORM)
 
 
 def _connected(owner: Owner, access_key: str, product_key: str) -> Who:

@@ -56,7 +56,7 @@ def list_providers(
 ) -> Response:
     """All providers that are connected and enabled, by name; with parameters, those that fit all of them."""
     with held.database.acting_for(caller.tenant_id) as owner:
-        known = _written_list(held, owner)
+        known = offered_providers(held, owner)
     found = (text for row, text in known if catalogue.fits(row, q=q, blz=blz, bic=bic, group=group))
     return Response(b"[" + b",".join(found) + b"]", media_type=JSON)
 
@@ -81,7 +81,7 @@ _lists: WeakKeyDictionary[Database, tuple[str, list[tuple[Provider, bytes]]]] = 
 """All providers with their JSON, and the version of the catalogue that they show: writing down thousands takes a second."""
 
 
-def _written_list(held: Services, owner: Owner) -> list[tuple[Provider, bytes]]:
+def offered_providers(held: Services, owner: Owner) -> list[tuple[Provider, bytes]]:
     """What is offered, with its JSON; written anew only after a change."""
     # Asked for before the rows are read: a change in between makes the next request write the list anew.
     version = providers.version(owner)

@@ -155,8 +155,10 @@ class ChallengeContent(Wire):
     """What the customer needs for a TAN."""
 
     instructions: str = Field(examples=["Bitte geben Sie die TAN aus Ihrer App ein."])
-    hhd: str | None = Field(None, alias="HHD", examples=["1784011041875F051234567890041203000044302C3015"], description="chipTAN")
-    hhduc: str | None = Field(None, alias="HHDUC", examples=["2908881344731012345678900515,00"], description="chipTAN")
+    hhd: str | None = Field(None, alias="HHD", examples=["2908881344731012345678900,00"], description="chipTAN, what is typed")
+    hhduc: str | None = Field(
+        None, alias="HHDUC", examples=["1784011041875F051234567890041203000044302C323015"], description="chipTAN, what flickers"
+    )
     photo: str | None = Field(None, examples=["iVBORw0KGgo="], description="photoTAN: a picture in Base64")
 
 

@@ -55,6 +55,8 @@ class Seed:
     """The state that all the user's data are in."""
     analysed: str
     """A token of another user, whose analyses lie ready."""
+    form: str
+    """The cookie of a browser that is at the first page of the redirect form."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,9 @@ READY = (
     Case("cashflow that lies ready", lambda seed: get(f"{AI}/cashflow", seed.analysed)),
     Case("contracts, read from PostgreSQL each time", lambda seed: get(f"{AI}/contracts", seed.analysed), Server.CHECKED),
     ALONE,
+    Case("the first page of the redirect form", lambda seed: get("/customer/v2/webform/form", Cookie=seed.form)),
 )
-"""Analyses, which are compared with `CHECKED`."""
+"""Analyses and a page, which are compared with `CHECKED`."""
 
 CASES = (
     HEALTH,

@@ -8,7 +8,7 @@ import base64
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
 import psycopg
@@ -18,11 +18,12 @@ from pipelines.banks.demo import DemoBank
 from pipelines.house import House
 from pipelines.publish import FetchJob
 from tests.bench.cases import ACCESSES, Login, Seed
-from warehouse import accesses, certificates, hashing, logins, logs, products, providers, users
+from warehouse import accesses, certificates, hashing, logins, logs, products, providers, redirect_sessions, users
 from warehouse.buckets import bucket_of
 from warehouse.database import Owner
 from warehouse.errors import KontorError
 from warehouse.provisioning import ADMIN, APP, create_tenant
+from warehouse.redirect_sessions import CREATE_ACCOUNT
 from warehouse.settings import Settings
 from warehouse.tables import Product
 
@@ -81,6 +82,7 @@ def fill(house: House) -> tuple[Seed, Customer]:
         long_list=long_list,
         etag=etag,
         analysed=of_third.access_token,
+        form=_in_form(house, Customer(new.tenant.id, ids[1])),
     ), Customer(new.tenant.id, ids[1])
 
 
@@ -139,6 +141,20 @@ def _analysed(house: House, customer: Customer) -> None:
     analyse.tag_buckets(house.lake, [bucket], tags.brain())
     analyse.analyse_buckets(house.lake, [bucket], analyses.version(base_url))
     ready.publish_buckets(house.database, house.lake, [bucket], count, base_url)
+
+
+def _in_form(house: House, customer: Customer) -> str:
+    """The cookie of a browser in the redirect form, whose session lasts as long as the run."""
+    with house.database.acting_for(customer.tenant, customer.user) as owner:
+        back = "https://app.example.de/back"
+        name = redirect_sessions.begin(owner, house.vault, CREATE_ACCOUNT, access_key="form", return_to=back)
+    with house.database.operating() as operator:
+        entered = redirect_sessions.enter(operator, name, None)
+        if entered is None:
+            raise KontorError("the redirect form lets nobody in")
+        session, browser = entered
+        session.expires_at = datetime.now(UTC) + timedelta(days=1)
+        return f"__Host-kontor-form={browser}"
 
 
 def _job(customer: Customer, begun: dict[UUID, UUID]) -> FetchJob:

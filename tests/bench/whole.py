@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
+from uuid import NAMESPACE_OID, uuid5
 
 import polars as pl
 
@@ -30,14 +31,24 @@ BOOKINGS, PRODUCTS, RESULTS = "transactions", "products", "results"
 
 
 def store(corpus: Corpus, folder: Path, buckets: int) -> None:
-    """Writes bookings and products as the lake has them, a file for each bucket."""
-    for name, frame in ((BOOKINGS, corpus.transactions), (PRODUCTS, corpus.products)):
+    """Writes bookings and products as the lake has them, a file for each bucket. Ids are as long as ours: the simulator's short
+    ones would be read much faster than any that we store.
+    """
+    bookings = corpus.transactions.with_columns(_named(corpus.transactions[name]) for name in ("id", "user", "product"))
+    products = corpus.products.with_columns(_named(corpus.products[name]) for name in ("user", "product"))
+    for name, frame in ((BOOKINGS, bookings), (PRODUCTS, products)):
         (folder / name).mkdir(parents=True)
         place = pl.col("user").rank("dense").cast(pl.Int64) - 1  # buckets are ranges of users
         parts = frame.sort("user", maintain_order=True).with_columns(bucket=place * buckets // frame["user"].n_unique())
         for (bucket,), part in parts.partition_by("bucket", as_dict=True, include_key=False).items():
             (folder / name / f"{bucket}.parquet").write_bytes(parquet.encode(part, {}))
     pl.DataFrame({"as_of": [corpus.as_of]}).write_parquet(folder / "as_of.parquet")
+
+
+def _named(texts: pl.Series) -> pl.Series:
+    """A UUID for each text, the same one wherever it stands."""
+    known = texts.unique()
+    return texts.replace_strict(known, pl.Series([str(uuid5(NAMESPACE_OID, text)) for text in known]))
 
 
 @cache

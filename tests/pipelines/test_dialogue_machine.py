@@ -19,13 +19,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy import make_url, text
 
-from pipelines import dialogues, steps
+from pipelines import dialogues, moves, steps
 from pipelines.banks.base import ChooseMedium, ChooseMethod, EnterTan, Failed, FetchRequest, Payment, Provider, Reply, Transfer
 from pipelines.banks.demo import DemoBank, executed, payments
 from pipelines.banks.demo.histories import Customer
 from pipelines.banks.demo.memory import recalled
-from pipelines.dialogues import MoveJob, Wanted, Who
+from pipelines.dialogues import Wanted, Who
 from pipelines.house import House
+from pipelines.moves import MoveJob
 from pipelines.steps import Standing
 from warehouse import accesses, embedded, migrate, users
 from warehouse import dialogues as store
@@ -276,7 +277,7 @@ class Machine(RuleBasedStateMachine):
         """A worker does all that there is to do."""
         for number, job in self.pending():
             self.jobs.append(job)
-            dialogues.advance(self.house, job, self.now)
+            moves.advance(self.house, job, self.now)
             self.finish(number)
 
     @precondition(lambda self: self.waiting)
@@ -284,7 +285,7 @@ class Machine(RuleBasedStateMachine):
     def work_twice(self, which: int) -> None:
         number, job = self.pick(which)
         for _ in range(2):
-            dialogues.advance(self.house, job, self.now)
+            moves.advance(self.house, job, self.now)
         self.finish(number)
 
     @precondition(lambda self: self.waiting)
@@ -292,9 +293,9 @@ class Machine(RuleBasedStateMachine):
     def crash(self, which: int, asks: bool, keeps_job: bool) -> None:
         """A worker dies before or after the bank has answered, or loses the database: then its job is over."""
         number, job = self.pick(which)
-        plan = dialogues._plan(self.house, job, self.now)
+        plan = moves._plan(self.house, job, self.now)
         if plan is not None and asks:
-            standing, state = dialogues._asked(self.house, plan)
+            standing, state = moves._asked(self.house, plan)
             self.late.append(Late(job, standing, state, plan))
             if steps.is_elsewhere(standing.step):
                 self.show(job.dialogue)
@@ -305,18 +306,18 @@ class Machine(RuleBasedStateMachine):
     @rule(which=WHICH)
     def answer_late(self, which: int) -> None:
         found = self.late[which % len(self.late)]
-        dialogues._settle(self.house, found.job, found.standing, found.state, found.plan)
+        moves._settle(self.house, found.job, found.standing, found.state, found.plan)
 
     @precondition(lambda self: self.jobs)
     @rule(which=WHICH)
     def run_an_old_job(self, which: int) -> None:
-        dialogues.advance(self.house, self.jobs[which % len(self.jobs)], self.now)
+        moves.advance(self.house, self.jobs[which % len(self.jobs)], self.now)
 
     @precondition(lambda self: self.waiting)
     @rule(which=WHICH)
     def give_up(self, which: int) -> None:
         number, job = self.pick(which)
-        dialogues.give_up(self.house, job)
+        moves.give_up(self.house, job)
         self.finish(number)
 
     @rule(last=st.booleans())
@@ -326,7 +327,7 @@ class Machine(RuleBasedStateMachine):
         self.sql("UPDATE dialogues SET look_at = clock_timestamp() WHERE user_id = :user AND look_at IS NOT NULL")
         if last:
             self.sql("UPDATE dialogues SET looks = 12 WHERE user_id = :user AND phase = 'UNKNOWN'")
-        dialogues.look_after(self.house)
+        moves.look_after(self.house)
 
     @precondition(lambda self: self.known)
     @rule(which=WHICH)

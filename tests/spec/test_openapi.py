@@ -120,7 +120,7 @@ ANALYSES = ("--exclude-path-regex", "^/customer/v2/ai/")
 @pytest.mark.parametrize(
     ("client", "examples", "which"),
     [
-        ("everything", 12, ("--exclude-path-regex", CUSTOMERS)),
+        ("everything", 8, ("--exclude-path-regex", CUSTOMERS)),
         ("app", 6, ("--include-path-regex", CUSTOMERS, *DELETING, *ANALYSES)),
     ],
 )

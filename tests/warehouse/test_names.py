@@ -44,6 +44,7 @@ def test_callback_addresses_are_read_as_a_browser_reads_them(given: str, stored:
         "ftp://x/",
         "https://u:p@x.de/",
         "https://x.de/?a",
+        "https://x.de/?",
         "https://x.de/#a",
     ],
 )

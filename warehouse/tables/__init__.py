@@ -3,9 +3,10 @@
 Here belong columns, keys and indexes. Here does not belong a query: those are in the stores beside this folder.
 """
 
-from warehouse.tables.banks import Access, BankSession, Position, Product, Provider, RedirectSession, Transaction
+from warehouse.tables.banks import Access, BankSession, Position, Product, Provider, Transaction
 from warehouse.tables.base import Base
 from warehouse.tables.dialogues import Dialogue
+from warehouse.tables.forms import FormDesign, RedirectSession
 from warehouse.tables.results import Result, Tombstone
 from warehouse.tables.secrets import Certificate, SealedValue
 from warehouse.tables.tags import CategoryChoice, CategoryRule
@@ -27,6 +28,7 @@ __all__ = [
     "Client",
     "ClientRole",
     "Dialogue",
+    "FormDesign",
     "Position",
     "Product",
     "Provider",

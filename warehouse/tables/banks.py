@@ -170,14 +170,3 @@ class BankSession(Identified, OwnedByUser, Base):
 
     access_id: Mapped[UUID] = mapped_column(ForeignKey("accesses.id", ondelete="CASCADE"))
     attended: Mapped[bool]
-
-
-class RedirectSession(Identified, OwnedByUser, Base):
-    """A way through the redirect form that a tenant has begun for a user. Only a hash of its name is kept."""
-
-    __tablename__ = "redirect_sessions"
-
-    session_hash: Mapped[bytes] = mapped_column(unique=True)
-    use_case: Mapped[str]
-    access_key: Mapped[str]
-    expires_at: Mapped[datetime] = mapped_column(server_default=text("clock_timestamp() + interval '20 minutes'"), index=True)

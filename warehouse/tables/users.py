@@ -1,6 +1,6 @@
 """Technical users of a tenant; each is one customer."""
 
-from datetime import date
+from datetime import date, datetime
 
 from sqlalchemy import BigInteger, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
@@ -13,6 +13,7 @@ class User(Identified, Owned, Base):
 
     `revision` grows with every change of the user's bank data; what was computed from an older one is stale.
     `refreshed_on` is the day on which a bank, or a tenant that pushes bookings, last told something of the user.
+    `terms_hash` names the text that the user accepted in the redirect form.
     """
 
     __tablename__ = "users"
@@ -26,3 +27,5 @@ class User(Identified, Owned, Base):
     active: Mapped[bool] = mapped_column(server_default="true")
     revision: Mapped[int] = mapped_column(BigInteger, server_default="0")
     refreshed_on: Mapped[date | None]
+    terms_hash: Mapped[bytes | None]
+    terms_accepted_at: Mapped[datetime | None]

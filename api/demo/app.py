@@ -1,0 +1,317 @@
+"""The demo's pages. Who comes to connect a bank gets a user of the tenant, which a cookie remembers."""
+
+import hashlib
+import ipaddress
+import secrets
+from collections.abc import Awaitable, Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Match, Route
+from starlette.types import Scope
+
+from api.demo import charts, formats, views
+from api.demo.tenant import ACCESSES, Refused, Tenant, Tokens, UserUnknown, Visit, read
+from api.demo.texts import FAILURES, REENTRY, Notice, refusal
+from api.route import StrictRequest
+from warehouse.settings import Settings
+
+ROOT = "/demo"
+COOKIE = "kontor-demo"
+COOKIE_SECONDS = 30 * 24 * 3600
+CONTENT_POLICY = "default-src 'self'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'; form-action 'self'"
+STATIC = {"demo.css": "text/css", "demo.js": "text/javascript", "demo.svg": "image/svg+xml"}
+FOLDER = Path(__file__).parent / "static"
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+TOKENS = "demo_tokens"
+Page = Callable[[Request, Tenant], Awaitable[Response]]
+
+
+class DemoRoute(Route):
+    """A page that is there while the demo is: in any other house, the address is unknown."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, found = super().matches(scope)
+        if match is not Match.NONE and not _credentials(scope["app"].state.services.settings).exists():
+            return Match.NONE, {}
+        return match, {**found, "route": self}
+
+
+def page(path: str, method: str = "GET") -> Callable[[Page], DemoRoute]:
+    """Makes a function the page at an address. What goes wrong in it is told on a page as well."""
+
+    def made(show: Page) -> DemoRoute:
+        async def answer(request: Request) -> Response:
+            settings = _settings(request)
+            tenant = read(_credentials(settings), settings.base_url)
+            if tenant is None:
+                return _failure(request, Refused(404))
+            if method == "POST" and not _is_own(request, tenant):
+                return _failure(request, Refused(403))
+            if (elsewhere := _canonical(request, tenant)) is not None:
+                return RedirectResponse(elsewhere, 307)
+            try:
+                return await show(request, tenant)
+            except UserUnknown:
+                return _forgetting(RedirectResponse(ROOT, 303), tenant)
+            except Refused as refused:
+                return _failure(request, refused)
+
+        return DemoRoute(ROOT + path, answer, methods=[method], name=show.__name__, include_in_schema=False)
+
+    return made
+
+
+@page("")
+async def welcome(request: Request, tenant: Tenant) -> Response:
+    """What Kontor is, and the button with which it begins."""
+    return await _welcome(request, tenant)
+
+
+@page("/connect", "POST")
+async def connect(request: Request, tenant: Tenant) -> Response:
+    """Sends the visitor to the form, as a user that is made here if there is none."""
+    visitor = _visitor(request, tenant) or secrets.token_hex(16)
+    try:
+        address = await _begin(request, tenant, visitor)
+    except UserUnknown:  # a user of an earlier demo
+        visitor = secrets.token_hex(16)
+        address = await _begin(request, tenant, visitor)
+    return _remembering(RedirectResponse(address, 303), tenant, visitor)
+
+
+@page("/back")
+async def back(request: Request, tenant: Tenant) -> Response:
+    """Where the form leads back to: to the overview if there is something to see, else to an explanation."""
+    said = request.query_params.get("baReentry", "")
+    if said == "ACCOUNT_CREATED":
+        return RedirectResponse(f"{ROOT}/overview", 303)
+    if said == "FINISHED":
+        return RedirectResponse(f"{ROOT}/overview?done=1", 303)
+    return await _welcome(request, tenant, REENTRY.get(said, REENTRY["ERROR"]))
+
+
+@page("/overview")
+async def overview(request: Request, tenant: Tenant) -> Response:
+    """What the interface tells of the visitor."""
+    notice = REENTRY["FINISHED"] if request.query_params.get("done") == "1" else None
+    return await _overview(request, tenant, notice)
+
+
+@page("/transfer", "POST")
+async def transfer(request: Request, tenant: Tenant) -> Response:
+    """Sends the visitor to the form to confirm a transfer, or says what the service does not like about it."""
+    fields = await StrictRequest(request.scope, request.receive).fields()
+    access, _, product = fields.get("account", "").partition("/")
+    amount = formats.amount(fields.get("amount", ""))
+    if amount is None:
+        return await _overview(request, tenant, FAILURES["amount"], fields)
+    details = {name: fields.get(name, "").strip() for name in ("recipient", "iban", "purpose")}
+    order = {**details, "bic": None, "currency": "EUR", "amount": amount}
+    async with _visit(request, tenant) as visit:
+        try:
+            address = await visit.begin_transfer(access, product, order, _back(tenant), _public_ip(request))
+        except UserUnknown:
+            raise
+        except Refused as refused:
+            return await _overview(request, tenant, refusal(refused.details), fields)
+    return RedirectResponse(address, 303)
+
+
+@page("/disconnect", "POST")
+async def disconnect(request: Request, tenant: Tenant) -> Response:
+    """Deletes all that was fetched for the visitor."""
+    async with _visit(request, tenant) as visit:
+        for access in await visit.read(ACCESSES):
+            await visit.disconnect(access)
+    return RedirectResponse(ROOT, 303)
+
+
+async def asset(request: Request) -> Response:
+    """A file of the pages, named with what is in it so that browsers can keep it."""
+    name = request.path_params["name"]
+    if name not in STATIC:
+        return _failure(request, Refused(404))
+    kept = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response((FOLDER / name).read_bytes(), media_type=STATIC[name], headers=kept)
+
+
+ROUTES = (
+    welcome,
+    connect,
+    back,
+    overview,
+    transfer,
+    disconnect,
+    DemoRoute(f"{ROOT}/static/{{name}}", asset, methods=["GET"], include_in_schema=False),
+)
+
+
+async def _welcome(request: Request, tenant: Tenant, notice: Notice | None = None) -> Response:
+    connected = False
+    if _visitor(request, tenant) is not None:
+        async with _visit(request, tenant) as visit:
+            connected = bool(await visit.read(ACCESSES))
+    return _render(request, "welcome.html", notice=notice, connected=connected)
+
+
+async def _begin(request: Request, tenant: Tenant, visitor: str) -> str:
+    async with Visit(tenant, _tokens(request), visitor) as visit:
+        await visit.register()
+        return await visit.begin_connecting(_back(tenant), _public_ip(request))
+
+
+async def _overview(
+    request: Request, tenant: Tenant, notice: Notice | None = None, typed: dict[str, str] | None = None
+) -> Response:
+    async with _visit(request, tenant) as visit:
+        answers = await views.ask(visit)
+        calls = sorted(visit.calls, key=lambda call: call.begun)
+    if not answers.accesses:
+        return RedirectResponse(ROOT, 303)
+    months, accounts = views.months(answers), views.accounts(answers)
+    return _render(
+        request,
+        "overview.html",
+        notice=notice,
+        typed=typed or {},
+        calls=calls,
+        pending=views.is_pending(answers),
+        messages=views.messages(answers),
+        owner=views.owner(answers),
+        as_of=views.as_of(answers),
+        accounts=accounts,
+        total=views.total(accounts),
+        contracts=views.contracts(answers),
+        months=months,
+        categories=views.categories(answers, months),
+        disposable=views.disposable(answers),
+        events=views.findings(answers.events),
+        stages=views.findings(answers.stages),
+        triggers=views.findings(answers.triggers),
+        household=views.affordability(answers),
+    )
+
+
+def _render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    text = _pages().get_template(template).render(root=ROOT, assets=_assets(), docs=_settings(request).docs, **values)
+    return HTMLResponse(text, status, {"Content-Security-Policy": CONTENT_POLICY})
+
+
+def _failure(request: Request, refused: Refused) -> Response:
+    """A page that says what went wrong, without more of it than helps."""
+    status = refused.status if refused.status in (403, 404, 429) else 502
+    return _render(request, "failure.html", status, notice=FAILURES.get(str(status), FAILURES["502"]))
+
+
+@cache
+def _pages() -> Environment:
+    found = Environment(
+        loader=PackageLoader("api.demo"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    found.filters |= {
+        "money": formats.money,
+        "whole_money": formats.whole_money,
+        "percent": formats.percent,
+        "day": formats.day,
+        "bar": charts.bar,
+        "stacked": charts.stacked,
+        "sparkline": charts.sparkline,
+    }
+    found.globals["cashflow"] = charts.cashflow
+    return found
+
+
+@cache
+def _assets() -> dict[str, str]:
+    """The address of each file of the pages, which changes with its content."""
+    return {name: f"{ROOT}/static/{name}?v={hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:12]}" for name in STATIC}
+
+
+def _settings(request: Request) -> Settings:
+    found: Settings = request.app.state.services.settings
+    return found
+
+
+def _credentials(settings: Settings) -> Path:
+    return settings.home / "demo.json"
+
+
+def _tokens(request: Request) -> Tokens:
+    """The tokens that this worker keeps."""
+    state = request.app.state
+    if not hasattr(state, TOKENS):
+        setattr(state, TOKENS, Tokens())
+    found: Tokens = getattr(state, TOKENS)
+    return found
+
+
+def _visit(request: Request, tenant: Tenant) -> Visit:
+    visitor = _visitor(request, tenant)
+    if visitor is None:
+        raise UserUnknown(401)
+    return Visit(tenant, _tokens(request), visitor)
+
+
+def _visitor(request: Request, tenant: Tenant) -> str | None:
+    value = request.cookies.get(_cookie(tenant), "")
+    return value if len(value) == 32 and set(value) <= set("0123456789abcdef") else None
+
+
+def _cookie(tenant: Tenant) -> str:
+    """The cookie's name. The prefix binds it to https, without which not all browsers keep it on the own machine."""
+    return f"__Host-{COOKIE}" if _is_https(tenant) else COOKIE
+
+
+def _is_https(tenant: Tenant) -> bool:
+    return tenant.base_url.startswith("https:")
+
+
+def _remembering(response: Response, tenant: Tenant, visitor: str) -> Response:
+    response.set_cookie(
+        _cookie(tenant), visitor, COOKIE_SECONDS, path="/", secure=_is_https(tenant), httponly=True, samesite="lax"
+    )
+    return response
+
+
+def _forgetting(response: Response, tenant: Tenant) -> Response:
+    response.delete_cookie(_cookie(tenant), path="/", secure=_is_https(tenant), httponly=True, samesite="lax")
+    return response
+
+
+def _back(tenant: Tenant) -> str:
+    return f"{tenant.base_url}{ROOT}/back"
+
+
+def _is_own(request: Request, tenant: Tenant) -> bool:
+    """Whether a form was sent from a page of ours, as browsers say it."""
+    site = request.headers.get("sec-fetch-site")
+    return site == "same-origin" if site is not None else request.headers.get("origin") == _origin(tenant.base_url)
+
+
+def _origin(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _canonical(request: Request, tenant: Tenant) -> str | None:
+    """Where a visitor belongs who came by another name of the own machine: cookies and forms hold for one name only."""
+    asked, known = urlsplit(f"//{request.headers.get('host', '')}"), urlsplit(tenant.base_url)
+    if request.method != "GET" or asked.hostname == known.hostname or not {asked.hostname, known.hostname} <= LOOPBACK:
+        return None
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"{tenant.base_url}{request.url.path}{query}"
+
+
+def _public_ip(request: Request) -> str | None:
+    """The visitor's address, if it is one of the internet."""
+    try:
+        address = ipaddress.ip_address(request.client.host if request.client else "")
+    except ValueError:
+        return None
+    return str(address) if address.is_global else None

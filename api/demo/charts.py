@@ -1,0 +1,263 @@
+"""The demo's charts: numbers in, SVG out. Colours are the stylesheet's; nothing here has a style or a script of its own."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from xml.etree import ElementTree as ET
+
+from markupsafe import Markup
+
+from api.demo.formats import money, month, whole_money
+
+TOP, BOTTOM, LEFT, RIGHT = 14, 30, 58, 8
+BAR_SHARE = 0.36  # of a month's width; two bars and the air between months
+TICKS = 5
+STEPS = (1, 2, 2.5, 5, 10)
+LEAST_REACH = 0.2  # of an amount: what moves less than that shall not look wild
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of a whole month, and the bounds that hold in most cases. In cents."""
+
+    amount: int
+    lower: int
+    upper: int
+
+
+@dataclass(frozen=True)
+class Month:
+    """Income and expenses of a month in cents, both above zero as a rule; expected ones where the month is not over."""
+
+    year: int
+    number: int
+    income: int
+    expenses: int
+    expected_income: Expected | None = None
+    expected_expenses: Expected | None = None
+
+    @property
+    def net(self) -> int:
+        return self.income - self.expenses
+
+    @property
+    def expected_net(self) -> int:
+        income, expenses = self.expected_income, self.expected_expenses
+        return (income.amount if income else self.income) - (expenses.amount if expenses else self.expenses)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more is expected than was booked."""
+        return self.expected_income is not None or self.expected_expenses is not None
+
+    @property
+    def name(self) -> str:
+        return month(self.year, self.number)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where amounts are drawn, and which of them are marked."""
+
+    low: float
+    high: float
+    marks: tuple[int, ...]
+    height: int
+
+    def y(self, amount: float) -> float:
+        """How far from the top an amount is drawn."""
+        return round(TOP + (self.high - amount) / (self.high - self.low) * (self.height - TOP - BOTTOM), 1)
+
+
+def scale_of(amounts: Iterable[int], height: int) -> Scale:
+    """A scale with round marks that holds zero and all amounts."""
+    found = [0, *amounts]
+    low, high = min(found), max(found)
+    if low == high:
+        high = low + 10_000
+    step = _round_step((high - low) / TICKS)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return Scale(first * step, last * step, tuple(round(number * step) for number in range(first, last + 1)), height)
+
+
+def cashflow(months: Sequence[Month], name: str, width: int = 760, height: int = 300) -> Markup:
+    """Income beside expenses for each month, and a line of what was left. What is expected is hatched, with its bounds."""
+    scale = scale_of(_amounts(months), height)
+    chart = _chart(name, width, height, "Einnahmen und Ausgaben nach Monaten", _summary(months))
+    _hatches(chart, name)
+    for mark in scale.marks:
+        line = "axis" if mark == 0 else "grid"
+        ET.SubElement(chart, "line", {"class": line, **_points(LEFT, scale.y(mark), width - RIGHT, scale.y(mark))})
+        _text(chart, "tick", LEFT - 8, scale.y(mark) + 4, whole_money(mark), anchor="end")
+    span = (width - LEFT - RIGHT) / max(1, len(months))
+    for place, item in enumerate(months):
+        _draw_month(chart, item, name, scale, LEFT + place * span, span)
+    centres = [LEFT + (place + 0.5) * span for place in range(len(months))]
+    _draw_net(chart, months, centres, scale)
+    return _markup(chart)
+
+
+def bar(share: float, kind: str) -> Markup:
+    """A lying bar of a share of its place. It says nothing that the text beside it does not say."""
+    chart = ET.Element("svg", {"class": "bar", "aria-hidden": "true", "focusable": "false"})
+    ET.SubElement(chart, "rect", {"class": "bar-track", "width": "100%", "height": "100%", "rx": "4"})
+    ET.SubElement(chart, "rect", {"class": f"bar-{kind}", "width": f"{_share(share):.1f}%", "height": "100%", "rx": "4"})
+    return _markup(chart)
+
+
+def stacked(parts: Sequence[tuple[str, int]]) -> Markup:
+    """A lying bar of parts, each with its kind and its size; parts of no size are left out."""
+    chart = ET.Element("svg", {"class": "stack", "aria-hidden": "true", "focusable": "false"})
+    total = sum(max(0, size) for _, size in parts)
+    begin = 0.0
+    for kind, size in parts:
+        if size > 0:
+            share = size / total * 100
+            ET.SubElement(
+                chart, "rect", {"class": f"stack-{kind}", "x": f"{begin:.2f}%", "width": f"{share:.2f}%", "height": "100%"}
+            )
+            begin += share
+    return _markup(chart)
+
+
+def sparkline(amounts: Sequence[int], width: int = 88, height: int = 24) -> Markup:
+    """A small line of how an amount went; flat where it never changed."""
+    chart = ET.Element("svg", {"class": "spark", "viewBox": f"0 0 {width} {height}", "aria-hidden": "true", "focusable": "false"})
+    if amounts:
+        low, high = min(amounts), max(amounts)
+        reach = max(high - low, round(high * LEAST_REACH), 1)
+        step = (width - 8) / max(1, len(amounts) - 1)
+        points = [
+            (
+                round(4 + place * step, 1),
+                round(height / 2 if low == high else height - 4 - (amount - low) / reach * (height - 8), 1),
+            )
+            for place, amount in enumerate(amounts)
+        ]
+        ET.SubElement(chart, "polyline", {"points": " ".join(f"{x},{y}" for x, y in points)})
+        ET.SubElement(chart, "circle", {"cx": str(points[-1][0]), "cy": str(points[-1][1]), "r": "2.5"})
+    return _markup(chart)
+
+
+def _round_step(least: float) -> float:
+    """The smallest round number that is at least as large, and never below a cent."""
+    power = 10.0 ** math.floor(math.log10(max(1, least)))
+    return next(step * power for step in STEPS if step * power >= least or step == STEPS[-1])
+
+
+def _amounts(months: Sequence[Month]) -> list[int]:
+    expected = [part for item in months for part in (item.expected_income, item.expected_expenses) if part is not None]
+    return [
+        *(amount for item in months for amount in (item.income, item.expenses, item.expected_net)),
+        *(item.net for item in months if not item.is_open),
+        *(amount for part in expected for amount in (part.amount, part.lower, part.upper)),
+    ]
+
+
+def _summary(months: Sequence[Month]) -> str:
+    closed = [item for item in months if not item.is_open]
+    if not closed:
+        return "Noch kein abgeschlossener Monat."
+    income, expenses = (
+        round(sum(values) / len(closed)) for values in zip(*((m.income, m.expenses) for m in closed), strict=True)
+    )
+    coming = [f"{item.name}: voraussichtlich {money(item.expected_net, signed=True)}." for item in months if item.is_open]
+    return " ".join(
+        [
+            f"{closed[0].name} bis {closed[-1].name}:",
+            f"im Mittel {money(income)} Einnahmen und {money(expenses)} Ausgaben im Monat.",
+            *coming,
+        ]
+    )
+
+
+def _draw_month(chart: ET.Element, item: Month, name: str, scale: Scale, left: float, span: float) -> None:
+    group = ET.SubElement(chart, "g", {"class": "month"})
+    ET.SubElement(group, "title").text = _told(item)
+    wide = span * BAR_SHARE
+    for kind, amount, expected, x in (
+        ("income", item.income, item.expected_income, left + span / 2 - wide - 1),
+        ("expenses", item.expenses, item.expected_expenses, left + span / 2 + 1),
+    ):
+        if expected is not None:
+            hatch = {"class": f"hatched-{kind}", "fill": f"url(#{name}-{kind})"}
+            ET.SubElement(group, "rect", {**hatch, **_bar(x, wide, expected.amount, scale)})
+        ET.SubElement(group, "rect", {"class": f"bar-{kind}", **_bar(x, wide, amount, scale)})
+        if expected is not None:
+            _draw_bounds(group, x + wide / 2, scale.y(expected.upper), scale.y(expected.lower))
+    _text(group, "tick", left + span / 2, scale.height - 12, month(item.year, item.number)[:3])
+    if item.number == 1:
+        _text(group, "tick year", left + span / 2, scale.height - 1, str(item.year))
+
+
+def _draw_bounds(group: ET.Element, x: float, upper: float, lower: float) -> None:
+    for line in ((x, upper, x, lower), (x - 3, upper, x + 3, upper), (x - 3, lower, x + 3, lower)):
+        ET.SubElement(group, "line", {"class": "bounds", **_points(*line)})
+
+
+def _draw_net(chart: ET.Element, months: Sequence[Month], centres: Sequence[float], scale: Scale) -> None:
+    """The line of what was left, whole where it is known and dashed where it is expected."""
+    points = [(round(x, 1), scale.y(item.expected_net)) for x, item in zip(centres, months, strict=True)]
+    closed = sum(not item.is_open for item in months)
+    for kind, part in (("net", points[:closed]), ("net net-expected", points[max(0, closed - 1) :])):
+        if len(part) > 1:
+            ET.SubElement(chart, "polyline", {"class": kind, "points": " ".join(f"{x},{y}" for x, y in part)})
+    for (x, y), item in zip(points, months, strict=True):
+        kind = "dot dot-expected" if item.is_open else "dot"
+        ET.SubElement(chart, "circle", {"class": kind, "cx": str(x), "cy": str(y), "r": "3.5"})
+
+
+def _told(item: Month) -> str:
+    if not item.is_open:
+        return (
+            f"{item.name}: {money(item.income)} Einnahmen, {money(item.expenses)} Ausgaben, {money(item.net, signed=True)} übrig"
+        )
+    income, expenses = item.expected_income, item.expected_expenses
+    parts = [
+        f"{money(expected.amount)} {word} (von {money(expected.lower)} bis {money(expected.upper)})"
+        for word, expected in (("Einnahmen", income), ("Ausgaben", expenses))
+        if expected is not None
+    ]
+    return f"{item.name}, erwartet: {', '.join(parts)}"
+
+
+def _chart(name: str, width: int, height: int, title: str, summary: str) -> ET.Element:
+    chart = ET.Element(
+        "svg",
+        {"class": "chart", "viewBox": f"0 0 {width} {height}", "role": "img", "aria-labelledby": f"{name}-title {name}-summary"},
+    )
+    ET.SubElement(chart, "title", {"id": f"{name}-title"}).text = title
+    ET.SubElement(chart, "desc", {"id": f"{name}-summary"}).text = summary
+    return chart
+
+
+def _hatches(chart: ET.Element, name: str) -> None:
+    places = ET.SubElement(chart, "defs")
+    tile = {"width": "6", "height": "6", "patternUnits": "userSpaceOnUse", "patternTransform": "rotate(45)"}
+    for kind in ("income", "expenses"):
+        pattern = ET.SubElement(places, "pattern", {"id": f"{name}-{kind}", **tile})
+        ET.SubElement(pattern, "rect", {"class": f"hatch-ground-{kind}", "width": "6", "height": "6"})
+        ET.SubElement(pattern, "line", {"class": f"hatch-{kind}", **_points(0, 0, 0, 6)})
+
+
+def _bar(x: float, width: float, amount: int, scale: Scale) -> dict[str, str]:
+    top, bottom = sorted((scale.y(amount), scale.y(0)))
+    return {"x": f"{x:.1f}", "y": f"{top}", "width": f"{width:.1f}", "height": f"{bottom - top:.1f}", "rx": "2"}
+
+
+def _points(x1: float, y1: float, x2: float, y2: float) -> dict[str, str]:
+    return {name: f"{value:.1f}" for name, value in zip(("x1", "y1", "x2", "y2"), (x1, y1, x2, y2), strict=True)}
+
+
+def _text(parent: ET.Element, kind: str, x: float, y: float, text: str, anchor: str = "middle") -> None:
+    place = {"class": kind, "x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}
+    ET.SubElement(parent, "text", place).text = text
+
+
+def _share(share: float) -> float:
+    return min(100.0, max(0.0, share * 100))
+
+
+def _markup(chart: ET.Element) -> Markup:
+    """The chart as text to be put into a page; the builder has escaped what was not ours."""
+    return Markup(ET.tostring(chart, encoding="unicode"))  # noqa: S704

@@ -1,0 +1,337 @@
+"""What the demo shows of the interface's answers: wire objects in, values for the pages out. No calls, no markup."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from api.demo.charts import Expected, Month
+from api.demo.formats import cents, day
+from api.demo.tenant import ACCESSES, CUSTOMER, Visit
+from api.demo.texts import Notice
+
+ANALYSES = f"{CUSTOMER}/ai"
+COMPLETE = "VOLLSTAENDIG"
+MONTHS_SHOWN = 12
+CATEGORIES_SHOWN = 8
+SUMS = {"INCOME", "EXPENSES", "NET"}
+NO_EXPENSES = SUMS | {"TRANSFER"}
+MONTH = re.compile(r"(\d{4})_M(\d{2})")
+KINDS = {
+    "GIROKONTO": "Girokonto",
+    "SPARKONTO": "Sparkonto",
+    "FESTGELDKONTO": "Festgeld",
+    "KREDITKONTO": "Kredit",
+    "TAGESGELDKONTO": "Tagesgeld",
+    "BAUSPARKONTO": "Bausparen",
+    "SONSTIGESKONTO": "Konto",
+    "KREDITKARTE": "Kreditkarte",
+    "SONSTIGEKARTE": "Karte",
+    "DEPOT": "Depot",
+}
+RISKS = {
+    "returnDebits": "Rücklastschriften",
+    "reminderCharges": "Mahngebühren",
+    "debtCollectionPayments": "Inkasso",
+    "seizurePayments": "Pfändungen",
+}
+
+
+@dataclass(frozen=True)
+class Answers:
+    """All that the interface tells of a customer."""
+
+    accesses: dict[str, Any]
+    products: list[dict[str, Any]]
+    contracts: list[dict[str, Any]]
+    cashflow: list[dict[str, Any]]
+    disposable: dict[str, Any]
+    events: list[dict[str, Any]]
+    stages: list[dict[str, Any]]
+    triggers: list[dict[str, Any]]
+    affordability: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Account:
+    name: str
+    kind: str
+    bank: str
+    number: str
+    balance: int | None
+    currency: str
+    access: str
+    product: str
+    can_pay: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    """When a price became another one, and by how much it rose."""
+
+    on: str
+    before: int
+    after: int
+
+    @property
+    def rise(self) -> int:
+        return abs(self.after) - abs(self.before)
+
+
+@dataclass(frozen=True)
+class Contract:
+    name: str
+    category: str
+    insurance: str | None
+    period: str
+    amount: int
+    next_on: str | None
+    active: bool
+    overdue: bool
+    reason: str
+    changes: tuple[Change, ...]
+    history: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Category:
+    name: str
+    monthly: int
+    share: float
+    """Of the largest category."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that was concluded, and why."""
+
+    title: str
+    text: str
+    reason: str
+    on: str
+    amount: int | None
+    confidence: float
+
+
+async def ask(visit: Visit) -> Answers:
+    """Everything of the visitor, asked for at the same time."""
+    accesses = await visit.read(ACCESSES)
+    answers = await asyncio.gather(
+        visit.read("/ai/v1/products"),
+        visit.read(f"{ANALYSES}/contracts"),
+        visit.read(f"{ANALYSES}/cashflow", focus="time", catLevel="main"),
+        visit.read(f"{ANALYSES}/disposable-money"),
+        visit.read(f"{ANALYSES}/life-events"),
+        visit.read(f"{ANALYSES}/life/stages"),
+        visit.read(f"{ANALYSES}/sales-triggers"),
+        visit.read(f"{ANALYSES}/affordability"),
+    )
+    return Answers(accesses, *answers)
+
+
+def is_pending(answers: Answers) -> bool:
+    """Whether more will come by itself."""
+    return any(access["status"] != COMPLETE and not _failed(access) for access in answers.accesses.values())
+
+
+def messages(answers: Answers) -> list[Notice]:
+    """What the banks said, each thing once."""
+    found = [message for holder in (*answers.accesses.values(), *answers.products) for message in holder.get("messages", ())]
+    told = [Notice(item["message"], item.get("details") or "", item["level"] == "ERROR") for item in found]
+    return list(dict.fromkeys(told))
+
+
+def accounts(answers: Answers) -> list[Account]:
+    """All products, as the bank lists them."""
+    return [
+        Account(
+            name=item["name"] or "Konto",
+            kind=KINDS.get(item["category"], "Weiteres"),
+            bank=item["bankName"] or "",
+            number=_grouped(item["iban"] or "") or item["accountNumber"] or "",
+            balance=None if item["balance"] is None else cents(item["balance"]),
+            currency=item["currency"] or "EUR",
+            access=item["access"],
+            product=item["id"],
+            can_pay=bool(item["transferSupport"]),
+        )
+        for item in answers.products
+    ]
+
+
+def as_of(answers: Answers) -> str:
+    """When a bank was last heard of, as the wire tells it; empty if never."""
+    return max((item["updatedAt"] or "" for item in answers.products), default="")
+
+
+def owner(answers: Answers) -> str:
+    """Whose accounts these are, if the bank says it."""
+    return next((item["owner"] for item in answers.products if item["owner"]), "")
+
+
+def total(found: Iterable[Account]) -> int:
+    """The sum of all balances in euros."""
+    return sum(account.balance or 0 for account in found if account.currency == "EUR")
+
+
+def contracts(answers: Answers) -> list[Contract]:
+    """All contracts: active ones first, those that are due next before others."""
+    found = [_contract(item) for item in answers.contracts]
+    return sorted(found, key=lambda item: (not item.active, item.next_on or "9999", item.name))
+
+
+def months(answers: Answers) -> list[Month]:
+    """The last twelve whole months, then the current one and the next with what is expected."""
+    flows = {item["tagTreeItem"]["systemName"]: item["details"] for item in answers.cashflow}
+    if "INCOME" not in flows and "EXPENSES" not in flows:
+        return []
+    income, expenses = (_by_month(flows.get(name)) for name in ("INCOME", "EXPENSES"))
+    coming_income, coming_expenses = (_expected(flows.get(name)) for name in ("INCOME", "EXPENSES"))
+    booked, coming = sorted({*income, *expenses}), sorted({*coming_income, *coming_expenses})
+    last = coming[0] if coming else _following(booked[-1]) if booked else None
+    if last is None:
+        return []
+    whole = [_earlier(last, back) for back in range(MONTHS_SHOWN, 0, -1)]
+    wanted = [*(key for key in whole if booked and key >= booked[0]), *coming]
+    return [
+        Month(
+            *key,
+            income=income.get(key, 0),
+            expenses=-expenses.get(key, 0) or 0,
+            expected_income=coming_income.get(key),
+            expected_expenses=_turned(coming_expenses.get(key)),
+        )
+        for key in wanted
+    ]
+
+
+def categories(answers: Answers, shown: Sequence[Month]) -> list[Category]:
+    """What the most is spent on, as the mean of the whole months that are shown."""
+    keys = [(item.year, item.number) for item in shown if not item.is_open]
+    sums: dict[str, int] = {}
+    for entry in answers.cashflow:
+        item = entry["tagTreeItem"]
+        if item["systemName"] not in NO_EXPENSES:
+            flows = _by_month(entry["details"])
+            sums[item["displayName"]] = -sum(flows.get(key, 0) for key in keys)
+    top = sorted(((amount, name) for name, amount in sums.items() if amount > 0), reverse=True)[:CATEGORIES_SHOWN]
+    return [Category(name, round(amount / len(keys)), amount / top[0][0]) for amount, name in top]
+
+
+def findings(tags: Iterable[dict[str, Any]]) -> list[Finding]:
+    """Events, stages and occasions, the latest first."""
+    found = [
+        Finding(
+            title=tag["tagTreeItem"]["displayName"],
+            text=tag["tagTreeItem"].get("description", ""),
+            reason=tag["details"]["reason"],
+            on=tag["details"].get("eventDate") or tag["details"]["dateSince"],
+            amount=None if tag["details"].get("amount") is None else cents(tag["details"]["amount"]),
+            confidence=float(tag["details"]["confidenceLevel"]),
+        )
+        for tag in tags
+    ]
+    return sorted(found, key=lambda item: item.on, reverse=True)
+
+
+def disposable(answers: Answers) -> dict[str, Any] | None:
+    """The way from the latest salary to what is left before the next one, in cents; none where no salary comes."""
+    details = answers.disposable.get("details")
+    if details is None:
+        return None
+    amounts = {name: cents(value) for name, value in details.items() if name.startswith("amount")}
+    return {
+        **amounts,
+        "since": day(details["dateSalaryLatest"]),
+        "until": day(details["dateSalaryNext"]),
+        "days": details["daysUntilSalary"],
+        "reason": details["reason"],
+        "parts": (
+            ("spent", -amounts["amountCashflow"]),
+            ("fixed", -amounts["amountExpectedFixedCashflow"]),
+            ("flex", -amounts["amountExpectedFlexCashflow"]),
+            ("left", amounts["amountExpectedLeft"]),
+        ),
+    }
+
+
+def affordability(answers: Answers) -> dict[str, Any] | None:
+    """A month of the household; none with too short a history."""
+    details = answers.affordability.get("details")
+    if details is None:
+        return None
+    return {
+        "income": cents(details["income"]["amount"]),
+        "necessities": cents(details["expenses"]["necessities"]["amount"]),
+        "regular_luxuries": cents(details["expenses"]["luxuries"]["regular"]["amount"]),
+        "irregular_luxuries": cents(details["expenses"]["luxuries"]["irregular"]["amount"]),
+        "savings": cents(details["savings"]),
+        "left": cents(details["discretionaryForIrregularLuxuries"]),
+        "ratio": float(details["ratioExpensesToIncome"]),
+        "months": details["months"],
+        "risks": [text for name, text in RISKS.items() if details[name]],
+    }
+
+
+def _contract(item: dict[str, Any]) -> Contract:
+    details = item["details"]
+    partner, insurance = item["tagTreeItemBusinessPartner"], item["tagTreeItemInsuranceType"]
+    known = partner["systemName"] != "UNKNOWN"
+    regular = details["costDevelopmentRegular"]
+    return Contract(
+        name=partner["displayName"] if known else details.get("counterpartyName") or item["tagTreeItem"]["displayName"],
+        category=item["tagTreeItem"]["displayName"],
+        insurance=None if insurance["systemName"] == "UNRELATED_OTHER" else insurance["displayName"],
+        period=item["tagTreeItemPeriod"]["displayName"],
+        amount=cents(details.get("amountNext", details["amountLatest"])),
+        next_on=details.get("dateNext"),
+        active=details["status"] == "ACTIVE",
+        overdue=details["overdue"],
+        reason=details["reason"],
+        changes=tuple(
+            Change(change["date"], cents(change["amountBefore"]), cents(change["amountAfter"]))
+            for change in details["priceChanges"]
+        ),
+        history=tuple(abs(cents(regular[on])) for on in sorted(regular)),
+    )
+
+
+def _failed(access: dict[str, Any]) -> bool:
+    return any(message["level"] == "ERROR" for message in access.get("messages", ()))
+
+
+def _by_month(details: dict[str, Any] | None) -> dict[tuple[int, int], int]:
+    found = ((_month_of(entry), cents(entry["cashflow"])) for entry in (details or {}).get("statistics", ()))
+    return {key: amount for key, amount in found if key is not None}
+
+
+def _expected(details: dict[str, Any] | None) -> dict[tuple[int, int], Expected]:
+    found = (
+        (_month_of(entry), Expected(*(cents(entry[name]) for name in ("cashflow", "cashflowLower", "cashflowUpper"))))
+        for entry in (details or {}).get("predictions", ())
+    )
+    return {key: expected for key, expected in found if key is not None}
+
+
+def _month_of(entry: dict[str, Any]) -> tuple[int, int] | None:
+    match = MONTH.fullmatch(entry["tagTreeItem"]["systemName"])
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def _turned(expected: Expected | None) -> Expected | None:
+    """Expenses above zero: what was the lower bound is the upper one."""
+    return expected and Expected(-expected.amount, -expected.upper, -expected.lower)
+
+
+def _earlier(key: tuple[int, int], back: int) -> tuple[int, int]:
+    year, number = divmod(key[0] * 12 + key[1] - 1 - back, 12)
+    return year, number + 1
+
+
+def _following(key: tuple[int, int]) -> tuple[int, int]:
+    return _earlier(key, -1)
+
+
+def _grouped(iban: str) -> str:
+    return " ".join(iban[place : place + 4] for place in range(0, len(iban), 4))

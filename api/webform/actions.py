@@ -1,0 +1,183 @@
+"""What the forms of pages send, as moves: a field is read here, and what it does is in `pipelines/forms.py`."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from api.services import Services
+from pipelines import catalogue, forms
+from pipelines.banks.base import Reply
+from pipelines.forms import Edits, Unfit, Visit
+from pipelines.wizard import Facts, Reentry
+from warehouse import errors
+from warehouse.database import Owner
+from warehouse.errors import OutOfTurn
+from warehouse.tables import Dialogue, RedirectSession
+
+Fetches = dict[UUID, UUID]
+FIELD, ACCOUNT = "field.", "account."
+OWN_FIELDS = {"token", "turn", "action"}
+AMOUNT = re.compile(r"(?P<whole>[0-9]{1,9}|[0-9]{1,3}(?:\.[0-9]{3}){1,2})(?:,(?P<rest>[0-9]{1,2}))?")
+TAN_LENGTH = 64
+ORDER_TROUBLES: dict[type[errors.OrderUnfit], str] = {
+    errors.AmountOutOfRange: "amount_unfit",
+    errors.IbanUnfit: "iban_unfit",
+    errors.NotInSepa: "not_in_sepa",
+    errors.BicMissing: "bic_missing",
+    errors.TextEmpty: "field_required",
+    errors.TextTooLong: "text_too_long",
+    errors.CharacterRefused: "characters_refused",
+}
+"""What can be wrong with what a customer changes."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """What came from a page, with the locked session that it is for."""
+
+    owner: Owner
+    visit: Visit
+    session: RedirectSession
+    talk: Dialogue | None
+    known: Facts
+    fields: Mapping[str, str] = field(repr=False)
+
+
+def shown_again(fields: Mapping[str, str], secret: Collection[str]) -> dict[str, str]:
+    """What is kept of a form that could not be used, to be shown again: no secrets, and not what the form needs for itself."""
+    return {
+        name.removeprefix(FIELD): value
+        for name, value in fields.items()
+        if name not in OWN_FIELDS and name.removeprefix(FIELD) not in secret
+    }
+
+
+def secret_fields(held: Services, owner: Owner, session: RedirectSession) -> set[str]:
+    """The fields of the bank's login that nobody may read, and the TAN."""
+    if session.provider_id is None:
+        return {"tan"}
+    _, offer = catalogue.find_offered(owner, held.connectors, session.provider_id)
+    return {"tan", *(entry.key for entry in offer.fields if entry.secret)}
+
+
+def _accept(move: Move) -> None:
+    forms.accept(move.owner, move.visit, move.session)
+
+
+def _decline(move: Move) -> None:
+    forms.cancel(move.owner, move.session, move.talk, Reentry.LEGAL_NOT_ACCEPTED)
+
+
+def _cancel(move: Move) -> None:
+    forms.cancel(move.owner, move.session, move.talk)
+
+
+def _bank(move: Move) -> None:
+    try:
+        provider_id = UUID(move.fields.get("bank", ""))
+    except ValueError as error:
+        raise Unfit("bank_not_chosen") from error
+    forms.choose_bank(move.owner, move.visit, move.session, provider_id)
+
+
+def _other(move: Move) -> None:
+    forms.choose_another_bank(move.owner, move.session)
+
+
+def _login(move: Move) -> None:
+    given = {name.removeprefix(FIELD): value for name, value in move.fields.items() if name.startswith(FIELD)}
+    forms.log_in(move.owner, move.visit, move.session, given)
+
+
+def _start(move: Move) -> None:
+    forms.start(move.owner, move.visit, move.session)
+
+
+def _method(move: Move) -> None:
+    _reply(move, Reply(method=move.fields.get("method", "")))
+
+
+def _medium(move: Move) -> None:
+    _reply(move, Reply(medium=move.fields.get("medium", "")))
+
+
+def _tan(move: Move) -> None:
+    tan = move.fields.get("tan", "").strip()
+    if not 0 < len(tan) <= TAN_LENGTH:
+        raise Unfit("tan_missing", {"tan": "tan_missing"})
+    _reply(move, Reply(tan=tan))
+
+
+def _reply(move: Move, reply: Reply) -> None:
+    if move.talk is None:
+        raise OutOfTurn
+    try:
+        forms.reply(move.owner, move.visit, move.talk, reply)
+    except errors.NotOffered as error:
+        raise Unfit("nothing_chosen") from error
+
+
+def _accounts(move: Move) -> None:
+    many = [name.removeprefix(ACCOUNT) for name in move.fields if name.startswith(ACCOUNT)]
+    one = [move.fields["account"]] if "account" in move.fields else []
+    forms.choose_accounts(move.owner, move.visit, move.session, one or many)
+
+
+def _back(move: Move) -> None:
+    forms.choose_accounts_again(move.session)
+
+
+def _connect(move: Move) -> Fetches:
+    if move.talk is None:
+        raise OutOfTurn
+    return forms.connect_chosen(move.owner, move.visit, move.session, move.talk)
+
+
+def _pay(move: Move) -> None:
+    edits = _edits(move.fields) if move.session.progress.get("editable") else None
+    try:
+        forms.pay(move.owner, move.visit, move.session, edits)
+    except errors.PaymentRepeated as error:
+        raise Unfit("repeated_order") from error
+    except errors.OrderUnfit as error:
+        trouble = next((text for kind, text in ORDER_TROUBLES.items() if isinstance(error, kind)), None)
+        if trouble is None:  # not of what can be changed: the day has passed meanwhile
+            forms.end(move.owner, move.session, Reentry.ERROR)
+            return
+        place = {"bic": "iban"}.get(error.field, error.field)
+        raise Unfit(trouble, {place: trouble}) from error
+
+
+def _edits(fields: Mapping[str, str]) -> Edits:
+    missing = {name: "field_required" for name in ("recipient", "iban", "amount", "purpose") if not fields.get(name, "").strip()}
+    if missing:
+        raise Unfit("field_required", missing)
+    amount = AMOUNT.fullmatch(fields["amount"].strip().removesuffix("€").strip())
+    if amount is None:
+        raise Unfit("amount_unfit", {"amount": "amount_unfit"})
+    cents = int(amount["whole"].replace(".", "")) * 100 + int((amount["rest"] or "0").ljust(2, "0"))
+    return Edits(fields["recipient"], fields["iban"].strip(), cents, fields["purpose"])
+
+
+def _finish(move: Move) -> None:
+    forms.finish(move.owner, move.session, move.known)
+
+
+ACTIONS: dict[str, Callable[[Move], Fetches | None]] = {
+    "accept": _accept,
+    "decline": _decline,
+    "cancel": _cancel,
+    "bank": _bank,
+    "other": _other,
+    "login": _login,
+    "start": _start,
+    "method": _method,
+    "medium": _medium,
+    "tan": _tan,
+    "accounts": _accounts,
+    "back": _back,
+    "connect": _connect,
+    "pay": _pay,
+    "finish": _finish,
+}

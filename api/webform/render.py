@@ -1,0 +1,146 @@
+"""Pages as HTML, and the files that go with them. What a page says is in `pages.py`, which words in `texts.py`."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import partial
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import ada_url
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.responses import HTMLResponse
+
+from api.webform import texts
+from api.webform.pages import KONTOR, Frame, Page, Stopped, Trouble
+from api.webform.patterns import browser_pattern
+from api.webform.texts import Language, Text, say
+
+HERE = Path(__file__).parent
+ROOT = "/customer/v2/webform"
+ZONE = ZoneInfo("Europe/Berlin")
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'; form-action 'self'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
+}
+MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+OF_NO_FIELD = frozenset({"bank_unreachable", "order_refused", "page_old", "repeated_order", "terms_not_accepted"})
+"""Troubles that no field of the page can cure."""
+
+
+@dataclass(frozen=True)
+class Asset:
+    content: bytes
+    media_type: str
+    etag: str
+
+
+def page_response(frame: Frame, page: Page, *, status: int = 200) -> HTMLResponse:
+    """A page as an answer."""
+    return HTMLResponse(page_html(frame, page), status, HEADERS)
+
+
+def stop_response(text: str, status: int, headers: dict[str, str], language: Language = "de") -> HTMLResponse:
+    """A page for what goes wrong around the form; `text` is a name of `texts.STOPS`."""
+    response = page_response(Frame(language), Stopped(text), status=status)
+    response.headers.update(headers)
+    return response
+
+
+def page_html(frame: Frame, page: Page) -> str:
+    """A page as text."""
+    return _environment.get_template(f"{page.template}.html").render(
+        frame=frame, page=page, other_language=_other(frame.language), **_words(frame.language)
+    )
+
+
+def asset(name: str) -> Asset | None:
+    """A file of `static/` by its exact name."""
+    return _assets.get(name)
+
+
+def asset_url(name: str) -> str:
+    """The address of a file of `static/`. It changes with the content, so that browsers may keep the file for long."""
+    return f"{ROOT}/static/{name}?v={_assets[name].etag[1:9]}"
+
+
+def day(moment: date, language: Language) -> str:
+    """A day as people write it, in Germany."""
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        moment = moment.astimezone(ZONE)
+    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}" if language == "en" else f"{moment:%d.%m.%Y}"
+
+
+def host(url: str) -> str | None:
+    """The host of an address as a browser sees it, if it has one."""
+    try:
+        return str(ada_url.URL(url).hostname) or None
+    except ValueError:
+        return None
+
+
+def _other(language: Language) -> Language:
+    return "de" if language == "en" else "en"
+
+
+def _words(language: Language) -> dict[str, object]:
+    """What templates say words with: `t` those of their own, the others those that pages name."""
+
+    def trouble(told: Trouble) -> str:
+        return say(texts.TROUBLES[told.text], language, **told.values)
+
+    def named(table: dict[str, Text], key: str) -> str:
+        return say(table[key], language)
+
+    return {
+        "t": lambda key, /, **values: say(texts.WORDS[key], language, **values),
+        "trouble": trouble,
+        "step": partial(named, texts.STEPS),
+        "medium": partial(named, texts.MEDIA),
+        "kind": partial(named, texts.KINDS),
+        "day": partial(day, language=language),
+    }
+
+
+def _load(path: Path) -> Asset:
+    content = path.read_bytes()
+    return Asset(content, MEDIA_TYPES[path.suffix], f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+
+
+_assets = {path.name: _load(path) for path in sorted((HERE / "static").iterdir()) if path.suffix in MEDIA_TYPES}
+_environment = Environment(
+    loader=FileSystemLoader(HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    auto_reload=False,
+)
+_environment.globals |= {
+    "root": ROOT,
+    "house": KONTOR,
+    "texts": texts,
+    "say": say,
+    "asset_url": asset_url,
+    "browser_pattern": browser_pattern,
+    "host": host,
+    "of_no_field": OF_NO_FIELD,
+}

@@ -1,0 +1,305 @@
+"""From a session to its page: which page shows where the customer is, and with what.
+
+Most pages need nothing but the look at the session; those that show what lies sealed are given a transaction of the user.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from uuid import UUID
+
+from api.routes.providers import offered_providers
+from api.services import Services
+from api.webform import flicker, pages
+from api.webform.pages import Account, Bank, Choice, Design, Frame, Page, Trouble
+from api.webform.texts import Language
+from pipelines import catalogue, formats, forms, found, payments, wizard
+from pipelines.banks.base import ChooseMedium, ChooseMethod, Done, EnterTan, Failed, Payment, Redirect, Wait
+from pipelines.found import FoundAccount
+from pipelines.wizard import TRIES, Facts, Place, Reentry
+from warehouse import accesses, dialogues, names, products, sealed_values, terms
+from warehouse import redirect_sessions as sessions
+from warehouse.database import Owner
+from warehouse.dialogues import CONSENT, DONE
+from warehouse.redirect_sessions import CREATE_ACCOUNT, Sight
+from warehouse.tables import FormDesign
+
+BANKS_SHOWN = 20
+TEXTS_KEPT = 256
+SEALED = {Place.LOGIN, Place.ACCOUNTS, Place.SUMMARY, Place.ORDER, Place.RESULT, Place.BANK}
+"""Places whose pages show more than the look at the session tells."""
+
+TEMPLATES: dict[Place, type[Page]] = {
+    Place.TERMS: pages.Terms,
+    Place.BANK: pages.Banks,
+    Place.LOGIN: pages.Login,
+    Place.START: pages.Start,
+    Place.METHOD: pages.Methods,
+    Place.MEDIUM: pages.Media,
+    Place.TAN: pages.Tan,
+    Place.APP: pages.App,
+    Place.BANK_PAGE: pages.BankPage,
+    Place.ACCOUNTS: pages.Accounts,
+    Place.SUMMARY: pages.Summary,
+    Place.ORDER: pages.Order,
+    Place.RESULT: pages.Result,
+    Place.END: pages.Return,
+}
+"""The pages of places; at all others the bank is being asked."""
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What came with a form that could not be used: shown again, but for secrets."""
+
+    wrong: Mapping[str, str]
+    values: Mapping[str, str]
+
+
+def facts(sight: Sight) -> Facts:
+    """Where the customer of a session is."""
+    return wizard.facts(
+        sight.use_case,
+        sight.access_key,
+        sight.provider_id,
+        sight.progress,
+        sight.outcome,
+        sight.talk,
+        accepted=sight.terms_hash == terms_hash(sight),
+    )
+
+
+def terms_hash(sight: Sight) -> bytes:
+    """The name of the text that the tenant's customers are shown."""
+    return _digest(tuple(sorted((sight.design.get("terms") or {}).items())))
+
+
+@lru_cache(TEXTS_KEPT)
+def _digest(said: tuple[tuple[str, str], ...]) -> bytes:
+    return terms.digest(FormDesign(terms=dict(said)))
+
+
+def language_of(sight: Sight | None, wanted: str | None = None) -> Language:
+    """German, unless the customer has switched."""
+    chosen = wanted or (sight.progress.get("language") if sight else None)
+    return "en" if chosen == "en" else "de"
+
+
+def design_of(sight: Sight) -> Design:
+    """How the tenant wants the form to look."""
+    said = sight.design
+    return Design(said.get("name") or sight.tenant_name, sight.has_logo, said.get("imprint_url"), said.get("privacy_url"))
+
+
+def template(known: Facts) -> str:
+    """The name of the page that shows where the customer is; one of its own for a refusal that no page was shown of yet."""
+    if wizard.place(known) is Place.FAILURE:
+        return "failure"
+    return TEMPLATES.get(wizard.place(known), pages.Working).template
+
+
+def frame(sight: Sight, known: Facts, token: str) -> Frame:
+    """What is around the page."""
+    names_, done = wizard.path(known)
+    return Frame(
+        language_of(sight),
+        design_of(sight),
+        token,
+        sight.turn,
+        names_,
+        done,
+        wizard.cancels(known),
+        _trouble(sight, known),
+    )
+
+
+def _trouble(sight: Sight, known: Facts) -> Trouble | None:
+    if again := sight.progress.get("again"):
+        limits = next((LIMITS[name] for name in again["wrong"] if name in LIMITS), {})
+        return Trouble(again["trouble"], limits)
+    if isinstance(known.step, EnterTan) and known.step.wrong_before and wizard.place(known) is Place.TAN:
+        return Trouble("wrong_tan", {"left": str(TRIES - known.step.wrong_before)})
+    if sight.progress.get("trouble") and wizard.place(known) is Place.LOGIN:
+        left = str(TRIES - sight.progress.get("tries", 0))
+        return Trouble(sight.progress["trouble"], {"left": left}, sight.progress.get("details"))
+    return None
+
+
+def plain_page(sight: Sight, known: Facts) -> Page:
+    """The page of a place that needs nothing but the look."""
+    bank, step = _bank(sight), known.step
+    match wizard.place(known):
+        case Place.TERMS:
+            text = terms.text(_said(sight), language_of(sight))
+            return pages.Terms(terms.paragraphs(text, design_of(sight).name))
+        case Place.START:
+            return pages.Start(bank)
+        case Place.METHOD if isinstance(step, ChooseMethod):
+            return pages.Methods(bank, tuple(Choice(method.code, method.name, method.hint) for method in step.methods))
+        case Place.MEDIUM if isinstance(step, ChooseMedium):
+            return pages.Media(bank, tuple(Choice(medium.name, medium.name, medium.kind) for medium in step.media))
+        case Place.TAN if isinstance(step, EnterTan):
+            flickers = step.hhduc is not None and flicker.is_code(step.hhduc)
+            return pages.Tan(bank, step.method, step.instructions, flicker.start_code(step.hhd), flickers, step.photo is not None)
+        case Place.APP:
+            return pages.App(bank, step.instructions if isinstance(step, Wait) else "")
+        case Place.BANK_PAGE if isinstance(step, Redirect):
+            return pages.BankPage(bank, step.url)
+    return pages.Working(bank)
+
+
+def sealed_page(held: Services, owner: Owner, sight: Sight, known: Facts, query: str | None = None) -> Page:
+    """The page of a place that shows what lies sealed, or the catalogue."""
+    again = sight.progress.get("again")
+    typed = Typed(again["wrong"], forms.remembered(owner, held.vault, sight.id)) if again else None
+    match wizard.place(known):
+        case Place.BANK:
+            return _banks(held, owner, query)
+        case Place.LOGIN:
+            return _login(held, owner, sight, typed)
+        case Place.ACCOUNTS:
+            one = sight.use_case != CREATE_ACCOUNT
+            shown = _shown(held, owner, sight)
+            chosen = typed is None and (not one or len(shown) == 1)
+            return pages.Accounts(_bank(sight), tuple(_account(item, chosen=chosen) for item in shown), one)
+        case Place.SUMMARY:
+            keys = sight.progress.get("chosen") or ()
+            picked = tuple(_account(item) for item in _shown(held, owner, sight) if item.key in keys)
+            return pages.Summary(_bank(sight), picked)
+        case Place.ORDER:
+            return _order(held, owner, sight, typed)
+        case Place.RESULT:
+            return _result(held, owner, sight, known)
+    return plain_page(sight, known)
+
+
+def ending(sight: Sight) -> pages.Return | pages.Stopped:
+    """The way back to the tenant."""
+    outcome = sight.outcome or ""
+    if sight.return_to is None:
+        return pages.Stopped("invalid_callback" if outcome == Reentry.INVALID_CALLBACK_URL else "no_callback", outcome)
+    told = {"baReentry": outcome}
+    if payment := sight.progress.get("payment"):
+        told["paymentId"] = payment
+    return pages.Return(names.with_query(sight.return_to, told), outcome)
+
+
+def end_frame(sight: Sight) -> Frame:
+    """What is around the last page."""
+    return Frame(language_of(sight), design_of(sight))
+
+
+def _said(sight: Sight) -> FormDesign:
+    return FormDesign(terms=sight.design.get("terms") or {})
+
+
+def _bank(sight: Sight) -> Bank:
+    """The chosen bank; places before the choice show none."""
+    return Bank(str(sight.provider_id), sight.bank_name or "", sight.bank_blz, sight.bank_bic)
+
+
+def _banks(held: Services, owner: Owner, query: str | None) -> Page:
+    wanted = (query or "").strip()
+    rows = [row for row, _ in offered_providers(held, owner) if row.consumer_relevant]
+    fitting = [row for row in rows if catalogue.fits(row, q=wanted)] if wanted else rows
+    shown = tuple(Bank(str(row.id), row.name, row.blz, row.bic) for row in fitting[:BANKS_SHOWN])
+    return pages.Banks(wanted or None, shown, len(fitting) - len(shown))
+
+
+def _login(held: Services, owner: Owner, sight: Sight, typed: Typed | None) -> Page:
+    _, offer = catalogue.find_offered(owner, held.connectors, sight.provider_id or UUID(int=0))
+    values = typed.values if typed else forms.typed_of(owner, held.vault, sight.id)
+    fields = tuple(
+        pages.Field(
+            entry.key,
+            entry.label,
+            entry.secret,
+            formats.pattern(entry.format),
+            entry.hint,
+            "" if entry.secret else values.get(entry.key, ""),
+            typed is not None and entry.key in typed.wrong,
+        )
+        for entry in offer.fields
+    )
+    connected = sight.access_key is not None and sight.use_case != CREATE_ACCOUNT
+    return pages.Login(_bank(sight), fields, offer.login_hint, other=not connected)
+
+
+def _shown(held: Services, owner: Owner, sight: Sight) -> Sequence[FoundAccount]:
+    shown = found.opened(owner, held.vault, sight.talk.id) if sight.talk else ()
+    return shown if sight.use_case == CREATE_ACCOUNT else [item for item in shown if item.pays]
+
+
+def _account(item: FoundAccount, *, chosen: bool = True) -> Account:
+    return Account(item.key, item.name, item.category, item.owner_name, _grouped(item.number), chosen)
+
+
+def _order(held: Services, owner: Owner, sight: Sight, typed: Typed | None) -> pages.Order:
+    stored = payments.from_json(sealed_values.get(owner, held.vault, sessions.subject(sight.id), sessions.ORDER))
+    chosen = (sight.progress.get("chosen") or [stored.product])[0]
+    account = next((_account(item) for item in _shown(held, owner, sight) if item.key == chosen), None)
+    if account is None and sight.access_key is not None:
+        account = _product(owner, sight.access_key, chosen)
+    return _order_page(_bank(sight), stored, account, editable=bool(sight.progress.get("editable")), typed=typed)
+
+
+def _order_page(bank: Bank, order: Payment, account: Account | None, *, editable: bool, typed: Typed | None) -> pages.Order:
+    transfer = order.transfers[0]
+    given = {
+        "recipient": transfer.recipient,
+        "iban": _grouped(transfer.iban) or "",
+        "amount": german_amount(transfer.amount_cents),
+        "purpose": transfer.purpose,
+    } | (dict(typed.values) if typed and editable else {})
+    return pages.Order(
+        bank,
+        account,
+        given["recipient"],
+        given["iban"],
+        given["amount"],
+        given["purpose"],
+        editable,
+        order.instant,
+        order.execute_on,
+        {name: Trouble(text, LIMITS.get(name, {})) for name, text in (typed.wrong if typed else {}).items()},
+    )
+
+
+LIMITS = {"recipient": {"limit": str(payments.NAME_LENGTH)}, "purpose": {"limit": str(payments.PURPOSE_LENGTH)}}
+
+
+def _product(owner: Owner, access_key: str, key: str) -> Account | None:
+    access = accesses.find(owner, access_key)
+    for product in products.visible(owner, [access])[access.id]:
+        if product.key == key:
+            number = product.iban or product.account_number
+            return Account(key, product.name, product.category, product.owner_name, _grouped(number))
+    return None
+
+
+def _result(held: Services, owner: Owner, sight: Sight, known: Facts) -> Page:
+    talk, step = sight.talk, known.step
+    if talk is None:
+        return plain_page(sight, known)
+    if talk.kind == CONSENT:
+        return pages.Result("consent_done", good=True, until=step.consent_ends_at if isinstance(step, Done) else None)
+    order = payments.from_json(sealed_values.get(owner, held.vault, dialogues.order_subject(talk.id), dialogues.ORDER))
+    shown = _order_page(_bank(sight), order, None, editable=False, typed=None)
+    if talk.phase == DONE:
+        return pages.Result("accepted_for_later" if order.execute_on else "paid", good=True, order=shown)
+    details = step.details if isinstance(step, Failed) else None
+    refused = isinstance(step, Failed) and step.code in wizard.REFUSALS
+    return pages.Result("refused" if refused else "unknown", good=False, details=details if refused else None, order=shown)
+
+
+def _grouped(number: str | None) -> str | None:
+    """An IBAN in groups of four, as people read it; other numbers as they are."""
+    if number is None or len(number) < 15 or not number[:2].isalpha():
+        return number
+    return " ".join(number[place : place + 4] for place in range(0, len(number), 4))
+
+
+def german_amount(cents: int) -> str:
+    """An amount as Germans write it."""
+    whole, rest = divmod(cents, 100)
+    return f"{whole:,}".replace(",", ".") + f",{rest:02}"

@@ -1,0 +1,64 @@
+"""The accounts that a login opens, among which a customer chooses before anything is connected: sealed, and gone with the way."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import TypeAdapter
+
+from analytics.products import Category
+from pipelines.banks.base import Header, Product
+from warehouse import dialogues, sealed_values
+from warehouse.database import Owner
+from warehouse.vault import Vault
+
+FIELD = "accounts"
+
+
+@dataclass(frozen=True)
+class FoundAccount:
+    """An account, card or depot. `pays`: whether transfers can be made from it."""
+
+    key: str
+    name: str
+    category: Category
+    owner_name: str
+    number: str | None
+    pays: bool
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a bank has shown to a login, and how long it may be shown."""
+
+    accounts: tuple[FoundAccount, ...]
+    consent_ends_at: datetime | None = None
+
+
+_STORED = TypeAdapter(tuple[FoundAccount, ...])
+
+
+def found(header: Header, consent_ends_at: datetime | None) -> Found:
+    """The accounts of a header; the consent is that of the dialogue before it, if there was one."""
+    return Found(tuple(_account(product) for product in header.products), consent_ends_at or header.consent_ends_at)
+
+
+def seal(owner: Owner, vault: Vault, dialogue_id: UUID, accounts: tuple[FoundAccount, ...]) -> None:
+    """Keeps the accounts for the rest of the way."""
+    sealed_values.put(owner, vault, dialogues.order_subject(dialogue_id), FIELD, _STORED.dump_json(accounts))
+
+
+def opened(owner: Owner, vault: Vault, dialogue_id: UUID) -> tuple[FoundAccount, ...]:
+    """The accounts again."""
+    return _STORED.validate_json(sealed_values.get(owner, vault, dialogues.order_subject(dialogue_id), FIELD))
+
+
+def _account(product: Product) -> FoundAccount:
+    return FoundAccount(
+        product.key,
+        product.name,
+        product.category,
+        product.owner_name,
+        product.iban or product.account_number,
+        product.transfer_support,
+    )

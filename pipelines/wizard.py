@@ -1,0 +1,254 @@
+"""The way through the redirect form as a pure machine: where a customer is, what can be done there, and what a refusal leads to.
+
+Values in, values out. What a move does is in `pipelines/forms.py`; how a place looks, in `api/webform/`.
+
+CREATE_ACCOUNT        terms ─ bank ─ login ─ (confirmation) ─ accounts ─ summary ─ back
+AUTHENTICATE_ACCOUNT  terms ─ start ─ confirmation ─ result ─ back
+SINGLE_TRANSFER       terms ─ (bank ─ login ─ accounts) ─ order ─ confirmation ─ result ─ back
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from pipelines import steps
+from pipelines.banks.base import ChooseMedium, ChooseMethod, Code, EnterTan, Failed, Payee, Redirect, Step, Wait
+from warehouse.dialogues import ASKED, CALLING, CONNECT, DONE, FAILED, OPEN, PAYMENT
+from warehouse.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER, Talk
+
+TRIES = 3
+
+
+class Reentry(StrEnum):
+    """What a tenant is told when its customer comes back."""
+
+    ACCOUNT_CREATED = "ACCOUNT_CREATED"
+    FINISHED = "FINISHED"
+    LEGAL_NOT_ACCEPTED = "LEGAL_NOT_ACCEPTED"
+    USER_CANCELLED = "USER_CANCELLED"
+    BACKEND_ERROR = "BACKEND_ERROR"
+    INVALID_CREDENTIALS = "INVALID_CREDENTIALS"
+    INVALID_TAN = "INVALID_TAN"
+    ERROR = "ERROR"
+    NO_CALLBACK_URL = "NO_CALLBACK_URL"
+    INVALID_CALLBACK_URL = "INVALID_CALLBACK_URL"
+
+
+class Place(StrEnum):
+    """Where a customer is."""
+
+    TERMS = "TERMS"
+    BANK = "BANK"
+    LOGIN = "LOGIN"
+    START = "START"
+    WORKING = "WORKING"
+    METHOD = "METHOD"
+    MEDIUM = "MEDIUM"
+    TAN = "TAN"
+    APP = "APP"
+    BANK_PAGE = "BANK_PAGE"
+    ACCOUNTS = "ACCOUNTS"
+    SUMMARY = "SUMMARY"
+    ORDER = "ORDER"
+    RESULT = "RESULT"
+    FAILURE = "FAILURE"
+    """The bank has refused, and nobody has drawn the conclusion yet."""
+    END = "END"
+
+
+ACTIONS: dict[Place, tuple[str, ...]] = {
+    Place.TERMS: ("accept", "decline"),
+    Place.BANK: ("bank",),
+    Place.LOGIN: ("login", "other"),
+    Place.START: ("start",),
+    Place.METHOD: ("method",),
+    Place.MEDIUM: ("medium",),
+    Place.TAN: ("tan",),
+    Place.ACCOUNTS: ("accounts",),
+    Place.SUMMARY: ("connect", "back"),
+    Place.ORDER: ("pay",),
+    Place.RESULT: ("finish",),
+}
+CANCEL = "cancel"
+REFUSALS = {Code.TRANSFER_INVALID, Code.TRANSFER_REFUSED}
+"""The bank has looked at the order and does not execute it: the customer is told so."""
+TRIED_AGAIN = {Code.WRONG_CREDENTIALS: "wrong_credentials", Code.FIELDS_MISSING: "fields_missing"}
+CONFIRMING = (Place.WORKING, Place.METHOD, Place.MEDIUM, Place.TAN, Place.APP, Place.BANK_PAGE, Place.FAILURE)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that the place of a customer depends on."""
+
+    use_case: str
+    accepted: bool
+    connected: bool
+    """Whether it is about an access that the customer has."""
+    has_bank: bool
+    wants_login: bool
+    """Whether the login that is stored was refused."""
+    chosen: bool
+    """Whether accounts were chosen."""
+    came_back: bool
+    """Whether the customer was on the bank's own page."""
+    ended: bool
+    asked_terms: bool = False
+    """Whether the way began with the terms."""
+    kind: str | None = None
+    phase: str | None = None
+    step: Step | Payee | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a refusal of the bank leads to: the end, or the login again with a word on why."""
+
+    outcome: Reentry | None = None
+    trouble: str | None = None
+    tries: int = 0
+
+
+def facts(
+    use_case: str,
+    access_key: str | None,
+    provider_id: UUID | None,
+    progress: Mapping[str, Any],
+    outcome: str | None,
+    talk: Talk | None,
+    *,
+    accepted: bool,
+) -> Facts:
+    """The facts of a stored session and its dialogue."""
+    return Facts(
+        use_case,
+        accepted=accepted,
+        connected=access_key is not None and use_case != CREATE_ACCOUNT,
+        has_bank=provider_id is not None,
+        wants_login=bool(progress.get("wants_login")),
+        chosen=progress.get("chosen") is not None,
+        came_back=bool(progress.get("came_back")),
+        ended=outcome is not None,
+        asked_terms=bool(progress.get("asked_terms")),
+        kind=talk.kind if talk else None,
+        phase=talk.phase if talk else None,
+        step=steps.restored(talk.step) if talk and talk.step else None,
+    )
+
+
+def place(known: Facts) -> Place:
+    """Where the customer is."""
+    if known.ended:
+        return Place.END
+    if known.phase is not None:  # who talks with the bank has accepted; a text that changes meanwhile is asked next time
+        return _in_talk(known)
+    if not known.accepted:
+        return Place.TERMS
+    if not known.connected and not known.has_bank:
+        return Place.BANK
+    if not known.connected or known.wants_login:
+        return Place.LOGIN
+    return Place.START if known.use_case == AUTHENTICATE_ACCOUNT else Place.ORDER
+
+
+def _in_talk(known: Facts) -> Place:
+    """Where the customer is once the bank was asked."""
+    if isinstance(known.step, Failed) and known.step.code is Code.OUTCOME_UNKNOWN:
+        return Place.RESULT
+    if known.phase in (ASKED, CALLING):
+        return Place.APP if steps.is_elsewhere(known.step) else Place.WORKING
+    if known.phase == OPEN:
+        return _at_step(known)
+    if known.phase == FAILED:
+        refused = known.kind == PAYMENT and isinstance(known.step, Failed) and known.step.code in REFUSALS
+        return Place.RESULT if refused else Place.FAILURE
+    if known.phase == DONE and known.kind == CONNECT:
+        if not known.chosen:
+            return Place.ACCOUNTS
+        return Place.SUMMARY if known.use_case == CREATE_ACCOUNT else Place.ORDER
+    return Place.RESULT
+
+
+def _at_step(known: Facts) -> Place:
+    match known.step:
+        case ChooseMethod():
+            return Place.METHOD
+        case ChooseMedium():
+            return Place.MEDIUM
+        case EnterTan():
+            return Place.TAN
+        case Redirect() if not known.came_back:
+            return Place.BANK_PAGE
+        case Redirect() | Wait():
+            return Place.APP
+    return Place.WORKING
+
+
+def actions(known: Facts) -> tuple[str, ...]:
+    """What the customer can do now."""
+    here = place(known)
+    possible = ACTIONS.get(here, ())
+    if known.connected:
+        possible = tuple(action for action in possible if action != "other")
+    return (*possible, CANCEL) if cancels(known) else possible
+
+
+def cancels(known: Facts) -> bool:
+    """Whether the customer can still leave without anything being done. Of a payment that may be confirmed elsewhere in this
+    very moment, nobody could say so.
+    """
+    here = place(known)
+    if here in (Place.RESULT, Place.END):
+        return False
+    return known.kind != PAYMENT or here in (Place.METHOD, Place.MEDIUM, Place.TAN)
+
+
+def verdict(code: Code, *, typed: bool, tries: int, late: bool) -> Verdict:
+    """What follows from a refusal. A login that was stored and not typed now costs no try; `late`: the time was over."""
+    if code in TRIED_AGAIN:
+        tries += typed
+        if tries >= TRIES:
+            return Verdict(Reentry.INVALID_CREDENTIALS, tries=tries)
+        return Verdict(trouble=TRIED_AGAIN[code] if typed else "stored_login_refused", tries=tries)
+    if code is Code.LOCKED:
+        return Verdict(Reentry.INVALID_CREDENTIALS, tries=tries)
+    if code is Code.TAN_INVALID:
+        return Verdict(Reentry.ERROR if late else Reentry.INVALID_TAN, tries=tries)
+    return Verdict(Reentry.BACKEND_ERROR, tries=tries)
+
+
+def outcome(known: Facts) -> Reentry:
+    """What the tenant is told of a result."""
+    if known.phase == DONE:
+        return Reentry.FINISHED
+    refused = isinstance(known.step, Failed) and known.step.code in REFUSALS
+    return Reentry.ERROR if refused else Reentry.BACKEND_ERROR
+
+
+def path(known: Facts) -> tuple[tuple[str, ...], int]:
+    """The steps of the customer's way by name, and how many of them are done."""
+    names = _names(known)
+    here = place(known)
+    current = {
+        Place.TERMS: "terms",
+        Place.BANK: "bank",
+        Place.LOGIN: "login",
+        Place.START: "confirm",
+        Place.ACCOUNTS: "accounts",
+        Place.SUMMARY: "summary",
+        Place.ORDER: "order",
+        Place.RESULT: "done",
+        Place.END: "done",
+    }.get(here, "login" if known.kind == CONNECT else "confirm")
+    return names, names.index(current) if current in names else len(names)
+
+
+def _names(known: Facts) -> tuple[str, ...]:
+    terms = ("terms",) if known.asked_terms or place(known) is Place.TERMS else ()
+    if known.use_case == CREATE_ACCOUNT:
+        return (*terms, "bank", "login", "accounts", "summary")
+    if known.use_case == SINGLE_TRANSFER:
+        first = () if known.connected else ("bank", "login", "accounts")
+        return (*terms, *first, "order", "confirm", "done")
+    return (*terms, "confirm", "done")

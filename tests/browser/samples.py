@@ -1,0 +1,169 @@
+"""Every page of the form with values as they could be, and a hostile set of them: to render, to look at and to check."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+from api.webform.pages import (
+    Account,
+    Accounts,
+    App,
+    Bank,
+    BankPage,
+    Banks,
+    Choice,
+    Design,
+    Field,
+    Frame,
+    Login,
+    Media,
+    Methods,
+    Order,
+    Page,
+    Result,
+    Return,
+    Start,
+    Stopped,
+    Summary,
+    Tan,
+    Terms,
+    Trouble,
+    Working,
+)
+
+Sample = tuple[Frame, Page]
+
+CODE = "1784011041875F051234567890041203000044302C323015"
+"""A code of the optical chipTAN, as the demo bank shows it."""
+DESIGN = Design(
+    "Haushaltsbuch Nord",
+    imprint_url="https://haushaltsbuch.example/impressum",
+    privacy_url="https://haushaltsbuch.example/datenschutz",
+)
+BANK = Bank("6c2f7d0e-6f0a-4a55-9a1e-3d6f0c1b2a3d", "Demo-Bank Nord", "10010010", "DEMODEFFXXX")
+BANKS = (
+    BANK,
+    Bank("b", "Sparkasse Musterstadt-Oberhavelland", "16050000", "WELADED1PMB"),
+    Bank("c", "Volksbank Beispiel eG", "29090900"),
+    Bank("d", "Direktbank", bic="DIREDEFF"),
+)
+TERMS = (
+    "# Was wir tun",
+    "Wir rufen in Ihrem Auftrag Kontostände und Umsätze bei Ihrer Bank ab und geben sie an Haushaltsbuch Nord weiter. "
+    "Das geschieht nur für die Konten, die Sie gleich auswählen.",
+    "# Was wir nicht tun",
+    "Ihre Zugangsdaten verwenden wir ausschließlich für diese Abrufe. Wir geben sie an niemanden außer Ihrer Bank weiter.",
+    "# Ihre Rechte",
+    "Sie können Ihre Zustimmung jederzeit widerrufen. Danach rufen wir nichts mehr ab und löschen, was wir gespeichert haben.",
+)
+ACCOUNTS = (
+    Account("1", "Girokonto Plus", "CHECKING", "Erika Mustermann", "DE89 3704 0044 0532 0130 00"),
+    Account("2", "Urlaub und Rücklagen", "CALL_MONEY", "Erika Mustermann", "DE27 1007 7777 0209 2997 00", chosen=False),
+    Account("3", "Visa Card", "CREDIT_CARD", "Erika und Max Mustermann", "4111 XXXX XXXX 1111"),
+    Account("4", "Depot", "DEPOT", "Erika Mustermann"),
+)
+FIELDS = (
+    Field("user", "Anmeldename", False, "^[0-9A-Za-z_.@-]{1,64}$", hint="Ihr Name im Online-Banking"),
+    Field("pin", "PIN", True, "^[0-9]{5,12}$"),
+)
+ORDER = Order(
+    BANK,
+    ACCOUNTS[0],
+    "Stadtwerke Musterstadt GmbH",
+    "DE02 1203 0000 0000 2020 51",
+    "1.234,50",
+    "Rechnung 2026-0815 Kundennummer 471100",
+    False,
+)
+CONNECTING = ("terms", "bank", "login", "confirm", "accounts", "summary")
+PAYING = ("order", "bank", "login", "confirm", "done")
+
+
+def connecting(step: int, **more: object) -> Frame:
+    """The frame of a step on the way to connected accounts."""
+    return replace(Frame("de", DESIGN, "t" * 43, step, CONNECTING, step, True), **more)  # type: ignore[arg-type]
+
+
+def paying(step: int, **more: object) -> Frame:
+    """The frame of a step on the way to a transfer."""
+    return replace(Frame("de", DESIGN, "t" * 43, step, PAYING, step, True), **more)  # type: ignore[arg-type]
+
+
+SAMPLES: dict[str, Sample] = {
+    "terms": (connecting(0), Terms(TERMS)),
+    "banks": (connecting(1), Banks(None, BANKS)),
+    "banks_found": (connecting(1), Banks("Spar", BANKS[1:2], 12)),
+    "banks_none": (connecting(1, trouble=Trouble("bank_not_chosen")), Banks("Xyz", ())),
+    "login": (connecting(2), Login(BANK, FIELDS, "Nutzen Sie denselben Zugang wie in der App Ihrer Bank.")),
+    "login_refused": (connecting(2, trouble=Trouble("wrong_credentials", {"left": "2"}, "9942 PIN falsch")), Login(BANK, FIELDS)),
+    "login_unfit": (
+        connecting(2, trouble=Trouble("login_unfit")),
+        Login(BANK, (replace(FIELDS[0], value="e m", wrong=True), FIELDS[1]), other=False),
+    ),
+    "start": (connecting(0, steps=("login", "confirm", "done")), Start(BANK)),
+    "working": (connecting(3, cancels=False), Working(BANK)),
+    "methods": (
+        connecting(3),
+        Methods(
+            BANK,
+            (
+                Choice("942", "pushTAN", "Freigabe in der App Ihrer Bank"),
+                Choice("2", "chipTAN optisch", "Mit Karte und TAN-Generator"),
+                Choice("972", "photoTAN"),
+            ),
+        ),
+    ),
+    "media": (
+        connecting(3, trouble=Trouble("nothing_chosen")),
+        Media(BANK, (Choice("a", "Handy von Erika", "PUSH_TAN"), Choice("b", "Karte *4711", "GENERATOR"))),
+    ),
+    "tan": (connecting(3), Tan(BANK, "smsTAN", "Wir haben Ihnen eine TAN per SMS an *4711 gesendet.")),
+    "tan_flicker": (
+        paying(3, trouble=Trouble("wrong_tan", {"left": "1"})),
+        Tan(BANK, "chipTAN optisch", "Stecken Sie Ihre Karte in den Generator.", "29088813", flickers=True),
+    ),
+    "tan_photo": (paying(3), Tan(BANK, "photoTAN", "Scannen Sie die Grafik mit der photoTAN-App.", photo=True)),
+    "app": (connecting(3), App(BANK, "Öffnen Sie die App Ihrer Bank und geben Sie den Zugriff frei.")),
+    "bank_page": (connecting(3), BankPage(BANK, "https://banking.demo-bank.example/freigabe?auftrag=1&art=2")),
+    "accounts": (connecting(4), Accounts(BANK, ACCOUNTS)),
+    "accounts_one": (
+        paying(3, trouble=Trouble("no_account_chosen")),
+        Accounts(BANK, tuple(replace(account, chosen=False) for account in ACCOUNTS[:2]), one=True),
+    ),
+    "summary": (connecting(5), Summary(BANK, (ACCOUNTS[0], ACCOUNTS[2]))),
+    "order": (paying(0), replace(ORDER, execute_on=date(2026, 12, 1))),
+    "order_instant": (paying(0, trouble=Trouble("repeated_order")), replace(ORDER, instant=True)),
+    "order_editable": (
+        paying(0, trouble=Trouble("fields_missing")),
+        replace(
+            ORDER,
+            bank=None,
+            account=None,
+            iban="DE02 1203 0000 0000 2020 52",
+            amount="",
+            editable=True,
+            wrong={
+                "iban": Trouble("iban_unfit"),
+                "amount": Trouble("field_required"),
+                "purpose": Trouble("text_too_long", {"limit": "140"}),
+            },
+        ),
+    ),
+    "result_consent": (
+        connecting(3, steps=("login", "confirm", "done"), cancels=False),
+        Result("consent_done", True, datetime(2027, 5, 14, 22, 30, tzinfo=UTC)),
+    ),
+    "result_paid": (paying(5, cancels=False), Result("paid", True, order=ORDER)),
+    "result_refused": (paying(5, cancels=False), Result("refused", False, details="Limit überschritten", order=ORDER)),
+    "result_unknown": (paying(5, cancels=False), Result("unknown", False, order=ORDER)),
+    "return": (Frame("de", DESIGN), Return("https://haushaltsbuch.example/zurueck?a=1&baReentry=DONE", "DONE")),
+    "stopped": (Frame("de"), Stopped("expired")),
+    "stopped_callback": (
+        Frame("de", DESIGN),
+        Stopped("invalid_callback", "INVALID_CALLBACK_URL", "4f3c1f7e-0a55-4d24-8a53-6b6d7a5f7e11"),
+    ),
+}
+
+
+def in_english(sample: Sample) -> Sample:
+    """The same page in English."""
+    return replace(sample[0], language="en"), sample[1]

@@ -1,0 +1,75 @@
+"""What a request says of itself in its address stays out of the log: addresses of the redirect form carry secrets."""
+
+import socket
+import uuid
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from tests.stack import Stack, wait_until
+
+FORM = "/customer/v2/webform"
+
+
+def answered(http: httpx.Client, method: str, path: str, query: dict[str, str]) -> str:
+    """The correlation id of a request that was answered."""
+    return http.request(method, path, params=query).headers["x-correlation-id"]
+
+
+def raw(http: httpx.Client, head: str) -> str:
+    """The answer to bytes that no HTTP library would send."""
+    with socket.create_connection((http.base_url.host, http.base_url.port or 80), timeout=20) as line:
+        line.sendall(head.encode())
+        return line.recv(65536).decode()
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", FORM),
+        ("GET", f"{FORM}/"),
+        ("HEAD", FORM),
+        ("POST", FORM),
+        ("PUT", FORM),
+        ("GET", f"{FORM}/nowhere"),
+        ("GET", "/customer/v2/nowhere"),
+        ("GET", "/customer/v2"),
+        ("POST", "/customer/v2/payment/single-transfer"),
+    ],
+)
+def test_values_of_a_query_are_not_in_the_log(stack: Stack, http: httpx.Client, method: str, path: str) -> None:
+    secret, host = f"secret-{uuid.uuid4().hex}", f"{uuid.uuid4().hex}.example"
+    stack.private |= {secret, host}
+    correlation_id = answered(http, method, path, {"session": secret, "callbackUrl": f"https://{host}/back?state={secret}"})
+    _require_silence(stack, secret, host, logged=lambda: correlation_id in stack.log.read_text())
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "GET {path} HTTP/9.9\r\n\r\n",
+        "GET {path}\r\n\r\n",
+        "NONSENSE {path} HTTP/1.1\r\nhost: x\r\n\r\n",
+        "GET {path} HTTP/1.1\r\nhost: x\r\nbad header\r\n\r\n",
+        "GET {path}&long={long} HTTP/1.1\r\nhost: x\r\n\r\n",
+        "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
+        "GET {path} HTTP/1.1\r\nhost: x\r\ncontent-encoding: gzip\r\n\r\n",
+        "GET https://x.example{path} HTTP/1.1\r\nhost: x\r\n\r\n",
+    ],
+)
+def test_neither_are_those_of_requests_that_are_refused_unread(stack: Stack, http: httpx.Client, head: str) -> None:
+    secret, host = f"secret-{uuid.uuid4().hex}", f"{uuid.uuid4().hex}.example"
+    stack.private |= {secret, host}
+    answer = raw(http, head.format(path=f"{FORM}?session={secret}&callbackUrl=https://{host}/back", long="x" * 70_000))
+    assert answer.startswith("HTTP/1.1 4")
+    assert secret not in answer
+    after = answered(http, "GET", "/health", {})
+    _require_silence(stack, secret, host, logged=lambda: after in stack.log.read_text())
+
+
+def _require_silence(stack: Stack, *private: str, logged: Callable[[], bool]) -> None:
+    """The request is in the log, and these texts are not."""
+    wait_until(logged, 20)
+    log = stack.log.read_text() + stack.worker_log.read_text()
+    assert [text for text in private if text in log] == []

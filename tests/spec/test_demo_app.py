@@ -1,0 +1,221 @@
+"""The demo at `/demo`: a newcomer connects a bank, comes back, and sees what the public interface tells of the money."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from api.demo.texts import REENTRY
+from pipelines import demo
+from tests.stack import Stack, wait_until
+from warehouse import users
+from warehouse.settings import Settings
+
+OWN = {"Sec-Fetch-Site": "same-origin"}
+TENANT = "demo-redirect"
+INLINE = re.compile(r"\sstyle=|<style|\son\w+=|javascript:|<script(?! src=)")
+
+
+@pytest.fixture(scope="module")
+def seeded(stack: Stack) -> dict[str, Any]:
+    """The demo, as `kontor up` makes it."""
+    content = demo.seed(stack.database, stack.vault, stack.base_url, stack.home / "demo.json", datetime.now(UTC))
+    stack.private |= {client["secret"] for tenant in content["tenants"] for client in tenant["clients"].values()}
+    return content
+
+
+@pytest.fixture
+def browser(stack: Stack, seeded: dict[str, Any]) -> Iterator[httpx.Client]:
+    """A visitor's browser, which follows no redirects by itself."""
+    with httpx.Client(base_url=stack.base_url, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def visitor(stack: Stack, seeded: dict[str, Any]) -> Iterator[httpx.Client]:
+    """The browser of a visitor who has connected the demo bank's first customer."""
+    with httpx.Client(base_url=stack.base_url, timeout=60) as client:
+        connect(stack, client)
+        username = f"besuch-{client.cookies['kontor-demo']}"
+        (tenant_id,) = stack.sql("SELECT id FROM tenants WHERE name = :name", name=TENANT)[0]
+        with stack.database.acting_for(tenant_id) as owner:
+            user = users.find_by_name(owner, username)
+            assert user is not None
+            people = [{"username": "erika", "userReference": str(user.id)}]
+        settings = Settings(home=stack.home)
+        demo.connect_customers(stack.database, stack.vault, settings, {"tenants": [{"name": TENANT, "users": people}]})
+        wait_until(lambda: "Netflix" in client.get("/demo/overview").text, 60, lambda: client.get("/demo/overview").text)
+        yield client
+
+
+def connect(stack: Stack, browser: httpx.Client) -> httpx.Response:
+    """Presses the button on the welcome page."""
+    answer = browser.post("/demo/connect", headers=OWN)
+    assert answer.status_code == 303, answer.text
+    stack.private |= set(browser.cookies.values())
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/demo"), ("POST", "/demo/connect"), ("DELETE", "/demo"), ("GET", "/demo/static/demo.css")]
+)
+def test_where_there_is_no_demo_the_addresses_are_unknown(
+    stack: Stack, browser: httpx.Client, tmp_path: Path, method: str, path: str
+) -> None:
+    credentials = stack.home / "demo.json"
+    aside = credentials.rename(stack.home / "demo.aside")
+    try:
+        answer = browser.request(method, path, headers=OWN)
+    finally:
+        aside.rename(credentials)
+    assert answer.status_code == 404
+    assert answer.json()["messages"][0]["code"] == "BA404"
+
+
+def test_the_welcome_page_says_how_to_begin_and_leaves_no_trace(browser: httpx.Client) -> None:
+    answer = browser.get("/demo")
+    assert answer.status_code == 200
+    assert "set-cookie" not in answer.headers
+    assert "form-action 'self'" in answer.headers["content-security-policy"]
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    assert not INLINE.search(answer.text)
+    for said in ("Meine Bank verbinden", "demo1", "TAN"):
+        assert said in answer.text
+
+
+def test_connecting_leads_to_the_form_and_back(stack: Stack, browser: httpx.Client) -> None:
+    answer = connect(stack, browser)
+    address = urlsplit(answer.headers["location"])
+    query = parse_qs(address.query)
+    assert f"{address.scheme}://{address.netloc}{address.path}" == f"{stack.base_url}/customer/v2/webform"
+    assert query["useCase"] == ["CREATE_ACCOUNT"]
+    assert query["callbackUrl"] == [f"{stack.base_url}/demo/back"]
+    stack.private |= set(query["session"])
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=lax" in cookie
+    known = browser.cookies["kontor-demo"]
+    connect(stack, browser)
+    assert browser.cookies["kontor-demo"] == known
+
+
+@pytest.mark.parametrize(
+    "headers", [{}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}, {"Origin": "null"}]
+)
+@pytest.mark.parametrize("path", ["connect", "disconnect", "transfer"])
+def test_a_form_of_another_page_does_nothing(browser: httpx.Client, path: str, headers: dict[str, str]) -> None:
+    answer = browser.post(f"/demo/{path}", headers=headers)
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
+    assert "Das kam nicht von dieser Seite." in answer.text
+
+
+def test_a_browser_that_tells_no_site_is_known_by_its_origin(stack: Stack, browser: httpx.Client) -> None:
+    answer = browser.post("/demo/connect", headers={"Origin": stack.base_url})
+    assert answer.status_code == 303
+    stack.private |= set(browser.cookies.values())
+
+
+def test_who_connected_a_bank_comes_back_to_the_overview(browser: httpx.Client) -> None:
+    assert browser.get("/demo/back?baReentry=ACCOUNT_CREATED").headers["location"] == "/demo/overview"
+    assert browser.get("/demo/back?baReentry=FINISHED").headers["location"] == "/demo/overview?done=1"
+
+
+@pytest.mark.parametrize("value", sorted(set(REENTRY) - {"ACCOUNT_CREATED", "FINISHED"}))
+def test_every_other_way_back_is_explained(browser: httpx.Client, value: str) -> None:
+    answer = browser.get("/demo/back", params={"baReentry": value})
+    assert answer.status_code == 200
+    assert REENTRY[value].title in answer.text
+    assert "Meine Bank verbinden" in answer.text
+
+
+def test_an_unknown_way_back_is_not_repeated(browser: httpx.Client) -> None:
+    answer = browser.get("/demo/back", params={"baReentry": "<b>x</b>"})
+    assert REENTRY["ERROR"].title in answer.text
+    assert "<b>x" not in answer.text
+
+
+def test_the_overview_shows_what_the_interface_tells(visitor: httpx.Client) -> None:
+    page = visitor.get("/demo/overview").text
+    for said in (
+        *("Guten Tag, Erika Muster", "Tagesgeld", "DE07 3705 0198 1029 3847 56"),
+        *("Frei verfügbar", "Netflix", "Monatlich", "seit "),
+        *("Wofür das Geld geht", "Haushaltsrechnung", "Sparpotenzial", "Zur Miete"),
+        *("/customer/v2/ai/contracts", "X-Analysis-Source", "Überweisung ausprobieren"),
+    ):
+        assert said in page, said
+    assert page.count('role="img"') == 2
+    assert re.search(r"\d\.\d{3},\d\d\N{NO-BREAK SPACE}€", page)
+    assert not INLINE.search(page)
+    assert "data-pending" not in page
+
+
+def test_the_welcome_page_knows_who_is_connected(visitor: httpx.Client) -> None:
+    page = visitor.get("/demo").text
+    assert "Zu meiner Übersicht" in page
+    assert "Weitere Bank verbinden" in page
+
+
+@pytest.mark.parametrize("amount", ["", "zwölf", "-3"])
+def test_a_transfer_of_no_amount_is_refused_with_what_was_typed(visitor: httpx.Client, amount: str) -> None:
+    typed = {
+        "account": "demo/DE07370501981029384756",
+        "recipient": '"><b>Karl',
+        "iban": "DE02120300000000202051",
+        "amount": amount,
+    }
+    page = visitor.post("/demo/transfer", headers=OWN, data=typed).text
+    assert "Die Überweisung wurde nicht angenommen." in page
+    assert "&#34;&gt;&lt;b&gt;Karl" in page
+
+
+def test_what_the_service_does_not_like_about_a_transfer_is_told(visitor: httpx.Client) -> None:
+    typed = {"account": "demo/DE07370501981029384756", "recipient": "Karl", "iban": "DE00", "amount": "3", "purpose": "Dank"}
+    assert "IBAN: ist keine gültige IBAN" in visitor.post("/demo/transfer", headers=OWN, data=typed).text
+    answer = visitor.post("/demo/transfer", headers=OWN, data={**typed, "iban": "DE02 1203 0000 0000 2020 51"})
+    assert answer.status_code == 303
+    assert parse_qs(urlsplit(answer.headers["location"]).query)["useCase"] == ["SINGLE_TRANSFER"]
+
+
+@pytest.mark.parametrize("path", ["/demo/overview", "/demo"])
+def test_a_visitor_of_an_earlier_demo_begins_anew(browser: httpx.Client, path: str) -> None:
+    answer = browser.get(path, headers={"Cookie": f"kontor-demo={'0' * 32}"})
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/demo"
+    assert "max-age=0" in answer.headers["set-cookie"].lower()
+
+
+def test_who_has_no_bank_yet_is_led_to_the_beginning(stack: Stack, browser: httpx.Client) -> None:
+    assert browser.get("/demo/overview").headers["location"] == "/demo"
+    connect(stack, browser)
+    assert browser.get("/demo/overview").headers["location"] == "/demo"
+
+
+def test_another_name_of_this_machine_leads_to_the_known_one(stack: Stack, browser: httpx.Client) -> None:
+    port = urlsplit(stack.base_url).port
+    answer = browser.get("/demo/back?baReentry=ERROR", headers={"Host": f"localhost:{port}"})
+    assert answer.status_code == 307
+    assert answer.headers["location"] == f"{stack.base_url}/demo/back?baReentry=ERROR"
+
+
+def test_the_files_of_the_pages_can_be_kept(browser: httpx.Client) -> None:
+    for address in re.findall(r"/demo/static/[^\"]+", browser.get("/demo").text):
+        answer = browser.get(address)
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["cache-control"]
+    assert browser.get("/demo/static/..%2Fapp.py").status_code == 404
+
+
+def test_the_demos_own_address_is_one_to_come_back_to(stack: Stack, seeded: dict[str, Any]) -> None:
+    find = "SELECT url FROM callback_urls JOIN tenants ON tenants.id = tenant_id WHERE tenants.name = :name"
+    assert f"{stack.base_url}/" in {url for (url,) in stack.sql(find, name=TENANT)}
+
+
+def test_disconnecting_deletes_what_was_fetched(visitor: httpx.Client) -> None:
+    assert visitor.post("/demo/disconnect", headers=OWN).headers["location"] == "/demo"
+    assert visitor.get("/demo/overview").headers["location"] == "/demo"
