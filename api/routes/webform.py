@@ -18,19 +18,17 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from api.answers import answer
 from api.route import StrictRequest, has_etag, router
 from api.services import Held, Services
-from api.webform import colours, flicker, pages, render, views
-from api.webform.actions import ACTIONS, Move, secret_fields, shown_again
+from api.webform import changes, colours, flicker, pages, render, views
+from api.webform.changes import Answer, Fetches
 from api.webform.pages import Frame, Page
 from api.webform.views import SEALED
 from pipelines import forms, wizard
 from pipelines.banks.base import EnterTan
 from pipelines.forms import Unfit, Visit
 from pipelines.wizard import Place, Reentry
-from warehouse import designs, redirect_sessions, tenants
-from warehouse.database import Owner
-from warehouse.errors import CallbackRefused, NotFound, OutOfTurn
+from warehouse import designs, redirect_sessions
+from warehouse.errors import NotFound, OutOfTurn
 from warehouse.redirect_sessions import Sight
-from warehouse.tables import RedirectSession
 
 FORM = forms.FORM
 COOKIE = "__Host-kontor-form"
@@ -54,7 +52,7 @@ async def enter_form(
     callback_url: Annotated[str | None, Query(alias="callbackUrl", max_length=2048)] = None,
 ) -> Response:
     """The entrance: makes the browser the session's own, and leads on to an address without secrets."""
-    entered = await held.changes.insist(_enter, held, session or "", request.cookies.get(COOKIE), use_case, callback_url)
+    entered = await held.changes.insist(changes.enter, held, session or "", request.cookies.get(COOKIE), use_case, callback_url)
     if entered is None:
         return RedirectResponse(STOPPED, 303)  # to an address that does not keep the session's name
     browser, stop = entered
@@ -62,7 +60,7 @@ async def enter_form(
         return RedirectResponse(f"{STOPPED}?baReentry={stop}", 303)
     sight = await redirect_sessions.look(held.connections, browser)
     if sight is not None:
-        await _begin_by_itself(held, sight, _visit(held, request, sight))
+        await _wait(held, await held.changes.insist(changes.begin_by_itself, held, _visit(held, request, sight), sight))
     response = RedirectResponse(FORM, 303)
     response.set_cookie(COOKIE, browser, path="/", secure=True, httponly=True, samesite="lax")
     return response
@@ -75,17 +73,16 @@ async def show_form(request: Request, held: Held, q: Text = None, lang: Text = N
     if sight is None:
         return _stop("expired", views.language_of(None, lang))
     if lang in ("de", "en"):
-        await held.changes.insist(_speak, held, sight, lang)
+        await held.changes.insist(changes.speak, held, sight, lang)
         return RedirectResponse(FORM + (f"?{urlencode({'q': q})}" if q else ""), 303)
     known = views.facts(sight)
     if set(request.query_params) - {"q"}:  # a bank's own page has sent the customer back, with words of its own
         if wizard.place(known) is Place.BANK_PAGE:
-            await held.changes.insist(_come_back, held, sight)
+            await held.changes.insist(changes.come_back, held, sight)
         return RedirectResponse(FORM, 303)
     if wizard.place(known) is Place.FAILURE:
-        sight = await _heeded(held, sight, _token_holder(request))
-        if sight is None:
-            return _stop("expired", views.language_of(None, lang))
+        await held.changes.insist(changes.heed, held, sight)
+        return RedirectResponse(FORM, 303)
     return await _page(request, held, sight, query=q)
 
 
@@ -101,14 +98,13 @@ async def send_form(request: Request, held: Held) -> Response:
     visit = _visit(held, request, sight)
     turn = int(fields["turn"]) if fields.get("turn", "").isascii() and fields.get("turn", "").isdigit() else -1
     try:
-        waits = await held.changes.insist(_move, held, visit, sight, turn, fields)
+        await _wait(held, await held.changes.insist(changes.move, held, visit, sight, turn, fields))
     except Unfit as unfit:
-        waits = await held.changes.insist(_remember, held, sight, unfit, fields)
-    except OutOfTurn:  # the dialogue has gone on by itself
-        waits = ()
+        await held.changes.insist(changes.remember, held, sight, unfit, fields)
     except NotFound:  # what it is about is gone: the access, the account, the bank's offer
-        waits = await held.changes.insist(_give_up, held, sight)
-    await _wait(held, waits)
+        await held.changes.insist(changes.give_up, held, sight)
+    except OutOfTurn:
+        pass  # the dialogue has gone on by itself
     return RedirectResponse(FORM, 303)
 
 
@@ -179,136 +175,14 @@ async def get_photo(request: Request, held: Held) -> Response:
     return Response(step.photo, media_type="image/png", headers=PICTURE_POLICY)
 
 
-def _enter(
-    held: Services, name: str, browser: str | None, use_case: str | None, callback_url: str | None
-) -> tuple[str, Reentry | None] | None:
-    """The secret of the browser, and why the way stops at once if it does."""
-    with held.database.operating() as operator:
-        found = redirect_sessions.enter(operator, name, browser)
-        if found is None:
-            return None
-        session, secret = found
-        owner = Owner(operator.session, session.tenant_id, session.user_id)
-        if callback_url is not None:
-            try:
-                session.return_to = tenants.checked_callback(owner.for_tenant(session.tenant_id), callback_url)
-            except CallbackRefused:
-                forms.end(owner, session, Reentry.INVALID_CALLBACK_URL)
-                session.return_to = None
-                return secret, Reentry.INVALID_CALLBACK_URL
-        if session.return_to is None:
-            forms.end(owner, session, Reentry.NO_CALLBACK_URL)
-            return secret, Reentry.NO_CALLBACK_URL
-        if use_case != session.use_case and session.outcome is None:  # somebody has changed the address
-            forms.end(owner, session, Reentry.ERROR)
-        return secret, None
-
-
-def _move(held: Services, visit: Visit, sight: Sight, turn: int, fields: dict[str, str]) -> tuple[Any, ...]:
-    """Makes a move; answers what to wait for: a dialogue and its move, or fetches."""
-    with held.database.changing_for(sight.tenant_id, sight.user_id) as owner:
-        session = redirect_sessions.locked(owner, sight.id, turn)
-        if session is None:
-            return ()
-        talk = forms.talk_of(owner, session)
-        known = forms.facts_of(owner, visit, session, talk[1] if talk else None)
-        action = fields.get("action", "")
-        if action not in wizard.actions(known):
-            return ()
-        forms.forget_typed(owner, session)
-        fetches = ACTIONS[action](Move(owner, visit, session, talk[0] if talk else None, known, fields))
-        session.turn += 1
-        _go_on(owner, visit, session)
-        return (fetches,) if fetches else _asked(owner, session)
-
-
-def _remember(held: Services, sight: Sight, unfit: Unfit, fields: dict[str, str]) -> tuple[Any, ...]:
-    """Lets the page be shown again with what was typed, but for secrets."""
-    with held.database.changing_for(sight.tenant_id, sight.user_id) as owner:
-        session = redirect_sessions.locked(owner, sight.id, sight.turn)
-        if session is not None:
-            forms.remember(owner, held.vault, session, unfit, shown_again(fields, secret_fields(held, owner, session)))
-    return ()
-
-
-def _give_up(held: Services, sight: Sight) -> tuple[Any, ...]:
-    """Ends a way that leads nowhere any more."""
-    with held.database.changing_for(sight.tenant_id, sight.user_id) as owner:
-        session = redirect_sessions.locked(owner, sight.id, sight.turn)
-        if session is not None:
-            forms.end(owner, session, Reentry.ERROR)
-    return ()
-
-
-def _go_on(owner: Owner, visit: Visit, session: RedirectSession) -> None:
-    """Sends a transfer to the bank that needs no yes in the form."""
-    talk = forms.talk_of(owner, session)
-    known = forms.facts_of(owner, visit, session, talk[1] if talk else None)
-    if forms.begins_by_itself(session, known):
-        forms.pay(owner, visit, session)
-
-
-def _asked(owner: Owner, session: RedirectSession) -> tuple[Any, ...]:
-    talk = forms.talk_of(owner, session)
-    return (talk[0].id, talk[0].move) if talk else ()
-
-
-async def _begin_by_itself(held: Services, sight: Sight, visit: Visit) -> None:
-    """At the entrance: a transfer that needs no yes in the form, of a customer who has accepted the terms before."""
-    if not sight.progress.get("auto") or sight.talk is not None or sight.outcome is not None:
-        return
-
-    def begin() -> tuple[Any, ...]:
-        with held.database.changing_for(sight.tenant_id, sight.user_id) as owner:
-            session = redirect_sessions.locked(owner, sight.id, sight.turn)
-            if session is None:
-                return ()
-            _go_on(owner, visit, session)
-            session.turn += session.dialogue_id is not None
-            return _asked(owner, session)
-
-    await _wait(held, await held.changes.insist(begin))
-
-
-async def _wait(held: Services, waits: tuple[Any, ...]) -> None:
+async def _wait(held: Services, waits: Answer | Fetches | None) -> None:
     """Waits a while for the bank's answer, or for the first data of a new access."""
     with suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE_SECONDS):
-            if len(waits) == 1:
-                await held.arrivals.wait(waits[0])
-            elif waits:
+            if isinstance(waits, dict):
+                await held.arrivals.wait(waits)
+            elif waits is not None:
                 await held.arrivals.wait_for_answer(*waits)
-
-
-async def _heeded(held: Services, sight: Sight, browser: str) -> Sight | None:
-    """The session after the conclusion from a refusal of the bank was drawn."""
-
-    def heed() -> None:
-        with held.database.changing_for(sight.tenant_id, sight.user_id) as owner:
-            session = redirect_sessions.locked(owner, sight.id, sight.turn)
-            talk = forms.talk_of(owner, session) if session else None
-            if session is not None and talk is not None and talk[0].phase == "FAILED":
-                forms.heed(owner, session, talk[1])
-                session.turn += 1
-
-    await held.changes.insist(heed)
-    return await redirect_sessions.look(held.connections, browser)
-
-
-def _come_back(held: Services, sight: Sight) -> None:
-    with held.database.changing_for(sight.tenant_id, sight.user_id) as owner:
-        session = redirect_sessions.locked(owner, sight.id, sight.turn)
-        if session is not None:
-            forms.come_back(owner, session)
-            session.turn += 1
-
-
-def _speak(held: Services, sight: Sight, language: str) -> None:
-    """Keeps the language that the customer has switched to."""
-    with held.database.changing_for(sight.tenant_id, sight.user_id) as owner:
-        session = redirect_sessions.locked(owner, sight.id, sight.turn)
-        if session is not None:
-            session.progress = {**session.progress, "language": language}
 
 
 async def _page(request: Request, held: Services, sight: Sight, query: str | None = None) -> Response:

@@ -1,7 +1,8 @@
 """What the forms of pages send, as moves: a field is read here, and what it does is in `pipelines/forms.py`."""
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -87,7 +88,8 @@ def _other(move: Move) -> None:
 
 def _login(move: Move) -> None:
     given = {name.removeprefix(FIELD): value for name, value in move.fields.items() if name.startswith(FIELD)}
-    forms.log_in(move.owner, move.visit, move.session, given)
+    with _said_in_words(move):
+        forms.log_in(move.owner, move.visit, move.session, given)
 
 
 def _start(move: Move) -> None:
@@ -136,8 +138,15 @@ def _connect(move: Move) -> Fetches:
 
 def _pay(move: Move) -> None:
     edits = _edits(move.fields) if move.session.progress.get("editable") else None
-    try:
+    with _said_in_words(move):
         forms.pay(move.owner, move.visit, move.session, edits)
+
+
+@contextmanager
+def _said_in_words(move: Move) -> Iterator[None]:
+    """What keeps a transfer from being sent, in words of the form."""
+    try:
+        yield
     except errors.PaymentRepeated as error:
         raise Unfit("repeated_order") from error
     except errors.OrderUnfit as error:

@@ -266,9 +266,9 @@ WORDS: Texts = {
     # banks
     "banks_heading": Text("Bei welcher Bank sind Sie?", "Which bank are you with?"),
     "banks_search": Text("Bank suchen", "Find your bank"),
-    "banks_hint": Text("Name, Ort, Bankleitzahl oder BIC", "Name, town, bank code or BIC"),
+    "banks_hint": Text("Name, Bankleitzahl oder BIC", "Name, bank code or BIC"),
     "search": Text("Suchen", "Search"),
-    "banks_some": Text("Häufig gewählt", "Often chosen"),
+    "banks_some": Text("Zur Auswahl", "To choose from"),
     "banks_found": Text("Gefunden für „{query}“", "Found for “{query}”"),
     "banks_none": Text(
         "Zu „{query}“ haben wir keine Bank gefunden. Versuchen Sie es mit der Bankleitzahl oder einem Teil des Namens.",
@@ -395,13 +395,13 @@ WORDS: Texts = {
     # order
     "order_heading": Text("Überweisung prüfen", "Check the transfer"),
     "order_lead": Text(
-        "Prüfen Sie Empfänger, IBAN und Betrag genau. Gesendet wird erst, wenn Sie auch bei Ihrer Bank bestätigt haben.",
-        "Check recipient, IBAN and amount carefully. Nothing is sent until you have also confirmed with your bank.",
+        "Prüfen Sie Empfänger, IBAN und Betrag genau. Danach geben Sie die Überweisung bei Ihrer Bank frei, wenn sie es verlangt.",
+        "Check recipient, IBAN and amount carefully. Your bank may ask you to confirm the transfer next.",
     ),
     "order_edit_heading": Text("Überweisung", "Transfer"),
     "order_edit_lead": Text(
-        "Ergänzen oder ändern Sie die Angaben. Gesendet wird erst, wenn Sie auch bei Ihrer Bank bestätigt haben.",
-        "Complete or change the details. Nothing is sent until you have also confirmed with your bank.",
+        "Ergänzen oder ändern Sie die Angaben. Danach geben Sie die Überweisung bei Ihrer Bank frei, wenn sie es verlangt.",
+        "Complete or change the details. Your bank may ask you to confirm the transfer next.",
     ),
     "recipient": Text("Empfänger", "Recipient"),
     "recipient_hint": Text("Name der Person oder Firma", "Name of the person or company"),

@@ -17,7 +17,7 @@ import polars as pl
 from analytics import tagging
 from analytics.frames import CHOICES, RULES
 from analytics.suite import analysed
-from analytics.tagging import Brain
+from analytics.tagging import Brain, Scorer
 from models import registry
 from models.corpus import Corpus
 from pipelines.analyse import by_bucket
@@ -52,9 +52,15 @@ def _named(texts: pl.Series) -> pl.Series:
 
 
 @cache
+def scorer() -> Scorer:
+    """The model. A process keeps it, as the house does."""
+    return registry.shipped()
+
+
+@cache
 def brain() -> Brain:
-    """What tagging knows. A process keeps it, as the house does."""
-    return Brain(registry.shipped())
+    """What tagging knows, and what it has judged."""
+    return Brain(scorer())
 
 
 def ready(folder: Path) -> int:
