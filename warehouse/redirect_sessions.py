@@ -137,7 +137,9 @@ def locked(owner: Owner, session_id: UUID, turn: int) -> RedirectSession | None:
 
 
 async def look(connections: Connections, browser: str) -> Sight | None:
-    """The session of a browser; None if it has none whose time is not over."""
+    """The session of a browser; None if it has none whose time is not over. That it was seen is noted now and then, which is safe
+    to do twice, and need not survive a crash.
+    """
     row = await connections.one(LOOK, (hashing.digest(browser),))
     if row is None:
         return None

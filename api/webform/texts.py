@@ -395,12 +395,12 @@ WORDS: Texts = {
     # order
     "order_heading": Text("Überweisung prüfen", "Check the transfer"),
     "order_lead": Text(
-        "Prüfen Sie Empfänger, IBAN und Betrag genau. Danach geben Sie die Überweisung bei Ihrer Bank frei, wenn sie es verlangt.",
+        "Prüfen Sie Empfänger, IBAN und Betrag genau. Danach geben Sie die Überweisung frei, wenn Ihre Bank es verlangt.",
         "Check recipient, IBAN and amount carefully. Your bank may ask you to confirm the transfer next.",
     ),
     "order_edit_heading": Text("Überweisung", "Transfer"),
     "order_edit_lead": Text(
-        "Ergänzen oder ändern Sie die Angaben. Danach geben Sie die Überweisung bei Ihrer Bank frei, wenn sie es verlangt.",
+        "Ergänzen oder ändern Sie die Angaben. Danach geben Sie die Überweisung frei, wenn Ihre Bank es verlangt.",
         "Complete or change the details. Your bank may ask you to confirm the transfer next.",
     ),
     "recipient": Text("Empfänger", "Recipient"),
