@@ -38,7 +38,7 @@ def preloaded(folder: Path) -> Iterator[Path]:
         wait_until(place.exists, 60)
         yield folder
     finally:
-        process.terminate()
+        process.kill()
         process.wait(10)
 
 
