@@ -4,7 +4,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
-PROCESSES := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))  # one more than cores, since tests also wait
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
@@ -16,7 +15,7 @@ run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 
 test: $(VENV)/.dev  ## everything that CI runs
 	@$(MAKE) --no-print-directory --jobs 3 chromium lint compiled simulated
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev  ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .
