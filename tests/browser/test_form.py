@@ -140,8 +140,9 @@ class TestCreateAccount:
             expect(image).not_to_be_visible()
         way.send("tan", tan="42").at("accounts")
 
-    @both
-    @pytest.mark.parametrize("chosen", [False, True], ids=["only", "chosen"])
+    @pytest.mark.parametrize(
+        ("way", "chosen"), [(PLAIN_PHONE, False), (DESKTOP_WITH_SCRIPT, True)], indirect=["way"], ids=["phone", "desktop"]
+    )
     def test_an_app_confirms_and_the_page_goes_on_by_itself(self, way: Way, customer: Customer, app: App, chosen: bool) -> None:
         if chosen:
             way.take_over(reached(customer, app, "methods")).at("methods").send("method", method="944")
