@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 from sqlalchemy import func
 
 from pipelines import catalogue, connect, dialogues, formats, found, moves, payments, steps, wizard
-from pipelines.banks.base import Code, Connector, Done, Failed, Offer, Payment, Reply, Transfer
+from pipelines.banks.base import Code, Connector, Done, Failed, Offer, Payment, Transfer
 from pipelines.dialogues import Wanted, Who
 from pipelines.found import FoundAccount
 from pipelines.wizard import Facts, Place, Reentry
@@ -144,14 +144,9 @@ def start(owner: Owner, visit: Visit, session: RedirectSession) -> None:
     _talk(session, dialogues.begin_consent_with(owner, visit.vault, visit.settings, who, _wanted(visit, session, access)))
 
 
-def reply(owner: Owner, visit: Visit, dialogue: Dialogue, move: Reply) -> None:
-    """The customer's move in the bank's dialogue."""
-    dialogues.reply(owner, visit.vault, dialogue, move)
-
-
 def choose_accounts(owner: Owner, visit: Visit, session: RedirectSession, keys: Sequence[str]) -> None:
     """The customer chooses what the tenant may see, or what shall pay."""
-    offered = {account.key for account in accounts_of(owner, visit.vault, session)}
+    offered = {account.key for account in accounts_of(owner, visit.vault, session.use_case, session.dialogue_id)}
     wanted = [key for key in keys if key in offered]
     if not wanted:
         raise Unfit("nothing_chosen" if session.use_case == CREATE_ACCOUNT else "no_account_chosen")
@@ -169,7 +164,9 @@ def connect_chosen(owner: Owner, visit: Visit, session: RedirectSession, dialogu
     if any(access.key == key for access in accesses.visible(owner)):  # another way was quicker
         end(owner, session, Reentry.ERROR)
         return {}
-    everything = {account.key for account in accounts_of(owner, visit.vault, session)} == set(chosen)
+    everything = {account.key for account in accounts_of(owner, visit.vault, session.use_case, session.dialogue_id)} == set(
+        chosen
+    )
     wish = connect.Wish(sync=True, selects=True, selected=None if everything else list(chosen))
     login = _login(owner, visit, session, wish)
     fetches = connect.connect(owner, visit.vault, visit.settings, [login], refresh=False, attended_from=visit.attended_from)
@@ -183,7 +180,7 @@ def connect_chosen(owner: Owner, visit: Visit, session: RedirectSession, dialogu
 
 def pay(owner: Owner, visit: Visit, session: RedirectSession, edits: Edits | None = None) -> None:
     """The customer confirms the transfer as the form shows it, or as it was changed there; the bank is asked at once."""
-    order = order_of(owner, visit.vault, session)
+    order = order_of(owner, visit.vault, session.id)
     if edits is not None:
         order = replace(order, transfers=(_edited(order.transfers[0], edits),))
         sealed_values.put(owner, visit.vault, sessions.subject(session.id), ORDER, payments.to_json(order))
@@ -254,12 +251,7 @@ def begins_by_itself(session: RedirectSession, known: Facts) -> bool:
     be changed.
     """
     progress = session.progress
-    return place_is(known, Place.ORDER) and bool(progress.get("auto")) and not progress.get("editable")
-
-
-def place_is(known: Facts, wanted: Place) -> bool:
-    """Whether a customer is there."""
-    return wizard.place(known) is wanted
+    return wizard.place(known) is Place.ORDER and bool(progress.get("auto")) and not progress.get("editable")
 
 
 def offer_of(owner: Owner, visit: Visit, session: RedirectSession) -> Offer:
@@ -269,17 +261,15 @@ def offer_of(owner: Owner, visit: Visit, session: RedirectSession) -> Offer:
     return catalogue.find_offered(owner, visit.connectors, session.provider_id)[1]
 
 
-def accounts_of(owner: Owner, vault: Vault, session: RedirectSession) -> tuple[FoundAccount, ...]:
-    """What the bank has shown: everything, or for a transfer what can pay it."""
-    if session.dialogue_id is None:
-        return ()
-    shown = found.opened(owner, vault, session.dialogue_id)
-    return shown if session.use_case == CREATE_ACCOUNT else tuple(account for account in shown if account.pays)
+def accounts_of(owner: Owner, vault: Vault, use_case: str, dialogue_id: UUID | None) -> tuple[FoundAccount, ...]:
+    """What the bank has shown in a dialogue: everything, or for a transfer what can pay it."""
+    shown = found.opened(owner, vault, dialogue_id) if dialogue_id else ()
+    return shown if use_case == CREATE_ACCOUNT else tuple(account for account in shown if account.pays)
 
 
-def order_of(owner: Owner, vault: Vault, session: RedirectSession) -> Payment:
+def order_of(owner: Owner, vault: Vault, session_id: UUID) -> Payment:
     """The transfer that a session is about."""
-    return payments.from_json(sealed_values.get(owner, vault, sessions.subject(session.id), ORDER))
+    return payments.from_json(sealed_values.get(owner, vault, sessions.subject(session_id), ORDER))
 
 
 def typed_of(owner: Owner, vault: Vault, session_id: UUID) -> dict[str, str]:

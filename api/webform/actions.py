@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from api.services import Services
-from pipelines import catalogue, forms
+from pipelines import catalogue, dialogues, forms
 from pipelines.banks.base import Reply
 from pipelines.forms import Edits, Unfit, Visit
 from pipelines.wizard import Facts, Reentry
@@ -115,7 +115,7 @@ def _reply(move: Move, reply: Reply) -> None:
     if move.talk is None:
         raise OutOfTurn
     try:
-        forms.reply(move.owner, move.visit, move.talk, reply)
+        dialogues.reply(move.owner, move.visit.vault, move.talk, reply)
     except errors.NotOffered as error:
         raise Unfit("nothing_chosen") from error
 

@@ -13,14 +13,13 @@ from api.services import Services
 from api.webform import flicker, pages
 from api.webform.pages import Account, Bank, Choice, Design, Frame, Page, Trouble
 from api.webform.texts import Language
-from pipelines import catalogue, formats, forms, found, payments, wizard
+from pipelines import catalogue, formats, forms, payments, wizard
 from pipelines.banks.base import ChooseMedium, ChooseMethod, Done, EnterTan, Failed, Payment, Redirect, Wait
 from pipelines.found import FoundAccount
 from pipelines.wizard import TRIES, Facts, Place, Reentry
 from warehouse import accesses, dialogues, names, products, sealed_values, terms
-from warehouse import redirect_sessions as sessions
 from warehouse.database import Owner
-from warehouse.dialogues import CONSENT, DONE
+from warehouse.dialogues import CONNECT, CONSENT, DONE
 from warehouse.redirect_sessions import CREATE_ACCOUNT, Sight
 from warehouse.tables import FormDesign
 
@@ -226,8 +225,8 @@ def _login(held: Services, owner: Owner, sight: Sight, typed: Typed | None) -> P
 
 
 def _shown(held: Services, owner: Owner, sight: Sight) -> Sequence[FoundAccount]:
-    shown = found.opened(owner, held.vault, sight.talk.id) if sight.talk else ()
-    return shown if sight.use_case == CREATE_ACCOUNT else [item for item in shown if item.pays]
+    looked = sight.talk.id if sight.talk and sight.talk.kind == CONNECT else None
+    return forms.accounts_of(owner, held.vault, sight.use_case, looked)
 
 
 def _account(item: FoundAccount, *, chosen: bool = True) -> Account:
@@ -235,7 +234,7 @@ def _account(item: FoundAccount, *, chosen: bool = True) -> Account:
 
 
 def _order(held: Services, owner: Owner, sight: Sight, typed: Typed | None) -> pages.Order:
-    stored = payments.from_json(sealed_values.get(owner, held.vault, sessions.subject(sight.id), sessions.ORDER))
+    stored = forms.order_of(owner, held.vault, sight.id)
     chosen = (sight.progress.get("chosen") or [stored.product])[0]
     account = next((_account(item) for item in _shown(held, owner, sight) if item.key == chosen), None)
     if account is None and sight.access_key is not None:
