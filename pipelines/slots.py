@@ -1,8 +1,10 @@
 """The four times of a day at which accesses are refreshed."""
 
-from datetime import date, datetime, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 
 HOURS = (0, 6, 12, 18)
+GAP = timedelta(hours=6)
+"""The time between two of them."""
 SLOT = "%Y-%m-%dT%H"
 """How a slot is named in files and partitions."""
 CRON = f"0 {','.join(map(str, HOURS))} * * *"
