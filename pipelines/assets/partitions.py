@@ -19,8 +19,8 @@ ALL_AT_ONCE = dg.BackfillPolicy.single_run()
 
 
 def done_after(hours: int) -> dg.FreshnessPolicy:
-    """Fresh is what is no older than the time between two slots and so many hours. No cron policy, which would say the same: Dagster
-    works out a thousand of its times whenever a process reads one, for every asset.
+    """Fresh is what is no older than the time between two slots and so many hours. No cron policy, which would say the same:
+    Dagster works out a thousand of its times whenever a process reads one, for every asset.
     """
     return dg.FreshnessPolicy.time_window(GAP + timedelta(hours=hours))
 
