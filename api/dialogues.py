@@ -19,8 +19,8 @@ from api.schemas.transfers import (
 )
 from api.services import Services
 from api.transfers import details_body
-from pipelines import steps
 from pipelines.banks.base import ChooseMedium, ChooseMethod, EnterTan, Payee, Payment, Redirect, Step, Wait
+from pipelines.dialogues import steps
 from warehouse.dialogues import ASKED, CALLING, OPEN
 from warehouse.tables import Dialogue
 

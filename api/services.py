@@ -18,9 +18,9 @@ from weakref import WeakValueDictionary
 from fastapi import Depends, Request
 
 from api.shelf import Shelf
-from pipelines import analyses, tags
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
+from pipelines.results import one_user, tags
 from warehouse import hashing
 from warehouse.arrivals import Arrivals
 from warehouse.callers import Callers
@@ -154,7 +154,7 @@ class Services:
         await self.passwords.run(hashing.decoy)
         await self.tagging.run(tags.brain)
         if self.settings.warm_up:
-            self.tagging.begin(analyses.prepare)
+            self.tagging.begin(one_user.prepare)
         gc.collect()
         gc.freeze()  # what is there now stays: looking through it again and again would stop requests for a tenth of a second
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
 
-from pipelines.analyses import State
+from pipelines.results.one_user import State
 
 SHELF_BYTES = 128 * 1024 * 1024
 

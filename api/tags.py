@@ -7,7 +7,7 @@ import polars as pl
 
 from analytics import trees
 from analytics.frames import TAG_PARTS, TAGGERS
-from pipelines.documents.tags import TagWriter, tag_details
+from pipelines.results.documents.tags import TagWriter, tag_details
 
 TREES = dict(zip(TAGGERS, ("CATEGORIES", "INSURANCE_TYPES", "BUSINESS_PARTNERS", "FREELANCER_CATEGORIES"), strict=True))
 NAMES = ("counterparty_name", "purpose", "booking_text")

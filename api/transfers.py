@@ -15,8 +15,8 @@ from api.schemas.transfers import (
     TransferDetails,
     TransferDetailsBody,
 )
-from pipelines import payments
 from pipelines.banks.base import Payment, Transfer
+from pipelines.dialogues import payments
 from warehouse.errors import OrderUnfit
 
 Form = LegacyTransfer | ProductTransfer | ProviderTransfer | BulkTransfer

@@ -6,8 +6,8 @@ Processes that start later find it done. Nothing breaks without it: the first an
 import polars as pl
 
 from analytics.repeats import repeats
-from pipelines import analyses
+from pipelines.results import one_user
 
 if __name__ == "__main__":
-    analyses.prepare()
+    one_user.prepare()
     repeats(pl.Series(["a"]), 1)

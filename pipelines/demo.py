@@ -9,9 +9,9 @@ from uuid import UUID
 
 from sqlalchemy import func, select
 
-from pipelines import connect
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector, Provider
+from pipelines.fetching import connect
 from warehouse import accesses, api_keys, clients, designs, hashing, names, providers, tenants, users
 from warehouse.database import Database, Owner
 from warehouse.errors import Invalid, NotFound

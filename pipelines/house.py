@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
-from pipelines.lines import Lines
+from pipelines.banks.lines import Lines
 from warehouse.database import Database
 from warehouse.errors import KontorError
 from warehouse.lake import Lake

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pipelines.slots import SLOT, slot_of
+from pipelines.fetching.slots import SLOT, slot_of
 from warehouse import accesses, dialogues, landing, redirect_sessions, throttles, tokens, webhooks
 from warehouse.database import Database
 from warehouse.lake import Lake

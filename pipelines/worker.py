@@ -2,8 +2,8 @@
 
 `procrastinate` takes the jobs from PostgreSQL and lets one job per lock run: the lock of a fetch is the login, so that nobody
 talks to a bank twice at a time with one set of credentials, whichever worker or access it is. Jobs of a worker that died run
-again. A job waits for its provider's turn as a coroutine (`pipelines/turns.py`) and then runs in a thread; bank sessions have
-threads of their own (`pipelines/lines.py`). The event loop only waits.
+again. A job waits for its provider's turn as a coroutine (`banks/turns.py`) and then runs in a thread; bank sessions have
+threads of their own (`banks/lines.py`). The event loop only waits.
 """
 
 import asyncio
@@ -22,11 +22,13 @@ import procrastinate
 import structlog
 from procrastinate import exceptions, jobs, retry
 
-from pipelines import moves, notify, refresh
+from pipelines.banks.turns import Turns
+from pipelines.dialogues import moves
+from pipelines.dialogues.moves import MoveJob
+from pipelines.fetching import refresh
+from pipelines.fetching.publish import FetchJob
 from pipelines.house import House
-from pipelines.moves import MoveJob
-from pipelines.publish import FetchJob
-from pipelines.turns import Turns
+from pipelines.webhooks import notify
 from warehouse import accesses, logs, redirect_sessions
 from warehouse import dialogues as stored_dialogues
 from warehouse.errors import Busy, DatabaseUnavailable

@@ -8,7 +8,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import make_url
 
-from pipelines.tags import NAME, decoded
+from pipelines.results.tags import NAME, decoded
 from tests.stack import Stack
 from warehouse.packing import unpacked
 

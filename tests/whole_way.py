@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pipelines import analyses, work
+from pipelines.results import one_user, work
 
 
 def ready(number: int) -> int:
     """Lets a process load and compile all that the others need."""
-    analyses.prepare()
+    one_user.prepare()
     return number
 
 

@@ -1,6 +1,6 @@
 """Addresses of others that the service itself calls: which ones it may, before and after their names are resolved.
 
-Here belong the rules alone; `pipelines/outbound.py` keeps them when it connects. Without them, a tenant could let the service
+Here belong the rules alone; `webhooks/outbound.py` keeps them when it connects. Without them, a tenant could let the service
 call what only the service can reach.
 """
 

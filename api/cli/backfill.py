@@ -32,8 +32,8 @@ def backfill(
     as_json: Json = False,
 ) -> None:
     """Work on buckets again, all users of them. The plan is shown first. No bank is asked."""
-    from pipelines import backfill as flow  # loads the taggers, which no other command needs
     from pipelines.house import House
+    from pipelines.results import backfill as flow  # loads the taggers, which no other command needs
 
     settings = read_settings()
     wanted, assets = _buckets(buckets, settings.buckets), flow.following(asset, only=only)

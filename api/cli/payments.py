@@ -14,7 +14,7 @@ Id = Annotated[UUID, typer.Argument(help="Id of the payment, or of its dialogue.
 @commands.command("unknown")
 def list_unknown(as_json: Json = False) -> None:
     """List payments whose end is unknown, the oldest first, without what they pay."""
-    from pipelines import unsettled  # loads the lake, which no other command of this group needs
+    from pipelines.dialogues import unsettled  # loads the lake, which no other command of this group needs
 
     with desk() as at, at.database.operating() as operator:
         rows = [
@@ -40,7 +40,7 @@ def settle(
     as_json: Json = False,
 ) -> None:
     """End an unknown payment as the bank has told you. It is never sent again."""
-    from pipelines import unsettled
+    from pipelines.dialogues import unsettled
 
     with desk() as at, at.database.operating() as operator:
         unsettled.settle(operator, payment, executed=executed)
@@ -50,7 +50,7 @@ def settle(
 @commands.command()
 def look(payment: Id, as_json: Json = False) -> None:
     """Let a worker ask the bank now what became of an unknown payment."""
-    from pipelines import unsettled
+    from pipelines.dialogues import unsettled
 
     with desk() as at, at.database.operating() as operator:
         unsettled.look_now(operator, payment)

@@ -6,7 +6,8 @@ from uuid import UUID
 import typer
 
 from api.cli.desk import Json, console, desk, say, show, show_once
-from pipelines import banks, catalogue
+from pipelines import banks
+from pipelines.banks import catalogue
 from warehouse import providers
 from warehouse.tables import Provider
 

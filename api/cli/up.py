@@ -17,7 +17,7 @@ from api.cli import processes, runs
 from api.cli.demo import seed_demo
 from api.cli.desk import Desk, console
 from pipelines import demo as demo_flow
-from pipelines.slots import SLOT, slot_of
+from pipelines.fetching.slots import SLOT, slot_of
 from warehouse import embedded, migrate
 from warehouse.database import Database
 from warehouse.embedded import Addresses

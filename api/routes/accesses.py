@@ -18,7 +18,7 @@ from api.schemas.accesses import ACCESS_KEY, ACCESSES, ENTRIES_LIMIT, AccessBody
 from api.schemas.base import Flag
 from api.services import Held, Services
 from api.webform import entry as entry_into_form
-from pipelines import connect
+from pipelines.fetching import connect
 from warehouse import accesses, products, redirect_sessions, scopes, tenants
 from warehouse.callers import Caller
 from warehouse.database import Owner

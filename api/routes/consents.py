@@ -18,9 +18,10 @@ from api.schemas.providers import DEMO_ID
 from api.schemas.transfers import ChosenMedium, ChosenMethod, ConsentStatus, EnteredTan
 from api.services import Held, Services
 from api.webform import entry
-from pipelines import connect, dialogues
+from pipelines import dialogues
 from pipelines.banks.base import Reply
 from pipelines.dialogues import Wanted
+from pipelines.fetching import connect
 from warehouse import accesses, redirect_sessions, tenants
 from warehouse import dialogues as store
 from warehouse.callers import Caller

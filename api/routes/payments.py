@@ -31,9 +31,10 @@ from api.schemas.transfers import (
 from api.services import Held, Services
 from api.transfers import payee_of, payment_of
 from api.webform import entry
-from pipelines import connect, dialogues, payments, steps
+from pipelines import dialogues
 from pipelines.banks.base import Payee, PayeeMatch, Payment, Reply
-from pipelines.dialogues import Wanted, Who
+from pipelines.dialogues import Wanted, Who, payments, steps
+from pipelines.fetching import connect
 from warehouse import accesses, products, redirect_sessions, scopes, tenants
 from warehouse import dialogues as store
 from warehouse.callers import Caller

@@ -17,9 +17,9 @@ from api.schemas.categories import WIRE_CATEGORIES
 from api.schemas.providers import WIRE_CAPABILITIES, AuthenticationField, AuthenticationInfo, ProviderBody
 from api.services import Held, Services
 from api.wire import render
-from pipelines import catalogue
+from pipelines.banks import catalogue
 from pipelines.banks.base import Offer
-from pipelines.catalogue import Offered
+from pipelines.banks.catalogue import Offered
 from warehouse import providers, scopes
 from warehouse.callers import Caller
 from warehouse.database import Database, Owner

@@ -32,8 +32,8 @@ from api.schemas.records import (
 )
 from api.services import Held, Services
 from api.tags import tag_bodies
-from pipelines import analyses, tags
-from pipelines.documents.tags import tag_writer
+from pipelines.results import one_user, tags
+from pipelines.results.documents.tags import tag_writer
 from warehouse import scopes
 from warehouse.callers import Caller
 
@@ -94,7 +94,7 @@ def _analysed(held: Services, given: Any) -> Response:
     found = bookings(records).with_columns(pl.Series("id", ids), user=user)
     owned = _owned(asked.products, _products(found))
     tagged = found.hstack(tags.tagged_alone(found, owned).drop("id", "user", "product"))
-    made = analyses.alone(tagged, owned, asked.as_of or today, held.settings.base_url)
+    made = one_user.alone(tagged, owned, asked.as_of or today, held.settings.base_url)
     whole = {wire: orjson.Fragment(made[name]) for wire, name in ANALYSES_OF.items()}
     return Response(orjson.dumps(whole), media_type="application/json")
 

@@ -15,7 +15,7 @@ from api.route import router
 from api.routes.wishes import TREE, wished_category
 from api.schemas.wishes import NewRule, RuleBody
 from api.services import Held, Services
-from pipelines.documents.tags import tag_tree_item
+from pipelines.results.documents.tags import tag_tree_item
 from warehouse import rules, scopes
 from warehouse.callers import Caller
 from warehouse.errors import NotFound

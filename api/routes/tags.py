@@ -16,7 +16,7 @@ from api.route import JSON, has_etag, router
 from api.routes.providers import Search
 from api.schemas.tags import TagTreeBody, TagTreeItemBody
 from api.services import Held
-from pipelines.documents.tags import TREES, item_body, tree_body
+from pipelines.results.documents.tags import TREES, item_body, tree_body
 from warehouse import scopes
 from warehouse.callers import Caller
 from warehouse.errors import NotFound

@@ -34,8 +34,9 @@ from api.schemas.transactions import (
 )
 from api.services import Held, Services
 from api.tags import classification_bodies, tag_bodies
-from pipelines import push, tags
-from pipelines.documents.tags import tag_writer
+from pipelines.fetching import push
+from pipelines.results import tags
+from pipelines.results.documents.tags import tag_writer
 from warehouse import accesses, products, transactions
 from warehouse.callers import Caller
 from warehouse.errors import DatabaseUnavailable, Invalid, NotFound

@@ -15,9 +15,10 @@ from api.routes.payments import Pays, ProductKey, given_login, require_regulated
 from api.schemas.transfers import EnteredTan, LegacyTransfer, LegacyTransferStatus
 from api.services import Held, Services
 from api.transfers import payment_of
-from pipelines import connect, dialogues
+from pipelines import dialogues
 from pipelines.banks.base import Reply
 from pipelines.dialogues import Wanted
+from pipelines.fetching import connect
 from warehouse import dialogues as store
 from warehouse.callers import Caller
 from warehouse.database import Owner

@@ -22,10 +22,10 @@ from api.webform import changes, colours, flicker, pages, render, views
 from api.webform.changes import Answer, Fetches
 from api.webform.pages import Frame, Page
 from api.webform.views import SEALED
-from pipelines import forms, wizard
+from pipelines import forms
 from pipelines.banks.base import EnterTan
-from pipelines.forms import Unfit, Visit
-from pipelines.wizard import Place, Reentry
+from pipelines.forms import Unfit, Visit, wizard
+from pipelines.forms.wizard import Place, Reentry
 from warehouse import designs, redirect_sessions
 from warehouse.errors import NotFound, OutOfTurn
 from warehouse.redirect_sessions import Sight

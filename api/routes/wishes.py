@@ -16,7 +16,7 @@ from api.routes.transactions import NAME
 from api.schemas.base import Flag
 from api.schemas.wishes import ItemInput, TransactionPut
 from api.services import Held
-from pipelines import wishes
+from pipelines.results import wishes
 from warehouse import accesses, products
 from warehouse.errors import NotFound
 

@@ -1,4 +1,4 @@
-"""Bodies of the analyses of a user: tags on the user, whose details are what was found. `pipelines.documents` writes them."""
+"""Bodies of the analyses of a user: tags on the user, whose details are what was found. `results.documents` writes them."""
 
 from datetime import date
 

@@ -1,9 +1,9 @@
-"""Bodies of tag trees, of their items, and of the tags that bookings and users carry. `pipelines.documents` writes them."""
+"""Bodies of tag trees, of their items, and of the tags that bookings and users carry. `results.documents` writes them."""
 
 from pydantic import Field
 
 from api.schemas.base import Number, Relation, Wire
-from pipelines.documents.tags import TRANSACTION, TREES, USER
+from pipelines.results.documents.tags import TRANSACTION, TREES, USER
 
 EXAMPLE = f"http://127.0.0.1:8000/{TREES}"
 RELATIONS = [{"rel": "self", "href": f"{EXAMPLE}/1/"}]

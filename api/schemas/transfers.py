@@ -1,7 +1,7 @@
 """Bodies of transfers, of the dialogue in which a customer confirms, and of the verification of payee.
 
-Texts are bounded here; what a payment may hold is said in `pipelines/payments.py`. Fields have the names of the code's own
-`Transfer` and `Payment`, so that a refusal there can be told in the names of the form that the caller sent.
+Texts are bounded here; what a payment may hold is said in `pipelines/dialogues/payments.py`. Fields have the names of the code's
+own `Transfer` and `Payment`, so that a refusal there can be told in the names of the form that the caller sent.
 """
 
 from datetime import date
@@ -15,7 +15,7 @@ from api.schemas.accesses import SOME_CREDENTIALS, WHEN, WIRE_MEDIUM, Credential
 from api.schemas.base import DAY, Amount, Line, Message, Number, Relation, Wire
 from api.schemas.providers import DEMO_ID
 from pipelines.banks.base import PayeeMatch
-from pipelines.payments import TRANSFERS_LIMIT
+from pipelines.dialogues.payments import TRANSFERS_LIMIT
 
 SOME_ID = "6f1c2f9e-3c1b-4a57-9d2e-0c5b7a1f4e10"
 IBAN = "DE02120300000000202051"

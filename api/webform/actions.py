@@ -1,4 +1,4 @@
-"""What the forms of pages send, as moves: a field is read here, and what it does is in `pipelines/forms.py`."""
+"""What the forms of pages send, as moves: a field is read here, and what it does is in `pipelines/forms/`."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from api.services import Services
-from pipelines import catalogue, dialogues, forms
+from pipelines import dialogues, forms
+from pipelines.banks import catalogue
 from pipelines.banks.base import Reply
 from pipelines.forms import Edits, Unfit, Visit
-from pipelines.wizard import Facts, Reentry
+from pipelines.forms.wizard import Facts, Reentry
 from warehouse import errors
 from warehouse.database import Owner
 from warehouse.errors import OutOfTurn

@@ -1,6 +1,6 @@
 """What requests of the form change: each function is one transaction on the locked session of a browser.
 
-A session that has moved on meanwhile is left alone. What a move means is in `pipelines/forms.py`; how a browser is answered, in
+A session that has moved on meanwhile is left alone. What a move means is in `pipelines/forms/`; how a browser is answered, in
 `api/routes/webform.py`.
 """
 
@@ -10,9 +10,9 @@ from uuid import UUID
 
 from api.services import Services
 from api.webform.actions import ACTIONS, Move, secret_fields, shown_again
-from pipelines import forms, wizard
-from pipelines.forms import Unfit, Visit
-from pipelines.wizard import Reentry
+from pipelines import forms
+from pipelines.forms import Unfit, Visit, wizard
+from pipelines.forms.wizard import Reentry
 from warehouse import redirect_sessions, tenants
 from warehouse.database import Owner
 from warehouse.dialogues import FAILED

@@ -13,10 +13,13 @@ from api.services import Services
 from api.webform import flicker, pages
 from api.webform.pages import Account, Bank, Choice, Design, Frame, Page, Trouble
 from api.webform.texts import Language
-from pipelines import catalogue, formats, forms, payments, wizard
+from pipelines import forms
+from pipelines.banks import catalogue, formats
 from pipelines.banks.base import ChooseMedium, ChooseMethod, Done, EnterTan, Failed, Payment, Redirect, Wait
-from pipelines.found import FoundAccount
-from pipelines.wizard import TRIES, Facts, Place, Reentry
+from pipelines.dialogues import payments
+from pipelines.dialogues.found import FoundAccount
+from pipelines.forms import wizard
+from pipelines.forms.wizard import TRIES, Facts, Place, Reentry
 from warehouse import accesses, dialogues, names, products, sealed_values, terms
 from warehouse.database import Owner
 from warehouse.dialogues import CONNECT, CONSENT, DONE

@@ -18,7 +18,7 @@ from warehouse.buckets import key
 from warehouse.tables import Result
 
 if TYPE_CHECKING:
-    from pipelines.checks import Finding
+    from pipelines.results.checks import Finding
 
 GROUP = "analyses"
 OWNERS = ["team:data-science"]
@@ -54,7 +54,7 @@ def _checks(asset: str, **said: str) -> list[dg.AssetCheckSpec]:
     description="The bookings of a bucket's users with their products and wishes, as the ledger has them at one moment.",
 )
 def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
-    from pipelines import checks, tags, work
+    from pipelines.results import checks, tags, work
 
     buckets = buckets_of(context)
     found = work.on_buckets(work.export_buckets, buckets, _told(context), everything=config.everything)
@@ -78,7 +78,8 @@ def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.Reso
     description="Every booking with its category, insurance type, business partner and freelancer category, with reasons.",
 )
 def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
-    from pipelines import checks, pictures, tags, work
+    from pipelines import pictures
+    from pipelines.results import checks, tags, work
 
     buckets = buckets_of(context)
     found = work.on_buckets(work.tag_buckets, buckets, _told(context), everything=config.everything)
@@ -123,7 +124,7 @@ def _spec(analysis: suite.Analysis) -> dg.AssetSpec:
 )
 def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
     """All analyses of the suite in one go: what they share is worked out once."""
-    from pipelines import checks, work
+    from pipelines.results import checks, work
 
     buckets = buckets_of(context)
     found = work.on_buckets(work.analyse_buckets, buckets, _told(context), everything=config.everything)
@@ -143,7 +144,7 @@ def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.Resource
     description="What the API sends without computing: the results of every user, with the revision they were computed from.",
 )
 def served_results(context: dg.AssetExecutionContext) -> None:
-    from pipelines import work
+    from pipelines.results import work
 
     for bucket, done in work.on_buckets(work.publish_buckets, buckets_of(context), _told(context)).items():
         _describe(context, bucket, {"dagster/row_count": done.users, "users_changed": done.changed})

@@ -11,7 +11,7 @@ import dagster as dg
 from pipelines.assets import shown
 from pipelines.assets.partitions import ALL_AT_ONCE, PULLS, Anew, buckets_of, done_after, slots_of
 from pipelines.assets.resources import House
-from pipelines.slots import day_of
+from pipelines.fetching.slots import day_of
 from warehouse.buckets import key
 
 GROUP = "bank_data"
@@ -37,7 +37,7 @@ pulled = partial(
     ),
 )
 def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -> None:
-    from pipelines import pulls
+    from pipelines.fetching import pulls
     from warehouse.lake_tables import LANDING
 
     context.add_asset_metadata({**shown.files(LANDING), "sessions_at_once_per_provider": house.settings.bank_calls_at_once})
@@ -60,7 +60,7 @@ def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -
     ),
 )
 def ledger(context: dg.AssetExecutionContext, config: Anew) -> None:
-    from pipelines import work
+    from pipelines.results import work
     from warehouse.tables import Transaction
 
     since = day_of(min(slots_of(context)))

@@ -8,7 +8,7 @@ import dagster as dg
 
 from pipelines.assets.partitions import BUCKETS, SLOTS
 from pipelines.definitions import FIRST, LAST, ZONE, defs
-from pipelines.slots import SLOT, slot_of
+from pipelines.fetching.slots import SLOT, slot_of
 from warehouse.settings import Settings
 
 IN_USE = {"categoriser": {"config": {"version": "active", "by": "kontor up", "why": "the first start"}}}

@@ -5,7 +5,7 @@ from datetime import timedelta
 import dagster as dg
 from pydantic import Field
 
-from pipelines.slots import CRON, GAP, SLOT
+from pipelines.fetching.slots import CRON, GAP, SLOT
 from warehouse.buckets import keys
 from warehouse.settings import Settings
 

@@ -109,7 +109,7 @@ class Capability(StrEnum):
 
 @dataclass(frozen=True)
 class LoginField:
-    """A field of the login: its `format` is in token notation or an anchored regular expression (`pipelines/formats.py`)."""
+    """A field of the login: its `format` is in token notation or an anchored regular expression (`banks/formats.py`)."""
 
     key: str
     label: str

@@ -19,7 +19,7 @@ from api.webform.pages import Bank, Banks, Design, Frame, Login, Page, Result, S
 from api.webform.patterns import browser_pattern
 from api.webform.render import asset, asset_url, page_html, page_response
 from api.webform.texts import Language, Text
-from pipelines import formats
+from pipelines.banks import formats
 from pipelines.banks.base import MediumClass
 from tests.browser.samples import ACCOUNTS, BANK, CODE, FIELDS, ORDER, SAMPLES, Sample, in_english
 

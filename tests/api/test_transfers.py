@@ -39,7 +39,7 @@ from api.schemas.transfers import (
 )
 from api.transfers import details_body, payee_of, payment_of
 from pipelines.banks.base import PayeeMatch, Payment, Transfer
-from pipelines.payments import AMOUNT_LIMIT_CENTS
+from pipelines.dialogues.payments import AMOUNT_LIMIT_CENTS
 from warehouse.errors import OrderUnfit
 
 TODAY = date(2026, 11, 15)

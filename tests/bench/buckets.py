@@ -95,10 +95,11 @@ def _cases(found: Measured) -> dict[str, float]:
 def _measure(house: Settled) -> Measured:
     import dagster as dg
 
-    from pipelines import analyses, checks, pictures, tags, work
+    from pipelines import pictures
     from pipelines.definitions import FIRST, LAST, defs
+    from pipelines.results import checks, one_user, tags, work
 
-    analyses.prepare()
+    one_user.prepare()
     buckets = range(64)
 
     def timed(*tasks: Callable[..., object], **given: Any) -> float:

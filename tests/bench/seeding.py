@@ -13,10 +13,12 @@ from uuid import UUID, uuid4
 
 import psycopg
 
-from pipelines import analyse, analyses, catalogue, connect, export, ready, refresh, tags
+from pipelines.banks import catalogue
 from pipelines.banks.demo import DemoBank
+from pipelines.fetching import connect, refresh
+from pipelines.fetching.publish import FetchJob
 from pipelines.house import House
-from pipelines.publish import FetchJob
+from pipelines.results import analyse, export, one_user, ready, tags
 from tests.bench.cases import ACCESSES, Login, Seed
 from warehouse import accesses, certificates, hashing, logins, logs, products, providers, redirect_sessions, users
 from warehouse.buckets import bucket_of
@@ -139,7 +141,7 @@ def _analysed(house: House, customer: Customer) -> None:
     bucket = bucket_of(customer.user, count)
     export.export_bucket(house.database, house.lake, bucket, count)
     analyse.tag_buckets(house.lake, [bucket], tags.brain())
-    analyse.analyse_buckets(house.lake, [bucket], analyses.version(base_url))
+    analyse.analyse_buckets(house.lake, [bucket], one_user.version(base_url))
     ready.publish_buckets(house.database, house.lake, [bucket], count, base_url)
 
 

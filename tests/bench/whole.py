@@ -20,9 +20,9 @@ from analytics.suite import analysed
 from analytics.tagging import Brain, Scorer
 from models import registry
 from models.corpus import Corpus
-from pipelines.analyse import by_bucket
+from pipelines.results.analyse import by_bucket
 from pipelines.engine.crews import _environment, _limits
-from pipelines.work import shared_out
+from pipelines.results.work import shared_out
 from warehouse import parquet
 
 SCANNED = ("id", "user", "product", "booked_on", "amount_cents", "booking_text", "counterparty_name", "purpose")

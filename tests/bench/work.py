@@ -17,8 +17,8 @@ from datetime import time as time_of_day
 import polars as pl
 from sqlalchemy import text
 
-from pipelines import merge, refresh
 from pipelines.banks.demo.histories import START
+from pipelines.fetching import merge, refresh
 from pipelines.house import House
 from tests.bench import memory
 from tests.bench.seeding import Customer, begin, begin_again, first_product, flows, newcomer

@@ -15,7 +15,7 @@ from api import logos
 from api.webform import colours, flicker
 from api.webform.patterns import browser_pattern
 from api.webform.render import ROOT, asset, page_response
-from pipelines import formats
+from pipelines.banks import formats
 from tests.browser.samples import CODE, SAMPLES, in_english
 from tests.pipelines.test_formats import EXAMPLES
 

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from api.cli import app
-from pipelines import catalogue
+from pipelines.banks import catalogue
 from tests.stack import Stack
 from warehouse.errors import NotFound
 

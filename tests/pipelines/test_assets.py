@@ -13,9 +13,9 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from pipelines import checks, tags, work
-from pipelines.checks import Finding
 from pipelines.definitions import FIRST, LAST, changed_buckets, defs
+from pipelines.results import checks, tags, work
+from pipelines.results.checks import Finding
 from tests.stack import Customer, Stack
 from warehouse import lake_tables
 from warehouse.buckets import bucket_of, key
@@ -23,7 +23,7 @@ from warehouse.lake import Lake
 
 BUCKETS = 64
 AGAIN = """
-from pipelines import work
+from pipelines.results import work
 while True:
     work.export_buckets([{0}], everything=True); work.tag_buckets([{0}], everything=True)
     work.analyse_buckets([{0}], everything=True); work.publish_buckets([{0}])

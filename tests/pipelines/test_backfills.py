@@ -14,7 +14,8 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines import analyses, engine, tags, work
+from pipelines import engine
+from pipelines.results import one_user, tags, work
 from tests.households import Settled, files_of, settled
 from tests.whole_way import deadly
 from warehouse import choices, rules
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 BUCKETS, HOUSEHOLDS, SEED = 6, 18, 20261115
 BACKFILL = """
 import sys
-from pipelines import work
+from pipelines.results import work
 for order in sys.argv[1:]:
     buckets = [int(bucket) for bucket in order.split(",")]
     work.export_buckets(buckets, everything=True)
@@ -95,7 +96,7 @@ def test_a_backfill_writes_every_table_of_every_bucket(house: Settled, made: Mad
     tables = [table.name for table in TABLES if table not in (LANDING, TOMBSTONES)]
     assert sorted({path.split("/")[0] for path in made.files if path.endswith(".parquet")}) == sorted(tables)
     assert sum(path.startswith("transaction_tags/") for path in made.files) == BUCKETS
-    names = sorted((tags.NAME, *analyses.NAMES))
+    names = sorted((tags.NAME, *one_user.NAMES))
     assert [row[:2] for row in made.served] == [(person, name) for person in sorted(house.people) for name in names]
 
 

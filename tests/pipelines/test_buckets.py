@@ -10,9 +10,11 @@ from urllib.parse import parse_qsl
 import polars as pl
 import pytest
 
-from pipelines import analyse, analyses, erase, export, housekeeping, landing, ready, tags
-from pipelines.documents.cashflow import CashflowView
+from pipelines import erase, housekeeping
+from pipelines.fetching import landing
 from pipelines.house import House
+from pipelines.results import analyse, export, one_user, ready, tags
+from pipelines.results.documents.cashflow import CashflowView
 from tests.stack import Customer, Stack, TenantUnderTest, wait_until
 from warehouse import lake_tables, parquet, results
 from warehouse.buckets import Range, bounds, bucket_of, key, keys
@@ -45,7 +47,7 @@ def worked(house: House, customer: Customer) -> int:
     bucket = bucket_of(customer.user_id, BUCKETS)
     export.export_bucket(house.database, house.lake, bucket, BUCKETS)
     analyse.tag_buckets(house.lake, [bucket], tags.brain())
-    analyse.analyse_buckets(house.lake, [bucket], analyses.version(house.settings.base_url))
+    analyse.analyse_buckets(house.lake, [bucket], one_user.version(house.settings.base_url))
     ready.publish_buckets(house.database, house.lake, [bucket], BUCKETS, house.settings.base_url)
     return bucket
 
@@ -117,7 +119,7 @@ def analysed(customer: Customer) -> dict[str, tuple[str, bytes]]:
 def test_every_analysis_that_lies_ready_is_what_would_be_computed(house: House, customer: Customer, person: str) -> None:
     customer.connected(person, pin="demo")
     with house.database.reading_for(customer.tenant.tenant_id, customer.user_id) as owner:
-        live = analyses.made(owner, house.settings.base_url)
+        live = one_user.made(owner, house.settings.base_url)
     worked(house, customer)
     ready = analysed(customer)
     assert {source for source, _ in ready.values()} == {"precomputed"}
@@ -125,14 +127,14 @@ def test_every_analysis_that_lies_ready_is_what_would_be_computed(house: House, 
         assert body == computed(house, customer, live, name), name
 
 
-def computed(house: House, customer: Customer, live: analyses.Made, name: str) -> bytes:
+def computed(house: House, customer: Customer, live: one_user.Made, name: str) -> bytes:
     """An analysis, of all that were made at once."""
     path, _, query = name.partition("?")
     asked = dict(parse_qsl(query))
     if path == "cashflow" and live.state.as_of is not None:
         view = CashflowView(asked["focus"], asked["tag"], asked["catLevel"], asked["excludeSavings"] == "true")
-        return analyses.view(
-            live.contents[analyses.FLOWS], str(customer.user_id), live.state.as_of, house.settings.base_url, view
+        return one_user.view(
+            live.contents[one_user.FLOWS], str(customer.user_id), live.state.as_of, house.settings.base_url, view
         )
     kinds = {"insuranceOnly": "contracts-insurance", "insuranceOnlyExtended": "contracts-insurance-extended"}
     return live.contents[kinds.get(next(iter(asked), ""), path.replace("/", "-"))]
@@ -158,7 +160,7 @@ def test_a_new_day_makes_analyses_anew_and_no_tags(house: House, customer: Custo
     worked(house, customer)
     assert listed(customer, access, tag="true").popitem()[1][0] == "precomputed"
     with house.database.operating() as operator:
-        mine = results.states(operator, analyses.NAMES[0], Range(customer.user_id, customer.user_id))
+        mine = results.states(operator, one_user.NAMES[0], Range(customer.user_id, customer.user_id))
     assert mine["as_of"].to_list() == list(stack.sql("SELECT refreshed_on FROM users WHERE id = :user", user=customer.user_id)[0])
 
 
@@ -188,13 +190,13 @@ def test_what_has_not_changed_is_left_alone(house: House, customer: Customer) ->
     looks = (
         export.unchanged(*where),
         analyse.tags_unchanged(house.lake, range(BUCKETS), tags.brain()),
-        analyse.analyses_unchanged(house.lake, range(BUCKETS), analyses.version(house.settings.base_url)),
+        analyse.analyses_unchanged(house.lake, range(BUCKETS), one_user.version(house.settings.base_url)),
         ready.unchanged(*where),
     )
     assert all(bucket in look for look in looks)
     assert export.export_bucket(house.database, house.lake, bucket, BUCKETS).changed == 0
     assert analyse.tag_buckets(house.lake, [bucket], tags.brain())[bucket].changed == 0
-    assert analyse.analyse_buckets(house.lake, [bucket], analyses.version(house.settings.base_url))[bucket].changed == 0
+    assert analyse.analyse_buckets(house.lake, [bucket], one_user.version(house.settings.base_url))[bucket].changed == 0
     assert ready.publish_buckets(house.database, house.lake, [bucket], BUCKETS, house.settings.base_url)[bucket].changed == 0
 
 

@@ -10,7 +10,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from analytics.products import Category
-from pipelines import banks, catalogue, formats
+from pipelines import banks
+from pipelines.banks import catalogue, formats
 from pipelines.banks.base import Capability, LoginField, Offer
 from pipelines.banks.base import Provider as Bank
 from tests.stack import Stack

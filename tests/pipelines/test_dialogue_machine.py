@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy import make_url, text
 
-from pipelines import dialogues, moves, steps
+from pipelines import dialogues
 from pipelines.banks.base import ChooseMedium, ChooseMethod, EnterTan, Failed, FetchRequest, Payment, Provider, Reply, Transfer
 from pipelines.banks.demo import DemoBank, executed, payments
 from pipelines.banks.demo.histories import Customer
 from pipelines.banks.demo.memory import recalled
-from pipelines.dialogues import Wanted, Who
+from pipelines.dialogues import Wanted, Who, moves, steps
+from pipelines.dialogues.moves import MoveJob
+from pipelines.dialogues.steps import Standing
 from pipelines.house import House
-from pipelines.moves import MoveJob
-from pipelines.steps import Standing
 from warehouse import accesses, embedded, migrate, users
 from warehouse import dialogues as store
 from warehouse.database import Owner

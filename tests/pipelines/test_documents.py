@@ -15,9 +15,9 @@ from pydantic import TypeAdapter, ValidationError
 from analytics import trees
 from analytics.suite import Frames
 from api.schemas import analyses as schemas
-from pipelines.documents.cashflow import VIEWS, CashflowView
-from pipelines.documents.suite import NAMES, cashflow_document, documents, nothing
-from pipelines.documents.tags import tag_writer
+from pipelines.results.documents.cashflow import VIEWS, CashflowView
+from pipelines.results.documents.suite import NAMES, cashflow_document, documents, nothing
+from pipelines.results.documents.tags import tag_writer
 from tests import worlds
 
 WRITER = tag_writer("https://api.example.de")

@@ -13,8 +13,10 @@ import pytest
 
 from api.cli.up import _environment
 from models.learning import World
-from pipelines import erase, landing, training, work
+from pipelines import erase, training
+from pipelines.fetching import landing
 from pipelines.house import House
+from pipelines.results import work
 from tests.accounts import add_rule, category
 from tests.searching import found
 from tests.stack import PASSWORD, Customer, Stack, is_ready, running_stack, wait_until

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import re2  # type: ignore[import-untyped]
 
-from pipelines import formats
-from pipelines.formats import matches, pattern
+from pipelines.banks import formats
+from pipelines.banks.formats import matches, pattern
 from warehouse.errors import Invalid
 
 ROOT = Path(__file__).parents[2]

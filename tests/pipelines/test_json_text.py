@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipelines.documents.json_text import amount, day, fields, json_object, mean_amount, plain, quoted, rate, wire_name
+from pipelines.results.documents.json_text import amount, day, fields, json_object, mean_amount, plain, quoted, rate, wire_name
 
 NASTY = "".join(map(chr, range(160))) + 'ä€"\\/\u2028\U0001f600</script>'
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analytics.frames import BOOKINGS, STORED
-from pipelines.merge import missing, reconcile
+from pipelines.fetching.merge import missing, reconcile
 
 TODAY = date(2026, 11, 15)
 DEFAULTS = {"currency": "EUR", "pending": False}

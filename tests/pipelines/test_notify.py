@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import make_url
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from pipelines import notices
-from pipelines.notify import deliver_forever
-from pipelines.outbound import Resolve
+from pipelines.webhooks import notices
+from pipelines.webhooks.notify import deliver_forever
+from pipelines.webhooks.outbound import Resolve
 from tests.receiver import HANG, receiving
 from tests.stack import Stack, free_port, wait_until
 from warehouse import clients, deliveries, embedded, migrate, scopes, tenants, users, webhooks

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.banks.base import Payment, Transfer
-from pipelines.pain import AT_ONCE, SCHEMA, pain_001
-from pipelines.payments import AMOUNT_LIMIT_CENTS, SEPA_SET
+from pipelines.dialogues.pain import AT_ONCE, SCHEMA, pain_001
+from pipelines.dialogues.payments import AMOUNT_LIMIT_CENTS, SEPA_SET
 from warehouse.errors import CharacterRefused
 
 NAMES = {"": f"urn:iso:std:iso:20022:tech:xsd:{SCHEMA}"}

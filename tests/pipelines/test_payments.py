@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from schwifty import IBAN
 
-from pipelines import payments
 from pipelines.banks.base import Payment, Transfer
+from pipelines.dialogues import payments
 from warehouse import errors
 
 TODAY = date(2026, 11, 15)

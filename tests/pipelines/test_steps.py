@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.messages import told
-from pipelines import steps
 from pipelines.banks.base import (
     AccessLocked,
     BankFault,
@@ -34,7 +33,8 @@ from pipelines.banks.base import (
     Wait,
     WrongCredentials,
 )
-from pipelines.steps import Phase
+from pipelines.dialogues import steps
+from pipelines.dialogues.steps import Phase
 from warehouse.errors import DatabaseUnavailable, NotOffered, OutOfTurn
 
 METHODS = ChooseMethod((Method("1", "chipTAN"), Method("942", "pushTAN", "Auf Ihr Telefon.")))

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from pipelines.turns import Turns
+from pipelines.banks.turns import Turns
 from warehouse import embedded
 from warehouse.settings import Settings
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines import wizard
 from pipelines.banks.base import (
     ChooseMedium,
     ChooseMethod,
@@ -21,7 +20,8 @@ from pipelines.banks.base import (
     Step,
     Wait,
 )
-from pipelines.wizard import Facts, Place, Reentry, Verdict
+from pipelines.forms import wizard
+from pipelines.forms.wizard import Facts, Place, Reentry, Verdict
 from warehouse.dialogues import ASKED, CALLING, CONNECT, CONSENT, DONE, FAILED, OPEN, PAYMENT, UNKNOWN
 from warehouse.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from standardwebhooks.webhooks import Webhook
 
-from pipelines import refresh
 from pipelines.banks.demo import calls
+from pipelines.fetching import refresh
+from pipelines.fetching.slots import slot_of
 from pipelines.house import House
-from pipelines.slots import slot_of
 from tests.receiver import receiving
 from tests.stack import Customer, Stack, TenantUnderTest, running_stack, start, wait_until
 from warehouse.embedded import pg_ctl

@@ -9,7 +9,7 @@ import pytest
 
 from analytics import trees
 from api.schemas.tags import TagInstanceBody
-from pipelines.documents.tags import tag_details, tag_instance, tag_writer
+from pipelines.results.documents.tags import tag_details, tag_instance, tag_writer
 from tests.stack import Stack, TenantUnderTest
 from warehouse import scopes
 

@@ -13,7 +13,7 @@ import pytest
 
 from analytics.frames import BOOKINGS
 from analytics.products import WITH_POSITIONS
-from pipelines import formats
+from pipelines.banks import formats
 from pipelines.banks.base import (
     BankFault,
     Bookings,

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from pipelines import landing, work
 from pipelines.engine import OnProgress
+from pipelines.fetching import landing
 from pipelines.house import House
+from pipelines.results import work
 from warehouse import landing as pieces
 from warehouse.errors import Invalid
 from warehouse.lake_tables import ANALYSES, LANDING, TRANSACTION_TAGS, TRANSACTIONS, USERS

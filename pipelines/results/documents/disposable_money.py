@@ -3,8 +3,8 @@
 import polars as pl
 
 from analytics.suite import Frames
-from pipelines.documents.json_text import amount, day, json_object, plain, quoted
-from pipelines.documents.tags import TagWriter
+from pipelines.results.documents.json_text import amount, day, json_object, plain, quoted
+from pipelines.results.documents.tags import TagWriter
 
 DOCUMENT = "disposable-money"
 ITEM = "DISPOSABLEMONEY_INFORMATION"

@@ -1,7 +1,7 @@
 """What customers do in the redirect form: each function is one move on a session that the caller has locked.
 
 Nothing is connected before the customer has seen the summary and said yes; until then a login and what the bank has shown lie
-sealed, and go with the session. `pipelines/wizard.py` says which move is possible when.
+sealed, and go with the session. `pipelines/forms/wizard.py` says which move is possible when.
 """
 
 import json
@@ -12,11 +12,14 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import func
 
-from pipelines import catalogue, connect, dialogues, formats, found, moves, payments, steps, wizard
+from pipelines import dialogues
+from pipelines.banks import catalogue, formats
 from pipelines.banks.base import Code, Connector, Done, Failed, Offer, Payment, Transfer
-from pipelines.dialogues import Wanted, Who
-from pipelines.found import FoundAccount
-from pipelines.wizard import Facts, Place, Reentry
+from pipelines.dialogues import Wanted, Who, found, moves, payments, steps
+from pipelines.dialogues.found import FoundAccount
+from pipelines.fetching import connect
+from pipelines.forms import wizard
+from pipelines.forms.wizard import Facts, Place, Reentry
 from warehouse import accesses, products, sealed_values, users
 from warehouse import dialogues as stored
 from warehouse import redirect_sessions as sessions

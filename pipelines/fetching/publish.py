@@ -13,8 +13,8 @@ from uuid import UUID
 
 import structlog
 
-from pipelines import merge
 from pipelines.banks.base import Bookings, Code, Failure, Header, Holdings, Product, message
+from pipelines.fetching import merge
 from pipelines.house import House
 from warehouse import accesses, ledger, products, webhooks
 from warehouse.database import Owner

@@ -11,14 +11,16 @@ from itertools import accumulate, groupby
 from math import ceil
 from typing import Any
 
-from pipelines import analyse, analyses, engine, export, landing, ready, tags
-from pipelines.analyse import Analysed, Tagged
+from pipelines import engine
 from pipelines.engine import Failure, OnProgress, TasksFailed
 from pipelines.engine.crews import workers
-from pipelines.export import Exported
+from pipelines.fetching import landing
+from pipelines.fetching.landing import Replayed
 from pipelines.house import House
-from pipelines.landing import Replayed
-from pipelines.ready import Published
+from pipelines.results import analyse, export, one_user, ready, tags
+from pipelines.results.analyse import Analysed, Tagged
+from pipelines.results.export import Exported
+from pipelines.results.ready import Published
 from warehouse.lake_tables import TRANSACTIONS
 from warehouse.settings import Settings
 
@@ -50,7 +52,7 @@ def tag_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Tagg
 
 def analyse_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Analysed]:
     house = _house()
-    version = analyses.version(house.settings.base_url)
+    version = one_user.version(house.settings.base_url)
     with house.database.alone_with(buckets):
         return analyse.analyse_buckets(house.lake, buckets, version, everything=everything)
 
@@ -73,7 +75,7 @@ UNCHANGED: Mapping[Any, Callable[[House, Buckets], Mapping[int, Any]]] = {
     export_buckets: lambda house, buckets: export.unchanged(house.database, house.lake, buckets, house.settings.buckets),
     tag_buckets: lambda house, buckets: analyse.tags_unchanged(house.lake, buckets, tags.brain()),
     analyse_buckets: lambda house, buckets: analyse.analyses_unchanged(
-        house.lake, buckets, analyses.version(house.settings.base_url)
+        house.lake, buckets, one_user.version(house.settings.base_url)
     ),
     publish_buckets: lambda house, buckets: ready.unchanged(house.database, house.lake, buckets, house.settings.buckets),
 }

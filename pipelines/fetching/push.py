@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from analytics.frames import BOOKINGS
-from pipelines import merge
+from pipelines.fetching import merge
 from warehouse import accesses, ledger, products
 from warehouse.database import Owner
 

@@ -14,7 +14,6 @@ from typing import TypeVar
 import structlog
 
 from analytics.products import PAYMENT_ACCOUNTS, Category
-from pipelines import answers, landing, publish
 from pipelines.banks.base import (
     BankFault,
     Bookings,
@@ -29,9 +28,10 @@ from pipelines.banks.base import (
     Unusable,
     message,
 )
+from pipelines.fetching import answers, landing, publish
+from pipelines.fetching.publish import FetchJob, Received
+from pipelines.fetching.slots import slot_of
 from pipelines.house import House
-from pipelines.publish import FetchJob, Received
-from pipelines.slots import slot_of
 from warehouse import accesses, products, providers
 from warehouse.database import Owner
 from warehouse.errors import Busy, DatabaseUnavailable

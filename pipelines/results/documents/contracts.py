@@ -3,7 +3,7 @@
 import polars as pl
 
 from analytics.suite import Frames
-from pipelines.documents.json_text import (
+from pipelines.results.documents.json_text import (
     amount,
     day,
     fields,
@@ -15,7 +15,7 @@ from pipelines.documents.json_text import (
     rate,
     wire_name,
 )
-from pipelines.documents.tags import TagWriter, item_texts
+from pipelines.results.documents.tags import TagWriter, item_texts
 
 UNRELATED, HOME_SAVINGS = "UNRELATED_OTHER", "SAVINGS_LIFEBUILDING"
 ALL, INSURANCE, EXTENDED = "contracts", "contracts-insurance", "contracts-insurance-extended"

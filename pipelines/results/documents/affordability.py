@@ -4,8 +4,8 @@ import polars as pl
 
 from analytics.affordability import RATIOS, TOLD
 from analytics.suite import Frames
-from pipelines.documents.json_text import amount, day, json_list, json_object, plain, quoted, rate, wire_name
-from pipelines.documents.tags import TagWriter, item_texts
+from pipelines.results.documents.json_text import amount, day, json_list, json_object, plain, quoted, rate, wire_name
+from pipelines.results.documents.tags import TagWriter, item_texts
 
 DOCUMENT = "affordability"
 ITEM = "AFFORDABILITY_INFORMATION"

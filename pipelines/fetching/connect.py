@@ -1,6 +1,6 @@
 """Connecting a customer to a bank: credentials are opened, checked and sealed; the access and its fetch are put down together.
 
-Several accesses at once are all stored or none. Nothing here talks to a bank: the worker does (`pipelines/refresh.py`).
+Several accesses at once are all stored or none. Nothing here talks to a bank: the worker does (`pipelines/fetching/refresh.py`).
 """
 
 import base64
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from pipelines import formats
+from pipelines.banks import formats
 from pipelines.banks.base import Code, Connector, Offer, Provider, message
 from warehouse import accesses, certificates, providers
 from warehouse.database import Database, Owner

@@ -12,7 +12,7 @@ import polars as pl
 
 from analytics import trees
 from analytics.trees import Item, Partner, Tree
-from pipelines.documents.json_text import json_object, quoted
+from pipelines.results.documents.json_text import json_object, quoted
 
 TREES = "tags/v1/tag-trees"
 TRANSACTION, USER = "TRANSACTION", "USER"

@@ -14,8 +14,6 @@ from uuid import UUID
 
 import structlog
 
-from pipelines import connect, steps
-from pipelines.answers import check_header
 from pipelines.banks.base import (
     Code,
     Connector,
@@ -34,10 +32,12 @@ from pipelines.banks.base import (
     Unusable,
     message,
 )
-from pipelines.dialogues import order_of, written
-from pipelines.found import Found, found, seal
+from pipelines.dialogues import order_of, steps, written
+from pipelines.dialogues.found import Found, found, seal
+from pipelines.dialogues.steps import Phase, Standing
+from pipelines.fetching import connect
+from pipelines.fetching.answers import check_header
 from pipelines.house import House
-from pipelines.steps import Phase, Standing
 from warehouse import accesses, dialogues, providers
 from warehouse.database import Owner
 from warehouse.dialogues import CALLING, CONNECT, CONSENT, LOGIN, ORDER, PAYEE, PAYMENT, REPLY, STATE

@@ -12,8 +12,8 @@ import polars as pl
 from analytics import suite, tagging
 from analytics.frames import AS_OF, CHOICES, PRODUCTS
 from analytics.tagging import Brain
-from pipelines.export import STATE
-from pipelines.tags import compared
+from pipelines.results.export import STATE
+from pipelines.results.tags import compared
 from warehouse.lake import Lake
 from warehouse.lake_tables import ANALYSED, ANALYSES, CATEGORY_CHOICES, CATEGORY_RULES, TRANSACTION_TAGS, TRANSACTIONS, USERS
 from warehouse.lake_tables import PRODUCTS as OWNED

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import structlog
 
-from pipelines import steps
 from pipelines.banks.base import Code, Done, Failed
-from pipelines.moves import end_as, is_unknown, owner_of
+from pipelines.dialogues import steps
+from pipelines.dialogues.moves import end_as, is_unknown, owner_of
 from warehouse import dialogues
 from warehouse.database import Owner
 from warehouse.dialogues import UNKNOWN

@@ -3,8 +3,8 @@
 import polars as pl
 
 from analytics.suite import Frames
-from pipelines.documents.json_text import amount, day, json_list, json_object, quoted, rate
-from pipelines.documents.tags import TagWriter
+from pipelines.results.documents.json_text import amount, day, json_list, json_object, quoted, rate
+from pipelines.results.documents.tags import TagWriter
 
 EVENTS, STAGES, TRIGGERS = "life-events", "life-stages", "sales-triggers"
 """The documents."""

@@ -12,7 +12,7 @@ from sepaxml import SepaTransfer
 from sepaxml.validation import ValidationError, try_valid_xml
 
 from pipelines.banks.base import Payment, Transfer
-from pipelines.payments import CURRENCY, NAME_LENGTH, sepa_text
+from pipelines.dialogues.payments import CURRENCY, NAME_LENGTH, sepa_text
 
 SCHEMA = "pain.001.001.09"
 SPACE = f"urn:iso:std:iso:20022:tech:xsd:{SCHEMA}"

@@ -1,6 +1,6 @@
 """Dialogues with a bank, from the side of who wants something: a consent, a payment, a word on a payee, a look at accounts.
 
-A request puts a move down (`begin_…`, `reply`) and waits; the worker carries it out (`pipelines/moves.py`).
+A request puts a move down (`begin_…`, `reply`) and waits; the worker carries it out (`pipelines/dialogues/moves.py`).
 """
 
 import json
@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from uuid import UUID
 
-from pipelines import payments, steps
 from pipelines.banks.base import Payment, Reply
+from pipelines.dialogues import payments, steps
 from warehouse import dialogues, sealed_values
 from warehouse.database import Owner
 from warehouse.dialogues import CONNECT, CONSENT, LOGIN, OPEN, ORDER, PAYEE, PAYMENT

@@ -1,6 +1,6 @@
 """The way through the redirect form as a pure machine: where a customer is, what can be done there, and what a refusal leads to.
 
-Values in, values out. What a move does is in `pipelines/forms.py`; how a place looks, in `api/webform/`.
+Values in, values out. What a move does is in `pipelines/forms/`; how a place looks, in `api/webform/`.
 
 CREATE_ACCOUNT        terms ─ bank ─ login ─ (confirmation) ─ accounts ─ summary ─ back
 AUTHENTICATE_ACCOUNT  terms ─ start ─ confirmation ─ result ─ back
@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from pipelines import steps
 from pipelines.banks.base import ChooseMedium, ChooseMethod, Code, EnterTan, Failed, Payee, Redirect, Step, Wait
+from pipelines.dialogues import steps
 from warehouse.dialogues import ASKED, CALLING, CONNECT, DONE, FAILED, OPEN, PAYMENT
 from warehouse.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER, Talk
 

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from sqlalchemy import func, select
 
-from pipelines import refresh
+from pipelines.fetching import refresh
+from pipelines.fetching.slots import SLOT, slot_of
 from pipelines.house import House
-from pipelines.slots import SLOT, slot_of
 from warehouse import landing as pieces
 from warehouse.lake_tables import LANDING
 from warehouse.tables import Access, Provider

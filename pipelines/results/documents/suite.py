@@ -10,9 +10,9 @@ from typing import NamedTuple
 import polars as pl
 
 from analytics.suite import Frames
-from pipelines.documents import affordability, cashflow, contracts, disposable_money, life
-from pipelines.documents.cashflow import CashflowView
-from pipelines.documents.tags import TagWriter
+from pipelines.results.documents import affordability, cashflow, contracts, disposable_money, life
+from pipelines.results.documents.cashflow import CashflowView
+from pipelines.results.documents.tags import TagWriter
 
 Told = Mapping[str, bytes]
 """Documents by their names."""

@@ -12,11 +12,11 @@ import polars as pl
 import structlog
 
 from analytics.frames import BOOKINGS
-from pipelines import merge, publish
 from pipelines.banks.base import Bookings
+from pipelines.fetching import merge, publish
+from pipelines.fetching.publish import FetchJob, Received
+from pipelines.fetching.slots import SLOT, slot_of
 from pipelines.house import House
-from pipelines.publish import FetchJob, Received
-from pipelines.slots import SLOT, slot_of
 from warehouse import accesses, landing, tombstones
 from warehouse.buckets import bucket_of
 from warehouse.erasure import rewrite_without

@@ -17,7 +17,7 @@ import psycopg
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from pipelines import notices, outbound
+from pipelines.webhooks import notices, outbound
 from warehouse import deliveries, logs, webhooks
 from warehouse.database import Database, Owner
 from warehouse.deliveries import Delivery

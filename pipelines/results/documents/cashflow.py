@@ -14,8 +14,8 @@ from analytics.cashflow.flows import CATEGORIES, PARTNERS
 from analytics.cashflow.statistics import AGGREGATE, MAIN, SUB
 from analytics.suite import Frames
 from analytics.trees.cashflow import TOTAL
-from pipelines.documents.json_text import amount, fields
-from pipelines.documents.tags import TagWriter, item_texts
+from pipelines.results.documents.json_text import amount, fields
+from pipelines.results.documents.tags import TagWriter, item_texts
 
 DOCUMENT = "cashflow"
 TIME, TAG = "time", "tag"

@@ -16,13 +16,13 @@ import analytics
 from analytics import suite, tagging
 from analytics.frames import AS_OF, PRODUCTS, TRANSACTIONS
 from analytics.suite import Frames
-from pipelines import documents, tags
-from pipelines.documents.cashflow import DOCUMENT as CASHFLOW
-from pipelines.documents.cashflow import CashflowView
-from pipelines.documents.suite import NAMES as DOCUMENTS
-from pipelines.documents.suite import cashflow_document, nothing
-from pipelines.documents.suite import documents as written
-from pipelines.documents.tags import tag_writer
+from pipelines.results import documents, tags
+from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
+from pipelines.results.documents.cashflow import CashflowView
+from pipelines.results.documents.suite import NAMES as DOCUMENTS
+from pipelines.results.documents.suite import cashflow_document, nothing
+from pipelines.results.documents.suite import documents as written
+from pipelines.results.documents.tags import tag_writer
 from warehouse import choices, ledger, products, revisions, rules
 from warehouse.database import Owner
 from warehouse.packing import LENGTH_BYTES, frame_of, of_frame, packed
