@@ -22,9 +22,9 @@ class Case:
     logins: tuple[Mapping[str, str], ...] = field(repr=False)
     faults: Mapping[Code, Mapping[str, str]] = field(repr=False)
     """A login for every code that a fetch can end with, or fail a product with."""
-    dialogues: Mapping[str, tuple[Reply, ...]]
-    """Moves of the login that needs a method, from the first step to the end."""
-    payer: Mapping[str, str] = field(repr=False)
+    dialogues: Mapping[str, tuple[Reply, ...]] = field(default_factory=dict)
+    """Moves of the login that needs a method, from the first step to the end; none at a bank that only tells."""
+    payer: Mapping[str, str] = field(default_factory=dict, repr=False)
     """A login that can pay, and makes the same moves."""
 
     def request(self, login: Mapping[str, str]) -> FetchRequest:

@@ -32,7 +32,7 @@ from pipelines.banks.base import (
     Reply,
     Turn,
 )
-from tests.pipelines.banks.cases import CASES, Case, header_of, transfer
+from tests.pipelines.banks.cases import CASES, DEMO, Case, header_of, transfer
 
 KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 FETCH_CODES = {
@@ -46,6 +46,8 @@ FETCH_CODES = {
     Code.BOOKINGS_FAILED,
     Code.POSITIONS_FAILED,
 }
+FAULTS = [pytest.param(case, code, id=f"{case.name}-{code}") for case in CASES for code in case.faults]
+CONFIRMING = [case for case in CASES if case.dialogues]
 LOGINS = [pytest.param(case, login, id=f"{case.name}-{n}") for case in CASES for n, login in enumerate(case.logins, 1)]
 NEVER_EMPTY = ("booked_on", "amount_cents", "currency", "purpose", "pending")
 SINCE = date(2026, 9, 1)
@@ -54,6 +56,13 @@ CONSENT = Consent()
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name)
 def case(request: pytest.FixtureRequest) -> Case:
+    assert isinstance(request.param, Case)
+    return request.param
+
+
+@pytest.fixture(params=CONFIRMING, ids=lambda case: case.name)
+def confirming(request: pytest.FixtureRequest) -> Case:
+    """A bank at which customers confirm and pay."""
     assert isinstance(request.param, Case)
     return request.param
 
@@ -188,9 +197,14 @@ def test_wanted_limits_products_but_not_the_header(case: Case, login: Mapping[st
     assert parts_of(case, replace(case.request(login), wanted=frozenset()), tmp_path) == [header]
 
 
-@pytest.mark.parametrize("code", sorted(FETCH_CODES))
+@pytest.mark.parametrize(("case", "code"), FAULTS)
 def test_every_fault_of_a_fetch_can_be_seen(case: Case, code: Code, tmp_path: Path) -> None:
     assert code in codes_of(case, case.request(case.faults[code]), tmp_path)
+
+
+def test_faults_are_those_of_a_fetch_and_the_demo_bank_has_them_all() -> None:
+    assert all(set(case.faults) <= FETCH_CODES for case in CASES)
+    assert set(DEMO.faults) == FETCH_CODES
 
 
 @pytest.mark.parametrize("spoilt", ["", " ", "\x00", "\ud800", "../../etc/passwd", "ä" * 70, "a\n", "x" * 100_000])
@@ -226,30 +240,32 @@ def test_requests_replies_and_turns_show_no_secrets(case: Case) -> None:
 
 
 @pytest.mark.parametrize("name", ["right", "wrong", "unknown method", "unknown medium"])
-def test_a_dialogue_ends_and_can_go_on_in_another_process(case: Case, name: str, tmp_path: Path) -> None:
-    step = played(case, case.request(case.faults[Code.METHOD_NEEDED]), case.dialogues[name], tmp_path).step
+def test_a_dialogue_ends_and_can_go_on_in_another_process(confirming: Case, name: str, tmp_path: Path) -> None:
+    step = played(
+        confirming, confirming.request(confirming.faults[Code.METHOD_NEEDED]), confirming.dialogues[name], tmp_path
+    ).step
     assert isinstance(step, Done if name == "right" else Failed)
 
 
-def test_a_dialogue_repeats_its_step_when_asked_how_things_stand(case: Case, tmp_path: Path) -> None:
-    bank, request = case.build(tmp_path), case.request(case.faults[Code.METHOD_NEEDED])
+def test_a_dialogue_repeats_its_step_when_asked_how_things_stand(confirming: Case, tmp_path: Path) -> None:
+    bank, request = confirming.build(tmp_path), confirming.request(confirming.faults[Code.METHOD_NEEDED])
     turn = bank.start(Consent(), request)
     assert bank.resume(request, turn.state, Reply()) == turn
 
 
-def test_the_state_of_another_dialogue_is_refused(case: Case, tmp_path: Path) -> None:
-    bank = case.build(tmp_path)
-    turn = bank.start(Consent(), case.request(case.logins[0]))
+def test_the_state_of_another_dialogue_is_refused(confirming: Case, tmp_path: Path) -> None:
+    bank = confirming.build(tmp_path)
+    turn = bank.start(Consent(), confirming.request(confirming.logins[0]))
     for state in (turn.state, b"", b"\xff", b"[]", b"{}"):
         with pytest.raises(BankFault):
-            bank.resume(case.request(case.logins[1]), state, Reply(method="1"))
+            bank.resume(confirming.request(confirming.logins[1]), state, Reply(method="1"))
 
 
-def test_after_a_consent_the_data_comes(case: Case, tmp_path: Path) -> None:
-    request = case.request(case.faults[Code.METHOD_NEEDED])
-    done = played(case, request, case.dialogues["right"], tmp_path).step
+def test_after_a_consent_the_data_comes(confirming: Case, tmp_path: Path) -> None:
+    request = confirming.request(confirming.faults[Code.METHOD_NEEDED])
+    done = played(confirming, request, confirming.dialogues["right"], tmp_path).step
     assert isinstance(done, Done)
-    assert header_of(case.build(tmp_path).fetch(request)).consent_ends_at == done.consent_ends_at
+    assert header_of(confirming.build(tmp_path).fetch(request)).consent_ends_at == done.consent_ends_at
 
 
 # Payments.
@@ -263,54 +279,54 @@ def order(case: Case, folder: Path) -> Payment:
     return Payment(uuid4(), next(product.key for product in products if product.transfer_support), (transfer(),))
 
 
-def test_a_confirmed_payment_is_done_and_the_bank_knows(case: Case, tmp_path: Path) -> None:
-    request, payment = case.request(case.payer), order(case, tmp_path)
-    *moves, last = case.dialogues["right"]
-    turn = played(case, request, tuple(moves), tmp_path, payment)
-    assert case.build(tmp_path).outcome(request, payment.reference) is None
-    assert case.build(tmp_path).resume(request, turn.state, last).step == Done()
-    assert case.build(tmp_path).outcome(request, payment.reference) == Done()
+def test_a_confirmed_payment_is_done_and_the_bank_knows(confirming: Case, tmp_path: Path) -> None:
+    request, payment = confirming.request(confirming.payer), order(confirming, tmp_path)
+    *moves, last = confirming.dialogues["right"]
+    turn = played(confirming, request, tuple(moves), tmp_path, payment)
+    assert confirming.build(tmp_path).outcome(request, payment.reference) is None
+    assert confirming.build(tmp_path).resume(request, turn.state, last).step == Done()
+    assert confirming.build(tmp_path).outcome(request, payment.reference) == Done()
 
 
 @pytest.mark.parametrize("name", ["wrong", "unknown method", "unknown medium"])
-def test_a_payment_that_was_not_confirmed_is_refused_for_ever(case: Case, name: str, tmp_path: Path) -> None:
-    request, payment = case.request(case.payer), order(case, tmp_path)
-    assert isinstance(played(case, request, case.dialogues[name], tmp_path, payment).step, Failed)
-    told = case.build(tmp_path).outcome(request, payment.reference)
+def test_a_payment_that_was_not_confirmed_is_refused_for_ever(confirming: Case, name: str, tmp_path: Path) -> None:
+    request, payment = confirming.request(confirming.payer), order(confirming, tmp_path)
+    assert isinstance(played(confirming, request, confirming.dialogues[name], tmp_path, payment).step, Failed)
+    told = confirming.build(tmp_path).outcome(request, payment.reference)
     assert isinstance(told, Failed)
     assert told.code == Code.TRANSFER_REFUSED
-    assert isinstance(case.build(tmp_path).start(payment, request).step, Failed)
+    assert isinstance(confirming.build(tmp_path).start(payment, request).step, Failed)
 
 
-def test_a_reference_is_taken_once(case: Case, tmp_path: Path) -> None:
-    request, payment = case.request(case.payer), order(case, tmp_path)
-    played(case, request, case.dialogues["right"], tmp_path, payment)
+def test_a_reference_is_taken_once(confirming: Case, tmp_path: Path) -> None:
+    request, payment = confirming.request(confirming.payer), order(confirming, tmp_path)
+    played(confirming, request, confirming.dialogues["right"], tmp_path, payment)
     for second in (payment, replace(payment, transfers=(transfer(99),))):
-        step = case.build(tmp_path).start(second, request).step
+        step = confirming.build(tmp_path).start(second, request).step
         assert isinstance(step, Failed)
         assert step.code == Code.TRANSFER_REFUSED
         assert step.details
-    assert case.build(tmp_path).outcome(request, payment.reference) == Done()
+    assert confirming.build(tmp_path).outcome(request, payment.reference) == Done()
 
 
-def test_nobody_pays_from_an_unknown_product(case: Case, tmp_path: Path) -> None:
-    step = case.build(tmp_path).start(Payment(uuid4(), "none", (transfer(),)), case.request(case.payer)).step
+def test_nobody_pays_from_an_unknown_product(confirming: Case, tmp_path: Path) -> None:
+    step = confirming.build(tmp_path).start(Payment(uuid4(), "none", (transfer(),)), confirming.request(confirming.payer)).step
     assert isinstance(step, Failed)
     assert step.code == Code.TRANSFER_REFUSED
 
 
-def test_a_payment_repeats_its_step_when_asked_how_things_stand(case: Case, tmp_path: Path) -> None:
-    bank, request = case.build(tmp_path), case.request(case.payer)
-    turn = bank.start(order(case, tmp_path), request)
+def test_a_payment_repeats_its_step_when_asked_how_things_stand(confirming: Case, tmp_path: Path) -> None:
+    bank, request = confirming.build(tmp_path), confirming.request(confirming.payer)
+    turn = bank.start(order(confirming, tmp_path), request)
     assert bank.resume(request, turn.state, Reply()) == turn
 
 
 @pytest.mark.parametrize("iban", ["DE89370400440532013000", "TR330006100519786457841326", "DE00", "", "\ud800", "x" * 10_000])
 @pytest.mark.parametrize("name", ["Max Mustermann", "", " ", "\x00", "\ud800", "x" * 10_000])
-def test_every_payee_gets_an_answer(case: Case, name: str, iban: str, tmp_path: Path) -> None:
-    payee = case.build(tmp_path).verify_payee(case.request(case.payer), name, iban)
+def test_every_payee_gets_an_answer(confirming: Case, name: str, iban: str, tmp_path: Path) -> None:
+    payee = confirming.build(tmp_path).verify_payee(confirming.request(confirming.payer), name, iban)
     assert (payee.name is not None) == (payee.match is PayeeMatch.CLOSE_MATCH)
-    assert payee == case.build(tmp_path).verify_payee(case.request(case.payer), name, iban)
+    assert payee == confirming.build(tmp_path).verify_payee(confirming.request(confirming.payer), name, iban)
 
 
 def played(
