@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
+BANDIT = printf '%s\n' analytics api docs models pipelines warehouse | xargs -P 2 -I {} $(BIN)/bandit -q -c pyproject.toml -r {}
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
@@ -17,11 +18,12 @@ test: $(VENV)/.dev  ## everything that CI runs
 	@$(MAKE) --no-print-directory --jobs 3 chromium lint compiled simulated
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-lint: $(VENV)/.dev  ## format, lint, types, import contracts
+lint: $(VENV)/.dev  ## format, lint, types, import contracts, known mistakes of security
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BANDIT)
 
 compiled: $(VENV)/.dev  ## compile the taggers, as the first start would
 	$(BIN)/python -m pipelines.compiling
@@ -43,8 +45,9 @@ bench: $(VENV)/.dev  ## measure, as ratios within one run
 	$(BIN)/python tests/bench/buckets.py
 	$(BIN)/python tests/bench/engines.py
 
-audit: $(VENV)/.dev  ## known weaknesses in what we depend on
-	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock
+audit: $(VENV)/.dev  ## mistakes of security in our code, known weaknesses in what we depend on; the list of it in dist/sbom.json
+	$(BANDIT)
+	$(BIN)/python -m tests.house.audit
 
 lock: $(VENV)/.uv  ## renew the lock files
 	$(COMPILE) --extra build pyproject.toml -o requirements.lock

@@ -8,6 +8,7 @@ from typing import Any
 from analytics.products import WITH_POSITIONS, Category
 from api import messages
 from api.answers import link
+from api.offers import offered
 from api.schemas.accesses import (
     ACCESSES,
     ROOT,
@@ -28,6 +29,7 @@ from api.schemas.categories import WIRE_CATEGORIES
 from api.schemas.transactions import MIDNIGHT
 from api.services import Services
 from pipelines.banks.base import Code
+from warehouse.callers import Caller
 from warehouse.tables import Access, Position, Product
 
 RENEWAL = timedelta(days=14)
@@ -43,27 +45,32 @@ VIEWS = {
 """The relations of a product to its bookings, and what each asks for."""
 
 
-def customer_body(held: Services, accesses: Iterable[Access], products: dict[Any, list[Product]]) -> CustomerBody:
+def customer_body(held: Services, caller: Caller, accesses: Iterable[Access], products: dict[Any, list[Product]]) -> CustomerBody:
     """A customer with all accesses."""
     root, every = link(held, *ROOT), link(held, *ACCESSES)
     return CustomerBody(
-        accesses=accesses_body(held, accesses, products),
-        relations=[
-            Relation(rel="self", href=root),
-            Relation(rel="get_bankzugaenge", href=every),
-            Relation(rel="add_bankzugaenge", href=every),
-            Relation(rel="delete_bankzugaenge", href=every),
-            Relation(rel="delete_regprotect_sessions", href=link(held, *ROOT, "regprotect", "sessions")),
-        ],
+        accesses=accesses_body(held, caller, accesses, products),
+        relations=offered(
+            caller,
+            [
+                Relation(rel="self", href=root),
+                Relation(rel="get_bankzugaenge", href=every),
+                Relation(rel="add_bankzugaenge", href=every),
+                Relation(rel="delete_bankzugaenge", href=every),
+                Relation(rel="delete_regprotect_sessions", href=link(held, *ROOT, "regprotect", "sessions")),
+            ],
+        ),
     )
 
 
-def accesses_body(held: Services, accesses: Iterable[Access], products: dict[Any, list[Product]]) -> dict[str, AccessBody]:
+def accesses_body(
+    held: Services, caller: Caller, accesses: Iterable[Access], products: dict[Any, list[Product]]
+) -> dict[str, AccessBody]:
     """Accesses by their names."""
-    return {access.key: access_body(held, access, products[access.id]) for access in accesses}
+    return {access.key: access_body(held, caller, access, products[access.id]) for access in accesses}
 
 
-def access_body(held: Services, access: Access, products: Iterable[Product]) -> AccessBody:
+def access_body(held: Services, caller: Caller, access: Access, products: Iterable[Product]) -> AccessBody:
     """An access with its products. While somebody waits for a fetch, its progress is the status."""
     methods = _methods(access)
     return AccessBody(
@@ -76,13 +83,13 @@ def access_body(held: Services, access: Access, products: Iterable[Product]) -> 
         fetched_at=access.fetched_at or access.created_at,
         expires_at=access.expires_at,
         messages=messages.told(access.messages),
-        products=[product_body(held, access, product) for product in products],
-        relations=_access_relations(held, access),
+        products=[product_body(held, caller, access, product) for product in products],
+        relations=_access_relations(held, caller, access),
         sync=access.sync,
     )
 
 
-def issues_body(held: Services, access: Access) -> IssuesBody:
+def issues_body(held: Services, caller: Caller, access: Access) -> IssuesBody:
     """What the latest attempt to fetch an access met with."""
     return IssuesBody(
         key=access.key,
@@ -91,16 +98,16 @@ def issues_body(held: Services, access: Access) -> IssuesBody:
         methods=_methods(access),
         attempted_at=access.attempted_at or access.fetched_at or access.created_at,
         messages=messages.told(access.issues),
-        relations=_access_relations(held, access),
+        relations=_access_relations(held, caller, access),
     )
 
 
-def product_body(held: Services, access: Access, product: Product) -> ProductBody:
+def product_body(held: Services, caller: Caller, access: Access, product: Product) -> ProductBody:
     """A product in the German-named form."""
-    return ProductBody(key=product.key, messages=messages.told(product.messages) or None, **_facts(held, access, product))
+    return ProductBody(key=product.key, messages=messages.told(product.messages) or None, **_facts(held, caller, access, product))
 
 
-def english_product(held: Services, access: Access, product: Product) -> dict[str, Any]:
+def english_product(held: Services, caller: Caller, access: Access, product: Product) -> dict[str, Any]:
     """A product in the English-named form, with its nulls."""
     body = EnglishProductBody(
         id=product.key,
@@ -109,12 +116,12 @@ def english_product(held: Services, access: Access, product: Product) -> dict[st
         balances=_balances(held, product),
         bulk_transfer_support=product.bulk_transfer_support,
         messages=messages.told(product.messages),
-        **_facts(held, access, product),
+        **_facts(held, caller, access, product),
     )
     return body.model_dump(by_alias=True)
 
 
-def _facts(held: Services, access: Access, product: Product) -> dict[str, Any]:
+def _facts(held: Services, caller: Caller, access: Access, product: Product) -> dict[str, Any]:
     """What both forms of a product tell."""
     return {
         "status": WIRE_STATUS[product.status],
@@ -130,7 +137,7 @@ def _facts(held: Services, access: Access, product: Product) -> dict[str, Any]:
         "blz": product.blz,
         "bank_name": product.bank_name,
         "owner_name": product.owner_name,
-        "relations": _product_relations(held, access, product),
+        "relations": _product_relations(held, caller, access, product),
         "transfer_support": product.transfer_support,
         "balance_source": _source(product),
         "overdraft_limit": _amount(product.overdraft_limit_cents),
@@ -157,14 +164,15 @@ def position_body(position: Position) -> PositionBody:
     )
 
 
-def _access_relations(held: Services, access: Access) -> list[Relation]:
-    href = link(held, *ACCESSES, access.key)
-    return [
+def _access_relations(held: Services, caller: Caller, access: Access) -> list[Relation]:
+    href, consent = link(held, *ACCESSES, access.key), link(held, *ACCESSES, access.key, "consent")
+    relations = [
         Relation(rel="self", href=href),
         Relation(rel="delete_bankzugang", href=href),
         Relation(rel="get_issues", href=link(held, *ACCESSES, access.key, "issues")),
-        *([Relation(rel="start_sca", href=link(held, *ACCESSES, access.key, "consent"))] if _wants_consent(access) else []),
+        *([Relation(rel="start_sca", href=consent)] if _wants_consent(access) else []),
     ]
+    return offered(caller, relations)
 
 
 def _wants_consent(access: Access) -> bool:
@@ -174,14 +182,14 @@ def _wants_consent(access: Access) -> bool:
     return soon or any(item["code"] == Code.METHOD_NEEDED for item in access.messages)
 
 
-def _product_relations(held: Services, access: Access, product: Product) -> list[Relation]:
+def _product_relations(held: Services, caller: Caller, access: Access, product: Product) -> list[Relation]:
     place = (*ACCESSES, access.key, product.key)
     itself = Relation(rel="self", href=link(held, *place))
     if Category(product.category) in WITH_POSITIONS:
         return [itself, Relation(rel="get_depotpositionen", href=link(held, *place, "depotpositionen"))]
     bookings = link(held, *place, "kontoumsaetze")
     views = (Relation(rel=rel, href=bookings + query) for rel, query in VIEWS.items())
-    return [itself, *views, *_payment_relations(held, access, product, place)]
+    return [itself, *views, *offered(caller, _payment_relations(held, access, product, place))]
 
 
 def _payment_relations(held: Services, access: Access, product: Product, place: tuple[str, ...]) -> list[Relation]:

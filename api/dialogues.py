@@ -5,6 +5,7 @@ from typing import Any
 
 from api import messages
 from api.answers import link
+from api.offers import offered_moves
 from api.schemas.accesses import ROOT, WIRE_MEDIUM
 from api.schemas.base import Relation
 from api.schemas.transfers import (
@@ -21,15 +22,17 @@ from api.services import Services
 from api.transfers import details_body
 from pipelines.banks.base import ChooseMedium, ChooseMethod, EnterTan, Payee, Payment, Redirect, Step, Wait
 from pipelines.dialogues import steps
+from warehouse.callers import Caller
 from warehouse.dialogues import ASKED, CALLING, OPEN
 from warehouse.tables import Dialogue
 
 TRIES = 3
 
 
-def consent_status(held: Services, dialogue: Dialogue) -> ConsentStatus:
+def consent_status(held: Services, caller: Caller, dialogue: Dialogue) -> ConsentStatus:
     """How far a consent is."""
-    return ConsentStatus(**_facts(held, dialogue, (*ROOT, "consent", str(dialogue.id))))
+    facts = _facts(held, dialogue, (*ROOT, "consent", str(dialogue.id)))
+    return ConsentStatus(**facts | {"relations": offered_moves(caller, facts["relations"])})
 
 
 def transfer_status(held: Services, dialogue: Dialogue, order: Payment) -> TransferStatus:

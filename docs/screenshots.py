@@ -7,7 +7,7 @@ is started, with the demo in it, and stopped at the end. The browser is the syst
 import io
 import os
 import signal
-import subprocess
+import subprocess  # nosec B404  # our own program
 import sys
 import tempfile
 import time
@@ -226,7 +226,7 @@ def _house() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="kontor-") as home:
         told = {"KONTOR_HOME": home, "KONTOR_PORT": str(free_port()), "KONTOR_DAGSTER_PORT": str(port)}
         command = [str(Path(sys.executable).with_name("kontor")), "up"]
-        process = subprocess.Popen(command, env={**os.environ, **told})  # noqa: S603 (our own program)
+        process = subprocess.Popen(command, env={**os.environ, **told})  # noqa: S603  # nosec B603  # our own program
         try:
             deadline = time.monotonic() + PATIENCE_SECONDS
             while not _complete(address):

@@ -7,18 +7,24 @@ every worker.
 from dataclasses import dataclass
 from uuid import UUID
 
+from psycopg import sql
+
 from warehouse import hashing
 from warehouse.connections import Connections
 from warehouse.revisions import REVISION, Current
 
-FIND = f"""
-    SELECT k.tenant_id, t.name, k.client_id, c.name, k.user_id, k.scopes, {REVISION}, u.refreshed_on
-    FROM tokens k
-    JOIN tenants t ON t.id = k.tenant_id AND t.active
-    JOIN clients c ON c.id = k.client_id AND c.active
-    LEFT JOIN users u ON u.id = k.user_id
-    WHERE k.token_hash = %s AND k.expires_at > now() AND (k.user_id IS NULL OR u.active)
-"""  # noqa: S608 (our own text)
+FIND = (
+    sql.SQL(
+        "SELECT k.tenant_id, t.name, k.client_id, c.name, k.user_id, k.scopes, {revision}, u.refreshed_on, t.regulated "
+        "FROM tokens k "
+        "JOIN tenants t ON t.id = k.tenant_id AND t.active "
+        "JOIN clients c ON c.id = k.client_id AND c.active "
+        "LEFT JOIN users u ON u.id = k.user_id "
+        "WHERE k.token_hash = %s AND k.expires_at > now() AND (k.user_id IS NULL OR u.active)"
+    )
+    .format(revision=REVISION)
+    .as_string()
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,7 @@ class Caller:
     client_name: str
     user_id: UUID | None
     scopes: frozenset[str]
+    regulated: bool
     state: Current | None
     """Of a user's data, in the moment of the check: who answers with what lies ready needs no other query."""
 
@@ -46,6 +53,6 @@ class Callers:
         row = await self._connections.one(FIND, (hashing.digest(token),))
         if row is None:
             return None
-        tenant_id, tenant_name, client_id, client_name, user_id, scopes, revision, as_of = row
+        tenant_id, tenant_name, client_id, client_name, user_id, scopes, revision, as_of, regulated = row
         state = None if user_id is None else Current(revision, as_of)
-        return Caller(tenant_id, tenant_name, client_id, client_name, user_id, frozenset(scopes), state)
+        return Caller(tenant_id, tenant_name, client_id, client_name, user_id, frozenset(scopes), regulated, state)

@@ -19,17 +19,27 @@ from warehouse.database import Owner
 from warehouse.tables import Product, Transaction
 
 TYPES = {"Date": "date", "Int64": "bigint", "String": "text", "Boolean": "boolean"}
-COLUMNS = ", ".join(BOOKINGS)
-ARRAYS = ", ".join(f"CAST(:{name} AS {TYPES[str(kind)]}[])" for name, kind in BOOKINGS.items())
+PARTS = {
+    "columns": sql.SQL(", ").join(sql.Identifier(name) for name in BOOKINGS),
+    "arrays": sql.SQL(", ").join(sql.SQL(f"CAST(:{name} AS {TYPES[str(kind)]}[])") for name, kind in BOOKINGS.items()),
+    "changes": sql.SQL(", ").join(sql.SQL("{0} = new.{0}").format(sql.Identifier(name)) for name in BOOKINGS),
+}
 ADD = text(
-    f"INSERT INTO transactions (id, tenant_id, user_id, product_id, batch, {COLUMNS}) "  # noqa: S608 (names of our own)
-    f"SELECT id, :tenant, :user, :product, :batch, {COLUMNS} "
-    f"FROM unnest(CAST(:id AS uuid[]), {ARRAYS}) WITH ORDINALITY AS new (id, {COLUMNS}, ordinal) ORDER BY ordinal"
+    sql.SQL(
+        "INSERT INTO transactions (id, tenant_id, user_id, product_id, batch, {columns}) "
+        "SELECT id, :tenant, :user, :product, :batch, {columns} "
+        "FROM unnest(CAST(:id AS uuid[]), {arrays}) WITH ORDINALITY AS new (id, {columns}, ordinal) ORDER BY ordinal"
+    )
+    .format(**PARTS)
+    .as_string()
 )
 CHANGE = text(
-    f"UPDATE transactions SET {', '.join(f'{name} = new.{name}' for name in BOOKINGS)} "  # noqa: S608
-    f"FROM unnest(CAST(:id AS uuid[]), {ARRAYS}) AS new (id, {COLUMNS}) "
-    "WHERE transactions.tenant_id = :tenant AND transactions.product_id = :product AND transactions.id = new.id"
+    sql.SQL(
+        "UPDATE transactions SET {changes} FROM unnest(CAST(:id AS uuid[]), {arrays}) AS new (id, {columns}) "
+        "WHERE transactions.tenant_id = :tenant AND transactions.product_id = :product AND transactions.id = new.id"
+    )
+    .format(**PARTS)
+    .as_string()
 )
 AT_ONCE = 10_000
 SELECTED = sql.SQL(

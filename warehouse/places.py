@@ -59,9 +59,10 @@ class Place:
         """Writes a file and removes it; raises `OSError` if that cannot be done."""
         name = f"{UNFINISHED}{secrets.token_hex(8)}"
         if self.local:
-            with Path(self.at(name)).open("xb") as file:
-                file.write(b"\0")
-            Path(self.at(name)).unlink()
+            try:
+                Path(self.at(name)).write_bytes(b"\0")
+            finally:  # a full disk takes the name, and not the byte
+                Path(self.at(name)).unlink(missing_ok=True)
         else:
             self.files.pipe_file(self.at(name), b"\0")
             self.files.rm_file(self.at(name))

@@ -36,11 +36,15 @@ PUT = (
 )
 """In the words of the driver: contents go as they are, in its binary format."""
 STALE = text(
-    "SELECT u.id FROM users u JOIN tenants t ON t.id = u.tenant_id "  # noqa: S608 (our own text)
-    "LEFT JOIN results r ON r.user_id = u.id AND r.name = :name AND r.knowledge = :knowledge "
-    f"WHERE (r.revision IS DISTINCT FROM {REVISION} OR r.as_of IS DISTINCT FROM u.refreshed_on) "
-    "AND EXISTS (SELECT FROM accesses a JOIN products p ON p.access_id = a.id JOIN transactions b ON b.product_id = p.id "
-    "WHERE a.user_id = u.id AND (a.expires_at IS NULL OR a.expires_at > now()))"
+    sql.SQL(
+        "SELECT u.id FROM users u JOIN tenants t ON t.id = u.tenant_id "
+        "LEFT JOIN results r ON r.user_id = u.id AND r.name = :name AND r.knowledge = :knowledge "
+        "WHERE (r.revision IS DISTINCT FROM {revision} OR r.as_of IS DISTINCT FROM u.refreshed_on) "
+        "AND EXISTS (SELECT FROM accesses a JOIN products p ON p.access_id = a.id JOIN transactions b ON b.product_id = p.id "
+        "WHERE a.user_id = u.id AND (a.expires_at IS NULL OR a.expires_at > now()))"
+    )
+    .format(revision=REVISION)
+    .as_string()
 )
 
 

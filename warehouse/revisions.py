@@ -14,19 +14,25 @@ from warehouse.buckets import Range
 from warehouse.database import Owner
 
 REVISIONS = pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64, "as_of": pl.Date})
-REVISION = "u.revision + t.revision + (SELECT count(*) FROM accesses gone WHERE gone.user_id = u.id AND gone.expires_at <= now())"
+REVISION = sql.SQL(
+    "u.revision + t.revision + (SELECT count(*) FROM accesses gone WHERE gone.user_id = u.id AND gone.expires_at <= now())"
+)
 """Of a user `u` of a tenant `t`: grows with every change of the user's data and wishes, and of the tenant's rules.
 
 A sum, so that a rule of a tenant does not have to be written into the rows of all its users. An access that has expired is not
 seen any more, and counts until it is removed, which raises the user's own part by as much.
 """
 BETWEEN = sql.SQL(
-    f"SELECT u.id, u.tenant_id, {REVISION}, u.refreshed_on FROM users u JOIN tenants t ON t.id = u.tenant_id "  # noqa: S608
+    "SELECT u.id, u.tenant_id, {revision}, u.refreshed_on FROM users u JOIN tenants t ON t.id = u.tenant_id "
     "WHERE u.id BETWEEN %(first)s AND %(last)s ORDER BY u.id"
-)
+).format(revision=REVISION)
 CURRENT = text(
-    f"SELECT {REVISION}, u.refreshed_on FROM users u JOIN tenants t ON t.id = u.tenant_id "  # noqa: S608
-    "WHERE u.tenant_id = :tenant AND u.id = :user"
+    sql.SQL(
+        "SELECT {revision}, u.refreshed_on FROM users u JOIN tenants t ON t.id = u.tenant_id "
+        "WHERE u.tenant_id = :tenant AND u.id = :user"
+    )
+    .format(revision=REVISION)
+    .as_string()
 )
 
 

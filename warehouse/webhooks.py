@@ -24,7 +24,7 @@ from warehouse.tables import Access, Client, Webhook, WebhookEvent
 from warehouse.vault import Vault
 
 CHANNEL = "kontor_webhooks"
-SECRET_PREFIX = "whsec_"  # noqa: S105 - how Standard Webhooks marks a secret, not one
+SECRET_PREFIX = "whsec_"  # noqa: S105  # nosec B105  # how Standard Webhooks marks a secret
 SECRET_BYTES = 32
 
 

@@ -5,7 +5,7 @@ import ctypes
 import os
 import signal
 import socket
-import subprocess
+import subprocess  # nosec B404  # programs of the house, never a shell
 import sys
 import time
 import urllib.error
@@ -47,7 +47,7 @@ def start(name: str, command: list[str], environment: dict[str, str], logs: Path
     log = logs / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
-        process = subprocess.Popen(  # noqa: S603 (our own programs)
+        process = subprocess.Popen(  # noqa: S603  # nosec B603  # our own programs, in a list
             command,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -79,7 +79,7 @@ def wait_for(address: str, children: list[Child], seconds: float = 120) -> None:
     while time.monotonic() < deadline:
         require_alive(children)
         try:
-            with urllib.request.urlopen(address, timeout=2):  # noqa: S310 (our own address)
+            with urllib.request.urlopen(address, timeout=2):  # noqa: S310  # nosec B310  # our own address, always http
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)

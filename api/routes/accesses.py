@@ -82,7 +82,7 @@ def get_customer(caller: Reads, held: Held) -> Response:
     """The customer with all accesses and their products."""
     with reading_for(held, caller) as owner:
         found = accesses.visible(owner)
-        return answer(held, customer_body(held, found, products.visible(owner, found)))
+        return answer(held, customer_body(held, caller, found, products.visible(owner, found)))
 
 
 @routes.get("/bankzugaenge", response_model=dict[str, AccessBody])
@@ -90,7 +90,7 @@ def list_accesses(caller: Reads, held: Held) -> Response:
     """All accesses by their ids."""
     with reading_for(held, caller) as owner:
         found = accesses.visible(owner)
-        return answer(held, accesses_body(held, found, products.visible(owner, found)))
+        return answer(held, accesses_body(held, caller, found, products.visible(owner, found)))
 
 
 @routes.post(
@@ -129,7 +129,7 @@ def get_access(access: AccessKey, caller: Reads, held: Held) -> Response:
     """One access with its products."""
     with reading_for(held, caller) as owner:
         found = accesses.find(owner, access)
-        return answer(held, access_body(held, found, products.visible(owner, [found])[found.id]))
+        return answer(held, access_body(held, caller, found, products.visible(owner, [found])[found.id]))
 
 
 @routes.delete("/bankzugaenge/{access}", response_class=Response)
@@ -143,7 +143,7 @@ async def delete_access(access: AccessKey, caller: Modifies, held: Held) -> Resp
 def get_issues(access: AccessKey, caller: Reads, held: Held) -> Response:
     """What went wrong in the latest attempt to fetch an access; no messages if nothing did."""
     with reading_for(held, caller) as owner:
-        return answer(held, issues_body(held, accesses.find(owner, access)))
+        return answer(held, issues_body(held, caller, accesses.find(owner, access)))
 
 
 @routes.delete("/regprotect/sessions", response_class=Response)

@@ -94,7 +94,7 @@ async def start_consent(
 def get_consent(consent: UUID, caller: Reads, held: Held) -> Response:
     """How far a consent is. The bank is not asked."""
     with reading_for(held, caller) as owner:
-        return answer(held, consent_status(held, store.find(owner, consent, CONSENT)))
+        return answer(held, consent_status(held, caller, store.find(owner, consent, CONSENT)))
 
 
 @routes.post("/consent/{consent}/method", response_model=ConsentStatus, responses={409: {}})
@@ -124,7 +124,7 @@ async def _move(held: Services, caller: Caller, consent: UUID, reply: Reply) -> 
 
     def told() -> Response:
         with reading_for(held, caller) as owner:
-            return answer(held, consent_status(held, store.find(owner, consent, CONSENT)))
+            return answer(held, consent_status(held, caller, store.find(owner, consent, CONSENT)))
 
     await held.arrivals.wait_for_answer(consent, await held.changes.insist(put_down))
     return await held.changes.run(told)

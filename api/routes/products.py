@@ -25,7 +25,7 @@ def get_product(access: AccessKey, product: ProductKey, caller: Reads, held: Hel
     """One product."""
     with reading_for(held, caller) as owner:
         found = accesses.find(owner, access)
-        return answer(held, product_body(held, found, products.find(owner, found, product)))
+        return answer(held, product_body(held, caller, found, products.find(owner, found, product)))
 
 
 @routes.get("/{product}/depotpositionen", response_model=list[PositionBody])
@@ -44,4 +44,4 @@ def list_english_products(caller: Reads, held: Held) -> Response:
     with reading_for(held, caller) as owner:
         found = accesses.visible(owner)
         below = products.visible(owner, found)
-        return answer(held, [english_product(held, access, product) for access in found for product in below[access.id]])
+        return answer(held, [english_product(held, caller, access, product) for access in found for product in below[access.id]])

@@ -68,6 +68,19 @@ def test_neither_are_those_of_requests_that_are_refused_unread(stack: Stack, htt
     _require_silence(stack, secret, host, logged=lambda: after in stack.log.read_text())
 
 
+def test_what_is_sent_cannot_write_lines_of_its_own(stack: Stack, http: httpx.Client) -> None:
+    name, forged = uuid.uuid4().hex, '{"event":"forged"}'
+    for sent in (f"%0d%0a{forged}", f"%1b[2J{forged}", f"%e2%80%a8{forged}"):
+        http.get(f"/{name}{sent}", headers={"User-Agent": "x\ty", "X-Correlation-ID": f"{name}\x1b[2J"})
+        http.post(
+            "/auth/oauth2/token", data={"grant_type": f"\r\n{forged}", "username": f"\x1b{name}"}, auth=(f"\n{forged}", "x")
+        )
+    after = answered(http, "GET", "/health", {})
+    wait_until(lambda: after in stack.log.read_text(), 20)
+    assert all(isinstance(line, dict) and line["event"] != "forged" for line in stack.log_lines())
+    _require_silence(stack, name, "\x1b", "forged", logged=lambda: True)
+
+
 def _require_silence(stack: Stack, *private: str, logged: Callable[[], bool]) -> None:
     """The request is in the log, and these texts are not."""
     wait_until(logged, 20)

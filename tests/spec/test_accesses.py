@@ -369,6 +369,15 @@ class TestFaults:
         customer.wait_idle(key, 60)
         assert (customer.codes(key), customer.issues(key)) == (messages, issues)
 
+    def test_a_bank_that_is_away_is_not_pestered(self, customer: Customer, stack: Stack) -> None:
+        before = sessions(stack, "test_unreachable")
+        key, answer = customer.add("test_unreachable")
+        assert answer.status_code == 201
+        customer.wait_idle(key)
+        assert (customer.issues(key), sessions(stack, "test_unreachable")) == (["BA1051"], before + 1)
+        jobs = "SELECT 1 FROM procrastinate_jobs WHERE args ->> 'user' = :user AND status IN ('todo', 'doing')"
+        assert stack.sql(jobs, user=str(customer.user_id)) == []
+
     def test_a_partial_answer_is_told_next_to_its_object(self, customer: Customer) -> None:
         key = customer.connected("test_partial")
         products = {product["id"]: product for product in customer.access(key)["bankprodukte"]}

@@ -102,6 +102,10 @@ class TestRefusals:
             ({"callbackUrl": BACK}, {}),
             ({"callbackUrl": BACK}, {"Customer-IP-Address": "192.168.1.1"}),
             ({"callbackUrl": BACK}, {"Customer-IP-Address": "nowhere"}),
+            (
+                {"callbackUrl": BACK},
+                {"X-Forwarded-For": "84.112.10.7", "Forwarded": "for=84.112.10.7", "X-Real-IP": "84.112.10.7"},
+            ),
             ({}, IP),
             ({"callbackUrl": "http://tenant.example/back"}, IP),
             ({"callbackUrl": "javascript:alert(1)"}, IP),
@@ -126,6 +130,17 @@ class TestRefusals:
         for body in ({"chosenScaMethodId": 4711}, {"chosenScaMethodId": "942"}, {"chosenScaMethodId": None}, {}, [942]):
             assert customer.call("POST", href(status, "set_method"), json=body).status_code == 400
         assert customer.read(href(status, "self")) == status
+        chosen = moved(customer, status, "set_method", chosenScaMethodId=942)
+        for body in ({"chosenScaMedia": "nobody's"}, {"chosenScaMedia": 7}, {"chosenScaMedia": None}, {}):
+            assert customer.call("POST", href(chosen, "set_medium"), json=body).status_code == 400
+        assert customer.call("POST", href(status, "set_method"), json={"chosenScaMethodId": 1}).status_code == 409
+        assert customer.read(href(status, "self")) == chosen
+
+    def test_who_may_only_read_is_offered_no_move(self, customer: Customer, tenant: TenantUnderTest, access: str) -> None:
+        place = begun(customer, access)
+        reads = tenant.bearer("app", customer.username, "http://service/customer/read")
+        assert rels(customer.read(place)) == ["self", "set_method"]
+        assert rels(customer.read(place, headers=reads)) == ["self"]
 
     def test_moves_out_of_turn_are_409_and_change_nothing(self, customer: Customer, access: str) -> None:
         status = customer.read(begun(customer, access))

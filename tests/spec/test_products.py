@@ -146,6 +146,22 @@ def test_relations_are_those_that_work(products: list[tuple[str, dict[str, Any]]
         assert pays or "initiate_bulk_transfer" not in names
 
 
+def test_relations_are_only_those_that_the_token_may_follow(customer: Customer, r1: TenantUnderTest) -> None:
+    def shown(*granted: str) -> set[str]:
+        token = r1.bearer("app", customer.username, " ".join((scopes.CUSTOMER_READ, *granted)))
+        body = customer.read(headers=token)
+        below = [body, *body["bankzugaenge"].values()]
+        below += [product for access in body["bankzugaenge"].values() for product in access["bankprodukte"]]
+        return {relation["rel"] for item in below for relation in item["relations"]}
+
+    changing = {"add_bankzugaenge", "delete_bankzugaenge", "delete_bankzugang", "delete_regprotect_sessions"}
+    paying = {"start_ueberweisung", "initiate_single_transfer"}
+    reading = shown()
+    assert {rel for rel in reading if rel != "self" and not rel.startswith("get_")} == set()
+    assert shown(scopes.CUSTOMER_MODIFY) - reading == changing
+    assert shown(scopes.CUSTOMER_TRANSFER) - reading - {"initiate_bulk_transfer"} == paying
+
+
 def test_positions_of_a_depot(customer: Customer, products: list[tuple[str, dict[str, Any]]]) -> None:
     for key, depot in of_kind(products, "DEPOT"):
         positions = customer.read(f"/bankzugaenge/{key}/{depot['id']}/depotpositionen")

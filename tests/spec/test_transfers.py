@@ -139,6 +139,13 @@ class TestRefusals:
         status = begun(customer, product, sicherheitsverfahrenKodierung="4711")
         assert (codes(status), rels(status)) == (["BA1101"], [])
 
+    def test_an_unknown_medium_is_ba1101(self, customer: Customer) -> None:
+        user = f"test_transfer_slow_0_{customer.username}"
+        (product,) = customer.access(customer.connected(user))["bankprodukte"]
+        given = form(customer, user, sicherheitsverfahrenKodierung="942", tanMediumName="nobody's")
+        status = post(customer, product["id"], given).json()
+        assert (codes(status), rels(status)) == (["BA1101"], [])
+
     def test_a_wrong_login_is_ba1011(self, customer: Customer, product: str) -> None:
         credentials = customer.entry("demo1", "wrong")["credentials"]
         assert codes(begun(customer, product, credentials=credentials)) == ["BA1011"]

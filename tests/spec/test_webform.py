@@ -391,6 +391,11 @@ class TestSingleTransfer:
 
 
 class TestTenantsSide:
+    def test_only_what_the_form_can_do_is_offered(self, customer: Customer, browser: Browser) -> None:
+        key = connected(customer, browser)
+        offered = {rel for product in customer.access(key)["bankprodukte"] for rel in rels(product)}
+        assert {rel for rel in offered if not rel.startswith(("self", "get_"))} == {"initiate_single_transfer"}
+
     @pytest.mark.parametrize("extra", [{"provider": DEMO}, {"credentials": {"userid": "x", "pin": "y"}}])
     def test_a_redirect_tenant_sends_neither_provider_nor_login(self, customer: Customer, extra: dict[str, Any]) -> None:
         answer = customer.call("POST", "/payment/single-transfer", headers=IP, json=ORDER | extra)

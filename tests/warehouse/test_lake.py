@@ -447,6 +447,19 @@ def test_a_writer_killed_at_any_step_leaves_the_old_file_or_the_new_one(tmp_path
         assert_frame_equal(lake.read(NUMBERS), numbers(int(version)))
 
 
+def test_a_full_disk_leaves_what_was_there_and_is_told(local: Lake) -> None:
+    local.prepare(64)
+    local.write(NUMBERS, 7, numbers(1), {"version": "1"})
+    full = subprocess.run([sys.executable, "-m", "tests.warehouse.filling", local.place.address], cwd=ROOT, check=True, stdout=-1)
+    assert full.stdout.decode().split() == ["write", "append", "check"], "each of them has failed, and said so"
+    assert_frame_equal(local.read(NUMBERS), numbers(1))
+    assert local.about(NUMBERS, 7)["version"] == "1"
+    assert landing.landed(local, PIECES, bucket=7) == []
+    assert leftovers(local) == []
+    local.write(NUMBERS, 7, numbers(2), {"version": "2"})
+    assert_frame_equal(local.read(NUMBERS), numbers(2))
+
+
 def test_a_piece_killed_at_any_step_has_landed_or_not(tmp_path: Path) -> None:
     lakes = died("append", tmp_path)
     assert {len(landing.landed(lake, PIECES)) for lake in lakes} == {4, 5}

@@ -64,7 +64,8 @@ class SimulatedHouseholds:
 
 def _number(customer: Customer) -> int:
     found = USER_ID.fullmatch(customer.user_id)
-    assert found  # noqa: S101 - only `find` makes these customers
+    if found is None:
+        raise ValueError("not a household")  # only `find` makes these customers
     return int(found[1])
 
 

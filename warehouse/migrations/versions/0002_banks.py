@@ -12,7 +12,6 @@ depends_on = None
 
 OF_USERS = ("accesses", "products", "transactions", "positions", "bank_sessions", "redirect_sessions")
 OF_TENANTS = ("webhooks", "webhook_events")
-DEMO = "00000000-0000-0000-0000-000000000000"
 DROP_QUEUE = """
 DO $$ DECLARE item record; BEGIN
     FOR item IN SELECT oid::regprocedure AS name FROM pg_proc WHERE proname LIKE 'procrastinate\\_%' LOOP
@@ -267,8 +266,8 @@ def upgrade() -> None:
         "NULLIF(current_setting('kontor.user', true), '')::uuid"
     )
     op.execute(
-        f"INSERT INTO providers (id, name, group_name, connector, consumer_relevant) "
-        f"VALUES ('{DEMO}', 'Demo Bank', 'Demo', 'demo', true)"
+        "INSERT INTO providers (id, name, group_name, connector, consumer_relevant) "
+        "VALUES ('00000000-0000-0000-0000-000000000000', 'Demo Bank', 'Demo', 'demo', true)"
     )
     # Many statements at once and percent signs: only the driver itself takes them as they are.
     op.get_bind().connection.driver_connection.execute(procrastinate.schema.SchemaManager.get_schema())

@@ -8,14 +8,17 @@ down_revision = "0004"
 branch_labels = None
 depends_on = None
 
-LATEST = "SELECT max(a.fetched_at AT TIME ZONE 'Europe/Berlin')::date FROM accesses a WHERE a.user_id = users.id"
+LATEST = (
+    "UPDATE users SET refreshed_on ="
+    " (SELECT max(a.fetched_at AT TIME ZONE 'Europe/Berlin')::date FROM accesses a WHERE a.user_id = users.id)"
+)
 
 
 def upgrade() -> None:
     op.add_column("users", sa.Column("refreshed_on", sa.Date(), nullable=True))
     op.add_column("results", sa.Column("as_of", sa.Date(), nullable=True))
     op.execute("SET LOCAL kontor.operator = 'on'")
-    op.execute(f"UPDATE users SET refreshed_on = ({LATEST})")
+    op.execute(LATEST)
 
 
 def downgrade() -> None:

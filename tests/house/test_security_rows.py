@@ -1,0 +1,41 @@
+"""`docs/security.md` is complete and true: every row is there once, with tests that exist or a reason why there is none."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+COUNTS = {"A": 20, "B": 10, "C": 7, "D": 17, "E": 4, "F": 17, "G": 10, "J": 20, "K": 15, "L": 10, "M": 15, "N": 14}
+WANTED = [f"{section}{number:02d}" for section, count in COUNTS.items() for number in range(1, count + 1)]
+ROWS = re.findall(r"^\| ([A-Z]\d\d) \| (.+?) \| (.+) \|$", (ROOT / "docs" / "security.md").read_text(), re.M)
+TEST = re.compile(r"`(tests/[^`]+)`(?:<br>)?")
+REASON_LENGTH = 30  # shorter ones are none
+
+
+@cache
+def written_in(path: str) -> set[str]:
+    """The tests of a file, those of a class with its name before them."""
+    found = set()
+    for node in ast.parse((ROOT / path).read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}::{item.name}" for item in node.body if isinstance(item, ast.FunctionDef)}
+    return {name for name in found if name.split("::")[-1].startswith("test_")}
+
+
+def test_every_row_is_there_once() -> None:
+    assert [name for name, _, _ in ROWS] == WANTED
+
+
+@pytest.mark.parametrize(("name", "rule", "held"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_row_has_tests_that_exist_or_a_reason(name: str, rule: str, held: str) -> None:
+    named = [test for test in TEST.findall(held) if "::" in test]
+    for test in named:
+        path, _, inside = test.partition("::")
+        assert inside in written_in(path), test
+    assert named or len(TEST.sub("", held)) >= REASON_LENGTH, name
+    assert rule
