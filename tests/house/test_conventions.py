@@ -42,7 +42,7 @@ PURE = {"certificates.encrypt"}
 GERMAN_FIELDS = re.compile(
     r"(?:alias=|\")(bankzugang|bankzugaenge|bankprodukte|betrag|verwendungszweck|buchungsdatum|kontonummer|inhaber)\b"
 )
-SENDS_A_BODY = ROOT / "pipelines" / "webhooks" / "notices.py"  # the one body that is not the API's: it cannot import `api/schemas`
+SENDS_A_BODY = ROOT / "pipelines" / "webhooks" / "notices.py"  # the one body that is not the API's: it cannot use `api/schemas`
 READS_STATEMENTS = ROOT / "analytics" / "sepa" / "tags.py"  # words that banks write in their texts
 
 
