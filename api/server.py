@@ -15,7 +15,7 @@ from warehouse import logs
 from warehouse.settings import Settings
 
 GRACE_SECONDS = 25
-HEALTHCHECK_SECONDS = 120  # a worker that is only busy, or still loading on a busy machine, must not be taken for a dead one
+HEALTHCHECK_SECONDS = 30  # a worker that is only busy must not be taken for a dead one
 HEADER_LIMIT_BYTES = 64 * 1024
 
 
