@@ -9,7 +9,7 @@ BANDIT = printf '%s\n' analytics api docs models pipelines warehouse | xargs -P 
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run test bench lint compiled simulated chromium format audit lock screenshots clean
+.PHONY: run test bench soak fuzz lint compiled simulated chromium format audit lock screenshots clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
@@ -44,6 +44,12 @@ bench: $(VENV)/.dev  ## measure, as ratios within one run
 	$(BIN)/python tests/bench/run.py
 	$(BIN)/python tests/bench/buckets.py
 	$(BIN)/python tests/bench/engines.py
+
+soak: $(VENV)/.dev compiled simulated  ## mixed load for 20 minutes, in which something is killed every 15 seconds
+	$(BIN)/python tests/soak/run.py $(SOAK)
+
+fuzz: $(VENV)/.dev compiled simulated  ## generated requests in sequences, and the model of the interface, for 10 minutes each
+	$(BIN)/python tests/soak/fuzz.py $(FUZZ)
 
 audit: $(VENV)/.dev  ## mistakes of security in our code, known weaknesses in what we depend on; the list of it in dist/sbom.json
 	$(BANDIT)

@@ -9,6 +9,7 @@ from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.supervisors import multiprocess
 
 from api.errors import respond
 from warehouse import logs
@@ -76,6 +77,18 @@ class Protocol(HttpToolsProtocol):
             self._header_timer = None
 
 
+class Worker(multiprocess.Process):
+    """A worker whose death is noticed at once.
+
+    The master keeps the worker's end of their line open. If the worker died while it was asked for a sign of life, the master
+    would wait for the whole time limit, and be deaf to signals meanwhile.
+    """
+
+    def start(self) -> None:
+        super().start()
+        self.child_conn.close()
+
+
 @cache
 def header_timeout_seconds() -> float:
     """The limit for headers, from the environment: uvicorn hands a protocol nothing of ours."""
@@ -106,4 +119,5 @@ def run(settings: Settings) -> None:
     metrics_folder.mkdir(parents=True)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics_folder)
     logs.configure(settings.log_level)
+    multiprocess.Process = Worker  # type: ignore[misc]
     uvicorn.run("api.app:worker", factory=True, workers=settings.workers, **options(settings))

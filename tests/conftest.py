@@ -1,5 +1,6 @@
 """The tests: `spec` is the interface over HTTP, `reliability` what breaks around it, `cli` the command line, `house` our own
-rules, `bench` the benchmarks, the others one folder per package. No folder has an `__init__.py`: it would hide the packages.
+rules, `bench` the benchmarks, `soak` what runs for minutes (`make soak`, `make fuzz`), the others one folder per package. No
+folder has an `__init__.py`: it would hide the packages.
 
 Here are the fixtures for all: one running service, with tenants as the security rules name them.
 """

@@ -40,7 +40,7 @@ def _written(text: str) -> tuple[str, ...]:
 
 def _everything(stack: Stack) -> Iterator[tuple[str, str]]:
     for address in (stack.where.service, stack.where.dagster):
-        yield from _rows(address)
+        yield from rows(address)
     for path in sorted(stack.home.rglob("*")):
         inside = path.relative_to(stack.home)
         if path.is_file() and _ours(inside):
@@ -52,7 +52,7 @@ def _result(name: str, content: bytes) -> str:
     return str(decoded(content).to_dicts()) if name == NAME else unpacked(content).decode("utf-8", "replace")
 
 
-def _rows(address: str) -> Iterator[tuple[str, str]]:
+def rows(address: str) -> Iterator[tuple[str, str]]:
     """All rows of a database, those of a table at once, as its superuser sees them."""
     url = make_url(address).set(username="postgres", drivername="postgresql")
     with psycopg.connect(url.render_as_string(hide_password=False)) as connection:

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,10 +11,12 @@ import httpx
 import psutil
 import pytest
 
+from api.server import HEALTHCHECK_SECONDS
 from tests.stack import PASSWORD, Stack, TenantUnderTest, running_stack, wait_until
 from warehouse.embedded import pg_ctl
 
 TENANTS = "/auth/mgmt/v1/tenants"
+STARTED = "Application startup complete"
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +94,22 @@ def test_killing_a_worker_under_load_leaves_no_half_object(fragile: Stack) -> No
         id=tenant.tenant_id,
     )
     assert roles == [], "every user that exists has its default role"
+
+
+def test_a_worker_that_dies_while_it_is_asked_for_a_sign_of_life_is_replaced_at_once(fragile: Stack) -> None:
+    """Its master would else wait for an answer for as long as a busy worker may take."""
+
+    def workers() -> list[psutil.Process]:
+        found = [child for child in psutil.Process(fragile.process.pid).children() if child.status() != psutil.STATUS_ZOMBIE]
+        return [child for child in found if "spawn_main" in " ".join(child.cmdline())]
+
+    wait_until(lambda: len(workers()) == 2, HEALTHCHECK_SECONDS + 20)
+    victim, started = workers()[-1], fragile.log.read_text().count(STARTED)
+    victim.send_signal(signal.SIGSTOP)
+    time.sleep(2)  # the master asks twice a second
+    victim.kill()
+    wait_until(lambda: len(workers()) == 2 and victim not in workers(), HEALTHCHECK_SECONDS / 2)
+    wait_until(lambda: fragile.log.read_text().count(STARTED) > started, 120)
 
 
 def test_a_stop_finishes_what_is_running(impatient: Stack) -> None:

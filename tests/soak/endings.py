@@ -1,0 +1,127 @@
+"""After the load: waits until everything has come to an end, and looks whether all that was written is there, once."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+from sqlalchemy import text
+from standardwebhooks.webhooks import Webhook
+
+from api.cli import runs
+from pipelines.results import one_user
+from tests.receiver import Receiver
+from tests.soak.customers import Customer
+from tests.soak.house import House
+from tests.soak.notes import Notes
+from tests.soak.payers import Payer
+from tests.soak.tenants import Manager
+from warehouse import results
+
+QUIET_SECONDS = 120
+DAGSTER_SECONDS = 240
+UNDER_WAY = {
+    "fetches": "SELECT count(*) FROM accesses WHERE fetch_id IS NOT NULL",
+    "moves": "SELECT count(*) FROM dialogues WHERE phase IN ('ASKED', 'CALLING')",
+    "unknown payments": "SELECT count(*) FROM dialogues WHERE phase = 'UNKNOWN' AND look_at < now() + interval '30 seconds'",
+    "webhook events": "SELECT count(*) FROM webhook_events WHERE state = 'PENDING'",
+}
+HALF = {
+    "users without a role": "SELECT count(*) FROM users u WHERE NOT EXISTS (SELECT 1 FROM role_users r WHERE r.user_id = u.id)",
+    "payments that are doubled": (
+        "SELECT count(*) FROM (SELECT 1 FROM dialogues WHERE kind <> 'CONSENT' AND payment_id IS NOT NULL "
+        "GROUP BY user_id, payment_id, kind HAVING count(*) > 1) d"
+    ),
+}
+RUNS = """query Runs { runsOrError(limit: 500) { ... on Runs { results { runId jobName status tags { key value } } } } }"""
+ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
+
+
+def wait_quiet(house: House, notes: Notes) -> None:
+    """Returns when nothing is under way any more; says what is, if that takes too long."""
+    for what, query in UNDER_WAY.items():
+        quiet = _within(QUIET_SECONDS, lambda query=query: _count(house, query) == 0)  # type: ignore[misc]
+        notes.hold("everything comes to an end", quiet, f"{what}: {_count(house, query)} after {QUIET_SECONDS} s")
+
+
+def inspect(
+    house: House, notes: Notes, customers: Sequence[Customer], payers: Sequence[Payer], managers: Sequence[Manager]
+) -> None:
+    """Everybody looks at what they have written."""
+    for customer in customers:
+        customer.attempt(customer.settle)
+    wait_quiet(house, notes)
+    for customer in customers:
+        customer.attempt(customer.inspect_all)
+    for payer in payers:
+        payer.attempt(lambda payer=payer: payer.inspect_all(house))  # type: ignore[misc]
+    for manager in managers:
+        manager.attempt(manager.inspect_users)
+    for what, query in HALF.items():
+        notes.hold("nothing is half or doubled", _count(house, query) == 0, f"{what}: {_count(house, query)}")
+
+
+def inspect_webhooks(house: House, notes: Notes, manager: Manager, receiver: Receiver, secret: str) -> None:
+    """Every event has one number, numbers have no gaps, and what came twice came under the same name."""
+    told: dict[str, set[int]] = {}
+    for call in receiver.calls:
+        name, at = call.headers["webhook-id"], datetime.fromtimestamp(int(call.headers["webhook-timestamp"]), UTC)
+        signature = Webhook(secret).sign(name, at, call.body.decode())
+        notes.hold("webhooks are signed", signature in call.headers["webhook-signature"].split(), name)
+        told.setdefault(name, set()).add(json.loads(call.body)["serial"])
+    serials = Counter(serial for found in told.values() for serial in found)
+    notes.hold("a webhook's number is one event's", all(times == 1 for times in serials.values()), str(serials.most_common(2)))
+    events = _events(manager)
+    numbers = [event["serial"] for event in events]
+    notes.hold("webhooks have no gaps", numbers == list(range(1, len(numbers) + 1)), f"{len(numbers)} events, {numbers[-3:]}")
+    missing = [event["serial"] for event in events if event["state"] == "DELIVERED" and event["serial"] not in serials]
+    notes.hold("delivered webhooks have arrived", not missing, f"{len(missing)} have not")
+    notes.written["webhook event"] += len(events)
+    notes.written["webhook call"] += len(receiver.calls)
+
+
+def _events(manager: Manager) -> list[dict[str, Any]]:
+    place = manager.tenant.path("clients", "app", "webhook", "events")
+    found: list[dict[str, Any]] = []
+    while page := manager.line.read("events", place, params={"from": str(len(found) + 1), "limit": "1000"}):
+        found += page
+    return found
+
+
+def inspect_dagster(house: House, notes: Notes) -> None:
+    """Runs that were killed have ended and were tried again, and in the end the results of all users are those of their data."""
+
+    def fresh() -> bool:
+        with house.database.surveying() as operator:
+            stale = results.stale(operator, one_user.NAMES[0], one_user.version(house.settings.base_url))
+        return not stale and all(run["status"] in ENDED for run in _runs(house))
+
+    quiet = _within(DAGSTER_SECONDS, fresh)
+    statuses = Counter(run["status"] for run in _runs(house))
+    notes.hold("Dagster comes to an end with fresh results", quiet, str(dict(statuses)))
+    notes.written["Dagster run"] += statuses["SUCCESS"]
+    notes.unsure["Dagster run"] += statuses["FAILURE"]
+
+
+def _runs(house: House) -> list[dict[str, Any]]:
+    try:
+        return list(runs.ask(house.dagster, RUNS)["runsOrError"]["results"])
+    except (httpx.HTTPError, KeyError):
+        return [{"status": "UNKNOWN"}]
+
+
+def _count(house: House, query: str) -> int:
+    with house.database.operating() as owner:
+        return int(owner.session.connection().execute(text(query)).scalar_one())
+
+
+def _within(seconds: float, condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.5)
+    return True

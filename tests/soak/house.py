@@ -1,0 +1,154 @@
+"""The house that is soaked: everything that `kontor up` starts, watched over as a service manager would.
+
+Whatever ends is started again. Here does not belong what is killed (`kills.py`) and what is asked (`customers.py` and others).
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psutil
+from sqlalchemy import make_url
+
+from api.cli import processes, up
+from pipelines.fetching.slots import SLOT, slot_of
+from tests.stack import free_port
+from warehouse import embedded, migrate
+from warehouse.database import Database
+from warehouse.embedded import Addresses
+from warehouse.settings import Settings
+from warehouse.vault import Vault, create_ring
+
+TOLD = {
+    "KONTOR_BUCKETS": "4",
+    "KONTOR_REQUEST_TIMEOUT_SECONDS": "60",
+    "KONTOR_WORKER_LOST_SECONDS": "5",
+    "KONTOR_WEBHOOK_PRIVATE_ADDRESSES": "true",
+    "KONTOR_WEBHOOK_RETRY_SECONDS": "0,1,2,5,10,20",
+}
+"""Shorter times than usual, so that a soak of minutes sees what happens in hours."""
+JOB_WORKERS = ("worker-1", "worker-2")
+STOP_SECONDS = 40
+LOOK_SECONDS = 0.2
+
+
+@dataclass
+class House:
+    """The processes by their names, and what a soak may look into."""
+
+    settings: Settings
+    where: Addresses
+    database: Database
+    vault: Vault
+    starts: dict[str, Callable[[], processes.Child]]
+    children: dict[str, processes.Child] = field(default_factory=dict)
+    restarts: list[tuple[float, str, int]] = field(default_factory=list)
+    """When which process was started again, and what it had ended with."""
+    over: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def home(self) -> Path:
+        return self.settings.home
+
+    @property
+    def bank(self) -> Path:
+        return self.home / "demo-bank"
+
+    @property
+    def dagster(self) -> str:
+        return f"http://{self.settings.dagster_host}:{self.settings.dagster_port}"
+
+    def pid(self, name: str) -> int:
+        return self.children[name].process.pid
+
+    def look_after(self) -> None:
+        """Starts again what has ended, until the soak is over."""
+        while not self.over.wait(LOOK_SECONDS):
+            for name, child in list(self.children.items()):
+                if (ended := child.process.poll()) is not None:
+                    self.restarts.append((time.monotonic(), name, ended))
+                    self.children[name] = self.starts[name]()
+
+
+@contextmanager
+def running() -> Iterator[House]:
+    """The house, with a data directory of its own; nothing of it stays."""
+    for name in [name for name in os.environ if name.startswith("KONTOR_")]:
+        del os.environ[name]
+    with ExitStack() as opened:
+        home = Path(opened.enter_context(TemporaryDirectory(prefix="kontor-soak-")))
+        os.environ |= TOLD | {"KONTOR_PORT": str(free_port()), "KONTOR_DAGSTER_PORT": str(free_port())}
+        settings = Settings(_env_file=None, home=home)
+        os.environ["KONTOR_FIRST_SLOT"] = slot_of(datetime.now(UTC), settings.zone).strftime(SLOT)
+        opened.callback(_stop_database, home / "postgres")
+        where = opened.enter_context(embedded.addresses(settings))
+        create_ring(settings.keys_path)
+        migrate.upgrade(where.migration, make_url(where.service).username)
+        database = Database(where.service, pool=2)
+        opened.callback(database.close)
+        house = House(settings, where, database, Vault(settings), _starts(settings, where))
+        opened.callback(_stop, house)
+        yield _started(house)
+
+
+def _starts(settings: Settings, where: Addresses) -> dict[str, Callable[[], processes.Child]]:
+    """How each process is started; the same way as by `kontor up`."""
+    environment = up._environment(settings, where)
+
+    def of(name: str, module: str) -> Callable[[], processes.Child]:
+        return lambda: processes.start(name, [sys.executable, "-m", module], environment, settings.home / "logs")
+
+    def dagster(part: str, *arguments: str) -> Callable[[], processes.Child]:
+        return lambda: up._start_dagster(part, list(arguments), settings, environment)
+
+    address = ("-h", settings.dagster_host, "-p", str(settings.dagster_port))
+    return {
+        "api": of("api", "api"),
+        **{name: of(name, "pipelines.worker") for name in JOB_WORKERS},
+        "dagster-webserver": dagster("webserver", *address),
+        "dagster-daemon": dagster("daemon", "run"),
+    }
+
+
+def _started(house: House) -> House:
+    """The house when the API and Dagster answer."""
+    for name, start in house.starts.items():
+        house.children[name] = start()
+        if name == "dagster-webserver":  # it makes Dagster's tables, which the daemon needs
+            processes.wait_for(f"{house.dagster}/server_info", list(house.children.values()))
+    processes.wait_for(f"{house.settings.base_url}/ready", list(house.children.values()))
+    threading.Thread(target=house.look_after, name="look-after", daemon=True).start()
+    return house
+
+
+def _stop(house: House) -> None:
+    house.over.set()
+    time.sleep(2 * LOOK_SECONDS)
+    deadline = time.monotonic() + STOP_SECONDS
+    for child in house.children.values():
+        child.stop(deadline)
+    _end_left_over(house.home)
+
+
+def _end_left_over(home: Path) -> None:
+    """Ends what killed processes of Dagster have left: their servers of code have the data directory in their environment."""
+    for process in psutil.process_iter():
+        try:
+            mine = process.environ().get("KONTOR_HOME") == str(home) and process.pid != os.getpid()
+        except psutil.Error:
+            continue
+        if mine:
+            process.kill()
+
+
+def _stop_database(data: Path) -> None:
+    """Stops a database that was started again by hand, which made it nobody's."""
+    if (data / "postmaster.pid").exists():
+        embedded.pg_ctl(data, "stop", "-m", "fast")

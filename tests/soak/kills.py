@@ -1,0 +1,135 @@
+"""Kills: every few seconds something dies without warning. The oldest API worker and the oldest job worker are spared, so that
+there are processes that live through the whole soak and whose memory means something.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import httpx
+import psutil
+
+from tests.soak.house import JOB_WORKERS, House
+from warehouse.embedded import pg_ctl
+
+API_WORKER, JOB_WORKER, POSTGRES, DAGSTER_RUN = "API worker", "job worker", "PostgreSQL", "Dagster run"
+BACK_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Kill:
+    """What died when, and after how many seconds it was as before."""
+
+    at: float
+    kind: str
+    back_seconds: float | None
+
+
+class Killer(threading.Thread):
+    """Kills by chance, until told to stop."""
+
+    def __init__(self, house: House, every: float, seed: int) -> None:
+        super().__init__(name="killer", daemon=True)
+        self.house, self.every = house, every
+        self.chance = random.Random(seed)
+        self.over = threading.Event()
+        self.kills: list[Kill] = []
+        self.kinds: dict[str, Callable[[], Callable[[], bool] | None]] = {
+            API_WORKER: self._api_worker,
+            JOB_WORKER: self._job_worker,
+            POSTGRES: self._postgres,
+            DAGSTER_RUN: self._dagster_run,
+        }
+
+    def run(self) -> None:
+        due = time.monotonic() + self.every
+        while not self.over.wait(max(0.0, due - time.monotonic())):
+            due += self.every
+            self.kill()
+
+    def kill(self) -> None:
+        """Kills one thing; where there is none of a kind just now, another one. What has been spared longest comes first."""
+        counts = {kind: sum(kill.kind == kind for kill in self.kills) for kind in self.kinds}
+        for kind in sorted(self.kinds, key=lambda kind: (counts[kind] // 2, self.chance.random())):
+            at = time.monotonic()
+            with suppress(psutil.NoSuchProcess):
+                if is_back := self.kinds[kind]():
+                    self.kills.append(Kill(at, kind, self._waited(is_back, at)))
+                    return
+
+    def _waited(self, is_back: Callable[[], bool], at: float) -> float | None:
+        while time.monotonic() < at + BACK_SECONDS:
+            if is_back():
+                return time.monotonic() - at
+            time.sleep(0.1)
+        return None
+
+    def _api_worker(self) -> Callable[[], bool] | None:
+        workers = api_workers(self.house)
+        if len(workers) < self.house.settings.workers:
+            return None
+        victim = self.chance.choice(workers[1:])
+        victim.kill()
+        return lambda: len(api_workers(self.house)) == self.house.settings.workers
+
+    def _job_worker(self) -> Callable[[], bool]:
+        victim = self.house.children[JOB_WORKERS[-1]].process
+        victim.kill()
+        return lambda: self.house.children[JOB_WORKERS[-1]].process is not victim
+
+    def _postgres(self) -> Callable[[], bool]:
+        data = self.house.home / "postgres"
+        pg_ctl(data, "stop", "-m", "immediate")
+        pg_ctl(data, "start")
+        return self._is_ready
+
+    def _dagster_run(self) -> Callable[[], bool] | None:
+        found = dagster_runs(self.house)
+        if not found:
+            return None
+        self.chance.choice(found).kill()
+        return lambda: True
+
+    def _is_ready(self) -> bool:
+        try:
+            return httpx.get(f"{self.house.settings.base_url}/ready", timeout=5, trust_env=False).status_code == 200
+        except httpx.TransportError:
+            return False
+
+
+def api_workers(house: House) -> list[psutil.Process]:
+    """The workers of the API, the oldest first."""
+    return _children(house.pid("api"), spawned=True)
+
+
+def code_servers(house: House) -> list[psutil.Process]:
+    """The processes in which Dagster loads our code: one for the webserver and one for the daemon."""
+    return [
+        child
+        for name in ("dagster-webserver", "dagster-daemon")
+        for child in _children(house.pid(name), spawned=False)
+        if "grpc" in " ".join(_command(child))
+    ]
+
+
+def dagster_runs(house: House) -> list[psutil.Process]:
+    """The processes of Dagster's runs; they are children of a server of code."""
+    return [child for server in code_servers(house) for child in _children(server.pid, spawned=True)]
+
+
+def _children(pid: int, *, spawned: bool) -> list[psutil.Process]:
+    """The children of a process, the oldest first; only those in which Python goes on with our work, if so wanted."""
+    with suppress(psutil.NoSuchProcess):
+        found = sorted(psutil.Process(pid).children(), key=psutil.Process.create_time)
+        return [child for child in found if not spawned or "spawn_main" in " ".join(_command(child))]
+    return []
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return list(process.cmdline())
+    except psutil.Error:
+        return []
