@@ -1,81 +1,158 @@
-"""The OpenAPI document: what FastAPI knows of the routes, completed with the errors, headers and logins that all share."""
+"""The OpenAPI document: what FastAPI knows of the routes, completed with the errors, headers and logins that all share.
+
+How its models are named and shaped is the business of `api/components.py`.
+"""
 
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from api import components, messages
 from api.access import needs_of
 from api.errors import OAUTH_PREFIX, TEXTS
 from api.route import KontorRoute
 from api.schemas.base import Problems
-from api.schemas.oauth import OAuthProblem
+from api.schemas.oauth import OAuthProblem, RevokeForm, TokenForm
+from api.schemas.webhooks import WebhookNotification
 from warehouse.settings import Settings
 
 DESCRIPTION = """Accounts and bookings of German banks, and what they say.
 
 Every answer carries `X-Correlation-ID`. Errors have one shape (`messages`), German texts, and never repeat what was sent.
-Paths answer with and without a slash at their end. Timestamps are wall time in Europe/Berlin."""
+Paths answer with and without a slash at their end. Timestamps (`yyyy-mm-dd HH:MM:SS`) are wall time in Europe/Berlin.
+
+Codes of messages, on objects and in errors:
+
+| code | level | message |
+|---|---|---|
+"""
+CODES = {code: ("ERROR", text) for code, text in TEXTS.values()} | {str(code): told for code, told in messages.TEXTS.items()}
+TAGS = {
+    "Tokens": "OAuth2: tokens of clients and of users, and their end.",
+    "Customer": "A customer's accesses to banks, with products, bookings and positions.",
+    "Consents": "A customer lets a bank give data, and confirms it step by step.",
+    "Payments": "Transfers that are confirmed step by step, and the verification of payee before them.",
+    "Older transfers": "Transfers that say everything in one request, and take a TAN after it.",
+    "Analyses": "What all bookings of a customer say together.",
+    "Analysis platform": "Categories and rules, products in English, and tags and analyses of bookings that are not stored.",
+    "Providers": "Which banks there are, and what a login takes.",
+    "Tag trees": "What tags can be.",
+    "Encryption": "How credentials are encrypted on their way to us.",
+    "Management": "A tenant's clients, roles and users.",
+    "Webhooks": "Where a client is told of new bookings.",
+    "Health": "For whoever watches the service.",
+}
 ALWAYS = (406, 410, 500, 503, 504)
 WITH_TOKEN = (401, 403)
 WITH_BODY = (400, 408, 413, 415)
 WITH_PARAMETERS = (400, 404)
 WITH_LOCATION = ("201", "451")
+WITH_PAUSE = (429, 503)
+DONE = {"200": "Done.", "201": "Made; `Location` says where it is."}
+TEXT = {"type": "string"}
 CORRELATION = {
     "name": "X-Correlation-ID",
     "in": "header",
     "required": False,
     "description": "Names this request in answers and logs; one that is absent or malformed is replaced.",
-    "schema": {"type": "string"},
+    "schema": TEXT,
     "example": "order-4711",
 }
+KNOWN = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "`ETag` of an answer that the caller has: 304 if it still holds.",
+    "schema": TEXT,
+    "example": '"42"',
+}
+PATH = {
+    "access": ("Id of the access, chosen by the caller", "0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"),
+    "client": ("Name of the client", "app"),
+    "consent": ("Id of the consent", "6f1c2f9e-3c1b-4a57-9d2e-0c5b7a1f4e10"),
+    "item": ("`systemId` of the item", "10101"),
+    "payment": ("Id of the payment", "6f1c2f9e-3c1b-4a57-9d2e-0c5b7a1f4e10"),
+    "product": ("Id of the product, unique within the access", "DE02120300000000202051"),
+    "provider": ("Id of the provider", "00000000-0000-0000-0000-000000000000"),
+    "role": ("Name of the role", "customer"),
+    "rule": ("Id of the rule", "6a0b1f5e-3c0d-4b7e-9a52-0d7b0a3f9c11"),
+    "tenant": ("Name of the tenant", "demo"),
+    "transaction": ("Id of the booking", "3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"),
+    "transfer": ("Id of the transfer", "6f1c2f9e-3c1b-4a57-9d2e-0c5b7a1f4e10"),
+    "tree": ("`systemId` of the tree", "1"),
+    "user": ("`userReference` of the user", "5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"),
+}
+"""What stands in paths: what it is, and an example."""
 
 
 def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
     """The document of an app."""
     document = get_openapi(
-        title="Kontor", version="1", description=DESCRIPTION, routes=app.routes, servers=[{"url": settings.base_url}]
+        title="Kontor", version="1", description=DESCRIPTION + _codes(), routes=app.routes, servers=[{"url": settings.base_url}]
     )
-    components = document.setdefault("components", {})
-    components.setdefault("securitySchemes", {}).update(
+    document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
+    shared = document.setdefault("components", {})
+    shared.setdefault("securitySchemes", {}).update(
         basic={"type": "http", "scheme": "basic", "description": "`<tenant>/<client>` and the client's secret"},
         apiKey={"type": "apiKey", "in": "header", "name": "X-API-KEY"},
     )
-    for schema in (Problems, OAuthProblem):
-        described = schema.model_json_schema(ref_template="#/components/schemas/{model}")
-        components["schemas"].update(described.pop("$defs", {}), **{schema.__name__: described})
+    for schema in (Problems, OAuthProblem, TokenForm, RevokeForm, WebhookNotification):
+        described = schema.model_json_schema(ref_template=components.REFERENCE + "{model}")
+        shared["schemas"].update(described.pop("$defs", {}), **{schema.__name__: described})
     for name in ("HTTPValidationError", "ValidationError"):
-        components["schemas"].pop(name, None)
-    components["responses"] = {
-        f"{shape}{status}": _error(status, shape) for status in TEXTS for shape in (Problems.__name__, OAuthProblem.__name__)
+        shared["schemas"].pop(name, None)
+    shared["responses"] = {
+        f"{components.called(shape)}{status}": _error(status, shape)
+        for status in TEXTS
+        for shape in (Problems.__name__, OAuthProblem.__name__)
     }
     for route in app.routes:
         if isinstance(route, KontorRoute) and route.include_in_schema:
             for method in route.methods or ():
                 _complete(route, document["paths"][route.path][method.lower()])
+    document["webhooks"] = {"newTransactions": {"post": _webhook()}}
+    components.tidy(document)
     return document
+
+
+def _codes() -> str:
+    return "\n".join(f"| {code} | {level} | {text} |" for code, (level, text) in CODES.items())
 
 
 def _complete(route: KontorRoute, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     responses.pop("422", None)
-    operation.setdefault("parameters", []).append(CORRELATION)
+    parameters = operation.setdefault("parameters", [])
+    for parameter in (found for found in parameters if found["in"] == "path"):
+        parameter["description"], parameter["example"] = PATH[parameter["name"]]
     statuses = {*ALWAYS, *(status for status in route.responses if status in TEXTS)}
     if needs_of(route.dependant) is not None:
         statuses.update(WITH_TOKEN)
     if "requestBody" in operation:
         statuses.update(WITH_BODY)
-    if len(operation["parameters"]) > 1:
+    if parameters:
         statuses.update(WITH_PARAMETERS)
-    shape = OAuthProblem if route.path.startswith(OAUTH_PREFIX) else Problems
+    parameters.extend(dict(header) for header in (KNOWN, CORRELATION) if header is CORRELATION or "304" in responses)
+    shape = components.called(OAuthProblem.__name__ if route.path.startswith(OAUTH_PREFIX) else Problems.__name__)
     for status in sorted(statuses):
         if "content" not in responses.get(str(status), {}):
-            responses[str(status)] = {"$ref": f"#/components/responses/{shape.__name__}{status}"}
+            responses[str(status)] = {"$ref": f"#/components/responses/{shape}{status}"}
     for status, response in responses.items():
         if "$ref" not in response:
-            response.setdefault("headers", {})["X-Correlation-ID"] = {"schema": {"type": "string"}}
-        if status in WITH_LOCATION:
-            response["headers"]["Location"] = {"schema": {"type": "string", "format": "uri"}}
+            _describe(status, response, etag="304" in responses)
+
+
+def _describe(status: str, response: dict[str, Any], *, etag: bool) -> None:
+    """An answer that is no error: what it means, and its headers."""
+    if response["description"] == "Successful Response":
+        response["description"] = DONE[status]
+    headers = response.setdefault("headers", {})
+    headers["X-Correlation-ID"] = {"schema": TEXT}
+    if status in WITH_LOCATION:
+        headers["Location"] = {"schema": {"type": "string", "format": "uri"}}
+    if etag:
+        headers["ETag"] = {"schema": TEXT}
 
 
 def _error(status: int, shape: str) -> dict[str, Any]:
@@ -85,8 +162,25 @@ def _error(status: int, shape: str) -> dict[str, Any]:
         if shape == Problems.__name__
         else {"error": "invalid_request", "error_description": text}
     )
+    pause = {"Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}} if status in WITH_PAUSE else {}
     return {
         "description": text,
-        "headers": {"X-Correlation-ID": {"schema": {"type": "string"}}},
-        "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{shape}"}, "example": example}},
+        "headers": {"X-Correlation-ID": {"schema": TEXT}, **pause},
+        "content": {"application/json": {"schema": {"$ref": components.REFERENCE + shape}, "example": example}},
+    }
+
+
+def _webhook() -> dict[str, Any]:
+    """The call that a receiver of webhooks gets."""
+    names = ("webhook-id", "webhook-timestamp", "webhook-signature")
+    headers = [{"name": name, "in": "header", "required": True, "schema": TEXT} for name in names]
+    content = {"application/json": {"schema": {"$ref": components.REFERENCE + WebhookNotification.__name__}}}
+    return {
+        "operationId": "new_transactions",
+        "tags": ["Webhooks"],
+        "summary": "New transactions",
+        "description": "What we send to the address of a client, signed as Standard Webhooks: verify it before you believe it.",
+        "parameters": headers,
+        "requestBody": {"required": True, "content": content},
+        "responses": {"200": {"description": "Taken. Any other status than 2xx: we try again; 410: we send no more."}},
     }

@@ -1,6 +1,6 @@
-"""The tests: `spec` is the interface over HTTP, `reliability` what breaks around it, `cli` the command line, `house` our own
-rules, `bench` the benchmarks, `soak` what runs for minutes (`make soak`, `make fuzz`), the others one folder per package. No
-folder has an `__init__.py`: it would hide the packages.
+"""The tests: `spec` is the interface over HTTP, `client` a tenant's story with a generated client, `reliability` what breaks
+around it, `cli` the command line, `house` our own rules, `bench` the benchmarks, `soak` what runs for minutes (`make soak`,
+`make fuzz`), the others one folder per package. No folder has an `__init__.py`: it would hide the packages.
 
 Here are the fixtures for all: one running service, with tenants as the security rules name them.
 """
@@ -32,6 +32,7 @@ LONG = (
     "pipelines/test_engine",
     "pipelines/test_assets",
     "house/test_docs",
+    "client/test_story",
     "models/test_shipped",
     "corpus/test_calibration",
 )

@@ -6,7 +6,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import Body, Header, Path, Query
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, StringConstraints
 from starlette.responses import Response
 
 from api.access import Kind, needs
@@ -14,8 +14,17 @@ from api.answers import answer, created, done, link
 from api.customers import access_body, accesses_body, customer_body, issues_body
 from api.errors import Problem
 from api.route import router
-from api.schemas.accesses import ACCESS_KEY, ACCESSES, ENTRIES_LIMIT, AccessBody, CustomerBody, IssuesBody, NewAccess
-from api.schemas.base import Flag
+from api.schemas.accesses import (
+    ACCESS_KEY,
+    ACCESSES,
+    ENTRIES_LIMIT,
+    AccessBodies,
+    AccessBody,
+    CustomerBody,
+    IssuesBody,
+    NewAccess,
+)
+from api.schemas.base import Flag, shape
 from api.services import Held, Services
 from api.webform import entry as entry_into_form
 from pipelines.fetching import connect
@@ -50,12 +59,16 @@ def _public(value: str | None) -> str | None:
     return str(address)
 
 
-IP_HEADER = Header(alias="Customer-IP-Address", description="public IP address of the end user who waits for the answer")
+IP_HEADER = Header(
+    alias="Customer-IP-Address",
+    description="public IP address of the end user who waits for the answer",
+    examples=["84.112.10.7"],
+)
 CustomerIp = Annotated[str | None, AfterValidator(_public), IP_HEADER]
 RequiredIp = Annotated[str, AfterValidator(_public), IP_HEADER]
 Entries = Annotated[
     dict[Annotated[str, StringConstraints(pattern=ACCESS_KEY)], NewAccess],
-    Field(min_length=1, max_length=ENTRIES_LIMIT),
+    shape("NewAccesses", min_length=1, max_length=ENTRIES_LIMIT),
     Body(examples=[{"0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10": {"providerId": "00000000-0000-0000-0000-000000000000"}}]),
 ]
 
@@ -85,7 +98,7 @@ def get_customer(caller: Reads, held: Held) -> Response:
         return answer(held, customer_body(held, caller, found, products.visible(owner, found)))
 
 
-@routes.get("/bankzugaenge", response_model=dict[str, AccessBody])
+@routes.get("/bankzugaenge", response_model=AccessBodies)
 def list_accesses(caller: Reads, held: Held) -> Response:
     """All accesses by their ids."""
     with reading_for(held, caller) as owner:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 from uuid import UUID
 
 from fastapi import Body, Query
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 from starlette.responses import Response
 
 from api.answers import answer, created, link
@@ -13,7 +13,7 @@ from api.errors import Problem
 from api.route import router
 from api.routes.accesses import AccessKey, Modifies, Reads, RequiredIp, changing_for, entry_of, reading_for
 from api.schemas.accesses import ACCESS_KEY, ROOT, SOME_CREDENTIALS, NewAccess
-from api.schemas.base import Flag
+from api.schemas.base import Flag, shape
 from api.schemas.providers import DEMO_ID
 from api.schemas.transfers import ChosenMedium, ChosenMethod, ConsentStatus, EnteredTan
 from api.services import Held, Services
@@ -29,25 +29,26 @@ from warehouse.database import Owner
 from warehouse.dialogues import CONSENT
 from warehouse.tables import Access
 
-routes = router("/customer/v2", "Consent")
+routes = router("/customer/v2", "Consents")
 CallbackUrl = Annotated[
     str | None,
     Query(
         alias="callbackUrl",
         max_length=2048,
         description="where the customer comes back to from the bank's own pages; regulated tenants must say it",
+        examples=["https://app.example.de/back"],
     ),
 ]
 QueryTanSettings = Annotated[
     Flag, Query(alias="queryTanSettings", description="ask for method and medium, whatever was chosen the last time")
 ]
 History = Annotated[
-    Literal["none", "all", "paymentAccounts"] | None,
+    Annotated[Literal["none", "all", "paymentAccounts"], shape("History")] | None,
     Query(alias="maxTransactions", description="of which products bookings older than 90 days are fetched"),
 ]
 ConsentEntries = Annotated[
-    dict[Annotated[str, StringConstraints(pattern=ACCESS_KEY)], NewAccess] | None,
-    Field(max_length=1),
+    Annotated[dict[Annotated[str, StringConstraints(pattern=ACCESS_KEY)], NewAccess], shape("ConsentAccess", max_length=1)]
+    | None,
     Body(examples=[{"0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10": {"providerId": DEMO_ID, "credentials": SOME_CREDENTIALS}}]),
 ]
 

@@ -1,7 +1,7 @@
 """Encryption of credentials on their way to us: the tenant's certificate, and encrypting on behalf of the caller."""
 
 import base64
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
@@ -27,16 +27,17 @@ class PemResponse(Response):
     media_type = "application/x-pem-file"
 
 
+TEXT = {"type": "string", "format": "binary", "contentEncoding": "base64"}
 PLAINTEXT = {
     BASE64: {
-        "schema": {
-            "type": "string",
-            "format": "byte",
-            "minLength": 4,
-            "maxLength": 424,
-            "description": "Base64 of 1 to 318 bytes",
-        },
+        "schema": {**TEXT, "minLength": 4, "maxLength": 424, "description": "Base64 of 1 to 318 bytes"},
         "example": "Z2VoZWlt",
+    }
+}
+CIPHERTEXT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The encrypted value, as credentials take it.",
+        "content": {BASE64: {"schema": TEXT, "example": "bGFuZ2Vy"}},
     }
 }
 
@@ -44,10 +45,13 @@ PLAINTEXT = {
 @routes.put(
     "",
     response_class=Base64Response,
+    responses=CIPHERTEXT,
     openapi_extra={"requestBody": {"required": True, "content": PLAINTEXT}},
 )
 async def encrypt(request: Request, caller: AnyToken, held: Held) -> Response:
-    """Encrypts a value for the tenant of the token (RSA-OAEP, SHA-256): Base64 in, Base64 out, without line wrapping."""
+    """Encrypts a value for the tenant of the token (RSA-OAEP, SHA-256): Base64 in, Base64 out, without line wrapping. With the
+    certificate the same is done without calling us.
+    """
     require_content_type(request.headers, BASE64)
     try:
         plaintext = base64.b64decode(await StrictRequest(request.scope, request.receive).body(), validate=True)

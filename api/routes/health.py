@@ -20,13 +20,13 @@ class MetricsResponse(Response):
 
 
 @routes.get("/health", response_model=Alive, openapi_extra=PUBLIC)
-async def health(held: Held) -> Response:
+async def get_health(held: Held) -> Response:
     """The process is alive. Asks nothing else."""
     return answer(held, Alive())
 
 
 @routes.get("/ready", response_model=Readiness, responses={503: {"model": Readiness}}, openapi_extra=PUBLIC)
-def ready(held: Held) -> Response:
+def get_readiness(held: Held) -> Response:
     """The service can work: database and lake answer. 503 otherwise, so that no requests are sent here."""
     checks = {"database": _works(held.database.ping), "lake": _works(held.lake.check)}
     status = "ok" if set(checks.values()) == {"ok"} else "unavailable"

@@ -109,7 +109,7 @@ def list_users(
     tenant: str,
     caller: ReadsUsers,
     held: Held,
-    include_inactive: Annotated[Flag, Query(alias="includeInactive")] = False,
+    include_inactive: Annotated[Flag, Query(alias="includeInactive", description="also those that were deactivated")] = False,
 ) -> Response:
     """The users of the tenant; those that were deactivated only if asked for."""
     with within(held, caller, tenant) as owner:

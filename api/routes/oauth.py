@@ -9,26 +9,23 @@ from starlette.responses import Response
 
 from api import metrics
 from api.answers import answer
+from api.components import REFERENCE
 from api.errors import Problem
 from api.route import FORM, StrictRequest, router
-from api.schemas.base import TEXT
-from api.schemas.oauth import RevokeForm, TokenBody, TokenForm
+from api.schemas.oauth import GRANTS, RevokeForm, TokenBody, TokenForm
 from api.services import Held, Services
 from warehouse import logins
 from warehouse.errors import LoginFailed, Throttled
 from warehouse.logins import Login
 from warehouse.tokens import IssuedToken
 
-GRANTS = ("client_credentials", "password")
 UNCACHED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
-routes = router("", "OAuth2")
+routes = router("", "Tokens")
 
 
 def _form(model: type[TokenForm] | type[RevokeForm]) -> dict[str, Any]:
     """What the OpenAPI document says of a form; the body itself is read by `StrictRequest.fields`."""
-    text = {"type": "string", "pattern": TEXT}
-    schema = {**model.model_json_schema(), "additionalProperties": text, "propertyNames": text}
-    body = {"required": True, "content": {FORM: {"schema": schema}}}
+    body = {"required": True, "content": {FORM: {"schema": {"$ref": REFERENCE + model.__name__}}}}
     return {"requestBody": body, "security": [{"basic": []}]}
 
 
@@ -54,7 +51,7 @@ async def issue_token(request: Request, held: Held) -> Response:
 
 @routes.post("/auth/oauth2/revoke", response_class=Response, responses={401: {}, 429: {}}, openapi_extra=_form(RevokeForm))
 async def revoke_token(request: Request, held: Held) -> Response:
-    """Ends a token of the client. Always answers 200 to a client that has identified itself."""
+    """Ends a token of the client. Always answers 200 to a client that has identified itself, whatever the token."""
     username, secret = _basic(request)
     token = (await StrictRequest(request.scope, request.receive).fields()).get("token", "")
     await run_in_threadpool(logins.revoke, held.database, held.settings, username, secret, token)

@@ -47,7 +47,12 @@ Pays = Annotated[Caller, needs(scopes.CUSTOMER_TRANSFER, Kind.USER)]
 ProductKey = Annotated[str, Path(examples=["DE02120300000000202051"])]
 NOT_IN_FORM = "Diese Zahlungen gibt es im Formular nicht; Ihre Kunden erteilen dort einzelne Überweisungen."
 PaymentId = Annotated[
-    UUID | None, Query(alias="paymentId", description="names the order for ever: sent again, it is not executed again")
+    UUID | None,
+    Query(
+        alias="paymentId",
+        description="names the order for ever: sent again, it is not executed again",
+        examples=["6f1c2f9e-3c1b-4a57-9d2e-0c5b7a1f4e10"],
+    ),
 ]
 NoFunds = Annotated[
     Flag, Header(alias="Rejection-NoFunds-Preferred", description="refuse the order rather than let it wait for money")

@@ -24,8 +24,8 @@ from warehouse.errors import NotFound
 PAGES_KEPT = 64  # more than there are trees
 ID_LENGTH = 9
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
-routes = router(f"/{TREES}", "Tags")
-aliases = router("/tags/v1/tags/tag-trees", "Tags")
+routes = router(f"/{TREES}", "Tag trees")
+aliases = router("/tags/v1/tags/tag-trees", "Tag trees")
 
 ReadsTags = Annotated[Caller, needs(scopes.CUSTOMER_READ, Kind.ANY)]
 TreeKey = Annotated[str, Path(examples=["1"])]

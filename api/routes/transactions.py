@@ -47,6 +47,12 @@ NAME = "kontoumsaetze"
 LIMIT = 10_000
 Pushed = Annotated[list[PushedTransaction], Field(min_length=1, max_length=PUSH_LIMIT), Body()]
 Row = tuple[Any, ...]
+ONWARD = {"description": 'The next page with `rel="next"`, while there is more', "schema": {"type": "string"}}
+STATUSES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The bookings.", "headers": {"Link": ONWARD}},
+    304: {"description": "Nothing has changed."},
+    429: {},
+}
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class Asked:
         return [TAGGERS[self.view or View.CATEGORIES]] if self.view or self.categorize else []
 
 
-@routes.get(f"/{NAME}", response_model=list[TransactionBody], responses={304: {"description": "Nothing has changed."}, 429: {}})
+@routes.get(f"/{NAME}", response_model=list[TransactionBody], responses=STATUSES)
 async def list_transactions(
     request: Request,
     access: AccessKey,

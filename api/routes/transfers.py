@@ -26,7 +26,7 @@ from warehouse.dialogues import PAYMENT
 from warehouse.errors import NotFound
 from warehouse.tables import Dialogue
 
-routes = router("/customer/v2", "Transfers")
+routes = router("/customer/v2", "Older transfers")
 ProviderId = Annotated[UUID, Path(examples=["00000000-0000-0000-0000-000000000000"])]
 
 

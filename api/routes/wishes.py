@@ -63,7 +63,7 @@ async def update_transaction(
     change_existing: Alike = False,
     create_rule: ToCome = False,
 ) -> Response:
-    """The same for a booking whose place is not known."""
+    """Makes a category the customer's own choice for a booking of which only the id is known."""
     item = wished_category(wished.tags, "tags")
 
     def change() -> None:

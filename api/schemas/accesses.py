@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from api.schemas.base import Line, Message, Number, Relation, Wire
+from api.schemas.base import Line, Message, Number, Relation, Wire, shape
 from api.schemas.categories import WireCategory
 from warehouse.accesses import COMPLETE, HEADER, STARTED
 
@@ -16,12 +16,14 @@ ACCESSES = (*ROOT, "bankzugaenge")
 """The segments of the addresses of a customer, and of its accesses."""
 ACCESS_KEY = r"^[A-Za-z0-9_-]{1,64}$"
 WHEN = "2026-11-15 06:00:12"
+STATUS = "A fetch has begun; products and balances are there; everything is there"
 ENTRIES_LIMIT = 20
-Status = Annotated[str, Field(json_schema_extra={"enum": list(WIRE_STATUS.values())})]
+Status = Annotated[str, shape("FetchStatus", WIRE_STATUS.values())]
+MediumClass = Annotated[str, shape("MediumClass", WIRE_MEDIUM.values())]
 Moment = Annotated[datetime, Field(json_schema_extra={"format": "timestamp"})]
 Credentials = Annotated[
     dict[Annotated[str, StringConstraints(max_length=64)], Annotated[str, StringConstraints(max_length=4096)]],
-    Field(max_length=20),
+    shape("Credentials", max_length=20),
 ]
 """Values of the login by their field keys, encrypted for the tenant."""
 SOME_CREDENTIALS = {"userid": "bGFuZ2Vy…", "pin": "Y2hpZmZy…"}
@@ -39,7 +41,7 @@ class MediumBody(Wire):
     """A thing that TANs come from."""
 
     name: str = Field(examples=["Handy von Erika"])
-    kind: str = Field(alias="medienklasse", json_schema_extra={"enum": list(WIRE_MEDIUM.values())})
+    kind: MediumClass = Field(alias="medienklasse", examples=["MOBIL"])
     valid_from: str | None = Field(None, alias="gueltigVon", examples=[WHEN])
     valid_to: str | None = Field(None, alias="gueltigBis", examples=[WHEN])
 
@@ -48,7 +50,7 @@ class ProductBody(Wire):
     """An account, card, depot or contract."""
 
     key: str = Field(alias="id", examples=["DE02120300000000202051"])
-    status: Status
+    status: Status = Field(description=STATUS)
     name: str = Field(alias="bezeichnung", examples=["Girokonto"])
     category: WireCategory = Field(alias="kategorie")
     balance: Number | None = Field(None, alias="saldo", examples=[1234.56])
@@ -64,8 +66,8 @@ class ProductBody(Wire):
     relations: list[Relation]
     messages: list[Message] | None = None
     transfer_support: bool = Field(alias="transferSupport", examples=[True])
-    balance_source: str | None = Field(
-        None, alias="saldoDatenquelle", json_schema_extra={"enum": ["SWIFTMSG", "SONSTIGES"]}, examples=["SWIFTMSG"]
+    balance_source: Annotated[str, shape("BalanceSource", ["SWIFTMSG", "SONSTIGES"])] | None = Field(
+        None, alias="saldoDatenquelle", examples=["SWIFTMSG"]
     )
     overdraft_limit: Number | None = Field(None, alias="ueberziehungslimit", examples=[2000])
     credit_line: Number | None = Field(None, alias="verfuegungsrahmen", examples=[3234.56])
@@ -85,18 +87,20 @@ class ProductBody(Wire):
 class AccessBody(Wire):
     """A customer's login at a bank, with its products."""
 
-    key: str = Field(alias="id", examples=["0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"])
+    key: str = Field(alias="id", examples=["0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"], description="Chosen by the caller")
     provider_id: str = Field(alias="providerId", examples=["00000000-0000-0000-0000-000000000000"])
-    status: Status
+    status: Status = Field(description=STATUS)
     media: list[MediumBody] | None = Field(None, alias="tanMedien")
     methods: list[MethodBody] | None = Field(None, alias="sicherheitsverfahren")
     active_method: MethodBody | None = Field(None, alias="aktivesSicherheitsverfahren")
     fetched_at: Moment = Field(alias="aktualisierungszeitpunkt", examples=[WHEN])
-    expires_at: Moment | None = Field(None, alias="timeout", examples=[WHEN])
+    expires_at: Moment | None = Field(
+        None, alias="timeout", examples=[WHEN], description="When the data are deleted, without `sync`"
+    )
     messages: list[Message]
     products: list[ProductBody] = Field(alias="bankprodukte")
     relations: list[Relation]
-    sync: bool = Field(examples=[True])
+    sync: bool = Field(examples=[True], description="Is refreshed by itself, four times a day")
 
 
 class IssuesBody(Wire):
@@ -111,11 +115,15 @@ class IssuesBody(Wire):
     relations: list[Relation]
 
 
+AccessBodies = Annotated[dict[str, AccessBody], shape("BankAccesses")]
+"""Accesses by their ids."""
+
+
 class CustomerBody(Wire):
     """A customer with all accesses."""
 
     messages: list[Message] | None = None
-    accesses: dict[str, AccessBody] = Field(alias="bankzugaenge")
+    accesses: AccessBodies = Field(alias="bankzugaenge", description="By their ids")
     relations: list[Relation]
 
 
@@ -124,7 +132,9 @@ class PositionBody(Wire):
 
     name: str | None = Field(None, examples=["ETF Welt"])
     quantity: Number | None = Field(None, alias="menge", examples=[12.5])
-    unit: str | None = Field(None, alias="handelseinheit", json_schema_extra={"enum": ["STUECK", "NOMINAL"]}, examples=["STUECK"])
+    unit: Annotated[str, shape("TradingUnit", ["STUECK", "NOMINAL"])] | None = Field(
+        None, alias="handelseinheit", examples=["STUECK"]
+    )
     isin: str | None = Field(None, examples=["IE00B4L5Y983"])
     wkn: str | None = Field(None, examples=["A0RPWH"])
     price: Number | None = Field(None, alias="kurs", examples=[101.23])
@@ -168,7 +178,7 @@ class EnglishProductBody(Wire):
     balance: Number | None = Field(examples=[1234.56])
     balance_source: str | None = Field(alias="balanceDataSource", examples=["SWIFTMSG"])
     balance_at: Moment | None = Field(alias="balanceDate", examples=[WHEN])
-    balances: dict[str, BalanceBody] | None
+    balances: Annotated[dict[str, BalanceBody], shape("Balances")] | None
     blz: str | None = Field(alias="bankCode", examples=["12030000"])
     bic: str | None = Field(examples=["BYLADEM1001"])
     bulk_transfer_support: bool | None = Field(alias="bulkTransferSupport", examples=[False])

@@ -1,11 +1,12 @@
 """Bodies of the analyses of a user: tags on the user, whose details are what was found. `results.documents` writes them."""
 
 from datetime import date
+from typing import Annotated
 
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from api.schemas.base import Number, Wire
+from api.schemas.base import Number, Wire, shape
 from api.schemas.tags import TagBody, TagTreeItemReference
 
 ID = "3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"
@@ -13,6 +14,7 @@ IDS = [[ID]]
 DAY = "2026-11-13"
 BY_DAY = [{DAY: -54.9}]
 EVIDENCE = "The bookings on which this rests, by day"
+AmountsByDay = Annotated[dict[date, Number], shape("AmountsByDay")]
 
 
 class Analysed(Wire):
@@ -62,9 +64,9 @@ class ContractDetails(Analysed):
     amount_total_regular: Number = Field(examples=[-620])
     contract_numbers: list[str] = Field(examples=[["K-4711"]])
     customer_numbers: list[str] = Field(examples=[["123456"]])
-    cost_development: dict[date, Number] = Field(examples=BY_DAY, description="What was paid on each day")
-    cost_development_non_regular: dict[date, Number] = Field(examples=BY_DAY)
-    cost_development_regular: dict[date, Number] = Field(examples=BY_DAY)
+    cost_development: AmountsByDay = Field(examples=BY_DAY, description="What was paid on each day")
+    cost_development_non_regular: AmountsByDay = Field(examples=BY_DAY)
+    cost_development_regular: AmountsByDay = Field(examples=BY_DAY)
     counterparty_bic: str | None = Field(None, examples=["BYLADEM1001"])
     counterparty_iban: str | None = Field(None, examples=["DE02120300000000202051"])
     counterparty_name: str | None = Field(None, examples=["Stadtwerke"])
@@ -76,7 +78,7 @@ class ContractDetails(Analysed):
     days_age: int = Field(examples=[365])
     growth_rate: Number | None = Field(None, examples=[0.1002], description="From the first amount to the latest")
     standard_deviation: Number = Field(examples=[2.38])
-    status: str = Field(examples=["ACTIVE"], json_schema_extra={"enum": ["ACTIVE", "INACTIVE"]})
+    status: Annotated[str, shape("ContractStatus", ["ACTIVE", "INACTIVE"])] = Field(examples=["ACTIVE"])
     overdue: bool = Field(examples=[False], description="A payment is late, but not so late that the contract is over")
     transaction_ids: list[str] = Field(examples=IDS, description="Those of the next two, by day")
     transaction_ids_non_regular: list[str] = Field(examples=IDS)
@@ -266,7 +268,7 @@ class AffordabilityDetails(Analysed):
     seizure_payments: bool = Field(examples=[False])
     debt_collection_payments: bool = Field(examples=[False])
     credit_cards: int = Field(examples=[1])
-    financial_literacy: str = Field(examples=["neutral"], json_schema_extra={"enum": ["low", "neutral", "high"]})
+    financial_literacy: Annotated[str, shape("FinancialLiteracy", ["low", "neutral", "high"])] = Field(examples=["neutral"])
     ratio_luxuries_to_expenses: Number = Field(examples=[0.2])
     ratio_necessities_to_expenses: Number = Field(examples=[0.8])
     ratio_luxuries_to_income: Number = Field(examples=[0.1375])

@@ -1,25 +1,47 @@
 """What all bodies share: the model they are made of, and the types of their values."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 AMOUNT_LIMIT = Decimal("999999999999.99")
 CENT = Decimal("0.01")
 DIGITS_LIMIT = 20
 EXACT = Context(prec=40, traps=[Inexact, InvalidOperation, Overflow])
+SHAPE = "x-shape"
 
 
 class Wire(BaseModel):
     """A body, or a part of one. Unknown fields of a request are ignored; fields that are not there are left out of answers."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True, str_strip_whitespace=False)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """The schema, in which fields of another name than ours are explained by ours: whoever reads `saldo` sees `Balance`."""
+        schema = handler(core)
+        described = handler.resolve_ref_schema(schema).get("properties", {})
+        for name, field in cls.model_fields.items():
+            if field.alias in described and field.alias not in (to_camel(name), "id"):
+                described[field.alias].setdefault("description", name.replace("_", " ").capitalize())
+        return schema
+
+
+def shape(name: str, words: Iterable[str] | None = None, **limits: Any) -> FieldInfo:
+    """A type that has a name of its own in the OpenAPI document, and perhaps just these words as values."""
+    known: dict[str, Any] = {SHAPE: name} if words is None else {SHAPE: name, "enum": list(words)}
+    found: FieldInfo = Field(json_schema_extra=known, **limits)
+    return found
 
 
 @cache
@@ -117,13 +139,13 @@ class Relation(Wire):
 class Message(Wire):
     """Something to tell the end customer, in German."""
 
-    level: str = Field(examples=["ERROR"], json_schema_extra={"enum": ["INFO", "ERROR"]})
-    code: str = Field(examples=["BA404"])
-    message: str = Field(examples=["Das Objekt wurde nicht gefunden."])
-    details: str | None = Field(None, examples=["username: fehlt"])
+    level: Annotated[str, shape("MessageLevel", ["INFO", "ERROR"])] = Field(examples=["ERROR"])
+    code: str = Field(examples=["BA404"], description="What programs look at; the head of this document lists them")
+    message: str = Field(examples=["Das Objekt wurde nicht gefunden."], description="To be shown as it is; can be reworded")
+    details: str | None = Field(None, examples=["username: fehlt"], description="What varies, such as the fields that are wrong")
 
 
 class Problems(Wire):
-    """The body of every answer of 4xx and 5xx."""
+    """The body of every answer of 4xx and 5xx. `X-Correlation-ID` of the answer names the request in our logs."""
 
     messages: list[Message]

@@ -2,9 +2,8 @@
 
 from typing import Annotated
 
-from pydantic import Field
-
 from analytics.products import Category
+from api.schemas.base import shape
 
 WIRE_CATEGORIES: dict[Category, str] = {
     Category.CHECKING: "GIROKONTO",
@@ -30,4 +29,4 @@ def known_category(word: str) -> str:
     return word
 
 
-WireCategory = Annotated[str, Field(json_schema_extra={"enum": list(WIRE_CATEGORIES.values())})]
+WireCategory = Annotated[str, shape("ProductCategory", WIRE_CATEGORIES.values())]

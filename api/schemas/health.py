@@ -1,10 +1,12 @@
 """Bodies of the health endpoints."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from api.schemas.base import Wire
+from api.schemas.base import Wire, shape
+
+Health = Annotated[str, shape("ReadinessStatus", ["ok", "unavailable"])]
 
 
 class Alive(Wire):
@@ -16,5 +18,5 @@ class Alive(Wire):
 class Readiness(Wire):
     """Whether the service can do its work, and what stands in the way."""
 
-    status: Literal["ok", "unavailable"]
-    checks: dict[str, Literal["ok", "unavailable"]] = Field(examples=[{"database": "ok", "lake": "ok"}])
+    status: Health = Field(examples=["ok"])
+    checks: dict[str, Health] = Field(examples=[{"database": "ok", "lake": "ok"}])

@@ -1,13 +1,15 @@
 """Bodies of the OAuth2 interface."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from api.schemas.base import TEXT, Wire
+from api.schemas.base import TEXT, Wire, shape
 from warehouse import scopes
+
+GRANTS = ("client_credentials", "password")
 
 
 class TokenBody(Wire):
@@ -31,17 +33,30 @@ class TokenBody(Wire):
 Text = Annotated[str, Field(json_schema_extra={"pattern": TEXT})]
 
 
+def _as_sent(schema: dict[str, Any]) -> None:
+    """What is left out of a form is not sent empty, which means something else; fields that we do not know are texts too."""
+    for field in schema["properties"].values():
+        field.pop("default", None)
+    schema["additionalProperties"] = schema["propertyNames"] = {"type": "string", "pattern": TEXT}
+
+
 class TokenForm(Wire):
     """The form of the token endpoint."""
 
-    grant_type: Literal["client_credentials", "password"] = Field(examples=["client_credentials"])
-    scope: Text = Field("", examples=[scopes.TENANTS_READ])
-    username: Text = Field("", examples=["erika"])
-    password: Text = Field("", examples=["a long passphrase of the user"])
+    model_config = ConfigDict(json_schema_extra=_as_sent)
+
+    grant_type: Annotated[str, shape("GrantType", GRANTS)] = Field(
+        examples=["client_credentials"], description="A token of the client itself, or of a user"
+    )
+    scope: Text = Field("", examples=[scopes.TENANTS_READ], description="Separated by blanks; without it, all that is granted")
+    username: Text = Field("", examples=["erika"], description="With `password`")
+    password: Text = Field("", examples=["a long passphrase of the user"], description="With `password`")
 
 
 class RevokeForm(Wire):
     """The form of the revoke endpoint."""
+
+    model_config = ConfigDict(json_schema_extra=_as_sent)
 
     token: Text = Field("", examples=["qZ0m6mQyIYwT2v0pYb0oQ3c2r9yC1c7Q0qkQm3yZpXU"])
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from api.schemas.base import Relation, Wire
+from api.schemas.base import Relation, Wire, shape
 from api.schemas.categories import WireCategory
 from pipelines.banks.base import Capability
 
@@ -14,7 +14,7 @@ WIRE_CAPABILITIES: dict[Capability, str] = {
     Capability.CARDS: "KARTEN",
     Capability.DEPOTS: "DEPOTS",
 }
-WireCapability = Annotated[str, Field(json_schema_extra={"enum": list(WIRE_CAPABILITIES.values())})]
+WireCapability = Annotated[str, shape("Capability", WIRE_CAPABILITIES.values())]
 DEMO_ID = "00000000-0000-0000-0000-000000000000"
 
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import orjson
 import polars as pl
-from pydantic import AfterValidator, FailFast, Field, StringConstraints, TypeAdapter, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, FailFast, Field, StringConstraints, TypeAdapter, WithJsonSchema
 
 from analytics.frames import TRANSACTIONS
-from api.schemas.base import CONTROLS, TEXT, Amount, QueryDay, Wire, cents
+from api.schemas.base import CONTROLS, SHAPE, TEXT, Amount, QueryDay, Wire, cents
 from api.schemas.categories import WireCategory, known_category
 from api.schemas.tags import TagInstanceBody
 from api.schemas.transactions import known_currency, sensible
@@ -76,6 +76,8 @@ class ProductRecord(Wire):
 
 class AnalysesRequest(Wire):
     """Bookings of one user to be analysed, as of a day."""
+
+    model_config = ConfigDict(json_schema_extra={SHAPE: "AnalysesRequest"})
 
     as_of: QueryDay | None = Field(None, alias="asOf", examples=["2026-11-15"], description="Without it, today")
     transactions: Annotated[list[TransactionRecord], FailFast()] = Field(min_length=1, max_length=RECORDS_LIMIT)

@@ -1,8 +1,10 @@
 """Bodies of tag trees, of their items, and of the tags that bookings and users carry. `results.documents` writes them."""
 
+from typing import Annotated
+
 from pydantic import Field
 
-from api.schemas.base import Number, Relation, Wire
+from api.schemas.base import Number, Relation, Wire, shape
 from pipelines.results.documents.tags import TRANSACTION, TREES, USER
 
 EXAMPLE = f"http://127.0.0.1:8000/{TREES}"
@@ -56,7 +58,7 @@ class TagEntity(Wire):
     """What carries a tag."""
 
     display_name: str = Field(alias="displayName", examples=["Stadtwerke"])
-    entity_class: str = Field(alias="entityClass", examples=[TRANSACTION], json_schema_extra={"enum": [TRANSACTION, USER]})
+    entity_class: Annotated[str, shape("EntityClass", [TRANSACTION, USER])] = Field(alias="entityClass", examples=[TRANSACTION])
     id: str = Field(examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])
     user_id: str | None = Field(None, alias="userId", examples=["5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"])
 
@@ -65,7 +67,9 @@ class TagDetails(Wire):
     """Why a booking carries a tag."""
 
     confidence_level: Number = Field(alias="confidenceLevel", examples=[0.97], description="From 0 to 1")
-    source: str = Field(examples=["PARTNER"], json_schema_extra={"enum": ["USER", "RULE", "PARTNER", "MODEL", "FALLBACK"]})
+    source: Annotated[str, shape("TagSource", ["USER", "RULE", "PARTNER", "MODEL", "FALLBACK"])] = Field(
+        examples=["PARTNER"], description="Who decided: the customer, a rule, the partner, the model, or nothing was recognised"
+    )
     reason: str = Field(examples=["Partner REWE"], description="What decided, in German")
     model_version: str = Field(alias="modelVersion", examples=["2026.11-3f9a"])
     refund_of: str | None = Field(None, alias="refundOf", examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])

@@ -59,7 +59,7 @@ class Classification(Wire):
 class TransactionBody(Wire):
     """A booking."""
 
-    id: str = Field(examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])
+    id: str = Field(examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"], description="Stays over any number of refreshes")
     amount: Number = Field(alias="betrag", examples=[-12.5])
     purpose: str | None = Field(None, alias="verwendungszweck", examples=["Rechnung 4711"])
     booking_text: str | None = Field(None, alias="buchungstext", examples=["LASTSCHRIFT"])
@@ -72,7 +72,7 @@ class TransactionBody(Wire):
     counterparty_bic: str | None = Field(None, alias="gegenkontoBic", examples=["BYLADEM1001"])
     ultimate_name: str | None = Field(None, alias="gegenkontoInhaberAbweichend", examples=["Stadtwerke Vertrieb"])
     currency: str = Field(alias="waehrung", examples=["EUR"])
-    hash: str = Field(examples=["20261113000000004711"])
+    hash: str = Field(examples=["20261113000000004711"], description="Orders the bookings of a product")
     pending: bool | None = Field(None, alias="vorgemerkt", examples=[True])
     identifier: Identifier | None = None
     classifications: list[Classification] | None = Field(None, description="With `categorize=true`")

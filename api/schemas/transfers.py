@@ -11,7 +11,7 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from api.schemas.accesses import SOME_CREDENTIALS, WHEN, WIRE_MEDIUM, Credentials, Moment
+from api.schemas.accesses import SOME_CREDENTIALS, WHEN, Credentials, MediumClass, Moment
 from api.schemas.base import DAY, Amount, Line, Message, Number, Relation, Wire
 from api.schemas.providers import DEMO_ID
 from pipelines.banks.base import PayeeMatch
@@ -196,7 +196,7 @@ class ScaMediumBody(Wire):
     """A thing to confirm with."""
 
     name: str = Field(examples=["Handy von Erika"])
-    kind: str = Field(alias="mediaClass", json_schema_extra={"enum": list(WIRE_MEDIUM.values())}, examples=["MOBIL"])
+    kind: MediumClass = Field(alias="mediaClass", examples=["MOBIL"])
 
 
 class ConsentStatus(DialogueStatus):

@@ -1,12 +1,12 @@
 """Bodies of webhooks: where a client wants to be told, and the events there were. What a receiver gets has the same names."""
 
 import re
-from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BeforeValidator, Field
 
+from api.schemas.accesses import Moment
 from api.schemas.base import Line, Relation, Wire
 from warehouse.addresses import URL_LENGTH
 from warehouse.webhooks import State
@@ -58,6 +58,17 @@ class AccessReference(Wire):
     href: str = Field(examples=["http://127.0.0.1:8000/customer/v2/bankzugaenge/5b1d8f0a"])
 
 
+class WebhookNotification(Wire):
+    """What a receiver gets: that an access has new transactions."""
+
+    serial: int = Field(examples=[41], description="Counts the events of this webhook by one: a gap is a lost event")
+    event: Literal["NEW_TRANSACTIONS"]
+    tenant: str = Field(examples=["demo"])
+    user: UUID = Field(examples=["5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"])
+    access: AccessReference = Field(alias="bankzugang")
+    timestamp: Moment = Field(examples=["2026-03-01 08:15:00"])
+
+
 class WebhookEventBody(Wire):
     """An event. `user` and `bankzugang` are left out once the access is gone."""
 
@@ -66,5 +77,5 @@ class WebhookEventBody(Wire):
     tenant: str = Field(examples=["demo"])
     user: UUID | None = Field(None, examples=["5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"])
     access: AccessReference | None = Field(None, alias="bankzugang")
-    timestamp: datetime = Field(examples=["2026-03-01 08:15:00"])
+    timestamp: Moment = Field(examples=["2026-03-01 08:15:00"])
     state: State

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from api import errors, messages
 from tests.preloaded import preloaded
 from tests.stack import Stack
 
@@ -43,6 +44,13 @@ def test_the_commands_of_a_page_run(environment: dict[str, str], tmp_path: Path,
         ["bash", "-euo", "pipefail", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True
     )
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+
+
+def test_tenants_read_what_to_do_about_every_code() -> None:
+    lines = (ROOT / "docs" / "tenants.md").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("|")]
+    told = {code for row in rows if len(row) == 4 and row[3] for code in re.findall(r"`(BA\d+)`", row[0] + row[1])}
+    assert told == {*(code for code, _ in errors.TEXTS.values()), *(code.value for code in messages.TEXTS)}
 
 
 @pytest.mark.parametrize(

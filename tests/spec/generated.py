@@ -1,11 +1,16 @@
 """What schemathesis must know beyond the OpenAPI document; it loads this file as its hooks."""
 
+import base64
 import re
 from typing import Any
 
 import schemathesis
+from hypothesis import strategies
 
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+schemathesis.openapi.format("binary", strategies.binary(min_size=3, max_size=300).map(base64.b64encode).map(bytes.decode))
+"""The only bytes that the interface takes are Base64."""
 
 
 @schemathesis.serializer("application/octet-stream+base64")

@@ -52,7 +52,7 @@ checks.positive_data_acceptance.expected-statuses = [200, 400, 404, 409]
 [[operations]]
 include-operation-id = ["add_accesses", "push_transactions", "list_transactions"]
 # Credentials, a day or a cursor that is well written can still mean nothing.
-checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409, 429]
+checks.positive_data_acceptance.expected-statuses = [200, 201, 304, 400, 404, 409, 429]
 
 [[operations]]
 include-operation-id = ["update_category", "update_transaction", "delete_choice", "create_rule", "tag_records", "analyse_records"]

@@ -46,6 +46,42 @@ def test_every_body_has_examples(document: dict[str, Any]) -> None:
             assert has_example, f"{name}.{field}"
 
 
+def test_every_chapter_and_parameter_is_described(document: dict[str, Any]) -> None:
+    chapters = {tag["name"] for tag in document["tags"] if tag["description"]}
+    for _, path, operation in operations(document):
+        assert set(operation["tags"]) <= chapters, path
+        assert all(parameter["schema"]["description"] for parameter in operation["parameters"]), path
+
+
+def test_everything_that_a_client_must_name_has_a_name(document: dict[str, Any]) -> None:
+    """Enumerations and objects stand in the list of models, so that generators need not make names up for them."""
+    places: list[tuple[str, Any]] = [(path, operation) for _, path, operation in operations(document)]
+    places += [(name, list(schema.get("properties", {}).values())) for name, schema in document["components"]["schemas"].items()]
+    for place, value in places:
+        assert not [node for node in nodes(value) if "enum" in node or "properties" in node], place
+
+
+def test_what_an_answer_leaves_out_is_never_null(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    for name in ("BankAccess", "BankProduct", "Transaction", "Message", "TransferStatus", "ContractDetails"):
+        assert not [node for node in nodes(schemas[name]) if node.get("type") == "null"], name
+    assert {"type": "null"} in schemas["EnglishBankProduct"]["properties"]["iban"]["anyOf"]
+    assert {"type": "null"} in schemas["NewAccess"]["properties"]["credentials"]["anyOf"]
+
+
+def test_errors_say_how_long_to_wait(document: dict[str, Any]) -> None:
+    responses = document["components"]["responses"]
+    assert {name for name, response in responses.items() if "Retry-After" in response["headers"]} == {
+        f"{shape}{status}" for shape in ("Problems", "TokenProblem") for status in (429, 503)
+    }
+
+
+def nodes(value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, dict):
+        return [value, *(node for item in value.values() for node in nodes(item))]
+    return [node for item in value for node in nodes(item)] if isinstance(value, list) else []
+
+
 CUSTOMERS = "^/(customer|ai)/"
 DELETING = ("--exclude-operation-id", "delete_access", "--exclude-operation-id", "delete_accesses")
 ANALYSES = ("--exclude-path-regex", "^/customer/v2/ai/")
