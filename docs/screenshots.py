@@ -1,7 +1,10 @@
-"""The pictures of the Dagster UI and of the form in `docs/images`, taken anew: `make screenshots`.
+"""The pictures of the Dagster UI, of the form and of the demo page in `docs/images`, taken anew: `make screenshots`.
 
-With `form` only those of the form; with the address of a Dagster that runs, only its own. Without an address a house of its own
-is started, with the demo in it, and stopped at the end. The browser is the system's.
+    form                     only those of the form
+    demo http://…            only that of the demo page, of an API that runs
+    http://…                 only those of a Dagster that runs
+
+Without an address a house of its own is started, with the demo in it, and stopped at the end. The browser is the system's.
 """
 
 import io
@@ -17,14 +20,14 @@ from pathlib import Path
 
 import httpx
 from PIL import Image
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, Page, ViewportSize, sync_playwright
 
 from api.cli import runs
-from tests.browser.driving import DESKTOP_WITH_SCRIPT, PHONE_WITH_SCRIPT, Way, chromium, running_app
+from tests.browser.driving import DESKTOP, DESKTOP_WITH_SCRIPT, PATIENCE, PHONE_WITH_SCRIPT, Way, chromium, running_app
 from tests.spec.browsing import Browser as PlainBrowser
 from tests.spec.browsing import appended, connecting
 from tests.spec.test_webform import connected, fresh, paying
-from tests.stack import free_port, running_stack
+from tests.stack import DEMO, free_port, running_stack
 from warehouse import designs
 
 IMAGES = Path(__file__).parent / "images"
@@ -32,6 +35,7 @@ COLOURS = 128
 PATIENCE_SECONDS = 600
 GROUPS = "?expanded=" + "%2C".join(f"global%40global%3A{group}" for group in ("bank_data", "analyses", "training"))
 JOBS = "/locations/pipelines.definitions/jobs"
+WINDOW = ViewportSize(width=1500, height=860)
 UNFINISHED = """query { runsOrError(filter: {statuses: [QUEUED, NOT_STARTED, STARTING, STARTED]}) { ... on Runs { count } } }"""
 BUCKETS = """query { assetNodes(assetKeys: [{path: ["transaction_tags"]}]) {
   assetMaterializations(limit: 64) { partition metadataEntries { label } }
@@ -95,10 +99,21 @@ def reliability(page: Page) -> None:
     _plot(page, "reliability")
 
 
+def comparison(page: Page) -> None:
+    """A candidate beside the model in use, figure by figure, as it opens by a click."""
+    page.set_viewport_size({"width": 1400, "height": 1640})
+    _plot(page, "whole_comparison")
+
+
 def launchpad(page: Page) -> None:
-    """A training with settings of one's own."""
-    _go(page, f"{JOBS}/train_job/playground")
-    page.locator(".CodeMirror").first.evaluate("(box, text) => box.CodeMirror.setValue(text)", TRAINING)
+    """A training with settings of one's own, reached as a person does."""
+    _go(page, f"{JOBS}/train_job")
+    page.get_by_role("button", name="Materialize all").locator("xpath=following::button[1]").click()
+    page.get_by_role("menuitem", name="Open launchpad").click()
+    box = page.locator(".CodeMirror").last
+    box.wait_for()
+    _rest(page)
+    box.evaluate("(box, text) => box.CodeMirror.setValue(text)", TRAINING)
 
 
 def automation(page: Page) -> None:
@@ -107,7 +122,19 @@ def automation(page: Page) -> None:
     _go(page, "/automation")
 
 
-PICTURES = (lineage, freshness, partitions, checks, backfill, evaluation, confusions, reliability, launchpad, automation)
+PICTURES = (
+    lineage,
+    freshness,
+    partitions,
+    checks,
+    backfill,
+    evaluation,
+    comparison,
+    confusions,
+    reliability,
+    launchpad,
+    automation,
+)
 
 
 ON_PHONE = ("banks", "login", "tan")
@@ -161,23 +188,61 @@ def _beside(images: list[Image.Image]) -> Image.Image:
     return row
 
 
-def main(told: str | None) -> None:
+STEPS = {
+    "accept": {},
+    "bank": {},
+    "login": {"field.userid": "demo1", "field.pin": "demo"},
+    "accounts": {},
+    "connect": {},
+}
+"""The moves through the form, with what is typed."""
+
+
+def demo(browser: Browser, address: str) -> None:
+    """The demo page, after its bank was connected through the form as the README says."""
+    window = ViewportSize(width=DESKTOP["width"], height=1900)  # as far as the contracts
+    page = browser.new_page(viewport=window, base_url=address, locale="de-DE", timezone_id="Europe/Berlin")
+    page.set_default_timeout(PATIENCE)
+    page.goto("/demo")
+    page.locator("form button").first.click()
+    for action, typed in STEPS.items():
+        button = f'button[name=bank][value="{DEMO}"]' if action == "bank" else f'form:has(input[value="{action}"]) button'
+        target = page.locator(f'{button}:not([type=button]), button[name=action][value="{action}"]').first
+        target.wait_for()
+        for name, value in typed.items():
+            page.locator(f'input[name="{name}"]').fill(value)
+        target.click()
+    page.wait_for_url("**/demo/overview*")
+    page.locator("[data-pending]").wait_for(state="detached")
+    _rest(page)
+    _keep(Image.open(io.BytesIO(page.screenshot(animations="disabled"))), "demo")
+
+
+def main(told: list[str]) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=_browser(), args=["--no-sandbox"])
-        if told in (None, "form"):
-            form(browser)
-        if told != "form":
-            dagster(browser, told)
+        match told:
+            case ["form"]:
+                form(browser)
+            case ["demo", address]:
+                demo(browser, address)
+            case [address]:
+                dagster(browser, address.rstrip("/"))
+            case _:
+                form(browser)
+                with _house() as (api, address):
+                    demo(browser, api)
+                    dagster(browser, address)
 
 
-def dagster(browser: Browser, address: str | None) -> None:
+def dagster(browser: Browser, address: str) -> None:
     """The pages of the Dagster UI."""
-    with _house() if address is None else _running(address) as found:
-        for picture in PICTURES:
-            page = browser.new_page(viewport={"width": 1400, "height": 860}, base_url=found, timezone_id="Europe/Berlin")
-            page.add_init_script("localStorage.setItem('dagster-nav-collapsed', 'true')")
-            _take(page, picture)
-            page.close()
+    for picture in PICTURES:
+        page = browser.new_page(viewport=WINDOW, base_url=address, timezone_id="Europe/Berlin")
+        page.set_default_timeout(PATIENCE)
+        page.add_init_script("localStorage.setItem('dagster-nav-collapsed', 'true')")
+        _take(page, picture)
+        page.close()
 
 
 def _take(page: Page, picture: Callable[[Page], None]) -> None:
@@ -205,6 +270,7 @@ def _rest(page: Page) -> None:
         page.wait_for_load_state("networkidle", timeout=15_000)
     except Error:
         print("the page goes on asking", file=sys.stderr)
+    page.wait_for_function("!document.body.innerText.includes('Loading')")
     page.wait_for_timeout(3_000)
 
 
@@ -215,16 +281,12 @@ def _plot(page: Page, name: str) -> None:
 
 
 @contextmanager
-def _running(address: str) -> Iterator[str]:
-    yield address.rstrip("/")
-
-
-@contextmanager
-def _house() -> Iterator[str]:
-    """A house with the demo in it whose first runs are done."""
-    address = f"http://127.0.0.1:{(port := free_port())}"
+def _house() -> Iterator[tuple[str, str]]:
+    """A house with the demo in it whose first runs are done: the addresses of its API and of Dagster."""
+    ports = (free_port(), free_port())
+    api, address = (f"http://127.0.0.1:{port}" for port in ports)
     with tempfile.TemporaryDirectory(prefix="kontor-") as home:
-        told = {"KONTOR_HOME": home, "KONTOR_PORT": str(free_port()), "KONTOR_DAGSTER_PORT": str(port)}
+        told = {"KONTOR_HOME": home, "KONTOR_PORT": str(ports[0]), "KONTOR_DAGSTER_PORT": str(ports[1])}
         command = [str(Path(sys.executable).with_name("kontor")), "up"]
         process = subprocess.Popen(command, env={**os.environ, **told})  # noqa: S603  # nosec B603  # our own program
         try:
@@ -233,7 +295,7 @@ def _house() -> Iterator[str]:
                 if process.poll() is not None or time.monotonic() > deadline:
                     raise SystemExit("the house did not get ready")
                 time.sleep(2)
-            yield address
+            yield api, address
         finally:
             process.send_signal(signal.SIGINT)
             process.wait()
@@ -254,4 +316,4 @@ def _browser() -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    main(sys.argv[1:])

@@ -188,6 +188,19 @@ def confusions(frame: pl.DataFrame, most: int = 20) -> pl.DataFrame:
     )
 
 
+def changes(before: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
+    """Where two examinations of the same bookings (`JUDGED`, in one order) differ: which category became which one, how often,
+    and how often that mended or spoilt it; the most frequent first.
+    """
+    both = now.select("truth", now="prediction", before=before["prediction"])
+    changed = both.filter(pl.col("before").ne_missing(pl.col("now")))
+    return (
+        changed.group_by("before", "now")
+        .agg(rows=pl.len(), righted=(pl.col("now") == pl.col("truth")).sum(), wronged=(pl.col("before") == pl.col("truth")).sum())
+        .sort("rows", "before", "now", descending=[True, False, False])
+    )
+
+
 def cells(frame: pl.DataFrame, by: str | None = "merchant", times: int = 1000) -> pl.DataFrame:
     """Merchant seen or unseen × format seen or unseen, with accuracy, macro-F1, share of money and calibration error."""
     measures = {

@@ -20,6 +20,7 @@ from models.measures import Figure
 
 SHIPPED = Path(__file__).parent / "artefacts" / "categoriser.npz"
 SHIPPED_REPORT = SHIPPED.with_suffix(".json")
+SHIPPED_NAME = "shipped"
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")
 _ACTIVE, _LOG = "active", "log.json"
 
@@ -59,8 +60,14 @@ def active(folder: Path) -> Categoriser:
 
 
 def find(folder: Path, version: str) -> Categoriser:
-    """The model of this version."""
-    return Categoriser.load(_path(folder, version))
+    """The model of this version, or the shipped one under its name or version."""
+    own = folder / f"{_checked(version)}.npz"
+    return shipped() if not own.exists() and named(version) == SHIPPED_NAME else Categoriser.load(_path(folder, version))
+
+
+def named(version: str) -> str:
+    """The name under which a version is put into use: that of the shipped one, also if it is given by its version."""
+    return SHIPPED_NAME if SHIPPED.exists() and version == shipped().version else version
 
 
 def active_version(folder: Path) -> str:
@@ -80,7 +87,7 @@ def add(folder: Path, model: Categoriser, report: Mapping[str, Any]) -> Path:
 def versions(folder: Path) -> list[Known]:
     """The shipped model and those of the folder, by version."""
     used = active_version(folder)
-    found = [Known("shipped", SHIPPED, not used, figures(SHIPPED_REPORT))] if SHIPPED.exists() else []
+    found = [Known(SHIPPED_NAME, SHIPPED, not used, figures(SHIPPED_REPORT))] if SHIPPED.exists() else []
     own = sorted(folder.glob("*.npz"))
     return found + [Known(path.stem, path, path.stem == used, figures(path.with_suffix(".json"))) for path in own]
 
@@ -130,11 +137,11 @@ def promote_figures(
 
 def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str) -> Entry:
     """Puts a version back into use that was in use before; `shipped` is always one."""
-    if version != "shipped" and version not in {entry.version for entry in log(folder)}:
-        raise ModelUnknown(f"{version} was never in use")
-    if version != "shipped":
-        find(folder, version)
-    return _point(folder, version, by=by, at=at, why=why)
+    wanted, used = named(version), [entry.version for entry in log(folder)]
+    if wanted != SHIPPED_NAME and wanted not in used:
+        raise ModelUnknown(f"{version} was never in use; what was: {', '.join(dict.fromkeys([SHIPPED_NAME, *used]))}")
+    find(folder, wanted)
+    return _point(folder, wanted, by=by, at=at, why=why)
 
 
 def log(folder: Path) -> list[Entry]:
@@ -147,9 +154,9 @@ def log(folder: Path) -> list[Entry]:
 
 def _point(folder: Path, version: str, *, by: str, at: datetime, why: str, overridden: tuple[str, ...] = ()) -> Entry:
     """Writes the log first: a change that is logged and not made can be made again, one that is made and not logged is lost."""
-    entry = Entry(version, active_version(folder) or "shipped", at.isoformat(timespec="seconds"), by, why, overridden)
+    entry = Entry(version, active_version(folder) or SHIPPED_NAME, at.isoformat(timespec="seconds"), by, why, overridden)
     write_atomically(folder / _LOG, _json([asdict(one) for one in (*log(folder), entry)]))
-    if version == "shipped":
+    if version == SHIPPED_NAME:
         (folder / _ACTIVE).unlink(missing_ok=True)
     else:
         write_atomically(folder / _ACTIVE, version.encode())
@@ -159,7 +166,8 @@ def _point(folder: Path, version: str, *, by: str, at: datetime, why: str, overr
 def _path(folder: Path, version: str) -> Path:
     path = folder / f"{_checked(version)}.npz"
     if not path.exists():
-        raise ModelUnknown(f"no model {version} in {folder}")
+        known = ", ".join(one.stem for one in sorted(folder.glob("*.npz")))
+        raise ModelUnknown(f"no model {version} in {folder}; there are {SHIPPED_NAME}{known and ', '}{known}")
     return path
 
 

@@ -59,7 +59,11 @@ pull_job = dg.define_asset_job(
 analyses_job = dg.define_asset_job(
     "analyses_job",
     dg.AssetSelection.groups("analyses"),
-    description="Brings bookings, tags, analyses and served results of some buckets up to date. What has not changed stays.",
+    description="""Brings bookings, tags, analyses and served results of some buckets up to date. What has not changed stays.
+
+After [another model](/assets/categoriser) was put into use, everything has: *Materialize all…* → *All* → *Launch backfill* tags
+all users again in one run. `everything: true` in the config does so even where nothing has changed. The page of
+[transaction_tags](/assets/transaction_tags?view=partitions) tells, at the fullest bucket, which category became which one.""",
     executor_def=dg.in_process_executor,
 )
 

@@ -26,7 +26,7 @@ from analytics import knowledge, lines, partners
 from analytics.frames import checked
 from analytics.tagging import Brain
 from analytics.trees import tree
-from models import gates, learning, quality, registry, reports
+from models import comparison, gates, learning, quality, registry, reports
 from models.artefact import write_atomically
 from models.categoriser import Categoriser
 from models.corpus.banks import FORMATS
@@ -86,15 +86,21 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The reports of a candidate and of the model in use, on the same world, and the folder in which they lie."""
+    """The reports of a candidate and of the model in use, on the same world, both compared, and the folder in which they lie."""
 
     candidate: Mapping[str, Any]
     incumbent: Mapping[str, Any]
+    comparison: Mapping[str, Any]
+    objections: list[str]
     folder: Path
 
     def picture(self, name: str) -> bytes:
         """A picture of the candidate's report."""
         return (self.folder / f"{CANDIDATE}-{name}.png").read_bytes()
+
+    def page(self) -> str:
+        """The comparison to read."""
+        return comparison.markdown(self.comparison, self.objections)
 
 
 @dataclass(frozen=True)
@@ -191,16 +197,21 @@ def evaluate(home: Path, world: World, version: str = "", on_progress: Progress 
         if one.facts.get("world", {}).get("seed") == world.seed:
             raise NothingToLearn(f"{one.version} has learned from the world of seed {world.seed}: examine on another one")
     told: dict[str, dict[str, Any]] = {}
+    judged: dict[str, pl.DataFrame] = {}
     for one in both:
         examination = quality.examine(Brain(one), world, _within(one.version, on_progress), times)
-        told[one.version] = learning.told(one, examination, world)
-    found = Evaluation(told[model.version], told[used.version], models(home) / "evaluations" / model.version)
-    reports.write(found.candidate, found.folder, CANDIDATE)
-    reports.write(found.incumbent, found.folder, INCUMBENT)
+        told[one.version], judged[one.version] = learning.told(one, examination, world), examination.judged
+    candidate, incumbent = told[model.version], told[used.version]
+    compared = comparison.compared(candidate, incumbent, judged[model.version], judged[used.version])
+    folder = models(home) / "evaluations" / model.version
+    reports.write(candidate, folder, CANDIDATE)
+    reports.write(incumbent, folder, INCUMBENT)
+    reasons = gates.objections(*(registry.figures(folder / f"{name}.json") for name in (CANDIDATE, INCUMBENT)))
+    comparison.write(compared, reasons, folder)
     if model.version != used.version:
-        registry.add(models(home), model, found.candidate)
+        registry.add(models(home), model, candidate)
     _note(home, EVALUATED, model.version)
-    return found
+    return Evaluation(candidate, incumbent, compared, reasons, folder)
 
 
 def objections(home: Path, version: str = "") -> list[str]:
@@ -216,11 +227,11 @@ def choose(home: Path, version: str = "", *, by: str, why: str, at: datetime, ov
     """
     folder = models(home)
     before = registry.active(folder).version
-    wanted = version or _noted(home, EVALUATED)
-    if wanted in (before, "active") or (wanted == "shipped" and not registry.active_version(folder)):
+    wanted = registry.named(version or _noted(home, EVALUATED))
+    if wanted in (before, "active") or (wanted == registry.SHIPPED_NAME and not registry.active_version(folder)):
         return Choice(before, before, None)
-    if version == "shipped" or version in {entry.version for entry in registry.log(folder)}:
-        entry = registry.roll_back(folder, version, by=by, at=at, why=why)
+    if wanted == registry.SHIPPED_NAME or (version and wanted in {entry.version for entry in registry.log(folder)}):
+        entry = registry.roll_back(folder, wanted, by=by, at=at, why=why)
     else:
         registry.find(folder, wanted)
         reason = "gate overridden" if override else None

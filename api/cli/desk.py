@@ -67,7 +67,7 @@ def show(rows: Sequence[Mapping[str, Any]], as_json: bool, title: str) -> None:
         return
     table = Table(title=f"{title} ({len(rows)})", title_justify="left")
     for name in rows[0] if rows else ():
-        table.add_column(name, overflow="fold")
+        table.add_column(name, overflow="fold", no_wrap=not table.columns)  # the first one is copied into other commands
     for row in rows:
         table.add_row(
             *("" if value is None else ", ".join(value) if isinstance(value, list) else str(value) for value in row.values())

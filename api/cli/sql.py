@@ -50,9 +50,11 @@ def ask(
     from warehouse.lake import Lake
     from warehouse.lake_tables import TABLES
 
-    lake = Lake(read_settings().lake_path)
+    path = read_settings().lake_path
+    lake = Lake(path)
     if query is None:
-        _list_tables(lake, as_json=form is Format.JSON)
+        if not _list_tables(lake, as_json=form is Format.JSON) and form is not Format.JSON:
+            console.print(f"The lake at {path} is empty. KONTOR_HOME or KONTOR_LAKE say where another one lies.", highlight=False)
         return
     chosen = _format(form, out)
     words = set(re.findall(r"\w+", query.lower()))
@@ -65,7 +67,8 @@ def ask(
             _write(_frame(answer), chosen, out)
 
 
-def _list_tables(lake: "Lake", as_json: bool) -> None:
+def _list_tables(lake: "Lake", as_json: bool) -> bool:
+    """Prints every table with its rows and columns; answers whether there is any file."""
     from warehouse.lake_tables import TABLES
 
     rows = []
@@ -78,6 +81,7 @@ def _list_tables(lake: "Lake", as_json: bool) -> None:
         keys = ["bucket", "slot"] if table.landing else ["bucket"]
         rows.append({"table": table.name, **counted, "columns": [*table.schema.names(), *keys]})
     show(rows, as_json, "Tables")
+    return any(row["buckets"] != 0 for row in rows)
 
 
 def _format(form: Format | None, out: Path | None) -> Format:

@@ -24,6 +24,7 @@ GROUP = "analyses"
 OWNERS = ["team:data-science"]
 WARNS = ("drift",)
 TOLD = 10
+MOVES = 20
 Results = Iterator[dg.MaterializeResult[None]]
 bucketed = partial(
     dg.asset,
@@ -85,14 +86,20 @@ def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.
     found = work.on_buckets(work.tag_buckets, buckets, _told(context), everything=config.everything)
     for bucket, done in found.items():
         _describe(context, bucket, {"dagster/row_count": done.bookings, "users": done.users, "users_changed": done.changed})
-    before: Counter[str] = sum((Counter(done.before) for done in found.values()), Counter())
-    after: Counter[str] = sum((Counter(done.after) for done in found.values()), Counter())
-    findings = checks.of_tags(house.lake, buckets, before, after)
+    moves: Counter[tuple[str, str]] = sum((Counter(done.moves) for done in found.values()), Counter())
+    findings = checks.of_tags(house.lake, buckets, sum(done.again for done in found.values()), moves.total())
     categories = house.lake.read(lake_tables.TRANSACTION_TAGS, buckets, ["category"])["category"]
     picture = shown.image(pictures.bars(categories, "bookings in the buckets of this run"))
     fullest = max(buckets, key=lambda bucket: found[bucket].bookings)
-    _describe(context, fullest, {"categories": picture})  # in one place: else every partition keeps a copy
+    # in one place: else every partition keeps a copy
+    _describe(context, fullest, {"categories": picture, **_moved(moves)})
     yield _result("transaction_tags", findings, knowledge_version=tags.brain().version)
+
+
+def _moved(moves: Counter[tuple[str, str]]) -> dict[str, Any]:
+    """How many bookings got another category, and if there are any, which one became which."""
+    rows = [{"before → now": f"{before} → {now}", "bookings": count} for (before, now), count in moves.most_common(MOVES)]
+    return {"moved": moves.total(), **({"moves": shown.records(rows)} if rows else {})}
 
 
 def _spec(analysis: suite.Analysis) -> dg.AssetSpec:

@@ -43,9 +43,17 @@ def image(png: bytes) -> dg.MarkdownMetadataValue:
     return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})")
 
 
-def listed(reasons: list[str] | tuple[str, ...]) -> dg.MarkdownMetadataValue:
-    """Sentences, one below the other."""
-    return dg.MetadataValue.md("\n".join(f"- {reason}" for reason in reasons) or "none")
+def listed(reasons: list[str] | tuple[str, ...]) -> dg.TableMetadataValue | dg.TextMetadataValue:
+    """Sentences, one below the other: in a table, whose cells break lines, which lists beside an asset do not."""
+    return records([{"reason": reason} for reason in reasons]) if reasons else dg.MetadataValue.text("none")
+
+
+def settings(config: Mapping[str, Mapping[str, Any]]) -> dg.MarkdownMetadataValue:
+    """What to write into a launchpad, by asset."""
+    lines = ["ops:"]
+    for asset, fields in config.items():
+        lines += [f"  {asset}:", "    config:", *(f"      {name}: {value}" for name, value in fields.items())]
+    return dg.MetadataValue.md("\n".join(["```yaml", *lines, "```"]))
 
 
 def _rounded(value: Any) -> Any:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -22,6 +24,8 @@ GROUP = "training"
 OWNERS = ["team:data-science"]
 POOL = "training"
 """Steps that leave files for the next one take turns, over all runs."""
+MOST_CHANGES = 20
+_SHOWN = {"category_seen_accuracy": "right, seen merchants", "category_unseen_accuracy": "right, unseen merchants"}
 asset = partial(dg.asset, group_name=GROUP, owners=OWNERS)
 
 
@@ -101,6 +105,7 @@ def categoriser_candidate(
 def categoriser_evaluation(
     context: dg.AssetExecutionContext, config: EvaluationConfig, house: dg.ResourceParam[House]
 ) -> dg.MaterializeResult[None]:
+    from models import comparison
     from models.learning import EXAMINED
     from pipelines import training
 
@@ -108,24 +113,30 @@ def categoriser_evaluation(
     with told():
         found = training.evaluate(house.settings.home, world, config.version, telling(context))
     version, used = found.candidate["about"]["model"], found.incumbent["about"]["model"]
-    missed = sum(not row["passed"] for row in found.candidate["gates"])
-    reasons = training.objections(house.settings.home, version)
+    reasons, missed = found.objections, sum(not row["passed"] for row in found.candidate["gates"])
     verdict = f"{used} stays in use" if reasons else f"{version} may replace it"
     context.log.info("%s: %s misses %d of %d gates", verdict, version, missed, len(found.candidate["gates"]))
+    override = {"override": "true"} if reasons else {}
     facts: dict[str, Any] = {
         "verdict": verdict,
         "objections": shown.listed(reasons),
         "candidate": version,
-        "incumbent": used,
-        "examined_users": world.users,
-        "examined_seed": world.seed,
-        "gates_missed": missed,
+        "in_use": used,
+        "examined": f"{world.users} people, seed {world.seed}",
+        "changed": comparison.summary(found.comparison),
+        "whole_comparison": dg.MetadataValue.md(found.page()),
+        "better_or_worse": shown.image(comparison.picture(found.comparison)),
         "confusion_matrix": shown.image(found.picture("confusions")),
         "reliability": shown.image(found.picture("reliability")),
         "merchants_and_formats": shown.image(found.picture("cells")),
-        "report": dg.MetadataValue.path(found.folder / "candidate.md"),
-        "gates": _gates(found.candidate["gates"], found.incumbent["gates"]),
-        "worst_confusions": shown.records(found.candidate["confusions"]),
+        "to_promote": shown.settings({"categoriser": {"version": version, "by": "…", "why": "…", **override}}),
+        "reports": f"{found.folder.relative_to(house.settings.home)} in the data directory",
+        "gates": shown.records(comparison.rows(found.comparison)),
+        "changed_categories": shown.records(comparison.moves(found.comparison)),
+        "worst_confusions": shown.records([_confusion(row) for row in found.candidate["confusions"]]),
+        "gates_missed": missed,
+        "changed_share": found.comparison["changed"] / max(found.comparison["bookings"], 1),
+        **{row["name"]: row["value"] for row in found.candidate["gates"] if isfinite(row["value"])},
     }
     return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(f"{version}.{used}.{world.users}.{world.seed}"))
 
@@ -164,7 +175,10 @@ def categoriser(
         "why": config.why,
         "objections_overridden": len(overridden),
         "overridden": shown.listed(overridden),
-        "tag_again": dg.MetadataValue.md(_TAG_AGAIN if made.entry else "nothing has changed"),
+        "tag_again": _TAG_AGAIN if made.entry else "nothing has changed",
+        "to_roll_back": shown.settings({"categoriser": {"version": made.before, "by": "…", "why": "…"}}),
+        "changes": _changes(training.models(house.settings.home)),
+        "versions": _versions(training.models(house.settings.home)),
     }
     gate = dg.AssetCheckResult(
         check_name="gate",
@@ -176,18 +190,21 @@ def categoriser(
 
 
 _TAG_AGAIN = (
-    "Tags of the model before are stale; the API tags anew until others lie ready. The sensor `changed_buckets` has them made; "
-    "to do it now, materialise all partitions of `transaction_tags` and `served_results` in one backfill."
+    "Tags of the model before are stale; the API tags anew until others lie ready. The sensor changed_buckets has them made; "
+    "to do it now, launch analyses_job over all partitions."
 )
 
 
 @contextmanager
 def told() -> Iterator[None]:
     """Facts about models end a run with the fact, not with a stack; trying again would not change them."""
-    from models.errors import ModelError
+    from models.errors import ModelError, PromotionRefused
 
     try:
         yield
+    except PromotionRefused as error:
+        told = f"PromotionRefused: {error}. Nothing has changed; to put it into use all the same, say `override: true`."
+        raise dg.Failure(told, {"objections": shown.listed(error.reasons)}, allow_retries=False) from error
     except ModelError as error:
         raise dg.Failure(f"{type(error).__name__}: {error}", allow_retries=False) from error
 
@@ -204,38 +221,64 @@ def telling(context: dg.AssetExecutionContext) -> Callable[[str, float], None]:
     return on_progress
 
 
-def _gates(candidate: list[dict[str, Any]], incumbent: list[dict[str, Any]]) -> dg.TableMetadataValue:
-    """Every gate with the figure of the candidate, that of the model in use, and how much better the candidate is."""
-    before = {row["name"]: row["value"] for row in incumbent}
+def _confusion(row: dict[str, Any]) -> dict[str, Any]:
+    return {"true → said": f"{row['truth']} → {row['prediction']}", "bookings": row["rows"], "share of the true": row["share"]}
+
+
+def _versions(folder: Path) -> dg.TableMetadataValue:
+    """Every version that can be put into use, with what was found of it."""
+    from models import registry
+
     rows = []
-    for row in candidate:
-        better = (row["value"] - before.get(row["name"], float("nan"))) * (1 if row["higher_is_better"] else -1)
-        rows.append(
-            {
-                "analysis": row["analysis"],
-                "metric": row["metric"],
-                "gate": f"{'≥' if row['higher_is_better'] else '≤'} {row['gate']}",
-                "hard": row["hard"],
-                "candidate": row["value"],
-                "interval": f"{row['low']:.4f}–{row['high']:.4f}",
-                "incumbent": before.get(row["name"], float("nan")),
-                "better_by": better,
-                "passed": row["passed"],
-            }
-        )
+    for known in registry.versions(folder):
+        found = {title: known.figures[name].value if name in known.figures else float("nan") for name, title in _SHOWN.items()}
+        rows.append({"version": known.version, "in use": "yes" if known.active else "", **found})
     return shown.records(rows)
+
+
+def _changes(folder: Path) -> dg.TableMetadataValue:
+    """Who put which version into use, the last one first."""
+    from models import registry
+
+    return shown.records(
+        [
+            {
+                "at": entry.at[:16].replace("T", " "),
+                "change": f"{entry.before} → {entry.version}",
+                "by": entry.by,
+                "why": entry.why,
+            }
+            for entry in reversed(registry.log(folder)[-MOST_CHANGES:])
+        ]
+    )
 
 
 train_job = dg.define_asset_job(
     "train_job",
     [training_set, categoriser_candidate, categoriser_evaluation],
-    description="Trains a candidate and evaluates it beside the model in use. Which one is in use does not change.",
+    description="""Trains a candidate and evaluates it beside the model in use. Which one is in use does not change.
+
+1. **Settings**: the arrow beside *Materialize all* → *Open launchpad*. Every field is there with its default, that of the
+   shipped model; `users: 20` for `training_set` and `categoriser_evaluation` shows the way in a minute or two.
+2. **Compare**: [categoriser_evaluation](/assets/categoriser_evaluation) has the verdict, the figures side by side, plots, and
+   which category became which one.
+3. **Promote**: [promote_job](/locations/pipelines.definitions/jobs/promote_job).
+
+The whole way is told in `docs/data-scientists.md`.""",
     executor_def=dg.in_process_executor,
 )
 promote_job = dg.define_asset_job(
     "promote_job",
     [categoriser],
-    description="Puts a model into use: the evaluated candidate if it passes the gate, or one that was in use before.",
+    description="""Puts a model into use: the evaluated candidate if it passes the gate, or one that was in use before.
+
+1. **Promote**: *Materialize* asks for `by` and `why`. Without a `version` it is the one that was evaluated last;
+   `override: true` sets objections aside.
+2. **Roll back**: the same with the `version` that was in use before, or `shipped`.
+3. **Tag again**: the sensor `changed_buckets` has everything tagged anew within minutes. To wait for nothing, launch
+   [analyses_job](/locations/pipelines.definitions/jobs/analyses_job) over all partitions.
+
+Which versions there are, and who changed what: [categoriser](/assets/categoriser).""",
     executor_def=dg.in_process_executor,
     tags={"dagster/retry_on_asset_or_op_failure": "false"},
 )

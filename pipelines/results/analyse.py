@@ -24,13 +24,13 @@ KNOWLEDGE = "knowledge"
 
 @dataclass(frozen=True)
 class Tagged:
-    """What tagging a bucket did. `before` and `after` count the categories of those users that were tagged again."""
+    """What tagging a bucket did. `again` are bookings that had tags before, `moves` how often which category became which."""
 
     users: int
     changed: int
     bookings: int
-    before: Mapping[str, int] = field(default_factory=dict)
-    after: Mapping[str, int] = field(default_factory=dict)
+    again: int = 0
+    moves: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def tag_buckets(lake: Lake, buckets: Sequence[int], brain: Brain, *, everything:
         begin += bookings.height
         whole = pl.concat([current, own.select(current.columns)]).sort("user", maintain_order=True)
         lake.write(TRANSACTION_TAGS, bucket, whole, _made_from(lake, bucket, brain))
-        done[bucket] = Tagged(users, changed.height, whole.height, *_counts(before, own))
+        done[bucket] = Tagged(users, changed.height, whole.height, *_moves(before, own))
     return done
 
 
@@ -176,11 +176,11 @@ def _tagged(lake: Lake, due: Mapping[int, _Untagged], brain: Brain) -> pl.DataFr
     return tagged.join(users.select("user", "revision"), on="user", how="left", maintain_order="left")
 
 
-def _counts(before: pl.DataFrame, new: pl.DataFrame) -> tuple[dict[str, int], dict[str, int]]:
-    """How often each category was given to bookings that were there before, then and now."""
+def _moves(before: pl.DataFrame, new: pl.DataFrame) -> tuple[int, dict[tuple[str, str], int]]:
+    """How many bookings were tagged before as well, and how often which category became which one."""
     both = new.select("id", "category").join(before.select("id", "category"), on="id", suffix="_before")
-    then, now = (both[name].value_counts() for name in ("category_before", "category"))
-    return dict(then.iter_rows()), dict(now.iter_rows())
+    moved = both.filter(pl.col("category") != pl.col("category_before")).group_by("category_before", "category").len()
+    return both.height, {(then, now): count for then, now, count in moved.iter_rows()}
 
 
 def _made_from(lake: Lake, bucket: int, brain: Brain) -> dict[str, str]:

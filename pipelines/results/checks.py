@@ -44,17 +44,19 @@ def of_transactions(database: Database, lake: Lake, buckets: Sequence[int], coun
     ]
 
 
-def of_tags(lake: Lake, buckets: Sequence[int], before: Mapping[str, int], after: Mapping[str, int]) -> list[Finding]:
-    """Of tags: every booking has them, categories fit the sign of the amount, and not too many have changed."""
+def of_tags(lake: Lake, buckets: Sequence[int], again: int, moved: int) -> list[Finding]:
+    """Of tags: every booking has them, categories fit the sign of the amount, and of those tagged again not too many moved."""
     bookings = lake.read(lake_tables.TRANSACTIONS, buckets, ["id", "amount_cents"])
     tags = lake.read(lake_tables.TRANSACTION_TAGS, buckets, ["id", "category", "category_source"])
     told = bookings.hstack(tags.drop("id")) if bookings["id"].equals(tags["id"]) else bookings.join(tags, on="id")
     untagged = bookings.height + tags.height - 2 * told.height
-    drift, wrong = moved(before, after), _against_the_sign(told)
+    drift, wrong = moved / again if again else 0.0, _against_the_sign(told)
     return [
         Finding("complete", untagged == 0, {"bookings": bookings.height, "without": untagged}),
         Finding("sign_rule", wrong == 0, {"wrong": wrong}),
-        Finding("drift", drift <= MOST_DRIFT, {"share": round(drift, 4), "most": MOST_DRIFT}),
+        Finding(
+            "drift", drift <= MOST_DRIFT, {"share": round(drift, 4), "most": MOST_DRIFT, "tagged_again": again, "moved": moved}
+        ),
     ]
 
 
@@ -108,11 +110,3 @@ def _against_the_sign(told: pl.DataFrame) -> int:
         | ((pl.col("accepts") == "-") & (pl.col("sign") > 0))
     )
     return int(kinds.join(accepted, on="category", how="left").filter(wrong)["len"].sum())
-
-
-def moved(before: Mapping[str, int], after: Mapping[str, int]) -> float:
-    """The share of bookings that would have to change their category to get from one to the other; 0 if there was nothing."""
-    whole, now = sum(before.values()), sum(after.values())
-    if not whole or not now:
-        return 0.0
-    return sum(abs(before.get(name, 0) / whole - after.get(name, 0) / now) for name in {*before, *after}) / 2

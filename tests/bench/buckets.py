@@ -109,7 +109,7 @@ def _measure(house: Settled) -> Measured:
         """What the assets do beside the steps, without Dagster."""
         own = work._house()
         checks.of_transactions(own.database, own.lake, buckets, len(buckets), tags.NAME)
-        checks.of_tags(own.lake, buckets, {}, {})
+        checks.of_tags(own.lake, buckets, 0, 0)
         checks.of_analyses(own.lake, buckets)
         pictures.bars(own.lake.read(TRANSACTION_TAGS, buckets, ["category"])["category"], "bookings")
 

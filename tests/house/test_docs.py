@@ -53,6 +53,15 @@ def test_tenants_read_what_to_do_about_every_code() -> None:
     assert told == {*(code for code, _ in errors.TEXTS.values()), *(code.value for code in messages.TEXTS)}
 
 
+def test_the_notebook_of_the_page_runs(environment: dict[str, str], tmp_path: Path) -> None:
+    """What stands there to be run in a notebook, on the lake of the commands before."""
+    section = (ROOT / "docs/data-scientists.md").read_text().split("## Asking the lake")[1].split("\n## ")[0]
+    cells = re.findall(r"^```python\n(.*?)^```", section, re.M | re.S)
+    assert len(cells) == 2
+    run = subprocess.run([sys.executable, "-c", "\n".join(cells)], env=environment, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr[-3000:]
+
+
 @pytest.mark.parametrize(
     "page", [path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]]
 )
@@ -62,9 +71,8 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
 
 
 def test_every_picture_is_there_shown_and_small() -> None:
-    shown = {
-        name for page in (ROOT / "docs").glob("*.md") for name in re.findall(r"!\[[^]]+\]\(images/([^)]+)\)", page.read_text())
-    }
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    shown = {name for page in pages for name in re.findall(r"!\[[^]]+\]\((?:docs/)?images/([^)]+)\)", page.read_text())}
     pictures = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").iterdir()}
     assert shown == set(pictures)
     assert {name: size for name, size in pictures.items() if size > 150_000} == {}

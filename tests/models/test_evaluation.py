@@ -166,6 +166,16 @@ def test_the_worst_confusions_come_first(many: pl.DataFrame) -> None:
     assert evaluation.confusions(many, most=3)["rows"].is_sorted(descending=True)
 
 
+def test_what_another_model_changes_is_counted_with_what_it_mends_and_spoils() -> None:
+    other = TABLE.with_columns(prediction=pl.Series(["FOOD", "FUEL", "FOOD", "FUEL", "FUEL", "CASH"]))
+    assert evaluation.changes(TABLE, other).rows() == [
+        ("FOOD", "CASH", 1, 0, 0),
+        ("FOOD", "FUEL", 1, 0, 1),
+        ("FUEL", "FOOD", 1, 1, 0),
+    ]
+    assert evaluation.changes(TABLE, TABLE).is_empty()
+
+
 def test_reliability_holds_every_booking(many: pl.DataFrame) -> None:
     table = evaluation.reliability(many)
     assert table["rows"].sum() == many.height

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -163,8 +164,11 @@ def test_the_sensor_asks_for_buckets_that_have_changed_and_only_for_them(
     )
 
 
-def test_drift_is_the_share_that_moved() -> None:
-    assert checks.moved({}, {"A": 1}) == 0
-    assert checks.moved({"A": 5, "B": 5}, {"A": 5, "B": 5}) == 0
-    assert checks.moved({"A": 10}, {"A": 5, "B": 5}) == pytest.approx(0.5)
+@pytest.mark.parametrize(("again", "moved", "share"), [(0, 0, 0), (10, 0, 0), (10, 5, 0.5)])
+def test_drift_is_the_share_that_moved(tmp_path: Path, again: int, moved: int, share: float) -> None:
+    found = {finding.name: finding for finding in checks.of_tags(Lake(str(tmp_path)), [], again, moved)}
+    assert (found["drift"].facts["share"], found["drift"].passed) == (share, share <= checks.MOST_DRIFT)
+
+
+def test_the_tags_that_are_served_have_the_name_of_their_table() -> None:
     assert lake_tables.TRANSACTION_TAGS.name == tags.NAME

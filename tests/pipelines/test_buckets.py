@@ -212,6 +212,21 @@ def test_everything_anew_gives_the_same_bytes(house: House, customer: Customer, 
     assert [path.read_bytes() for path in paths] == before
 
 
+def test_what_got_another_category_is_counted(house: House, customer: Customer) -> None:
+    customer.connected("demo3")
+    bucket = worked(house, customer)
+    told = house.lake.read(lake_tables.TRANSACTION_TAGS, [bucket])
+    groceries = pl.col("category") == "LIVING_GROCERIES"
+    count = told.filter(groceries).height
+    assert count > 0
+    other = told.with_columns(category=pl.when(groceries).then(pl.lit("LIVING_OTHER")).otherwise("category"))
+    house.lake.write(lake_tables.TRANSACTION_TAGS, bucket, other, {})
+    done = analyse.tag_buckets(house.lake, [bucket], tags.brain())[bucket]
+    assert (done.again, done.moves) == (told.height, {("LIVING_OTHER", "LIVING_GROCERIES"): count})
+    again = analyse.tag_buckets(house.lake, [bucket], tags.brain(), everything=True)[bucket]
+    assert (again.again, again.moves) == (told.height, {})
+
+
 def test_lost_bookings_come_back_from_the_landing_without_the_bank(house: House, customer: Customer, stack: Stack) -> None:
     access = customer.connected("demo1")
     before = listed(customer, access)

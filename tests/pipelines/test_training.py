@@ -106,6 +106,11 @@ def version(home: Path) -> str:
     return (home / "models" / "candidate").read_text()
 
 
+def listed(found: Any) -> list[str]:
+    """The sentences of a table of reasons."""
+    return [record.data["reason"] for record in found.records]
+
+
 def picture(markdown: str) -> bytes:
     found = re.fullmatch(r"!\[plot]\(data:image/png;base64,([A-Za-z0-9+/=]+)\)", markdown)
     assert found
@@ -146,15 +151,15 @@ def test_the_evaluation_shows_every_gate_for_candidate_and_incumbent(run: tuple[
     home, result = run
     told = metadata(result, "categoriser_evaluation")
     rows = [record.data for record in told["gates"].records]
-    assert [(row["analysis"], row["metric"]) for row in rows] == [(gate.analysis, gate.metric) for gate in GATES]
+    assert [row["figure"] for row in rows] == [f"{gate.analysis}: {gate.metric}" for gate in GATES]
     for row in rows:
         sign = 1 if row["gate"].startswith("≥") else -1
-        assert row["better_by"] == pytest.approx(sign * (row["candidate"] - row["incumbent"]), abs=2e-4)
-    assert told["incumbent"] == registry.shipped().version
-    assert told["gates_missed"] == sum(not row["passed"] for row in rows) > 0
-    assert all(picture(told[name]).startswith(b"\x89PNG") for name in ("confusion_matrix", "reliability"))
+        assert row["better by"] == pytest.approx(sign * (row["candidate"] - row["in use"]), abs=2e-4)
+    assert told["in_use"] == registry.shipped().version
+    assert told["gates_missed"] == sum(row["verdict"] == "missed" for row in rows) > 0
+    assert all(picture(told[name]).startswith(b"\x89PNG") for name in ("better_or_worse", "confusion_matrix", "reliability"))
     reports = home / "models" / "evaluations" / told["candidate"]
-    assert {path.name for path in reports.glob("*.md")} == {"candidate.md", "incumbent.md"}
+    assert {path.name for path in reports.glob("*.md")} == {"candidate.md", "incumbent.md", "comparison.md"}
     registered = registry.figures(home / "models" / f"{told['candidate']}.json")
     assert registered == registry.figures(reports / "candidate.json") != registry.figures(reports / "incumbent.json")
 
@@ -163,7 +168,28 @@ def test_the_evaluation_says_that_a_poor_candidate_stays_out(run: tuple[Path, dg
     home, result = run
     told, against = metadata(result, "categoriser_evaluation"), training.objections(home)
     assert told["verdict"] == f"{registry.shipped().version} stays in use"
-    assert all(reason in told["objections"] for reason in against)
+    assert listed(told["objections"]) == against
+    assert all(reason in told["whole_comparison"] for reason in against)
+    ready = yaml.safe_load(told["to_promote"].removeprefix("```yaml").removesuffix("```"))["ops"]["categoriser"]["config"]
+    assert CategoriserConfig(**ready).override
+
+
+def test_the_evaluation_tells_which_category_became_which_one(run: tuple[Path, dg.ExecuteInProcessResult]) -> None:
+    home, result = run
+    told = metadata(result, "categoriser_evaluation")
+    found = json.loads((home / "models" / "evaluations" / told["candidate"] / "comparison.json").read_text())
+    assert told["changed_share"] == pytest.approx(found["changed"] / found["bookings"])
+    assert 0 < found["righted"] + found["wronged"] <= found["changed"] < found["bookings"]
+    rows = [record.data for record in told["changed_categories"].records]
+    assert rows[0]["before → now"] == f"{found['changes'][0]['before']} → {found['changes'][0]['now']}"
+    assert rows[0]["bookings"] == found["changes"][0]["rows"] >= rows[0]["mended"] + rows[0]["spoilt"]
+
+
+def test_the_figures_are_numbers_that_dagster_draws_over_time(run: tuple[Path, dg.ExecuteInProcessResult]) -> None:
+    home, result = run
+    told = metadata(result, "categoriser_evaluation")
+    registered = registry.figures(home / "models" / f"{told['candidate']}.json")
+    assert {name: told[name] for name in registered} == {name: found.value for name, found in registered.items()}
 
 
 def test_events_of_the_chain_are_in_the_group_of_training_with_owners() -> None:
@@ -199,6 +225,7 @@ def test_a_poor_candidate_is_refused(home: Path, version: str) -> None:
     assert not found.success
     (failure,) = (event for event in found.all_events if event.is_step_failure)
     assert "PromotionRefused: category_seen_accuracy is" in str(failure.step_failure_data.user_failure_data)
+    assert "override: true" in str(failure.step_failure_data.user_failure_data)
     assert registry.active_version(home / "models") == ""
     assert registry.log(home / "models") == []
 
@@ -209,8 +236,13 @@ def test_an_override_is_recorded_with_what_it_set_aside(home: Path, version: str
     told = metadata(found, "categoriser")
     assert (told["before"], told["after"]) == (registry.shipped().version, version)
     assert told["objections_overridden"] == len(against)
-    assert all(reason in told["overridden"] for reason in against)
-    assert "transaction_tags" in told["tag_again"]
+    assert listed(told["overridden"]) == against
+    assert "analyses_job" in told["tag_again"]
+    assert [record.data["change"] for record in told["changes"].records] == [f"shipped → {version}"]
+    assert {record.data["version"]: record.data["in use"] for record in told["versions"].records} == {
+        "shipped": "",
+        version: "yes",
+    }
     (entry,) = registry.log(home / "models")
     assert (entry.version, entry.by, entry.why) == (version, "Ada", "more merchants (gate overridden)")
     assert entry.overridden == tuple(against)
@@ -225,7 +257,8 @@ def test_an_override_is_recorded_with_what_it_set_aside(home: Path, version: str
 
 def test_any_version_that_was_in_use_comes_back_without_a_gate(home: Path, version: str) -> None:
     promoted(home, override=True)
-    back = metadata(promoted(home, version="shipped", why="too many complaints"), "categoriser")
+    back = metadata(promoted(home, version=registry.shipped().version, why="too many complaints"), "categoriser")
+    assert f"version: {version}" in back["to_roll_back"]
     assert (back["before"], back["after"]) == (version, registry.shipped().version)
     again = metadata(promoted(home, version=version), "categoriser")
     assert (again["before"], again["after"], again["objections_overridden"]) == (registry.shipped().version, version, 0)
