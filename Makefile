@@ -58,6 +58,7 @@ audit: $(VENV)/.dev  ## mistakes of security in our code, known weaknesses in wh
 lock: $(VENV)/.uv  ## renew the lock files
 	$(COMPILE) --extra build pyproject.toml -o requirements.lock
 	$(COMPILE) --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(COMPILE) --extra build --extra dask -c requirements-dev.lock pyproject.toml -o requirements-dask.lock
 
 screenshots: $(VENV)/.dev  ## take the pictures of docs/images anew, with the system's Chromium
 	$(BIN)/python docs/screenshots.py

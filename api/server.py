@@ -3,6 +3,8 @@
 import asyncio
 import os
 import shutil
+import signal
+import sys
 import uuid
 from functools import cache
 from typing import Any
@@ -16,7 +18,7 @@ from warehouse import logs
 from warehouse.settings import Settings
 
 GRACE_SECONDS = 25
-HEALTHCHECK_SECONDS = 30  # a worker that is only busy must not be taken for a dead one
+HEALTHCHECK_SECONDS = 120  # a worker that is busy, or slow to start on a busy machine, must not be taken for a dead one
 HEADER_LIMIT_BYTES = 64 * 1024
 
 
@@ -113,11 +115,20 @@ def options(settings: Settings) -> dict[str, Any]:
 
 
 def run(settings: Settings) -> None:
-    """Serves the API until it is told to stop. Workers find everything in the environment."""
-    metrics_folder = settings.home / "metrics"
+    """Serves the API until it is told to stop. Workers find everything in the environment.
+
+    Each port has metrics of its own, so that services side by side do not empty each other's folder.
+    """
+    signal.signal(signal.SIGTERM, _end)
+    metrics_folder = settings.home / "metrics" / str(settings.port)
     shutil.rmtree(metrics_folder, ignore_errors=True)
     metrics_folder.mkdir(parents=True)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics_folder)
     logs.configure(settings.log_level)
     multiprocess.Process = Worker  # type: ignore[misc]
     uvicorn.run("api.app:worker", factory=True, workers=settings.workers, **options(settings))
+
+
+def _end(_number: int, _frame: Any) -> None:
+    """Ends well. After a good stop, uvicorn with one process sends itself the signal again, and would die of it."""
+    sys.exit(0)

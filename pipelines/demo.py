@@ -102,7 +102,7 @@ def _furnish(operator: Owner, base_url: str) -> None:
 def _works(owner: Owner, entry: dict[str, Any]) -> bool:
     """Whether the clients of a remembered tenant still have the remembered secrets."""
     found = [(clients.find_for_login(owner, client["username"]), client["secret"]) for client in entry["clients"].values()]
-    return all(login is not None and hashing.fits(secret, login[0].secret_hash) for login, secret in found)
+    return all(login is not None and clients.has_secret(owner, login[0], secret) for login, secret in found)
 
 
 def _renewed(owner: Owner, vault: Vault, now: datetime, **wanted: Any) -> dict[str, Any]:

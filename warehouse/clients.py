@@ -1,9 +1,10 @@
 """The store of clients and client roles."""
 
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import selectinload
 
@@ -30,13 +31,28 @@ def create(
     return owner.add(client, f"client {name}"), plain
 
 
-def rotate_secret(owner: Owner, name: str, secret: str | None = None) -> str:
-    """A new secret in place of the old one. Tokens that were issued before end with it."""
+def rotate_secret(owner: Owner, name: str, secret: str | None = None, *, overlap_seconds: int = 0) -> str:
+    """A new secret in place of the old one, which is good for the overlap. Without one, tokens issued before end at once."""
     client = find(owner, name)
     plain = _secret(secret)
+    client.previous_secret_hash, client.previous_secret_until = None, None
+    if overlap_seconds:
+        client.previous_secret_hash = client.secret_hash
+        client.previous_secret_until = owner.session.scalar(select(func.now() + timedelta(seconds=overlap_seconds)))
+    else:
+        owner.session.execute(delete(Token).where(Token.tenant_id == owner.tenant, Token.client_id == client.id))
     client.secret_hash = hashing.digest(plain)
-    owner.session.execute(delete(Token).where(Token.tenant_id == owner.tenant, Token.client_id == client.id))
     return plain
+
+
+def has_secret(owner: Owner, client: Client, secret: str) -> bool:
+    """Whether a secret is the client's present one, or the one before while their overlap lasts."""
+    if hashing.fits(secret, client.secret_hash):
+        return True
+    before, until = client.previous_secret_hash, client.previous_secret_until
+    if before is None or until is None or not hashing.fits(secret, before):
+        return False
+    return bool(owner.session.scalar(select(func.now() < until)))
 
 
 def visible(owner: Owner) -> Sequence[Client]:

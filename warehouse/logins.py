@@ -79,7 +79,7 @@ def _identified(database: Database, settings: Settings, username: str, secret: s
     """A transaction on the tenant of the client behind `<tenant>/<client>`, if the secret fits."""
     with database.operating() as operator:
         found = clients.find_for_login(operator, username)
-        if found is not None and hashing.fits(secret, found[0].secret_hash):
+        if found is not None and clients.has_secret(operator, found[0], secret):
             yield operator.for_tenant(found[1].id), Login(tenant=found[1], client=found[0])
             return
     with database.operating() as operator:

@@ -3,27 +3,49 @@
 Alembic is loaded only where it works: it takes longer to load than most commands take to run.
 """
 
+import time
 from pathlib import Path
 from typing import Any
 
+from psycopg.errors import LockNotAvailable
 from sqlalchemy import Connection, Engine, NullPool, create_engine, text
+from sqlalchemy.exc import OperationalError
 
 from warehouse.database import service_url
 from warehouse.errors import KontorError
 
 FOLDER = Path(__file__).parent / "migrations"
 LOCK = 7_001_001
+LOCK_SECONDS = 2
+PAUSES_SECONDS = (1, 2, 4, 8, 15, 30)
 
 
 def upgrade(migration_url: str, service_role: str | None) -> tuple[str | None, str]:
     """Runs the missing migrations as the tables' owner and lets the service's role work with them; answers before and after.
 
-    A lock lets only one process migrate at a time; others wait and then find nothing to do.
+    Requests go on meanwhile. Who waits for a table that a long query reads makes everybody else wait behind it, so a migration
+    waits for a moment only, gives way, and comes again.
     """
+    for pause in PAUSES_SECONDS:
+        try:
+            return _upgrade(migration_url, service_role)
+        except OperationalError as error:
+            if not isinstance(error.orig, LockNotAvailable):
+                raise
+        time.sleep(pause)
+    raise KontorError(
+        "a transaction holds a table that must be changed; nothing was changed. Find it in pg_stat_activity, end it, and run "
+        "'kontor migrate' again"
+    )
+
+
+def _upgrade(migration_url: str, service_role: str | None) -> tuple[str | None, str]:
+    """A lock lets only one process migrate at a time; others wait and then find nothing to do."""
     from alembic import command
 
     with _engine(migration_url).begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCK})
+        connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"))
         before = _revision(connection)
         command.upgrade(alembic_config(connection), "head")
         if service_role is not None and service_role != connection.scalar(text("SELECT current_user")):

@@ -96,11 +96,17 @@ def write_ring(path: Path, ring: KeyRing) -> None:
 
 
 def write_private(path: Path, content: str) -> None:
-    """Writes a file of mode 0600 so that a reader, or a crash, finds the old or the new content."""
+    """Writes a file of mode 0600 so that a reader, or a crash, finds the old or the new content.
+
+    Root writes it for the owner of the old file, or of the folder: the service must be able to read what root has changed.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
+        if os.geteuid() == 0:
+            before = (path if path.exists() else path.parent).stat()
+            os.fchown(descriptor, before.st_uid, before.st_gid)
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -12,7 +12,9 @@ from api.cli import (
     backfill,
     certificates,
     clients,
+    dagster,
     demo,
+    inventory,
     keys,
     knowledge,
     models,
@@ -34,6 +36,7 @@ simulate.register(app)
 models.register(app)
 sql.register(app)
 backfill.register(app)
+inventory.register(app)
 for name, group in {
     "tenant": tenants.commands,
     "client": clients.commands,
@@ -44,6 +47,7 @@ for name, group in {
     "webhook": webhooks.commands,
     "payments": payments.commands,
     "keys": keys.commands,
+    "dagster": dagster.commands,
     "providers": providers.commands,
     "knowledge": knowledge.commands,
     "demo": demo.commands,

@@ -47,10 +47,18 @@ def list_clients(tenant: TenantName, as_json: Json = False) -> None:
 
 
 @commands.command("rotate-secret")
-def rotate_secret(tenant: TenantName, name: ClientName, secret_stdin: SecretStdin = False, as_json: Json = False) -> None:
-    """Give a client a new secret. The old one and all its tokens end at once."""
+def rotate_secret(
+    tenant: TenantName,
+    name: ClientName,
+    overlap_hours: Annotated[
+        int, typer.Option(help="Hours for which the old secret is still good; tokens then live on.", min=0, max=24 * 30)
+    ] = 0,
+    secret_stdin: SecretStdin = False,
+    as_json: Json = False,
+) -> None:
+    """Give a client a new secret. Without an overlap, the old one and all its tokens end at once."""
     with working_on(tenant) as (_, owner, _):
-        secret = clients.rotate_secret(owner, name, _read(secret_stdin))
+        secret = clients.rotate_secret(owner, name, _read(secret_stdin), overlap_seconds=3600 * overlap_hours)
     show_once({"username": f"{tenant}/{name}", "secret": secret}, as_json, f"Client {name} has a new secret.")
 
 

@@ -1,5 +1,6 @@
 """`kontor providers`: the catalogue of banks."""
 
+from dataclasses import asdict
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -8,6 +9,7 @@ import typer
 from api.cli.desk import Json, console, desk, say, show, show_once
 from pipelines import banks
 from pipelines.banks import catalogue
+from pipelines.fetching import outages
 from warehouse import providers
 from warehouse.tables import Provider
 
@@ -36,6 +38,24 @@ def import_banks(as_json: Json = False) -> None:
     with console.status("Importing German banks …"), desk() as at, at.database.operating() as owner:
         changes = catalogue.import_banks(owner)
     show_once(vars(changes), as_json, "The German banks are up to date.")
+
+
+@commands.command("failing")
+def list_failing(as_json: Json = False) -> None:
+    """List the providers at which the last fetch of accesses has failed."""
+    with desk() as at, at.database.operating() as operator:
+        rows = [asdict(found) for found in outages.failing(operator)]
+    show(rows, as_json, "Failing providers")
+
+
+@commands.command("fetch-again")
+def fetch_again(provider: ProviderId, as_json: Json = False) -> None:
+    """Let workers fetch every access of a provider whose last fetch failed, now and not only in the next slot."""
+    with desk() as at:
+        with at.database.operating() as owner:
+            name = providers.find(owner, provider).name
+        count = outages.fetch_again(at.database, provider)
+    say(f"{count} accesses of {name} are fetched again.", as_json)
 
 
 @commands.command()

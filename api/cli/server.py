@@ -1,4 +1,4 @@
-"""`kontor up`, `kontor serve`, `kontor worker`, `kontor migrate`: running the service."""
+"""`kontor up`, `kontor serve`, `kontor worker`, `kontor migrate`, `kontor ready`: running the service."""
 
 import os
 from typing import Annotated
@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from sqlalchemy import make_url
 
+from api.cli import processes
 from api.cli.desk import Json, console, read_settings, say
 from warehouse import embedded, migrate
 from warehouse.vault import Vault
@@ -17,6 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command("serve")(serve)
     app.command("worker")(work)
     app.command("migrate")(migrate_database)
+    app.command("ready")(wait_until_ready)
 
 
 def run_all(
@@ -72,3 +74,13 @@ def migrate_database(as_json: Json = False) -> None:
         if migrate.bypasses_row_security(where.service):
             console.print("[yellow]The service's database role bypasses row-level security. Give it a role that does not.[/]")
     say(f"The tables are at {after} (before: {before or 'none'}).", as_json)
+
+
+def wait_until_ready(
+    port: Annotated[int | None, typer.Option(help="Port of the API; default: KONTOR_PORT.")] = None,
+    seconds: Annotated[float, typer.Option(help="How long to wait.")] = 120,
+) -> None:
+    """Return as soon as the API on this machine takes requests; fail if it does not in time."""
+    settings = read_settings()
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)  # noqa: S104 (whom to call, not where to listen)
+    processes.wait_for(f"http://{host}:{port or settings.port}/ready", [], seconds)

@@ -1,33 +1,27 @@
 """Running everything on one machine: prepares the house, starts its processes, watches them, and stops them all together."""
 
-import os
 import shlex
 import signal
 import sys
 import time
 from contextlib import closing
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from rich.progress import Progress
 from sqlalchemy import make_url
 
-from api.cli import processes, runs
+from api.cli import dagster, processes, runs
 from api.cli.demo import seed_demo
 from api.cli.desk import Desk, console
 from pipelines import demo as demo_flow
-from pipelines.fetching.slots import SLOT, slot_of
 from warehouse import embedded, migrate
 from warehouse.database import Database
 from warehouse.embedded import Addresses
-from warehouse.errors import KontorError
 from warehouse.lake import Lake
-from warehouse.lake_tables import LANDING, TRANSACTION_TAGS
+from warehouse.lake_tables import TRANSACTION_TAGS
 from warehouse.settings import Settings
 from warehouse.vault import Vault, create_ring
 
-ROOT = Path(__file__).resolve().parents[2]
 STOP_SECONDS = 30
 BANK_DATA_SECONDS = 60
 
@@ -43,7 +37,7 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
         migrate.upgrade(where.migration, make_url(where.service).username)
     children: list[processes.Child] = []
     try:
-        environment = _environment(settings, where)
+        environment = dagster.environment(settings, where)
         compiling = processes.start(
             "compiling", [sys.executable, "-m", "pipelines.compiling"], environment, settings.home / "logs"
         )
@@ -60,7 +54,7 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
             _await_bank_data(where, children)
         _greet(settings, demo)
         if with_dagster:
-            environment["KONTOR_FIRST_SLOT"] = _first_slot(settings)
+            environment["KONTOR_FIRST_SLOT"] = dagster.first_slot(settings)
             children.append(_start_webserver(settings, where, environment))
             address = f"http://{settings.dagster_host}:{settings.dagster_port}"
             with console.status("Starting Dagster …"):
@@ -69,7 +63,7 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
             if demo is not None:
                 _materialise(settings, environment, children)
                 _train(address)
-            children.append(_start_dagster("daemon", ["run"], settings, environment))
+            children.append(_start_dagster("daemon", settings, environment))
         console.print(f"Logs        {settings.home / 'logs'}\nCtrl-C stops everything.", highlight=False)
         processes.watch(children)
     except KeyboardInterrupt:
@@ -113,14 +107,6 @@ def _await_bank_data(where: Addresses, children: list[processes.Child]) -> None:
             bar.update(task, completed=total - waiting)
 
 
-def _first_slot(settings: Settings) -> str:
-    """The first slot that has brought something: partitions before it would be missing for ever."""
-    if "first_slot" in settings.model_fields_set:
-        return settings.first_slot
-    now = slot_of(datetime.now(UTC), settings.zone).strftime(SLOT)
-    return min((file.slot for file in Lake(settings.lake_path).found(LANDING)), default=now)
-
-
 def _materialise(settings: Settings, environment: dict[str, str], children: list[processes.Child]) -> None:
     """Fills the lake with the demo's customers, the first time; later the schedule and the sensor do it."""
     if Lake(settings.lake_path).buckets(TRANSACTION_TAGS):
@@ -140,36 +126,14 @@ def _train(address: str) -> None:
         console.print(f"Training    a trial model, in the background: {run}", soft_wrap=True, highlight=False)
 
 
-def _environment(settings: Settings, where: Addresses) -> dict[str, str]:
-    """What all processes of the house are told."""
-    dagster = settings.home / "dagster"
-    logs = dagster / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
-    return {
-        **os.environ,
-        "KONTOR_HOME": str(settings.home),
-        "KONTOR_DATABASE_URL": where.service,
-        "KONTOR_DAGSTER_DATABASE_URL": make_url(where.dagster).set(drivername="postgresql+psycopg2").render_as_string(False),
-        "KONTOR_DAGSTER_DIR": str(dagster),
-        "KONTOR_DAGSTER_LOGS": str(logs),
-        "DAGSTER_HOME": str(ROOT),
-        "DAGSTER_EVENT_BATCH_SIZE": "64",  # the partitions of a run are told of in one go
-        "PYTHONUNBUFFERED": "1",
-    }
-
-
 def _start_webserver(settings: Settings, where: Addresses, environment: dict[str, str]) -> processes.Child:
-    if not (ROOT / "dagster.yaml").exists():
-        raise KontorError("dagster.yaml is missing: run from a checkout, or with --no-dagster")
     if settings.database_url is not None and settings.dagster_database_url is None:
         embedded.ensure_database(where.dagster, beside=where.migration)
-    return _start_dagster("webserver", ["-h", settings.dagster_host, "-p", str(settings.dagster_port)], settings, environment)
+    return _start_dagster("webserver", settings, environment)
 
 
-def _start_dagster(part: str, arguments: list[str], settings: Settings, environment: dict[str, str]) -> processes.Child:
-    module = {"webserver": "dagster_webserver", "daemon": "dagster._daemon"}[part]
-    command = [sys.executable, "-m", module, *arguments, "-m", "pipelines.definitions"]
-    return processes.start(f"dagster-{part}", command, environment, settings.home / "logs")
+def _start_dagster(part: str, settings: Settings, environment: dict[str, str]) -> processes.Child:
+    return processes.start(f"dagster-{part}", dagster.command(part, settings), environment, settings.home / "logs")
 
 
 def _greet(settings: Settings, demo: dict[str, Any] | None) -> None:

@@ -123,6 +123,18 @@ def test_a_new_client_secret_ends_the_tokens_of_the_old_one(http: httpx.Client, 
     assert http.get("/auth/mgmt/v1/tenants", headers={"Authorization": f"Bearer {token}"}).status_code == 403
 
 
+def test_with_an_overlap_the_old_secret_and_its_tokens_live_on_for_a_while(
+    http: httpx.Client, stack: Stack, tenant: dict[str, Any], name: str
+) -> None:
+    form = {"grant_type": "client_credentials"}
+    token = http.post("/auth/oauth2/token", data=form, auth=(f"{name}/admin", tenant["admin"])).json()["access_token"]
+    renewed = kontor_json("client", "rotate-secret", name, "admin", "--overlap-hours", "1")["secret"]
+    assert (login(http, name, "admin", tenant["admin"]), login(http, name, "admin", renewed)) == (200, 200)
+    assert http.get("/auth/mgmt/v1/tenants", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    stack.sql("UPDATE clients SET previous_secret_until = now() WHERE previous_secret_hash IS NOT NULL")
+    assert (login(http, name, "admin", tenant["admin"]), login(http, name, "admin", renewed)) == (401, 200)
+
+
 def test_users_and_roles(http: httpx.Client, tenant: dict[str, Any], name: str) -> None:
     made = kontor_json("user", "create", name, "Käthe", "--password-stdin", stdin=f"{PASSWORD}\n")
     form = {"grant_type": "password", "username": "käthe", "password": PASSWORD}
@@ -207,8 +219,34 @@ def test_the_demo_is_seeded_once_and_its_credentials_work(http: httpx.Client, st
     assert http.post("/one/bc-token", headers={"X-API-KEY": content["tenants"][0]["apiKey"]}).status_code == 401
 
 
+def test_an_inventory_counts_everything_and_notices_a_change(stack: Stack) -> None:
+    def taken() -> dict[str, tuple[int, str]]:
+        return {f"{row['where']} {row['name']}": (row["count"], row["checksum"]) for row in kontor_json("inventory")}
+
+    tenant = stack.tenant()
+    before = taken()
+    assert {"postgresql users", "postgresql sealed_values", "lake transactions", "lake tombstones"} <= set(before)
+    assert before["postgresql tenants"] == taken()["postgresql tenants"]
+    stack.sql("UPDATE tenants SET description = 'another' WHERE id = :id", id=tenant.tenant_id)
+    after = taken()
+    assert after["postgresql tenants"][0] == before["postgresql tenants"][0]
+    assert after["postgresql tenants"][1] != before["postgresql tenants"][1]
+
+
 def test_migrate_says_what_it_did() -> None:
     assert kontor_json("migrate")["result"].startswith("The tables are at ")
+
+
+def test_ready_waits_for_the_api_and_fails_without_it(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KONTOR_PORT", stack.told["KONTOR_PORT"])
+    kontor("ready")
+    with pytest.raises(KontorError, match="did not answer within"):
+        kontor("ready", "--port", "1", "--seconds", "0.1")
+
+
+def test_dagster_as_a_service_needs_a_database_of_the_operators_own() -> None:
+    with pytest.raises(KontorError, match="set KONTOR_DATABASE_URL and KONTOR_DAGSTER_DATABASE_URL"):
+        kontor("dagster", "daemon")
 
 
 def test_a_command_without_tables_says_what_to_do(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from api.cli import app
 from pipelines.banks import catalogue
-from tests.stack import Stack
+from tests.stack import Stack, TenantUnderTest
 from warehouse.errors import NotFound
 
 DEMO = "00000000-0000-0000-0000-000000000000"
@@ -66,3 +66,18 @@ def test_an_id_that_names_nothing_is_said_to_be_missing() -> None:
     with pytest.raises(NotFound):
         kontor("disable", str(uuid4()))
     assert CliRunner().invoke(app, ["providers", "enable", "no-uuid"]).exit_code == 2
+
+
+def test_what_a_bank_could_not_answer_is_listed_and_fetched_again(stack: Stack, r1: TenantUnderTest) -> None:
+    customer = r1.customer()
+    key, _ = customer.add("test_unreachable")
+    customer.wait_idle(key)
+    mine = "SELECT attempted_at FROM accesses WHERE user_id = :user"
+    before = stack.sql(mine, user=customer.user_id)[0][0]
+    rows = {row["provider"]: row for row in json.loads(kontor("failing", "--json"))}
+    assert rows[DEMO]["accesses"] >= 1
+    assert "are fetched again" in kontor("fetch-again", DEMO)
+    customer.wait_idle(key)
+    assert stack.sql(mine, user=customer.user_id)[0][0] > before
+    with pytest.raises(NotFound):
+        kontor("fetch-again", str(uuid4()))

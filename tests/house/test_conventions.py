@@ -117,7 +117,7 @@ def test_every_command_is_documented() -> None:
     assert missing == []
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dask.lock", "requirements-dev.lock"])
 def test_locks_have_hashes_and_no_addresses(name: str) -> None:
     text = (ROOT / name).read_text()
     assert "://" not in text

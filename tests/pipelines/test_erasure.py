@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from api.cli.up import _environment
+from api.cli.dagster import environment
 from models.learning import World
 from pipelines import erase, training
 from pipelines.fetching import landing
@@ -97,7 +97,7 @@ def canary(stack: Stack) -> Canary:
 def dagster(stack: Stack, *command: str) -> None:
     """A process of Dagster, with the database and the folders that `kontor up` gives it; its output is a file of the house."""
     settings = Settings(home=stack.home)
-    told = {**_environment(settings, stack.where), **stack.told}
+    told = {**environment(settings, stack.where), **stack.told}
     with (stack.home / "logs" / "dagster.log").open("ab") as log:
         subprocess.run([sys.executable, "-W", "ignore", *command], cwd=ROOT, env=told, stdout=log, stderr=log, check=True)
 

@@ -1,5 +1,6 @@
-"""What breaks around the service: the database restarts, a worker is killed, the service is told to stop."""
+"""What breaks around the service: the database restarts or gets other tables, a worker is killed, the service is told to stop."""
 
+import shutil
 import signal
 import threading
 import time
@@ -9,14 +10,21 @@ from pathlib import Path
 
 import httpx
 import psutil
+import psycopg
 import pytest
 
 from api.server import HEALTHCHECK_SECONDS
 from tests.stack import PASSWORD, Stack, TenantUnderTest, running_stack, wait_until
+from warehouse import migrate
 from warehouse.embedded import pg_ctl
 
 TENANTS = "/auth/mgmt/v1/tenants"
 STARTED = "Application startup complete"
+NEXT = """from alembic import op
+import sqlalchemy as sa
+revision, down_revision = "9000", "{before}"
+def upgrade(): op.add_column("users", sa.Column("note", sa.Text(), nullable=True))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +36,8 @@ def fragile(homes: Path) -> Iterator[Stack]:
 
 @pytest.fixture(scope="module")
 def impatient(homes: Path) -> Iterator[Stack]:
-    """Another one, which hardly waits for its database. The last of these tests stops it."""
-    with running_stack(homes / "impatient", KONTOR_DATABASE_WAIT_SECONDS="0.5") as running:
+    """Another one, of one process, which hardly waits for its database. The last of these tests stops it."""
+    with running_stack(homes / "impatient", KONTOR_DATABASE_WAIT_SECONDS="0.5", KONTOR_WORKERS="1") as running:
         yield running
 
 
@@ -110,6 +118,28 @@ def test_a_worker_that_dies_while_it_is_asked_for_a_sign_of_life_is_replaced_at_
     victim.kill()
     wait_until(lambda: len(workers()) == 2 and victim not in workers(), HEALTHCHECK_SECONDS / 2)
     wait_until(lambda: fragile.log.read_text().count(STARTED) > started, 120)
+
+
+def test_a_migration_lets_requests_pass_and_the_version_before_goes_on(
+    fragile: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long query holds the table that is to be changed: the migration must not make everybody wait behind it."""
+    tenant = fragile.tenant()
+    token, before = tenant.bearer("admin"), migrate.newest()
+    folder = shutil.copytree(migrate.FOLDER, tmp_path / "migrations")
+    (folder / "versions" / "9000_note.py").write_text(NEXT.format(before=before))
+    monkeypatch.setattr(migrate, "FOLDER", folder)
+    waiting = "SELECT 1 FROM pg_locks WHERE relation = 'users'::regclass AND NOT granted"
+    with psycopg.connect(fragile.where.migration) as reader, ThreadPoolExecutor(1) as pool:
+        reader.execute("SELECT count(*) FROM users")
+        migrating = pool.submit(migrate.upgrade, fragile.where.migration, "kontor")
+        wait_until(lambda: migrating.done() or fragile.sql(waiting), 30)
+        assert create_user(fragile, tenant, token, "meanwhile") == 201
+        assert not migrating.done()
+        reader.rollback()
+        assert migrating.result(60) == (before, "9000")
+    assert create_user(fragile, tenant, token, "afterwards") == 201
+    assert len(fragile.http.get(tenant.path("users"), headers=token).json()) == 2
 
 
 def test_a_stop_finishes_what_is_running(impatient: Stack) -> None:

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import psutil
 from sqlalchemy import make_url
 
-from api.cli import processes, up
+from api.cli import dagster, processes, up
 from pipelines.fetching.slots import SLOT, slot_of
 from tests.stack import free_port
 from warehouse import embedded, migrate
@@ -100,20 +100,19 @@ def running() -> Iterator[House]:
 
 def _starts(settings: Settings, where: Addresses) -> dict[str, Callable[[], processes.Child]]:
     """How each process is started; the same way as by `kontor up`."""
-    environment = up._environment(settings, where)
+    environment = dagster.environment(settings, where)
 
     def of(name: str, module: str) -> Callable[[], processes.Child]:
         return lambda: processes.start(name, [sys.executable, "-m", module], environment, settings.home / "logs")
 
-    def dagster(part: str, *arguments: str) -> Callable[[], processes.Child]:
-        return lambda: up._start_dagster(part, list(arguments), settings, environment)
+    def of_dagster(part: str) -> Callable[[], processes.Child]:
+        return lambda: up._start_dagster(part, settings, environment)
 
-    address = ("-h", settings.dagster_host, "-p", str(settings.dagster_port))
     return {
         "api": of("api", "api"),
         **{name: of(name, "pipelines.worker") for name in JOB_WORKERS},
-        "dagster-webserver": dagster("webserver", *address),
-        "dagster-daemon": dagster("daemon", "run"),
+        "dagster-webserver": of_dagster("webserver"),
+        "dagster-daemon": of_dagster("daemon"),
     }
 
 

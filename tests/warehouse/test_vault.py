@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -50,6 +51,13 @@ def test_an_altered_value_does_not_open(vault: Vault) -> None:
 
 def test_equal_values_are_sealed_differently(vault: Vault) -> None:
     assert vault.seal(b"x", *PLACE)[1] != vault.seal(b"x", *PLACE)[1]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can write for others")
+def test_keys_that_root_has_rotated_can_still_be_read_by_the_service(vault: Vault) -> None:
+    os.chown(vault.path, 65534, 65534)
+    write_ring(vault.path, vault.ring().with_new_key())
+    assert (vault.path.stat().st_uid, stat.S_IMODE(vault.path.stat().st_mode)) == (65534, 0o600)
 
 
 def test_a_running_vault_follows_a_rotation_and_still_opens_old_values(vault: Vault) -> None:

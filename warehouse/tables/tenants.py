@@ -1,5 +1,6 @@
 """Tenants and what an operator provisions for them: clients, client roles, API keys, callback addresses."""
 
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import BigInteger, ForeignKey, UniqueConstraint
@@ -35,7 +36,10 @@ class CallbackUrl(Owned, Base):
 
 
 class Client(Identified, Owned, Base):
-    """A program of a tenant that can obtain tokens, with the most that these may carry."""
+    """A program of a tenant that can obtain tokens, with the most that these may carry.
+
+    Until a time the secret before the present one is good as well, so that a tenant can change it on one machine after the other.
+    """
 
     __tablename__ = "clients"
     __table_args__ = (UniqueConstraint("tenant_id", "name"),)
@@ -43,6 +47,8 @@ class Client(Identified, Owned, Base):
     name: Mapped[str]
     description: Mapped[str | None]
     secret_hash: Mapped[bytes]
+    previous_secret_hash: Mapped[bytes | None]
+    previous_secret_until: Mapped[datetime | None]
     granted_scopes: Mapped[list[str]]
     active: Mapped[bool] = mapped_column(server_default="true")
     roles: Mapped[list["ClientRole"]] = relationship(order_by="ClientRole.name", lazy="raise", viewonly=True)
