@@ -16,15 +16,15 @@ MOST_MONTHS, FEWEST_MONTHS = 12, 3
 FIRST_DAYS = 4
 """A history that begins on one of the first days of a month has this month in full: weekends and holidays have no bookings."""
 SELECTED = (
-    "row", "user", "id", "product", "booked_on", "amount_cents", "gv_code", "channel", "insurance", "partner",
+    "user", "id", "product", "booked_on", "amount_cents", "gv_code", "channel", "insurance", "partner",
     "effective_category", "refund_of", "pair_of",
 )  # fmt: skip
 
 
 class View(NamedTuple):
     """Users with enough months (`user`, `who`, `as_of`, `first`, `end`, `months`), the months being those from `first` to before
-    `end`; and their bookings since then: `SELECTED` with `who`, whether their amounts are `counted`, the `contract` that they
-    belong to, and whether they are `regular` payments of it.
+    `end`; and their bookings since then: `SELECTED` with their `row`, `who`, whether their amounts are `counted`, the `contract`
+    that they belong to, and whether they are `regular` payments of it.
     """
 
     users: pl.DataFrame
@@ -32,14 +32,13 @@ class View(NamedTuple):
 
 
 def view(seen: Seen) -> View:
-    """What is to be looked at."""
+    """What is to be looked at. Which rows these are is found by user and day alone, so that wide rows are copied once."""
     users = windows(seen)
-    since = pl.lit(users["first"].min(), pl.Date)
-    recent = seen.bookings.lazy().with_row_index("row").filter(pl.col("booked_on") >= since).select(SELECTED).collect()
-    places = pl.DataFrame({"user": seen.users.categories}).join(users, on="user", how="left", maintain_order="left")["who"]
-    who = places.gather(seen.user.to_physical().gather(recent["row"]))
-    first, end = users["first"].gather(who), users["end"].gather(who)
-    rows = recent.with_columns(who, counted=recent["booked_on"] < end).filter(recent["booked_on"] >= first)
+    named = pl.DataFrame({"user": seen.users.categories}).join(users, on="user", how="left", maintain_order="left")
+    user, day = seen.user.to_physical(), seen.bookings["booked_on"]
+    row = (day >= named["first"].gather(user)).arg_true().alias("row")
+    of = named[["who", "end"]][user.gather(row)]
+    rows = seen.bookings[list(SELECTED)][row].hstack([row, of["who"], (day.gather(row) < of["end"]).alias("counted")])
     return View(users, _with_contracts(rows, seen))
 
 

@@ -90,25 +90,34 @@ def view(
 
 
 def _shown(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows summed to all tags that are shown, with savings and, where that differs, without."""
-    group = SHOWN[:4]
-    names_of = rows.schema["tag"]
-    groups = category_groups().select("tag", "main", "aggregate", net=pl.lit(NET)).cast(names_of)
-    placed = rows.filter(pl.col("tree") == CATEGORIES).join(groups, on="tag", how="inner")
+    """The rows summed to all tags that are shown, with savings and, where that differs, without.
+
+    Rows are wide, so it is found first where each of them counts; then they are fetched once.
+    """
+    sums = _nothing(rows)
+    named = rows.select(KEYS).with_row_index("at")
+    groups = category_groups().select("tag", "main", "aggregate", net=pl.lit(NET)).cast(rows.schema["tag"])
+    placed = named.filter(pl.col("tree") == CATEGORIES).join(groups, on="tag", how="inner")
     counted = placed.filter(pl.col("aggregate").is_not_null())
     levels = [
-        rows.with_columns(level=pl.lit(SUB, LEVEL)),
-        placed.with_columns(level=pl.lit(MAIN, LEVEL), tag="main").select(*rows.columns, "level"),
-        counted.with_columns(level=pl.lit(AGGREGATE, LEVEL), tag="aggregate").select(*rows.columns, "level"),
-        counted.with_columns(level=pl.lit(AGGREGATE, LEVEL), tag="net").select(*rows.columns, "level"),
-        _nothing(rows).select(*rows.columns, "level"),
+        _counting(named, SUB, "tag"),
+        _counting(placed, MAIN, "main"),
+        _counting(counted, AGGREGATE, "aggregate"),
+        _counting(counted, AGGREGATE, "net"),
+        _counting(sums.select(KEYS).with_row_index("at", offset=rows.height), AGGREGATE, "tag"),
     ]
-    every = pl.concat(levels).with_columns(mixed=pl.col("savings").any().over(group))
+    every = pl.concat(levels).with_columns(mixed=pl.col("savings").any().over(SHOWN[:4]))
     whole = every.with_columns(with_savings=pl.lit(value=True), without_savings=~pl.col("mixed"))
     rest = every.filter("mixed", ~pl.col("savings")).with_columns(
         with_savings=pl.lit(value=False), without_savings=pl.lit(value=True)
     )
-    return pl.concat([whole, rest]).drop("savings", "mixed").group_by(SHOWN).sum()
+    chosen, values = pl.concat([whole, rest]), pl.concat([rows, sums]).drop(KEYS)
+    return chosen[SHOWN].hstack(values[chosen["at"]]).group_by(SHOWN).sum()
+
+
+def _counting(rows: pl.DataFrame, level: str, tag: str) -> pl.DataFrame:
+    """Rows by their places (`at`) as they count on a level, for the tag that stands in a column."""
+    return rows.select("at", "user", "tree", "savings", tag=tag, level=pl.lit(level, LEVEL))
 
 
 def _nothing(rows: pl.DataFrame) -> pl.DataFrame:
@@ -116,14 +125,9 @@ def _nothing(rows: pl.DataFrame) -> pl.DataFrame:
     users = (
         rows.drop("tag")
         .unique("user")
-        .with_columns(
-            pl.exclude(KEYS) * 0,
-            tree=pl.lit(CATEGORIES, TREE),
-            savings=pl.lit(value=False),
-            level=pl.lit(AGGREGATE, LEVEL),
-        )
+        .with_columns(pl.exclude(KEYS) * 0, tree=pl.lit(CATEGORIES, TREE), savings=pl.lit(value=False))
     )
-    return users.join(pl.DataFrame({"tag": SUMS}).cast(rows.schema["tag"]), how="cross")
+    return users.join(pl.DataFrame({"tag": SUMS}).cast(rows.schema["tag"]), how="cross").select(rows.columns)
 
 
 def _bounded(shown: pl.DataFrame) -> pl.DataFrame:
