@@ -82,4 +82,4 @@ def _become(part: str) -> None:
     migrate.require_tables(where.service)
     own_home = {name: value for name, value in os.environ.items() if name == "DAGSTER_HOME"}  # for a dagster.yaml of your own
     told = environment(settings, where) | {"KONTOR_FIRST_SLOT": first_slot(settings)} | own_home
-    os.execve(sys.executable, command(part, settings), told)  # noqa: S606 (our own program)
+    os.execve(sys.executable, command(part, settings), told)  # noqa: S606  # nosec B606  # our own program

@@ -82,5 +82,6 @@ def wait_until_ready(
 ) -> None:
     """Return as soon as the API on this machine takes requests; fail if it does not in time."""
     settings = read_settings()
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)  # noqa: S104 (whom to call, not where to listen)
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # nosec B104  # whom to call, not where to listen
+    host = everywhere.get(settings.host, settings.host)
     processes.wait_for(f"http://{host}:{port or settings.port}/ready", [], seconds)
