@@ -9,7 +9,7 @@ BANDIT = printf '%s\n' analytics api docs models pipelines warehouse | xargs -P 
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run test bench soak fuzz lint compiled simulated chromium format audit lock screenshots clean
+.PHONY: run test thorough bench soak fuzz lint compiled simulated chromium format audit lock screenshots clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
@@ -17,6 +17,9 @@ run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 test: $(VENV)/.dev  ## everything that CI runs
 	@$(MAKE) --no-print-directory --jobs 3 chromium lint compiled simulated
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
+thorough: $(VENV)/.dev compiled simulated  ## what takes long and seldom fails: before a release
+	$(BIN)/python -m pytest -m thorough -n 2 --dist loadfile
 
 lint: $(VENV)/.dev  ## format, lint, types, import contracts, known mistakes of security
 	$(BIN)/ruff format --check .

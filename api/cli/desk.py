@@ -19,6 +19,8 @@ from warehouse.tables import Tenant
 from warehouse.vault import Vault
 
 console = Console()
+COPIED = 24
+"""Characters of what people copy from the first column into other commands, as a model's version; ids are longer and fold."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 TenantName = Annotated[str, typer.Argument(help="Name of the tenant.", show_default=False)]
 
@@ -67,7 +69,8 @@ def show(rows: Sequence[Mapping[str, Any]], as_json: bool, title: str) -> None:
         return
     table = Table(title=f"{title} ({len(rows)})", title_justify="left")
     for name in rows[0] if rows else ():
-        table.add_column(name, overflow="fold", no_wrap=not table.columns)  # the first one is copied into other commands
+        short = max(len(str(row[name])) for row in rows) <= COPIED
+        table.add_column(name, overflow="fold", no_wrap=short and not table.columns)
     for row in rows:
         table.add_row(
             *("" if value is None else ", ".join(value) if isinstance(value, list) else str(value) for value in row.values())

@@ -9,7 +9,6 @@ import typer
 from api.cli.desk import Json, console, desk, say, show, show_once
 from pipelines import banks
 from pipelines.banks import catalogue
-from pipelines.fetching import outages
 from warehouse import providers
 from warehouse.tables import Provider
 
@@ -43,6 +42,8 @@ def import_banks(as_json: Json = False) -> None:
 @commands.command("failing")
 def list_failing(as_json: Json = False) -> None:
     """List the providers at which the last fetch of accesses has failed."""
+    from pipelines.fetching import outages  # loads Polars, which no other command of providers needs
+
     with desk() as at, at.database.operating() as operator:
         rows = [asdict(found) for found in outages.failing(operator)]
     show(rows, as_json, "Failing providers")
@@ -51,6 +52,8 @@ def list_failing(as_json: Json = False) -> None:
 @commands.command("fetch-again")
 def fetch_again(provider: ProviderId, as_json: Json = False) -> None:
     """Let workers fetch every access of a provider whose last fetch failed, now and not only in the next slot."""
+    from pipelines.fetching import outages
+
     with desk() as at:
         with at.database.operating() as owner:
             name = providers.find(owner, provider).name

@@ -36,8 +36,15 @@ PICTURES = Path(os.environ.get("KONTOR_SCREENSHOTS") or Path(__file__).parents[2
 EXEMPT, PAYER = "test_transfer_exempt", "test_new_transactions"
 SCA = "test_sca_method_media"
 
-everywhere = pytest.mark.parametrize("way", KINDS, indirect=True, ids=str)
-both = pytest.mark.parametrize("way", [PLAIN_PHONE, DESKTOP_WITH_SCRIPT], indirect=True, ids=str)
+everywhere = pytest.mark.parametrize(
+    "way",
+    [kind if kind in (PLAIN_PHONE, DESKTOP_WITH_SCRIPT) else pytest.param(kind, marks=pytest.mark.thorough) for kind in KINDS],
+    indirect=True,
+    ids=str,
+)
+both = pytest.mark.parametrize(
+    "way", [PLAIN_PHONE, pytest.param(DESKTOP_WITH_SCRIPT, marks=pytest.mark.thorough)], indirect=True, ids=str
+)
 on_phone = pytest.mark.parametrize("way", [PLAIN_PHONE], indirect=True, ids=str)
 
 

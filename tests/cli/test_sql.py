@@ -1,7 +1,6 @@
 """`kontor sql`, without a database."""
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -121,15 +120,6 @@ def test_a_table_that_needs_a_backfill_stops_only_questions_to_it(lake: Lake) ->
     assert "anna" in kontor("sql", "select user from users")
     with pytest.raises(BackfillNeeded, match="backfill transactions"):
         kontor("sql", f"select count(*) from {TRANSACTIONS.name}")
-
-
-def test_the_notebook_of_the_documentation_runs() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "data-scientists.md").read_text()
-    (recipe,) = re.findall(r"^```python\n(import polars.*?)^```", page, re.M | re.S)
-    found: dict[str, pl.DataFrame] = {}
-    exec(recipe, found)
-    assert found["one_bucket"].columns == ["id", "category"]
-    assert found["untagged"].is_empty()
 
 
 def test_without_a_lake_every_table_is_empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

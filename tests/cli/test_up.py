@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import psutil
 import psycopg
+import pytest
 from sqlalchemy import make_url
 
 from models import registry
@@ -97,6 +98,7 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
         assert answer.status_code == 200
 
 
+@pytest.mark.thorough
 def test_a_server_of_the_operators_own_is_used(stack: Stack, homes: Path) -> None:
     at = make_url(stack.where.service)
     admin = at.set(username="postgres", database="postgres").render_as_string(hide_password=False)

@@ -1,6 +1,7 @@
 """The model that we ship is what its settings make again, on any machine."""
 
 import polars as pl
+import pytest
 
 from analytics import lines
 from models import learning, registry
@@ -10,6 +11,7 @@ ALIKE = 0.98
 """Share of lines on which both must agree: the last digits of a descent differ from processor to processor."""
 
 
+@pytest.mark.thorough
 def test_training_again_gives_the_model_that_we_ship() -> None:
     again, shipped = learning.learn(), registry.shipped()
     assert again.classes == shipped.classes

@@ -100,6 +100,7 @@ def test_a_backfill_writes_every_table_of_every_bucket(house: Settled, made: Mad
     assert [row[:2] for row in made.served] == [(person, name) for person in sorted(house.people) for name in names]
 
 
+@pytest.mark.thorough
 def test_threads_hash_seeds_time_zones_order_and_company_of_buckets_change_no_byte(
     house: Settled, made: Made, homes: Path
 ) -> None:
@@ -111,6 +112,7 @@ def test_threads_hash_seeds_time_zones_order_and_company_of_buckets_change_no_by
     assert again.served == made.served
 
 
+@pytest.mark.thorough
 def test_workers_that_are_killed_in_mid_backfill_cost_time_but_no_data(
     house: Settled, made: Made, homes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -215,5 +215,5 @@ def test_every_format_that_is_offered_is_one(owner: Owner, stack: Stack) -> None
 
 
 def test_connectors_are_known_without_loading_polars_or_dagster() -> None:
-    code = "import sys, pipelines.banks.demo, pipelines.catalogue; sys.exit(bool({'polars', 'dagster'} & set(sys.modules)))"
+    code = "import sys, pipelines.banks.demo, pipelines.banks.catalogue; sys.exit(bool({'polars', 'dagster'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -26,7 +26,7 @@ from warehouse.tables import Access, Client
 from warehouse.webhooks import Event
 
 PRIVATE = Settings(webhook_private_addresses=True)
-SECONDS = 20
+SECONDS = 60
 NEVER = 600.0
 
 

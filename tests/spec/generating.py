@@ -73,6 +73,11 @@ include-operation-id = [
 checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409]
 
 [[operations]]
+include-operation-id = ["set_payment_method", "set_payment_medium", "set_consent_method", "set_consent_medium"]
+# A name that is well written can still be none of those to choose from.
+checks.positive_data_acceptance.expected-statuses = [200, 400, 404, 409]
+
+[[operations]]
 include-operation-id = "set_webhook"
 # An address that is well written can still be one that we do not call.
 checks.positive_data_acceptance.expected-statuses = [200, 400]

@@ -3,6 +3,7 @@
 from datetime import date
 
 import polars as pl
+import pytest
 
 from models.corpus import figures
 from models.corpus.banks import FORMATS
@@ -25,6 +26,7 @@ def world(months: int) -> World:
     return World(2, Grid(date(2024, 1, 1), months), shelf(SPLITS), FORMATS)
 
 
+@pytest.mark.thorough
 def test_spending_is_within_an_eighth_of_the_official_figures() -> None:
     ours = world(12)
     bookings, truths, users = [], [], []
@@ -39,6 +41,7 @@ def test_spending_is_within_an_eighth_of_the_official_figures() -> None:
     assert found.filter(~pl.col("ratio").is_between(0.88, 1.12)).to_dicts() == []
 
 
+@pytest.mark.thorough
 def test_insurances_are_held_as_officially_counted() -> None:
     ours = world(39)
     contracts, users = [], []

@@ -53,6 +53,7 @@ def test_shuffling_the_acts_changes_no_text() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 7, 333])
+@pytest.mark.thorough
 def test_splitting_the_acts_changes_no_text(size: int) -> None:
     some = many(700)
     parts = pl.concat([render(part, 4) for part in some.iter_slices(size)])
