@@ -80,6 +80,7 @@ def test_a_small_model_is_trained_examined_and_reported(home: Path) -> None:
     assert made["version"] in (home / "report" / "quality.md").read_text()
 
 
+@pytest.mark.thorough
 def test_analyses_are_examined_and_reported(home: Path) -> None:
     few = ("evaluate", "analyses", "--people", "5", "--seed", "3")
     rows = kontor_json(*few)
