@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.kernels import compiled
+from analytics.kernels import compiled, inner
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int32]
@@ -173,7 +173,7 @@ def _steps(children: list[dict[int, int]], ending: list[list[int]]) -> Steps:
     return step
 
 
-@compiled
+@inner
 def _widened(data: Bytes, begin: int, end: int, first: int, last: int) -> tuple[int, int]:
     """The place of a word, counted from the beginning of its line, widened to whole tokens."""
     while first < last and data[first] <= 32:

@@ -15,7 +15,7 @@ import numpy as np
 from llvmlite import ir
 from numba import config, njit, types
 from numba.core.caching import InTreeCacheLocator, UserWideCacheLocator
-from numba.extending import intrinsic
+from numba.extending import intrinsic, typeof_impl
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,6 +38,17 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 def inner(function: Callable[P, R]) -> Callable[P, R]:
     """A part of compiled functions, which only they can call: it is kept inside them and compiled faster."""
     return cast("Callable[P, R]", njit(**_INSIDE)(function))
+
+
+_usual_type = typeof_impl.dispatch(np.ndarray)
+
+
+@typeof_impl.register(np.ndarray)
+def _array_type(array: Any, context: Any) -> Any:
+    """The type of an array, whether it may be written or not: Polars gives both for the same column, and each would have a
+    machine code of its own. A kernel writes only to what its caller has made for it.
+    """
+    return _usual_type(array, context).copy(readonly=False)
 
 
 def _reader(kind: types.Type, result: types.Type) -> Callable[[int], int]:

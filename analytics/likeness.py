@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from analytics.buffers import strings
-from analytics.kernels import compiled
+from analytics.kernels import compiled, inner
 from analytics.matching import Bytes, Hashes, Ints, Longs
 
 BITS = 16
@@ -48,7 +48,7 @@ def most_alike(texts: pl.Series, known: Names, least: float) -> tuple[Ints, Floa
     return found, likeness
 
 
-@compiled
+@inner
 def _grams(data: Bytes, start: int, stop: int, out: Ints) -> int:
     """Sorted trigram hashes of a text with a blank before and after; their number comes back."""
     size = 0
@@ -75,7 +75,7 @@ def _counts(data: Bytes, ends: Longs, size: int) -> Longs:
     return counts
 
 
-@compiled
+@inner
 def _cosine(left: Ints, lefts: int, right: Ints, rights: int, weights: Floats) -> float:
     dot = 0.0
     one = 0.0

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from analytics.buffers import strings
-from analytics.kernels import compiled
+from analytics.kernels import compiled, inner
 
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
@@ -133,7 +133,7 @@ def _table(data: Bytes, ends: Longs) -> tuple[Hashes, Ints]:
     return hashes, values
 
 
-@compiled
+@inner
 def _look_up(key: np.uint64, hashes: Hashes, values: Ints) -> int:
     slot = np.int64(key & np.uint64(len(hashes) - 1))
     while values[slot] >= 0:
@@ -143,7 +143,7 @@ def _look_up(key: np.uint64, hashes: Hashes, values: Ints) -> int:
     return -1
 
 
-@compiled
+@inner
 def _rest(data: Bytes, start: int, stop: int, legal: Hashes, words: Hashes, word_values: Ints) -> int:
     """What the tokens from here on are, the most telling of them."""
     least = NOTHING

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.kernels import compiled
+from analytics.kernels import compiled, inner
 from models.features import Features, Hiding, Texts, features, values
 
 Floats = NDArray[np.float32]
@@ -126,7 +126,7 @@ def _slope(slots: NDArray[np.int32], ends: Any, values: Floats, weights: Floats,
     return out
 
 
-@compiled
+@inner
 def _sum(slots: NDArray[np.int32], at: int, stop: int, weights: Floats, total: Floats) -> int:
     """Adds the weights of some slots, four at a time because the loads of one hide the waiting of the others."""
     while at + 4 <= stop:
@@ -142,7 +142,7 @@ def _sum(slots: NDArray[np.int32], at: int, stop: int, weights: Floats, total: F
     return at
 
 
-@compiled
+@inner
 def _soften(scores: Floats, may: NDArray[np.bool_], label: int, importance: float, smoothing: float) -> None:
     """Turns scores into the gradient, in place; classes that the sign forbids have none."""
     top, count = np.float32(-np.inf), 0

@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from analytics.kernels import compiled
+from analytics.kernels import compiled, inner
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -180,7 +180,7 @@ def _buffers(column: pa.ChunkedArray) -> tuple[Bytes, Ints]:
     return np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8), ends
 
 
-@compiled
+@inner
 def _hash(data: Bytes, begin: int, end: int) -> np.uint64:
     """FNV-1a over some bytes."""
     h = _START
@@ -189,13 +189,13 @@ def _hash(data: Bytes, begin: int, end: int) -> np.uint64:
     return h
 
 
-@compiled
+@inner
 def _slot(h: np.uint64, bits: int) -> np.int32:
     """The table row of a hash: its upper bits, which FNV alone mixes badly."""
     return np.int32(((h ^ (h >> _HALF)) * _MIX) >> np.uint64(64 - bits))
 
 
-@compiled
+@inner
 def _chance(h: np.uint64) -> float:
     """A number between 0 and 1 that looks random and always is the same for the same hash."""
     h = (h ^ (h >> _HALF)) * _MIX
@@ -203,7 +203,7 @@ def _chance(h: np.uint64) -> float:
     return float((h ^ (h >> _HALF)) >> np.uint64(11)) / 9007199254740992.0
 
 
-@compiled
+@inner
 def _words(data: Bytes, begin: int, end: int, salt: np.uint64, share: float, hidden: Ints, spans: Ints, count: int) -> int:
     """Appends the words of a text that are not hidden; returns the number of words."""
     end = min(end, begin + TEXT_BYTES)
@@ -224,7 +224,7 @@ def _words(data: Bytes, begin: int, end: int, salt: np.uint64, share: float, hid
     return count
 
 
-@compiled
+@inner
 def _characters(
     data: Bytes, spans: Ints, seed: int, bits: int, slots: NDArray[np.int32], owners: Any, owner: int, at: int
 ) -> int:
@@ -244,7 +244,7 @@ def _characters(
     return at
 
 
-@compiled
+@inner
 def _phrases(spans: Ints, pairs: bool, seed: int, bits: int, slots: NDArray[np.int32], owners: Any, owner: int, at: int) -> int:
     """Appends the words, and the pairs of neighbours; returns the number of features."""
     start = np.uint64(seed) * _MIX
@@ -260,7 +260,7 @@ def _phrases(spans: Ints, pairs: bool, seed: int, bits: int, slots: NDArray[np.i
     return at
 
 
-@compiled
+@inner
 def _fact(kind: int, h: np.uint64, bits: int, slots: NDArray[np.int32], owners: Any, at: int) -> int:
     """Appends one token; returns the number of features."""
     slots[at] = _slot((h ^ np.uint64(kind + 100)) * _PRIME ^ (np.uint64(kind + 100) * _MIX), bits)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.kernels import compiled
+from analytics.kernels import compiled, inner
 from models.features import PAIR
 
 Floats = NDArray[np.float32]
@@ -46,7 +46,7 @@ def add_up(slots: Slots, ends: Ints, values: Floats, weights: NDArray[np.int8], 
     return scores
 
 
-@compiled
+@inner
 def _sum(slots: Slots, at: int, stop: int, weights: NDArray[np.int8], total: NDArray[np.int16]) -> int:
     """Adds the weights of some slots, four at a time because the loads of one hide the waiting of the others."""
     while at + 4 <= stop:
@@ -111,7 +111,7 @@ def decisive_words(data: NDArray[np.uint8], found: Any, values: Floats, weights:
     return chosen
 
 
-@compiled
+@inner
 def _lose(
     slots: Slots,
     owners: Any,
@@ -142,7 +142,7 @@ def _lose(
             sums[word], sizes[word] = 0.0, 0.0
 
 
-@compiled
+@inner
 def _rank(data: NDArray[np.uint8], spans: Ints, loss: NDArray[np.float64], chosen: Ints) -> None:
     """Fills in the words that lose most; not those with a zero, which may stand for other digits, and not single letters."""
     for word in range(len(spans)):
@@ -165,7 +165,7 @@ def _rank(data: NDArray[np.uint8], spans: Ints, loss: NDArray[np.float64], chose
         loss[word] = 0.0
 
 
-@compiled
+@inner
 def _has_zero(data: NDArray[np.uint8], begin: int, end: int) -> bool:
     """Whether the digit 0 stands in a word."""
     for at in range(begin, end):  # noqa: SIM110  compiled

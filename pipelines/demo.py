@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, select
-
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector, Provider
 from pipelines.fetching import connect
-from warehouse import accesses, api_keys, clients, designs, hashing, names, providers, tenants, users
+from warehouse import accesses, api_keys, clients, designs, fetches, hashing, names, providers, tenants, users
 from warehouse.database import Database, Owner
 from warehouse.errors import Invalid, NotFound
 from warehouse.provisioning import ADMIN, APP, create_tenant
 from warehouse.settings import Settings
-from warehouse.tables import Access, Tenant
+from warehouse.tables import Tenant
 from warehouse.vault import Vault, write_private
 
 DEMO = UUID(int=0)
@@ -73,8 +71,7 @@ def connect_customers(database: Database, vault: Vault, settings: Settings, cont
 def pending(database: Database) -> int:
     """How many of the demo's accesses are still being fetched for the first time."""
     with database.operating() as operator:
-        rows = select(func.count()).where(Access.key == ACCESS, Access.status != accesses.COMPLETE, Access.fetch_id.is_not(None))
-        return int(operator.session.scalar(rows) or 0)
+        return fetches.first_ones(operator, ACCESS)
 
 
 def _connect(owner: Owner, vault: Vault, settings: Settings, bank: Connector, customer: str | None) -> None:

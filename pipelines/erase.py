@@ -10,15 +10,13 @@ from uuid import UUID
 
 import polars as pl
 import structlog
-from sqlalchemy import delete, select
 
 from pipelines import training
 from pipelines.house import House
-from warehouse import accesses, results, revisions, tombstones
+from warehouse import accesses, results, revisions, tombstones, users
 from warehouse.buckets import Range, bucket_of
 from warehouse.database import Owner
 from warehouse.erasure import rewrite_without
-from warehouse.errors import NotFound
 from warehouse.lake_tables import (
     ANALYSED,
     ANALYSES,
@@ -31,7 +29,6 @@ from warehouse.lake_tables import (
     TRANSACTIONS,
     USERS,
 )
-from warehouse.tables import Access, User
 
 log = structlog.get_logger("erase")
 OF_PEOPLE = tuple(table for table in TABLES if "user" in table.schema and table is not TOMBSTONES)
@@ -58,9 +55,7 @@ def erase_user(house: House, tenant_id: UUID, user_id: UUID) -> None:
     """Ends a user for good: puts down the tombstone, and deletes every row. The files follow with `purge`."""
     with house.database.operating() as operator:
         owner = Owner(operator.session, tenant_id, user_id)
-        found = operator.session.scalar(select(User).where(User.tenant_id == tenant_id, User.id == user_id).with_for_update())
-        if found is None:
-            raise NotFound("user")
+        users.locked(owner, user_id)
         tombstones.bury(owner, tombstones.USER, user_id, user_id)
         _delete(owner, user_id)
     log.info("erased", user=str(user_id))
@@ -113,9 +108,8 @@ def _remove_older(house: House, user_id: UUID, bucket: int) -> dict[str, int]:
 
 
 def _delete(owner: Owner, user_id: UUID) -> None:
-    owned = owner.session.scalars(owner.rows(Access)).all()
-    accesses.remove(owner, owned)
-    owner.session.execute(delete(User).where(User.tenant_id == owner.tenant, User.id == user_id))
+    accesses.remove(owner, accesses.locked(owner))
+    users.remove(owner, user_id)
 
 
 def _keep(house: House) -> None:
@@ -138,5 +132,4 @@ def _bury_again(house: House) -> None:
             if kind == tombstones.USER:
                 _delete(owner, UUID(user))
             else:
-                found = operator.session.scalars(owner.rows(Access).where(Access.id == UUID(id_))).all()
-                accesses.remove(owner, found)
+                accesses.remove(owner, [access for access in accesses.locked(owner) if access.id == UUID(id_)])

@@ -29,7 +29,7 @@ from pipelines.fetching import refresh
 from pipelines.fetching.publish import FetchJob
 from pipelines.house import House
 from pipelines.webhooks import notify
-from warehouse import accesses, logs, redirect_sessions
+from warehouse import accesses, fetches, logs, redirect_sessions
 from warehouse import dialogues as stored_dialogues
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.jobs import AWAITED, BANKS
@@ -216,7 +216,7 @@ def _give_up(house: House, job: jobs.Job) -> None:
 def _tidy(house: House) -> None:
     with house.database.operating() as operator:
         expired = accesses.remove_expired(operator) + redirect_sessions.purge_expired(operator)
-        lost = accesses.resume_lost(operator)
+        lost = fetches.resume_lost(operator)
     moved = moves.look_after(house)
     if expired or lost or moved:
         log.info("tidied", expired=expired, lost=lost, dialogues=moved)

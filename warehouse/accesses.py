@@ -1,4 +1,5 @@
-"""The store of accesses: how they come, are fetched, and go. What a bank said of them is stored by `warehouse.products`.
+"""The store of accesses: how they come, are fetched, and go. What a bank said of them is stored by `warehouse.products`;
+the fetches of all tenants are the business of `warehouse.fetches`.
 
 An access has one fetch at a time: `fetch_id` names it, and only who knows the name can end it. Whoever deletes the access, or
 begins another fetch, makes the name void, and with it every late answer.
@@ -16,12 +17,11 @@ from warehouse import jobs, sealed_values, tombstones, webhooks
 from warehouse.arrivals import CHANNEL
 from warehouse.database import Owner
 from warehouse.errors import Busy, NameTaken, NotFound
-from warehouse.tables import Access, BankSession, Tenant, User
+from warehouse.tables import Access, BankSession, User
 from warehouse.vault import Vault
 
 STARTED, HEADER, COMPLETE = "STARTED", "HEADER", "COMPLETE"
 FETCH = "fetch_access"
-NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'fetch' = accesses.fetch_id::text)"
 DAY = text("interval '24 hours'")
 NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -139,7 +139,7 @@ def begin_fetch(owner: Owner, access: Access, *, awaited: bool, attended_from: s
     if attended_from is not None:
         access.fetch_from = attended_from
     if not joined:
-        _enqueue(owner, access)
+        enqueue(owner, access)
     elif awaited:
         jobs.hurry(owner, access.fetch_id)
     owner.session.flush()
@@ -153,7 +153,8 @@ def void_fetch(owner: Owner, access: Access) -> None:
         access.fetch_id = access.fetch_phase = access.fetch_from = None
 
 
-def _enqueue(owner: Owner, access: Access) -> None:
+def enqueue(owner: Owner, access: Access) -> None:
+    """Puts down the job that carries out a fetch which has begun."""
     ids = {"tenant": owner.tenant, "user": access.user_id, "access": access.id, "fetch": access.fetch_id}
     jobs.enqueue(
         owner,
@@ -182,19 +183,6 @@ def end_fetch(owner: Owner, access: Access, issues: list[dict[str, Any]], now: d
     access.issues = issues
     owner.session.flush()
     notify(owner, access.id)
-
-
-def resume_lost(owner: Owner) -> int:
-    """Puts down again every fetch whose job is gone without having ended it; answers how many."""
-    lost = owner.session.scalars(
-        select(Access).where(Access.fetch_id.is_not(None), text(NO_JOB)).with_for_update(skip_locked=True)
-    )
-    found = lost.all()
-    for access in found:
-        access.fetch_attempts += 1
-        _enqueue(Owner(owner.session, access.tenant_id, access.user_id), access)
-    owner.session.flush()
-    return len(found)
 
 
 def notify(owner: Owner, access_id: UUID) -> None:
@@ -229,31 +217,6 @@ def seconds_until_allowed(owner: Owner, access: Access, limit: int) -> int:
     wait = func.ceil(func.extract("epoch", func.min(recent.c.created_at) + DAY - func.now()))
     count, seconds = owner.session.execute(select(func.count(), wait).select_from(recent)).one()._tuple()
     return max(1, int(seconds)) if count >= limit else 0
-
-
-def due(owner: Owner, slot: datetime, limit: int) -> Sequence[Access]:
-    """Accesses of all tenants that a background refresh at this slot should fetch, locked; those that others hold are left out.
-
-    Not those that this slot has served, that are being fetched, that only their customer can mend, or whose consent has ended.
-    """
-    return owner.session.scalars(
-        select(Access)
-        .join(User, User.id == Access.user_id)
-        .join(Tenant, Tenant.id == Access.tenant_id)
-        .where(
-            User.active,
-            Tenant.active,
-            Access.sync,
-            Access.fetch_id.is_(None),
-            ~Access.waits_for_customer,
-            or_(Access.slot_at.is_(None), Access.slot_at < slot),
-            or_(Access.attempted_at.is_(None), Access.attempted_at < slot),
-            or_(Access.consent_ends_at.is_(None), Access.consent_ends_at > func.now()),
-        )
-        .order_by(Access.slot_at.nulls_first(), Access.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True, of=Access)
-    ).all()
 
 
 def touch(owner: Owner, by: int = 1) -> None:

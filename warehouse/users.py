@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import delete, update
+from sqlalchemy import delete, func, update
 
 from warehouse import clients, names
 from warehouse.database import Owner
@@ -54,7 +54,7 @@ def hold(owner: Owner) -> None:
 
 def deactivate(owner: Owner, user_id: UUID) -> None:
     """Ends a user: no login, and every token is dead with the commit. Again changes nothing."""
-    user = _locked(owner, user_id)
+    user = locked(owner, user_id)
     user.active = False
     owner.session.execute(delete(Token).where(Token.tenant_id == owner.tenant, Token.user_id == user.id))
 
@@ -63,7 +63,7 @@ def reactivate(
     owner: Owner, user_id: UUID, username: str, password_hash: str, *, firstname: str | None = None, lastname: str | None = None
 ) -> None:
     """Makes an inactive user active again with a new password; its name must be the one it had."""
-    user = _locked(owner, user_id)
+    user = locked(owner, user_id)
     if user.username_key != names.username_key(username):
         raise UsernameDiffers("the user has another name")
     if user.active:
@@ -72,6 +72,12 @@ def reactivate(
     user.password_hash = password_hash
     user.firstname = firstname or user.firstname
     user.lastname = lastname or user.lastname
+
+
+def accept_terms(owner: Owner, user_id: UUID, terms_hash: bytes) -> None:
+    """Notes which terms the user has accepted, and when."""
+    user = find(owner, user_id)
+    user.terms_hash, user.terms_accepted_at = terms_hash, func.clock_timestamp()
 
 
 def renew_hash(owner: Owner, user_id: UUID, old: str, new: str) -> None:
@@ -83,9 +89,14 @@ def renew_hash(owner: Owner, user_id: UUID, old: str, new: str) -> None:
     )
 
 
-def _locked(owner: Owner, user_id: UUID) -> User:
+def locked(owner: Owner, user_id: UUID) -> User:
     """The user, active or not, locked so that no token is issued meanwhile."""
     user = owner.session.scalar(owner.rows(User).where(User.id == user_id).with_for_update())
     if user is None:
         raise NotFound("user")
     return user
+
+
+def remove(owner: Owner, user_id: UUID) -> None:
+    """Deletes a user for good, with everything that is below it."""
+    owner.session.execute(delete(User).where(User.tenant_id == owner.tenant, User.id == user_id))

@@ -42,10 +42,10 @@ def import_banks(as_json: Json = False) -> None:
 @commands.command("failing")
 def list_failing(as_json: Json = False) -> None:
     """List the providers at which the last fetch of accesses has failed."""
-    from pipelines.fetching import outages  # loads Polars, which no other command of providers needs
+    from warehouse import fetches  # loads Polars, which no other command of providers needs
 
     with desk() as at, at.database.operating() as operator:
-        rows = [asdict(found) for found in outages.failing(operator)]
+        rows = [asdict(found) for found in fetches.failing(operator)]
     show(rows, as_json, "Failing providers")
 
 

@@ -3,8 +3,8 @@
 Nobody listens on an address that other machines reach. The cluster that we start ourselves listens on 127.0.0.1, and only takes
 work from whom holds a certificate made for it in memory: whoever may hand a task to Dask may run any code.
 
-A cluster elsewhere is a scheduler and workers with the same version of Kontor (`pip install kontor[dask]`) and the same settings,
-and speaks TLS, with a certificate authority of its own, since Dask trusts every certificate that the authority has signed:
+A cluster elsewhere is a scheduler and workers with the same version of Kontor (with `requirements-dask.lock`) and the same
+settings, and speaks TLS, with a certificate authority of its own, since Dask trusts every certificate that it has signed:
 
     dask scheduler --protocol tls --tls-ca-file ca.pem --tls-cert scheduler.pem --tls-key scheduler.key --no-dashboard
     POLARS_MAX_THREADS=1 dask worker tls://scheduler:8786 --nworkers auto --nthreads 1 \
@@ -167,7 +167,7 @@ def _distributed() -> Any:
     try:
         found = import_module("distributed")
     except ImportError as error:
-        raise KontorError("KONTOR_ENGINE=dask needs Dask: pip install 'kontor[dask]'") from error
+        raise KontorError("KONTOR_ENGINE=dask needs Dask: install requirements-dask.lock, not requirements.lock") from error
     logging.getLogger("distributed").setLevel(logging.WARNING)  # it tells of every connection
     return found
 

@@ -5,14 +5,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import func, select
-
 from pipelines.fetching import refresh
 from pipelines.fetching.slots import SLOT, slot_of
 from pipelines.house import House
+from warehouse import fetches
 from warehouse import landing as pieces
 from warehouse.lake_tables import LANDING
-from warehouse.tables import Access, Provider
 
 WAIT_SECONDS = 1800.0
 LOOK_SECONDS = 1.0
@@ -61,6 +59,5 @@ def landed(house: House, slot: str, buckets: Iterable[int]) -> dict[int, Pulled]
 
 def _running(house: House) -> dict[str, int]:
     """How many fetches have begun and not ended, by provider."""
-    count = select(Provider.name, func.count()).join(Access).where(Access.fetch_id.is_not(None))
     with house.database.operating() as operator:
-        return dict(operator.session.execute(count.group_by(Provider.name)).tuples().all())
+        return fetches.running(operator)

@@ -32,7 +32,7 @@ from pipelines.fetching import answers, landing, publish
 from pipelines.fetching.publish import FetchJob, Received
 from pipelines.fetching.slots import slot_of
 from pipelines.house import House
-from warehouse import accesses, products, providers
+from warehouse import accesses, fetches, products, providers
 from warehouse.database import Owner
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
@@ -93,7 +93,7 @@ def enqueue_due(house: House, now: datetime) -> int:
     total = 0
     while True:
         with house.database.operating() as operator:
-            due = accesses.due(operator, slot, AT_ONCE)
+            due = fetches.due(operator, slot, AT_ONCE)
             for access in due:
                 access.slot_at = slot
                 accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, awaited=False)

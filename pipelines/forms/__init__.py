@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from uuid import UUID, uuid4
 
-from sqlalchemy import func
-
 from pipelines import dialogues
 from pipelines.banks import catalogue, formats
 from pipelines.banks.base import Code, Connector, Done, Failed, Offer, Payment, Transfer
@@ -93,8 +91,7 @@ def facts_of(owner: Owner, visit: Visit, session: RedirectSession, talk: Talk | 
 
 def accept(owner: Owner, visit: Visit, session: RedirectSession) -> None:
     """The customer accepts the terms, which are not asked again while their text stays the same."""
-    user = users.find(owner, session.user_id)
-    user.terms_hash, user.terms_accepted_at = visit.terms_hash, func.clock_timestamp()
+    users.accept_terms(owner, session.user_id, visit.terms_hash)
     _note(session, asked_terms=True)
 
 

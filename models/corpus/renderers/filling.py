@@ -7,7 +7,7 @@ costs it as much as writing several characters. A function takes the place where
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.kernels import compiled
+from analytics.kernels import compiled, inner
 from models.corpus.renderers.vocabulary import REMITTANCE_LENGTH, Fact, Loss, Mark, Step, Word
 
 Bytes = NDArray[np.uint8]
@@ -24,7 +24,7 @@ _PER_DRAW = 12
 """Characters that one draw of 64 bits is good for."""
 
 
-@compiled
+@inner
 def mixed(key: np.uint64, salt: int) -> np.uint64:
     """64 fresh bits for a key."""
     x = key + np.uint64(salt + 1) * np.uint64(0x9E3779B97F4A7C15)
@@ -33,7 +33,7 @@ def mixed(key: np.uint64, salt: int) -> np.uint64:
     return x ^ (x >> np.uint64(31))
 
 
-@compiled
+@inner
 def _accented(memory: Bytes, at: int, end: int, to: int, upper: bool, lost: int) -> int:
     """Writes the letter U+00C0…U+00FF whose second byte stands here."""
     second = memory[at]
@@ -57,7 +57,7 @@ def _accented(memory: Bytes, at: int, end: int, to: int, upper: bool, lost: int)
     return to + 1
 
 
-@compiled
+@inner
 def _copied(memory: Bytes, at: int, end: int, to: int, limit: int, upper: bool, lost: int, dots: bool) -> int:
     """Writes so many characters of a text, spoilt; marks of the merchant pass, do not count, and are closed at a cut."""
     count, is_open = 0, False
@@ -98,7 +98,7 @@ def _copied(memory: Bytes, at: int, end: int, to: int, limit: int, upper: bool, 
     return to
 
 
-@compiled
+@inner
 def _in_word(memory: Bytes, at: int) -> bool:
     for place in range(at - 1, at + 2):
         if not 97 <= memory[place] <= 122:
@@ -106,7 +106,7 @@ def _in_word(memory: Bytes, at: int) -> bool:
     return bool(memory[at] != memory[at + 1])
 
 
-@compiled
+@inner
 def _mistyped(memory: Bytes, start: int, to: int, key: np.uint64) -> int:
     """Swaps, drops or doubles one small letter within a word."""
     first = start + 1 + np.int64(((key & np.uint64(0xFFFF)) * np.uint64(max(to - start - 2, 0))) >> np.uint64(16))
@@ -128,7 +128,7 @@ def _mistyped(memory: Bytes, start: int, to: int, key: np.uint64) -> int:
     return to
 
 
-@compiled
+@inner
 def _number(memory: Bytes, to: int, value: int, width: int) -> int:
     """Writes a number with leading zeros."""
     for place in range(to + width - 1, to - 1, -1):
@@ -137,7 +137,7 @@ def _number(memory: Bytes, to: int, value: int, width: int) -> int:
     return to + width
 
 
-@compiled
+@inner
 def _date(memory: Bytes, to: int, days: int, style: int) -> int:
     """Writes 2026-04-23, 23.04.2026, 23.04.26, 23.04 or 23-04-2026, by the usual arithmetic of eras of 400 years."""
     shifted = days + 719468
@@ -161,7 +161,7 @@ def _date(memory: Bytes, to: int, days: int, style: int) -> int:
     return _number(memory, to + 1, year, 4) if style != 2 else _number(memory, to + 1, year % 100, 2)
 
 
-@compiled
+@inner
 def _time(memory: Bytes, to: int, minute: int, second: int, style: int) -> int:
     """Writes 20:21, 20:21:15 or 20.21."""
     to = _number(memory, to, minute // 60, 2)
@@ -173,7 +173,7 @@ def _time(memory: Bytes, to: int, minute: int, second: int, style: int) -> int:
     return to
 
 
-@compiled
+@inner
 def _decimal(memory: Bytes, to: int, value: int, places: int, point: bool) -> int:
     """Writes a number of two or four decimal places."""
     whole, rest = (value // 100, value % 100) if places == 2 else (value // 10000, value % 10000)
@@ -186,7 +186,7 @@ def _decimal(memory: Bytes, to: int, value: int, places: int, point: bool) -> in
     return _number(memory, to + 1, rest, places)
 
 
-@compiled
+@inner
 def _expiry(memory: Bytes, to: int, year: int, style: int) -> int:
     """Writes 2029-12, 2912 or 1229: cards end with a year."""
     if style == 0:
@@ -197,7 +197,7 @@ def _expiry(memory: Bytes, to: int, year: int, style: int) -> int:
     return _number(memory, to, 12 if style == 1 else year % 100, 2)
 
 
-@compiled
+@inner
 def _drawn(memory: Bytes, to: int, count: int, key: np.uint64, salt: int, letters: bool) -> int:
     """Writes digits, or letters and digits, by chance."""
     value = np.uint64(0)
@@ -213,7 +213,7 @@ def _drawn(memory: Bytes, to: int, count: int, key: np.uint64, salt: int, letter
     return to + count
 
 
-@compiled
+@inner
 def _worded(memory: Bytes, facts: Numbers, i: int, word: int, limit: int, dots: bool, key: np.uint64, to: int) -> int:
     """Writes a word; a party is marked as the merchant, a purpose may be cut and mistyped."""
     upper, lost, cut = facts[Fact.UPPER, i] == 1, facts[Fact.LOST, i], facts[Fact.CUT, i]
@@ -234,7 +234,7 @@ def _worded(memory: Bytes, facts: Numbers, i: int, word: int, limit: int, dots: 
     return to
 
 
-@compiled
+@inner
 def known_words(facts: Numbers, i: int) -> int:
     """The words of a row that are there, as bits; of a card line without a place, no city, street or branch."""
     known: int = facts[Fact.KNOWN, i]

@@ -8,7 +8,7 @@ removes the `*.nbi` files of this folder.
 
 import numpy as np
 
-from analytics.kernels import compiled
+from analytics.kernels import compiled, inner
 from models.corpus.renderers.filling import MARGIN, ROOM, Bytes, Keys, Numbers, filled, known_words
 from models.corpus.renderers.vocabulary import NAME_LENGTH, REMITTANCE_LENGTH, Fact, Join, Mark, Sink, Step
 
@@ -21,7 +21,7 @@ _BREAK = 11
 """Stands for the blank of a broken line until the truths are taken."""
 
 
-@compiled
+@inner
 def _taken(sinks: Bytes, used: Numbers, text: int, begin: int, end: int, which: int) -> int:
     """Notes what was written here: references without blanks, merchants without those of broken lines. Returns the length."""
     to, count = used[which], 0
@@ -34,7 +34,7 @@ def _taken(sinks: Bytes, used: Numbers, text: int, begin: int, end: int, which: 
     return count
 
 
-@compiled
+@inner
 def _settled(
     memory: Bytes, at: int, end: int, sinks: Bytes, used: Numbers, sizes: Numbers, text: int, limit: int, width: int, join: int
 ) -> None:
@@ -97,7 +97,7 @@ def _settled(
     sizes[text] = size - used[text]
 
 
-@compiled
+@inner
 def _grown(sinks: Bytes, used: Numbers) -> Bytes:
     """Sinks of twice the size with the same content."""
     bigger = np.empty((sinks.shape[0], sinks.shape[1] * 2), np.uint8)
@@ -106,7 +106,7 @@ def _grown(sinks: Bytes, used: Numbers) -> Bytes:
     return bigger
 
 
-@compiled
+@inner
 def _is_silent(steps: Numbers, first: int, last: int, known: int) -> bool:
     """Whether a template is empty, or nothing but one bracket whose words are not known."""
     if first == last:
