@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from analytics import trees
+from analytics.accounts import counted_once
 from analytics.contracts import contracts
 from analytics.frames import AS_OF, CONTRACT_BOOKINGS, CONTRACTS, PRODUCTS, TAG_PARTS, TAGGED, TAGGERS, TRANSACTIONS, checked
 
@@ -100,7 +101,7 @@ def counted(bookings: pl.DataFrame, as_of: pl.DataFrame) -> pl.DataFrame:
 
 def seen(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> Seen:
     """What can be seen in tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates."""
-    booked = counted(tagged.drop(UNREAD, strict=False), as_of).select(BOOKED.names())
+    booked = counted_once(counted(tagged.drop(UNREAD, strict=False), as_of), products).select(BOOKED.names())
     found = contracts(booked)
     return Seen(
         checked(booked, BOOKED),

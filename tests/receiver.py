@@ -48,7 +48,10 @@ def receiving(*statuses: int, port: int = 0, tls: ssl.SSLContext | None = None) 
         def do_POST(self) -> None:
             inside.add(id(self))
             receiver.most_at_once = max(receiver.most_at_once, len(inside))
-            body = self.rfile.read(int(self.headers["content-length"]))
+            body = self.rfile.read(size := int(self.headers["content-length"]))
+            if len(body) < size:  # who sent it has died on the way
+                inside.discard(id(self))
+                return
             receiver.calls.append(Call(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
             status = receiver.statuses.pop(0) if receiver.statuses else 200
             if status == HANG:

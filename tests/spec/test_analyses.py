@@ -263,6 +263,23 @@ def test_many_questions_at_once_get_the_same_answers(r1: TenantUnderTest) -> Non
     assert len(set(found)) == len(NAMES)
 
 
+def test_an_account_connected_twice_counts_once(r1: TenantUnderTest) -> None:
+    customer = r1.customer()
+    customer.connected("demo1")
+
+    def told() -> list[Any]:
+        """What is said about the money, without what names bookings and instances."""
+        money, afforded = (read(customer, name)["details"] for name in OBJECTS)
+        flows = [(row["tagTreeItem"]["systemName"], row["details"]["statistics"]) for row in read(customer, "cashflow")]
+        amounts = {name: value for name, value in money.items() if name not in ("reason", "transactionIds")}
+        return [flows, amounts, afforded["income"]["amount"], afforded["expenses"]["amount"], len(read(customer, "contracts"))]
+
+    once, shown = told(), len(booked(customer))
+    customer.connected("demo1")
+    assert told() == once
+    assert len(booked(customer)) == 2 * shown, "each access shows its own"
+
+
 def test_an_access_that_has_expired_is_in_no_answer(r1: TenantUnderTest, stack: Stack) -> None:
     customer = r1.customer()
     key = customer.connected("demo1", sync=False)

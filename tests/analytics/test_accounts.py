@@ -1,0 +1,87 @@
+"""An account that is connected twice counts once."""
+
+from datetime import date
+
+import polars as pl
+import pytest
+
+from analytics.frames import PRODUCTS
+from analytics.suite import analysed
+from tests.analytics.lives import BOOKED, TODAY, booked, everyday, look, months, rent, wage
+
+IBAN = "DE02120300000000202051"
+
+
+def life() -> pl.DataFrame:
+    return pl.concat(
+        [
+            everyday(),
+            wage(months("2024-01", "2026-06", 28), 2800.0, "Werk AG"),
+            rent(months("2024-01", "2026-06"), -900.0, "Hausverwaltung"),
+            booked("LIVING_GROCERIES", [date(2026, 5, 5)] * 2, -12.5, "Bäcker", channel="CARD"),  # twice on one day
+        ]
+    )
+
+
+def under(product: str, bookings: pl.DataFrame) -> pl.DataFrame:
+    """The same bookings as another access shows them: with ids of its own, and in the words of its interface."""
+    return bookings.with_columns(
+        product=pl.lit(product), id=pl.col("id") + f" {product}", purpose=pl.col("purpose") + f" {product}"
+    )
+
+
+def accounts(*ibans: str | None, category: str = "CHECKING") -> pl.DataFrame:
+    rows = [("anna", f"p{place}", category, iban, "Anna Muster") for place, iban in enumerate(ibans)]
+    return pl.DataFrame(rows, PRODUCTS, orient="row")
+
+
+def test_what_both_accesses_show_counts_once() -> None:
+    once, twice = under("p0", life()), pl.concat([under("p1", life()), under("p0", life())])
+    alone, both = (look(bookings, products=accounts(IBAN, IBAN)) for bookings in (once, twice))
+    assert both.bookings.sort("id").equals(alone.bookings.sort("id"))
+    assert both.contracts.sort("id").equals(alone.contracts.sort("id"))
+
+
+def test_all_analyses_say_the_same() -> None:
+    as_of = pl.DataFrame({"user": ["anna"], "as_of": [TODAY]})
+    once, twice = under("p0", life()), pl.concat([under("p0", life()), under("p1", life())])
+    alone, both = (analysed(bookings, accounts(IBAN, IBAN), as_of) for bookings in (once, twice))
+    for name, frame in alone.items():
+        assert both[name].equals(frame), name
+
+
+def test_what_only_one_of_them_reaches_counts_too() -> None:
+    """The first access has ended, the second begins later: together they have it all, as one account."""
+    day = pl.col("booked_on")
+    older, newer = (
+        under("p0", life().filter(day < date(2026, 3, 1))),
+        under("p1", life().filter(day >= date(2025, 9, 1))),
+    )
+    both = look(older, newer, products=accounts(IBAN, IBAN))
+    assert both.bookings.height == life().height
+    assert both.bookings["product"].unique().to_list() == ["p0"]
+    whole = look(under("p0", life()), products=accounts(IBAN, IBAN))
+    assert both.contracts["category"].to_list() == whole.contracts["category"].to_list()
+
+
+@pytest.mark.parametrize("given", [accounts(IBAN, "DE02500105170137075030"), accounts(None, None), accounts("", "")])
+def test_other_accounts_and_unknown_ones_count_each(given: pl.DataFrame) -> None:
+    twice = pl.concat([under("p0", life()), under("p1", life())])
+    assert look(twice, products=given).bookings.height == twice.height
+
+
+def test_a_depot_with_the_same_number_is_no_account_again() -> None:
+    given = pl.concat([accounts(IBAN), accounts(None, IBAN, category="DEPOT").tail(1)])
+    twice = pl.concat([under("p0", life()), under("p1", life())])
+    assert look(twice, products=given).bookings.height == twice.height
+
+
+def test_accounts_of_other_users_stay() -> None:
+    """A couple's joint account, which each of them has connected."""
+    both = pl.concat([life(), life().with_columns(user=pl.lit("bert"), id=pl.col("id") + " b")])
+    owners = pl.DataFrame([(user, "giro", "CHECKING", IBAN, "Muster") for user in ("anna", "bert")], PRODUCTS, orient="row")
+    assert look(both, products=owners).bookings.height == both.height
+
+
+def test_nothing_to_look_at() -> None:
+    assert look(BOOKED.to_frame(), products=accounts(IBAN, IBAN)).bookings.is_empty()
