@@ -16,7 +16,7 @@ run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 
 test: $(VENV)/.dev  ## everything that CI runs
 	@$(MAKE) --no-print-directory --jobs 3 chromium lint compiled simulated
-	$(BIN)/python -m pytest -n $$(($$(getconf _NPROCESSORS_ONLN) + 1)) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 thorough: $(VENV)/.dev compiled simulated  ## what takes long and seldom fails: before a release
 	$(BIN)/python -m pytest -m thorough -n 2 --dist loadfile

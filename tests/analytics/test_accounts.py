@@ -64,10 +64,37 @@ def test_what_only_one_of_them_reaches_counts_too() -> None:
     assert both.contracts["category"].to_list() == whole.contracts["category"].to_list()
 
 
-@pytest.mark.parametrize("given", [accounts(IBAN, "DE02500105170137075030"), accounts(None, None), accounts("", "")])
-def test_other_accounts_and_unknown_ones_count_each(given: pl.DataFrame) -> None:
+def test_other_accounts_count_each() -> None:
     twice = pl.concat([under("p0", life()), under("p1", life())])
-    assert look(twice, products=given).bookings.height == twice.height
+    assert look(twice, products=accounts(IBAN, "DE02500105170137075030")).bookings.height == twice.height
+
+
+@pytest.mark.parametrize("silence", [None, ""])
+def test_cards_without_a_number_are_one_if_they_show_the_same(silence: str | None) -> None:
+    """The first has ended, the second begins later; in between, the bank tells the newer access one booking more."""
+    day = pl.col("booked_on")
+    older, newer = life().filter(day < date(2026, 3, 1)), life().filter(day >= date(2025, 9, 1))
+    extra = booked("LIVING_GROCERIES", [date(2025, 12, 24)], -77.7, "Metzger", channel="CARD")
+    both = look(
+        under("p0", older), under("p1", pl.concat([newer, extra])), products=accounts(silence, silence, category="CREDIT_CARD")
+    )
+    assert both.bookings.height == life().height + 1
+    assert both.bookings["product"].unique().to_list() == ["p0"]
+
+
+def test_two_cards_that_are_used_alike_stay_two() -> None:
+    """Two cards for the same subscriptions, and each for purchases of its own."""
+    paid = booked("MEDIA_STREAMING", months("2025-01", "2026-06"), -9.99, "Stream", channel="CARD")
+    other = everyday().with_columns(booked_on=pl.col("booked_on").dt.offset_by("1d"), id=pl.col("id") + " other")
+    first, second = pl.concat([paid, everyday(last=date(2026, 6, 1))]), pl.concat([paid, other.head(-9)])
+    both = look(under("p0", first), under("p1", second), products=accounts(None, None, category="CREDIT_CARD"))
+    assert both.bookings.height == first.height + second.height
+
+
+def test_a_card_that_was_hardly_used_stays() -> None:
+    few = life().head(4)
+    both = look(under("p0", few), under("p1", few), products=accounts(None, None, category="CREDIT_CARD"))
+    assert both.bookings.height == 8
 
 
 def test_a_depot_with_the_same_number_is_no_account_again() -> None:

@@ -323,7 +323,7 @@ def test_the_cluster_that_the_engine_starts_is_reached_from_nowhere_else_and_lea
 
 def test_a_missing_dask_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(KontorError, match=r"pip install 'kontor\[dask\]'"):
+    with pytest.raises(KontorError, match=r"install requirements-dask\.lock"):
         next(engine.run(square, ITEMS, Settings(engine="dask")))
 
 

@@ -115,7 +115,7 @@ def tables(places: set[str]) -> set[str]:
     return {"/".join(Path(place).parts[:2]) if place.startswith("lake") else place for place in places}
 
 
-@pytest.mark.parametrize("left", [1, 0])
+@pytest.mark.parametrize("left", [1, pytest.param(0, marks=pytest.mark.thorough)])
 def test_a_deleted_access_is_found_nowhere_and_what_is_left_of_its_user_comes_back(stack: Stack, house: House, left: int) -> None:
     customer = stack.tenant().customer()
     goes, *others = (customer.connected(f"household{7 + 10 * left + number}", pin="demo") for number in range(1 + left))

@@ -86,8 +86,10 @@ CUSTOMERS = "^/(customer|ai)/"
 DELETING = ("--exclude-operation-id", "delete_access", "--exclude-operation-id", "delete_accesses")
 ANALYSES = ("--exclude-path-regex", "^/customer/v2/ai/")
 """They have their own tests of every parameter, and take half a second for each day that is asked for."""
+LIMITS = ("--seed", "7", "--max-response-time", "170")
 
 
+@pytest.mark.parametrize("phases", ["examples,fuzzing,stateful", pytest.param("coverage", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     ("client", "examples", "which"),
     [
@@ -96,11 +98,13 @@ ANALYSES = ("--exclude-path-regex", "^/customer/v2/ai/")
     ],
 )
 def test_generated_requests_find_nothing(
-    stack: Stack, tmp_path: Path, client: str, examples: int, which: tuple[str, ...]
+    stack: Stack, tmp_path: Path, client: str, examples: int, which: tuple[str, ...], phases: str
 ) -> None:
-    """schemathesis with all its checks, on good and bad data: by a client, and by a customer with an access."""
+    """schemathesis with all its checks, on good and bad data: by a client, and by a customer with an access. How fast answers are
+    is measured elsewhere.
+    """
     customer = stack.tenant().customer()
     customer.connected("test_many_20", key="known")
-    command = [*configured(customer, client, tmp_path), "--max-examples", str(examples), "--seed", "7", *which]
+    command = [*configured(customer, client, tmp_path), *LIMITS, "--phases", phases, "--max-examples", str(examples), *which]
     run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=600)
     assert run.returncode == 0, run.stdout[-8000:] + run.stderr[-2000:]
