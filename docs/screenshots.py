@@ -238,7 +238,7 @@ def main(told: list[str]) -> None:
 def dagster(browser: Browser, address: str) -> None:
     """The pages of the Dagster UI."""
     for picture in PICTURES:
-        page = browser.new_page(viewport=WINDOW, base_url=address, timezone_id="Europe/Berlin")
+        page = browser.new_page(viewport=WINDOW, base_url=address, timezone_id="Europe/Berlin", bypass_csp=True)
         page.set_default_timeout(PATIENCE)
         page.add_init_script("localStorage.setItem('dagster-nav-collapsed', 'true')")
         _take(page, picture)
