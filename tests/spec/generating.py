@@ -78,6 +78,14 @@ include-operation-id = ["set_payment_method", "set_payment_medium", "set_consent
 checks.positive_data_acceptance.expected-statuses = [200, 400, 404, 409]
 
 [[operations]]
+include-operation-id = [
+    "list_contracts", "list_cashflow", "get_disposable_money", "list_life_events", "list_life_stages", "list_sales_triggers",
+    "get_affordability",
+]
+# A day that is well written can still be one to come.
+checks.positive_data_acceptance.expected-statuses = [200, 304, 400]
+
+[[operations]]
 include-operation-id = "set_webhook"
 # An address that is well written can still be one that we do not call.
 checks.positive_data_acceptance.expected-statuses = [200, 400]
