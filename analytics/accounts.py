@@ -21,7 +21,8 @@ def counted_once(bookings: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame
     if again.is_empty() and nameless.is_empty():
         return bookings
     accounts = [again.select("user", "product", account=pl.min("product").over(*KIND, "iban")), _alike(bookings, nameless)]
-    rows = _rows(bookings, pl.concat(accounts).unique(["user", "product"])).sort("user", "product", "row")
+    known = pl.concat(accounts).group_by("user", "product").agg(pl.min("account"))
+    rows = _rows(bookings, known).sort("user", "product", "row")
     kept = rows.unique(["user", "account", *BOOKING], keep="first", maintain_order=True)
     account = pl.repeat(None, bookings.height, dtype=pl.String, eager=True).scatter(kept["row"], kept["account"])
     alone = pl.repeat(value=True, n=bookings.height, eager=True).scatter(rows["row"], False)
@@ -48,7 +49,7 @@ def _alike(bookings: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
     most = pl.max_horizontal("all_product", "all_product_again")
     same = pairs.filter(pl.col("shared") >= ALIKE * most)
     later = same.group_by("user", product="product_again").agg(account=pl.min("product"))
-    return pl.concat([later.select("user", product="account", account="account").unique(), later])
+    return pl.concat([later.select("user", product="account", account="account"), later])
 
 
 def _rows(bookings: pl.DataFrame, chosen: pl.DataFrame) -> pl.DataFrame:

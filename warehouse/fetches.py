@@ -20,7 +20,7 @@ ALLOWED = (
     ~Access.waits_for_customer,
     or_(Access.consent_ends_at.is_(None), Access.consent_ends_at > func.now()),
 )
-"""Of an access that may be fetched without its customer: nobody fetches it, and only the customer could not mend it."""
+"""Of an access that may be fetched without its customer: nobody does so yet, and it does not wait for the customer."""
 FAILED = func.jsonb_array_length(Access.issues) > 0
 
 

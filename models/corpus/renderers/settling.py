@@ -1,9 +1,6 @@
 """The second pass, compiled: breaks lines, cuts, drops the control bytes and copies what they enclose into the truth.
 
 So a truth is always what stands in the text, never what should stand there.
-
-Compiled code is kept on disk until this file changes, and contains that of `filling`: whoever changes `filling` or `vocabulary`
-removes the `*.nbi` files of this folder.
 """
 
 import numpy as np
