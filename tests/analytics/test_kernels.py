@@ -2,12 +2,13 @@
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from analytics.kernels import compiled
 
 
 @compiled
-def _total(numbers: np.ndarray) -> int:  # type: ignore[type-arg]
+def _total(numbers: NDArray[np.int64]) -> int:
     total = 0
     for number in numbers:
         total += number
