@@ -29,7 +29,7 @@ class Texts(NamedTuple):
 
 
 def texts(*columns: pl.Series) -> Texts:
-    """The columns, to be read row by row with `text_at`."""
+    """The columns, to be read row by row with `text_at`: the entries lie one behind the other."""
     table = np.zeros((len(columns), 4), np.int64)
     held: list[object] = []
     for entry, column in zip(table, columns, strict=True):
@@ -43,9 +43,8 @@ def texts(*columns: pl.Series) -> Texts:
 
 
 @inner
-def text_at(table: int, column: int, row: int) -> tuple[int, int]:
-    """Where a text begins and ends; equal where there is none."""
-    entry = table + column * WIDTH
+def text_at(entry: int, row: int) -> tuple[int, int]:
+    """Where a text of the column with this entry begins and ends; equal where there is none."""
     row += peek64(entry + 24)
     present = peek64(entry + 16)
     if present and not peek(present + (row >> 3)) >> (row & 7) & 1:

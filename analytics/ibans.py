@@ -19,7 +19,7 @@ def compared(ibans: pl.Series) -> pl.Series:
 def _are_plain(table: int, rows: int) -> bool:
     """Whether there are only capitals and digits: nearly always, and looked for in all bookings."""
     for row in range(rows):
-        begin, end = text_at(table, 0, row)
+        begin, end = text_at(table, row)
         for i in range(begin, end):
             if not (48 <= peek(i) <= 57 or 65 <= peek(i) <= 90):
                 return False

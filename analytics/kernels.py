@@ -2,7 +2,8 @@
 
 Here belong the compiler's decorator and the reading and writing of memory by address: handing arrays from function to function
 costs more than the work on a word, because each hand-over counts references. An address is good as long as the caller holds
-the array; nothing here checks it.
+the array; nothing here checks it. A part of a kernel takes addresses whole: the sum of an address and a multiple of a number
+that turns out to be the constant 0 may be taken for an address beside null, and what is read from there for nothing.
 """
 
 import hashlib

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from analytics import channels, sepa, services, unwrap
-from analytics.buffers import Offsets, Texts, room, text_at, texts, written
+from analytics.buffers import WIDTH, Offsets, Texts, room, text_at, texts, written
 from analytics.channels import Channel
 from analytics.frames import LINES, checked
 from analytics.kernels import compiled, inner, peek, peek64, peek_word, poke, poke64
@@ -246,7 +246,7 @@ def _copy(begin: int, end: int, out: npt.NDArray[np.uint8], at: int) -> int:
 @inner
 def _line(table: int, row: int, amount: int, spans: int, line: int) -> int:
     """Writes a booking in canonical form, the header and each part with a zero byte behind it, and says where it ends."""
-    low, high = text_at(table, _PURPOSE, row)
+    low, high = text_at(table + WIDTH * _PURPOSE, row)
     found = sepa.segment(low, high, spans)
     marks = spans + 8 * sepa.SPANS
     at = line + _HEADER
@@ -274,7 +274,7 @@ def _text(table: int, row: int, part: int, low: int, high: int, spans: int, foun
         begin, end = 0, 0
         field = _FIELDS[part, source]
         if field < 0:
-            begin, end = text_at(table, -field, row)
+            begin, end = text_at(table - WIDTH * field, row)
         elif found >> field & 1:
             begin, end = peek64(spans + 16 * field), peek64(spans + 16 * field + 8)
             if field == sepa.REMITTANCE:
@@ -319,9 +319,9 @@ def _head(table: int, row: int, amount: int, line: int, silent: bool) -> None:
     count = 0
     for edge in _EDGES:
         count += edge <= abs(amount)
-    begin, end = text_at(table, _CODE, row)
+    begin, end = text_at(table + WIDTH * _CODE, row)
     code = _code(begin, end)
-    begin, end = text_at(table, _ACCOUNT, row)
+    begin, end = text_at(table + WIDTH * _ACCOUNT, row)
     poke(line, amount >= 0)
     poke(line + 1, count)
     poke(line + 2, code >> 8)

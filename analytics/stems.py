@@ -66,7 +66,7 @@ def _search(
     found: NDArray[np.bool_],
 ) -> None:
     for row in range(found.size):
-        begin, end = text_at(table, 0, row)
+        begin, end = text_at(table, row)
         at = begin
         while at + LOOK <= end:
             one, two, three = int(symbols[peek(at)]), int(symbols[peek(at + 1)]), int(symbols[peek(at + 2)])

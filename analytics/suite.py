@@ -144,7 +144,7 @@ FRAMES = {name: frame for analysis in ANALYSES for name, frame in analysis.frame
 
 def analysed(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """All analyses of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
-    workings = Workings(seen(tagged, products, as_of))
+    workings = Workings(seen(tagged.rechunk(), products, as_of))
     return {name: checked(frame.make(workings), frame.schema) for name, frame in FRAMES.items()}
 
 

@@ -86,6 +86,7 @@ def tag(
     transactions: pl.DataFrame, products: pl.DataFrame, choices: pl.DataFrame, rules: pl.DataFrame, brain: Brain
 ) -> pl.DataFrame:
     """Every booking with its tags, in the order given."""
+    transactions = transactions.rechunk()  # columns in several pieces would be put together again at every step
     keys = lines.keys(transactions)
     given = transactions.select(lines.READ)
     said = brain.judgements.of(keys, lambda first: _judged(given[first], brain))

@@ -54,7 +54,7 @@ def _each(column: pl.Series, kernel: Callable[[int, int, Offsets], None]) -> pl.
 def _plain(table: int, out: int, offsets: Offsets) -> None:
     at = out
     for row in range(len(offsets) - 1):
-        begin, end = text_at(table, 0, row)
+        begin, end = text_at(table, row)
         at = fold(begin, end, at, True, False)
         offsets[row + 1] = at - out
 
@@ -63,7 +63,7 @@ def _plain(table: int, out: int, offsets: Offsets) -> None:
 def _canonical(table: int, out: int, offsets: Offsets) -> None:
     at = out
     for row in range(len(offsets) - 1):
-        begin, end = text_at(table, 0, row)
+        begin, end = text_at(table, row)
         at = fold(begin, end, at, False, False)
         offsets[row + 1] = at - out
 
@@ -72,7 +72,7 @@ def _canonical(table: int, out: int, offsets: Offsets) -> None:
 def _name_keys(table: int, out: int, offsets: Offsets) -> None:
     at = out
     for row in range(len(offsets) - 1):
-        begin, end = text_at(table, 0, row)
+        begin, end = text_at(table, row)
         at = name_key_at(begin, end, at)
         offsets[row + 1] = at - out
 

@@ -6,6 +6,7 @@ and years are sums of months, main categories and sums are sums of tags: only bo
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from analytics.cashflow.cycles import LEAST
 from analytics.cashflow.flexible import remaining
@@ -26,6 +27,7 @@ from analytics.cashflow.items import KINDS, MONTHS, names
 from analytics.cashflow.statistics import AGGREGATE, LEVEL, MAIN, SUB, SUMS
 from analytics.cashflow.values import RESIDUALS, STEPS, cycle_of, future, months_after, now, valued
 from analytics.frames import checked
+from analytics.kernels import compiled
 from analytics.numbering import Numbering
 
 PREDICTIONS = pl.Schema(
@@ -61,7 +63,8 @@ def predictions(due: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.Dat
     rows = finest(keys, flows)
     past, coming = past.with_columns(row=places.head(past.height)), coming.with_columns(row=places.tail(coming.height))
     known = rows.join(users, on="user", how="left", maintain_order="left")
-    shown = _bounded(_shown(valued(known, past, coming))).join(users, on="user", how="inner").sort(SHOWN).with_row_index("row")
+    shown = _bounded(_shown(valued(known, past, coming))).join(users, on="user", how="inner", maintain_order="left")
+    shown = shown.with_row_index("row")
     cycled = {cycle: shown.filter(pl.col(f"{cycle}_seen") >= LEAST) for cycle in RESIDUALS}
     parts = [_told(cycled[cycle_of(kind)], kind, step) for kind in KINDS for step in STEPS]
     whole = pl.concat(parts).sort("place")
@@ -111,8 +114,27 @@ def _shown(rows: pl.DataFrame) -> pl.DataFrame:
     rest = every.filter("mixed", ~pl.col("savings")).with_columns(
         with_savings=pl.lit(value=False), without_savings=pl.lit(value=True)
     )
-    chosen, values = pl.concat([whole, rest]), pl.concat([rows, sums]).drop(KEYS)
-    return chosen[SHOWN].hstack(values[chosen["at"]]).group_by(SHOWN).sum()
+    return _added(pl.concat([whole, rest]), pl.concat([rows, sums]).drop(KEYS))
+
+
+def _added(chosen: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
+    """The sums of the values that stand at the places (`at`) chosen, in the order of what they are shown for."""
+    key = np.zeros(chosen.height, np.int64)
+    for name in SHOWN:
+        numbers = chosen[name].to_physical().cast(pl.Int64).to_numpy()
+        key = key * (int(numbers.max(initial=0)) + 1) + numbers
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    table = np.zeros((first.size, values.width), np.int64)
+    _add(chosen["at"].to_numpy(), group, values.to_numpy(order="c"), table)
+    return chosen[SHOWN][first].hstack(pl.DataFrame(table, schema=values.schema))
+
+
+@compiled
+def _add(at: NDArray[np.uint32], group: NDArray[np.int64], values: NDArray[np.int64], table: NDArray[np.int64]) -> None:
+    """Adds the line of values at each place to the line of its group."""
+    for row in range(at.size):
+        for column in range(values.shape[1]):
+            table[group[row], column] += values[at[row], column]
 
 
 def _counting(rows: pl.DataFrame, level: str, tag: str) -> pl.DataFrame:

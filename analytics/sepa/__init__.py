@@ -50,7 +50,7 @@ def fields(purposes: pl.Series, only: Sequence[str] = COLUMNS) -> pl.DataFrame:
 @compiled
 def _cut(table: int, wanted: Offsets, spans: int, out: Offsets, offsets: Offsets) -> None:
     for row in range(offsets.shape[1] - 1):
-        low, high = text_at(table, 0, row)
+        low, high = text_at(table, row)
         found = segment(low, high, spans)
         for place in range(wanted.size):
             at = out[place] + offsets[place, row]

@@ -32,7 +32,7 @@ LIVE_BOOKINGS = 2_000
 BUCKETS = (8, 64)
 ROUNDS = 3
 STEPS = 3 + ROUNDS * (2 * len(BUCKETS) + 8)
-SCAN, LIVE, SHARE = "reading 8 columns", "one user's analyses", "the user's share of all users' analyses"
+SCAN, LIVE, SHARE = "reading the same columns", "one user's analyses", "the user's share of all users' analyses"
 CONTRACTS, RECURRING, RULE, RULE_PANDAS = (
     "contracts",
     "fin-infra, recurring payments",
