@@ -11,6 +11,7 @@ import polars as pl
 
 from analytics import suite, tagging
 from analytics.frames import AS_OF, CHOICES, PRODUCTS
+from analytics.seen import UNREAD
 from analytics.tagging import Brain
 from pipelines.results.export import STATE
 from pipelines.results.tags import compared
@@ -131,7 +132,9 @@ def by_bucket(frame: pl.DataFrame, users: Mapping[int, pl.Series]) -> Iterator[t
 def _seen(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tagged bookings of some users of these buckets, and their products."""
     bookings, tags, owned = (
-        lake.read(table, buckets).join(users, on="user", how="semi", maintain_order="left")
+        lake.read(table, buckets, [name for name in table.schema if name not in UNREAD]).join(
+            users, on="user", how="semi", maintain_order="left"
+        )
         for table in (TRANSACTIONS, TRANSACTION_TAGS, OWNED)
     )
     return bookings.join(tags.drop("user", "product"), on="id", how="inner", maintain_order="left"), owned
