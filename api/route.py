@@ -130,14 +130,22 @@ def has_etag(request: Request, etag: str) -> bool:
 def require_accept(headers: Headers, produces: str) -> None:
     """Refuses a caller that does not take what the route answers."""
     accepted = headers.get("accept")
-    if accepted is None:
-        return
-    wanted = {produces, "*/*", produces.split("/")[0] + "/*"}
+    if accepted is not None and not _takes(accepted, {produces, "*/*", produces.split("/")[0] + "/*"}):
+        raise Problem(406)
+
+
+def takes_gzip(request: Request) -> bool:
+    """Whether the caller takes answers that are packed with gzip."""
+    return _takes(request.headers.get("accept-encoding", ""), {"gzip"})
+
+
+def _takes(accepted: str, wanted: set[str]) -> bool:
+    """Whether a list of what a caller takes has something wanted in it that it does not exclude."""
     for item in accepted.split(","):
-        media_type, *parameters = (part.strip().lower() for part in item.split(";"))
-        if media_type in wanted and not any(parameter in ("q=0", "q=0.0", "q=0.00", "q=0.000") for parameter in parameters):
-            return
-    raise Problem(406)
+        name, *parameters = (part.strip().lower() for part in item.split(";"))
+        if name in wanted and not any(parameter in ("q=0", "q=0.0", "q=0.00", "q=0.000") for parameter in parameters):
+            return True
+    return False
 
 
 def require_content_type(headers: Headers, expected: str) -> None:

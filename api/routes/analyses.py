@@ -1,5 +1,6 @@
 """What the money says: analyses of a user, as they lie ready, or made now if nothing of this moment does."""
 
+import asyncio
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -9,7 +10,7 @@ from starlette.responses import Response
 
 from api.answers import freshness
 from api.errors import Problem
-from api.route import has_etag, router
+from api.route import JSON, has_etag, router, takes_gzip
 from api.routes.accesses import Reads, reading_for, user_of
 from api.schemas.analyses import (
     AffordabilityBody,
@@ -23,7 +24,7 @@ from api.schemas.analyses import (
 )
 from api.schemas.base import Flag, QueryDay
 from api.services import Held, Services
-from api.shelf import Kept
+from api.shelf import LEAST_ZIPPED, Kept
 from pipelines.results import one_user
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
@@ -139,8 +140,18 @@ async def _answer(
     if kept is None:
         async with held.analyses.of(user_id):  # who asks for several at once has them made once
             kept = held.shelf.find(user_id, key, state) or await _made(held, caller, name, state, view)
-    headers = {"ETag": f'"{kept.state}"', **freshness(kept.state.revision, precomputed=kept.precomputed)}
-    return Response(kept.body, headers=headers, media_type="application/json")
+    return await _sent(request, kept)
+
+
+async def _sent(request: Request, kept: Kept) -> Response:
+    """The answer as the caller takes it. Packed, it has other bytes, so that its name is only a weak one."""
+    headers = {"Vary": "Accept-Encoding", **freshness(kept.state.revision, precomputed=kept.precomputed)}
+    if len(kept.body) < LEAST_ZIPPED or not takes_gzip(request):
+        return Response(kept.body, headers={"ETag": f'"{kept.state}"', **headers}, media_type=JSON)
+    if kept.to_be_zipped:
+        await asyncio.to_thread(lambda: kept.zipped)
+    packed = {"ETag": f'W/"{kept.state}"', "Content-Encoding": "gzip", **headers}
+    return Response(kept.zipped, headers=packed, media_type=JSON)
 
 
 def _state(held: Services, caller: Caller, as_of: date | None) -> State:

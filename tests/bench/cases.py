@@ -101,6 +101,7 @@ READY = (
     Case("life stages that lie ready", lambda seed: get(f"{AI}/life/stages", seed.analysed)),
     Case("affordability that lies ready", lambda seed: get(f"{AI}/affordability", seed.analysed)),
     Case("cashflow that lies ready", lambda seed: get(f"{AI}/cashflow", seed.analysed)),
+    Case("cashflow that lies ready, with gzip", lambda seed: get(f"{AI}/cashflow", seed.analysed, Accept_Encoding="gzip")),
     Case("contracts, read from PostgreSQL each time", lambda seed: get(f"{AI}/contracts", seed.analysed), Server.CHECKED),
     ALONE,
     Case("the first page of the redirect form", lambda seed: get("/customer/v2/webform/form", Cookie=seed.form)),

@@ -1,5 +1,6 @@
 """Analyses of a customer: contracts, cashflow, disposable money, life events and stages, sales triggers, affordability."""
 
+import gzip
 import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
@@ -107,6 +108,30 @@ def test_who_has_the_answer_gets_no_second_one(family: Customer, name: str) -> N
     first = family.get(f"/ai/{name}/")
     again = family.get(f"/ai/{name}/", headers={"If-None-Match": first.headers["ETag"]})
     assert (again.status_code, again.content) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"),
+    [("gzip", True), ("br;q=1.0, GZIP;q=0.5", True), ("identity", False), ("gzip;q=0", False), ("zstd", False), ("", False)],
+)
+def test_a_long_answer_comes_packed_to_who_takes_that(family: Customer, accepted: str, packed: bool) -> None:
+    plain = family.get("/ai/cashflow/", headers={"Accept-Encoding": "identity"})
+    asked = {**family.bearer, "Accept-Encoding": accepted}
+    with family.tenant.stack.http.stream("GET", "/customer/v2/ai/cashflow/", headers=asked) as answer:
+        sent = b"".join(answer.iter_raw())
+    assert answer.headers.get("Content-Encoding") == ("gzip" if packed else None)
+    assert answer.headers["Vary"] == "Accept-Encoding"
+    assert int(answer.headers["Content-Length"]) == len(sent)
+    assert (gzip.decompress(sent) if packed else sent) == plain.content
+    assert answer.headers["ETag"] == ("W/" if packed else "") + plain.headers["ETag"]
+    assert len(sent) < len(plain.content) / 5 or not packed
+    again = family.get("/ai/cashflow/", headers={"If-None-Match": answer.headers["ETag"], "Accept-Encoding": accepted})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_short_answer_is_not_packed(r1: TenantUnderTest) -> None:
+    answer = r1.customer().get("/ai/contracts/", headers={"Accept-Encoding": "gzip"})
+    assert (answer.content, answer.headers.get("Content-Encoding")) == (b"[]", None)
 
 
 @pytest.mark.parametrize(
