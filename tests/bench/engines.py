@@ -96,8 +96,9 @@ def _round(house: Settled, home: Path, name: str, workers: int, measured: Measur
         measured.work.append(time.perf_counter() - begun)
         measured.processors.append(_processors() - used)
     counts = tuple(map(sum, zip(*found, strict=True)))
-    if counts != (len(house.people), house.bookings, len(house.people)) or len(house.served()) != len(house.people):
-        raise OutputDiffers(f"{name}: users, bookings and results are {counts}")
+    served = len({user for user, *_ in house.served()})
+    if (*counts, served) != (len(house.people), house.bookings, len(house.people), len(house.people)):
+        raise OutputDiffers(f"{name}: users, bookings, results and users served are {(*counts, served)}")
     files = files_of(home / "lake")
     return sha256(b"".join(path.encode() + content for path, content in files.items())).hexdigest()
 
