@@ -589,7 +589,12 @@ class TestLooks:
         way.button("login").click(no_wait_after=True)
         tab = way.another_tab()
         tab.page.route("**/state", lambda route: route.fulfill(status=503))
-        tab.page.goto(FORM)
+
+        def at_work() -> bool:
+            tab.page.goto(FORM)  # until then the login may still be on its way
+            return tab.page.locator('main[data-place="working"]').count() > 0
+
+        wait_until(at_work, 30)
         look(tab.at("working").page, "working")
         tab.page.close()
         way.at("accounts").watch.complaints = [told for told in way.watch.complaints if "503" not in told]
