@@ -35,6 +35,7 @@ from warehouse.packing import unpacked
 
 routes = router("/customer/v2/ai", "Analyses")
 STATUSES: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed."}, 429: {}}
+VARY = {"Vary": "Accept-Encoding"}
 AsOf = Annotated[
     QueryDay | None,
     Query(alias="asOf", description="as it would have been with the bookings until this day", examples=["2026-10-31"]),
@@ -134,7 +135,7 @@ async def _answer(
     state = _state(held, caller, as_of)
     etag = f'"{state}"'
     if has_etag(request, etag):
-        return Response(status_code=304, headers={"ETag": etag})
+        return Response(status_code=304, headers={"ETag": etag, **VARY})
     user_id, key = user_of(caller), name if view is None else f"{name}-{view}"
     kept = held.shelf.find(user_id, key, state)
     if kept is None:
@@ -145,7 +146,7 @@ async def _answer(
 
 async def _sent(request: Request, kept: Kept) -> Response:
     """The answer as the caller takes it. Packed, it has other bytes, so that its name is only a weak one."""
-    headers = {"Vary": "Accept-Encoding", **freshness(kept.state.revision, precomputed=kept.precomputed)}
+    headers = {**VARY, **freshness(kept.state.revision, precomputed=kept.precomputed)}
     if len(kept.body) < LEAST_ZIPPED or not takes_gzip(request):
         return Response(kept.body, headers={"ETag": f'"{kept.state}"', **headers}, media_type=JSON)
     if kept.to_be_zipped:
