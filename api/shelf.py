@@ -24,7 +24,7 @@ class Kept:
 
     @cached_property
     def zipped(self) -> bytes:
-        """The answer packed with gzip, a twentieth of it; packed once for all who ask, and not counted on the shelf."""
+        """The answer packed with gzip, a tenth of it or less; packed once for all who ask, and not counted on the shelf."""
         return gzip.compress(self.body, 1, mtime=0)
 
     @property
