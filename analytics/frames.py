@@ -62,7 +62,7 @@ LINES = pl.Schema(
     }
 )
 """Each distinct line once, read: texts are plain (lower case, `ae oe ue ss`, only `a-z0-9&` and single blanks, digits as
-`analytics.text` has it), and what is missing is empty."""
+`analytics.bank_text.canonical` has it), and what is missing is empty."""
 TAG_PARTS = ("item", "confidence", "source", "reason")
 """What every tag says; in `TAGGED` a tagger has its name, and its name with `_confidence`, `_source`, `_reason`, as columns."""
 TAGGERS = ("category", "insurance", "partner", "freelancer")
@@ -141,7 +141,7 @@ CONTRACTS = pl.Schema(
 )
 """Contracts as of a day. Amounts are signed cents. The id is that of the first regular booking; `period_confidence` is null where
 the period is sure; `date_due` is when the payment after the latest one was or is expected; the next one is null if it is over.
-The rule of its days is that of `analytics.contracts.dates`."""
+The rule of its days is that of `analytics.analyses.contracts.dates`."""
 CONTRACT_BOOKINGS = pl.Schema(
     {
         "contract": pl.String,

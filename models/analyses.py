@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
+from analytics.analyses.sales_triggers import sales_triggers
+from analytics.analyses.suite import Frames, analysed
 from analytics.frames import AS_OF
-from analytics.suite import Frames, analysed
-from analytics.tagging import Brain
-from analytics.triggers import sales_triggers
+from analytics.tagging.tag import Brain
 from models import baselines, gates, quality
 from models.contract_quality import compared, contract_figures, days_off, running
 from models.corpus import Corpus, simulate

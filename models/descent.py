@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.kernels import compiled, inner
+from analytics.native.compiling import compiled, inner
 from models.features import Features, Hiding, Texts, features, values
 
 Floats = NDArray[np.float32]

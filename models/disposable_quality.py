@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import polars as pl
 
-from analytics.cashflow import cashflow
-from analytics.disposable import disposable
+from analytics.analyses.cashflow import cashflow
+from analytics.analyses.disposable_money import disposable
+from analytics.analyses.snapshot import seen
 from analytics.frames import AS_OF, checked
-from analytics.seen import seen
 from models.corpus import Corpus
 from models.measures import Figure, figure, ratio
 from models.true_tags import NAME

@@ -100,7 +100,7 @@ def unwrapping_figures(frame: pl.DataFrame, by: str = "user", times: int = 1000)
 
     Lines collapse digits, so that these are not compared, and write brands of many names under one, as Amazon.
     """
-    from analytics.services import brands  # reads a file
+    from analytics.bank_text.intermediaries import brands  # reads a file
 
     told, truth = (pl.col(name).str.replace_all(r"\d", "") for name in ("merchant", "true_merchant"))
     named = [brand.replace(" ", "") for brand in brands()]

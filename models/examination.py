@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from analytics import lines as reading
-from analytics.tagging import Scorer
+from analytics.bank_text import lines as reading
+from analytics.tagging.tag import Scorer
 from models import evaluation
 from models.evaluation import JUDGED
 from models.measures import Figure, accuracy, figure

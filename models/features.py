@@ -17,7 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from analytics.kernels import compiled, inner
+from analytics.native.compiling import compiled, inner
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -41,7 +41,7 @@ WEIGHTS = np.array([1.0, 0.5, 0.7, 1.0, 0.7, 0.8, 0.5, 1.0], dtype=np.float32)
 TEXTS = ("merchant", "name", "ultimate", "purpose", "booking_text", "channel", "via", "purpose_code", "lexicon_category")
 """The columns that are read, in the order of the offsets."""
 HINTS = ("lexicon_category", "lexicon_confidence")
-"""What the lexicon says of a line: columns of `analytics.categories.lexicon`."""
+"""What the lexicon says of a line: columns of `analytics.tagging.categories.lexicon`."""
 LEAST_BITS, MOST_BITS = 8, 20
 TEXT_BYTES = 400
 """Where a text is cut: the lines of banks are shorter, and memory stays bounded."""
@@ -122,7 +122,7 @@ def hinted(lines: pl.DataFrame) -> pl.DataFrame:
     """The lines with the lexicon's hints."""
     if HINTS[0] in lines.columns:
         return lines
-    from analytics.categories import lexicon  # reads and compiles the rules
+    from analytics.tagging.categories import lexicon  # reads and compiles the rules
 
     return lines.with_columns(lexicon(lines).select(HINTS))
 

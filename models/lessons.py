@@ -7,7 +7,7 @@ learns as letters: from `apotheke` it knows `marktapotheke` too. The lexicon is 
 import polars as pl
 
 from analytics.frames import LINES
-from analytics.knowledge import FOLDER
+from analytics.knowledge import TABLES
 from analytics.trees import tree
 
 WHERE = {"name": ("merchant",), "purpose": ("purpose",), "any": ("merchant", "purpose")}
@@ -16,7 +16,7 @@ _BINS = 8
 
 def lexicon() -> pl.DataFrame:
     """The words of the lexicon: `word`, `category`, `weight`, `where`, `channel`."""
-    table = pl.read_csv(FOLDER / "lexicon.csv", infer_schema=False).fill_null("")
+    table = pl.read_csv(TABLES / "lexicon.csv", infer_schema=False).fill_null("")
     return (
         table.select(
             pl.col("words").str.split("|").alias("word"),

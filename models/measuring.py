@@ -7,8 +7,9 @@ measured does: everybody is measured wherever it speaks.
 
 import polars as pl
 
-from analytics import lines, tagging
-from analytics.tagging import Brain
+from analytics.bank_text import lines
+from analytics.tagging import tag
+from analytics.tagging.tag import Brain
 from models.corpus import Corpus
 from models.learning import World, simulated
 from models.quality import without_unseen
@@ -47,6 +48,6 @@ def _counted(part: Corpus, brain: Brain, strange: Brain) -> pl.DataFrame:
 def _decided(keyed: pl.DataFrame, told: pl.DataFrame, brain: Brain, seen: bool) -> pl.DataFrame:
     rows = told.filter(pl.col("seen") == seen, ~pl.col("truth").str.starts_with("TRANSFER_"))
     distinct = keyed.join(rows.select("key"), on="key", how="semi").unique("key", keep="first", maintain_order=True).drop("key")
-    judged = tagging.judge(lines.read(distinct), brain).select("key", "decider", "category")
+    judged = tag.judge(lines.read(distinct), brain).select("key", "decider", "category")
     decided = rows.join(judged, on="key").filter(~pl.col("decider").is_in(NO_PRECISION))
     return decided.group_by("decider").agg(right=(pl.col("truth") == pl.col("category")).sum(), rows=pl.len())

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from analytics.cashflow import view
-from analytics.cashflow.flows import EXPENSES, INCOME, category_groups
+from analytics.analyses.cashflow import view
+from analytics.analyses.cashflow.flows import EXPENSES, INCOME, category_groups
 from models.corpus import Corpus
 from models.corpus.affordability_truth import affordability_truth
 from models.measures import Figure, Measure, figure, ratio

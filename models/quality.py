@@ -9,10 +9,11 @@ from pathlib import Path
 
 import polars as pl
 
-from analytics import lines, partners, sepa, tagging, text
+from analytics.bank_text import canonical, lines, sepa
 from analytics.frames import CHOICES, LINES, PRODUCTS, RULES, TRANSACTIONS, checked
 from analytics.knowledge import UNKNOWN, Catalogue
-from analytics.tagging import Brain
+from analytics.tagging import partners, tag
+from analytics.tagging.tag import Brain
 from models import evaluation
 from models.corpus import Corpus
 from models.corpus.lists import merchants, parties
@@ -57,8 +58,8 @@ def examine(brain: Brain, world: World = EXAMINED, on_progress: Progress = silen
 
 def tagged(part: Corpus, brain: Brain, strange: Brain) -> Tagged:
     """The tags of a part of the world; merchants that training has not seen are missing from the catalogue as well."""
-    known = tagging.tag(part.transactions, part.products, *WISHES, brain)
-    unseen = tagging.tag(part.transactions, part.products, *WISHES, strange)
+    known = tag.tag(part.transactions, part.products, *WISHES, brain)
+    unseen = tag.tag(part.transactions, part.products, *WISHES, strange)
     seen = part.truth["merchant_split"] == "train"
     tags = pl.concat([known.filter(seen), unseen.filter(~seen)])
     order = part.truth.select("id").join(tags, on="id", how="left", maintain_order="left")
@@ -69,7 +70,7 @@ def partner_of_brands(catalogue: Catalogue) -> dict[str, str]:
     """The partner of our catalogue that each brand of the simulator is, `UNKNOWN` where there is none."""
     brands = pl.concat([merchants()["brand"], parties()["brand"]]).unique().sort()
     brands = brands.filter(brands != "")
-    plain = text.plain(brands)
+    plain = canonical.plain(brands)
     empty = {name: pl.lit("", pl.String) for name, kind in LINES.items() if kind == pl.String}
     read = pl.DataFrame({"merchant": plain}).with_columns(
         **{**empty, "merchant": pl.col("merchant"), "name": pl.col("merchant"), "channel": pl.lit("CARD")},
@@ -124,7 +125,7 @@ def unwrapping_figures(found: Tagged, times: int = 1000) -> dict[str, Figure]:
     through = found.truth["via"].fill_null("") != ""
     shown = found.texts["true_merchant"].is_not_null()
     rows = found.transactions.filter(through & shown)
-    truth = text.plain(found.texts["true_merchant"].filter(through & shown))
+    truth = canonical.plain(found.texts["true_merchant"].filter(through & shown))
     read = lines.read(rows)
     squeezed = {"true_merchant": truth, "merchant": read["merchant"]}
     frame = pl.DataFrame(squeezed).with_columns(pl.all().str.replace_all(" ", "", literal=True), user=rows["user"])
@@ -158,7 +159,7 @@ def reality_tags(brain: Brain) -> pl.DataFrame:
         ultimate_name=_filled("ultimate"),
         pending=pl.lit(value=False),
     )
-    tags = tagging.tag(checked(rows, TRANSACTIONS), PRODUCTS.to_frame(), *WISHES, brain)
+    tags = tag.tag(checked(rows, TRANSACTIONS), PRODUCTS.to_frame(), *WISHES, brain)
     return given.with_columns(
         truth="category", prediction=tags["category"], source=tags["category_source"], reason=tags["category_reason"]
     )

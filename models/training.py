@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics import lines as reading
+from analytics.bank_text import lines as reading
 from analytics.frames import LINES
 from models.calibration import fit_temperature
 from models.categoriser import Categoriser, allowed

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from analytics.events.guards import EVENTS
+from analytics.analyses.events.guards import EVENTS
+from analytics.analyses.life_stages import STAGES
+from analytics.analyses.snapshot import BOOKED, Seen
 from analytics.frames import AS_OF, CONTRACT_BOOKINGS, CONTRACTS, checked
 from analytics.knowledge import UNKNOWN
-from analytics.seen import BOOKED, Seen
-from analytics.stages import STAGES
 from models.corpus import Corpus
 
 NUMBER = pl.col("user").cast(pl.String).str.zfill(7)

@@ -5,7 +5,7 @@ Processes that start later find it done. Nothing breaks without it: the first an
 
 import polars as pl
 
-from analytics.repeats import repeats
+from analytics.native.dictionary import repeats
 from pipelines.results import one_user
 
 if __name__ == "__main__":

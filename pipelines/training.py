@@ -22,9 +22,11 @@ from typing import Any
 import polars as pl
 from psycopg import sql
 
-from analytics import knowledge, lines, partners
+from analytics import knowledge
+from analytics.bank_text import lines
 from analytics.frames import checked
-from analytics.tagging import Brain
+from analytics.tagging import partners
+from analytics.tagging.tag import Brain
 from analytics.trees import tree
 from models import comparison, gates, learning, quality, registry, reports
 from models.artefact import write_atomically

@@ -4,10 +4,10 @@ from functools import cache
 
 import polars as pl
 
-from analytics import tagging
+from analytics.analyses.suite import Frames, analysed
 from analytics.frames import AS_OF, CHOICES, RULES
-from analytics.suite import Frames, analysed
-from analytics.tagging import Brain
+from analytics.tagging import tag
+from analytics.tagging.tag import Brain
 from models import registry
 from models.corpus import Corpus, simulate
 
@@ -17,7 +17,7 @@ def world() -> tuple[Corpus, pl.DataFrame, Frames]:
     """The households, their tagged bookings, and what the analyses say."""
     corpus = simulate(6, 3)
     past = corpus.transactions.filter(~corpus.truth["future"])
-    tags = tagging.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
+    tags = tag.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
     tagged = past.hstack(tags.drop("id", "user", "product"))
     return corpus, tagged, suite(corpus, tagged)
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from analytics import frames, suite
+from analytics import frames
+from analytics.analyses import suite
 from warehouse.parquet import Table
 
 

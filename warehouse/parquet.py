@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from analytics.frames import checked
-from analytics.repeats import repeats
+from analytics.native.dictionary import repeats
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged
 from warehouse.places import Place
 

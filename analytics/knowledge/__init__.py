@@ -4,8 +4,7 @@ The files are written by hand from public facts (`docs/data-sources.md`); `konto
 """
 
 from analytics.knowledge.catalogue import FLAGS, UNKNOWN, Catalogue, partners
-from analytics.knowledge.checks import problems
 from analytics.knowledge.everyday import given_names
-from analytics.knowledge_files import FOLDER, version
+from analytics.knowledge.files import FOLDER, TABLES, version
 
-__all__ = ["FLAGS", "FOLDER", "UNKNOWN", "Catalogue", "given_names", "partners", "problems", "version"]
+__all__ = ["FLAGS", "FOLDER", "TABLES", "UNKNOWN", "Catalogue", "given_names", "partners", "version"]

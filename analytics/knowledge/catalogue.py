@@ -1,6 +1,6 @@
 """The catalogue of business partners: brands with their spellings, categories, flags and addresses (`partners.csv`).
 
-A partner's number is fixed for ever, and so is its system name. An alias is plain text as `analytics.text` writes it. Its guard
+A partner's number is fixed for ever, and so is its system name. An alias is plain text as `analytics.bank_text.canonical` writes it. Its guard
 says where it counts: none, anywhere on token borders; `!`, as the whole text, or at its start where a shop was paid by card or
 through a payment service; `!!`, only as the whole text, and not on transfers, where it may be somebody's name.
 """
@@ -11,9 +11,9 @@ from functools import cache, cached_property
 
 import polars as pl
 
-from analytics import text
+from analytics.bank_text import canonical
 from analytics.knowledge.creditors import comparable
-from analytics.knowledge_files import FOLDER
+from analytics.knowledge.files import TABLES
 
 UNKNOWN = "UNKNOWN"
 """The item of bookings without a partner; its number is 0 and it has no row in the file."""
@@ -88,7 +88,7 @@ class Catalogue:
 @cache
 def partners() -> Catalogue:
     """The catalogue that this version carries."""
-    return from_table(pl.read_csv(FOLDER / "partners.csv", infer_schema=False).fill_null(""))
+    return from_table(pl.read_csv(TABLES / "partners.csv", infer_schema=False).fill_null(""))
 
 
 def from_table(table: pl.DataFrame) -> Catalogue:
@@ -133,4 +133,4 @@ def _exploded(listed: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
 def _spellings(rows: pl.DataFrame) -> pl.DataFrame:
     plain = rows["alias"].str.strip_chars_end("!")
     guard = (rows["alias"].str.len_bytes() - plain.str.len_bytes()).cast(pl.UInt8)
-    return rows.with_columns(text.canonical(plain).alias("alias"), guard.alias("guard"))
+    return rows.with_columns(canonical.canonical(plain).alias("alias"), guard.alias("guard"))

@@ -4,7 +4,7 @@ from functools import cache
 
 import polars as pl
 
-from analytics.knowledge_files import FOLDER
+from analytics.knowledge.files import TABLES
 
 WORD, SURNAME, GIVEN, PLACE = "word", "surname", "given", "place"
 KINDS = (WORD, SURNAME, GIVEN, PLACE)
@@ -14,7 +14,7 @@ SALUTATIONS = ("herr", "herrn", "frau", "familie", "fam", "eheleute", "dr", "pro
 @cache
 def everyday(*kinds: str) -> pl.Series:
     """The words of some kinds, or all."""
-    table = pl.read_csv(FOLDER / "everyday.csv", infer_schema=False)
+    table = pl.read_csv(TABLES / "everyday.csv", infer_schema=False)
     return table.filter(pl.col("kind").is_in(kinds or KINDS))["word"]
 
 

@@ -54,7 +54,7 @@ __all__ = [
     "trees",
 ]
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "tables"
 UNKNOWN = "UNKNOWN"
 """The partner of bookings whose partner is not known."""
 KINDS: dict[str, type[Item]] = {

@@ -5,7 +5,7 @@ from pathlib import Path
 from analytics.trees.files import Row, item_id, rows, texts
 from analytics.trees.items import ITEM, Category, Partner, Tree
 
-CATALOGUE = Path(__file__).parents[1] / "knowledge" / "partners.csv"
+CATALOGUE = Path(__file__).parents[1] / "knowledge" / "tables" / "partners.csv"
 AS_THEY_ARE = ("group", "street", "zip", "city", "country", "telephone", "website")
 
 

@@ -19,9 +19,9 @@ def group() -> None:
 @commands.command()
 def check(folder: Folder = None, as_json: Json = False) -> None:
     """Say what is wrong in the tables, with file, line and column; exit code 1 if anything is."""
-    from analytics import knowledge  # the other commands need none of its libraries
+    from analytics import knowledge, knowledge_checks  # the other commands need none of their libraries
 
-    found = knowledge.problems(folder or knowledge.FOLDER)
+    found = knowledge_checks.problems(folder or knowledge.FOLDER)
     if as_json or not found:
         facts = {"version": knowledge.version(folder or knowledge.FOLDER), "problems": found}
         show_once(facts, as_json, "The tables are in order.")
@@ -38,8 +38,8 @@ def measure(
     """Measure how often rules, words and partners are right, and keep it as their confidence (`measured.csv`)."""
     from dataclasses import replace
 
-    from analytics.tagging import Brain
-    from analytics.verdicts import MEASURED
+    from analytics.knowledge.files import MEASURED
+    from analytics.tagging.tag import Brain
     from models import measuring, registry
 
     world = replace(measuring.MEASURED_ON, users=users) if users else measuring.MEASURED_ON

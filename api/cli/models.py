@@ -50,7 +50,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model on a simulated world, examine it, and put it beside the others. It is not in use by that."""
-    from analytics.tagging import Brain
+    from analytics.tagging.tag import Brain
     from models import learning, quality, registry  # load numba, which no other command needs
     from models.training import SHIPPED as USUAL
 
@@ -80,7 +80,7 @@ def evaluate(
     """Examine the whole tagger with a model: on a simulated world that it has not learned from, and on real lines."""
     if context.invoked_subcommand:
         return
-    from analytics.tagging import Brain
+    from analytics.tagging.tag import Brain
     from models import learning, quality, reports
 
     world = replace(learning.EXAMINED, **_given(users=users, seed=seed))
@@ -107,7 +107,7 @@ def evaluate_analyses(
     as_json: Json = False,
 ) -> None:
     """Examine all analyses of users, from contracts to affordability, on simulated people whose truth and future are known."""
-    from analytics.tagging import Brain
+    from analytics.tagging.tag import Brain
     from models import analyses, analysis_reports
 
     world = replace(analyses.EXAMINED, **_given(users=people, seed=seed))

@@ -7,7 +7,7 @@ from fastapi import Path
 from starlette.responses import Response
 
 from analytics import trees
-from analytics.wishes import name_key
+from analytics.tagging.corrections import name_key
 from api.access import Kind, needs
 from api.answers import answer, done, link, self_relation
 from api.errors import Problem

@@ -10,7 +10,7 @@ from math import cos, exp, log, pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.kernels import compiled
+from analytics.native.compiling import compiled
 
 Keys = NDArray[np.uint64]
 Floats = NDArray[np.float64]

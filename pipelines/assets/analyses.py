@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from analytics import suite
-from analytics.knowledge_files import version
+from analytics.analyses import suite
+from analytics.knowledge.files import version
 from pipelines.assets import shown, training
 from pipelines.assets.bank_data import RETRY, ledger
 from pipelines.assets.partitions import ALL_AT_ONCE, BUCKETS, Anew, buckets_of, done_after

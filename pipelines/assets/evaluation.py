@@ -36,7 +36,7 @@ from pipelines.assets.training_settings import AnalysesEvaluationConfig
 def analyses_evaluation(
     context: dg.AssetExecutionContext, config: AnalysesEvaluationConfig, house: dg.ResourceParam[House]
 ) -> Iterator[dg.MaterializeResult[None]]:
-    from analytics.tagging import Brain
+    from analytics.tagging.tag import Brain
     from models import analyses, analysis_reports, registry
     from pipelines import training
 

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from analytics import suite, tagging
+from analytics.analyses import suite
+from analytics.analyses.snapshot import UNREAD
 from analytics.frames import AS_OF, CHOICES, PRODUCTS
-from analytics.seen import UNREAD
-from analytics.tagging import Brain
+from analytics.tagging import tag
+from analytics.tagging.tag import Brain
 from pipelines.results.export import STATE
 from pipelines.results.tags import compared
 from warehouse.lake import Lake
@@ -169,7 +170,7 @@ def _tagged(lake: Lake, due: Mapping[int, _Untagged], brain: Brain) -> pl.DataFr
     """The tags of the bookings that are due, one bucket's after the other's, with the revision that they are made from."""
     users = pl.concat([left.changed for left in due.values()])
     buckets = [bucket for bucket, left in due.items() if left.changed.height]
-    tagged = tagging.tag(
+    tagged = tag.tag(
         pl.concat([left.bookings for left in due.values()]),
         lake.read(OWNED, buckets).select(PRODUCTS.names()).join(users, on="user", how="semi"),
         lake.read(CATEGORY_CHOICES, buckets).select(CHOICES.names()),

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from analytics import trees
-from analytics.seen import counted
+from analytics.analyses.snapshot import counted
 from warehouse import lake_tables, results
 from warehouse.buckets import span
 from warehouse.database import Database

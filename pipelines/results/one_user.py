@@ -13,9 +13,10 @@ from pathlib import Path
 import polars as pl
 
 import analytics
-from analytics import suite, tagging
+from analytics.analyses import suite
+from analytics.analyses.suite import Frames
 from analytics.frames import AS_OF, PRODUCTS, TRANSACTIONS
-from analytics.suite import Frames
+from analytics.tagging import tag
 from pipelines.results import documents, tags
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
@@ -130,7 +131,7 @@ def _until(owner: Owner, day: date) -> pl.DataFrame:
     """The bookings until a day, tagged as if there were no later ones."""
     bookings = ledger.whole(owner).filter(pl.col("booked_on") <= day)
     wished = choices.whole(owner), tags.compared(rules.whole(owner))
-    made_now = tagging.tag(bookings, products.whole(owner), *wished, tags.brain())
+    made_now = tag.tag(bookings, products.whole(owner), *wished, tags.brain())
     return bookings.hstack(made_now.select(tags.SERVED).drop("id"))
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
-from analytics import tagging, text, wishes
+from analytics.bank_text import canonical
 from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, checked
-from analytics.tagging import Brain
+from analytics.tagging import corrections, tag
+from analytics.tagging.tag import Brain
 from models import registry
 from warehouse import choices, ledger, products, results, revisions, rules
 from warehouse.database import Owner
@@ -51,7 +52,7 @@ def prepare() -> None:
         for number, (name, purpose, cents) in enumerate(lines)
     ]
     tagged_alone(pl.DataFrame(bookings, schema=TRANSACTIONS), PRODUCTS.to_frame())
-    wishes.counterparties(pl.DataFrame(bookings, schema=TRANSACTIONS))
+    corrections.counterparties(pl.DataFrame(bookings, schema=TRANSACTIONS))
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def tagged(owner: Owner) -> Tagged:
     ready = results.find(owner, NAME, revision, knows.version)
     if ready is not None and (tags := decoded(ready))["id"].equals(bookings["id"]):  # not so if an access has just expired
         return Tagged(bookings.hstack(tags.drop("id")), revision, precomputed=True)
-    made = tagging.tag(bookings, products.whole(owner), choices.whole(owner), compared(rules.whole(owner)), knows)
+    made = tag.tag(bookings, products.whole(owner), choices.whole(owner), compared(rules.whole(owner)), knows)
     return Tagged(bookings.hstack(made.select(SERVED).drop("id")), revision, precomputed=False)
 
 
@@ -95,10 +96,10 @@ def decoded(content: bytes) -> pl.DataFrame:
 def tagged_alone(transactions: pl.DataFrame, owned: pl.DataFrame) -> pl.DataFrame:
     """The tags (frame `TAGGED`) of bookings that nobody has stored: no wish is known, only what they say themselves."""
     given = checked(transactions, TRANSACTIONS), checked(owned, PRODUCTS)
-    return tagging.tag(*given, CHOICES.to_frame(), RULES.to_frame(), brain())
+    return tag.tag(*given, CHOICES.to_frame(), RULES.to_frame(), brain())
 
 
 def compared(found: pl.DataFrame) -> pl.DataFrame:
     """Rules (frame `rules.WHOLE`) with names as they are read today, however they were when a rule was made."""
-    keyed = found.with_columns(text.name_key(found["name"]).alias("name_key"))
+    keyed = found.with_columns(canonical.name_key(found["name"]).alias("name_key"))
     return checked(keyed.select(RULES.names()), RULES)

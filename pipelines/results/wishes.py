@@ -4,7 +4,7 @@ from uuid import UUID
 
 import polars as pl
 
-from analytics.wishes import alike, counterparties, fits
+from analytics.tagging.corrections import alike, counterparties, fits
 from warehouse import choices, ledger, rules, users
 from warehouse.database import Owner
 from warehouse.errors import NoCounterparty, NotFound, SignDiffers

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from analytics.analyses.snapshot import Seen, seen
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
-from analytics.seen import Seen, seen
 
 AS_OF_DAY = date(2026, 6, 16)
 BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED})

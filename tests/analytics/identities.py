@@ -7,11 +7,11 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.cashflow import rolled, view
-from analytics.cashflow.flows import category_groups
+from analytics.analyses.cashflow import rolled, view
+from analytics.analyses.cashflow.flows import category_groups
+from analytics.analyses.snapshot import counted
+from analytics.analyses.suite import FRAMES, Frames
 from analytics.frames import TAGGED, TRANSACTIONS
-from analytics.seen import counted
-from analytics.suite import FRAMES, Frames
 
 BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED})
 VIEWS = [(level, exclude) for level in ("sub", "main") for exclude in (False, True)]

@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from analytics.events import life_events
+from analytics.analyses.events import life_events
+from analytics.analyses.life_stages import life_stages
+from analytics.analyses.sales_triggers import sales_triggers
+from analytics.analyses.snapshot import Seen, seen
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
-from analytics.seen import Seen, seen
-from analytics.stages import life_stages
-from analytics.triggers import sales_triggers
 
 TODAY = date(2026, 6, 30)
 BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED})

@@ -13,11 +13,11 @@ from zlib import crc32
 
 import polars as pl
 
-from analytics import tagging
-from analytics.cashflow import rolled, view
+from analytics.analyses.cashflow import rolled, view
+from analytics.analyses.suite import Frames, analysed
 from analytics.frames import AS_OF, CHOICES, PRODUCTS, RULES, TRANSACTIONS
-from analytics.suite import Frames, analysed
-from analytics.tagging import Brain
+from analytics.tagging import tag as tagging
+from analytics.tagging.tag import Brain
 from models import registry
 from tests.analytics.lives import months
 

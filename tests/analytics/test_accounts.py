@@ -5,8 +5,8 @@ from datetime import date
 import polars as pl
 import pytest
 
+from analytics.analyses.suite import analysed
 from analytics.frames import PRODUCTS
-from analytics.suite import analysed
 from tests.analytics.lives import BOOKED, TODAY, booked, everyday, look, months, rent, wage
 
 IBAN = "DE02120300000000202051"

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from analytics.affordability import AFFORDABILITY, AMOUNTS, Affordability, affordability
-from analytics.affordability.flags import FLAGS
+from analytics.analyses.affordability import AFFORDABILITY, AMOUNTS, Affordability, affordability
+from analytics.analyses.affordability.flags import FLAGS
+from analytics.analyses.snapshot import seen
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
-from analytics.seen import seen
 from models.corpus import Corpus, simulate
 from models.corpus.affordability_truth import affordability_truth
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from analytics.automaton import dictionary, find, spellings
+from analytics.native.word_scan import dictionary, find, spellings
 
 
 def found(word: str, *fields: str) -> list[str]:

@@ -8,9 +8,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.cashflow import Cashflow, cashflow, expected, rolled, view
-from analytics.cashflow.flows import category_groups
-from analytics.seen import Seen
+from analytics.analyses.cashflow import Cashflow, cashflow, expected, rolled, view
+from analytics.analyses.cashflow.flows import category_groups
+from analytics.analyses.snapshot import Seen
 from tests.analytics.households import AS_OF_DAY, BOOKED, booked, household, households, looked_at, monthly, rent, salary
 
 VIEWS = [(level, exclude) for level in ("sub", "main") for exclude in (False, True)]

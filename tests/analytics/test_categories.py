@@ -1,17 +1,20 @@
 """Which category the rules and the words of a line say, told by examples."""
 
 import re
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from analytics import trees
-from analytics.categories import lexicon, structural
-from analytics.insurance import insurance
-from analytics.knowledge import rule_checks, sheets
-from analytics.rulebook import KNOWLEDGE, read
+from analytics.knowledge.files import TABLES
+from analytics.knowledge_checks import rules, sheets
+from analytics.tagging.categories import lexicon, structural
+from analytics.tagging.insurance import insurance
+from analytics.tagging.rulebook import read
 from tests.analytics.drawing import line, lines
 
+EXAMPLES = Path(__file__).with_name("examples.csv")
 BOOKINGS = """
 Sparkasse KölnBonn | 05.06/14.12UHR GA NR00001234 | -200 | CASH | BANKFINANCE_ATMWITHDRAWAL
 | BARGELDAUSZAHLUNG 04.05. 11:32 | -150 | CASH | BANKFINANCE_ATMWITHDRAWAL
@@ -274,7 +277,7 @@ def booked() -> pl.DataFrame:
 
 
 def examples() -> pl.DataFrame:
-    rows = read("examples")
+    rows = read(EXAMPLES)
     drawn = [
         line(row["name"], row["purpose"], float(row["amount"]), row["channel"], purpose_code=row["code"])
         for row in rows.iter_rows(named=True)
@@ -302,8 +305,8 @@ def test_examples_come_out_as_they_should() -> None:
 
 
 def test_every_category_has_examples_and_there_are_many() -> None:
-    assert read("examples").height >= 350
-    assert list(rule_checks.examples(sheets.read(KNOWLEDGE / "examples.csv"))) == []
+    assert read(EXAMPLES).height >= 350
+    assert list(rules.examples(sheets.read(EXAMPLES))) == []
 
 
 def test_the_sign_rule_is_never_broken(booked: pl.DataFrame) -> None:
@@ -422,9 +425,9 @@ def test_the_order_of_lines_changes_nothing(booked: pl.DataFrame) -> None:
     assert shuffled.equals(booked.sort("key"))
 
 
-@pytest.mark.parametrize("file", ["rules", "lexicon", "insurance", "freelancer", "groups", "examples", "saving_banks"])
+@pytest.mark.parametrize("file", ["rules", "lexicon", "insurance", "freelancer", "groups", "saving_banks"])
 def test_the_files_are_in_order(file: str) -> None:
-    assert list(getattr(rule_checks, file)(sheets.read(KNOWLEDGE / f"{file}.csv"))) == []
+    assert list(getattr(rules, file)(sheets.read(TABLES / f"{file}.csv"))) == []
 
 
 def test_a_wrong_rule_is_told_with_its_place() -> None:
@@ -438,7 +441,7 @@ def test_a_wrong_rule_is_told_with_its_place() -> None:
         "reason": "",
     }
     sheet = sheets.Sheet("rules.csv", tuple(row), [(2, row)], [])
-    found = list(rule_checks.rules(sheet))
+    found = list(rules.rules(sheet))
     assert {problem.split(":")[0] + ":" + problem.split(":")[1].split(" ")[1] for problem in found} == {
         f"rules.csv:{column}" for column in ("id", "priority", "item", "confidence", "words", "sign")
     }

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analytics import channels, lines
+from analytics.bank_text import channels, lines
 
 CODES = [
     ("006", "CARDSETTLE"), ("082", "CASH"), ("083", "CASH"), ("104", "DIRECTDEBIT"), ("105", "DIRECTDEBIT"), ("106", "CARD"),

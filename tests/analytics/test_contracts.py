@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from analytics.analyses.contracts import Contracts
+from analytics.analyses.snapshot import seen
 from analytics.calendar import easter_sunday
-from analytics.contracts import Contracts
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
-from analytics.seen import seen
 
 AS_OF_DAY = date(2026, 6, 30)
 BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED})

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from analytics.cashflow import cashflow
-from analytics.disposable import disposable
+from analytics.analyses.cashflow import cashflow
+from analytics.analyses.disposable_money import disposable
 from tests.analytics.households import AS_OF_DAY, BOOKED, booked, household, households, looked_at, monthly, rent, salary
 
 

@@ -7,7 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.events import EVENTS, life_events
+from analytics.analyses.events import EVENTS, life_events
 from tests.analytics.lives import BOOKED, TODAY, booked, child_benefit, debit, everyday, happened, look, months, rent, wage
 
 OLD = wage(days=months("2024-01", "2025-05", 28), euros=2500.0, name="Alt GmbH")

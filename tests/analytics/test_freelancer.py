@@ -5,7 +5,7 @@ import re
 import polars as pl
 
 from analytics import trees
-from analytics.freelancer import freelancer
+from analytics.tagging.freelancer import freelancer
 from tests.analytics.drawing import line, lines
 
 BOOKINGS = """

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.ibans import compared
+from analytics.bank_text.ibans import compared
 
 PLAIN = "DE02120300000000202051"
 IBANS = st.text("DEdexyXY0123456789 \t\n\u00a0", max_size=34)

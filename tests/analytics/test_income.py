@@ -4,9 +4,9 @@ from typing import Any
 
 import polars as pl
 
-from analytics.categories import structural
-from analytics.facts import facts
-from analytics.income import income
+from analytics.tagging.categories import structural
+from analytics.tagging.line_facts import facts
+from analytics.tagging.wages import income
 from tests.analytics.drawing import canonical, line, lines, rows
 
 MONTHS = [f"2024-{month:02}" for month in range(1, 7)]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from analytics import trees
-from analytics.insurance import insurance
+from analytics.tagging.insurance import insurance
 from tests.analytics.drawing import line, lines
 
 PREMIUMS = """

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analytics.judgements import FEW, MOST_PIECES, Judgements, Said
-from analytics.numbering import EMPTY, LEAST, LOAD, Keys, Numbering
+from analytics.native.dense_ids import EMPTY, LEAST, LOAD, Keys, Numbering
+from analytics.tagging.line_cache import FEW, MOST_PIECES, Judgements, Said
 
 patient = settings(deadline=None, max_examples=40)
 """The first example may wait for the compiler."""

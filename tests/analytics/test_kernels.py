@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.buffers import WIDTH, text_at, texts
-from analytics.kernels import compiled
+from analytics.native.columns import WIDTH, text_at, texts
+from analytics.native.compiling import compiled
 
 
 @compiled

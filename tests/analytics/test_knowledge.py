@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from analytics import knowledge, trees
+from analytics import knowledge, knowledge_checks, trees
 from analytics.knowledge import creditors
 from analytics.knowledge.catalogue import COLUMNS
-from analytics.knowledge.checks import CHECKS, READERS
+from analytics.knowledge_checks.tables import CHECKS, READERS
 
 CATALOGUE = knowledge.partners()
 GOOD = {
@@ -86,16 +86,16 @@ def write(folder: Path, *rows: dict[str, str], name: str = "partners.csv", colum
 
 
 def test_what_is_shipped_is_in_order() -> None:
-    assert knowledge.problems() == []
+    assert knowledge_checks.problems() == []
 
 
 def test_a_good_row_has_no_problems(tmp_path: Path) -> None:
-    assert knowledge.problems(write(tmp_path, GOOD)) == []
+    assert knowledge_checks.problems(write(tmp_path, GOOD)) == []
 
 
 @pytest.mark.parametrize(("column", "value", "message"), MISTAKES)
 def test_a_mistake_is_found_and_named(tmp_path: Path, column: str, value: str, message: str) -> None:
-    found = knowledge.problems(write(tmp_path, {**GOOD, column: value}))
+    found = knowledge_checks.problems(write(tmp_path, {**GOOD, column: value}))
     assert any(message in problem for problem in found), found
     assert all(re.match(r"partners\.csv:2 [a-z_]+: ", problem) for problem in found)
 
@@ -103,19 +103,19 @@ def test_a_mistake_is_found_and_named(tmp_path: Path, column: str, value: str, m
 def test_an_alias_belongs_to_one_partner(tmp_path: Path) -> None:
     other = {**GOOD, "number": "8", "system_name": "ANDERER", "display_name": "Anderer", "creditor_ids": ""}
     expected = "partners.csv:3 aliases: »musterladen« belongs to line 2 already; leave it with one of them"
-    assert knowledge.problems(write(tmp_path, GOOD, {**other, "aliases": "anderer|musterladen!"})) == [expected]
+    assert knowledge_checks.problems(write(tmp_path, GOOD, {**other, "aliases": "anderer|musterladen!"})) == [expected]
 
 
 def test_names_numbers_and_creditor_ids_belong_to_one_partner(tmp_path: Path) -> None:
     twin = {**GOOD, "aliases": "zwilling laden", "creditor_ids": "DE98ABC09999999999"}
-    found = "\n".join(knowledge.problems(write(tmp_path, GOOD, twin)))
+    found = "\n".join(knowledge_checks.problems(write(tmp_path, GOOD, twin)))
     for column in ("number", "system_name", "display_name", "creditor_ids"):
         assert f"partners.csv:3 {column}: " in found
 
 
 def test_new_partners_stand_at_the_end(tmp_path: Path) -> None:
     late = {**GOOD, "number": "6", "system_name": "B", "display_name": "B", "aliases": "bee laden", "creditor_ids": ""}
-    assert knowledge.problems(write(tmp_path, GOOD, late)) == [
+    assert knowledge_checks.problems(write(tmp_path, GOOD, late)) == [
         "partners.csv:3 number: 6 follows 7; new partners stand at the end, with the next number"
     ]
 
@@ -123,7 +123,7 @@ def test_new_partners_stand_at_the_end(tmp_path: Path) -> None:
 def test_a_wrong_header_and_crooked_rows_are_named(tmp_path: Path) -> None:
     (tmp_path / "partners.csv").write_text("number,name\n1,a\n")
     (tmp_path / "everyday.csv").write_text("word,kind\nhaus,word\nzwei,word,mehr\nhaus,thing\nHaus,word\n")
-    found = knowledge.problems(tmp_path)
+    found = knowledge_checks.problems(tmp_path)
     assert found[0] == "everyday.csv:3 row: has 3 cells instead of 2; quote cells that contain commas"
     assert [problem.split(": ")[0] for problem in found[1:]] == [
         "everyday.csv:4 word",
@@ -134,7 +134,7 @@ def test_a_wrong_header_and_crooked_rows_are_named(tmp_path: Path) -> None:
 
 
 def test_every_file_is_checked_for_more_than_its_shape() -> None:
-    assert {path.name for path in knowledge.FOLDER.glob("*.csv")} == {*CHECKS, *READERS}
+    assert {path.name for path in knowledge.FOLDER.rglob("*.csv")} == {*CHECKS, *READERS}
 
 
 @pytest.mark.parametrize(
@@ -161,14 +161,14 @@ def test_every_file_is_checked_for_more_than_its_shape() -> None:
 )
 def test_tables_of_lines_and_measures_are_checked_too(tmp_path: Path, file: str, content: str, problems: list[str]) -> None:
     (tmp_path / file).write_text(content)
-    found = [problem.removesuffix("; run kontor knowledge measure again") for problem in knowledge.problems(tmp_path)]
+    found = [problem.removesuffix("; run kontor knowledge measure again") for problem in knowledge_checks.problems(tmp_path)]
     assert found == [f"{file}:{problem}" for problem in problems]
 
 
 @pytest.mark.parametrize("file", [*READERS, "measured.csv"])
 def test_tables_of_another_shape_are_named_and_not_read(tmp_path: Path, file: str) -> None:
     (tmp_path / file).write_text("word\nhaus\n")
-    (found,) = knowledge.problems(tmp_path)
+    (found,) = knowledge_checks.problems(tmp_path)
     assert found.startswith(f"{file}:1 header: write the columns ")
 
 
@@ -177,7 +177,7 @@ def test_crooked_rows_are_named_before_a_table_is_read(tmp_path: Path, file: str
     columns = READERS[file].columns
     (tmp_path / file).write_text(f"{','.join(columns)}\n{',' * len(columns)}\n")
     expected = f"{file}:2 row: has {len(columns) + 1} cells instead of {len(columns)}; quote cells that contain commas"
-    assert knowledge.problems(tmp_path) == [expected]
+    assert knowledge_checks.problems(tmp_path) == [expected]
 
 
 def test_the_catalogue_is_large_enough() -> None:

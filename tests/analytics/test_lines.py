@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics import lines
+from analytics.bank_text import lines
 from analytics.frames import LINES
 
 TEXTS = ("gv_code", "booking_text", "counterparty_name", "ultimate_name", "purpose", "counterparty_iban")

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from analytics import knowledge, text
+from analytics import knowledge
+from analytics.bank_text import canonical
 from analytics.frames import LINES
-from analytics.partners import resolve
+from analytics.tagging.partners import resolve
 
 CATALOGUE = knowledge.partners()
 EMPTY = {name: "" for name, kind in LINES.items() if kind == pl.String}
@@ -16,7 +17,7 @@ EMPTY = {name: "" for name, kind in LINES.items() if kind == pl.String}
 def line(name: str = "", channel: str = "DIRECTDEBIT", **more: object) -> dict[str, object]:
     """A line as it is read: names in canonical form, and the name's key as the merchant unless another is given."""
     names = pl.Series([name])
-    read = {"name": text.canonical(names)[0], "merchant": text.name_key(names)[0]}
+    read = {"name": canonical.canonical(names)[0], "merchant": canonical.name_key(names)[0]}
     return {**EMPTY, "key": 1, "positive": False, "amount_bin": 2, "channel": channel, **read, **more}
 
 

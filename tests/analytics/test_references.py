@@ -5,7 +5,7 @@ from datetime import date
 import polars as pl
 import pytest
 
-from analytics.references import billing_span, contract_number, customer_number
+from analytics.bank_text.references import billing_span, contract_number, customer_number
 
 CONTRACTS = [
     ("Vertragsnr. 12 345 678 Beitrag Mai", "12345678"),

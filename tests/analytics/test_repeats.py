@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.repeats import repeats
+from analytics.native.dictionary import repeats
 
 ALIKE = st.sampled_from(
     ["", "a", "twelve bytes", "thirteen byte", "thirteen bytf", "äöü" * 4, "the same begin, then 1", "the same begin, then 2"]

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from analytics import sepa
+from analytics.bank_text import sepa
 
 CRED = "DE98ZZZ09999999999"
 IBAN = "DE02120300000000202051"

@@ -7,9 +7,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.events import life_events
+from analytics.analyses.events import life_events
+from analytics.analyses.life_stages import STAGES, life_stages
 from analytics.frames import PRODUCTS
-from analytics.stages import STAGES, life_stages
 from tests.analytics.lives import booked, child_benefit, debit, everyday, look, months, rent, stands, wage
 
 WHOLE = ("2024-01", "2026-06")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.stems import any_of
+from analytics.native.prefilter import any_of
 
 STEMS = ("rate", "teilzahlung", "rechnung", "spar plan")
 PIECES = st.sampled_from(

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from analytics import tagging, trees
-from analytics.cashflow import rolled
+from analytics import trees
+from analytics.analyses.cashflow import rolled
+from analytics.analyses.snapshot import seen
+from analytics.analyses.suite import FRAMES, Frames, Workings, analysed
 from analytics.frames import AS_OF, CHOICES, PRODUCTS, RULES
-from analytics.seen import seen
-from analytics.suite import FRAMES, Frames, Workings, analysed
-from analytics.tagging import Brain
+from analytics.tagging import tag
+from analytics.tagging.tag import Brain
 from models import registry
 from models.corpus import simulate
 from tests import worlds
@@ -47,7 +48,7 @@ def crowd() -> Looked:
     other = simulate(3, 41)
     told = _renamed(other.transactions.filter(~other.truth["future"]))
     products = _renamed(other.products)
-    tags = tagging.tag(told, products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
+    tags = tag.tag(told, products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
     both = pl.concat([tagged.select(BOOKED.names()), told.hstack(tags.drop("id", "user", "product")).select(BOOKED.names())])
     return look(both, corpus.as_of, pl.concat([corpus.products, products]))
 

@@ -7,9 +7,11 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from analytics import lines, tagging, trees
+from analytics import trees
+from analytics.bank_text import lines
 from analytics.frames import CHOICES, RULES, TAGGED, TAGGERS
-from analytics.tagging import Brain
+from analytics.tagging import tag as tagging
+from analytics.tagging.tag import Brain
 from models import registry
 from models.corpus import Corpus, simulate
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics import text
+from analytics.bank_text import canonical as text
 
 PLAIN = [
     ("Müller & Söhne GmbH", "mueller & soehne gmbh"),

@@ -4,8 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from analytics.facts import facts
-from analytics.transfers import own_transfers, refunds, reversals
+from analytics.tagging.line_facts import facts
+from analytics.tagging.own_transfers import own_transfers, refunds, reversals
 from tests.analytics.drawing import line, lines, products, rows
 
 ANNA = products(

@@ -8,9 +8,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.events import life_events
-from analytics.stages import life_stages
-from analytics.triggers import TRIGGERS, sales_triggers
+from analytics.analyses.events import life_events
+from analytics.analyses.life_stages import life_stages
+from analytics.analyses.sales_triggers import TRIGGERS, sales_triggers
 from tests.analytics.lives import TODAY, booked, child_benefit, debit, everyday, look, months, rent, set_off, wage
 
 WHOLE = ("2024-01", "2026-06")

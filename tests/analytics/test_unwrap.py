@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from analytics import lines, places, services
+from analytics.bank_text import card_places, intermediaries, lines
 
 IBAN = "DE02120300000000202051"
 
@@ -375,14 +375,14 @@ def test_channel_merchant_city_and_service_are_read(
 
 
 def test_the_tables_of_services_and_cities_are_in_order() -> None:
-    assert services.problems() == []
-    assert places.problems() == []
+    assert intermediaries.problems() == []
+    assert card_places.problems() == []
 
 
 def test_what_is_wrong_among_the_cities_is_said(tmp_path: Path) -> None:
     path = tmp_path / "cities.csv"
     path.write_text("city\nKöln\nberlin\nberlin\n")
-    assert places.problems(path) == [
+    assert card_places.problems(path) == [
         "cities.csv:2 city: «Köln» is not in plain form",
         "cities.csv:4 city: «berlin» stands there twice",
     ]
@@ -391,8 +391,8 @@ def test_what_is_wrong_among_the_cities_is_said(tmp_path: Path) -> None:
 def test_what_is_wrong_in_the_table_is_said(tmp_path: Path) -> None:
     path = tmp_path / "services.csv"
     path.write_text("kind,match,under,via,merchant\nnme,PayPal,,paypal,\nbrand,amzn,,,\nbrand,amzn,,,amazon\n")
-    assert services.problems(path) == [
-        f"services.csv:2 kind: «nme» is none of {', '.join(services.KINDS)}",
+    assert intermediaries.problems(path) == [
+        f"services.csv:2 kind: «nme» is none of {', '.join(intermediaries.KINDS)}",
         "services.csv:2 match: «PayPal» is not in plain form",
         "services.csv:2 via: «paypal» is no system name",
         "services.csv:2 via: services have one, other rows have none",

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.verdicts import LEAST, assessed, categorised
+from analytics.tagging.decision import LEAST, assessed, categorised
 
 MEASURED = pl.DataFrame({"decider": ["rule:loan-words", "partner:IKEA"], "precision": [0.56, 0.75]})
 NOTHING = {

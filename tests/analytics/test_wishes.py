@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from analytics import trees
 from analytics.frames import CHOICES, LEDGER, RULES, TAGGED
-from analytics.wishes import alike, fits, overlay
+from analytics.tagging.corrections import alike, fits, overlay
 
 IBAN, OTHER_IBAN = "DE02120300000000202051", "DE02500105170137075030"
 CATEGORIES = [item.system_name for item in trees.tree("CATEGORIES").assignable]

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import polars as pl
 
-from analytics import lines, tagging
-from analytics.contracts import contracts
+from analytics.analyses.contracts import contracts
+from analytics.analyses.snapshot import Seen, seen
+from analytics.analyses.suite import analysed
+from analytics.bank_text import lines
 from analytics.frames import CHOICES, RULES
-from analytics.seen import Seen, seen
-from analytics.suite import analysed
-from analytics.tagging import Brain
+from analytics.tagging import tag
+from analytics.tagging.tag import Brain
 from models import registry
 from models.corpus import Corpus, simulate
 from tests.bench import same_rules, whole
@@ -120,7 +121,7 @@ def _whole(corpus: Corpus, found: Measured, tell: Callable[[str], None]) -> None
 
 def _seen(corpus: Corpus) -> Seen:
     past = corpus.transactions
-    tagged = tagging.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
+    tagged = tag.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
     booked = past.hstack(tagged[[name for name in tagged.columns if name not in past.columns]])
     return seen(booked, corpus.products, past.select(pl.col("user").unique().sort(), as_of=pl.lit(corpus.as_of)))
 

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.cashflow.flows import Flows, flows
-from analytics.cashflow.items import month_number, week_number
-from analytics.cashflow.statistics import rolled, statistics
-from analytics.kernels import compiled
-from analytics.numbering import Numbering, Numbers
-from analytics.seen import Seen
+from analytics.analyses.cashflow.flows import Flows, flows
+from analytics.analyses.cashflow.items import month_number, week_number
+from analytics.analyses.cashflow.statistics import rolled, statistics
+from analytics.analyses.snapshot import Seen
+from analytics.native.compiling import compiled
+from analytics.native.dense_ids import Numbering, Numbers
 from tests.bench.other_ways import LEAST, PERIODS, SPREAD
 
 KEYS = ("user", "party")

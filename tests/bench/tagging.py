@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import polars as pl
 from sklearn.pipeline import Pipeline
 
-from analytics import lines, tagging
+from analytics.bank_text import lines
 from analytics.frames import CHOICES, RULES
-from analytics.tagging import Brain
+from analytics.tagging import tag
+from analytics.tagging.tag import Brain
 from models import registry
 from models.corpus import Corpus, simulate
 from tests.bench import memory, peers
@@ -77,7 +78,7 @@ def measure(tell: Callable[[str], None]) -> Measured:
 
 
 def _tag(corpus: Corpus, brain: Brain) -> pl.DataFrame:
-    return tagging.tag(corpus.transactions, corpus.products, CHOICES.to_frame(), RULES.to_frame(), brain)
+    return tag.tag(corpus.transactions, corpus.products, CHOICES.to_frame(), RULES.to_frame(), brain)
 
 
 def twice(corpus: Corpus) -> Corpus:
@@ -107,9 +108,9 @@ def _check(corpus: Corpus) -> None:
     """Judging every row by itself gives what judging distinct lines gives."""
     rows = corpus.transactions.head(SLOW_ROWS)
     brain = Brain(registry.shipped())
-    slow = tagging.judge_each(lines.read(rows), brain)
+    slow = tag.judge_each(lines.read(rows), brain)
     keyed = rows.select(lines.keys(rows))
     first = rows.with_columns(keyed["key"]).unique("key", keep="first", maintain_order=True).drop("key")
-    quick = keyed.join(tagging.judge(lines.read(first), brain), on="key", how="left", maintain_order="left")
+    quick = keyed.join(tag.judge(lines.read(first), brain), on="key", how="left", maintain_order="left")
     if not quick.select(slow.columns).equals(slow):
         raise OutputDiffers(f"of {SLOW_ROWS} rows some are judged differently by the two ways")

@@ -14,11 +14,11 @@ from uuid import NAMESPACE_OID, uuid5
 
 import polars as pl
 
-from analytics import tagging
+from analytics.tagging import tag
 from analytics.frames import CHOICES, RULES, TRANSACTIONS
-from analytics.seen import UNREAD
-from analytics.suite import analysed
-from analytics.tagging import Brain, Scorer
+from analytics.analyses.snapshot import UNREAD
+from analytics.analyses.suite import analysed
+from analytics.tagging.tag import Brain, Scorer
 from models import registry
 from models.corpus import Corpus
 from pipelines.results.analyse import by_bucket
@@ -95,7 +95,7 @@ def _stored(folder: Path, buckets: Sequence[int]) -> tuple[pl.DataFrame, pl.Data
 
 
 def _results(bookings: pl.DataFrame, products: pl.DataFrame, folder: Path) -> dict[str, pl.DataFrame]:
-    tagged = tagging.tag(bookings, products, CHOICES.to_frame(), RULES.to_frame(), brain())
+    tagged = tag.tag(bookings, products, CHOICES.to_frame(), RULES.to_frame(), brain())
     whole = bookings.hstack(tagged[[name for name in tagged.columns if name not in bookings.columns]])
     day = pl.read_parquet(folder / "as_of.parquet").item()
     as_of = pl.DataFrame({"user": bookings["user"].unique()}).with_columns(as_of=pl.lit(day, pl.Date))

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from analytics.suite import Frames
-from analytics.tagging import Brain
-from analytics.triggers import sales_triggers
+from analytics.analyses.sales_triggers import sales_triggers
+from analytics.analyses.suite import Frames
+from analytics.tagging.tag import Brain
 from models import analyses, analysis_reports, baselines, registry
 from models.analyses import Examination, Examined
 from models.contract_quality import contract_figures, recognition_figures

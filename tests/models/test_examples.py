@@ -5,12 +5,13 @@ from functools import cache
 
 import polars as pl
 
-from analytics import tagging, trees
-from analytics.channels import Channel
+from analytics import trees
+from analytics.bank_text.channels import Channel
 from analytics.frames import CHOICES, PRODUCTS, RULES, TRANSACTIONS, checked
 from analytics.products import Category
-from analytics.rulebook import read
-from analytics.tagging import Brain
+from analytics.tagging import tag
+from analytics.tagging.rulebook import read
+from analytics.tagging.tag import Brain
 from models import registry
 
 HOLDER = "Klara Winter"
@@ -101,7 +102,7 @@ def products(rows: pl.DataFrame) -> pl.DataFrame:
 def tagged() -> pl.DataFrame:
     """The examples with what the tagger found."""
     rows = examples()
-    tags = tagging.tag(transactions(rows), products(rows), CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
+    tags = tag.tag(transactions(rows), products(rows), CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
     return rows.with_columns(found=tags["category"], reason=tags["category_reason"], found_channel=tags["channel"])
 
 

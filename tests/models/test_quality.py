@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import knowledge
-from analytics.tagging import Brain
+from analytics.tagging.tag import Brain
 from models import measuring, quality, registry
 from models.corpus.lists import merchants, parties
 from models.evaluation import JUDGED

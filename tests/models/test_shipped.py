@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from analytics import lines
+from analytics.bank_text import lines
 from models import learning, registry
 from models.corpus import simulate
 

@@ -13,7 +13,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from analytics import trees
-from analytics.suite import Frames
+from analytics.analyses.suite import Frames
 from api.schemas import analyses as schemas
 from pipelines.results.documents.cashflow import VIEWS, CashflowView
 from pipelines.results.documents.suite import NAMES, cashflow_document, documents, nothing

@@ -17,7 +17,7 @@ import yaml  # type: ignore[import-untyped]
 from pydantic import ValidationError
 
 from analytics import knowledge
-from analytics.tagging import Brain
+from analytics.tagging.tag import Brain
 from models import learning, quality, registry
 from models.errors import ModelUnknown, NothingToLearn, PromotionRefused
 from models.features import hinted

@@ -7,7 +7,7 @@ costs it as much as writing several characters. A function takes the place where
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics.kernels import compiled, inner
+from analytics.native.compiling import compiled, inner
 from models.corpus.renderers.vocabulary import REMITTANCE_LENGTH, Fact, Loss, Mark, Step, Word
 
 Bytes = NDArray[np.uint8]

@@ -5,7 +5,7 @@ So a truth is always what stands in the text, never what should stand there.
 
 import numpy as np
 
-from analytics.kernels import compiled, inner
+from analytics.native.compiling import compiled, inner
 from models.corpus.renderers.filling import MARGIN, ROOM, Bytes, Keys, Numbers, filled, known_words
 from models.corpus.renderers.vocabulary import NAME_LENGTH, REMITTANCE_LENGTH, Fact, Join, Mark, Sink, Step
 

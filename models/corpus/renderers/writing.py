@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.channels import Channel
+from analytics.bank_text.channels import Channel
 from models.corpus.chance import Keys, hashed, uniform
 from models.corpus.renderers.cases import cases, minutes, purchase_days
 from models.corpus.renderers.filling import Numbers

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from analytics.affordability import RATIOS, TOLD
-from analytics.suite import Frames
+from analytics.analyses.affordability import RATIOS, TOLD
+from analytics.analyses.suite import Frames
 from pipelines.results.documents.json_text import amount, day, json_list, json_object, plain, quoted, rate, wire_name
 from pipelines.results.documents.tags import TagWriter, item_texts
 

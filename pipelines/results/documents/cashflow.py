@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from analytics.cashflow import rolled, view
-from analytics.cashflow.flows import CATEGORIES, PARTNERS
-from analytics.cashflow.statistics import AGGREGATE, MAIN, SUB
-from analytics.suite import Frames
+from analytics.analyses.cashflow import rolled, view
+from analytics.analyses.cashflow.flows import CATEGORIES, PARTNERS
+from analytics.analyses.cashflow.statistics import AGGREGATE, MAIN, SUB
+from analytics.analyses.suite import Frames
 from analytics.trees.cashflow import TOTAL
 from pipelines.results.documents.json_text import amount, fields
 from pipelines.results.documents.tags import TagWriter, item_texts

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.suite import Frames
+from analytics.analyses.suite import Frames
 from pipelines.results.documents.json_text import (
     amount,
     day,

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.suite import Frames
+from analytics.analyses.suite import Frames
 from pipelines.results.documents.json_text import amount, day, json_list, json_object, quoted, rate
 from pipelines.results.documents.tags import TagWriter
 

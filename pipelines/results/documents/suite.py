@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from analytics.suite import Frames
+from analytics.analyses.suite import Frames
 from pipelines.results.documents import affordability, cashflow, contracts, disposable_money, life
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.documents.tags import TagWriter

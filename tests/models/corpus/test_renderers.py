@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from schwifty import BIC
 
-from analytics.channels import Channel
+from analytics.bank_text.channels import Channel
 from analytics.frames import BOOKINGS
 from models.corpus import renderers
 from models.corpus.renderers import OUTPUT, render
@@ -205,7 +205,7 @@ def test_the_banks_of_a_format_exist() -> None:
 def test_the_renderers_know_no_parser() -> None:
     sources = Path(renderers.__file__).parent.glob("*.py")
     imported = {name for path in sources for name in re.findall(r"^(?:from|import) (analytics[.\w]*)", path.read_text(), re.M)}
-    assert imported == {"analytics.channels", "analytics.frames", "analytics.kernels", "analytics.products"}
+    assert imported == {"analytics.bank_text.channels", "analytics.frames", "analytics.native.compiling", "analytics.products"}
 
 
 def test_examples_differ_between_all_formats() -> None:

@@ -1,0 +1,41 @@
+"""Life events: what has changed in a user's life, by the contracts and bookings that show it.
+
+Rules stand in a module per group of events; what they rest on is worked out once in `ground`. Nothing sensitive is evidence:
+health, religion, unions and parties have no part here.
+"""
+
+import polars as pl
+
+from analytics.analyses.events.career import career
+from analytics.analyses.events.family import family, marriages
+from analytics.analyses.events.financial import financial
+from analytics.analyses.events.ground import Ground, ground
+from analytics.analyses.events.guards import EVENTS, guarded, spaced
+from analytics.analyses.events.housing import housing
+from analytics.analyses.events.months import large_incomes, sums
+from analytics.analyses.events.streams import streams
+from analytics.analyses.snapshot import Seen
+from analytics.frames import checked
+
+__all__ = ["EVENTS", "Ground", "ground", "large_incomes", "life_events", "sums"]
+
+
+def life_events(
+    seen: Seen, base: Ground | None = None, large: pl.DataFrame | None = None, marriage: bool = False
+) -> pl.DataFrame:
+    """The events of all users (frame `EVENTS`), by user and day; marriage only if it is asked for.
+
+    What is worked out already, the ground and large incomes, can be handed in.
+    """
+    known = ground(seen) if base is None else base
+    runs = guarded(known)
+    large = large_incomes(known, sums(seen)) if large is None else large
+    found = [
+        *streams(runs),
+        *career(known, runs, seen.bookings),
+        *housing(known, runs),
+        *family(known),
+        *financial(known, runs, seen, large),
+        *([marriages(seen.bookings)] if marriage else []),
+    ]
+    return checked(spaced(pl.concat(found)), EVENTS)

@@ -1,0 +1,137 @@
+"""Numbers and spans inside purposes: whose contract or customer a payment names, and which time it covers.
+
+On demand and with regular expressions: only regular payments are asked.
+"""
+
+import polars as pl
+
+from analytics.bank_text import sepa
+
+LEAST = 5
+"""What has fewer letters and digits is no number of a contract."""
+_VALUE = r"((?:[a-z]{1,4}[./-]?|[a-z]{1,2} )?\d[a-z0-9]*(?:[./-][a-z0-9]+)*(?: \d[a-z0-9./-]*)*)"
+_NUMBER = r"[ .-]{0,2}(?:nr|nummer|no)?[ .:#-]{0,3}"
+_CONTRACT = r"\b(?:vertrags?|vers(?:icherungs)?|vs|policen?|vk)[ .-]{0,2}(?:schein|konto)?" + _NUMBER + _VALUE
+_WHO = r"\b(?:kunden?|kd|mitglieds?|beitrags|rechnungs|buchungs)[ .-]{0,2}(?:konto)?"
+_CUSTOMER = _WHO + _NUMBER + r"(\d[\d./-]*(?: \d[\d./-]*)*)"
+_DATE = r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d{2})"
+_SPAN = rf"({_DATE})\s*(?:-|–|bis)\s*({_DATE})"
+_MONTH = r"\b(0?[1-9]|1[0-2])[/.](20\d\d)\b"
+_QUARTER = r"\b(?:q([1-4])[ /.-]?(20\d\d)|([1-4])\. ?quartal ?(20\d\d))\b"
+_INSTALMENT = r"(?i)(?:rate|raten|ratenzahlung|teilzahlung)\s*(?:nr\.?\s*)?(\d{1,3})\s*(?:/|von)\s*(\d{1,3})(?:\D|$)"
+_NTH = r"(?i)(?:^|\D)(\d{1,3})\.\s*rate\s*(?:/|von)\s*(\d{1,3})(?:\D|$)"
+_PERIODS = (
+    (1, r"monatlich|monatsbeitrag|mtl\b"),
+    (3, r"1/4[ -]?j(?:ae|ä)hr|viertelj(?:ae|ä)hr|quartalsbeitrag|quartalsweise"),
+    (6, r"1/2[ -]?j(?:ae|ä)hr|halbj(?:ae|ä)hr"),
+    (12, r"1/1[ -]?j(?:ae|ä)hr|\bj(?:ae|ä)hrlich|jahresbeitrag|jahresrechnung|jahresabo"),
+)
+_STEMS = (
+    *(f"{digit}." for digit in range(10)), "/20", "q1", "q2", "q3", "q4", "quartal", "monat", "mtl", "jahres", "jähr", "jaehr",
+)  # fmt: skip
+"""Parts of which every text has one that says anything about a span: they are found faster, and most texts have none."""
+
+
+def instalment(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Which instalment of how many a text names, as texts: `Rate 3/24`, `Ratenzahlung Nr. 3 von 24`, `3. Rate von 24`."""
+    nth, of = (pl.coalesce(text.str.extract(_INSTALMENT, at), text.str.extract(_NTH, at)) for at in (1, 2))
+    return nth, of
+
+
+def contract_number(purposes: pl.Series) -> pl.Series:
+    """The number of the contract or policy that a purpose names, letters and digits only; null if it names none."""
+    return _number(purposes, told(purposes), _CONTRACT).alias(purposes.name)
+
+
+def customer_number(purposes: pl.Series) -> pl.Series:
+    """The number of the customer or member that a purpose names, digits only; null if it names none."""
+    return _number(purposes, told(purposes), _CUSTOMER).alias(purposes.name)
+
+
+def numbers(purposes: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Both numbers, that of the contract and that of the customer."""
+    heard = told(purposes)
+    return _number(purposes, heard, _CONTRACT), _number(purposes, heard, _CUSTOMER)
+
+
+def billing_span(purposes: pl.Series) -> pl.DataFrame:
+    """The days `first` to `last` that a purpose says it covers, and its rhythm in `months`; null where it says nothing."""
+    return _span(told(purposes))
+
+
+def numbered_span(purposes: pl.Series) -> pl.DataFrame:
+    """The span, and whether a number of a contract is named (`numbered`)."""
+    heard = told(purposes)
+    return _span(heard).with_columns(numbered=_number(purposes, heard, _CONTRACT).is_not_null())
+
+
+def _span(texts: pl.Series) -> pl.DataFrame:
+    speaking = texts.str.contains_any(list(_STEMS)).fill_null(value=False)
+    place = pl.select(pl.when(speaking).then(speaking.cum_sum() - 1)).to_series()
+    return _spoken(texts.filter(speaking).to_frame("text")).select(pl.all().gather(place))
+
+
+def _spoken(heard: pl.DataFrame) -> pl.DataFrame:
+    text, undated = pl.col("text"), pl.col("text").str.replace_all(_DATE, "")
+    named = heard.with_columns(
+        span=text.str.extract_groups(_SPAN), dated=undated.str.extract_groups(_MONTH), quartered=text.str.extract_groups(_QUARTER)
+    )
+    month, year = (pl.col("dated").struct[at].cast(pl.Int32) for at in (0, 1))
+    found = named.with_columns(
+        start=_date(pl.col("span").struct[0]),
+        end=_date(pl.col("span").struct[1]),
+        month=pl.date(year, month, 1),
+        quarter=pl.date(_either(1, 3), _either(0, 2) * 3 - 2, 1),
+        rhythm=pl.coalesce(pl.when(text.str.contains(pattern)).then(pl.lit(months, pl.Int32)) for months, pattern in _PERIODS),
+    )
+    spanned = pl.col("end") >= pl.col("start")
+    days = (pl.col("end") - pl.col("start")).dt.total_days() + 1
+    return found.select(
+        first=pl.when(spanned).then("start").otherwise(pl.coalesce("quarter", "month")),
+        last=pl.when(spanned)
+        .then("end")
+        .otherwise(pl.coalesce(pl.col("quarter").dt.offset_by("2mo").dt.month_end(), pl.col("month").dt.month_end())),
+        months=pl.coalesce(
+            "rhythm",
+            pl.when(spanned).then((days / 30.4).round().cast(pl.Int32)),
+            pl.when(pl.col("quarter").is_not_null()).then(pl.lit(3, pl.Int32)),
+            pl.when(pl.col("month").is_not_null()).then(pl.lit(1, pl.Int32)),
+        ),
+    )
+
+
+def told(purposes: pl.Series) -> pl.Series:
+    """What purposes tell, in small letters."""
+    return sepa.fields(purposes, ("remittance",)).to_series().str.to_lowercase()
+
+
+def _number(purposes: pl.Series, texts: pl.Series, pattern: str) -> pl.Series:
+    """What the pattern finds, unless it is too short, a date, an account number or the payment's own reference."""
+    raw = texts.str.extract(pattern, 1)
+    places = raw.is_not_null().arg_true()
+    if places.is_empty():
+        return raw
+    reference = sepa.fields(purposes[places], ("eref",)).select(_alphanumeric(pl.col("eref"))).to_series()
+    found = pl.DataFrame({"raw": raw[places].str.strip_chars(" ./-"), "eref": reference})
+    value = _alphanumeric(pl.col("raw"))
+    dated = pl.col("raw").str.contains(rf"^(?:[a-z]{{1,2}} )?(?:{_DATE}|\d{{4}}-\d\d-\d\d|20\d\d$|\d{{1,2}}[./]20\d\d$)")
+    account = pl.col("value").str.contains(r"^[A-Z]{2}\d{18,}")
+    own = (pl.col("value") == pl.col("eref")).fill_null(value=False)
+    wrong = dated | account | (pl.col("value").str.len_chars() < LEAST) | own
+    kept = found.with_columns(value=value).select(pl.when(~wrong).then("value")).to_series()
+    return pl.repeat(None, raw.len(), dtype=pl.String, eager=True).scatter(places, kept)
+
+
+def _alphanumeric(text: pl.Expr) -> pl.Expr:
+    return text.str.to_uppercase().str.replace_all(r"[^A-Z0-9]", "")
+
+
+def _date(text: pl.Expr) -> pl.Expr:
+    return pl.coalesce(
+        pl.when(text.str.contains(r"\d{4}$")).then(text).str.to_date("%d.%m.%Y", strict=False),
+        text.str.to_date("%d.%m.%y", strict=False),
+    )
+
+
+def _either(one: int, other: int) -> pl.Expr:
+    return pl.coalesce(pl.col("quartered").struct[one], pl.col("quartered").struct[other]).cast(pl.Int32)

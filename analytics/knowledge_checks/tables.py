@@ -1,0 +1,126 @@
+"""What can be wrong in the tables of knowledge, and what to do about it: one function per file.
+
+A new file needs one function and one line in `CHECKS`, or in `READERS` where the module that reads it checks it as well.
+A problem is one sentence that begins with file, line and column.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from analytics.bank_text import card_places, channels, intermediaries
+from analytics.knowledge import everyday as words
+from analytics.knowledge.catalogue import COLUMNS
+from analytics.knowledge.files import FOLDER
+from analytics.knowledge_checks import partners as partner_checks
+from analytics.knowledge_checks import rules, sheets
+from analytics.knowledge_checks.sheets import Sheet
+
+Check = Callable[[Sheet], Iterator[str]]
+DECIDER = re.compile(r"(insurance|partner|rule|word):\S+")
+
+
+class Reader(NamedTuple):
+    """The columns of a table and the check of the module that reads it."""
+
+    columns: tuple[str, ...]
+    problems: Callable[[Path], list[str]]
+
+
+def problems(folder: Path = FOLDER) -> list[str]:
+    """Everything that is wrong in the tables of a folder."""
+    return [
+        problem
+        for path in sorted(folder.rglob("*.csv"), key=lambda path: path.name)
+        for problem in _problems(path, sheets.read(path))
+    ]
+
+
+def partners(sheet: Sheet) -> Iterator[str]:
+    """The catalogue of partners."""
+    if sheet.columns != COLUMNS:
+        yield sheet.problem(1, "header", f"write the columns {', '.join(COLUMNS)}")
+        return
+    for check in (
+        partner_checks.names,
+        partner_checks.aliases,
+        partner_checks.categories,
+        partner_checks.flags,
+        partner_checks.insurance,
+        partner_checks.creditor_ids,
+        partner_checks.forms,
+    ):
+        yield from check(sheet)
+
+
+def everyday(sheet: Sheet) -> Iterator[str]:
+    """Words that are no brand by themselves."""
+    if sheet.columns != ("word", "kind"):
+        yield sheet.problem(1, "header", "write the columns word, kind")
+        return
+    yield from sheet.repeated("word")
+    for line, word in sheet.cells("word"):
+        if not partner_checks.PLAIN.fullmatch(word) or " " in word:
+            yield sheet.problem(line, "word", f"»{word}« is not one plain word; write it in a-z0-9 with ae, oe, ue, ss")
+    for line, kind in sheet.cells("kind"):
+        if kind not in words.KINDS:
+            yield sheet.problem(line, "kind", f"»{kind}« is not one of {', '.join(words.KINDS)}")
+
+
+def measured(sheet: Sheet) -> Iterator[str]:
+    """How often each decider was right."""
+    if sheet.columns != ("decider", "precision", "rows"):
+        yield sheet.problem(1, "header", "write the columns decider, precision, rows")
+        return
+    yield from sheet.repeated("decider")
+    for column, form, right in (
+        ("decider", DECIDER, "begins with insurance:, partner:, rule: or word:"),
+        ("precision", re.compile(r"0\.\d+"), "lies between 0 and 1"),
+        ("rows", re.compile(r"[1-9]\d*"), "is a whole number from 1"),
+    ):
+        for line, cell in sheet.cells(column):
+            if not form.fullmatch(cell):
+                yield sheet.problem(line, column, f"»{cell}« is wrong, it {right}; run kontor knowledge measure again")
+
+
+CHECKS: dict[str, Check] = {
+    "partners.csv": partners,
+    "everyday.csv": everyday,
+    "rules.csv": rules.rules,
+    "lexicon.csv": rules.lexicon,
+    "insurance.csv": rules.insurance,
+    "freelancer.csv": rules.freelancer,
+    "groups.csv": rules.groups,
+    "saving_banks.csv": rules.saving_banks,
+    "measured.csv": measured,
+}
+"""The check of each file; files that are neither here nor in `READERS` are only checked for their shape."""
+READERS: dict[str, Reader] = {
+    "channels.csv": Reader(("kind", "match", "channel"), channels.problems),
+    "intermediaries.csv": Reader(("kind", "match", "under", "via", "merchant"), intermediaries.problems),
+    "cities.csv": Reader(("city",), card_places.problems),
+}
+
+
+def _problems(path: Path, sheet: Sheet) -> Iterator[str]:
+    yield from sheet.crooked
+    for column in sheet.columns:
+        for line, cell in sheet.cells(column):
+            if cell != cell.strip():
+                yield sheet.problem(line, column, f"»{cell}« begins or ends with a blank; take it away")
+    if sheet.file in CHECKS:
+        try:
+            yield from CHECKS[sheet.file](sheet)
+        except KeyError as missing:
+            yield sheet.problem(1, "header", f"the column {missing.args[0]} is missing")
+    if sheet.file in READERS:
+        yield from _by_reader(path, sheet, READERS[sheet.file])
+
+
+def _by_reader(path: Path, sheet: Sheet, reader: Reader) -> Iterator[str]:
+    """What the reader says; crooked tables it cannot read."""
+    if sheet.columns != reader.columns:
+        yield sheet.problem(1, "header", f"write the columns {', '.join(reader.columns)}")
+    elif not sheet.crooked:
+        yield from reader.problems(path)
