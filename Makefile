@@ -37,7 +37,7 @@ chromium:  ## a browser for the tests of pages, where this user may install one
 	|| echo "There is no Chromium: tests of pages in a browser will be skipped. Install the package chromium to run them."
 
 simulated: $(VENV)/.dev  ## compile what simulates people, which only tests and training need
-	$(BIN)/python -c "from models.corpus import simulate; simulate(6, 3)"
+	$(BIN)/python -c "from models.simulator import simulate; simulate(6, 3)"
 
 format: $(VENV)/.dev  ## format the code
 	$(BIN)/ruff format .

@@ -12,11 +12,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from models.artefact import write_atomically
-from models.categoriser import Categoriser
+from models.categoriser.file import write_atomically
+from models.categoriser.model import Categoriser
 from models.errors import ModelUnknown, PromotionRefused
-from models.gates import objections
-from models.measures import Figure
+from models.evaluation.gates import objections
+from models.evaluation.metrics import Figure
 
 SHIPPED = Path(__file__).parent / "artefacts" / "categoriser.npz"
 SHIPPED_REPORT = SHIPPED.with_suffix(".json")

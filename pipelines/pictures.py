@@ -1,4 +1,4 @@
-"""Pictures of counts, as PNG. Those of an examination are drawn by `models.reports`."""
+"""Pictures of counts, as PNG. Those of an examination are drawn by `models.evaluation.reports`."""
 
 import io
 

@@ -28,17 +28,27 @@ from analytics.frames import checked
 from analytics.tagging import partners
 from analytics.tagging.tag import Brain
 from analytics.trees import tree
-from models import comparison, gates, learning, quality, registry, reports
-from models.artefact import write_atomically
-from models.categoriser import Categoriser
-from models.corpus.banks import FORMATS
+from models import experiment, registry
+from models.categoriser.features import hinted
+from models.categoriser.file import write_atomically
+from models.categoriser.model import Categoriser
 from models.errors import ModelUnknown, NothingToLearn
-from models.features import hinted
-from models.learning import World
-from models.measures import Figure
+from models.evaluation import comparison, gates, reports, tagger
+from models.evaluation.metrics import Figure
+from models.experiment import World
 from models.registry import Entry
-from models.training import EXAMPLES, TEST_FORMATS, Progress, TrainingSettings, from_text_alone, merged, silent, train_on
-from models.training import training_set as labelled
+from models.simulator.base.banks import FORMATS
+from models.training.train import (
+    EXAMPLES,
+    TEST_FORMATS,
+    Progress,
+    TrainingSettings,
+    from_text_alone,
+    merged,
+    silent,
+    train_on,
+)
+from models.training.train import training_set as labelled
 from warehouse import copies, parquet
 from warehouse.database import Database, Owner
 from warehouse.places import Place
@@ -123,7 +133,7 @@ def make_training_set(
     written when it is free. Without a database, those of an earlier set are gone.
     """
     formats = tuple(name for name in FORMATS if name not in TEST_FORMATS)
-    simulated = merged(labelled(part) for part in learning.simulated(world, formats, on_progress))
+    simulated = merged(labelled(part) for part in experiment.simulated(world, formats, on_progress))
     place = _place(home)
     with place.alone("."):
         feedback = CORRECTIONS.to_frame()
@@ -201,8 +211,8 @@ def evaluate(home: Path, world: World, version: str = "", on_progress: Progress 
     told: dict[str, dict[str, Any]] = {}
     judged: dict[str, pl.DataFrame] = {}
     for one in both:
-        examination = quality.examine(Brain(one), world, _within(one.version, on_progress), times)
-        told[one.version], judged[one.version] = learning.told(one, examination, world), examination.judged
+        examination = tagger.examine(Brain(one), world, _within(one.version, on_progress), times)
+        told[one.version], judged[one.version] = experiment.told(one, examination, world), examination.judged
     candidate, incumbent = told[model.version], told[used.version]
     compared = comparison.compared(candidate, incumbent, judged[model.version], judged[used.version])
     folder = models(home) / "evaluations" / model.version
@@ -266,7 +276,7 @@ def _compared(home: Path, version: str) -> tuple[dict[str, Figure], dict[str, Fi
 def _without_examined(found: pl.DataFrame) -> pl.DataFrame:
     """The lines (`LINES`) whose partner is none of the brands that only the examination knows."""
     catalogue = knowledge.partners()
-    learnable = quality.without_unseen(Brain(registry.shipped(), catalogue)).catalogue.frame
+    learnable = tagger.without_unseen(Brain(registry.shipped(), catalogue)).catalogue.frame
     examined = catalogue.frame.join(learnable, on="partner", how="anti")["partner"]
     return found.filter(~partners.resolve(found, catalogue)["partner"].is_in(examined.implode()))
 

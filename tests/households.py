@@ -14,7 +14,7 @@ import psycopg
 from sqlalchemy import make_url
 
 from analytics.frames import BOOKINGS
-from models.corpus import Corpus, simulate
+from models.simulator import Corpus, simulate
 from warehouse import accesses, embedded, migrate, providers, users
 from warehouse.database import Database, Owner
 from warehouse.embedded import Addresses

@@ -9,7 +9,7 @@ from analytics.frames import AS_OF, CHOICES, RULES
 from analytics.tagging import tag
 from analytics.tagging.tag import Brain
 from models import registry
-from models.corpus import Corpus, simulate
+from models.simulator import Corpus, simulate
 
 
 @cache

@@ -40,10 +40,11 @@ def measure(
 
     from analytics.knowledge.files import MEASURED
     from analytics.tagging.tag import Brain
-    from models import measuring, registry
+    from models import registry
+    from models.evaluation import rule_precision
 
-    world = replace(measuring.MEASURED_ON, users=users) if users else measuring.MEASURED_ON
+    world = replace(rule_precision.MEASURED_ON, users=users) if users else rule_precision.MEASURED_ON
     with console.status("Simulating and tagging …"):
-        found = measuring.measure(Brain(registry.shipped()), world)
+        found = rule_precision.measure(Brain(registry.shipped()), world)
     found.write_csv(MEASURED)
     show_once({"deciders": found.height, "file": str(MEASURED)}, as_json, "The confidences are those that were measured.")

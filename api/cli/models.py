@@ -16,7 +16,7 @@ from api.cli.desk import Json, console, read_settings, say, show, show_once
 from warehouse.errors import Invalid, KontorError
 
 if TYPE_CHECKING:
-    from models.categoriser import Categoriser
+    from models.categoriser.model import Categoriser
 
 commands = typer.Typer(help="Models of the categoriser.", no_args_is_help=True)
 examinations = typer.Typer(invoke_without_command=True)
@@ -51,15 +51,16 @@ def train(
 ) -> None:
     """Train a model on a simulated world, examine it, and put it beside the others. It is not in use by that."""
     from analytics.tagging.tag import Brain
-    from models import learning, quality, registry  # load numba, which no other command needs
-    from models.training import SHIPPED as USUAL
+    from models import experiment, registry
+    from models.evaluation import tagger  # load numba, which no other command needs
+    from models.training.train import SHIPPED as USUAL
 
-    world = replace(learning.LEARNED, **_given(users=users, seed=seed))
+    world = replace(experiment.LEARNED, **_given(users=users, seed=seed))
     settings = replace(USUAL, **_given(label=label, epochs=epochs))
     with _told(), _progress(as_json) as on_progress:
-        model = learning.learn(world, settings, on_progress)
-        other = replace(learning.EXAMINED, **_given(users=examined))
-        report = learning.told(model, quality.examine(Brain(model), other, on_progress), other)
+        model = experiment.learn(world, settings, on_progress)
+        other = replace(experiment.EXAMINED, **_given(users=examined))
+        report = experiment.told(model, tagger.examine(Brain(model), other, on_progress), other)
         path = registry.add(_folder(folder), model, report)
     facts = {"version": model.version, "file": str(path)}
     if not as_json:
@@ -81,12 +82,13 @@ def evaluate(
     if context.invoked_subcommand:
         return
     from analytics.tagging.tag import Brain
-    from models import learning, quality, reports
+    from models import experiment
+    from models.evaluation import reports, tagger
 
-    world = replace(learning.EXAMINED, **_given(users=users, seed=seed))
+    world = replace(experiment.EXAMINED, **_given(users=users, seed=seed))
     with _told(), _progress(as_json) as on_progress:
         model = _model(_folder(folder), version)
-        report = learning.told(model, quality.examine(Brain(model), world, on_progress), world)
+        report = experiment.told(model, tagger.examine(Brain(model), world, on_progress), world)
         paths = reports.write(report, out) if out else []
     if as_json:
         show(report["gates"], as_json, "Gates")
@@ -108,7 +110,7 @@ def evaluate_analyses(
 ) -> None:
     """Examine all analyses of users, from contracts to affordability, on simulated people whose truth and future are known."""
     from analytics.tagging.tag import Brain
-    from models import analyses, analysis_reports
+    from models.evaluation import analyses, analysis_reports
 
     world = replace(analyses.EXAMINED, **_given(users=people, seed=seed))
     with _told(), _progress(as_json) as on_progress:

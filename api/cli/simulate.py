@@ -31,8 +31,9 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Simulate households and write their bookings and the truth about them as Parquet."""
-    from models.corpus import banks, write  # loads the whole world, which no other command needs
-    from models.corpus.splits import SPLITS
+    from models.simulator import write  # loads the whole world, which no other command needs
+    from models.simulator.base import banks
+    from models.simulator.base.splits import SPLITS
 
     plan = write.Plan(
         users,
@@ -67,13 +68,16 @@ def _compare(folder: Path) -> None:
     import polars as pl
     from rich.table import Table
 
-    from models.corpus import figures
+    from models.simulator import official_figures
 
     tables = {name: pl.read_parquet(folder / name / "*.parquet") for name in ("users", "contracts")}
-    spent = figures.spending(
+    spent = official_figures.spending(
         pl.scan_parquet(folder / "transactions" / "*.parquet"), pl.scan_parquet(folder / "truth" / "*.parquet"), tables["users"]
     )
-    for title, frame in (("Spending", spent), ("Insurances", figures.holding_rates(tables["contracts"], tables["users"]))):
+    for title, frame in (
+        ("Spending", spent),
+        ("Insurances", official_figures.holding_rates(tables["contracts"], tables["users"])),
+    ):
         table = Table(*frame.columns, title=title, title_justify="left")
         for row in frame.iter_rows():
             table.add_row(*(str(value) for value in row))

@@ -37,7 +37,8 @@ def analyses_evaluation(
     context: dg.AssetExecutionContext, config: AnalysesEvaluationConfig, house: dg.ResourceParam[House]
 ) -> Iterator[dg.MaterializeResult[None]]:
     from analytics.tagging.tag import Brain
-    from models import analyses, analysis_reports, registry
+    from models import registry
+    from models.evaluation import analyses, analysis_reports
     from pipelines import training
 
     folder, begun = training.models(house.settings.home), time.monotonic()

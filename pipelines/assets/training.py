@@ -40,7 +40,7 @@ asset = partial(dg.asset, group_name=GROUP, owners=OWNERS)
 def training_set(
     context: dg.AssetExecutionContext, config: TrainingSetConfig, house: dg.ResourceParam[House]
 ) -> dg.MaterializeResult[None]:
-    from models.learning import LEARNED
+    from models.experiment import LEARNED
     from pipelines import pictures, training
 
     world = replace(LEARNED, users=config.users, seed=config.seed)
@@ -73,7 +73,7 @@ def training_set(
 def categoriser_candidate(
     context: dg.AssetExecutionContext, config: CandidateConfig, house: dg.ResourceParam[House]
 ) -> dg.MaterializeResult[None]:
-    from models.training import TrainingSettings
+    from models.training.train import TrainingSettings
     from pipelines import training
 
     settings, begun = config.model_dump(), time.monotonic()
@@ -105,8 +105,8 @@ def categoriser_candidate(
 def categoriser_evaluation(
     context: dg.AssetExecutionContext, config: EvaluationConfig, house: dg.ResourceParam[House]
 ) -> dg.MaterializeResult[None]:
-    from models import comparison
-    from models.learning import EXAMINED
+    from models.evaluation import comparison
+    from models.experiment import EXAMINED
     from pipelines import training
 
     world = replace(EXAMINED, users=config.users, seed=config.seed)

@@ -11,8 +11,8 @@ from analytics.analyses.affordability import AFFORDABILITY, AMOUNTS, Affordabili
 from analytics.analyses.affordability.flags import FLAGS
 from analytics.analyses.snapshot import seen
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
-from models.corpus import Corpus, simulate
-from models.corpus.affordability_truth import affordability_truth
+from models.simulator import Corpus, simulate
+from models.simulator.truth.affordability import affordability_truth
 
 AS_OF_DAY = date(2026, 6, 29)
 BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED})

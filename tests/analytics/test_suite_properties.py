@@ -19,7 +19,7 @@ from analytics.frames import AS_OF, CHOICES, PRODUCTS, RULES
 from analytics.tagging import tag
 from analytics.tagging.tag import Brain
 from models import registry
-from models.corpus import simulate
+from models.simulator import simulate
 from tests import worlds
 from tests.analytics.households import booked, household, monthly, rent, salary
 from tests.analytics.identities import BOOKED, CHECKS, Looked, quarters_and_years_are_their_months

@@ -13,7 +13,7 @@ from analytics.frames import CHOICES, RULES, TAGGED, TAGGERS
 from analytics.tagging import tag as tagging
 from analytics.tagging.tag import Brain
 from models import registry
-from models.corpus import Corpus, simulate
+from models.simulator import Corpus, simulate
 
 TREES = {
     "category": "CATEGORIES",

@@ -22,7 +22,7 @@ from analytics.frames import CHOICES, RULES
 from analytics.tagging import tag
 from analytics.tagging.tag import Brain
 from models import registry
-from models.corpus import Corpus, simulate
+from models.simulator import Corpus, simulate
 from tests.bench import same_rules, whole
 from tests.bench.others import NotInstalled, Others, others
 from tests.bench.tagging import OutputDiffers, twice

@@ -17,7 +17,7 @@ from analytics.frames import CHOICES, RULES
 from analytics.tagging import tag
 from analytics.tagging.tag import Brain
 from models import registry
-from models.corpus import Corpus, simulate
+from models.simulator import Corpus, simulate
 from tests.bench import memory, peers
 
 USERS = 500

@@ -20,7 +20,7 @@ from analytics.analyses.snapshot import UNREAD
 from analytics.analyses.suite import analysed
 from analytics.tagging.tag import Brain, Scorer
 from models import registry
-from models.corpus import Corpus
+from models.simulator import Corpus
 from pipelines.results.analyse import by_bucket
 from pipelines.engine.crews import _environment, _limits
 from pipelines.results.work import shared_out

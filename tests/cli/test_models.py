@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from api.cli import app
 from models import registry
-from models.categoriser import Categoriser
-from models.gates import ANALYSES, GATES
+from models.categoriser.model import Categoriser
+from models.evaluation.gates import ANALYSES, GATES
 from warehouse.errors import KontorError
 
 GOOD = {"figures": {gate.name: {"value": gate.gate, "low": gate.gate, "high": gate.gate, "rows": 10} for gate in GATES}}

@@ -11,22 +11,23 @@ from polars.testing import assert_frame_equal
 from analytics.analyses.sales_triggers import sales_triggers
 from analytics.analyses.suite import Frames
 from analytics.tagging.tag import Brain
-from models import analyses, analysis_reports, baselines, registry
-from models.analyses import Examination, Examined
-from models.contract_quality import contract_figures, recognition_figures
-from models.corpus import Corpus
-from models.corpus.plain import lives
-from models.corpus.splits import SPLITS
-from models.corpus.trigger_truth import AFTER_EVENTS, trigger_truth
-from models.disposable_quality import before_salaries, disposable_figures
-from models.gates import ANALYSES, BY_NAME, Gate, verdicts
-from models.learning import World
-from models.life_quality import event_figures, stage_baselines, stage_figures
-from models.measures import Figure
-from models.money_quality import affordability_figures, cashflow_figures
-from models.quality import partner_of_brands
-from models.trigger_quality import conformity_figures, trigger_figures
-from models.true_tags import true_events, true_seen, true_stages
+from models import registry
+from models.evaluation import analyses, analysis_reports, baselines
+from models.evaluation.analyses import Examination, Examined
+from models.evaluation.contracts import contract_figures, recognition_figures
+from models.evaluation.disposable_money import before_salaries, disposable_figures
+from models.evaluation.gates import ANALYSES, BY_NAME, Gate, verdicts
+from models.evaluation.life import event_figures, stage_baselines, stage_figures
+from models.evaluation.metrics import Figure
+from models.evaluation.money import affordability_figures, cashflow_figures
+from models.evaluation.perfect_tags import true_events, true_seen, true_stages
+from models.evaluation.sales_triggers import conformity_figures, trigger_figures
+from models.evaluation.tagger import partner_of_brands
+from models.experiment import World
+from models.simulator import Corpus
+from models.simulator.base.splits import SPLITS
+from models.simulator.truth.plain_users import lives
+from models.simulator.truth.triggers import AFTER_EVENTS, trigger_truth
 from pipelines.assets.training_settings import AnalysesEvaluationConfig
 from tests.worlds import suite
 

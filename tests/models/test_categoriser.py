@@ -12,11 +12,11 @@ import pytest
 from sklearn.linear_model import SGDClassifier
 
 from analytics import trees
-from models import categoriser as module
-from models.categoriser import PRIOR_FLOOR, SCORES, Categoriser, allowed
+from models.categoriser import model as module
+from models.categoriser.features import matrix, texts
+from models.categoriser.model import PRIOR_FLOOR, SCORES, Categoriser, allowed
 from models.errors import ModelUnreadable
-from models.features import matrix, texts
-from models.training import TrainingSettings, train
+from models.training.train import TrainingSettings, train
 from tests.models.toys import labelled, line, lines
 
 SETTINGS = TrainingSettings(bits=14, epochs=8, batch=16)

@@ -7,9 +7,18 @@ import polars as pl
 import pytest
 from sklearn.metrics import average_precision_score, f1_score, precision_recall_fscore_support
 
-from models import evaluation
-from models.evaluation import JUDGED
-from models.measures import accuracy, average_precision, calibration_error, coverage, figure, macro_f1, median, value_share
+from models.evaluation import tables
+from models.evaluation.metrics import (
+    accuracy,
+    average_precision,
+    calibration_error,
+    coverage,
+    figure,
+    macro_f1,
+    median,
+    value_share,
+)
+from models.evaluation.tables import JUDGED
 from tests.models.toys import line, lines
 
 
@@ -86,7 +95,7 @@ def test_macro_f1_is_that_of_scikit_learn(many: pl.DataFrame) -> None:
 
 
 def test_classes_are_those_of_scikit_learn(many: pl.DataFrame) -> None:
-    table = evaluation.by_class(many).sort("name")
+    table = tables.by_class(many).sort("name")
     expected = precision_recall_fscore_support(many["truth"].to_numpy(), many["prediction"].to_numpy())
     for column, values in zip(("precision", "recall", "f1", "support"), expected, strict=True):
         assert table[column].to_list() == pytest.approx(values.tolist())
@@ -144,7 +153,7 @@ def test_one_group_has_no_interval() -> None:
 
 
 def test_the_four_cells_are_told_apart() -> None:
-    table = evaluation.cells(TABLE, times=50)
+    table = tables.cells(TABLE, times=50)
     assert table.select("merchant_seen", "format_seen", "rows", "accuracy").rows() == [
         (True, True, 2, 1.0),
         (True, False, 2, 0.5),
@@ -153,7 +162,7 @@ def test_the_four_cells_are_told_apart() -> None:
 
 
 def test_figures_of_categories_look_at_their_own_cells() -> None:
-    found = evaluation.category_figures(TABLE, times=50)
+    found = tables.category_figures(TABLE, times=50)
     assert found["category_seen_accuracy"].value == 1
     assert found["category_unseen_accuracy"].value == 0.5
     assert found["category_format_loss"].value == pytest.approx(0.5)
@@ -161,23 +170,23 @@ def test_figures_of_categories_look_at_their_own_cells() -> None:
 
 
 def test_the_worst_confusions_come_first(many: pl.DataFrame) -> None:
-    table = evaluation.confusions(TABLE)
+    table = tables.confusions(TABLE)
     assert table.rows() == [("FOOD", "FUEL", 1, pytest.approx(1 / 3)), ("RENT", "FOOD", 1, 1.0)]
-    assert evaluation.confusions(many, most=3)["rows"].is_sorted(descending=True)
+    assert tables.confusions(many, most=3)["rows"].is_sorted(descending=True)
 
 
 def test_what_another_model_changes_is_counted_with_what_it_mends_and_spoils() -> None:
     other = TABLE.with_columns(prediction=pl.Series(["FOOD", "FUEL", "FOOD", "FUEL", "FUEL", "CASH"]))
-    assert evaluation.changes(TABLE, other).rows() == [
+    assert tables.changes(TABLE, other).rows() == [
         ("FOOD", "CASH", 1, 0, 0),
         ("FOOD", "FUEL", 1, 0, 1),
         ("FUEL", "FOOD", 1, 1, 0),
     ]
-    assert evaluation.changes(TABLE, TABLE).is_empty()
+    assert tables.changes(TABLE, TABLE).is_empty()
 
 
 def test_reliability_holds_every_booking(many: pl.DataFrame) -> None:
-    table = evaluation.reliability(many)
+    table = tables.reliability(many)
     assert table["rows"].sum() == many.height
     assert table["confidence"].is_sorted()
 
@@ -191,7 +200,7 @@ def test_own_transfers_and_salary() -> None:
         INCOME_OTHER       INCOME_SALARY      0.5   10  anna  x  seen  seen
         TRANSFER_REFUND    TRANSFER_REFUND    0.9   10  anna  x  seen  seen
     """)
-    found = evaluation.income_figures(table)
+    found = tables.income_figures(table)
     assert found["transfer_precision"].value == 0.5
     assert found["transfer_recall"].value == 0.5
     assert found["salary_f1"].value == pytest.approx(2 / 3)
@@ -206,21 +215,21 @@ def test_partners() -> None:
             "user": ["a", "a", "b", "b"],
         }
     )
-    found = evaluation.partner_figures(table)
+    found = tables.partner_figures(table)
     assert found["partner_precision"].value == pytest.approx(2 / 3)
     assert found["partner_recall"].value == pytest.approx(2 / 3)
 
 
 def test_merchants_behind_intermediaries() -> None:
     table = pl.DataFrame({"true_merchant": ["spotify", "ebay"], "merchant": ["spotify ab", "paypal"], "user": ["a", "b"]})
-    assert evaluation.unwrapping_figures(table)["intermediary_unwrapped"].value == 0.5
+    assert tables.unwrapping_figures(table)["intermediary_unwrapped"].value == 0.5
 
 
 def test_a_merchant_is_found_whatever_its_digits_and_under_the_one_name_of_its_brand() -> None:
     pairs = {"design3000": "design0", "amazonmarketplace": "amazon", "itsreisen": "amazon", "kinovechta": "kino", "77": "0"}
     for (truth, told), right in zip(pairs.items(), (1, 1, 0, 0, 0), strict=True):
         table = pl.DataFrame({"true_merchant": [truth], "merchant": [told], "user": ["a"]})
-        assert evaluation.unwrapping_figures(table)["intermediary_unwrapped"].value == right, truth
+        assert tables.unwrapping_figures(table)["intermediary_unwrapped"].value == right, truth
 
 
 def test_insurances() -> None:
@@ -231,7 +240,7 @@ def test_insurances() -> None:
             "user": ["a", "a", "b", "b"],
         }
     )
-    found = evaluation.insurance_figures(table)
+    found = tables.insurance_figures(table)
     assert {name: one.value for name, one in found.items()} == pytest.approx(
         {"insurance_division": 2 / 3, "insurance_product": 1 / 3, "insurance_missed": 1 / 3}
     )
@@ -246,7 +255,7 @@ def test_freelancers() -> None:
             "user": ["a", "a"],
         }
     )
-    found = evaluation.freelancer_figures(table)
+    found = tables.freelancer_figures(table)
     assert found["freelancer_accuracy"].value == 0.5
     assert found["freelancer_value_share"].value == pytest.approx(0.9)
 
@@ -254,19 +263,19 @@ def test_freelancers() -> None:
 def test_fields_that_a_format_does_not_show_are_not_asked_for() -> None:
     truth = pl.DataFrame({"eref": ["A 1", None, "B"], "mref": [None, None, "M"]})
     found = pl.DataFrame({"eref": ["A1", "X", None], "mref": ["Y", None, "M"]})
-    table = evaluation.field_table(truth, found, ("eref", "mref"))
+    table = tables.field_table(truth, found, ("eref", "mref"))
     assert table.rows() == [("eref", 2, 1, 0.5), ("mref", 1, 1, 1.0)]
 
 
 def test_real_lines_count_by_main_category_too() -> None:
     table = pl.DataFrame({"truth": ["LIVING_GROCERIES", "TAXES"], "prediction": ["LIVING_DRUGSTORE", "TAXES"]})
-    found = evaluation.reality_figures(table)
+    found = tables.reality_figures(table)
     assert (found["reality_main_accuracy"].value, found["reality_accuracy"].value) == (1.0, 0.5)
 
 
 def test_the_majority_is_that_of_the_sign() -> None:
     train, positive = pl.Series(["A", "A", "B", "C"]), pl.Series([False, False, False, True])
-    assert evaluation.majority(train, pl.Series([True, False]), positive).to_list() == ["C", "A"]
+    assert tables.majority(train, pl.Series([True, False]), positive).to_list() == ["C", "A"]
 
 
 def test_keywords_need_whole_words_and_the_sign() -> None:
@@ -284,7 +293,7 @@ def test_keywords_need_whole_words_and_the_sign() -> None:
         line("netto markt sagt rewe"),
         line("", positive=True),
     )
-    assert evaluation.keywords(frame, lexicon).to_list() == [
+    assert tables.keywords(frame, lexicon).to_list() == [
         "HOUSING_RENT",
         "INCOME_RENTAL",
         "LIVING_GROCERIES",

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from analytics.frames import LINES, TAGGED, TRANSACTIONS
-from models.examination import examine_model, examine_tags
-from models.lessons import lexicon, lexicon_lines
-from models.training import TrainingSettings, train
+from models.evaluation.labelled import examine_model, examine_tags
+from models.training.lexicon_examples import lexicon, lexicon_lines
+from models.training.train import TrainingSettings, train
 
 DAY = date(2026, 1, 5)
 

@@ -4,7 +4,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from models.features import TEXT_BYTES, WEIGHTS, Group, Hiding, features, hinted, matrix, texts, values
+from models.categoriser.features import (
+    TEXT_BYTES,
+    WEIGHTS,
+    Group,
+    Hiding,
+    features,
+    hinted,
+    matrix,
+    texts,
+    values,
+)
 from tests.models.toys import labelled, line, lines
 
 BITS = 12

@@ -10,13 +10,14 @@ from polars.testing import assert_frame_equal
 
 from analytics import knowledge
 from analytics.tagging.tag import Brain
-from models import measuring, quality, registry
-from models.corpus.lists import merchants, parties
-from models.evaluation import JUDGED
-from models.examination import Examination
-from models.gates import BY_NAME, GATES, verdicts
-from models.learning import World, simulated
-from models.quality import Tagged
+from models import registry
+from models.evaluation import rule_precision, tagger
+from models.evaluation.gates import BY_NAME, GATES, verdicts
+from models.evaluation.labelled import Examination
+from models.evaluation.tables import JUDGED
+from models.evaluation.tagger import Tagged
+from models.experiment import World, simulated
+from models.simulator.base.lists import merchants, parties
 
 SMALL = World(users=6, seed=11, splits=("train", "calibration", "test"))
 LEARNABLE = World(users=6, seed=12)
@@ -29,12 +30,12 @@ def brain() -> Brain:
 
 @pytest.fixture(scope="module")
 def examined(brain: Brain) -> Examination:
-    return quality.examine(brain, SMALL, times=100)
+    return tagger.examine(brain, SMALL, times=100)
 
 
 @pytest.fixture(scope="module")
 def precisions(brain: Brain) -> pl.DataFrame:
-    return measuring.measure(brain, LEARNABLE)
+    return rule_precision.measure(brain, LEARNABLE)
 
 
 def test_every_gate_gets_a_figure_and_every_figure_has_a_gate(examined: Examination) -> None:
@@ -77,10 +78,10 @@ def test_the_tagger_is_far_better_than_the_most_frequent_category(examined: Exam
 
 def test_partners_of_unseen_brands_are_missing_while_they_are_examined(brain: Brain) -> None:
     both = pl.concat([merchants().select("brand", "split"), parties().select("brand", "split")]).filter(pl.col("brand") != "")
-    whole = quality.partner_of_brands(brain.catalogue)
+    whole = tagger.partner_of_brands(brain.catalogue)
     seen = {whole[brand] for brand in both.filter(pl.col("split") == 0)["brand"]} - {knowledge.UNKNOWN}
     unseen = {whole[brand] for brand in both.filter(pl.col("split") != 0)["brand"]} - seen - {knowledge.UNKNOWN}
-    left = set(quality.without_unseen(brain).catalogue.frame["partner"])
+    left = set(tagger.without_unseen(brain).catalogue.frame["partner"])
     assert len(unseen) > 100
     assert left & unseen == set()
     assert left | unseen == set(brain.catalogue.frame["partner"])
@@ -93,7 +94,7 @@ def test_another_brand_of_the_group_is_right_and_a_stranger_is_not(
     brands = ["REWE", "REWE", "", "No such brand"]
     truth = pl.DataFrame({"user": ["a", "b", "c", "d"], "brand": brands, "merchant_split": ["train"] * 4})
     tags = pl.DataFrame({"partner": [partner, knowledge.UNKNOWN, partner, partner]})
-    found = quality.partner_figures(Tagged(pl.DataFrame(), truth, pl.DataFrame(), tags), brain.catalogue, times=10)
+    found = tagger.partner_figures(Tagged(pl.DataFrame(), truth, pl.DataFrame(), tags), brain.catalogue, times=10)
     assert (found["partner_precision"].value, found["partner_recall"].value) == (precision, recall)
     assert found["partner_recall"].rows == 2
 
@@ -102,13 +103,13 @@ def test_a_field_that_is_not_read_as_it_was_written_counts_against_us() -> None:
     (world,) = simulated(replace(SMALL, users=1))
     whole = Tagged(world.transactions, world.truth, world.texts, pl.DataFrame())
     lost = replace(whole, transactions=world.transactions.with_columns(purpose=pl.lit("nothing", pl.String)))
-    assert quality.sepa_figures(whole, times=10)["sepa_fields"].value > 0.99
-    assert quality.sepa_figures(lost, times=10)["sepa_fields"].value == 0
+    assert tagger.sepa_figures(whole, times=10)["sepa_fields"].value > 0.99
+    assert tagger.sepa_figures(lost, times=10)["sepa_fields"].value == 0
 
 
 def test_real_lines_are_tagged_as_they_stand(brain: Brain, examined: Examination) -> None:
-    tagged = quality.reality_tags(brain)
-    assert tagged.select(quality.reality_lines().columns).equals(quality.reality_lines())
+    tagged = tagger.reality_tags(brain)
+    assert tagged.select(tagger.reality_lines().columns).equals(tagger.reality_lines())
     right = (tagged["truth"] == tagged["prediction"]).mean()
     assert examined.figures["reality_accuracy"].value == pytest.approx(right)
     assert examined.figures["reality_main_accuracy"].value >= right  # type: ignore[operator]
@@ -116,8 +117,8 @@ def test_real_lines_are_tagged_as_they_stand(brain: Brain, examined: Examination
 
 def test_everything_that_decided_often_enough_has_a_precision(precisions: pl.DataFrame) -> None:
     assert precisions.columns == ["decider", "precision", "rows"]
-    assert precisions["precision"].is_between(measuring.UNSUREST, measuring.SUREST).all()
-    assert precisions["rows"].min() >= measuring.LEAST_ROWS  # type: ignore[operator]
+    assert precisions["precision"].is_between(rule_precision.UNSUREST, rule_precision.SUREST).all()
+    assert precisions["rows"].min() >= rule_precision.LEAST_ROWS  # type: ignore[operator]
     assert precisions["decider"].to_list() == sorted(set(precisions["decider"]))
     kinds = precisions["decider"].str.split(":").list.first()
     assert set(kinds) == {"insurance", "partner", "rule", "word"}
@@ -133,11 +134,11 @@ def test_partners_are_measured_surer_than_words(precisions: pl.DataFrame) -> Non
 
 def test_measuring_again_gives_the_same_whatever_was_measured_before(brain: Brain, precisions: pl.DataFrame) -> None:
     doubtful = Brain(brain.scorer, brain.catalogue, brain.precisions.with_columns(precision=pl.lit(0.1)))
-    assert_frame_equal(measuring.measure(doubtful, LEARNABLE), precisions)
+    assert_frame_equal(rule_precision.measure(doubtful, LEARNABLE), precisions)
 
 
 def test_other_people_give_other_precisions(brain: Brain, precisions: pl.DataFrame) -> None:
-    other = measuring.measure(brain, replace(LEARNABLE, users=2, seed=13))
+    other = rule_precision.measure(brain, replace(LEARNABLE, users=2, seed=13))
     assert not other.equals(precisions)
     assert other["rows"].sum() < precisions["rows"].sum()
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from models import registry
-from models.categoriser import Categoriser
+from models.categoriser.model import Categoriser
 from models.errors import ModelUnknown, ModelUnreadable, PromotionRefused
-from models.gates import GATES, objections, verdicts
-from models.measures import Figure
+from models.evaluation.gates import GATES, objections, verdicts
+from models.evaluation.metrics import Figure
 
 GOOD = {gate.name: Figure(gate.gate, gate.gate - 0.01, gate.gate + 0.01, 1000) for gate in GATES}
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

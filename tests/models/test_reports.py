@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
-from models import evaluation, reports
-from models.measures import accuracy, figure
+from models.evaluation import reports, tables
+from models.evaluation.metrics import accuracy, figure
 
 JUDGED = pl.DataFrame(
     {
@@ -19,12 +19,12 @@ JUDGED = pl.DataFrame(
         "merchant_seen": [True, True, False, False, True, False] * 5,
         "format_seen": [True, False, True, False, True, True] * 5,
     },
-    schema=evaluation.JUDGED,
+    schema=tables.JUDGED,
 )
 
 
 def test_a_report_has_gates_tables_and_pictures(tmp_path: Path) -> None:
-    figures = evaluation.category_figures(JUDGED, times=20)
+    figures = tables.category_figures(JUDGED, times=20)
     baselines = {"majority": figure(JUDGED.with_columns(prediction=pl.lit("A")), accuracy, "merchant", 20)}
     told = reports.report(JUDGED, figures, {"model": "2026.11.1-abc"}, baselines)
     paths = reports.write(told, tmp_path)
@@ -43,11 +43,11 @@ def test_a_report_has_gates_tables_and_pictures(tmp_path: Path) -> None:
 
 
 def test_the_same_figures_give_the_same_files(tmp_path: Path) -> None:
-    told = reports.report(JUDGED, evaluation.category_figures(JUDGED, times=20), {})
+    told = reports.report(JUDGED, tables.category_figures(JUDGED, times=20), {})
     first = [path.read_bytes() for path in reports.write(told, tmp_path / "a")]
     assert first == [path.read_bytes() for path in reports.write(told, tmp_path / "b")]
 
 
 def test_a_report_without_mistakes_can_be_drawn(tmp_path: Path) -> None:
     right = JUDGED.with_columns(prediction="truth")
-    assert reports.write(reports.report(right, evaluation.category_figures(right, times=20), {}), tmp_path)
+    assert reports.write(reports.report(right, tables.category_figures(right, times=20), {}), tmp_path)

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from analytics.frames import TRANSACTIONS
+from models.categoriser.features import hinted
 from models.errors import NothingToLearn
-from models.features import hinted
-from models.training import EXAMPLES, TrainingSettings, importance, merged, thinned, train, training_set
+from models.training.train import EXAMPLES, TrainingSettings, importance, merged, thinned, train, training_set
 from tests.models.toys import labelled
 
 SMALL = TrainingSettings(bits=13, epochs=3, batch=16)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from api.cli.dagster import environment
-from models.learning import World
+from models.experiment import World
 from pipelines import erase, training
 from pipelines.fetching import landing
 from pipelines.house import House

@@ -18,12 +18,13 @@ from pydantic import ValidationError
 
 from analytics import knowledge
 from analytics.tagging.tag import Brain
-from models import learning, quality, registry
+from models import experiment, registry
+from models.categoriser.features import hinted
 from models.errors import ModelUnknown, NothingToLearn, PromotionRefused
-from models.features import hinted
-from models.gates import ANALYSES, GATES
-from models.learning import World
-from models.training import EXAMPLES, TrainingSettings
+from models.evaluation import tagger
+from models.evaluation.gates import ANALYSES, GATES
+from models.experiment import World
+from models.training.train import EXAMPLES, TrainingSettings
 from pipelines import training
 from pipelines.assets.evaluation import analyses_evaluation
 from pipelines.assets.training import ASSETS, JOBS, categoriser, training_set
@@ -140,7 +141,7 @@ def test_the_training_set_is_told_in_counts_and_a_picture(run: tuple[Path, dg.Ex
 def test_dagster_trains_the_model_that_the_command_line_trains(run: tuple[Path, dg.ExecuteInProcessResult]) -> None:
     home, result = run
     told = metadata(result, "categoriser_candidate")
-    assert told["version"] == learning.learn(LEARNED, POOR).version
+    assert told["version"] == experiment.learn(LEARNED, POOR).version
     assert told["settings"] == {name: asdict(POOR)[name] for name in CandidateConfig.model_fields}
     assert told["training_set"] == training.training_set(home).version
     assert told["bytes"] == (home / "models" / f"{told['version']}.npz").stat().st_size
@@ -309,10 +310,10 @@ def test_a_version_that_nobody_has_trained_is_refused(home: Path, tmp_path: Path
         training.choose(home, **said)
 
 
-@pytest.mark.parametrize("seed", [LEARNED.seed, learning.LEARNED.seed])
+@pytest.mark.parametrize("seed", [LEARNED.seed, experiment.LEARNED.seed])
 def test_no_model_is_examined_on_a_world_that_it_or_the_other_has_learned_from(home: Path, seed: int) -> None:
     with pytest.raises(NothingToLearn):
-        training.evaluate(home, replace(learning.EXAMINED, users=10, seed=seed))
+        training.evaluate(home, replace(experiment.EXAMINED, users=10, seed=seed))
 
 
 def test_without_a_training_set_nothing_is_trained(tmp_path: Path) -> None:
@@ -363,8 +364,8 @@ def test_where_nothing_was_trained_nobody_needs_to_be_forgotten(tmp_path: Path) 
 
 def test_the_defaults_are_those_of_the_shipped_model() -> None:
     assert TrainingSettings(**CandidateConfig().model_dump()) == TrainingSettings()
-    assert replace(learning.LEARNED, users=TrainingSetConfig().users, seed=TrainingSetConfig().seed) == learning.LEARNED
-    assert replace(learning.EXAMINED, users=EvaluationConfig().users, seed=EvaluationConfig().seed) == learning.EXAMINED
+    assert replace(experiment.LEARNED, users=TrainingSetConfig().users, seed=TrainingSetConfig().seed) == experiment.LEARNED
+    assert replace(experiment.EXAMINED, users=EvaluationConfig().users, seed=EvaluationConfig().seed) == experiment.EXAMINED
 
 
 @pytest.mark.parametrize(
@@ -428,8 +429,8 @@ def choose(account: Account, booking: dict[str, Any], item: str) -> None:
 def unseen_brand() -> str:
     """A brand that only the examination knows."""
     brain = Brain(registry.shipped())
-    learnable = set(quality.without_unseen(brain).catalogue.frame["partner"])
-    named = quality.partner_of_brands(brain.catalogue)
+    learnable = set(tagger.without_unseen(brain).catalogue.frame["partner"])
+    named = tagger.partner_of_brands(brain.catalogue)
     return next(brand for brand, partner in named.items() if partner not in {*learnable, knowledge.UNKNOWN})
 
 

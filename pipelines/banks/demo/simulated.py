@@ -20,7 +20,7 @@ from pipelines.banks.demo.histories import START, Account, Customer
 if TYPE_CHECKING:
     import polars as pl
 
-    from models.corpus import Corpus
+    from models.simulator import Corpus
 
 USER_ID = re.compile(r"household([1-9][0-9]{0,5})")
 SEED = 2026
@@ -71,7 +71,7 @@ def _number(customer: Customer) -> int:
 
 @lru_cache(maxsize=8)
 def _life(number: int) -> "Corpus":
-    from models.corpus import simulate
+    from models.simulator import simulate
 
     return simulate(1, SEED, START, MONTHS, first_user=number)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.corpus import Corpus, simulate
+from models.simulator import Corpus, simulate
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,12 @@
-"""Every format in its own words, as a text to read: `python -m tests.models.corpus.golden` writes it anew."""
+"""Every format in its own words, as a text to read: `python -m tests.models.simulator.golden` writes it anew."""
 
 from pathlib import Path
 
-from models.corpus.renderers import render
-from models.corpus.renderers.formats import ALL
-from models.corpus.renderers.noise import QUIET
-from tests.models.corpus.sample_acts import EXAMPLES, acts, example
+from tests.models.simulator.sample_acts import EXAMPLES, acts, example
+
+from models.simulator.renderers import render
+from models.simulator.renderers.engine.noise import QUIET
+from models.simulator.renderers.formats import ALL
 
 FILE = Path(__file__).with_name("renderers.txt")
 HEAD = "# format | act | booking text | code | batch | name | ultimate party | purpose; nothing is spoilt, · stands for nothing"

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from models.corpus.renderers.formats import ALL
-from models.corpus.schemas import ACTS
+from models.simulator.base.schemas import ACTS
+from models.simulator.renderers.formats import ALL
 
 _NOTHING: dict[str, Any] = {
     **dict.fromkeys(ACTS.names()),

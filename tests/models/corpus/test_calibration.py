@@ -5,18 +5,18 @@ from datetime import date
 import polars as pl
 import pytest
 
-from models.corpus import figures
-from models.corpus.banks import FORMATS
-from models.corpus.grid import Grid
-from models.corpus.holdings import holdings
-from models.corpus.lists import shelf
-from models.corpus.payments import named
-from models.corpus.people import World
-from models.corpus.scene import scene_of
-from models.corpus.schedule import schedule
-from models.corpus.simulation import lived, truth_of, users_of
-from models.corpus.splits import SPLITS
-from models.corpus.templates import templates
+from models.simulator import official_figures
+from models.simulator.base.banks import FORMATS
+from models.simulator.base.calendar import Grid
+from models.simulator.base.lists import shelf
+from models.simulator.base.splits import SPLITS
+from models.simulator.contracts.holdings import holdings
+from models.simulator.contracts.payments import named
+from models.simulator.contracts.schedule import schedule
+from models.simulator.contracts.templates import templates
+from models.simulator.people.people import World
+from models.simulator.people.scene import scene_of
+from models.simulator.simulation import lived, truth_of, users_of
 
 USERS = 3_000
 AT_ONCE = 500
@@ -37,7 +37,7 @@ def test_spending_is_within_an_eighth_of_the_official_figures() -> None:
         bookings.append(rows.select("id", amount_cents="cents"))
         truths.append(truth_of(scene, rows).select("id", "user", "effective_category", "brand", "future"))
         users.append(users_of(scene))
-    found = figures.spending(pl.concat(bookings).lazy(), pl.concat(truths).lazy(), pl.concat(users))
+    found = official_figures.spending(pl.concat(bookings).lazy(), pl.concat(truths).lazy(), pl.concat(users))
     assert found.filter(~pl.col("ratio").is_between(0.88, 1.12)).to_dicts() == []
 
 
@@ -64,5 +64,5 @@ def test_insurances_are_held_as_officially_counted() -> None:
             )
         )
         users.append(users_of(scene))
-    found = figures.holding_rates(pl.concat(contracts), pl.concat(users))
+    found = official_figures.holding_rates(pl.concat(contracts), pl.concat(users))
     assert found.filter(pl.col("difference").abs() > 5).to_dicts() == []

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from models.corpus import Corpus
+from models.simulator import Corpus
 
 HABITS = ("LIVING_GROCERIES", "MOBILITY_FUEL", "RECREATION_ENTERTAINMENTFOOD", "SHOPPING_BEAUTY")
 

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 import numpy as np
 import pytest
 
-from models.corpus.grid import EPOCH, Grid, easter
+from models.simulator.base.calendar import EPOCH, Grid, easter
 
 
 def days(rule: str, grid: Grid, count: int) -> list[str]:

@@ -5,14 +5,14 @@ import polars as pl
 import pytest
 from schwifty import IBAN
 
-from models.corpus import banks, lists
-from models.corpus.chance import hashed, user_keys
-from models.corpus.habits import habits
-from models.corpus.lists import shelf
-from models.corpus.places import kinds_of_wordings
-from models.corpus.splits import SPLITS, split_of_families
-from models.corpus.templates import templates
-from models.corpus.words import SLOT, SLOTS
+from models.simulator.base import banks, lists
+from models.simulator.base.chance import hashed, user_keys
+from models.simulator.base.lists import shelf
+from models.simulator.base.splits import SPLITS, split_of_families
+from models.simulator.bookings.purposes import SLOT, SLOTS
+from models.simulator.contracts.templates import templates
+from models.simulator.spending.habits import habits
+from models.simulator.spending.shops import kinds_of_wordings
 
 
 def test_the_lists_are_as_long_as_a_country_needs() -> None:

@@ -10,23 +10,23 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from schwifty import BIC
+from tests.models.simulator import golden
+from tests.models.simulator.sample_acts import EXAMPLES, acts, example, many
 
 from analytics.bank_text.channels import Channel
 from analytics.frames import BOOKINGS
-from models.corpus import renderers
-from models.corpus.renderers import OUTPUT, render
-from models.corpus.renderers.formats import ALL, FORMATS, TEST_FORMATS, TRAINING_FORMATS
-from models.corpus.renderers.noise import QUIET
-from models.corpus.renderers.writing import UnknownFormat
-from models.corpus.schemas import ACTS
-from tests.models.corpus import golden
-from tests.models.corpus.sample_acts import EXAMPLES, acts, example, many
+from models.simulator import renderers
+from models.simulator.base.schemas import ACTS
+from models.simulator.renderers import OUTPUT, render
+from models.simulator.renderers.engine.noise import QUIET
+from models.simulator.renderers.engine.writing import UnknownFormat
+from models.simulator.renderers.formats import ALL, FORMATS, TEST_FORMATS, TRAINING_FORMATS
 
 TRUTHS = [name for name in OUTPUT if name.startswith("true_")]
 
 
 def test_every_format_writes_every_act_in_its_own_words() -> None:
-    assert golden.written() == golden.FILE.read_text(), "if the change is wanted: python -m tests.models.corpus.golden"
+    assert golden.written() == golden.FILE.read_text(), "if the change is wanted: python -m tests.models.simulator.golden"
 
 
 def test_texts_are_the_columns_of_bookings_and_the_rest_is_truth() -> None:
@@ -63,7 +63,7 @@ def test_splitting_the_acts_changes_no_text(size: int) -> None:
 def test_more_rows_than_are_written_at_once_change_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     some = many(1_000)
     whole = render(some, 4)
-    monkeypatch.setattr("models.corpus.renderers._ROWS_AT_ONCE", 64)
+    monkeypatch.setattr("models.simulator.renderers._ROWS_AT_ONCE", 64)
     assert_frame_equal(render(some, 4), whole)
 
 

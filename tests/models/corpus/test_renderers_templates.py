@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.corpus.renderers.house import house
-from models.corpus.renderers.intermediaries import INTERMEDIARIES
-from models.corpus.renderers.layouts import CODES, SAME_AS, Case
-from models.corpus.renderers.settling import SPACE, composed
-from models.corpus.renderers.templates import Book, TemplateBroken
-from models.corpus.renderers.vocabulary import FACTS, Fact, Word
+from models.simulator.renderers.engine.layout_tables import house
+from models.simulator.renderers.engine.templates import Book, TemplateBroken
+from models.simulator.renderers.engine.vocabulary import FACTS, Fact, Word
+from models.simulator.renderers.engine.wrap import SPACE, composed
+from models.simulator.renderers.intermediaries import INTERMEDIARIES
+from models.simulator.renderers.layouts import CODES, SAME_AS, Case
 
 FACTS_OF_A_ROW = {Fact.DAY: 20566, Fact.BOOKED: 20567, Fact.VALUED: -1, Fact.MINUTE: 1221, Fact.AMOUNT: 123456, Fact.PLACE: 1}
 WORDS_OF_A_ROW = {Word.PARTY: "Käse & Brot", Word.CITY: "Ulm", Word.EREF: "R-1", Word.TEXT: "eins zwei"}

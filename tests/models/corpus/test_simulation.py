@@ -5,10 +5,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics.frames import PRODUCTS, TRANSACTIONS, checked
-from models.corpus import Corpus, simulate
-from models.corpus.banks import FORMATS
-from models.corpus.lists import table
-from models.corpus.schemas import CONTRACTS, EVENTS, STAGES, TRUTH, USERS
+from models.simulator import Corpus, simulate
+from models.simulator.base.banks import FORMATS
+from models.simulator.base.lists import table
+from models.simulator.base.schemas import CONTRACTS, EVENTS, STAGES, TRUTH, USERS
 
 TABLES = ("transactions", "products", "truth", "contracts", "events", "stages", "users")
 POSITIVE = ("OTHER_INCOME", "BANKFINANCE_ATMDEPOSIT", "BANKFINANCE_CASHDEPOSIT", "BANKFINANCE_CREDITINCOME")

@@ -5,9 +5,9 @@ from datetime import date
 
 import pytest
 
-from models.corpus.plain import Booking, Contract, Life, month_of, months_before
-from models.corpus.saving_truth import saving_truth
-from models.corpus.trigger_truth import large_income_truth, trigger_truth
+from models.simulator.truth.plain_users import Booking, Contract, Life, month_of, months_before
+from models.simulator.truth.saving import saving_truth
+from models.simulator.truth.triggers import large_income_truth, trigger_truth
 
 AS_OF = date(2026, 6, 30)
 MONTHS = [date(2025 + month // 12, month % 12 + 1, 1) for month in range(18)]

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from api.cli import app
-from models.corpus.banks import FORMATS
-from models.corpus.splits import SPLITS
-from models.corpus.write import ROWS_PER_PART, TABLES, Plan, TooManyUsers, write, write_part
+from models.simulator.base.banks import FORMATS
+from models.simulator.base.splits import SPLITS
+from models.simulator.write import ROWS_PER_PART, TABLES, Plan, TooManyUsers, write, write_part
 
 PLAN = Plan(users=6, seed=2, start=date(2024, 1, 1), months=12, splits=SPLITS, formats=FORMATS)
 

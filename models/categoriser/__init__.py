@@ -1,0 +1,1 @@
+"""The categoriser: the features of a line, the model, its file, and fast scoring."""

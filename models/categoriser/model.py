@@ -1,0 +1,204 @@
+"""The categoriser, an `analytics.tagging.Scorer`: a calibrated linear model over hashed features that names its words.
+
+Here belongs the use of a trained model. Its file is the business of `models.categoriser.file`, how it learns that of `models.training`.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from models.categoriser import file, scoring
+from models.categoriser.features import LEAST_BITS, MOST_BITS, Texts, blocks, features, texts, values
+from models.errors import ModelUnreadable
+
+SCORES = pl.Schema({"key": pl.UInt64, "category": pl.String, "confidence": pl.Float64, "words": pl.String})
+"""What a categoriser says of each line; `words` are up to three of the line's words, `a|b|c`, the weightiest first."""
+PRIORS = pl.Schema({"partner": pl.String, "category": pl.String, "prior": pl.Float64})
+"""How often a partner's bookings are of a category."""
+BLOCK = 512
+"""Rows whose features stay in the second cache."""
+PRIOR_FLOOR = 0.002
+"""What a prior leaves to categories that it does not name."""
+_ARRAYS = frozenset({"weights", "scale", "bias"})
+_LANES = 16
+_MOST_CLASSES = 1024
+
+
+class Priors(NamedTuple):
+    """Priors as a table: the row of each partner, and the logarithms by row and class."""
+
+    given: pl.DataFrame
+    rows: pl.DataFrame
+    logarithms: NDArray[np.float32]
+
+
+@dataclass(eq=False)
+class Categoriser:
+    """A trained model: weights by slot and class; a weight is its whole number times the scale of its class."""
+
+    label: str
+    classes: tuple[str, ...]
+    weights: NDArray[np.int8]
+    scale: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    temperature: float
+    """What scores are divided by to become honest probabilities."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Where the model comes from, for people and reports."""
+    version: str = field(init=False)
+    _latest: Priors | None = field(default=None, init=False, repr=False)
+    """The priors that were given last: nearly always the same, and a tenth of a small call."""
+
+    def __post_init__(self) -> None:
+        """Names the version after the content, so that two models never share one."""
+        content = hashlib.sha256(json.dumps([self.classes, self.temperature]).encode())
+        for array in (self.weights, self.scale, self.bias):
+            content.update(np.ascontiguousarray(array).data)
+        self.version = f"{self.label}-{content.hexdigest()[:6]}"
+
+    @property
+    def bits(self) -> int:
+        return len(self.weights).bit_length() - 1
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """The model of a file; `ModelUnreadable` if the file is damaged, altered or none of ours."""
+        about, arrays = file.read(path, _ARRAYS)
+        try:
+            named: dict[str, Any] = {"label": str(about["label"]), "facts": dict(about["facts"]), **arrays}
+            found = cls(classes=tuple(map(str, about["classes"])), temperature=float(about["temperature"]), **named)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise ModelUnreadable(f"{path.name}: the description is incomplete") from error
+        found.check(path.name)
+        if found.version != about.get("version"):
+            raise ModelUnreadable(f"{path.name}: the content is not that of {about.get('version')}")
+        return found
+
+    def save(self, path: Path) -> None:
+        """Writes the model to a file."""
+        about = {
+            "label": self.label,
+            "version": self.version,
+            "classes": self.classes,
+            "temperature": self.temperature,
+            "facts": dict(self.facts),
+        }
+        file.write(path, about, {name: getattr(self, name) for name in _ARRAYS})
+
+    def check(self, name: str) -> None:
+        """Raises `ModelUnreadable` unless all parts fit together and are numbers that can be reckoned with."""
+        count = len(self.classes)
+        fits = (
+            0 < count <= _MOST_CLASSES
+            and len(set(self.classes)) == count
+            and LEAST_BITS <= self.bits <= MOST_BITS
+            and self.weights.shape == (1 << self.bits, count)
+            and self.weights.dtype == np.int8
+            and self.scale.shape == self.bias.shape == (count,)
+            and self.scale.dtype == self.bias.dtype == np.float32
+            and bool(np.isfinite([*self.scale, *self.bias]).all())
+            and 0.01 < self.temperature < 100
+        )
+        if not fits:
+            raise ModelUnreadable(f"{name}: the parts do not fit together")
+
+    def score(self, lines: pl.DataFrame, priors: pl.DataFrame | None = None, prior_power: float = 1.0) -> pl.DataFrame:
+        """The category of each line, as `SCORES`. Where `PRIORS` are given, lines have a column `partner`."""
+        of = texts(lines)
+        table, prior_of = self._priors(lines, priors, prior_power)
+        parts = in_threads(lambda rows: self._score(of, rows, table, prior_of[rows]), list(blocks(of.rows, BLOCK)))
+        best = np.concatenate([np.empty(0, np.int32), *(part[0] for part in parts)])
+        columns = [
+            lines["key"],
+            pl.Series("category", [*self.classes, None], pl.String).gather(np.where(best < 0, len(self.classes), best)),
+            pl.Series("confidence", np.concatenate([np.empty(0), *(part[1] for part in parts)])),
+            pl.concat([pl.Series("words", [], pl.String), *(part[2] for part in parts)]),
+        ]
+        return pl.DataFrame(columns)
+
+    def logits(self, of: Texts, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The scores of all classes, before sign, temperature and prior."""
+        found = features(of, rows, self.bits)
+        return self._add_up(found.slots, found.ends, values(found.ends))[:, : len(self.classes)]
+
+    def _score(
+        self, of: Texts, rows: NDArray[np.int64], priors: NDArray[np.float32], prior_of: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64], pl.Series]:
+        found = features(of, rows, self.bits)
+        worth = values(found.ends)
+        scores = self._add_up(found.slots, found.ends, worth)
+        best, confidence = scoring.choose(scores, of.positive[rows], self._allowed, self.temperature, priors, prior_of)
+        parts = (found.slots, found.owners, found.ends, found.spans, found.span_ends)
+        chosen = scoring.decisive_words(of.data, parts, worth, self._table[0], best)
+        return best, confidence, _column(*scoring.spell(of.data, chosen))
+
+    def _add_up(self, slots: NDArray[np.int32], ends: NDArray[np.int64], worth: NDArray[np.float32]) -> NDArray[np.float32]:
+        return scoring.add_up(slots, ends, worth, *self._table)
+
+    @cached_property
+    def _table(self) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]]:
+        """Weights, scales and biases with columns of nothing at the end, so that rows fill whole registers."""
+        room = -len(self.classes) % _LANES
+        return (
+            np.pad(self.weights, ((0, 0), (0, room))),
+            np.pad(self.scale, (0, room)),
+            np.pad(self.bias, (0, room)),
+        )
+
+    @cached_property
+    def _allowed(self) -> NDArray[np.bool_]:
+        return allowed(self.classes)
+
+    def _priors(
+        self, lines: pl.DataFrame, priors: pl.DataFrame | None, power: float
+    ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """The logarithms of the priors by partner and class, and each line's row in them, or -1."""
+        if priors is None:
+            return np.empty((0, len(self.classes)), np.float32), np.full(lines.height, -1, np.int32)
+        latest = self._latest
+        if latest is None or latest.given is not priors:
+            latest = self._latest = self._tabled(priors)
+        found = lines.select("partner").join(latest.rows, on="partner", how="left", maintain_order="left")["number"]
+        return np.asarray(power * latest.logarithms, np.float32), found.fill_null(-1).to_numpy()
+
+    def _tabled(self, priors: pl.DataFrame) -> "Priors":
+        known = priors.filter(pl.col("category").is_in(self.classes))
+        partners = known["partner"].unique(maintain_order=True)
+        numbers = pl.DataFrame({"partner": partners, "number": np.arange(len(partners), dtype=np.int32)})
+        table = np.full((len(partners), len(self.classes)), PRIOR_FLOOR, np.float32)
+        columns = known["category"].replace_strict(self.classes, range(len(self.classes)), return_dtype=pl.Int32).to_numpy()
+        rows = known.join(numbers, on="partner", how="left", maintain_order="left")["number"].to_numpy()
+        table[rows, columns] = np.maximum(known["prior"].to_numpy(), PRIOR_FLOOR)
+        return Priors(priors, numbers, np.log(table))
+
+
+def allowed(classes: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Whether a class may be chosen, by sign (0 negative, 1 positive) and class; classes outside the category tree always may."""
+    from analytics.trees import tree  # reads a file
+
+    signs = {item.system_name: item.sign for item in tree("CATEGORIES").items}
+    return np.array([[signs.get(name, "±") in ("±", sign) for name in classes] for sign in "-+"])
+
+
+def in_threads(function: Any, parts: list[Any]) -> list[Any]:
+    """What a function that frees the interpreter's lock makes of each part, in order."""
+    if len(parts) < 2:
+        return [function(part) for part in parts]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(function, parts))
+
+
+def _column(letters: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pl.Series:
+    array = pa.LargeStringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(letters))
+    return pl.Series("words", array, pl.String)

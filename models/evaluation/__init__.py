@@ -1,0 +1,1 @@
+"""How good taggers and analyses are: metrics, tables, gates and reports."""

@@ -1,0 +1,85 @@
+"""What the analyses would see if every tag, contract, event and stage were true: simulated users, the truth in their frames."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from analytics.analyses.events.guards import EVENTS
+from analytics.analyses.life_stages import STAGES
+from analytics.analyses.snapshot import BOOKED, Seen
+from analytics.frames import AS_OF, CONTRACT_BOOKINGS, CONTRACTS, checked
+from analytics.knowledge import UNKNOWN
+from models.simulator import Corpus
+
+NUMBER = pl.col("user").cast(pl.String).str.zfill(7)
+NAME = pl.concat_str(pl.lit("u"), NUMBER)
+"""The name that a simulated user's bookings have, by the number."""
+
+
+def true_seen(corpus: Corpus, tagged: pl.DataFrame, partner_of: Mapping[str, str]) -> Seen:
+    """The bookings until the as-of date with true tags, and the true contracts. What is read in a line (its channel, the
+    counterparty) stays as tagging has it in `tagged`, the bookings with their tags; `partner_of` gives the partner of each brand.
+    """
+    true = corpus.truth.select(
+        "id",
+        "category",
+        "insurance",
+        "effective_category",
+        freelancer=pl.when(pl.col("freelancer") != "").then("freelancer").otherwise(pl.lit("PRIVATE")),
+        partner=pl.col("brand").replace_strict(dict(partner_of), default=UNKNOWN, return_dtype=pl.String),
+    )
+    told = tagged.drop("category", "insurance", "effective_category", "freelancer", "partner").join(true, on="id")
+    booked = told.filter(~pl.col("pending")).with_columns(as_of=pl.lit(corpus.as_of)).select(BOOKED.names())
+    users = booked.select(pl.col("user").unique().sort()).with_columns(as_of=pl.lit(corpus.as_of))
+    payments = _payments(corpus, booked)
+    paid = checked(payments.drop("place"), CONTRACT_BOOKINGS)
+    return Seen(checked(booked, BOOKED), corpus.products, checked(users, AS_OF), _contracts(corpus), paid, payments["place"])
+
+
+def true_events(corpus: Corpus) -> pl.DataFrame:
+    """What happened until the as-of date (frame `EVENTS`)."""
+    past = corpus.events.filter(pl.col("date") <= corpus.as_of)
+    return _filled(past.select("item", user=NAME, event_date="date", confidence=pl.lit(1.0)), EVENTS)
+
+
+def true_stages(corpus: Corpus) -> pl.DataFrame:
+    """The stages on the as-of date (frame `STAGES`)."""
+    now = corpus.stages.filter(pl.col("since") <= corpus.as_of, pl.col("until").is_null() | (pl.col("until") >= corpus.as_of))
+    return _filled(now.select("dimension", "item", "since", user=NAME, confidence=pl.lit(1.0)), STAGES)
+
+
+def _contracts(corpus: Corpus) -> pl.DataFrame:
+    said = corpus.contracts.select(
+        "category",
+        "insurance",
+        "period",
+        "status",
+        "counterparty_name",
+        "counterparty_iban",
+        "date_first",
+        "date_latest",
+        "date_next",
+        "amount_median",
+        "regular_count",
+        id=pl.col("contract_id").cast(pl.String),
+        user=NAME,
+        date_due=pl.coalesce("date_next", "date_latest"),
+        amount_latest="amount_latest_cents",
+        partner=pl.lit(UNKNOWN),
+    )
+    return _filled(said, CONTRACTS)
+
+
+def _payments(corpus: Corpus, booked: pl.DataFrame) -> pl.DataFrame:
+    """The frame `CONTRACT_BOOKINGS`, and the place of each among the bookings."""
+    of = corpus.truth.filter(pl.col("contract_id").is_not_null()).select("id", "regular", contract="contract_id")
+    paid = booked.select("id", "user", "booked_on", "amount_cents").with_row_index("place").join(of, on="id")
+    return paid.with_columns(pl.col("contract").cast(pl.String), pl.col("regular").fill_null(value=False)).select(
+        *CONTRACT_BOOKINGS.names(), "place"
+    )
+
+
+def _filled(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    """The frame with all columns of a schema, nothing in those that it does not have."""
+    lacking = [pl.lit(None, kind).alias(name) for name, kind in schema.items() if name not in frame.columns]
+    return checked(frame.with_columns(lacking).select(schema.names()).cast(dict(schema.items())), schema)

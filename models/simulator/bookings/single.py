@@ -1,0 +1,161 @@
+"""Bookings that come one at a time: a counterparty from a pool, a wording of a kind, and what is true about them."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from models.simulator.base import banks
+from models.simulator.base.chance import Floats, Ints, Keys, hashed, poisson, uniform, whole
+from models.simulator.base.draft import draft
+from models.simulator.base.lists import fill_names, wordings
+from models.simulator.people.people import CURRENT, SECOND, town_names
+from models.simulator.people.scene import Scene
+
+Fact = pl.Series | str | int | None
+"""A column, or one value for all rows."""
+AS_USUAL, USUAL_WORDINGS = 0.6, 3
+SLOTS = 32
+"""At most so many a month."""
+
+
+def singles(
+    scene: Scene,
+    frame: pl.DataFrame,
+    pool: str,
+    wording: str,
+    category: str,
+    **facts: Fact,
+) -> pl.DataFrame:
+    """Drafts from `who`, `day`, `key`, `cents`, each with a counterparty of the pool (by its `partner` number, if there is one).
+
+    A wording with a category of its own wins over the one given, if the money goes out.
+    """
+    if frame.is_empty():
+        return draft(frame.with_columns(category=pl.lit(category)))
+    who, key = frame["who"].to_numpy(), frame["key"].to_numpy()
+    partner = frame["partner"].to_numpy() if "partner" in frame.columns else key
+    frame = frame.with_columns(_parties(scene, who, partner, pool))
+    if wording:
+        frame = frame.with_columns(_wordings(scene, _usual(key, partner), wording, category, frame["cents"].to_numpy()))
+    else:
+        frame = frame.with_columns(category=pl.lit(category))
+    given = {name: value if isinstance(value, pl.Series) else pl.lit(value) for name, value in facts.items()}
+    return draft(frame.with_columns(**given))
+
+
+def with_steady(scene: Scene, frame: pl.DataFrame, name: str, count: int) -> pl.DataFrame:
+    """The frame with the number of one of so many steady partners of the user, the first ones more often."""
+    place = (uniform(frame["key"].to_numpy(), "which friend") ** 2.2 * count).astype(np.int64)
+    return frame.with_columns(partner=pl.Series(hashed(scene.group.key[frame["who"].to_numpy()], f"steady {name}", place)))
+
+
+def _parties(scene: Scene, who: Ints, own: Keys, name: str) -> pl.DataFrame:
+    pool = scene.shelf.party(name)
+    chosen = pool.pick(uniform(own, "party"))
+    entry = pool.frame[pl.Series(chosen, dtype=pl.UInt32)]
+    split = pool.splits[chosen]
+    town = scene.group.towns_by_split[who, split]
+    local = entry["name"].str.contains("{", literal=True).to_numpy()
+    private = (entry["scope"] == "own").to_numpy() | (entry["scope"] == "bank").to_numpy()
+    base = pool.frame["number"].to_numpy()[chosen]
+    number = np.where(
+        private, hashed(own, "own party"), np.where(local, hashed(base, "branch", town * 4 + whole(own, "branch", 0, 2)), base)
+    )
+    party = fill_names(scene.shelf, entry["name"], number, split, town_names(town), entry["words"])
+    iban, bic = banks.accounts(banks.anywhere(number), number)
+    return pl.DataFrame(
+        {"party": party, "brand": entry["brand"], "iban": iban, "bic": bic, "number": number, "merchant_split": split}
+    ).with_columns(pl.col("brand").fill_null(""))
+
+
+def _usual(key: Keys, partner: Keys) -> Floats:
+    """The draw for a wording: between the same two people, some wordings come again and again."""
+    usual = uniform(partner, "usual wording", whole(key, "which usual", 0, USUAL_WORDINGS - 1))
+    return np.where((key != partner) & (uniform(key, "as usual") < AS_USUAL), usual, uniform(key, "wording"))
+
+
+def _wordings(scene: Scene, chances: Floats, kind: str, category: str, cents: Ints) -> pl.DataFrame:
+    pool = scene.shelf.wording(kind)
+    chosen = pool.pick(chances)
+    said = wordings()["category"].gather(pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)) - 1)
+    frame = pl.DataFrame(
+        {
+            "wording": pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)),
+            "wording_split": pool.splits[chosen],
+            "said": said,
+            "out": cents < 0,
+        }
+    )
+    told = pl.when((pl.col("said") != "") & pl.col("out")).then("said").otherwise(pl.lit(category))
+    return frame.select("wording", "wording_split", category=told)
+
+
+def by_month(scene: Scene, name: str, means: Floats | float, who: NDArray[np.bool_] | None = None) -> pl.DataFrame:
+    """`who`, `day`, `key` and `month` of things that happen some times a month on working days."""
+    users = np.flatnonzero(who if who is not None else np.ones(scene.group.size, bool))
+    mean = np.broadcast_to(np.asarray(means, np.float64), scene.group.size)[users]
+    months = np.arange(scene.grid.months)
+    number = np.tile(scene.grid.first_month + months, users.size)
+    keys = np.repeat(scene.group.key[users], months.size)
+    count = np.minimum(poisson(np.repeat(mean, months.size), keys, f"count {name}", number), SLOTS - 1)
+    place = np.repeat(np.arange(count.size), count)
+    slot = number[place] * SLOTS + np.arange(place.size) - np.repeat(np.cumsum(count) - count, count)
+    key = hashed(keys[place], f"single {name}", slot)
+    month = place % max(months.size, 1)
+    day = scene.grid.month_starts[month] + (uniform(key, "day of month") * np.diff(scene.grid.month_starts)[month]).astype(
+        np.int64
+    )
+    return _inside(
+        scene,
+        pl.DataFrame({"who": users[place // max(months.size, 1)], "day": scene.grid.forward(day), "key": key, "month": month}),
+    )
+
+
+def on_rule(scene: Scene, name: str, who: NDArray[np.bool_], rule: str, months: NDArray[np.integer]) -> pl.DataFrame:
+    """The same for things on a day rule, in the given months of the grid."""
+    users = np.flatnonzero(who)
+    row, column = np.repeat(np.arange(users.size), months.size), np.tile(months, users.size)
+    key = hashed(scene.group.key[users[row]], f"single {name}", scene.grid.first_month + column)
+    return _inside(
+        scene, pl.DataFrame({"who": users[row], "day": scene.grid.rule_dates(rule)[column], "key": key, "month": column})
+    )
+
+
+def on_days(scene: Scene, name: str, days: NDArray[np.integer], slot: int = 0) -> pl.DataFrame:
+    """The same for one day per user, or none."""
+    users = np.flatnonzero(days < scene.grid.end_day)
+    key = hashed(scene.group.key[users], f"single {name}", slot)
+    day = scene.grid.forward(days[users])
+    return _inside(scene, pl.DataFrame({"who": users, "day": day, "key": key, "month": scene.grid.month_of(day)}))
+
+
+def _inside(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
+    day, who = frame["day"].to_numpy(), frame["who"].to_numpy()
+    return frame.filter(pl.Series((day >= scene.group.start[who]) & (day < scene.grid.end_day))).with_columns(
+        pl.col("who").cast(pl.Int32), pl.col("day").cast(pl.Int32)
+    )
+
+
+def in_span(scene: Scene, span: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """Only what lies in a span of its user."""
+    return frame.filter(pl.Series(scene.lives.inside(span, frame["who"].to_numpy(), frame["day"].to_numpy())))
+
+
+def main_account(scene: Scene, frame: pl.DataFrame) -> pl.Series:
+    """The current account, after a switch the new one."""
+    who = frame["who"].to_numpy()
+    switched = scene.group.roles[who, SECOND] & (frame["day"].to_numpy() >= scene.lives.days["account_switch"][who])
+    return pl.Series(np.where(switched, SECOND, CURRENT), dtype=pl.UInt8)
+
+
+def business_account(scene: Scene, frame: pl.DataFrame) -> pl.Series:
+    """The second account of those who work on their own, if they have one."""
+    who = frame["who"].to_numpy()
+    return pl.Series(
+        np.where(scene.group.roles[who, SECOND] & scene.group.has("FREELANCER")[who], SECOND, CURRENT), dtype=pl.UInt8
+    )
+
+
+def round_to(euros: Floats, step: float) -> Ints:
+    """Cents of a multiple of the step, at least one."""
+    return (np.maximum(np.round(euros / step), 1) * step * 100).astype(np.int64)

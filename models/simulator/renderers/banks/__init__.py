@@ -1,0 +1,1 @@
+"""How each bank words a booking, one file a bank."""

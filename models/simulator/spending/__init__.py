@@ -1,0 +1,1 @@
+"""Everyday spending of simulated people: habits, shops, purchases and trips."""

@@ -1,0 +1,1 @@
+"""What is true about simulated people, as the analyses should find it."""

@@ -1,0 +1,133 @@
+"""What is true about single users as plain Python values, for truths that are written as somebody reads a rule: row by row.
+
+It shares no code with the analyses that it examines. Nothing here is fast.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+from typing import NamedTuple
+
+import polars as pl
+
+from models.simulator.simulation import Corpus
+from models.simulator.truth.affordability import SAVED_ON, booked, troubles
+
+DIFFICULTIES = ("return_debits", "debt_collection_payments", "seizure_payments")
+
+
+class Booking(NamedTuple):
+    """A booking as it truly is; `stored` says whether it lies on a product for savings, `difficulty` whether it tells of one."""
+
+    day: date
+    cents: int
+    category: str
+    insurance: str
+    payer: str
+    stored: bool
+    difficulty: bool
+
+
+class Contract(NamedTuple):
+    """A contract as it truly is on the as-of date."""
+
+    category: str
+    insurance: str
+    active: bool
+
+
+@dataclass(frozen=True)
+class Life:
+    """A user on the as-of date: what was booked until then, contracts, what happened and when, and how the user works."""
+
+    user: str
+    as_of: date
+    bookings: tuple[Booking, ...]
+    contracts: tuple[Contract, ...]
+    events: tuple[tuple[str, date], ...]
+    work: str
+
+    @cached_property
+    def start(self) -> date:
+        """The day of the first booking."""
+        return min(booking.day for booking in self.bookings)
+
+    @cached_property
+    def full_months(self) -> tuple[int, ...]:
+        """The months that lie wholly between the first booking and the as-of date, in order."""
+        first = month_of(self.start) + (self.start.day > 1)
+        return tuple(range(first, month_of(self.as_of + timedelta(days=1))))
+
+    @cached_property
+    def incomes(self) -> Mapping[int, int]:
+        """What came in as effective income, by month."""
+        return self.sums(booking for booking in self.bookings if booking.category.startswith("INCOME_"))
+
+    def sums(self, bookings: Iterable[Booking]) -> Mapping[int, int]:
+        """What was booked in each month."""
+        found: dict[int, int] = defaultdict(int)
+        for booking in bookings:
+            found[month_of(booking.day)] += booking.cents
+        return found
+
+
+def month_of(day: date) -> int:
+    """The number of a month, counted through all years."""
+    return day.year * 12 + day.month - 1
+
+
+def months_before(day: date, months: int) -> date:
+    """The same day so many months earlier, or the last of that month."""
+    year, month = divmod(month_of(day) - months, 12)
+    after = date(year + (month == 11), (month + 1) % 12 + 1, 1)
+    return min(date(year, month + 1, 1) + timedelta(days=day.day - 1), after - timedelta(days=1))
+
+
+def lives(corpus: Corpus) -> list[Life]:
+    """All users who have a booking."""
+    bookings, contracts, events = _bookings(corpus), _contracts(corpus), _events(corpus)
+    now = corpus.stages.filter(
+        pl.col("dimension") == "LABOURMARKET",
+        pl.col("since") <= corpus.as_of,
+        pl.col("until").is_null() | (pl.col("until") >= corpus.as_of),
+    )
+    work = dict(now.select("user", "item").iter_rows())
+    return [
+        Life(f"u{user:07}", corpus.as_of, tuple(rows), tuple(contracts[user]), tuple(events[user]), work.get(user, ""))
+        for user, rows in sorted(bookings.items())
+    ]
+
+
+def _bookings(corpus: Corpus) -> dict[int, list[Booking]]:
+    told = booked(corpus).join(corpus.transactions.select("id", "counterparty_iban"), on="id")
+    signs = troubles()
+    rows = told.select(
+        "user",
+        "booked_on",
+        "amount_cents",
+        "effective_category",
+        "insurance",
+        payer=pl.coalesce("counterparty_name", "counterparty_iban", pl.lit("")),
+        stored=pl.col("on").is_in(SAVED_ON),
+        difficulty=pl.any_horizontal(signs[name] for name in DIFFICULTIES),
+    )
+    found: dict[int, list[Booking]] = defaultdict(list)
+    for user, *values in rows.iter_rows():
+        found[user].append(Booking(*values))
+    return found
+
+
+def _contracts(corpus: Corpus) -> dict[int, list[Contract]]:
+    found: dict[int, list[Contract]] = defaultdict(list)
+    for user, category, insurance, status in corpus.contracts.select("user", "category", "insurance", "status").iter_rows():
+        found[user].append(Contract(category, insurance, status == "ACTIVE"))
+    return found
+
+
+def _events(corpus: Corpus) -> dict[int, list[tuple[str, date]]]:
+    found: dict[int, list[tuple[str, date]]] = defaultdict(list)
+    for user, item, day in corpus.events.filter(pl.col("date") <= corpus.as_of).select("user", "item", "date").iter_rows():
+        found[user].append((item, day))
+    return found

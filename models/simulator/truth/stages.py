@@ -1,0 +1,93 @@
+"""The truth about life stages: in which a user is on the labour market, as a parent and at home, and since when."""
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from models.simulator.base.calendar import Days
+from models.simulator.base.schemas import STAGES
+from models.simulator.people.people import CHILDREN, FAR, YEAR, Flags
+from models.simulator.people.scene import Scene
+
+
+def stage_truth(scene: Scene) -> pl.DataFrame:
+    """`user`, `dimension`, `item`, `since`, `until`: labour market, parenthood and housing over the simulated time."""
+    spans = [*_work_stages(scene), *_family_stages(scene), *_home_stages(scene)]
+    frame = pl.concat([_monthly(scene, dimension, item, where) for dimension, item, where in _resolved(scene, spans)])
+    frame = frame.sort("user", "dimension", "month")
+    changed = (pl.col("item") != pl.col("item").shift(1).over("user", "dimension")).fill_null(True)
+    runs = frame.filter(changed).with_columns(until=pl.col("day").shift(-1).over("user", "dimension"))
+    return runs.select(
+        "user", "dimension", "item", since=pl.col("day").cast(pl.Date), until=(pl.col("until") - 1).cast(pl.Int32).cast(pl.Date)
+    ).cast(dict(STAGES.items()))
+
+
+Stage = tuple[str, str, Days, Days]
+
+
+def _work_stages(scene: Scene) -> list[Stage]:
+    """The first that holds wins."""
+    spans = scene.lives.spans
+    order = (
+        ("RETIRED", "retired"),
+        ("PARENTALLEAVE", "leave"),
+        ("UNEMPLOYED", "jobcenter"),
+        ("SELFEMPLOYED", "freelance"),
+        ("TRAINEE", "training"),
+        ("EMPLOYED", "job1"),
+        ("EMPLOYED", "job2"),
+        ("EMPLOYED", "service"),
+        ("STUDENT", "student"),
+    )
+    stages = [("LABOURMARKET", item, *spans[span]) for item, span in order]
+    lost, hired = scene.lives.days["job_loss"], spans["job2"][0]
+    between = np.where(scene.lives.days["job_change"] < FAR, scene.lives.days["job_change"], FAR).astype(np.int32)
+    stages.insert(2, ("LABOURMARKET", "UNEMPLOYED", lost, np.maximum(spans["benefit"][1], lost)))
+    return [
+        *stages,
+        ("LABOURMARKET", "EMPLOYED", between, hired),
+        ("LABOURMARKET", "STUDENT", scene.lives.days["graduation"], hired),
+    ]
+
+
+def _family_stages(scene: Scene) -> list[Stage]:
+    births = np.where(scene.lives.births < FAR, scene.lives.births, -FAR).astype(np.int64)
+    stages: list[Stage] = []
+    for item, low, high in (("INFANT", 0, 3), ("PRESCHOOL", 3, 6), ("SCHOOL", 6, 18), ("ADULTCHILD", 18, 25)):
+        for child in range(CHILDREN - 1, -1, -1):
+            start = births[:, child] + int(low * YEAR)
+            stages.append(("PARENTHOOD", item, start.astype(np.int32), (births[:, child] + int(high * YEAR)).astype(np.int32)))
+    return stages
+
+
+def _home_stages(scene: Scene) -> list[Stage]:
+    spans = scene.lives.spans
+    order = (("OWNER_FINANCED", "mortgage"), ("TENANT", "tenant"), ("OWNER", "owner"), ("WITHFAMILY", "with_family"))
+    return [("HOUSING", item, *spans[span]) for item, span in order]
+
+
+def _resolved(scene: Scene, stages: list[Stage]) -> list[tuple[str, str, NDArray[np.bool_]]]:
+    """For each stage the months in which it is the first that holds."""
+    middle = (scene.grid.month_starts[: scene.grid.months] + 14)[None, :]
+    taken: dict[str, Flags] = {}
+    out: list[tuple[str, str, NDArray[np.bool_]]] = []
+    for dimension, item, start, end in stages:
+        holds = (start[:, None] <= middle) & (middle < end[:, None])
+        before = taken.setdefault(dimension, np.zeros_like(holds))
+        out.append((dimension, item, holds & ~before))
+        taken[dimension] = before | holds
+    rest = {"LABOURMARKET": "UNKNOWN", "PARENTHOOD": "NONE_OBSERVED", "HOUSING": "UNKNOWN"}
+    return [*out, *((dimension, rest[dimension], ~taken[dimension]) for dimension in taken)]
+
+
+def _monthly(scene: Scene, dimension: str, item: str, where: NDArray[np.bool_]) -> pl.DataFrame:
+    who, month = np.nonzero(where & (scene.grid.month_starts[None, : scene.grid.months] >= scene.group.start[:, None]))
+    return pl.DataFrame(
+        {
+            "user": scene.group.number[who].astype(np.uint32),
+            "dimension": pl.Series([dimension]).new_from_index(0, who.size),
+            "item": pl.Series([f"{dimension}_{item}"]).new_from_index(0, who.size),
+            "month": month,
+            "day": scene.grid.month_starts[month].astype(np.int32),
+        }
+    )

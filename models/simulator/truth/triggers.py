@@ -1,0 +1,153 @@
+"""The truth about sales triggers and large incomes: the rules as they are written down, over what is true of each user.
+
+Written from the table of rules, one function a rule, and from nothing else: it examines the analysis that follows the same table.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import NamedTuple
+
+import polars as pl
+
+from models.simulator.truth.plain_users import Booking, Life, months_before
+
+TRIGGER_TRUTH = pl.Schema({"user": pl.String, "item": pl.String, "trigger_date": pl.Date, "amount": pl.Int64})
+"""The triggers that should be there: since when, and about how many cents, where the rule speaks of an amount."""
+LARGE_TRUTH = pl.Schema({"user": pl.String, "date": pl.Date})
+COOLDOWN_DAYS = 180
+AFTER_EVENTS = {
+    "LIFEEVENT_FIRSTAPARTMENT": (("TENANCY_FIRST",), 90),
+    "LIFEEVENT_NEWAPARTMENT": (("TENANCY_START", "TENANCY_CHANGE"), 90),
+    "LIFEEVENT_FIRSTEMPLOYMENT": (("EMPLOYMENT_FIRST",), 90),
+    "LIFEEVENT_NEWEMPLOYMENT": (("EMPLOYMENT_START", "EMPLOYMENT_CHANGE"), 90),
+    "LIFEEVENT_FIRSTCHILD": (("CHILD_FIRST",), 180),
+    "FINANCIAL_SALARYINCREASE": (("SALARY_INCREASE",), 90),
+}
+"""Trigger, the events that set it off, and for how many days."""
+NO_CASHFLOW = ("BANKFINANCE_ATMDEPOSIT", "BANKFINANCE_CASHDEPOSIT", "BANKFINANCE_CREDITINCOME", "BANKFINANCE_INVESTMENT")
+
+
+class Trigger(NamedTuple):
+    """A trigger that should be there."""
+
+    item: str
+    day: date
+    amount: int | None
+
+
+class LargeIncome(NamedTuple):
+    """What one payer paid on one day, large beside the months before."""
+
+    day: date
+    cents: int
+
+
+def trigger_truth(known: list[Life]) -> pl.DataFrame:
+    """The frame `TRIGGER_TRUTH` of these users."""
+    rows = [(life.user, *trigger) for life in known for trigger in _triggers(life)]
+    return pl.DataFrame(rows, schema=TRIGGER_TRUTH, orient="row")
+
+
+def large_income_truth(known: list[Life]) -> pl.DataFrame:
+    """The frame `LARGE_TRUTH`: the days of large incomes, none within half a year of the one before."""
+    rows = []
+    for life in known:
+        last = date.min
+        for day in sorted({large.day for large in _large_incomes(life)}):
+            if last == date.min or (day - last).days >= COOLDOWN_DAYS:
+                rows.append((life.user, day))
+                last = day
+    return pl.DataFrame(rows, schema=LARGE_TRUTH, orient="row")
+
+
+def _triggers(life: Life) -> Iterator[Trigger]:
+    yield from _liability(life)
+    yield from _disability(life)
+    yield from _private_health(life)
+    yield from _after_events(life)
+    yield from _savings_potential(life)
+    yield from _large_income(life)
+
+
+def _liability(life: Life) -> Iterator[Trigger]:
+    if _covered(life) and not _held(life, "LIABILITY_PRIVATE", "OTHER_BUNDLE", "LIABILITY_OTHER", "OTHER_OTHER"):
+        yield Trigger("MISSINGINSURANCE_PRIVATELIABILITY", life.as_of, None)
+
+
+def _disability(life: Life) -> Iterator[Trigger]:
+    types = ("INCAPACITY_OCCUPATIONAL", "INCAPACITY_SERVICE", "INCAPACITY_EARNING", "INCAPACITY_BASICABILITY")
+    working = life.work in ("LABOURMARKET_EMPLOYED", "LABOURMARKET_TRAINEE", "LABOURMARKET_SELFEMPLOYED")
+    if _covered(life) and working and not _held(life, *types):
+        yield Trigger("MISSINGINSURANCE_OCCUPATIONALDISABILITY", life.as_of, None)
+
+
+def _private_health(life: Life) -> Iterator[Trigger]:
+    if len(life.full_months) < 3:
+        return
+    income = sum(life.incomes.get(month, 0) for month in life.full_months[-3:]) / 3
+    excluded = life.work in ("LABOURMARKET_RETIRED", "LABOURMARKET_STUDENT", "LABOURMARKET_UNEMPLOYED")
+    if income >= 3_200_00 and not excluded and not _held(life, "HEALTH_PRIVATE"):
+        yield Trigger("MISSINGINSURANCE_PRIVATEHEALTH", life.as_of, round(income))
+
+
+def _covered(life: Life) -> bool:
+    """A year of history, an active salary or pension, three active contracts."""
+    active = [contract for contract in life.contracts if contract.active]
+    paid = any(contract.category in ("INCOME_SALARY", "INCOME_PENSION") for contract in active)
+    return life.start <= months_before(life.as_of, 12) and paid and len(active) >= 3
+
+
+def _held(life: Life, *types: str) -> bool:
+    """An active contract of such a type, or any booking of it in thirteen months."""
+    since = months_before(life.as_of, 13)
+    return any(contract.active and contract.insurance in types for contract in life.contracts) or any(
+        booking.insurance in types and booking.day >= since for booking in life.bookings
+    )
+
+
+def _after_events(life: Life) -> Iterator[Trigger]:
+    for trigger, (items, days) in AFTER_EVENTS.items():
+        young = [day for item, day in life.events if item in items and 0 <= (life.as_of - day).days <= days]
+        if young:
+            yield Trigger(trigger, max(young), None)
+
+
+def _savings_potential(life: Life) -> Iterator[Trigger]:
+    months = life.full_months[-6:]
+    since = months_before(life.as_of, 6)
+    if len(months) < 6 or any(booking.difficulty and booking.day > since for booking in life.bookings):
+        return
+    flows = [booking for booking in life.bookings if _counts(booking)]
+    net = life.sums(flows)
+    income = life.sums(booking for booking in flows if booking.category.startswith(("INCOME_", "OTHER_INCOME")))
+    mean, earned = (sum(sums.get(month, 0) for month in months) / 6 for sums in (net, income))
+    positive = sum(net.get(month, 0) > 0 for month in months)
+    if mean >= max(100_00, 0.05 * earned) and positive >= 5:
+        yield Trigger("FINANCIAL_SAVINGSPOTENTIAL", life.as_of, round(mean))
+
+
+def _counts(booking: Booking) -> bool:
+    """Whether a booking is part of the net before savings: no own or borrowed money, nothing put aside."""
+    return not booking.category.startswith(("TRANSFER_", "SAVINGS_")) and booking.category not in NO_CASHFLOW
+
+
+def _large_income(life: Life) -> Iterator[Trigger]:
+    young = [large for large in _large_incomes(life) if life.as_of - large.day <= timedelta(days=60)]
+    if young:
+        yield Trigger("FINANCIAL_LARGEINCOME", *max(young))
+
+
+def _large_incomes(life: Life) -> list[LargeIncome]:
+    """Incomes of at least twice the average of the up to twelve full months before; where that is nothing, nothing is large."""
+    paid: dict[tuple[date, str], int] = defaultdict(int)
+    for booking in life.bookings:
+        if booking.category.startswith("INCOME_") and booking.cents > 0:
+            paid[booking.day, booking.payer] += booking.cents
+    found = []
+    for (day, _), cents in paid.items():
+        months = [month for month in life.full_months if month < day.year * 12 + day.month - 1][-12:]
+        total = sum(life.incomes.get(month, 0) for month in months)
+        if len(months) >= 3 and total > 0 and cents >= 2 * total / len(months):
+            found.append(LargeIncome(day, cents))
+    return found

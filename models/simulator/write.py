@@ -1,0 +1,93 @@
+"""A simulated world as Parquet files: one folder per table, one file per block of users, in bounded memory."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from datetime import date
+from multiprocessing import get_context
+from pathlib import Path
+
+import polars as pl
+
+from models.simulator.simulation import Corpus, simulate
+
+TABLES = ("transactions", "products", "truth", "contracts", "events", "stages", "users")
+ROWS_PER_PART = 1 << 21
+"""Row numbers of a part start at so many times its number, which keeps them apart over the whole folder."""
+ROWS_A_MONTH = 85
+"""More than a user has on average, so that a part stays below its rows."""
+MOST_USERS_PER_PART = 500
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to simulate."""
+
+    users: int
+    seed: int
+    start: date
+    months: int
+    splits: tuple[str, ...]
+    formats: tuple[str, ...]
+
+    @property
+    def users_per_part(self) -> int:
+        return max(1, min(MOST_USERS_PER_PART, ROWS_PER_PART // (self.months * ROWS_A_MONTH)))
+
+    @property
+    def parts(self) -> int:
+        return -(-self.users // self.users_per_part)
+
+
+class TooManyUsers(ValueError):
+    """Row numbers would not fit any more."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What one part holds."""
+
+    part: int
+    users: int
+    rows: int
+
+
+def write(plan: Plan, folder: Path, processes: int = 2) -> Iterator[Written]:
+    """Writes all parts and tells of each when it is there."""
+    if plan.parts * ROWS_PER_PART > 1 << 32:
+        raise TooManyUsers(f"{plan.users} users do not fit into one folder")
+    for table in TABLES:
+        (folder / table).mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        jobs = [pool.submit(write_part, plan, folder, part) for part in range(plan.parts)]
+        for job in as_completed(jobs):
+            yield job.result()
+
+
+def write_part(plan: Plan, folder: Path, part: int) -> Written:
+    """Simulates and writes one block of users."""
+    first = part * plan.users_per_part
+    count = min(plan.users_per_part, plan.users - first)
+    corpus = simulate(count, plan.seed, plan.start, plan.months, plan.splits, plan.formats, first_user=first)
+    frames = {name: getattr(corpus, name) for name in TABLES}
+    frames["truth"] = _renumbered(corpus, part)
+    for name, frame in frames.items():
+        _replace(frame, folder / name / f"part-{part:05d}.parquet")
+    return Written(part, count, corpus.truth.height)
+
+
+def _renumbered(corpus: Corpus, part: int) -> pl.DataFrame:
+    if corpus.truth.height > ROWS_PER_PART:
+        raise TooManyUsers(f"part {part} has {corpus.truth.height} rows")
+    return corpus.truth.with_columns((pl.col("row", "refund_of") + pl.lit(part * ROWS_PER_PART, pl.UInt32)).cast(pl.UInt32))
+
+
+def _replace(frame: pl.DataFrame, path: Path) -> None:
+    """Writes under another name first: a file that is there is whole."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with temporary.open("wb") as file:
+        frame.write_parquet(file, compression="zstd")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
