@@ -13,7 +13,7 @@ from fastapi.security.base import SecurityBase
 
 from api.errors import Problem
 from warehouse import scopes
-from warehouse.callers import Caller
+from warehouse.stores.callers import Caller
 
 
 class Kind(enum.Enum):

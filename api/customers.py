@@ -29,8 +29,8 @@ from api.schemas.categories import WIRE_CATEGORIES
 from api.schemas.transactions import MIDNIGHT
 from api.services import Services
 from pipelines.banks.base import Code
-from warehouse.callers import Caller
-from warehouse.tables import Access, Position, Product
+from warehouse.postgres.tables import Access, Position, Product
+from warehouse.stores.callers import Caller
 
 RENEWAL = timedelta(days=14)
 """So long before a consent ends, it can be renewed."""

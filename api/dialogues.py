@@ -22,9 +22,9 @@ from api.services import Services
 from api.transfers import details_body
 from pipelines.banks.base import ChooseMedium, ChooseMethod, EnterTan, Payee, Payment, Redirect, Step, Wait
 from pipelines.dialogues import steps
-from warehouse.callers import Caller
-from warehouse.dialogues import ASKED, CALLING, OPEN
-from warehouse.tables import Dialogue
+from warehouse.postgres.tables import Dialogue
+from warehouse.stores.callers import Caller
+from warehouse.stores.dialogues import ASKED, CALLING, OPEN
 
 TRIES = 3
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from api.schemas.base import Relation
-from warehouse.callers import Caller
 from warehouse.scopes import CUSTOMER_MODIFY, CUSTOMER_TRANSFER
+from warehouse.stores.callers import Caller
 
 CHANGES = ("add_bankzugaenge", "delete_bankzugaenge", "delete_bankzugang", "delete_regprotect_sessions", "start_sca")
 PAYMENTS = ("start_ueberweisung", "initiate_single_transfer", "initiate_bulk_transfer")

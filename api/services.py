@@ -21,15 +21,15 @@ from api.shelf import Shelf
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
 from pipelines.results import one_user, tags
-from warehouse import hashing
-from warehouse.arrivals import Arrivals
-from warehouse.callers import Callers
-from warehouse.connections import Connections
-from warehouse.database import Database
 from warehouse.errors import Busy, KontorError, Throttled, TooLate
-from warehouse.lake import Lake
+from warehouse.lake.lake import Lake
+from warehouse.postgres.async_connections import Connections
+from warehouse.postgres.database import Database
+from warehouse.postgres.notifications import Arrivals
+from warehouse.secrets import hashing
+from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.vault import Vault
+from warehouse.stores.callers import Callers
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -28,7 +28,7 @@ from tests.spec.browsing import Browser as PlainBrowser
 from tests.spec.browsing import appended, connecting
 from tests.spec.test_webform import connected, fresh, paying
 from tests.stack import DEMO, free_port, running_stack
-from warehouse import designs
+from warehouse.stores import designs
 
 IMAGES = Path(__file__).parent / "images"
 COLOURS = 128

@@ -9,7 +9,7 @@ from pipelines.assets import analyses, bank_data, evaluation, training
 from pipelines.assets.partitions import BUCKETS
 from pipelines.assets.resources import House, HouseResource
 from pipelines.fetching.slots import CRON, SLOT, slot_of
-from warehouse.buckets import bucket_of, key
+from warehouse.lake.buckets import bucket_of, key
 from warehouse.settings import Settings
 
 ZONE = Settings().timezone
@@ -89,7 +89,7 @@ def analyses_after_pulls(context: dg.ScheduleEvaluationContext) -> dg.RunRequest
 def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam[House]) -> dg.SensorResult | dg.SkipReason:
     """Asks for a run over the buckets with users whose results are not those of their revision, unless one is on its way."""
     from pipelines.results import one_user  # loads the taggers, which the code location does not need
-    from warehouse import results
+    from warehouse.stores import results
 
     if _on_its_way(context.instance):
         return dg.SkipReason("a run is on its way")

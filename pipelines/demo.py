@@ -10,13 +10,14 @@ from uuid import UUID
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector, Provider
 from pipelines.fetching import connect
-from warehouse import accesses, api_keys, clients, designs, fetches, hashing, names, providers, tenants, users
-from warehouse.database import Database, Owner
 from warehouse.errors import Invalid, NotFound
-from warehouse.provisioning import ADMIN, APP, create_tenant
+from warehouse.postgres.database import Database, Owner
+from warehouse.postgres.tables import Tenant
+from warehouse.secrets import hashing
+from warehouse.secrets.vault import Vault, write_private
 from warehouse.settings import Settings
-from warehouse.tables import Tenant
-from warehouse.vault import Vault, write_private
+from warehouse.stores import accesses, api_keys, clients, designs, fetches, naming, providers, tenants, users
+from warehouse.stores.provisioning import ADMIN, APP, create_tenant
 
 DEMO = UUID(int=0)
 TENANTS = (
@@ -90,7 +91,7 @@ def _furnish(operator: Owner, base_url: str) -> None:
         owner = operator.for_tenant(tenants.find(operator, name).id)
         address = f"{base_url}/"
         with suppress(Invalid):  # http on another machine, to which no form leads back
-            if not any(names.is_below(names.return_url(address), base) for base in tenants.callbacks(owner)):
+            if not any(naming.is_below(naming.return_url(address), base) for base in tenants.callbacks(owner)):
                 tenants.add_callback(owner, address)
         if designs.find(owner) is None:
             designs.change(owner, name=SHOWN_NAME, colour=COLOUR)

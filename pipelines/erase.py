@@ -13,11 +13,9 @@ import structlog
 
 from pipelines import training
 from pipelines.house import House
-from warehouse import accesses, results, revisions, tombstones, users
-from warehouse.buckets import Range, bucket_of
-from warehouse.database import Owner
-from warehouse.erasure import rewrite_without
-from warehouse.lake_tables import (
+from warehouse.lake.buckets import Range, bucket_of
+from warehouse.lake.erasure import rewrite_without
+from warehouse.lake.tables import (
     ANALYSED,
     ANALYSES,
     CATEGORY_CHOICES,
@@ -29,6 +27,8 @@ from warehouse.lake_tables import (
     TRANSACTIONS,
     USERS,
 )
+from warehouse.postgres.database import Owner
+from warehouse.stores import accesses, results, revisions, tombstones, users
 
 log = structlog.get_logger("erase")
 OF_PEOPLE = tuple(table for table in TABLES if "user" in table.schema and table is not TOMBSTONES)

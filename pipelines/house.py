@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
 from pipelines.banks.lines import Lines
-from warehouse.database import Database
 from warehouse.errors import KontorError
-from warehouse.lake import Lake
+from warehouse.lake.lake import Lake
+from warehouse.postgres.database import Database
+from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.vault import Vault
 
 PATIENCE_SECONDS = 120.0
 """How long a flow waits for a connection or a database that is away: nobody waits for it, and it holds what a bank has said."""

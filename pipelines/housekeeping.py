@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pipelines.fetching.slots import SLOT, slot_of
-from warehouse import accesses, dialogues, landing, redirect_sessions, throttles, tokens, webhooks
-from warehouse.database import Database
-from warehouse.lake import Lake
-from warehouse.lake_tables import LANDING
+from warehouse.lake import landing
+from warehouse.lake.lake import Lake
+from warehouse.lake.tables import LANDING
+from warehouse.postgres.database import Database
 from warehouse.settings import Settings
+from warehouse.stores import accesses, dialogues, redirect_sessions, throttles, tokens, webhooks
 
 DIALOGUES_FOR_DAYS = 30
 UNFINISHED_FOR = timedelta(days=1)

@@ -49,9 +49,10 @@ from models.training.train import (
     train_on,
 )
 from models.training.train import training_set as labelled
-from warehouse import copies, parquet
-from warehouse.database import Database, Owner
-from warehouse.places import Place
+from warehouse.lake import parquet
+from warehouse.lake.storage import Place
+from warehouse.postgres import frames
+from warehouse.postgres.database import Database, Owner
 
 SIMULATED, FEEDBACK = "training_set.parquet", "training_feedback.parquet"
 CANDIDATE, INCUMBENT, EVALUATED = "candidate", "incumbent", "evaluated"
@@ -151,7 +152,7 @@ def corrections(operator: Owner, weight: float = 1.0) -> pl.DataFrame:
     Left out are categories that no text shows or that the sign forbids, and merchants of the examination: a model that knew them
     would be judged too well.
     """
-    found = copies.frame(operator, CORRECTED, {}, READ)
+    found = frames.frame(operator, CORRECTED, {}, READ)
     signs = {item.system_name: item.sign for item in tree("CATEGORIES").items if item.assignable}
     sign = pl.col("category").replace_strict(signs, default="", return_dtype=pl.String)
     given = pl.when(pl.col("amount_cents") >= 0).then(pl.lit("+")).otherwise(pl.lit("-"))

@@ -29,11 +29,12 @@ from pipelines.fetching import refresh
 from pipelines.fetching.publish import FetchJob
 from pipelines.house import House
 from pipelines.webhooks import notify
-from warehouse import accesses, fetches, logs, redirect_sessions
-from warehouse import dialogues as stored_dialogues
+from warehouse import logs
 from warehouse.errors import Busy, DatabaseUnavailable
-from warehouse.jobs import AWAITED, BANKS
+from warehouse.postgres.jobs import AWAITED, BANKS
 from warehouse.settings import Settings
+from warehouse.stores import accesses, fetches, redirect_sessions
+from warehouse.stores import dialogues as stored_dialogues
 
 ATTEMPTS = 3
 LOOK_SECONDS = 1.0

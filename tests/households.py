@@ -15,13 +15,14 @@ from sqlalchemy import make_url
 
 from analytics.frames import BOOKINGS
 from models.simulator import Corpus, simulate
-from warehouse import accesses, embedded, migrate, providers, users
-from warehouse.database import Database, Owner
-from warehouse.embedded import Addresses
-from warehouse.provisioning import create_tenant
+from warehouse.postgres import embedded, migrate
+from warehouse.postgres.database import Database, Owner
+from warehouse.postgres.embedded import Addresses
+from warehouse.postgres.tables import Access, Product
+from warehouse.secrets.vault import Vault, create_ring
 from warehouse.settings import Settings
-from warehouse.tables import Access, Product
-from warehouse.vault import Vault, create_ring
+from warehouse.stores import accesses, providers, users
+from warehouse.stores.provisioning import create_tenant
 
 DEMO = UUID(int=0)
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)

@@ -10,7 +10,7 @@ from sqlalchemy import make_url
 
 from pipelines.results.tags import NAME, decoded
 from tests.stack import Stack
-from warehouse.packing import unpacked
+from warehouse.lake.packing import unpacked
 
 TABLES = (
     "SELECT table_schema, table_name FROM information_schema.tables "

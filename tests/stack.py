@@ -19,12 +19,14 @@ from typing import Any
 import httpx
 from sqlalchemy import make_url, text
 
-from warehouse import api_keys, certificates, clients, embedded, hashing, migrate, users
-from warehouse.database import Database
-from warehouse.embedded import Addresses
-from warehouse.provisioning import create_tenant
+from warehouse.postgres import embedded, migrate
+from warehouse.postgres.database import Database
+from warehouse.postgres.embedded import Addresses
+from warehouse.secrets import certificates, hashing
+from warehouse.secrets.vault import Vault, create_ring
 from warehouse.settings import Settings
-from warehouse.vault import Vault, create_ring
+from warehouse.stores import api_keys, clients, users
+from warehouse.stores.provisioning import create_tenant
 
 NAME_LENGTH = 6  # shorter names are parts of other words
 PASSWORD = "ein langer Satz mit Umläuten"

@@ -8,7 +8,7 @@ import typer
 from api.cli.clients import ClientName
 from api.cli.desk import Json, TenantName, say, show, show_once, working_on
 from api.cli.roles import Username, named_user
-from warehouse import api_keys, clients
+from warehouse.stores import api_keys, clients
 
 commands = typer.Typer(help="API keys of a tenant.", no_args_is_help=True)
 KeyId = Annotated[UUID, typer.Argument(help="Id of the key, as `list` shows it.", show_default=False)]

@@ -9,8 +9,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from api.cli.desk import Json, console, read_settings, say, show
-from warehouse import embedded, migrate
 from warehouse.errors import Invalid
+from warehouse.postgres import embedded, migrate
 
 
 def register(app: typer.Typer) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import typer
 
 from api.cli.desk import TenantName, working_on
-from warehouse import certificates
+from warehouse.secrets import certificates
 
 commands = typer.Typer(help="Certificates with which tenants encrypt credentials.", no_args_is_help=True)
 

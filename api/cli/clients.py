@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from api.cli.desk import Json, TenantName, say, show, show_once, working_on
-from warehouse import clients
+from warehouse.stores import clients
 
 commands = typer.Typer(help="Clients of a tenant.", no_args_is_help=True)
 ClientName = Annotated[str, typer.Argument(help="Name of the client.", show_default=False)]

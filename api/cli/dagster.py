@@ -12,9 +12,9 @@ import typer
 from sqlalchemy import make_url
 
 from api.cli.desk import read_settings
-from warehouse import embedded, migrate
-from warehouse.embedded import Addresses
 from warehouse.errors import KontorError
+from warehouse.postgres import embedded, migrate
+from warehouse.postgres.embedded import Addresses
 from warehouse.settings import Settings
 
 commands = typer.Typer(help="Dagster: schedules, backfills, training.", no_args_is_help=True)
@@ -64,8 +64,8 @@ def environment(settings: Settings, where: Addresses) -> dict[str, str]:
 def first_slot(settings: Settings) -> str:
     """The first slot that has brought something: partitions before it would be missing for ever."""
     from pipelines.fetching.slots import SLOT, slot_of  # these load the lake, which no other command of Dagster needs
-    from warehouse.lake import Lake
-    from warehouse.lake_tables import LANDING
+    from warehouse.lake.lake import Lake
+    from warehouse.lake.tables import LANDING
 
     if "first_slot" in settings.model_fields_set:
         return settings.first_slot

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import typer
 
 from api.cli.desk import Json, TenantName, show, working_on
-from warehouse import designs
-from warehouse.designs import Changes
 from warehouse.errors import Invalid
-from warehouse.logos import LIMIT_BYTES
-from warehouse.tables import FormDesign
+from warehouse.postgres.tables import FormDesign
+from warehouse.stores import designs
+from warehouse.stores.designs import Changes
+from warehouse.stores.logos import LIMIT_BYTES
 
 
 def _file(text: str, *names: str) -> Any:

@@ -11,12 +11,13 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.table import Table
 
-from warehouse import embedded, migrate, tenants
-from warehouse.database import Database, Owner
 from warehouse.errors import Invalid
+from warehouse.postgres import embedded, migrate
+from warehouse.postgres.database import Database, Owner
+from warehouse.postgres.tables import Tenant
+from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.tables import Tenant
-from warehouse.vault import Vault
+from warehouse.stores import tenants
 
 console = Console()
 COPIED = 24

@@ -14,8 +14,8 @@ def register(app: typer.Typer) -> None:
 
 def take_stock(as_json: Json = False) -> None:
     """Count all rows and files, with checksums. Equal houses have equal inventories."""
-    from warehouse import inventory  # these load the lake, which few commands need
-    from warehouse.lake import Lake
+    from warehouse.lake.lake import Lake
+    from warehouse.stores import inventory  # these load the lake, which few commands need
 
     with desk() as at:
         with at.database.surveying() as operator:

@@ -4,9 +4,9 @@ import typer
 from rich.progress import Progress
 
 from api.cli.desk import Desk, Json, desk, read_settings, say, show
-from warehouse import sealed_values
 from warehouse.errors import Invalid
-from warehouse.vault import create_ring, write_ring
+from warehouse.secrets import sealed_values
+from warehouse.secrets.vault import create_ring, write_ring
 
 commands = typer.Typer(help="Keys of the vault, in which secrets rest.", no_args_is_help=True)
 

@@ -9,8 +9,8 @@ import typer
 from api.cli.desk import Json, console, desk, say, show, show_once
 from pipelines import banks
 from pipelines.banks import catalogue
-from warehouse import providers
-from warehouse.tables import Provider
+from warehouse.postgres.tables import Provider
+from warehouse.stores import providers
 
 commands = typer.Typer(help="The catalogue of banks.", no_args_is_help=True)
 ProviderId = Annotated[UUID, typer.Argument(metavar="ID", help="Id of the provider.", show_default=False)]
@@ -42,7 +42,7 @@ def import_banks(as_json: Json = False) -> None:
 @commands.command("failing")
 def list_failing(as_json: Json = False) -> None:
     """List the providers at which the last fetch of accesses has failed."""
-    from warehouse import fetches  # loads Polars, which no other command of providers needs
+    from warehouse.stores import fetches  # loads Polars, which no other command of providers needs
 
     with desk() as at, at.database.operating() as operator:
         rows = [asdict(found) for found in fetches.failing(operator)]

@@ -6,10 +6,10 @@ import typer
 
 from api.cli.clients import ClientName, Scopes
 from api.cli.desk import Json, TenantName, say, show, working_on
-from warehouse import clients, users
-from warehouse.database import Owner
 from warehouse.errors import NotFound
-from warehouse.tables import User
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import User
+from warehouse.stores import clients, users
 
 commands = typer.Typer(help="Roles of a client.", no_args_is_help=True)
 RoleName = Annotated[str, typer.Argument(help="Name of the role.", show_default=False)]

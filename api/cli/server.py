@@ -8,8 +8,8 @@ from sqlalchemy import make_url
 
 from api.cli import processes
 from api.cli.desk import Json, console, read_settings, say
-from warehouse import embedded, migrate
-from warehouse.vault import Vault
+from warehouse.postgres import embedded, migrate
+from warehouse.secrets.vault import Vault
 
 
 def register(app: typer.Typer) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     from duckdb import DuckDBPyRelation
 
-    from warehouse.lake import Lake
+    from warehouse.lake.lake import Lake
 
 BATCH = 50_000
 
@@ -46,9 +46,9 @@ def ask(
     limit: Annotated[int, typer.Option(min=1, help="Rows of a table that are printed.")] = 50,
 ) -> None:
     """Ask the lake in DuckDB's SQL, for reading only."""
-    from warehouse import sql  # loads DuckDB, which no other command needs
-    from warehouse.lake import Lake
-    from warehouse.lake_tables import TABLES
+    from warehouse.lake import sql  # loads DuckDB, which no other command needs
+    from warehouse.lake.lake import Lake
+    from warehouse.lake.tables import TABLES
 
     path = read_settings().lake_path
     lake = Lake(path)
@@ -69,7 +69,7 @@ def ask(
 
 def _list_tables(lake: "Lake", as_json: bool) -> bool:
     """Prints every table with its rows and columns; answers whether there is any file."""
-    from warehouse.lake_tables import TABLES
+    from warehouse.lake.tables import TABLES
 
     rows = []
     for table in TABLES:

@@ -7,9 +7,9 @@ import typer
 
 from api.cli import designs
 from api.cli.desk import Json, TenantName, desk, say, show, show_once, working_on
-from warehouse import tenants
-from warehouse.provisioning import create_tenant
-from warehouse.tables import Tenant
+from warehouse.postgres.tables import Tenant
+from warehouse.stores import tenants
+from warehouse.stores.provisioning import create_tenant
 
 commands = typer.Typer(help="Tenants and their settings.", no_args_is_help=True)
 commands.command("design")(designs.design)

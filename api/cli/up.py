@@ -14,13 +14,13 @@ from api.cli import dagster, processes, runs
 from api.cli.demo import seed_demo
 from api.cli.desk import Desk, console
 from pipelines import demo as demo_flow
-from warehouse import embedded, migrate
-from warehouse.database import Database
-from warehouse.embedded import Addresses
-from warehouse.lake import Lake
-from warehouse.lake_tables import TRANSACTION_TAGS
+from warehouse.lake.lake import Lake
+from warehouse.lake.tables import TRANSACTION_TAGS
+from warehouse.postgres import embedded, migrate
+from warehouse.postgres.database import Database
+from warehouse.postgres.embedded import Addresses
+from warehouse.secrets.vault import Vault, create_ring
 from warehouse.settings import Settings
-from warehouse.vault import Vault, create_ring
 
 STOP_SECONDS = 30
 BANK_DATA_SECONDS = 60

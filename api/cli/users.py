@@ -9,7 +9,8 @@ import typer
 
 from api.cli.desk import Json, TenantName, desk, say, show, show_once, working_on
 from api.cli.roles import Username, named_user
-from warehouse import hashing, tenants, users
+from warehouse.secrets import hashing
+from warehouse.stores import tenants, users
 
 commands = typer.Typer(help="Users of a tenant.", no_args_is_help=True)
 PasswordStdin = Annotated[

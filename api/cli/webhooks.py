@@ -6,7 +6,7 @@ import typer
 
 from api.cli.clients import ClientName
 from api.cli.desk import Json, TenantName, say, show, show_once, working_on
-from warehouse import clients, webhooks
+from warehouse.stores import clients, webhooks
 
 commands = typer.Typer(help="Webhooks of a tenant's clients.", no_args_is_help=True)
 Url = Annotated[str, typer.Argument(help="A public https address on port 443.", show_default=False)]

@@ -28,10 +28,11 @@ from api.schemas.base import Flag, shape
 from api.services import Held, Services
 from api.webform import entry as entry_into_form
 from pipelines.fetching import connect
-from warehouse import accesses, products, redirect_sessions, scopes, tenants
-from warehouse.callers import Caller
-from warehouse.database import Owner
+from warehouse import scopes
 from warehouse.errors import NameTaken, NotFound
+from warehouse.postgres.database import Owner
+from warehouse.stores import accesses, products, redirect_sessions, tenants
+from warehouse.stores.callers import Caller
 
 routes = router("/customer/v2", "Customer")
 Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, Kind.USER)]

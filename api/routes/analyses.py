@@ -29,9 +29,9 @@ from pipelines.results import one_user
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.one_user import FLOWS, NOTHING, Made, State
-from warehouse import results
-from warehouse.callers import Caller
-from warehouse.packing import unpacked
+from warehouse.lake.packing import unpacked
+from warehouse.stores import results
+from warehouse.stores.callers import Caller
 
 routes = router("/customer/v2/ai", "Analyses")
 STATUSES: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed."}, 429: {}}

@@ -22,12 +22,12 @@ from pipelines import dialogues
 from pipelines.banks.base import Reply
 from pipelines.dialogues import Wanted
 from pipelines.fetching import connect
-from warehouse import accesses, redirect_sessions, tenants
-from warehouse import dialogues as store
-from warehouse.callers import Caller
-from warehouse.database import Owner
-from warehouse.dialogues import CONSENT
-from warehouse.tables import Access
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Access
+from warehouse.stores import accesses, redirect_sessions, tenants
+from warehouse.stores import dialogues as store
+from warehouse.stores.callers import Caller
+from warehouse.stores.dialogues import CONSENT
 
 routes = router("/customer/v2", "Consents")
 CallbackUrl = Annotated[

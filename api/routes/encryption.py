@@ -11,8 +11,8 @@ from api.access import Kind, needs
 from api.errors import Problem
 from api.route import StrictRequest, require_content_type, router
 from api.services import Held
-from warehouse import certificates
-from warehouse.callers import Caller
+from warehouse.secrets import certificates
+from warehouse.stores.callers import Caller
 
 BASE64 = "application/octet-stream+base64"
 routes = router("/encrypt", "Encryption")

@@ -14,11 +14,13 @@ from api.route import router
 from api.schemas.base import Flag, Line
 from api.schemas.management import ClientBody, ClientRoleBody, NewUser, TenantBody, UserBody, UserReferenceBody
 from api.services import Held, Services
-from warehouse import clients, hashing, scopes, tenants, users
-from warehouse.callers import Caller
-from warehouse.database import Owner
+from warehouse import scopes
 from warehouse.errors import NotFound
-from warehouse.tables import Client, ClientRole, Tenant, User
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Client, ClientRole, Tenant, User
+from warehouse.secrets import hashing
+from warehouse.stores import clients, tenants, users
+from warehouse.stores.callers import Caller
 
 PREFIX = "/auth/mgmt/v1"
 routes = router(PREFIX, "Management")

@@ -14,10 +14,10 @@ from api.errors import Problem
 from api.route import FORM, StrictRequest, router
 from api.schemas.oauth import GRANTS, RevokeForm, TokenBody, TokenForm
 from api.services import Held, Services
-from warehouse import logins
 from warehouse.errors import LoginFailed, Throttled
-from warehouse.logins import Login
-from warehouse.tokens import IssuedToken
+from warehouse.stores import logins
+from warehouse.stores.logins import Login
+from warehouse.stores.tokens import IssuedToken
 
 UNCACHED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 routes = router("", "Tokens")

@@ -35,12 +35,13 @@ from pipelines import dialogues
 from pipelines.banks.base import Payee, PayeeMatch, Payment, Reply
 from pipelines.dialogues import Wanted, Who, payments, steps
 from pipelines.fetching import connect
-from warehouse import accesses, products, redirect_sessions, scopes, tenants
-from warehouse import dialogues as store
-from warehouse.callers import Caller
-from warehouse.database import Owner
-from warehouse.dialogues import PAYEE
+from warehouse import scopes
 from warehouse.errors import NotFound
+from warehouse.postgres.database import Owner
+from warehouse.stores import accesses, products, redirect_sessions, tenants
+from warehouse.stores import dialogues as store
+from warehouse.stores.callers import Caller
+from warehouse.stores.dialogues import PAYEE
 
 routes = router("/customer/v2", "Payments")
 Pays = Annotated[Caller, needs(scopes.CUSTOMER_TRANSFER, Kind.USER)]

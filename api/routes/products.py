@@ -12,8 +12,8 @@ from api.route import router
 from api.routes.accesses import AccessKey, Reads, reading_for
 from api.schemas.accesses import EnglishProductBody, PositionBody, ProductBody
 from api.services import Held
-from warehouse import accesses, products
 from warehouse.errors import NotFound
+from warehouse.stores import accesses, products
 
 routes = router("/customer/v2/bankzugaenge/{access}", "Customer")
 platform = router("/ai/v1", "Analysis platform")

@@ -20,11 +20,12 @@ from api.wire import render
 from pipelines.banks import catalogue
 from pipelines.banks.base import Offer
 from pipelines.banks.catalogue import Offered
-from warehouse import providers, scopes
-from warehouse.callers import Caller
-from warehouse.database import Database, Owner
+from warehouse import scopes
 from warehouse.errors import NotFound
-from warehouse.tables import Provider
+from warehouse.postgres.database import Database, Owner
+from warehouse.postgres.tables import Provider
+from warehouse.stores import providers
+from warehouse.stores.callers import Caller
 
 PREFIX = "/providers/v2"
 SEARCH_LENGTH = 100

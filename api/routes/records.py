@@ -35,7 +35,7 @@ from api.tags import tag_bodies
 from pipelines.results import one_user, tags
 from pipelines.results.documents.tags import tag_writer
 from warehouse import scopes
-from warehouse.callers import Caller
+from warehouse.stores.callers import Caller
 
 routes = router("/ai/v1", "Analysis platform")
 Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, Kind.ANY)]

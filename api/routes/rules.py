@@ -16,10 +16,11 @@ from api.routes.wishes import TREE, wished_category
 from api.schemas.wishes import NewRule, RuleBody
 from api.services import Held, Services
 from pipelines.results.documents.tags import tag_tree_item
-from warehouse import rules, scopes
-from warehouse.callers import Caller
+from warehouse import scopes
 from warehouse.errors import NotFound
-from warehouse.tables import CategoryRule
+from warehouse.postgres.tables import CategoryRule
+from warehouse.stores import rules
+from warehouse.stores.callers import Caller
 
 routes = router("/ai/v1/rules", "Analysis platform")
 Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, Kind.ANY)]

@@ -18,8 +18,8 @@ from api.schemas.tags import TagTreeBody, TagTreeItemBody
 from api.services import Held
 from pipelines.results.documents.tags import TREES, item_body, tree_body
 from warehouse import scopes
-from warehouse.callers import Caller
 from warehouse.errors import NotFound
+from warehouse.stores.callers import Caller
 
 PAGES_KEPT = 64  # more than there are trees
 ID_LENGTH = 9

@@ -37,10 +37,10 @@ from api.tags import classification_bodies, tag_bodies
 from pipelines.fetching import push
 from pipelines.results import tags
 from pipelines.results.documents.tags import tag_writer
-from warehouse import accesses, products, transactions
-from warehouse.callers import Caller
 from warehouse.errors import DatabaseUnavailable, Invalid, NotFound
-from warehouse.transactions import COLUMNS, PIECE, Cursor, Wish
+from warehouse.stores import accesses, products, transactions
+from warehouse.stores.callers import Caller
+from warehouse.stores.transactions import COLUMNS, PIECE, Cursor, Wish
 
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 NAME = "kontoumsaetze"

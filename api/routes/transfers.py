@@ -19,12 +19,12 @@ from pipelines import dialogues
 from pipelines.banks.base import Reply
 from pipelines.dialogues import Wanted
 from pipelines.fetching import connect
-from warehouse import dialogues as store
-from warehouse.callers import Caller
-from warehouse.database import Owner
-from warehouse.dialogues import PAYMENT
 from warehouse.errors import NotFound
-from warehouse.tables import Dialogue
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Dialogue
+from warehouse.stores import dialogues as store
+from warehouse.stores.callers import Caller
+from warehouse.stores.dialogues import PAYMENT
 
 routes = router("/customer/v2", "Older transfers")
 ProviderId = Annotated[UUID, Path(examples=["00000000-0000-0000-0000-000000000000"])]

@@ -26,9 +26,9 @@ from pipelines import forms
 from pipelines.banks.base import EnterTan
 from pipelines.forms import Unfit, Visit, wizard
 from pipelines.forms.wizard import Place, Reentry
-from warehouse import designs, redirect_sessions
 from warehouse.errors import NotFound, OutOfTurn
-from warehouse.redirect_sessions import Sight
+from warehouse.stores import designs, redirect_sessions
+from warehouse.stores.redirect_sessions import Sight
 
 FORM = forms.FORM
 COOKIE = "__Host-kontor-form"

@@ -25,9 +25,10 @@ from api.schemas.webhooks import (
     WebhookSecretBody,
 )
 from api.services import Held, Services
-from warehouse import clients, scopes, webhooks
-from warehouse.callers import Caller
-from warehouse.webhooks import Event
+from warehouse import scopes
+from warehouse.stores import clients, webhooks
+from warehouse.stores.callers import Caller
+from warehouse.stores.webhooks import Event
 
 PATH = "/tenants/{tenant}/clients/{client}/webhook"
 routes = router(PREFIX, "Webhooks")

@@ -17,8 +17,8 @@ from api.schemas.base import Flag
 from api.schemas.wishes import ItemInput, TransactionPut
 from api.services import Held
 from pipelines.results import wishes
-from warehouse import accesses, products
 from warehouse.errors import NotFound
+from warehouse.stores import accesses, products
 
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 platform = router("/ai/v1", "Analysis platform")

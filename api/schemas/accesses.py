@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 
 from api.schemas.base import Line, Message, Number, Relation, Wire, shape
 from api.schemas.categories import WireCategory
-from warehouse.accesses import COMPLETE, HEADER, STARTED
+from warehouse.stores.accesses import COMPLETE, HEADER, STARTED
 
 WIRE_STATUS = {STARTED: "GESTARTET", HEADER: "KOPFDATEN", COMPLETE: "VOLLSTAENDIG"}
 WIRE_MEDIUM = {"LIST": "LISTE", "GENERATOR": "GENERATOR", "MOBILE": "MOBIL", "SECODER": "SECODER", "PUSH_TAN": "PUSHTAN"}

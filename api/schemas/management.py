@@ -6,8 +6,9 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, StringConstraints
 
 from api.schemas.base import CONTROLS, TEXT, Line, Relation, Wire
-from warehouse import names, scopes
+from warehouse import scopes
 from warehouse.errors import Invalid
+from warehouse.stores import naming
 
 PASSWORD_LENGTH = 1024
 NAME_LENGTH = 200
@@ -15,7 +16,7 @@ NAME_LENGTH = 200
 
 def _username(value: str) -> str:
     try:
-        return names.username(value)
+        return naming.username(value)
     except Invalid as error:
         raise ValueError from error
 
@@ -68,7 +69,7 @@ class NewUser(Wire):
 
     username: Annotated[str, AfterValidator(_username)] = Field(
         min_length=1,
-        max_length=names.USERNAME_LENGTH,
+        max_length=naming.USERNAME_LENGTH,
         examples=["erika"],
         json_schema_extra={"pattern": rf"^[^{CONTROLS}]*[^{CONTROLS}\s][^{CONTROLS}]*$"},
     )

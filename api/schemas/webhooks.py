@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field
 
 from api.schemas.accesses import Moment
 from api.schemas.base import Line, Relation, Wire
-from warehouse.addresses import URL_LENGTH
-from warehouse.webhooks import State
+from warehouse.stores.addresses import URL_LENGTH
+from warehouse.stores.webhooks import State
 
 LARGEST_SERIAL = 2**63 - 1
 

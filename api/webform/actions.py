@@ -13,9 +13,9 @@ from pipelines.banks.base import Reply
 from pipelines.forms import Edits, Unfit, Visit
 from pipelines.forms.wizard import Facts, Reentry
 from warehouse import errors
-from warehouse.database import Owner
 from warehouse.errors import OutOfTurn
-from warehouse.tables import Dialogue, RedirectSession
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Dialogue, RedirectSession
 
 Fetches = dict[UUID, UUID]
 FIELD, ACCOUNT = "field.", "account."

@@ -13,12 +13,12 @@ from api.webform.actions import ACTIONS, Move, secret_fields, shown_again
 from pipelines import forms
 from pipelines.forms import Unfit, Visit, wizard
 from pipelines.forms.wizard import Reentry
-from warehouse import redirect_sessions, tenants
-from warehouse.database import Owner
-from warehouse.dialogues import FAILED
 from warehouse.errors import CallbackRefused, NotFound, OrderUnfit, PaymentRepeated
-from warehouse.redirect_sessions import Sight
-from warehouse.tables import RedirectSession
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import RedirectSession
+from warehouse.stores import redirect_sessions, tenants
+from warehouse.stores.dialogues import FAILED
+from warehouse.stores.redirect_sessions import Sight
 
 Answer = tuple[UUID, int]
 """A dialogue, and the move of it that the bank is asked about."""

@@ -9,8 +9,8 @@ from api.answers import link
 from api.errors import Problem
 from api.schemas.accesses import ROOT
 from api.services import Services
-from warehouse import redirect_sessions, tenants
-from warehouse.database import Owner
+from warehouse.postgres.database import Owner
+from warehouse.stores import redirect_sessions, tenants
 
 TYPED_IN_FORM = "dürfen nicht gesendet werden; Ihre Kunden geben sie im Formular ein"
 

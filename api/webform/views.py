@@ -20,11 +20,12 @@ from pipelines.dialogues import payments
 from pipelines.dialogues.found import FoundAccount
 from pipelines.forms import wizard
 from pipelines.forms.wizard import TRIES, Facts, Place, Reentry
-from warehouse import accesses, dialogues, names, products, sealed_values, terms
-from warehouse.database import Owner
-from warehouse.dialogues import CONNECT, CONSENT, DONE
-from warehouse.redirect_sessions import CREATE_ACCOUNT, Sight
-from warehouse.tables import FormDesign
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import FormDesign
+from warehouse.secrets import sealed_values
+from warehouse.stores import accesses, dialogues, naming, products, terms
+from warehouse.stores.dialogues import CONNECT, CONSENT, DONE
+from warehouse.stores.redirect_sessions import CREATE_ACCOUNT, Sight
 
 BANKS_SHOWN = 20
 TEXTS_KEPT = 256
@@ -183,7 +184,7 @@ def ending(sight: Sight) -> pages.Return | pages.Stopped:
     told = {"baReentry": outcome}
     if payment := sight.progress.get("payment"):
         told["paymentId"] = payment
-    return pages.Return(names.with_query(sight.return_to, told), outcome)
+    return pages.Return(naming.with_query(sight.return_to, told), outcome)
 
 
 def end_frame(sight: Sight) -> Frame:

@@ -13,9 +13,9 @@ from pipelines.assets import shown, training
 from pipelines.assets.bank_data import RETRY, ledger
 from pipelines.assets.partitions import ALL_AT_ONCE, BUCKETS, Anew, buckets_of, done_after
 from pipelines.assets.resources import House
-from warehouse import lake_tables
-from warehouse.buckets import key
-from warehouse.tables import Result
+from warehouse.lake import tables
+from warehouse.lake.buckets import key
+from warehouse.postgres.tables import Result
 
 if TYPE_CHECKING:
     from pipelines.results.checks import Finding
@@ -45,7 +45,7 @@ def _checks(asset: str, **said: str) -> list[dg.AssetCheckSpec]:
 @bucketed(
     deps=[dg.AssetDep(ledger, partition_mapping=dg.MultiToSingleDimensionPartitionMapping("bucket"))],
     kinds={"parquet"},
-    metadata=shown.files(lake_tables.TRANSACTIONS),
+    metadata=shown.files(tables.TRANSACTIONS),
     check_specs=_checks(
         "transactions",
         unique="No booking is there twice.",
@@ -69,7 +69,7 @@ def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.Reso
     deps=[transactions, training.categoriser],
     kinds={"parquet", "polars"},
     code_version=version(),
-    metadata=shown.files(lake_tables.TRANSACTION_TAGS),
+    metadata=shown.files(tables.TRANSACTION_TAGS),
     check_specs=_checks(
         "transaction_tags",
         complete="Every booking has tags, and there are none without a booking.",
@@ -88,7 +88,7 @@ def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.
         _describe(context, bucket, {"dagster/row_count": done.bookings, "users": done.users, "users_changed": done.changed})
     moves: Counter[tuple[str, str]] = sum((Counter(done.moves) for done in found.values()), Counter())
     findings = checks.of_tags(house.lake, buckets, sum(done.again for done in found.values()), moves.total())
-    categories = house.lake.read(lake_tables.TRANSACTION_TAGS, buckets, ["category"])["category"]
+    categories = house.lake.read(tables.TRANSACTION_TAGS, buckets, ["category"])["category"]
     picture = shown.image(pictures.bars(categories, "bookings in the buckets of this run"))
     fullest = max(buckets, key=lambda bucket: found[bucket].bookings)
     # in one place: else every partition keeps a copy
@@ -108,7 +108,7 @@ def _spec(analysis: suite.Analysis) -> dg.AssetSpec:
         analysis.name,
         deps=[transaction_tags, *analysis.rests_on],
         description=analysis.about,
-        metadata=shown.files(lake_tables.ANALYSES[analysis.name]),
+        metadata=shown.files(tables.ANALYSES[analysis.name]),
         group_name=GROUP,
         owners=OWNERS,
         kinds={"parquet", "polars"},

@@ -12,7 +12,7 @@ from pipelines.assets import shown
 from pipelines.assets.partitions import ALL_AT_ONCE, PULLS, Anew, buckets_of, done_after, slots_of
 from pipelines.assets.resources import House
 from pipelines.fetching.slots import day_of
-from warehouse.buckets import key
+from warehouse.lake.buckets import key
 
 GROUP = "bank_data"
 OWNERS = ["team:operators"]
@@ -38,7 +38,7 @@ pulled = partial(
 )
 def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -> None:
     from pipelines.fetching import pulls
-    from warehouse.lake_tables import LANDING
+    from warehouse.lake.tables import LANDING
 
     context.add_asset_metadata({**shown.files(LANDING), "sessions_at_once_per_provider": house.settings.bank_calls_at_once})
     for slot in slots_of(context):
@@ -61,7 +61,7 @@ def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -
 )
 def ledger(context: dg.AssetExecutionContext, config: Anew) -> None:
     from pipelines.results import work
-    from warehouse.tables import Transaction
+    from warehouse.postgres.tables import Transaction
 
     since = day_of(min(slots_of(context)))
     found = work.on_buckets(work.replay_buckets, buckets_of(context), since=since, everything=config.everything)

@@ -6,7 +6,7 @@ import dagster as dg
 from pydantic import Field
 
 from pipelines.fetching.slots import CRON, GAP, SLOT
-from warehouse.buckets import keys
+from warehouse.lake.buckets import keys
 from warehouse.settings import Settings
 
 SETTINGS = Settings()

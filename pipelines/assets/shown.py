@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 if TYPE_CHECKING:
-    from warehouse.parquet import Table
+    from warehouse.lake.parquet import Table
 
 _KINDS = {bool: "bool", int: "int", float: "float", str: "string"}
 

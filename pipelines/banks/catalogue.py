@@ -14,11 +14,11 @@ from schwifty import registry
 
 from pipelines.banks import base
 from pipelines.banks.base import Connector, Offer
-from warehouse import providers
-from warehouse.database import Owner
 from warehouse.errors import NotFound
-from warehouse.providers import Changes, Entry
-from warehouse.tables import Provider
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Provider
+from warehouse.stores import providers
+from warehouse.stores.providers import Changes, Entry
 
 Offered = tuple[Provider, Offer]
 # Ids of providers are kept by tenants for ever: neither this value nor what is hashed with it may change.

@@ -11,13 +11,14 @@ from uuid import UUID
 
 from pipelines.banks.base import Payment, Reply
 from pipelines.dialogues import payments, steps
-from warehouse import dialogues, sealed_values
-from warehouse.database import Owner
-from warehouse.dialogues import CONNECT, CONSENT, LOGIN, OPEN, ORDER, PAYEE, PAYMENT
 from warehouse.errors import Busy, NameTaken, OutOfTurn, PaymentDiffers, PaymentRepeated
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Access, Dialogue
+from warehouse.secrets import sealed_values
+from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.tables import Access, Dialogue
-from warehouse.vault import Vault
+from warehouse.stores import dialogues
+from warehouse.stores.dialogues import CONNECT, CONSENT, LOGIN, OPEN, ORDER, PAYEE, PAYMENT
 
 ALIKE_SECONDS = 60
 

@@ -8,9 +8,10 @@ from pydantic import TypeAdapter
 
 from analytics.products import Category
 from pipelines.banks.base import Header, Product
-from warehouse import dialogues, sealed_values
-from warehouse.database import Owner
-from warehouse.vault import Vault
+from warehouse.postgres.database import Owner
+from warehouse.secrets import sealed_values
+from warehouse.secrets.vault import Vault
+from warehouse.stores import dialogues
 
 FIELD = "accounts"
 

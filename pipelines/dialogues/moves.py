@@ -38,13 +38,13 @@ from pipelines.dialogues.steps import Phase, Standing
 from pipelines.fetching import connect
 from pipelines.fetching.answers import check_header
 from pipelines.house import House
-from warehouse import accesses, dialogues, providers
-from warehouse.database import Owner
-from warehouse.dialogues import CALLING, CONNECT, CONSENT, LOGIN, ORDER, PAYEE, PAYMENT, REPLY, STATE
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
-from warehouse.tables import Dialogue
-from warehouse.vault import Vault
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Dialogue
+from warehouse.secrets.vault import Vault
+from warehouse.stores import accesses, dialogues, providers
+from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, ORDER, PAYEE, PAYMENT, REPLY, STATE
 
 DONE_CODES = {CONSENT: Code.CONSENT_DONE, CONNECT: Code.CONSENT_DONE, PAYMENT: Code.TRANSFER_DONE}
 CONSENT_LASTS = timedelta(days=180)

@@ -38,7 +38,7 @@ from warehouse.errors import NotOffered, OutOfTurn
 
 
 class Phase(StrEnum):
-    """Whose turn it is; `warehouse/dialogues.py` says what each means."""
+    """Whose turn it is; `warehouse/stores/dialogues.py` says what each means."""
 
     OPEN = "OPEN"
     DONE = "DONE"

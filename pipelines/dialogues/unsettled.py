@@ -8,11 +8,11 @@ import structlog
 from pipelines.banks.base import Code, Done, Failed
 from pipelines.dialogues import steps
 from pipelines.dialogues.moves import end_as, is_unknown, owner_of
-from warehouse import dialogues
-from warehouse.database import Owner
-from warehouse.dialogues import UNKNOWN
 from warehouse.errors import Invalid
-from warehouse.tables import Dialogue
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Dialogue
+from warehouse.stores import dialogues
+from warehouse.stores.dialogues import UNKNOWN
 
 AT_MOST = 1_000
 log = structlog.get_logger("dialogues")

@@ -11,12 +11,13 @@ from uuid import UUID
 
 from pipelines.banks import formats
 from pipelines.banks.base import Code, Connector, Offer, Provider, message
-from warehouse import accesses, certificates, providers
-from warehouse.database import Database, Owner
 from warehouse.errors import AccessDiffers, CredentialUnfit, CredentialUnreadable, Invalid, NotFound, ProviderUnknown, Throttled
+from warehouse.postgres.database import Database, Owner
+from warehouse.postgres.tables import Access
+from warehouse.secrets import certificates
+from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.tables import Access
-from warehouse.vault import Vault
+from warehouse.stores import accesses, providers
 
 
 @dataclass(frozen=True)

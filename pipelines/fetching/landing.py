@@ -17,13 +17,14 @@ from pipelines.fetching import merge, publish
 from pipelines.fetching.publish import FetchJob, Received
 from pipelines.fetching.slots import SLOT, slot_of
 from pipelines.house import House
-from warehouse import accesses, landing, tombstones
-from warehouse.buckets import bucket_of
-from warehouse.erasure import rewrite_without
-from warehouse.lake import Lake
-from warehouse.lake_tables import LANDING
-from warehouse.landing import Piece
+from warehouse.lake import landing
+from warehouse.lake.buckets import bucket_of
+from warehouse.lake.erasure import rewrite_without
+from warehouse.lake.lake import Lake
+from warehouse.lake.landing import Piece
+from warehouse.lake.tables import LANDING
 from warehouse.logs import describe
+from warehouse.stores import accesses, tombstones
 
 log = structlog.get_logger("landing")
 

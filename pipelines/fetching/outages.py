@@ -6,8 +6,8 @@ customer can mend are left alone. A bank's answer reaches back over the time tha
 
 from uuid import UUID
 
-from warehouse import accesses, fetches
-from warehouse.database import Database, Owner
+from warehouse.postgres.database import Database, Owner
+from warehouse.stores import accesses, fetches
 
 AT_ONCE = 500
 

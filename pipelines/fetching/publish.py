@@ -16,10 +16,10 @@ import structlog
 from pipelines.banks.base import Bookings, Code, Failure, Header, Holdings, Product, message
 from pipelines.fetching import merge
 from pipelines.house import House
-from warehouse import accesses, ledger, products, webhooks
-from warehouse.database import Owner
-from warehouse.tables import Access
-from warehouse.tables import Product as Row
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Access
+from warehouse.postgres.tables import Product as Row
+from warehouse.stores import accesses, ledger, products, webhooks
 
 log = structlog.get_logger("publish")
 

@@ -8,9 +8,9 @@ from datetime import datetime
 from pipelines.fetching import refresh
 from pipelines.fetching.slots import SLOT, slot_of
 from pipelines.house import House
-from warehouse import fetches
-from warehouse import landing as pieces
-from warehouse.lake_tables import LANDING
+from warehouse.lake import landing as pieces
+from warehouse.lake.tables import LANDING
+from warehouse.stores import fetches
 
 WAIT_SECONDS = 1800.0
 LOOK_SECONDS = 1.0

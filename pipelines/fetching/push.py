@@ -8,8 +8,8 @@ import polars as pl
 
 from analytics.frames import BOOKINGS
 from pipelines.fetching import merge
-from warehouse import accesses, ledger, products
-from warehouse.database import Owner
+from warehouse.postgres.database import Owner
+from warehouse.stores import accesses, ledger, products
 
 
 def push(owner: Owner, access_key: str, product_key: str, batches: Mapping[str, Sequence[Mapping[str, Any]]], today: date) -> int:

@@ -32,11 +32,11 @@ from pipelines.fetching import answers, landing, publish
 from pipelines.fetching.publish import FetchJob, Received
 from pipelines.fetching.slots import slot_of
 from pipelines.house import House
-from warehouse import accesses, fetches, products, providers
-from warehouse.database import Owner
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
-from warehouse.tables import Access
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Access
+from warehouse.stores import accesses, fetches, products, providers
 
 OVERLAP = timedelta(days=30)
 """How far a refresh looks back: banks correct texts and days for weeks."""

@@ -18,16 +18,17 @@ from pipelines.dialogues.found import FoundAccount
 from pipelines.fetching import connect
 from pipelines.forms import wizard
 from pipelines.forms.wizard import Facts, Place, Reentry
-from warehouse import accesses, products, sealed_values, users
-from warehouse import dialogues as stored
-from warehouse import redirect_sessions as sessions
-from warehouse.database import Owner
-from warehouse.dialogues import LOGIN, OPEN, PAYMENT
 from warehouse.errors import Invalid, KontorError, NotFound, OutOfTurn
-from warehouse.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, ORDER, Talk
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Access, Dialogue, RedirectSession
+from warehouse.secrets import sealed_values
+from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.tables import Access, Dialogue, RedirectSession
-from warehouse.vault import Vault
+from warehouse.stores import accesses, products, users
+from warehouse.stores import dialogues as stored
+from warehouse.stores import redirect_sessions as sessions
+from warehouse.stores.dialogues import LOGIN, OPEN, PAYMENT
+from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, ORDER, Talk
 
 TYPED = "typed"
 FORM = "/customer/v2/webform/form"

@@ -15,8 +15,8 @@ from uuid import UUID
 
 from pipelines.banks.base import ChooseMedium, ChooseMethod, Code, EnterTan, Failed, Payee, Redirect, Step, Wait
 from pipelines.dialogues import steps
-from warehouse.dialogues import ASKED, CALLING, CONNECT, DONE, FAILED, OPEN, PAYMENT
-from warehouse.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER, Talk
+from warehouse.stores.dialogues import ASKED, CALLING, CONNECT, DONE, FAILED, OPEN, PAYMENT
+from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER, Talk
 
 TRIES = 3
 

@@ -16,10 +16,18 @@ from analytics.tagging import tag
 from analytics.tagging.tag import Brain
 from pipelines.results.export import STATE
 from pipelines.results.tags import compared
-from warehouse.lake import Lake
-from warehouse.lake_tables import ANALYSED, ANALYSES, CATEGORY_CHOICES, CATEGORY_RULES, TRANSACTION_TAGS, TRANSACTIONS, USERS
-from warehouse.lake_tables import PRODUCTS as OWNED
-from warehouse.parquet import Table
+from warehouse.lake.lake import Lake
+from warehouse.lake.parquet import Table
+from warehouse.lake.tables import (
+    ANALYSED,
+    ANALYSES,
+    CATEGORY_CHOICES,
+    CATEGORY_RULES,
+    TRANSACTION_TAGS,
+    TRANSACTIONS,
+    USERS,
+)
+from warehouse.lake.tables import PRODUCTS as OWNED
 
 KNOWLEDGE = "knowledge"
 

@@ -9,9 +9,9 @@ from pipelines.engine import OnProgress
 from pipelines.fetching import landing
 from pipelines.house import House
 from pipelines.results import work
-from warehouse import landing as pieces
 from warehouse.errors import Invalid
-from warehouse.lake_tables import ANALYSES, LANDING, TRANSACTION_TAGS, TRANSACTIONS, USERS
+from warehouse.lake import landing as pieces
+from warehouse.lake.tables import ANALYSES, LANDING, TRANSACTION_TAGS, TRANSACTIONS, USERS
 
 STEPS: Mapping[str, Any] = {
     "ledger": work.replay_buckets,

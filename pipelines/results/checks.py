@@ -8,10 +8,11 @@ import polars as pl
 
 from analytics import trees
 from analytics.analyses.snapshot import counted
-from warehouse import lake_tables, results
-from warehouse.buckets import span
-from warehouse.database import Database
-from warehouse.lake import Lake
+from warehouse.lake import tables
+from warehouse.lake.buckets import span
+from warehouse.lake.lake import Lake
+from warehouse.postgres.database import Database
+from warehouse.stores import results
 
 ADDING_UP = ("contracts", "contract_bookings", "cashflow", "disposable_money", "affordability")
 TREES = ("CATEGORIES", "BUSINESS_PARTNERS")
@@ -30,8 +31,8 @@ class Finding:
 
 def of_transactions(database: Database, lake: Lake, buckets: Sequence[int], count: int, name: str) -> list[Finding]:
     """Of what was exported: each booking once, of a user of this bucket, and no user older than what is published."""
-    bookings = lake.read(lake_tables.TRANSACTIONS, buckets, ["id", "user"])
-    users = lake.read(lake_tables.USERS, buckets)
+    bookings = lake.read(tables.TRANSACTIONS, buckets, ["id", "user"])
+    users = lake.read(tables.USERS, buckets)
     twice = bookings.height - bookings["id"].n_unique()
     strangers = bookings.join(users, on="user", how="anti").height
     with database.surveying() as operator:
@@ -46,8 +47,8 @@ def of_transactions(database: Database, lake: Lake, buckets: Sequence[int], coun
 
 def of_tags(lake: Lake, buckets: Sequence[int], again: int, moved: int) -> list[Finding]:
     """Of tags: every booking has them, categories fit the sign of the amount, and of those tagged again not too many moved."""
-    bookings = lake.read(lake_tables.TRANSACTIONS, buckets, ["id", "amount_cents"])
-    tags = lake.read(lake_tables.TRANSACTION_TAGS, buckets, ["id", "category", "category_source"])
+    bookings = lake.read(tables.TRANSACTIONS, buckets, ["id", "amount_cents"])
+    tags = lake.read(tables.TRANSACTION_TAGS, buckets, ["id", "category", "category_source"])
     told = bookings.hstack(tags.drop("id")) if bookings["id"].equals(tags["id"]) else bookings.join(tags, on="id")
     untagged = bookings.height + tags.height - 2 * told.height
     drift, wrong = moved / again if again else 0.0, _against_the_sign(told)
@@ -67,7 +68,7 @@ def of_analyses(lake: Lake, buckets: Sequence[int]) -> dict[str, Finding]:
 
 def _sums(lake: Lake, buckets: Sequence[int]) -> Iterator[tuple[str, int]]:
     """Each analysis whose figures add up to others, and how often they do not."""
-    read = {name: lake.read(lake_tables.ANALYSES[name], buckets) for name in ADDING_UP}
+    read = {name: lake.read(tables.ANALYSES[name], buckets) for name in ADDING_UP}
     totals = read["contracts"].select(
         "user", contract="id", cents=pl.col("amount_total_regular") + pl.col("amount_total_non_regular")
     )
@@ -87,8 +88,8 @@ def _sums(lake: Lake, buckets: Sequence[int]) -> Iterator[tuple[str, int]]:
 
 def _booked(lake: Lake, buckets: Sequence[int]) -> pl.DataFrame:
     """What counts of the bookings of those who were analysed."""
-    bookings = lake.read(lake_tables.TRANSACTIONS, buckets, ["user", "booked_on", "amount_cents", "currency", "pending"])
-    as_of = lake.read(lake_tables.ANALYSED, buckets, ["user", "as_of"])
+    bookings = lake.read(tables.TRANSACTIONS, buckets, ["user", "booked_on", "amount_cents", "currency", "pending"])
+    as_of = lake.read(tables.ANALYSED, buckets, ["user", "as_of"])
     return counted(bookings, as_of).select("user", cents="amount_cents")
 
 

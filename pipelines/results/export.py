@@ -11,13 +11,13 @@ from uuid import UUID
 
 import polars as pl
 
-from warehouse import choices, ledger, products, revisions, rules
-from warehouse.buckets import Range, bounds, bucket_of, span
-from warehouse.database import Database, Owner
 from warehouse.errors import BackfillNeeded
-from warehouse.lake import Lake
-from warehouse.lake_tables import CATEGORY_CHOICES, CATEGORY_RULES, PRODUCTS, TRANSACTIONS, USERS
-from warehouse.parquet import Table
+from warehouse.lake.buckets import Range, bounds, bucket_of, span
+from warehouse.lake.lake import Lake
+from warehouse.lake.parquet import Table
+from warehouse.lake.tables import CATEGORY_CHOICES, CATEGORY_RULES, PRODUCTS, TRANSACTIONS, USERS
+from warehouse.postgres.database import Database, Owner
+from warehouse.stores import choices, ledger, products, revisions, rules
 
 STATE, DAYS = "state", "days"
 """What the table of users says about itself: names for the state of all of them, and for their days. Who works with it says the

@@ -24,9 +24,9 @@ from pipelines.results.documents.suite import NAMES as DOCUMENTS
 from pipelines.results.documents.suite import cashflow_document, nothing
 from pipelines.results.documents.suite import documents as written
 from pipelines.results.documents.tags import tag_writer
-from warehouse import choices, ledger, products, revisions, rules
-from warehouse.database import Owner
-from warehouse.packing import LENGTH_BYTES, frame_of, of_frame, packed
+from warehouse.lake.packing import LENGTH_BYTES, frame_of, of_frame, packed
+from warehouse.postgres.database import Owner
+from warehouse.stores import choices, ledger, products, revisions, rules
 
 FLOWS = "cashflow-frames"
 """The frames of cashflow, from which all views but the usual one are made."""

@@ -10,13 +10,13 @@ import polars as pl
 
 from pipelines.results import one_user, tags
 from pipelines.results.analyse import KNOWLEDGE
-from warehouse import results
-from warehouse.buckets import bucket_of, span
-from warehouse.database import Database, Owner
-from warehouse.lake import Lake
-from warehouse.lake_tables import ANALYSED, ANALYSES, TRANSACTION_TAGS, USERS
-from warehouse.parquet import Table
-from warehouse.results import New
+from warehouse.lake.buckets import bucket_of, span
+from warehouse.lake.lake import Lake
+from warehouse.lake.parquet import Table
+from warehouse.lake.tables import ANALYSED, ANALYSES, TRANSACTION_TAGS, USERS
+from warehouse.postgres.database import Database, Owner
+from warehouse.stores import results
+from warehouse.stores.results import New
 
 AT_ONCE = 500
 """Results that go to PostgreSQL in one statement."""

@@ -13,10 +13,10 @@ from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, che
 from analytics.tagging import corrections, tag
 from analytics.tagging.tag import Brain
 from models import registry
-from warehouse import choices, ledger, products, results, revisions, rules
-from warehouse.database import Owner
-from warehouse.packing import frame_of, of_frame
+from warehouse.lake.packing import frame_of, of_frame
+from warehouse.postgres.database import Owner
 from warehouse.settings import Settings
+from warehouse.stores import choices, ledger, products, results, revisions, rules
 
 NAME = "transaction_tags"
 SERVED = [name for name in TAGGED if name not in ("user", "product")]

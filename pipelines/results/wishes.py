@@ -5,9 +5,9 @@ from uuid import UUID
 import polars as pl
 
 from analytics.tagging.corrections import alike, counterparties, fits
-from warehouse import choices, ledger, rules, users
-from warehouse.database import Owner
 from warehouse.errors import NoCounterparty, NotFound, SignDiffers
+from warehouse.postgres.database import Owner
+from warehouse.stores import choices, ledger, rules, users
 
 
 def choose(

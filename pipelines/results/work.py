@@ -21,7 +21,7 @@ from pipelines.results import analyse, export, one_user, ready, tags
 from pipelines.results.analyse import Analysed, Tagged
 from pipelines.results.export import Exported
 from pipelines.results.ready import Published
-from warehouse.lake_tables import TRANSACTIONS
+from warehouse.lake.tables import TRANSACTIONS
 from warehouse.settings import Settings
 
 Buckets = Sequence[int]

@@ -13,8 +13,8 @@ from uuid import uuid5
 import orjson
 from standardwebhooks import Webhook
 
-from warehouse.deliveries import Delivery
 from warehouse.settings import Settings
+from warehouse.stores.deliveries import Delivery
 
 EVENT = "NEW_TRANSACTIONS"
 

@@ -18,12 +18,13 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from pipelines.webhooks import notices, outbound
-from warehouse import deliveries, logs, webhooks
-from warehouse.database import Database, Owner
-from warehouse.deliveries import Delivery
+from warehouse import logs
 from warehouse.errors import AddressRefused, KontorError
+from warehouse.postgres.database import Database, Owner
+from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.vault import Vault
+from warehouse.stores import deliveries, webhooks
+from warehouse.stores.deliveries import Delivery
 
 AT_ONCE = 50
 THREADS = 4

@@ -24,7 +24,7 @@ from sqlalchemy import make_url
 
 from tests.bench import memory
 from tests.households import Settled, settled
-from warehouse.lake_tables import TRANSACTION_TAGS
+from warehouse.lake.tables import TRANSACTION_TAGS
 
 USERS, SEED = 460, 20261115
 CHANGED = 0.01

@@ -21,10 +21,10 @@ from sqlalchemy import make_url
 
 from tests.bench import ending
 from tests.bench.cases import HOST, Server
-from warehouse import embedded, migrate
 from warehouse.errors import KontorError
+from warehouse.postgres import embedded, migrate
+from warehouse.secrets.vault import create_ring
 from warehouse.settings import Settings
-from warehouse.vault import create_ring
 
 MODULES = {
     Server.API: ("api",),

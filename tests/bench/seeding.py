@@ -20,14 +20,16 @@ from pipelines.fetching.publish import FetchJob
 from pipelines.house import House
 from pipelines.results import analyse, export, one_user, ready, tags
 from tests.bench.cases import ACCESSES, Login, Seed
-from warehouse import accesses, certificates, hashing, logins, logs, products, providers, redirect_sessions, users
-from warehouse.buckets import bucket_of
-from warehouse.database import Owner
+from warehouse import logs
 from warehouse.errors import KontorError
-from warehouse.provisioning import ADMIN, APP, create_tenant
-from warehouse.redirect_sessions import CREATE_ACCOUNT
+from warehouse.lake.buckets import bucket_of
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Product
+from warehouse.secrets import certificates, hashing
 from warehouse.settings import Settings
-from warehouse.tables import Product
+from warehouse.stores import accesses, logins, products, providers, redirect_sessions, users
+from warehouse.stores.provisioning import ADMIN, APP, create_tenant
+from warehouse.stores.redirect_sessions import CREATE_ACCOUNT
 
 TENANT, USERNAMES = "bench", ("erika", "max", "neu")
 DEMO = UUID(int=0)

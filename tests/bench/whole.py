@@ -24,7 +24,7 @@ from models.simulator import Corpus
 from pipelines.results.analyse import by_bucket
 from pipelines.engine.crews import _environment, _limits
 from pipelines.results.work import shared_out
-from warehouse import parquet
+from warehouse.lake import parquet
 
 READ = [name for name in TRANSACTIONS if name not in UNREAD]
 """The columns of a booking that tagging or an analysis looks at. The whole way reads them, and stands beside reading them."""

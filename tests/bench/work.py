@@ -22,9 +22,9 @@ from pipelines.fetching import merge, refresh
 from pipelines.house import House
 from tests.bench import memory
 from tests.bench.seeding import Customer, begin, begin_again, first_product, flows, newcomer
-from warehouse import ledger
 from warehouse.errors import KontorError
 from warehouse.settings import Settings
+from warehouse.stores import ledger
 
 ROUNDS = 3
 MANY = 10_000

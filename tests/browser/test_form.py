@@ -27,7 +27,7 @@ from tests.browser.driving import (
 from tests.spec.browsing import IP, WEBFORM, Browser, appended, connecting, location, renewing
 from tests.spec.test_webform import ORDER, connected, fresh, paying
 from tests.stack import DEMO, Customer, Stack, wait_until
-from warehouse import tenants
+from warehouse.stores import tenants
 
 FORM = f"{WEBFORM}/form"
 FIRST_PAGE_BYTES = 30_000

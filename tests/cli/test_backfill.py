@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from api.cli import app
 from tests.stack import Customer, Stack
-from warehouse.buckets import bucket_of
 from warehouse.errors import KontorError
+from warehouse.lake.buckets import bucket_of
 
 BUCKETS = 64
 

@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from api.cli import app
-from warehouse import landing
 from warehouse.errors import BackfillNeeded, Invalid
-from warehouse.lake import Lake
-from warehouse.lake_tables import LANDING, TABLES, TRANSACTIONS, USERS
-from warehouse.parquet import Table
+from warehouse.lake import landing
+from warehouse.lake.lake import Lake
+from warehouse.lake.parquet import Table
+from warehouse.lake.tables import LANDING, TABLES, TRANSACTIONS, USERS
 
 USER = pl.DataFrame(
     {"user": ["anna", "bert", None], "tenant": ["t", "[/red]", "\x1b[31mt"], "revision": [1, 2, 3], "as_of": [None] * 3},

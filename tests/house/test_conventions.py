@@ -13,7 +13,7 @@ import pytest
 
 from api.app import create_app
 from api.route import KontorRoute
-from warehouse.database import Owner
+from warehouse.postgres.database import Owner
 from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]

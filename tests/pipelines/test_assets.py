@@ -18,9 +18,9 @@ from pipelines.definitions import FIRST, LAST, changed_buckets, defs
 from pipelines.results import checks, tags, work
 from pipelines.results.checks import Finding
 from tests.stack import Customer, Stack
-from warehouse import lake_tables
-from warehouse.buckets import bucket_of, key
-from warehouse.lake import Lake
+from warehouse.lake import tables
+from warehouse.lake.buckets import bucket_of, key
+from warehouse.lake.lake import Lake
 
 BUCKETS = 64
 AGAIN = """
@@ -121,10 +121,10 @@ def test_two_runs_at_once_end_as_one(customer: Customer) -> None:
         work.publish_buckets([mine])
 
     once(0)
-    before = lake.read(lake_tables.TRANSACTION_TAGS, [mine])
+    before = lake.read(tables.TRANSACTION_TAGS, [mine])
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(once, range(6)))
-    assert lake.read(lake_tables.TRANSACTION_TAGS, [mine]).equals(before)
+    assert lake.read(tables.TRANSACTION_TAGS, [mine]).equals(before)
     assert answer(customer)[0] == "precomputed"
 
 
@@ -134,14 +134,14 @@ def test_a_run_that_is_killed_leaves_old_or_new_and_the_next_one_completes(custo
     lake = Lake(work._house().settings.lake_path)
     brought_up_to_date(mine)
     expected, chance = answer(customer)[1], random.Random(5)
-    before = lake.read(lake_tables.TRANSACTION_TAGS, [mine])
+    before = lake.read(tables.TRANSACTION_TAGS, [mine])
     for _ in range(2):
         with subprocess.Popen([sys.executable, "-c", AGAIN.format(mine)], env=os.environ, stdout=subprocess.PIPE) as child:
             assert child.stdout is not None
             child.stdout.readline()  # everything is loaded: from here on it writes all the time
             time.sleep(chance.random())
             child.send_signal(signal.SIGKILL)
-        assert lake.read(lake_tables.TRANSACTION_TAGS, [mine]).equals(before)
+        assert lake.read(tables.TRANSACTION_TAGS, [mine]).equals(before)
         assert answer(customer)[1] == expected
     brought_up_to_date(mine)
     assert answer(customer) == ("precomputed", expected)
@@ -171,4 +171,4 @@ def test_drift_is_the_share_that_moved(tmp_path: Path, again: int, moved: int, s
 
 
 def test_the_tags_that_are_served_have_the_name_of_their_table() -> None:
-    assert lake_tables.TRANSACTION_TAGS.name == tags.NAME
+    assert tables.TRANSACTION_TAGS.name == tags.NAME

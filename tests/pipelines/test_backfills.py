@@ -18,10 +18,10 @@ from pipelines import engine
 from pipelines.results import one_user, tags, work
 from tests.households import Settled, files_of, settled
 from tests.whole_way import deadly
-from warehouse import choices, rules
-from warehouse.database import Database
-from warehouse.lake_tables import LANDING, TABLES, TOMBSTONES
+from warehouse.lake.tables import LANDING, TABLES, TOMBSTONES
+from warehouse.postgres.database import Database
 from warehouse.settings import Settings
+from warehouse.stores import choices, rules
 
 ROOT = Path(__file__).parents[2]
 BUCKETS, HOUSEHOLDS, SEED = 6, 18, 20261115

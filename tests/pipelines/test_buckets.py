@@ -16,10 +16,11 @@ from pipelines.house import House
 from pipelines.results import analyse, export, one_user, ready, tags
 from pipelines.results.documents.cashflow import CashflowView
 from tests.stack import Customer, Stack, TenantUnderTest, wait_until
-from warehouse import lake_tables, parquet, results
-from warehouse.buckets import Range, bounds, bucket_of, key, keys
 from warehouse.errors import NotFound
+from warehouse.lake import parquet, tables
+from warehouse.lake.buckets import Range, bounds, bucket_of, key, keys
 from warehouse.settings import Settings
+from warehouse.stores import results
 
 BUCKETS = 64
 TAGS = ("true", "categories", "insurances", "insurance-types", "business-partners", "freelancer-categories")
@@ -215,12 +216,12 @@ def test_everything_anew_gives_the_same_bytes(house: House, customer: Customer, 
 def test_what_got_another_category_is_counted(house: House, customer: Customer) -> None:
     customer.connected("demo3")
     bucket = worked(house, customer)
-    told = house.lake.read(lake_tables.TRANSACTION_TAGS, [bucket])
+    told = house.lake.read(tables.TRANSACTION_TAGS, [bucket])
     groceries = pl.col("category") == "LIVING_GROCERIES"
     count = told.filter(groceries).height
     assert count > 0
     other = told.with_columns(category=pl.when(groceries).then(pl.lit("LIVING_OTHER")).otherwise("category"))
-    house.lake.write(lake_tables.TRANSACTION_TAGS, bucket, other, {})
+    house.lake.write(tables.TRANSACTION_TAGS, bucket, other, {})
     done = analyse.tag_buckets(house.lake, [bucket], tags.brain())[bucket]
     assert (done.again, done.moves) == (told.height, {("LIVING_OTHER", "LIVING_GROCERIES"): count})
     again = analyse.tag_buckets(house.lake, [bucket], tags.brain(), everything=True)[bucket]
@@ -258,7 +259,7 @@ def test_what_a_fetch_brings_for_a_deleted_access_does_not_stay(house: House, cu
     assert customer.call("DELETE", f"/bankzugaenge/{key}").status_code == 200
     bucket = bucket_of(customer.user_id, BUCKETS)
     wait_until(lambda: any(_is_taken_back(line, access) for line in stack.log_lines()), 30)
-    assert house.lake.read(lake_tables.LANDING, [bucket]).filter(pl.col("user") == str(customer.user_id)).is_empty()
+    assert house.lake.read(tables.LANDING, [bucket]).filter(pl.col("user") == str(customer.user_id)).is_empty()
 
 
 def test_an_erased_person_is_nowhere_and_stays_away(house: House, customer: Customer, stack: Stack) -> None:
@@ -318,10 +319,10 @@ def _without_id(body: bytes) -> list[str]:
 def test_a_lake_of_an_older_version_is_exported_anew(house: House, customer: Customer) -> None:
     customer.connected("demo2")
     bucket = worked(house, customer)
-    older = lake_tables.USERS.schema.names()[:-1]
-    path = house.lake.files(lake_tables.USERS, buckets=[bucket])[0].path
-    before = house.lake.read(lake_tables.USERS, [bucket])
+    older = tables.USERS.schema.names()[:-1]
+    path = house.lake.files(tables.USERS, buckets=[bucket])[0].path
+    before = house.lake.read(tables.USERS, [bucket])
     house.lake.place.put(path, parquet.encode(before.select(older), {}))
     assert bucket not in export.unchanged(house.database, house.lake, range(BUCKETS), BUCKETS)
     assert export.export_bucket(house.database, house.lake, bucket, BUCKETS).changed == before.height
-    assert house.lake.read(lake_tables.USERS, [bucket]).equals(before)
+    assert house.lake.read(tables.USERS, [bucket]).equals(before)

@@ -15,11 +15,11 @@ from pipelines.banks import catalogue, formats
 from pipelines.banks.base import Capability, LoginField, Offer
 from pipelines.banks.base import Provider as Bank
 from tests.stack import Stack
-from warehouse import providers
-from warehouse.database import Owner
 from warehouse.errors import NotFound
-from warehouse.providers import Changes, Entry
+from warehouse.postgres.database import Owner
 from warehouse.settings import Settings
+from warehouse.stores import providers
+from warehouse.stores.providers import Changes, Entry
 
 POSTBANK = UUID("33951177-6577-5cc0-b3f4-029912f82674")
 OFFER = Offer(

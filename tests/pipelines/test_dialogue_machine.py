@@ -28,15 +28,16 @@ from pipelines.dialogues import Wanted, Who, moves, steps
 from pipelines.dialogues.moves import MoveJob
 from pipelines.dialogues.steps import Standing
 from pipelines.house import House
-from warehouse import accesses, embedded, migrate, users
-from warehouse import dialogues as store
-from warehouse.database import Owner
-from warehouse.dialogues import ASKED, CALLING, CONSENT, DONE, FAILED, OPEN, PAYMENT, UNKNOWN
 from warehouse.errors import Busy, NotFound, NotOffered, OutOfTurn, PaymentDiffers, PaymentRepeated
-from warehouse.provisioning import create_tenant
+from warehouse.postgres import embedded, migrate
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Dialogue
+from warehouse.secrets.vault import Vault, create_ring
 from warehouse.settings import Settings
-from warehouse.tables import Dialogue
-from warehouse.vault import Vault, create_ring
+from warehouse.stores import accesses, users
+from warehouse.stores import dialogues as store
+from warehouse.stores.dialogues import ASKED, CALLING, CONSENT, DONE, FAILED, OPEN, PAYMENT, UNKNOWN
+from warehouse.stores.provisioning import create_tenant
 
 DEMO = UUID(int=0)
 BACK = "https://tenant.example/back"

@@ -21,8 +21,8 @@ from tests.accounts import add_rule, category
 from tests.searching import found
 from tests.stack import PASSWORD, Customer, Stack, is_ready, running_stack, wait_until
 from tests.whole_way import whole_way
-from warehouse.embedded import pg_ctl
-from warehouse.lake_tables import LANDING, PRODUCTS, TRANSACTION_TAGS, TRANSACTIONS
+from warehouse.lake.tables import LANDING, PRODUCTS, TRANSACTION_TAGS, TRANSACTIONS
+from warehouse.postgres.embedded import pg_ctl
 from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import pytest
 from pipelines import housekeeping
 from pipelines.definitions import defs
 from tests.stack import Stack
-from warehouse import hashing
+from warehouse.secrets import hashing
 from warehouse.settings import Settings
 
 

@@ -20,11 +20,13 @@ from pipelines.webhooks.notify import deliver_forever
 from pipelines.webhooks.outbound import Resolve
 from tests.receiver import HANG, Receiver, receiving
 from tests.stack import Stack, free_port, wait_until
-from warehouse import clients, deliveries, embedded, migrate, scopes, tenants, users, webhooks
-from warehouse.database import Database, Owner
+from warehouse import scopes
+from warehouse.postgres import embedded, migrate
+from warehouse.postgres.database import Database, Owner
+from warehouse.postgres.tables import Access, Client
 from warehouse.settings import Settings
-from warehouse.tables import Access, Client
-from warehouse.webhooks import Event
+from warehouse.stores import clients, deliveries, tenants, users, webhooks
+from warehouse.stores.webhooks import Event
 
 PRIVATE = Settings(webhook_private_addresses=True)
 SECONDS = 60

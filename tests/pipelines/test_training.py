@@ -33,9 +33,9 @@ from pipelines.house import House
 from tests.accounts import Account, category
 from tests.models.toys import labelled
 from tests.stack import Stack
-from warehouse import parquet
+from warehouse.lake import parquet
+from warehouse.secrets.vault import create_ring
 from warehouse.settings import Settings
-from warehouse.vault import create_ring
 
 ROOT = Path(__file__).parents[2]
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)

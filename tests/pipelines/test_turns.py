@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import make_url
 
 from pipelines.banks.turns import Turns
-from warehouse import embedded
+from warehouse.postgres import embedded
 from warehouse.settings import Settings
 
 

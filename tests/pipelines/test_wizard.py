@@ -22,8 +22,8 @@ from pipelines.banks.base import (
 )
 from pipelines.forms import wizard
 from pipelines.forms.wizard import Facts, Place, Reentry, Verdict
-from warehouse.dialogues import ASKED, CALLING, CONNECT, CONSENT, DONE, FAILED, OPEN, PAYMENT, UNKNOWN
-from warehouse.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER
+from warehouse.stores.dialogues import ASKED, CALLING, CONNECT, CONSENT, DONE, FAILED, OPEN, PAYMENT, UNKNOWN
+from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER
 
 STEPS: tuple[Step, ...] = (
     ChooseMethod((Method("942", "pushTAN"),)),

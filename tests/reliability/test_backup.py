@@ -9,8 +9,9 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from tests.stack import Stack, TenantUnderTest
-from warehouse import accesses, embedded
-from warehouse.database import Database
+from warehouse.postgres import embedded
+from warehouse.postgres.database import Database
+from warehouse.stores import accesses
 
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"
 PRINT = "SELECT count(*), md5(coalesce(string_agg(md5(t::text), '' ORDER BY md5(t::text)), '')) FROM {} t"

@@ -17,7 +17,7 @@ from pipelines.fetching.slots import slot_of
 from pipelines.house import House
 from tests.receiver import receiving
 from tests.stack import Customer, Stack, TenantUnderTest, running_stack, start, wait_until
-from warehouse.embedded import pg_ctl
+from warehouse.postgres.embedded import pg_ctl
 from warehouse.settings import Settings
 
 IP = "84.112.10.7"

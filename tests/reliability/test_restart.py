@@ -15,8 +15,8 @@ import pytest
 
 from api.server import HEALTHCHECK_SECONDS
 from tests.stack import PASSWORD, Stack, TenantUnderTest, running_stack, wait_until
-from warehouse import migrate
-from warehouse.embedded import pg_ctl
+from warehouse.postgres import migrate
+from warehouse.postgres.embedded import pg_ctl
 
 TENANTS = "/auth/mgmt/v1/tenants"
 STARTED = "Application startup complete"

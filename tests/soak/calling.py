@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from tests.soak.notes import Notes
-from warehouse import certificates
+from warehouse.secrets import certificates
 
 DEMO = "00000000-0000-0000-0000-000000000000"
 IP = {"Customer-IP-Address": "84.112.10.7"}

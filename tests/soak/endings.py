@@ -19,7 +19,7 @@ from tests.soak.house import House
 from tests.soak.notes import Notes
 from tests.soak.payers import Payer
 from tests.soak.tenants import Manager
-from warehouse import results
+from warehouse.stores import results
 
 QUIET_SECONDS = 120
 DAGSTER_SECONDS = 240

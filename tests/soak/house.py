@@ -20,11 +20,11 @@ from sqlalchemy import make_url
 from api.cli import dagster, processes, up
 from pipelines.fetching.slots import SLOT, slot_of
 from tests.stack import free_port
-from warehouse import embedded, migrate
-from warehouse.database import Database
-from warehouse.embedded import Addresses
+from warehouse.postgres import embedded, migrate
+from warehouse.postgres.database import Database
+from warehouse.postgres.embedded import Addresses
+from warehouse.secrets.vault import Vault, create_ring
 from warehouse.settings import Settings
-from warehouse.vault import Vault, create_ring
 
 TOLD = {
     "KONTOR_BUCKETS": "4",

@@ -13,7 +13,7 @@ import httpx
 import psutil
 
 from tests.soak.house import JOB_WORKERS, House
-from warehouse.embedded import pg_ctl
+from warehouse.postgres.embedded import pg_ctl
 
 API_WORKER, JOB_WORKER, POSTGRES, DAGSTER_RUN = "API worker", "job worker", "PostgreSQL", "Dagster run"
 BACK_SECONDS = 60

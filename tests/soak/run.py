@@ -28,8 +28,8 @@ from tests.soak.notes import Notes
 from tests.soak.payers import Payer
 from tests.soak.tenants import Manager, Redirecting, Stateless
 from tests.soak.watching import Watch
-from warehouse import certificates
-from warehouse.provisioning import create_tenant
+from warehouse.secrets import certificates
+from warehouse.stores.provisioning import create_tenant
 
 RESULTS = Path(__file__).resolve().parents[2] / "bench" / "soak.json"
 CUSTOMERS = 4

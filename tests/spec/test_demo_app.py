@@ -13,8 +13,8 @@ import pytest
 from api.demo.texts import REENTRY
 from pipelines import demo
 from tests.stack import Stack, wait_until
-from warehouse import names, users
 from warehouse.settings import Settings
+from warehouse.stores import naming, users
 
 OWN = {"Sec-Fetch-Site": "same-origin"}
 TENANT = "demo-redirect"
@@ -213,7 +213,7 @@ def test_the_files_of_the_pages_can_be_kept(browser: httpx.Client) -> None:
 
 def test_the_demos_own_address_is_one_to_come_back_to(stack: Stack, seeded: dict[str, Any]) -> None:
     find = "SELECT url FROM callback_urls JOIN tenants ON tenants.id = tenant_id WHERE tenants.name = :name"
-    assert any(names.is_below(f"{stack.base_url}/demo/back", url) for (url,) in stack.sql(find, name=TENANT))
+    assert any(naming.is_below(f"{stack.base_url}/demo/back", url) for (url,) in stack.sql(find, name=TENANT))
 
 
 def test_disconnecting_deletes_what_was_fetched(visitor: httpx.Client) -> None:

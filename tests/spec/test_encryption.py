@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from tests.stack import Stack, TenantUnderTest
-from warehouse import certificates
 from warehouse.errors import Invalid
+from warehouse.secrets import certificates
 
 TYPE = {"Content-Type": "application/octet-stream+base64"}
 

@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from tests.stack import PASSWORD, Stack, TenantUnderTest
-from warehouse import clients, scopes
+from warehouse import scopes
+from warehouse.stores import clients
 
 FOURTEEN = [
     ("GET", "/auth/mgmt/v1/tenants", scopes.TENANTS_READ),

@@ -10,8 +10,9 @@ import pytest
 
 from api import logos
 from tests.stack import Stack, TenantUnderTest
-from warehouse import providers, scopes
-from warehouse.providers import Entry
+from warehouse import scopes
+from warehouse.stores import providers
+from warehouse.stores.providers import Entry
 
 DEMO = "00000000-0000-0000-0000-000000000000"
 LIST = "/providers/v2"

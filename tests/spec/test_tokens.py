@@ -7,7 +7,8 @@ import httpx
 import pytest
 
 from tests.stack import PASSWORD, Stack, TenantUnderTest
-from warehouse import hashing, scopes
+from warehouse import scopes
+from warehouse.secrets import hashing
 
 TENANTS = "/auth/mgmt/v1/tenants"
 REQUIRED = {

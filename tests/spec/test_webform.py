@@ -7,7 +7,7 @@ import pytest
 
 from tests.spec.browsing import IP, WEBFORM, Browser, appended, connecting, location, renewing
 from tests.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
-from warehouse import accesses, designs, tenants
+from warehouse.stores import accesses, designs, tenants
 
 ORDER: dict[str, Any] = {
     "instant": False,

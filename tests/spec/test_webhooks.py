@@ -6,8 +6,9 @@ import httpx
 import pytest
 
 from tests.stack import Stack, TenantUnderTest
-from warehouse import scopes, webhooks
-from warehouse.tables import Access
+from warehouse import scopes
+from warehouse.postgres.tables import Access
+from warehouse.stores import webhooks
 
 URL = "https://receiver.example/kontor"  # a name that leads nowhere: the worker of the service may try it
 FOUR = [

@@ -16,9 +16,9 @@ from typing import Any
 import polars as pl
 import pyarrow.parquet  # noqa: F401 before the forks, so that not each of them has to
 
-from warehouse import erasure, landing
-from warehouse.lake import Lake
-from warehouse.parquet import Table
+from warehouse.lake import erasure, landing
+from warehouse.lake.lake import Lake
+from warehouse.lake.parquet import Table
 
 NUMBERS = Table("numbers", pl.Schema({"user": pl.String, "number": pl.Int64, "version": pl.Int64}))
 PIECES = Table("pieces", NUMBERS.schema, landing=True)

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 
 from tests.warehouse.dying import append, write
-from warehouse.lake import Lake
+from warehouse.lake.lake import Lake
 
 
 def main(location: str) -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from warehouse import names
 from warehouse.errors import Invalid
+from warehouse.stores import naming
 
 BASE = "https://good.example/return"
 LONG = "x" * 3_000
@@ -39,8 +39,8 @@ LONG = "x" * 3_000
     ],
 )
 def test_an_address_below_the_base_is_opened_as_it_was_read(given: str, opened: str) -> None:
-    assert names.return_url(given) == opened
-    assert names.is_below(opened, BASE)
+    assert naming.return_url(given) == opened
+    assert naming.is_below(opened, BASE)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_an_address_below_the_base_is_opened_as_it_was_read(given: str, opened: 
     ],
 )
 def test_an_address_elsewhere_is_not_below_the_base(given: str) -> None:
-    assert not names.is_below(names.return_url(given), BASE)
+    assert not naming.is_below(naming.return_url(given), BASE)
 
 
 @pytest.mark.parametrize(
@@ -149,22 +149,22 @@ def test_an_address_elsewhere_is_not_below_the_base(given: str) -> None:
 )
 def test_what_is_no_callback_at_all_is_refused(given: str) -> None:
     with pytest.raises(Invalid):
-        names.return_url(given)
+        naming.return_url(given)
 
 
 @pytest.mark.parametrize("base", ["https://good.example", "https://good.example/"])
 def test_a_base_without_a_path_allows_all_of_its_host(base: str) -> None:
-    allowed = names.callback_url(base)
+    allowed = naming.callback_url(base)
     for path in ("", "/", "/a/b", "/a%2fb", "/..%2fa", "//evil.example/"):
-        assert names.is_below(names.return_url(f"https://good.example{path}"), allowed), path
-    assert not names.is_below("https://evil.example/", allowed)
+        assert naming.is_below(naming.return_url(f"https://good.example{path}"), allowed), path
+    assert not naming.is_below("https://evil.example/", allowed)
 
 
 def test_a_base_with_a_slash_at_its_end_allows_only_what_is_below_it() -> None:
-    assert names.is_below(f"{BASE}/", f"{BASE}/")
-    assert names.is_below(f"{BASE}/here", f"{BASE}/")
-    assert not names.is_below(BASE, f"{BASE}/")
-    assert not names.is_below(f"{BASE}evil", f"{BASE}/")
+    assert naming.is_below(f"{BASE}/", f"{BASE}/")
+    assert naming.is_below(f"{BASE}/here", f"{BASE}/")
+    assert not naming.is_below(BASE, f"{BASE}/")
+    assert not naming.is_below(f"{BASE}evil", f"{BASE}/")
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_base_with_a_slash_at_its_end_allows_only_what_is_below_it() -> None:
     ],
 )
 def test_only_a_base_on_loopback_without_a_port_stands_for_all_ports(base: str, given: str, below: bool) -> None:
-    assert names.is_below(names.return_url(given), names.callback_url(base)) is below
+    assert naming.is_below(naming.return_url(given), naming.callback_url(base)) is below
 
 
 @pytest.mark.parametrize(
@@ -224,19 +224,19 @@ def test_only_a_base_on_loopback_without_a_port_stands_for_all_ports(base: str, 
     ],
 )
 def test_an_answer_is_added_to_a_callback_and_the_rest_stays(address: str, answered: str) -> None:
-    assert names.with_query(address, {"baReentry": "OK"}) == answered
+    assert naming.with_query(address, {"baReentry": "OK"}) == answered
 
 
 def test_several_values_are_added_in_their_order_and_escaped() -> None:
-    assert names.with_query("https://a.example/?q=1", {"z": "a&b=c#d", "a": "ü x"}) == (
+    assert naming.with_query("https://a.example/?q=1", {"z": "a&b=c#d", "a": "ü x"}) == (
         "https://a.example/?q=1&z=a%26b%3Dc%23d&a=%C3%BC+x"
     )
-    assert names.with_query("https://a.example/?q=1", {}) == "https://a.example/?q=1"
+    assert naming.with_query("https://a.example/?q=1", {}) == "https://a.example/?q=1"
 
 
 @pytest.mark.parametrize("given", ["https://a.example/imprint", "https://a.example/#imprint", "https://a.example/?page=imprint"])
 def test_pages_may_have_query_and_fragment(given: str) -> None:
-    assert names.page_url(given) == given
+    assert naming.page_url(given) == given
 
 
 @pytest.mark.parametrize(
@@ -245,4 +245,4 @@ def test_pages_may_have_query_and_fragment(given: str) -> None:
 )
 def test_pages_elsewhere_are_refused(given: str) -> None:
     with pytest.raises(Invalid, match="the address of a page"):
-        names.page_url(given)
+        naming.page_url(given)

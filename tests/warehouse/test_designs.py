@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.stack import Stack, TenantUnderTest
-from warehouse import designs, logos, terms
-from warehouse.database import Owner
 from warehouse.errors import Invalid
-from warehouse.tables import FormDesign
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import FormDesign
+from warehouse.stores import designs, logos, terms
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 SVG = '<svg xmlns="http://www.w3.org/2000/svg">{}</svg>'

@@ -5,7 +5,7 @@ import re
 from pwdlib.hashers.argon2 import Argon2Hasher
 
 from tests.stack import PASSWORD, Stack, TenantUnderTest
-from warehouse import hashing
+from warehouse.secrets import hashing
 
 
 def test_passwords_are_stored_as_argon2id_with_at_least_the_recommended_cost(stack: Stack, r1: TenantUnderTest) -> None:

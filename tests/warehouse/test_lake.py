@@ -15,12 +15,12 @@ from polars.testing import assert_frame_equal
 
 from analytics.frames import SchemaDiffers
 from tests.warehouse.dying import HEIGHT, NAMES, NUMBERS, PIECES, SLOT, numbers
-from warehouse import erasure, landing, parquet, sql
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged, NameTaken, NotFound
-from warehouse.lake import Lake
-from warehouse.lake_tables import TABLES
-from warehouse.parquet import Table
-from warehouse.places import UNFINISHED
+from warehouse.lake import erasure, landing, parquet, sql
+from warehouse.lake.lake import Lake
+from warehouse.lake.parquet import Table
+from warehouse.lake.storage import UNFINISHED
+from warehouse.lake.tables import TABLES
 
 ROOT = Path(__file__).parents[2]
 LATER = Table("numbers", pl.Schema([*NUMBERS.schema.items(), ("added", pl.String)]))
@@ -210,7 +210,7 @@ def test_equal_frames_give_equal_bytes(height: int) -> None:
 
 def test_bytes_do_not_depend_on_the_process() -> None:
     code = (
-        "import hashlib; from tests.warehouse.dying import numbers; from warehouse.parquet import encode;"
+        "import hashlib; from tests.warehouse.dying import numbers; from warehouse.lake.parquet import encode;"
         "print(hashlib.sha256(encode(numbers(1, 150_000), {name: name for name in {'x', 'y', 'z'}})).hexdigest())"
     )
     found = {

@@ -10,10 +10,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import NullPool, create_engine, make_url
 
 from tests.stack import Stack
-from warehouse import embedded, migrate
-from warehouse.database import service_url
 from warehouse.errors import KontorError
-from warehouse.tables import Base
+from warehouse.postgres import embedded, migrate
+from warehouse.postgres.database import service_url
+from warehouse.postgres.tables import Base
 
 
 def is_ours(name: str | None, kind: str, _parents: object) -> bool:

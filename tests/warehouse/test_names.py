@@ -2,19 +2,20 @@
 
 import pytest
 
-from warehouse import names, scopes
+from warehouse import scopes
 from warehouse.errors import Invalid
+from warehouse.stores import naming
 
 
 @pytest.mark.parametrize("name", ["a", "demo", "demo-redirect", "a.b_c", "0", "x" * 64])
 def test_names_that_can_stand_in_a_url(name: str) -> None:
-    assert names.segment(name) == name
+    assert naming.segment(name) == name
 
 
 @pytest.mark.parametrize("name", ["", "Demo", "a/b", "a b", "ä", "-a", "a.", "..", "x" * 65, "a\n"])
 def test_names_that_cannot(name: str) -> None:
     with pytest.raises(Invalid):
-        names.segment(name)
+        naming.segment(name)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ def test_names_that_cannot(name: str) -> None:
     ],
 )
 def test_callback_addresses_are_read_as_a_browser_reads_them(given: str, stored: str) -> None:
-    assert names.callback_url(given) == stored
+    assert naming.callback_url(given) == stored
 
 
 @pytest.mark.parametrize(
@@ -50,10 +51,10 @@ def test_callback_addresses_are_read_as_a_browser_reads_them(given: str, stored:
 )
 def test_callback_addresses_that_are_refused(given: str) -> None:
     with pytest.raises(Invalid):
-        names.callback_url(given)
+        naming.callback_url(given)
 
 
 def test_scopes_come_in_the_order_of_the_interface_and_must_exist() -> None:
-    assert names.scope_list([scopes.CUSTOMER_READ, scopes.TENANTS_READ]) == [scopes.TENANTS_READ, scopes.CUSTOMER_READ]
+    assert naming.scope_list([scopes.CUSTOMER_READ, scopes.TENANTS_READ]) == [scopes.TENANTS_READ, scopes.CUSTOMER_READ]
     with pytest.raises(Invalid, match="unknown scope: nonsense"):
-        names.scope_list(["nonsense"])
+        naming.scope_list(["nonsense"])

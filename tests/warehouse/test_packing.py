@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from warehouse.packing import frame_of, of_frame, packed, unpacked
+from warehouse.lake.packing import frame_of, of_frame, packed, unpacked
 
 USERS = pl.DataFrame(
     {

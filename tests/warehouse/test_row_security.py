@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import delete, select, text, update
 
 from tests.stack import Stack, TenantUnderTest
-from warehouse import clients, rules, users
-from warehouse.database import Owner
 from warehouse.errors import NotFound
-from warehouse.tables import Base, CategoryRule, User
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Base, CategoryRule, User
+from warehouse.stores import clients, rules, users
 
 OWNED = [table for table in Base.metadata.sorted_tables if "tenant_id" in table.columns or table.name == "tenants"]
 
@@ -65,7 +65,7 @@ def test_the_service_cannot_change_tables(stack: Stack) -> None:
 def test_a_users_transaction_sees_only_rows_of_that_user(stack: Stack, r1: TenantUnderTest) -> None:
     for username in ("anna", "bert"):
         r1.bearer("app", username)
-    from warehouse.tables import Token
+    from warehouse.postgres.tables import Token
 
     with stack.database.acting_for(r1.tenant_id, r1.users["anna"]) as owner:
         found = owner.session.scalars(owner.rows(Token)).all()

@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import select
 
 from tests.stack import Stack
-from warehouse import certificates, sealed_values
 from warehouse.errors import Invalid, KeysMissing, NotFound, SealBroken
+from warehouse.postgres.tables import SealedValue
+from warehouse.secrets import certificates, sealed_values
+from warehouse.secrets.vault import Vault, create_ring, write_ring
 from warehouse.settings import Settings
-from warehouse.tables import SealedValue
-from warehouse.vault import Vault, create_ring, write_ring
 
 PLACE = ("tenant", "access:1", "pin")
 

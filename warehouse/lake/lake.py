@@ -1,0 +1,194 @@
+"""The lake: Parquet files, a folder per table and a file per bucket, `transactions/bucket=017/part.parquet`.
+
+Readers see the old file or the new one, never half of one; of two writers the last one wins whole. The tables stand in
+`warehouse/lake/tables.py`. Landings, which keep pieces, are filled by `warehouse/lake/landing.py`; rows are erased by
+`warehouse/lake/erasure.py`; queries are answered by `warehouse/lake/sql.py`.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import NamedTuple
+
+import polars as pl
+
+from analytics.frames import checked
+from warehouse.errors import Invalid
+from warehouse.lake import parquet
+from warehouse.lake.parquet import Footer, Table
+from warehouse.lake.storage import Place, patiently
+
+BUCKETS = 1000
+"""What three digits can name."""
+STATISTICS = pl.Schema([("bucket", pl.Int64), ("rows", pl.Int64), ("bytes", pl.Int64), ("written_at", pl.Datetime("us", "UTC"))])
+BEGUN = "buckets.txt"
+"""The file that says how many buckets this lake has."""
+COMPACTED = "compacted."
+"""How the names of compacted files begin; the dot keeps them apart from names of pieces."""
+_PART = re.compile(r"[^/]+/bucket=(?P<bucket>\d{3})/(?P<name>part)\.parquet")
+_PIECE = re.compile(r"[^/]+/slot=(?P<slot>[^/]+)/bucket=(?P<bucket>\d{3})/(?P<name>[^/]+)\.parquet")
+
+
+class Written(NamedTuple):
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, order=True)
+class File:
+    """A file of a table."""
+
+    slot: str
+    name: str
+    bucket: int
+    path: str
+
+    @property
+    def folder(self) -> str:
+        return self.path.rpartition("/")[0]
+
+    @property
+    def compacted(self) -> bool:
+        return self.name.startswith(COMPACTED)
+
+
+class Lake:
+    """A location for Parquet files, one folder per table."""
+
+    def __init__(self, location: str) -> None:
+        self.place = Place.of(location)
+
+    def prepare(self, buckets: int) -> None:
+        """Makes the folder if it is not there. How many buckets it has is said once and for all: files are found by them."""
+        self.place.prepare()
+        begun = self.place.text(BEGUN) or self.place.begin(BEGUN, str(buckets))
+        if begun != str(buckets):
+            raise Invalid(
+                f"this lake was begun with {begun} buckets, KONTOR_BUCKETS says {buckets}: set it back, or choose another "
+                "KONTOR_LAKE and backfill it"
+            )
+
+    def check(self) -> None:
+        """Returns if a file can be written here now; raises `OSError` if not."""
+        self.place.probe()
+
+    def write(self, table: Table, bucket: int, frame: pl.DataFrame, about: Mapping[str, str]) -> Written:
+        """Replaces the rows of a bucket. `about` says what they were made from, and can be read without them."""
+        path = part(table, bucket)
+        content = parquet.encode(checked(frame, table.schema), about)
+        with self.place.alone(path.rpartition("/")[0]):
+            self.place.put(path, content)
+        return Written(frame.height, len(content))
+
+    def about(self, table: Table, bucket: int) -> dict[str, str]:
+        """What the writer of a bucket said about it; nothing where there is no file."""
+        return self._footer_of(table, bucket).about
+
+    def rows(self, table: Table, bucket: int) -> int:
+        """How many rows a bucket has, without reading them."""
+        return self._footer_of(table, bucket).rows
+
+    def _footer_of(self, table: Table, bucket: int) -> Footer:
+        try:
+            return parquet.footer(self.place, part(table, bucket))
+        except FileNotFoundError:
+            return Footer(0, {}, [])
+
+    def delete(self, table: Table, bucket: int) -> bool:
+        """Removes a bucket, and says whether there was one."""
+        path = part(table, bucket)
+        with self.place.alone(path.rpartition("/")[0]):
+            return bool(self.place.remove(path))
+
+    def read(self, table: Table, buckets: Iterable[int] | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """The rows of some buckets or of all, by bucket; a landing's by slot. No rows where there is no file."""
+        wanted = None if buckets is None else frozenset(buckets)
+        names = table.schema.names() if columns is None else columns
+        return patiently(
+            lambda: parquet.read(self.place, [file.path for file in self.files(table, buckets=wanted)], table, names)
+        )
+
+    def scan(self, table: Table) -> pl.LazyFrame:
+        """The same, lazily. Only the columns have been checked."""
+
+        def checked_paths() -> list[str]:
+            paths = [file.path for file in self.files(table)]
+            parquet.require(self.place, paths, table)
+            return paths
+
+        return parquet.scan(self.place, patiently(checked_paths), table.schema)
+
+    def buckets(self, table: Table) -> list[int]:
+        """The buckets that have files."""
+        return sorted({file.bucket for file in self.found(table)})
+
+    def statistics(self, table: Table, buckets: Collection[int] | None = None) -> pl.DataFrame:
+        """Rows, bytes and age of some buckets or of all, without reading the rows."""
+
+        def rows() -> list[tuple[int, int, int, datetime]]:
+            return [
+                (
+                    file.bucket,
+                    parquet.footer(self.place, file.path).rows,
+                    self.place.size(file.path),
+                    self.place.written_at(file.path),
+                )
+                for file in self.files(table, buckets=buckets)
+            ]
+
+        frame = pl.DataFrame(patiently(rows), schema=STATISTICS, orient="row")
+        return frame.group_by("bucket").agg(pl.sum("rows", "bytes"), pl.max("written_at")).sort("bucket")
+
+    def sweep(self, older_than: datetime) -> int:
+        """Removes what crashed writers left before a moment, and says how many files that were."""
+        return self.place.sweep(older_than)
+
+    def found(self, table: Table, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
+        """The files of a table as they lie there, or of one of its folders, or of some buckets."""
+        shape, find = (_PIECE, self.place.find_unmoved) if table.landing else (_PART, self.place.find)
+        folders = [folder or table.name]
+        if buckets is not None and not table.landing:  # no look at all the others; a landing has its slots above the buckets
+            folders = [f"{table.name}/{of_bucket(bucket)}" for bucket in buckets]
+        matches = [match for folder in folders for path in find(folder) if (match := shape.fullmatch(path))]
+        files = [File(match.groupdict().get("slot", ""), match["name"], int(match["bucket"]), match.string) for match in matches]
+        return sorted(file for file in files if buckets is None or file.bucket in buckets)
+
+    def files(self, table: Table, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
+        """The files that readers read: what a compacted file contains is left out, also where its pieces still lie there."""
+        files = self.found(table, folder, buckets)
+        if not any(file.compacted for file in files):
+            return files
+        by_folder = groupby(sorted(files, key=lambda file: file.path), key=lambda file: file.folder)
+        return sorted(file for _, group in by_folder for file in self._uncovered(list(group)))
+
+    def _uncovered(self, files: list[File]) -> list[File]:
+        """Of the files of one folder, those which together have every piece once.
+
+        Every compaction takes in all that it finds, so of two compacted files the larger one has all that the other one has.
+        """
+        compacted = [file for file in files if file.compacted]
+        if not compacted or len(files) == 1:
+            return files
+        contents = {file: {name for name, _ in self.footer(file).pieces} for file in compacted}
+        largest = max(compacted, key=lambda file: (len(contents[file]), file.name))
+        return [largest, *(file for file in files if not file.compacted and file.name not in contents[largest])]
+
+    def footer(self, file: File) -> Footer:
+        """What a file says about itself."""
+        return parquet.footer(self.place, file.path)
+
+
+def part(table: Table, bucket: int) -> str:
+    """The path of a bucket's file."""
+    if table.landing:
+        raise Invalid(f"{table.name} is a landing: its rows come in pieces")
+    return f"{table.name}/{of_bucket(bucket)}/part.parquet"
+
+
+def of_bucket(bucket: int) -> str:
+    """The folder's name of a bucket."""
+    if not 0 <= bucket < BUCKETS:
+        raise Invalid(f"{bucket} is no bucket: 0 to {BUCKETS - 1}")
+    return f"bucket={bucket:03}"

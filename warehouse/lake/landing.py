@@ -1,0 +1,143 @@
+"""Landings: what the banks said, piece by piece, never changed: `landing/slot=2026-11-15T06/bucket=017/<name>.parquet`.
+
+Many small files are slow to read, so the pieces of a slot and bucket are compacted into one. Nobody notices: the compacted file
+says which pieces it contains, and readers prefer it to them. A crash in between leaves both, and neither loses nor doubles a row.
+"""
+
+import re
+from collections.abc import Sequence
+from hashlib import blake2b
+from itertools import accumulate
+from typing import NamedTuple
+
+import polars as pl
+
+from analytics.frames import checked
+from warehouse.errors import Invalid, NameTaken, NotFound
+from warehouse.lake import parquet
+from warehouse.lake.lake import COMPACTED, File, Lake, Written, of_bucket
+from warehouse.lake.parquet import Table
+from warehouse.lake.storage import patiently
+
+_SLOT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+
+
+class Piece(NamedTuple):
+    """What was appended at once. Pieces are ordered by slot and name."""
+
+    slot: str
+    name: str
+    bucket: int
+
+
+class _Span(NamedTuple):
+    """Where the rows of a piece are: a whole file, or so many rows of a compacted one."""
+
+    file: File
+    start: int = 0
+    rows: int | None = None
+
+
+def append(lake: Lake, table: Table, slot: str, bucket: int, name: str, frame: pl.DataFrame) -> Written:
+    """Adds a piece. To add it again, after a crash, is no harm and writes nothing; other rows under its name are refused."""
+    folder = folder_of(table, slot, bucket)
+    if not _NAME.fullmatch(name):
+        raise Invalid(f"{name!r} is no name for a piece: letters, digits, - and _")
+    rows = checked(frame, table.schema)
+    with lake.place.alone(folder):
+        before = _spans(lake, table, folder).get(name)
+        if before is not None:
+            if not _rows(lake, table, [before])[0].equals(rows):
+                raise NameTaken(f"{folder} has a piece {name} with other rows")
+            return Written(0, 0)
+        content = parquet.encode(rows, {})
+        lake.place.put(f"{folder}/{name}.parquet", content)
+    return Written(rows.height, len(content))
+
+
+def landed(lake: Lake, table: Table, slot: str | None = None, bucket: int | None = None) -> list[Piece]:
+    """The pieces of a landing, of a slot, of a bucket, in order."""
+
+    def pieces() -> list[Piece]:
+        folder = table.name if slot is None else folder_of(table, slot, bucket)
+        files = lake.files(table, folder, None if bucket is None else {bucket})
+        return sorted(Piece(file.slot, name, file.bucket) for file in files for name in _names(lake, file))
+
+    return patiently(pieces)
+
+
+def read_pieces(lake: Lake, table: Table, pieces: Sequence[Piece]) -> pl.DataFrame:
+    """The rows of some pieces, in the order in which these are given."""
+
+    def rows() -> pl.DataFrame:
+        folders = {folder_of(table, piece.slot, piece.bucket) for piece in pieces}
+        spans = {folder: _spans(lake, table, folder) for folder in folders}
+        found = [spans[folder_of(table, piece.slot, piece.bucket)].get(piece.name) for piece in pieces]
+        missing = [piece for piece, span in zip(pieces, found, strict=True) if span is None]
+        if missing:
+            raise NotFound(f"{table.name} has no piece {missing[0].name} in slot {missing[0].slot}")
+        return pl.concat([table.schema.to_frame(), *_rows(lake, table, [span for span in found if span])])
+
+    return patiently(rows)
+
+
+def compact(lake: Lake, table: Table, slot: str, bucket: int) -> int:
+    """Makes one file of all pieces of a slot and bucket, and says how many files it replaced."""
+    folder = folder_of(table, slot, bucket)
+    with lake.place.alone(folder):
+        files = lake.found(table, folder)
+        spans = _spans(lake, table, folder)
+        if len(files) <= 1:
+            return 0
+        names = sorted(spans)
+        frames = _rows(lake, table, [spans[name] for name in names])
+        pieces = [(name, frame.height) for name, frame in zip(names, frames, strict=True)]
+        path = f"{folder}/{COMPACTED}{blake2b('/'.join(names).encode(), digest_size=8).hexdigest()}.parquet"
+        lake.place.put(path, parquet.encode(pl.concat(frames), {}, pieces))
+        return lake.place.remove(*(file.path for file in files if file.path != path))
+
+
+def retire(lake: Lake, table: Table, before: str) -> int:
+    """Removes all slots before one, and says how many files that were."""
+    return sum(lake.place.remove(file.path) for file in lake.found(table) if file.slot < before)
+
+
+def settle(lake: Lake, table: Table, folder: str) -> list[File]:
+    """Removes the files that a compaction which crashed had still to remove; what is left are the files of the folder."""
+    files = lake.files(table, folder)
+    lake.place.remove(*(file.path for file in set(lake.found(table, folder)) - set(files)))
+    return files
+
+
+def folder_of(table: Table, slot: str, bucket: int | None) -> str:
+    """The folder in which the pieces of a slot, or of a slot and bucket, lie."""
+    if not table.landing:
+        raise Invalid(f"{table.name} is no landing: its buckets are written whole")
+    if not _SLOT.fullmatch(slot):
+        raise Invalid(f"{slot!r} is no slot: a day and an hour, such as 2026-11-15T06")
+    return f"{table.name}/slot={slot}" + ("" if bucket is None else f"/{of_bucket(bucket)}")
+
+
+def _names(lake: Lake, file: File) -> list[str]:
+    return [name for name, _ in lake.footer(file).pieces] if file.compacted else [file.name]
+
+
+def _spans(lake: Lake, table: Table, folder: str) -> dict[str, _Span]:
+    """Where the rows of every piece of a folder are."""
+    spans: dict[str, _Span] = {}
+    for file in lake.files(table, folder):
+        if file.compacted:
+            pieces = lake.footer(file).pieces
+            starts = accumulate((rows for _, rows in pieces), initial=0)
+            spans |= {name: _Span(file, start, rows) for (name, rows), start in zip(pieces, starts, strict=False)}
+        else:
+            spans[file.name] = _Span(file)
+    return spans
+
+
+def _rows(lake: Lake, table: Table, spans: Sequence[_Span]) -> list[pl.DataFrame]:
+    """The rows of each span; every file is read once."""
+    files = dict.fromkeys(span.file for span in spans)
+    frames = {file: parquet.read(lake.place, [file.path], table, table.schema.names()) for file in files}
+    return [frames[span.file].slice(span.start, span.rows) for span in spans]

@@ -1,0 +1,50 @@
+"""The tables of the lake. A new one is a line here: its name is that of its folder, its view and its Dagster asset."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from analytics import frames
+from analytics.analyses import suite
+from warehouse.lake.parquet import Table
+
+
+def _columns(*parts: Mapping[str, pl.DataType | type[pl.DataType]]) -> pl.Schema:
+    """The columns of the parts, one after the other."""
+    return pl.Schema([column for part in parts for column in part.items()])
+
+
+LANDING = Table(
+    "landing",
+    _columns(
+        dict.fromkeys(("tenant", "user", "access", "fetch", "product"), pl.String),
+        {"fetched_at": pl.Datetime("us", "UTC"), "complete_from": pl.Date},
+        frames.BOOKINGS,
+    ),
+    landing=True,
+)
+"""What the banks said."""
+TRANSACTIONS = Table("transactions", frames.LEDGER)
+"""The ledger's bookings, with the order in which they came."""
+PRODUCTS = Table("products", frames.PRODUCTS)
+USERS = Table("users", pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
+"""Users with the revision of their data, and the day of which their analyses speak."""
+CATEGORY_CHOICES = Table("category_choices", _columns({"user": pl.String}, frames.CHOICES))
+CATEGORY_RULES = Table(
+    "category_rules",
+    _columns(dict.fromkeys(("user", "tenant", "item", "name", "iban"), pl.String), {"rank": pl.Int64, "after": pl.Int64}),
+)
+TRANSACTION_TAGS = Table("transaction_tags", _columns(frames.TAGGED, {"revision": pl.Int64}))
+"""The tags of bookings, and the user's revision from which they were made."""
+ANALYSES = {name: Table(name, frame.schema) for name, frame in suite.FRAMES.items()}
+"""What the analyses say, by the names of their frames."""
+ANALYSED = Table("analysed", pl.Schema({"user": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
+"""Who was analysed, from which revision and as of which day: it vouches for the tables of all analyses."""
+TOMBSTONES = Table("tombstones", pl.Schema({"id": pl.String, "kind": pl.String, "user": pl.String, "tenant": pl.String}))
+"""What was erased, so that no restored database brings it back."""
+
+TABLES = (
+    *(LANDING, TRANSACTIONS, PRODUCTS, USERS, CATEGORY_CHOICES, CATEGORY_RULES, TRANSACTION_TAGS),
+    *ANALYSES.values(),
+    *(ANALYSED, TOMBSTONES),
+)

@@ -1,0 +1,47 @@
+"""The PostgreSQL tables, one file per aggregate. Importing this package makes all of them known to the metadata.
+
+Here belong columns, keys and indexes. Here does not belong a query: those are in the stores beside this folder.
+"""
+
+from warehouse.postgres.tables.banks import Access, BankSession, Position, Product, Provider, Transaction
+from warehouse.postgres.tables.base import Base
+from warehouse.postgres.tables.dialogues import Dialogue
+from warehouse.postgres.tables.forms import FormDesign, RedirectSession
+from warehouse.postgres.tables.results import Result, Tombstone
+from warehouse.postgres.tables.secrets import Certificate, SealedValue
+from warehouse.postgres.tables.tags import CategoryChoice, CategoryRule
+from warehouse.postgres.tables.tenants import ApiKey, CallbackUrl, Client, ClientRole, RoleUser, Tenant
+from warehouse.postgres.tables.throttles import Throttle
+from warehouse.postgres.tables.tokens import Token
+from warehouse.postgres.tables.users import User
+from warehouse.postgres.tables.webhooks import Webhook, WebhookEvent
+
+__all__ = [
+    "Access",
+    "ApiKey",
+    "BankSession",
+    "Base",
+    "CallbackUrl",
+    "CategoryChoice",
+    "CategoryRule",
+    "Certificate",
+    "Client",
+    "ClientRole",
+    "Dialogue",
+    "FormDesign",
+    "Position",
+    "Product",
+    "Provider",
+    "RedirectSession",
+    "Result",
+    "RoleUser",
+    "SealedValue",
+    "Tenant",
+    "Throttle",
+    "Token",
+    "Tombstone",
+    "Transaction",
+    "User",
+    "Webhook",
+    "WebhookEvent",
+]

@@ -1,0 +1,1 @@
+"""What must stay secret: the vault, sealed values, hashes of passwords and tokens, certificates of tenants."""

@@ -1,0 +1,92 @@
+"""Each tenant's RSA key: how credentials are encrypted on their way to us, and opened here.
+
+A credential travels as RSA-OAEP ciphertext in Base64. We write OAEP with SHA-256; what existing clients send with SHA-1 is
+opened too. The private key lies sealed in the vault.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.x509.oid import NameOID
+from sqlalchemy import update
+
+from warehouse.errors import Invalid, NotFound
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Certificate
+from warehouse.secrets import sealed_values
+from warehouse.secrets.vault import Vault
+
+KEY_BITS = 3072
+VALID_DAYS = 3650
+PLAINTEXT_LIMIT = KEY_BITS // 8 - 2 * 32 - 2
+PRIVATE_KEY = "private_key"
+
+
+def create(owner: Owner, vault: Vault, tenant_name: str, now: datetime) -> Certificate:
+    """A new key with a self-signed certificate; it is the current one from now on, older ones still open what was sent."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
+    name = x509.Name(
+        [x509.NameAttribute(NameOID.COMMON_NAME, tenant_name), x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Kontor")]
+    )
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now.astimezone(UTC))
+        .not_valid_after(now.astimezone(UTC) + timedelta(days=VALID_DAYS))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    owner.session.execute(update(Certificate).where(Certificate.tenant_id == owner.tenant).values(current=False))
+    certificate = Certificate(tenant_id=owner.tenant, pem=signed.public_bytes(serialization.Encoding.PEM).decode(), current=True)
+    owner.session.add(certificate)
+    owner.session.flush()
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    sealed_values.put(owner, vault, _subject(certificate), PRIVATE_KEY, pem)
+    return certificate
+
+
+def current(owner: Owner) -> Certificate:
+    """The tenant's current certificate."""
+    certificate = owner.session.scalar(owner.rows(Certificate).where(Certificate.current))
+    if certificate is None:
+        raise NotFound("certificate")
+    return certificate
+
+
+def encrypt(pem: str, plaintext: bytes) -> bytes:
+    """The plaintext encrypted for the owner of a certificate."""
+    if not 1 <= len(plaintext) <= PLAINTEXT_LIMIT:
+        raise Invalid(f"a value to encrypt has 1 to {PLAINTEXT_LIMIT} bytes")
+    key = x509.load_pem_x509_certificate(pem.encode()).public_key()
+    if not isinstance(key, rsa.RSAPublicKey):
+        raise Invalid("a certificate must carry an RSA key")
+    return key.encrypt(plaintext, _oaep(hashes.SHA256()))
+
+
+def decrypt(owner: Owner, vault: Vault, ciphertext: bytes) -> bytes:
+    """The plaintext of a value that was encrypted for this tenant, with its current or an earlier certificate."""
+    for certificate in owner.session.scalars(owner.rows(Certificate).order_by(Certificate.created_at.desc())):
+        pem = sealed_values.get(owner, vault, _subject(certificate), PRIVATE_KEY)
+        # The seal vouches for the key; testing its primes again would take most of a second.
+        key = serialization.load_pem_private_key(pem, password=None, unsafe_skip_rsa_key_validation=True)
+        if not isinstance(key, rsa.RSAPrivateKey):
+            continue
+        for algorithm in (hashes.SHA256(), hashes.SHA1()):  # noqa: S303  # nosec B303  # OAEP does not rest on collisions
+            try:
+                return key.decrypt(ciphertext, _oaep(algorithm))
+            except ValueError:
+                continue
+    raise Invalid("the value was not encrypted for this tenant")
+
+
+def _subject(certificate: Certificate) -> str:
+    return f"certificate:{certificate.id}"
+
+
+def _oaep(algorithm: hashes.HashAlgorithm) -> padding.OAEP:
+    return padding.OAEP(mgf=padding.MGF1(algorithm=algorithm), algorithm=algorithm, label=None)

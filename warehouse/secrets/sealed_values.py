@@ -1,0 +1,73 @@
+"""The store of sealed values: put, get and remove by subject and field, and the rotation of all of them."""
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+
+from warehouse.errors import NotFound
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import SealedValue
+from warehouse.secrets.vault import Vault
+
+BATCH = 200
+
+
+def put(owner: Owner, vault: Vault, subject: str, field: str, plaintext: bytes) -> None:
+    """Seals a value and stores it, in place of an older one if there is one."""
+    key_id, sealed = vault.seal(plaintext, str(owner.tenant), subject, field)
+    statement = insert(SealedValue).values(
+        tenant_id=owner.tenant, user_id=owner.user_id, subject=subject, field=field, key_id=key_id, sealed=sealed
+    )
+    owner.session.execute(
+        statement.on_conflict_do_update(
+            index_elements=["tenant_id", "subject", "field"], set_={"key_id": key_id, "sealed": sealed}
+        )
+    )
+
+
+def get(owner: Owner, vault: Vault, subject: str, field: str) -> bytes:
+    """The plaintext of a stored value."""
+    row = owner.session.scalar(owner.rows(SealedValue).where(SealedValue.subject == subject, SealedValue.field == field))
+    if row is None:
+        raise NotFound("sealed value")
+    return vault.open(row.key_id, row.sealed, str(row.tenant_id), row.subject, row.field)
+
+
+def get_all(owner: Owner, vault: Vault, subject: str) -> dict[str, bytes]:
+    """The plaintexts of all values of a subject, by field."""
+    rows = owner.session.scalars(owner.rows(SealedValue).where(SealedValue.subject == subject))
+    return {row.field: vault.open(row.key_id, row.sealed, str(row.tenant_id), row.subject, row.field) for row in rows}
+
+
+def remove(owner: Owner, subject: str) -> None:
+    """Deletes all values of a subject."""
+    owner.session.execute(delete(SealedValue).where(SealedValue.tenant_id == owner.tenant, SealedValue.subject == subject))
+
+
+def remove_field(owner: Owner, subject: str, field: str) -> None:
+    """Deletes one value of a subject."""
+    mine = (SealedValue.tenant_id == owner.tenant, SealedValue.subject == subject, SealedValue.field == field)
+    owner.session.execute(delete(SealedValue).where(*mine))
+
+
+def remove_fields(owner: Owner, subject: str, prefix: str) -> None:
+    """Deletes the values of a subject whose field begins so."""
+    mine = (SealedValue.tenant_id == owner.tenant, SealedValue.subject == subject)
+    owner.session.execute(delete(SealedValue).where(*mine, SealedValue.field.startswith(prefix, autoescape=True)))
+
+
+def count_by_key(owner: Owner) -> dict[str, int]:
+    """How many values each vault key has sealed."""
+    counts = owner.session.execute(select(SealedValue.key_id, func.count()).group_by(SealedValue.key_id))
+    return dict(row._tuple() for row in counts)
+
+
+def reseal_some(owner: Owner, vault: Vault) -> int:
+    """Seals up to a batch of values of older keys with the active one; answers how many. Runs beside a working service."""
+    rows = owner.session.scalars(
+        owner.rows(SealedValue).where(SealedValue.key_id != vault.ring().active).limit(BATCH).with_for_update(skip_locked=True)
+    ).all()
+    for row in rows:
+        place = (str(row.tenant_id), row.subject, row.field)
+        row.key_id, row.sealed = vault.seal(vault.open(row.key_id, row.sealed, *place), *place)
+    owner.session.flush()
+    return len(rows)

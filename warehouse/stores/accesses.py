@@ -1,0 +1,238 @@
+"""The store of accesses: how they come, are fetched, and go. What a bank said of them is stored by `warehouse.stores.products`;
+the fetches of all tenants are the business of `warehouse.stores.fetches`.
+
+An access has one fetch at a time: `fetch_id` names it, and only who knows the name can end it. Whoever deletes the access, or
+begins another fetch, makes the name void, and with it every late answer.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+from uuid import UUID, uuid4
+
+import polars as pl
+from sqlalchemy import Select, delete, func, or_, select, text, update
+
+from warehouse.errors import Busy, NameTaken, NotFound
+from warehouse.postgres import jobs
+from warehouse.postgres.database import Owner
+from warehouse.postgres.notifications import CHANNEL
+from warehouse.postgres.tables import Access, BankSession, User
+from warehouse.secrets import sealed_values
+from warehouse.secrets.vault import Vault
+from warehouse.stores import tombstones, webhooks
+
+STARTED, HEADER, COMPLETE = "STARTED", "HEADER", "COMPLETE"
+FETCH = "fetch_access"
+DAY = text("interval '24 hours'")
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def visible(owner: Owner) -> Sequence[Access]:
+    """The user's accesses in the order of their creation. One whose time is over is not there, even before it is deleted."""
+    return owner.session.scalars(_alive(owner).order_by(Access.created_at, Access.id)).all()
+
+
+def locked(owner: Owner) -> Sequence[Access]:
+    """All of the user's accesses, locked in the order of their names: everybody who locks several does it in this order."""
+    return owner.session.scalars(owner.rows(Access).order_by(Access.key).with_for_update()).all()
+
+
+def find(owner: Owner, key: str, *, lock: bool = False) -> Access:
+    """The user's access of this name, locked against other transactions if it is to be changed."""
+    statement = _alive(owner).where(Access.key == key)
+    access = owner.session.scalar(statement.with_for_update() if lock else statement)
+    if access is None:
+        raise NotFound("access")
+    return access
+
+
+def lock(owner: Owner, access_id: UUID) -> Access | None:
+    """The user's access of this id, locked; None if it is not there any more."""
+    return owner.session.scalar(_alive(owner).where(Access.id == access_id).with_for_update())
+
+
+def fetched(owner: Owner, ids: Sequence[UUID]) -> pl.DataFrame:
+    """Of accesses that are there, `access` and when they were last fetched, `known_at`; the beginning of time for never."""
+    found = owner.session.execute(select(Access.id, Access.fetched_at).where(Access.id.in_(ids)))
+    rows = [(str(id_), at or NEVER) for id_, at in found]
+    return pl.DataFrame(rows, {"access": pl.String, "known_at": pl.Datetime("us", "UTC")}, orient="row")
+
+
+def add(owner: Owner, key: str, provider_id: UUID, login_hash: bytes, *, sync: bool, **values: Any) -> Access:
+    """A new access, before its first fetch. One of this name that has expired gives way; one that lives does not."""
+    expired = owner.rows(Access).where(Access.key == key, Access.expires_at <= func.now()).with_for_update()
+    remove(owner, owner.session.scalars(expired).all())
+    access = Access(
+        tenant_id=owner.tenant,
+        user_id=owner.user_id,
+        key=key,
+        provider_id=provider_id,
+        login_hash=login_hash,
+        sync=sync,
+        status=STARTED,
+        **values,
+    )
+    try:
+        return owner.add(access, "access")
+    except NameTaken as error:  # somebody else has added it in this moment: next time it is known
+        raise Busy from error
+
+
+def remove(owner: Owner, accesses: Iterable[Access]) -> None:
+    """Deletes accesses, which the caller has locked, with everything below them: products, bookings, credentials, jobs."""
+    accesses = list(accesses)
+    ids = [access.id for access in accesses]
+    if not ids:
+        return
+    for access_id in ids:
+        sealed_values.remove(owner, subject(access_id))
+    jobs.forget(owner, ids)
+    webhooks.forget(owner, ids)
+    for access in accesses:
+        tombstones.bury(owner, tombstones.ACCESS, access.id, access.user_id)
+    owner.session.execute(delete(Access).where(Access.tenant_id == owner.tenant, Access.id.in_(ids)))
+    if owner.user_id is not None:
+        touch(owner, len(ids))  # not less: what has expired counts in a revision as long as it is there
+    for access_id in ids:
+        notify(owner, access_id)
+
+
+def remove_expired(owner: Owner) -> int:
+    """Deletes accesses whose time is over, for all tenants; answers how many."""
+    expired = owner.session.scalars(select(Access).where(Access.expires_at <= func.now()).with_for_update(skip_locked=True)).all()
+    for access in expired:
+        remove(Owner(owner.session, access.tenant_id, access.user_id), [access])
+    return len(expired)
+
+
+def end_after(seconds: int) -> Any:
+    """The moment so many seconds from now by the database's clock, which also decides when it has come."""
+    return func.now() + func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+
+
+def subject(access_id: UUID) -> str:
+    """Under which name the sealed values of an access lie."""
+    return f"access:{access_id}"
+
+
+def seal_credentials(owner: Owner, vault: Vault, access: Access, credentials: dict[str, str]) -> None:
+    """Stores the credentials in place of older ones, each field sealed for itself."""
+    sealed_values.remove(owner, subject(access.id))
+    for field, value in credentials.items():
+        sealed_values.put(owner, vault, subject(access.id), field, value.encode())
+
+
+def credentials(owner: Owner, vault: Vault, access: Access) -> dict[str, str]:
+    """The credentials of an access."""
+    return {field: value.decode() for field, value in sealed_values.get_all(owner, vault, subject(access.id)).items()}
+
+
+def begin_fetch(owner: Owner, access: Access, *, awaited: bool, attended_from: str | None = None) -> UUID:
+    """Puts down a fetch, or joins the one that is running; answers its name. `awaited`: somebody looks at its progress.
+
+    One that was put down by the schedule becomes, when a customer joins it, a fetch that the customer waits for.
+    """
+    joined = access.fetch_id is not None
+    access.fetch_id = access.fetch_id or uuid4()
+    access.fetch_attempts = access.fetch_attempts if joined else 0
+    if awaited and access.fetch_phase is None:
+        access.fetch_phase = STARTED
+    if attended_from is not None:
+        access.fetch_from = attended_from
+    if not joined:
+        enqueue(owner, access)
+    elif awaited:
+        jobs.hurry(owner, access.fetch_id)
+    owner.session.flush()
+    return access.fetch_id
+
+
+def void_fetch(owner: Owner, access: Access) -> None:
+    """Ends a fetch without a result, because what it fetches with has changed."""
+    if access.fetch_id is not None:
+        jobs.forget(owner, [access.id])
+        access.fetch_id = access.fetch_phase = access.fetch_from = None
+
+
+def enqueue(owner: Owner, access: Access) -> None:
+    """Puts down the job that carries out a fetch which has begun."""
+    ids = {"tenant": owner.tenant, "user": access.user_id, "access": access.id, "fetch": access.fetch_id}
+    jobs.enqueue(
+        owner,
+        FETCH,
+        lock=access.login_hash.hex(),
+        priority=0 if access.fetch_phase is None else jobs.AWAITED,
+        args={**{name: str(value) for name, value in ids.items()}, "provider": str(access.provider_id)},
+    )
+
+
+def fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | None:
+    """The access, locked, if it still exists and this is still its fetch."""
+    return owner.session.scalar(
+        owner.rows(Access)
+        .where(
+            Access.id == access_id, Access.fetch_id == fetch_id, or_(Access.expires_at.is_(None), Access.expires_at > func.now())
+        )
+        .with_for_update()
+    )
+
+
+def end_fetch(owner: Owner, access: Access, issues: list[dict[str, Any]], now: datetime) -> None:
+    """Ends a fetch, well or not; the stable columns are the caller's to change."""
+    access.fetch_id = access.fetch_phase = access.fetch_from = None
+    access.attempted_at = now
+    access.issues = issues
+    owner.session.flush()
+    notify(owner, access.id)
+
+
+def notify(owner: Owner, access_id: UUID) -> None:
+    """Wakes the requests that wait for this access, once the transaction is committed."""
+    owner.session.execute(select(func.pg_notify(CHANNEL, str(access_id))))
+
+
+def open_session(owner: Owner, access: Access, *, attended: bool) -> None:
+    """Records that a session at the bank begins; older records that count no more go."""
+    owner.session.execute(
+        delete(BankSession).where(
+            BankSession.tenant_id == owner.tenant, BankSession.access_id == access.id, BankSession.created_at < func.now() - DAY
+        )
+    )
+    owner.session.add(BankSession(tenant_id=owner.tenant, user_id=access.user_id, access_id=access.id, attended=attended))
+
+
+def seconds_until_allowed(owner: Owner, access: Access, limit: int) -> int:
+    """How long an unattended session at the bank has to wait: 0 if fewer than the limit began within the last 24 hours."""
+    recent = (
+        select(BankSession.created_at)
+        .where(
+            BankSession.tenant_id == owner.tenant,
+            BankSession.access_id == access.id,
+            ~BankSession.attended,
+            BankSession.created_at > func.now() - DAY,
+        )
+        .order_by(BankSession.created_at.desc())
+        .limit(limit)
+        .subquery()
+    )
+    wait = func.ceil(func.extract("epoch", func.min(recent.c.created_at) + DAY - func.now()))
+    count, seconds = owner.session.execute(select(func.count(), wait).select_from(recent)).one()._tuple()
+    return max(1, int(seconds)) if count >= limit else 0
+
+
+def touch(owner: Owner, by: int = 1) -> None:
+    """Raises the user's revision: what was computed from the data before is stale."""
+    statement = update(User).where(User.tenant_id == owner.tenant, User.id == owner.user_id)
+    owner.session.execute(statement.values(revision=User.revision + by))
+
+
+def heard_of(owner: Owner, day: date) -> None:
+    """Notes that the user's data are those of this day, unless a later one is known. Days alone change no revision."""
+    mine = (User.tenant_id == owner.tenant, User.id == owner.user_id)
+    earlier = or_(User.refreshed_on.is_(None), User.refreshed_on < day)
+    owner.session.execute(update(User).where(*mine, earlier).values(refreshed_on=day))
+
+
+def _alive(owner: Owner) -> Select[Access]:
+    return owner.rows(Access).where(or_(Access.expires_at.is_(None), Access.expires_at > func.now()))

@@ -1,0 +1,49 @@
+"""The store of API keys: each stands for one user of one client at the classic token endpoint."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import select
+
+from warehouse.errors import LoginFailed, NotFound
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import ApiKey, Client, Tenant, User
+from warehouse.secrets import hashing
+
+
+def create(owner: Owner, client: Client, user: User, *, description: str | None = None) -> tuple[ApiKey, str]:
+    """A new key and its text, which cannot be shown again."""
+    plain = hashing.new_secret()
+    key = ApiKey(
+        tenant_id=owner.tenant, client_id=client.id, user_id=user.id, key_hash=hashing.digest(plain), description=description
+    )
+    owner.session.add(key)
+    owner.session.flush()
+    return key, plain
+
+
+def visible(owner: Owner) -> Sequence[tuple[ApiKey, Client, User]]:
+    """All keys of the tenant with their client and user."""
+    statement = owner.rows(ApiKey).join(Client, Client.id == ApiKey.client_id).join(User, User.id == ApiKey.user_id)
+    return [row._tuple() for row in owner.session.execute(statement.add_columns(Client, User).order_by(ApiKey.created_at))]
+
+
+def find(owner: Owner, key_id: UUID) -> ApiKey:
+    """The key with this id."""
+    key = owner.session.scalar(owner.rows(ApiKey).where(ApiKey.id == key_id))
+    if key is None:
+        raise NotFound("API key")
+    return key
+
+
+def authenticate(owner: Owner, plain: str) -> tuple[Tenant, Client, UUID]:
+    """Tenant, client and user for whom an active key stands."""
+    found = owner.session.execute(
+        select(Tenant, Client, ApiKey.user_id)
+        .join(Client, Client.tenant_id == Tenant.id)
+        .join(ApiKey, ApiKey.client_id == Client.id)
+        .where(ApiKey.key_hash == hashing.digest(plain), ApiKey.active, Client.active, Tenant.active)
+    ).one_or_none()
+    if found is None:
+        raise LoginFailed
+    return found._tuple()

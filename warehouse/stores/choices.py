@@ -1,0 +1,58 @@
+"""The store of users' own categories for single bookings. Every change raises the user's revision."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import polars as pl
+from psycopg import sql
+from sqlalchemy import delete, text
+
+from analytics.frames import CHOICES
+from warehouse.postgres import frames
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import CategoryChoice
+from warehouse.stores import accesses
+
+PUT = text(
+    "INSERT INTO category_choices (transaction_id, tenant_id, user_id, item) "
+    "SELECT id, :tenant, :user, :item FROM unnest(CAST(:ids AS uuid[])) AS chosen (id) "
+    "ON CONFLICT (transaction_id) DO UPDATE SET item = excluded.item, chosen_at = clock_timestamp() "
+    "WHERE category_choices.item <> excluded.item RETURNING transaction_id"
+)
+ALL = sql.SQL(
+    "SELECT transaction_id, item FROM category_choices "
+    "WHERE tenant_id = %(tenant)s AND user_id = %(user)s ORDER BY transaction_id"
+)
+OF_USERS = sql.SQL(
+    "SELECT user_id, transaction_id, item FROM category_choices WHERE user_id = ANY(%(users)s) ORDER BY user_id, transaction_id"
+)
+CHOSEN = pl.Schema([("user", pl.String), *CHOICES.items()])
+
+
+def put(owner: Owner, bookings: Sequence[UUID], item: str) -> int:
+    """Makes an item the user's choice for bookings of this user; answers for how many it was not yet."""
+    values = {"tenant": owner.tenant, "user": owner.user_id, "item": item, "ids": list(bookings)}
+    return _touched(owner, len(owner.session.execute(PUT, values).all()))
+
+
+def remove(owner: Owner, bookings: Sequence[UUID]) -> int:
+    """Takes choices back; answers how many there were."""
+    mine = (CategoryChoice.tenant_id == owner.tenant, CategoryChoice.user_id == owner.user_id)
+    wanted = delete(CategoryChoice).where(*mine, CategoryChoice.transaction_id.in_(bookings))
+    return _touched(owner, len(owner.session.scalars(wanted.returning(CategoryChoice.transaction_id)).all()))
+
+
+def whole(owner: Owner) -> pl.DataFrame:
+    """All choices of a user (frame `CHOICES`)."""
+    return frames.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id}, CHOICES)
+
+
+def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
+    """All choices of many users (frame `CHOSEN`)."""
+    return frames.frame(owner, OF_USERS, {"users": list(users)}, CHOSEN)
+
+
+def _touched(owner: Owner, changes: int) -> int:
+    if changes:
+        accesses.touch(owner)
+    return changes

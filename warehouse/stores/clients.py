@@ -1,0 +1,147 @@
+"""The store of clients and client roles."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import selectinload
+
+from warehouse.errors import Invalid, NotFound
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Client, ClientRole, RoleUser, Tenant, Token, User
+from warehouse.secrets import hashing
+from warehouse.stores import naming
+
+CHOSEN_SECRET_LENGTH = 32
+
+
+def create(
+    owner: Owner, name: str, scopes: Iterable[str], *, description: str | None = None, secret: str | None = None
+) -> tuple[Client, str]:
+    """A new client and its secret, which is not stored and cannot be shown again."""
+    plain = _secret(secret)
+    client = Client(
+        tenant_id=owner.tenant,
+        name=naming.segment(name),
+        description=description,
+        secret_hash=hashing.digest(plain),
+        granted_scopes=naming.scope_list(scopes),
+    )
+    return owner.add(client, f"client {name}"), plain
+
+
+def rotate_secret(owner: Owner, name: str, secret: str | None = None, *, overlap_seconds: int = 0) -> str:
+    """A new secret in place of the old one, which is good for the overlap. Without one, tokens issued before end at once."""
+    client = find(owner, name)
+    plain = _secret(secret)
+    client.previous_secret_hash, client.previous_secret_until = None, None
+    if overlap_seconds:
+        client.previous_secret_hash = client.secret_hash
+        client.previous_secret_until = owner.session.scalar(select(func.now() + timedelta(seconds=overlap_seconds)))
+    else:
+        owner.session.execute(delete(Token).where(Token.tenant_id == owner.tenant, Token.client_id == client.id))
+    client.secret_hash = hashing.digest(plain)
+    return plain
+
+
+def has_secret(owner: Owner, client: Client, secret: str) -> bool:
+    """Whether a secret is the client's present one, or the one before while their overlap lasts."""
+    if hashing.fits(secret, client.secret_hash):
+        return True
+    before, until = client.previous_secret_hash, client.previous_secret_until
+    if before is None or until is None or not hashing.fits(secret, before):
+        return False
+    return bool(owner.session.scalar(select(func.now() < until)))
+
+
+def visible(owner: Owner) -> Sequence[Client]:
+    """All clients of the tenant with their roles."""
+    return owner.session.scalars(owner.rows(Client).options(selectinload(Client.roles)).order_by(Client.name)).all()
+
+
+def find(owner: Owner, name: str) -> Client:
+    """The client of this name with its roles."""
+    client = owner.session.scalar(owner.rows(Client).where(Client.name == name).options(selectinload(Client.roles)))
+    if client is None:
+        raise NotFound(f"client {name}")
+    return client
+
+
+def find_for_login(owner: Owner, username: str) -> tuple[Client, Tenant] | None:
+    """The active client `<tenant>/<client>`, or None. Whether the secret fits is the caller's next question."""
+    tenant_name, _, name = username.partition("/")
+    found = owner.session.execute(
+        select(Client, Tenant)
+        .join(Tenant, Tenant.id == Client.tenant_id)
+        .where(Tenant.name == tenant_name, Client.name == name, Tenant.active, Client.active)
+    ).one_or_none()
+    return (found[0], found[1]) if found else None
+
+
+def create_role(
+    owner: Owner, client_name: str, name: str, scopes: Iterable[str], *, default_role: bool, description: str | None = None
+) -> ClientRole:
+    """A new role of a client."""
+    role = ClientRole(
+        tenant_id=owner.tenant,
+        client_id=find(owner, client_name).id,
+        name=naming.segment(name),
+        description=description,
+        default_role=default_role,
+        granted_scopes=naming.scope_list(scopes),
+    )
+    return owner.add(role, f"role {name}")
+
+
+def find_role(owner: Owner, client_name: str, name: str) -> ClientRole:
+    """The role of this name of this client."""
+    statement = owner.rows(ClientRole).join(Client, Client.id == ClientRole.client_id)
+    role = owner.session.scalar(statement.where(Client.name == client_name, ClientRole.name == name))
+    if role is None:
+        raise NotFound(f"role {name} of client {client_name}")
+    return role
+
+
+def assign(owner: Owner, role: ClientRole, user: User) -> None:
+    """Gives a role to a user; a second time changes nothing."""
+    row = insert(RoleUser).values(tenant_id=owner.tenant, role_id=role.id, user_id=user.id)
+    owner.session.execute(row.on_conflict_do_nothing())
+
+
+def assign_defaults(owner: Owner, user: User) -> None:
+    """Gives a new user the default roles of all clients of the tenant."""
+    for role in owner.session.scalars(owner.rows(ClientRole).where(ClientRole.default_role)):
+        assign(owner, role, user)
+
+
+def unassign(owner: Owner, role: ClientRole, user: User) -> None:
+    """Takes a role from a user; what it had in tokens ends with them."""
+    owned = RoleUser.tenant_id == owner.tenant
+    owner.session.execute(delete(RoleUser).where(owned, RoleUser.role_id == role.id, RoleUser.user_id == user.id))
+    owner.session.execute(
+        delete(Token).where(Token.tenant_id == owner.tenant, Token.client_id == role.client_id, Token.user_id == user.id)
+    )
+
+
+def users_of(owner: Owner, role: ClientRole) -> Sequence[User]:
+    """The active users that have a role."""
+    statement = owner.rows(User).join(RoleUser, RoleUser.user_id == User.id).where(RoleUser.role_id == role.id, User.active)
+    return owner.session.scalars(statement.order_by(User.created_at, User.id)).all()
+
+
+def user_of(owner: Owner, role: ClientRole, user_id: UUID) -> User:
+    """One active user that has a role."""
+    statement = owner.rows(User).join(RoleUser, RoleUser.user_id == User.id)
+    user = owner.session.scalar(statement.where(RoleUser.role_id == role.id, User.active, User.id == user_id))
+    if user is None:
+        raise NotFound("user of this role")
+    return user
+
+
+def _secret(chosen: str | None) -> str:
+    """A fresh secret, or the one that was chosen if it is long enough to be a machine's."""
+    if chosen is not None and len(chosen) < CHOSEN_SECRET_LENGTH:
+        raise Invalid(f"a chosen client secret has at least {CHOSEN_SECRET_LENGTH} characters; take one that a machine made")
+    return chosen or hashing.new_secret()

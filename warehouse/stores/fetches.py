@@ -1,0 +1,92 @@
+"""Fetches of all tenants, as the operator sees them: which are due, which run, which were lost and which have failed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Select, func, or_, select, text
+
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Access, Provider, Tenant, User
+from warehouse.stores import accesses
+
+NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'fetch' = accesses.fetch_id::text)"
+ALLOWED = (
+    User.active,
+    Tenant.active,
+    Access.sync,
+    Access.fetch_id.is_(None),
+    ~Access.waits_for_customer,
+    or_(Access.consent_ends_at.is_(None), Access.consent_ends_at > func.now()),
+)
+"""Of an access that may be fetched without its customer: nobody does so yet, and it does not wait for the customer."""
+FAILED = func.jsonb_array_length(Access.issues) > 0
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A provider at which the last fetch of some accesses has failed, and since when the longest of them waits."""
+
+    provider: UUID
+    name: str
+    accesses: int
+    waiting_since: datetime | None
+    last_tried: datetime | None
+
+
+def due(operator: Owner, slot: datetime, limit: int) -> Sequence[Access]:
+    """Accesses that a background refresh at this slot should fetch and has not tried yet, locked."""
+    tried = [or_(at.is_(None), at < slot) for at in (Access.slot_at, Access.attempted_at)]
+    return _locked(operator, _allowed(*tried).order_by(Access.slot_at.nulls_first(), Access.id), limit)
+
+
+def failed(operator: Owner, provider_id: UUID, after: UUID, limit: int) -> Sequence[Access]:
+    """Accesses of a provider whose last fetch failed, in the order of their ids behind this one, locked."""
+    return _locked(operator, _allowed(FAILED, Access.provider_id == provider_id, Access.id > after).order_by(Access.id), limit)
+
+
+def failing(operator: Owner) -> list[Failing]:
+    """The providers with accesses whose last fetch failed, those with most of them first."""
+    count = func.count()
+    rows = operator.session.execute(
+        _allowed(FAILED)
+        .join(Provider, Provider.id == Access.provider_id)
+        .with_only_columns(Provider.id, Provider.name, count, func.min(Access.fetched_at), func.max(Access.attempted_at))
+        .group_by(Provider.id)
+        .order_by(count.desc(), Provider.name)
+    )
+    return [Failing(*row) for row in rows.tuples()]
+
+
+def running(operator: Owner) -> dict[str, int]:
+    """How many fetches have begun and not ended, by the name of the provider."""
+    count = select(Provider.name, func.count()).join(Access).where(Access.fetch_id.is_not(None))
+    return dict(operator.session.execute(count.group_by(Provider.name)).tuples().all())
+
+
+def first_ones(operator: Owner, key: str) -> int:
+    """How many accesses of this name are being fetched for the first time."""
+    unknown = Access.status != accesses.COMPLETE
+    return operator.session.scalar(select(func.count()).where(Access.key == key, unknown, Access.fetch_id.is_not(None))) or 0
+
+
+def resume_lost(operator: Owner) -> int:
+    """Puts down again every fetch whose job is gone without having ended it; answers how many."""
+    lost = select(Access).where(Access.fetch_id.is_not(None), text(NO_JOB)).with_for_update(skip_locked=True)
+    found = operator.session.scalars(lost).all()
+    for access in found:
+        access.fetch_attempts += 1
+        accesses.enqueue(Owner(operator.session, access.tenant_id, access.user_id), access)
+    operator.session.flush()
+    return len(found)
+
+
+def _allowed(*more: ColumnElement[bool]) -> Select[Access]:
+    found = select(Access).join(User, User.id == Access.user_id).join(Tenant, Tenant.id == Access.tenant_id)
+    return found.where(*ALLOWED, *more)
+
+
+def _locked(operator: Owner, wanted: Select[Access], limit: int) -> Sequence[Access]:
+    """So many of them. Those that others hold are left out."""
+    return operator.session.scalars(wanted.limit(limit).with_for_update(skip_locked=True, of=Access)).all()

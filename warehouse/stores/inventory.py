@@ -1,0 +1,49 @@
+"""Counts and checksums of all that is kept, to compare a restored house with the one that was backed up.
+
+Two databases with the same rows have the same checksums, in whatever order the rows lie. Which person has what cannot be seen.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import text
+
+from warehouse.lake.lake import Lake
+from warehouse.lake.tables import TABLES
+from warehouse.postgres.database import Owner
+
+OURS = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename COLLATE \"C\""
+COUNTED = "SELECT count(*), coalesce(sum(hashtextextended(row::text, 0)::numeric), 0) FROM public.{table} AS row"
+SAME_TEXT = ("SET LOCAL timezone = 'UTC'", "SET LOCAL datestyle = 'ISO'", "SET LOCAL bytea_output = 'hex'")
+"""What the text of a row depends on besides the row."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A table of PostgreSQL with its rows, or a table of the lake with its files."""
+
+    where: str
+    name: str
+    count: int
+    checksum: str
+
+
+def of_database(owner: Owner) -> Iterator[Counted]:
+    """Every table with its rows. Open the transaction with `surveying`, so that all are seen at one moment."""
+    connection = owner.session.connection()
+    for setting in SAME_TEXT:
+        connection.execute(text(setting))
+    for table in connection.scalars(text(OURS)).all():
+        quoted = connection.dialect.identifier_preparer.quote(table)
+        count, total = connection.execute(text(COUNTED.format(table=quoted))).one()
+        yield Counted("postgresql", table, count, hashlib.sha256(str(total).encode()).hexdigest()[:16])
+
+
+def of_lake(lake: Lake) -> Iterator[Counted]:
+    """Every table with its files, by name and content."""
+    for table in TABLES:
+        paths, digest = lake.place.find(table.name), hashlib.sha256()
+        for path in paths:
+            digest.update(path.encode() + b"\0" + hashlib.sha256(lake.place.files.cat_file(lake.place.at(path))).digest())
+        yield Counted("lake", table.name, len(paths), digest.hexdigest()[:16])

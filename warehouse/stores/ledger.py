@@ -1,0 +1,111 @@
+"""The ledger of bookings, as frames: read a product's window, write what the merge found. Reading for tenants is elsewhere
+(`warehouse.stores.transactions`).
+
+Rows go as arrays in one statement: a row at a time costs ten times as much, and COPY does not know row-level security.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any
+from uuid import UUID, uuid4
+
+import polars as pl
+from psycopg import sql
+from sqlalchemy import delete, text
+
+from analytics.frames import BOOKINGS, LEDGER, STORED
+from warehouse.postgres import frames
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Product, Transaction
+
+TYPES = {"Date": "date", "Int64": "bigint", "String": "text", "Boolean": "boolean"}
+PARTS = {
+    "columns": sql.SQL(", ").join(sql.Identifier(name) for name in BOOKINGS),
+    "arrays": sql.SQL(", ").join(sql.SQL(f"CAST(:{name} AS {TYPES[str(kind)]}[])") for name, kind in BOOKINGS.items()),
+    "changes": sql.SQL(", ").join(sql.SQL("{0} = new.{0}").format(sql.Identifier(name)) for name in BOOKINGS),
+}
+ADD = text(
+    sql.SQL(
+        "INSERT INTO transactions (id, tenant_id, user_id, product_id, batch, {columns}) "
+        "SELECT id, :tenant, :user, :product, :batch, {columns} "
+        "FROM unnest(CAST(:id AS uuid[]), {arrays}) WITH ORDINALITY AS new (id, {columns}, ordinal) ORDER BY ordinal"
+    )
+    .format(**PARTS)
+    .as_string()
+)
+CHANGE = text(
+    sql.SQL(
+        "UPDATE transactions SET {changes} FROM unnest(CAST(:id AS uuid[]), {arrays}) AS new (id, {columns}) "
+        "WHERE transactions.tenant_id = :tenant AND transactions.product_id = :product AND transactions.id = new.id"
+    )
+    .format(**PARTS)
+    .as_string()
+)
+AT_ONCE = 10_000
+SELECTED = sql.SQL(
+    "SELECT t.tenant_id, t.id, t.user_id, t.product_id, {columns}, t.sequence, t.batch FROM transactions t "
+    "JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
+    "WHERE (a.expires_at IS NULL OR a.expires_at > now())"
+).format(
+    columns=sql.SQL(", ").join(
+        sql.SQL("t.{}::text" if kind == pl.Boolean else "t.{}").format(sql.Identifier(name)) for name, kind in BOOKINGS.items()
+    )
+)
+OF_USER = SELECTED + sql.SQL(
+    " AND t.tenant_id = %(tenant)s AND p.user_id = %(user)s AND (%(booking)s::uuid IS NULL OR t.id = %(booking)s)"
+    " ORDER BY t.sequence"
+)
+OF_USERS = SELECTED + sql.SQL(" AND p.user_id = ANY(%(users)s) ORDER BY p.user_id, t.sequence")
+
+
+def window(owner: Owner, product: Product, since: date) -> pl.DataFrame:
+    """The bank's bookings of a product from a day on, in the order in which they came, and all pending ones."""
+    condition = Transaction.batch.is_(None) & ((Transaction.booked_on >= since) | Transaction.pending)
+    return _read(owner, product, condition)
+
+
+def whole(owner: Owner, booking: UUID | None = None) -> pl.DataFrame:
+    """All bookings of a user, also pending and pushed ones, in the order in which they came; or only one of them."""
+    return frames.frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id, "booking": booking}, LEDGER)
+
+
+def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
+    """The same of many users, by user."""
+    return frames.frame(owner, OF_USERS, {"users": list(users)}, LEDGER)
+
+
+def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:
+    """The bookings of a product that were pushed with a batch."""
+    return _read(owner, product, Transaction.batch == name)
+
+
+def add(owner: Owner, product: Product, bookings: pl.DataFrame, batch: str | None = None) -> None:
+    """Stores new bookings in their order."""
+    for part in bookings.iter_slices(AT_ONCE):
+        values = {"tenant": owner.tenant, "user": product.user_id, "product": product.id, "batch": batch}
+        owner.session.execute(ADD, {**values, "id": [uuid4() for _ in range(part.height)], **_arrays(part)})
+
+
+def change(owner: Owner, product: Product, bookings: pl.DataFrame) -> None:
+    """Gives known bookings (frame `STORED`) their new content."""
+    for part in bookings.iter_slices(AT_ONCE):
+        ids = [UUID(value) for value in part["id"]]
+        owner.session.execute(CHANGE, {"tenant": owner.tenant, "product": product.id, "id": ids, **_arrays(part)})
+
+
+def drop(owner: Owner, product: Product, ids: tuple[str, ...]) -> None:
+    """Deletes bookings."""
+    if ids:
+        mine = (Transaction.tenant_id == owner.tenant, Transaction.product_id == product.id)
+        owner.session.execute(delete(Transaction).where(*mine, Transaction.id.in_([UUID(value) for value in ids])))
+
+
+def _arrays(part: pl.DataFrame) -> dict[str, list[Any]]:
+    return {name: part[name].to_list() for name in BOOKINGS}
+
+
+def _read(owner: Owner, product: Product, condition: Any) -> pl.DataFrame:
+    columns = [Transaction.id, *(getattr(Transaction, name) for name in BOOKINGS)]
+    rows = owner.rows(Transaction).with_only_columns(*columns).where(Transaction.product_id == product.id, condition)
+    found = owner.session.execute(rows.order_by(Transaction.sequence)).all()
+    return pl.DataFrame([(str(row[0]), *row[1:]) for row in found], schema=STORED, orient="row")

@@ -1,0 +1,101 @@
+"""The store of results that lie ready: one for each user and name, with the revision and the knowledge it was computed from, and
+the day of which it speaks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+import polars as pl
+from psycopg import sql
+from sqlalchemy import delete, text
+
+from warehouse.lake.buckets import Range
+from warehouse.postgres import frames
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Result
+from warehouse.stores.revisions import REVISION
+
+STATES = pl.Schema({"user": pl.String, "revision": pl.Int64, "knowledge": pl.String, "as_of": pl.Date})
+BETWEEN = sql.SQL(
+    "SELECT user_id, revision, knowledge, as_of FROM results "
+    "WHERE name = %(name)s AND user_id BETWEEN %(first)s AND %(last)s ORDER BY user_id"
+)
+PUT = (
+    "INSERT INTO results (tenant_id, user_id, name, revision, knowledge, as_of, content) "
+    "SELECT u.tenant_id, u.id, new.name, new.revision, %(knowledge)s, new.as_of, new.content "
+    "FROM unnest(%(users)s::uuid[], %(names)s::text[], %(revisions)s::bigint[], %(days)s::date[], %(contents)b::bytea[]) "
+    " AS new (id, name, revision, as_of, content) "
+    "JOIN users u ON u.id = new.id "
+    "ON CONFLICT (user_id, name) DO UPDATE SET revision = excluded.revision, knowledge = excluded.knowledge, "
+    "as_of = excluded.as_of, content = excluded.content, published_at = clock_timestamp() "
+    "WHERE (results.revision, coalesce(results.as_of, '-infinity')) "
+    "<= (excluded.revision, coalesce(excluded.as_of, '-infinity')) "
+    "RETURNING user_id"
+)
+"""In the words of the driver: contents go as they are, in its binary format."""
+STALE = text(
+    sql.SQL(
+        "SELECT u.id FROM users u JOIN tenants t ON t.id = u.tenant_id "
+        "LEFT JOIN results r ON r.user_id = u.id AND r.name = :name AND r.knowledge = :knowledge "
+        "WHERE (r.revision IS DISTINCT FROM {revision} OR r.as_of IS DISTINCT FROM u.refreshed_on) "
+        "AND EXISTS (SELECT FROM accesses a JOIN products p ON p.access_id = a.id JOIN transactions b ON b.product_id = p.id "
+        "WHERE a.user_id = u.id AND (a.expires_at IS NULL OR a.expires_at > now()))"
+    )
+    .format(revision=REVISION)
+    .as_string()
+)
+
+
+READY = "SELECT content FROM results WHERE user_id = %s AND name = %s AND revision = %s AND knowledge = %s AND as_of = %s"
+"""The one query for what lies ready and speaks of a day, on an asynchronous connection."""
+
+
+@dataclass(frozen=True)
+class New:
+    """A result to be published."""
+
+    user: UUID
+    name: str
+    revision: int
+    content: bytes
+    as_of: date | None = None
+
+
+def find(owner: Owner, name: str, revision: int, knowledge: str) -> bytes | None:
+    """The user's result of this state, which speaks of no day; None if there is none, or one of another state."""
+    found = owner.rows(Result).with_only_columns(Result.content)
+    return owner.session.scalar(found.where(Result.name == name, Result.revision == revision, Result.knowledge == knowledge))
+
+
+def states(owner: Owner, name: str, ids: Range) -> pl.DataFrame:
+    """What the results of users of a range of ids were computed from (frame `STATES`)."""
+    return frames.frame(owner, BETWEEN, {"name": name, **ids._asdict()}, STATES)
+
+
+def stale(owner: Owner, name: str, knowledge: str) -> Sequence[UUID]:
+    """Users with bookings whose result of this name, which speaks of a day, is not that of their data and this knowledge."""
+    return owner.session.scalars(STALE, {"name": name, "knowledge": knowledge}).all()
+
+
+def put(owner: Owner, knowledge: str, new: Sequence[New]) -> int:
+    """Publishes results of many users, in the caller's transaction; answers how many.
+
+    A user who has gone meanwhile gets none, and a newer revision or day is never replaced by an older one.
+    """
+    if not new:
+        return 0
+    columns = {
+        "users": [result.user for result in new],
+        "names": [result.name for result in new],
+        "revisions": [result.revision for result in new],
+        "days": [result.as_of for result in new],
+        "contents": [result.content for result in new],
+    }
+    return len(owner.session.connection().exec_driver_sql(PUT, {"knowledge": knowledge, **columns}).all())
+
+
+def drop(owner: Owner, users: Sequence[UUID]) -> None:
+    """Takes back all results of users."""
+    owner.session.execute(delete(Result).where(Result.user_id.in_(users)))

@@ -1,0 +1,106 @@
+"""The store of rules for counterparties: those of a user for itself, and those of a tenant for all its users.
+
+An owner has one rule for each counterparty: a new one takes the place of the old. Every change raises the owner's revision.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import polars as pl
+from psycopg import sql
+from sqlalchemy import Select, func
+
+from warehouse.errors import NotFound, TooMany
+from warehouse.postgres import frames
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import CategoryRule
+from warehouse.stores import accesses, tenants, users
+
+LIMIT = 5_000
+WHOLE = pl.Schema(
+    {
+        "tenant": pl.String,
+        "user": pl.String,
+        "item": pl.String,
+        "iban": pl.String,
+        "name": pl.String,
+        "rank": pl.Int64,
+        "after": pl.Int64,
+    }
+)
+"""Rules with names as they were written: how names are compared may change with the knowledge."""
+SELECTED = sql.SQL("SELECT tenant_id, user_id, item, counterparty_iban, counterparty_name, rank, after FROM category_rules")
+OF_USER = SELECTED + sql.SQL(" WHERE tenant_id = %(tenant)s AND (user_id = %(user)s OR user_id IS NULL) ORDER BY user_id, rank")
+OF_USERS = SELECTED + sql.SQL(
+    " WHERE user_id = ANY(%(users)s) OR user_id IS NULL AND tenant_id IN (SELECT tenant_id FROM users WHERE id = ANY(%(users)s))"
+    " ORDER BY tenant_id, user_id, rank"
+)
+
+
+def visible(owner: Owner) -> Sequence[CategoryRule]:
+    """The owner's rules, the newest first."""
+    return owner.session.scalars(_own(owner).order_by(CategoryRule.rank.desc())).all()
+
+
+def find(owner: Owner, rule_id: UUID) -> CategoryRule:
+    """One rule of the owner."""
+    rule = owner.session.scalar(_own(owner).where(CategoryRule.id == rule_id))
+    if rule is None:
+        raise NotFound("rule")
+    return rule
+
+
+def put(owner: Owner, item: str, *, iban: str, name: str, name_key: str, after: int = 0) -> CategoryRule:
+    """The owner's newest rule, which gives the bookings of a counterparty this item.
+
+    It reaches what a rule for the same counterparty has reached before, so that saying it again takes nothing back.
+    """
+    _hold(owner)
+    known = owner.session.scalar(_own(owner).where(CategoryRule.counterparty_iban == iban, CategoryRule.name_key == name_key))
+    count, newest = owner.session.execute(
+        _own(owner).with_only_columns(func.count(), func.coalesce(func.max(CategoryRule.rank), 0))
+    ).one()
+    if known is not None and known.rank == newest and known.item == item and known.after <= after:
+        return known
+    if known is None:
+        if count >= LIMIT:
+            raise TooMany("rules")
+        known = CategoryRule(
+            tenant_id=owner.tenant, user_id=owner.user_id, counterparty_iban=iban, name_key=name_key, after=after
+        )
+        owner.session.add(known)
+    known.item, known.counterparty_name, known.after, known.rank = item, name, min(after, known.after), newest + 1
+    owner.session.flush()
+    _touch(owner)
+    return known
+
+
+def remove(owner: Owner, rule_id: UUID) -> None:
+    """Ends a rule: what it has decided is decided without it."""
+    _hold(owner)
+    owner.session.delete(find(owner, rule_id))
+    owner.session.flush()
+    _touch(owner)
+
+
+def whole(owner: Owner) -> pl.DataFrame:
+    """All rules that hold for a user: its own and, without a user, the tenant's."""
+    return frames.frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id}, WHOLE)
+
+
+def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
+    """All rules that hold for any of many users."""
+    return frames.frame(owner, OF_USERS, {"users": list(users)}, WHOLE)
+
+
+def _own(owner: Owner) -> Select[CategoryRule]:
+    rows = owner.rows(CategoryRule)
+    return rows if owner.user_id is not None else rows.where(CategoryRule.user_id.is_(None))
+
+
+def _hold(owner: Owner) -> None:
+    (tenants if owner.user_id is None else users).hold(owner)
+
+
+def _touch(owner: Owner) -> None:
+    (tenants.touch if owner.user_id is None else accesses.touch)(owner)

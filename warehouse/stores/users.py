@@ -1,0 +1,102 @@
+"""The store of users: creation, deactivation, reactivation."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import delete, func, update
+
+from warehouse.errors import AlreadyActive, NotFound, UsernameDiffers
+from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Token, User
+from warehouse.stores import clients, naming
+
+
+def create(owner: Owner, username: str, password_hash: str, *, firstname: str | None = None, lastname: str | None = None) -> User:
+    """A new active user with the default roles of the tenant's clients. The unique index decides between two at once."""
+    user = User(
+        tenant_id=owner.tenant,
+        username=naming.username(username),
+        username_key=naming.username_key(username),
+        password_hash=password_hash,
+        firstname=firstname,
+        lastname=lastname,
+    )
+    owner.add(user, "user")
+    clients.assign_defaults(owner, user)
+    return user
+
+
+def visible(owner: Owner, *, include_inactive: bool = False) -> Sequence[User]:
+    """The users of the tenant in the order of their creation."""
+    statement = owner.rows(User).order_by(User.created_at, User.id)
+    return owner.session.scalars(statement if include_inactive else statement.where(User.active)).all()
+
+
+def find(owner: Owner, user_id: UUID) -> User:
+    """The active user with this reference."""
+    user = owner.session.scalar(owner.rows(User).where(User.id == user_id, User.active))
+    if user is None:
+        raise NotFound("user")
+    return user
+
+
+def find_by_name(owner: Owner, username: str) -> User | None:
+    """The user of this name, active or not, however the name is written."""
+    return owner.session.scalar(owner.rows(User).where(User.username_key == naming.username_key(username)))
+
+
+def hold(owner: Owner) -> None:
+    """Lets no other change of the same user's wishes happen until this transaction ends."""
+    owner.session.execute(
+        owner.rows(User).with_only_columns(User.id).where(User.id == owner.user_id).with_for_update(key_share=True)
+    )
+
+
+def deactivate(owner: Owner, user_id: UUID) -> None:
+    """Ends a user: no login, and every token is dead with the commit. Again changes nothing."""
+    user = locked(owner, user_id)
+    user.active = False
+    owner.session.execute(delete(Token).where(Token.tenant_id == owner.tenant, Token.user_id == user.id))
+
+
+def reactivate(
+    owner: Owner, user_id: UUID, username: str, password_hash: str, *, firstname: str | None = None, lastname: str | None = None
+) -> None:
+    """Makes an inactive user active again with a new password; its name must be the one it had."""
+    user = locked(owner, user_id)
+    if user.username_key != naming.username_key(username):
+        raise UsernameDiffers("the user has another name")
+    if user.active:
+        raise AlreadyActive("user")
+    user.active = True
+    user.password_hash = password_hash
+    user.firstname = firstname or user.firstname
+    user.lastname = lastname or user.lastname
+
+
+def accept_terms(owner: Owner, user_id: UUID, terms_hash: bytes) -> None:
+    """Notes which terms the user has accepted, and when."""
+    user = find(owner, user_id)
+    user.terms_hash, user.terms_accepted_at = terms_hash, func.clock_timestamp()
+
+
+def renew_hash(owner: Owner, user_id: UUID, old: str, new: str) -> None:
+    """Replaces a password's hash by one of the same password with newer parameters, unless the password has changed."""
+    owner.session.execute(
+        update(User)
+        .where(User.tenant_id == owner.tenant, User.id == user_id, User.password_hash == old)
+        .values(password_hash=new)
+    )
+
+
+def locked(owner: Owner, user_id: UUID) -> User:
+    """The user, active or not, locked so that no token is issued meanwhile."""
+    user = owner.session.scalar(owner.rows(User).where(User.id == user_id).with_for_update())
+    if user is None:
+        raise NotFound("user")
+    return user
+
+
+def remove(owner: Owner, user_id: UUID) -> None:
+    """Deletes a user for good, with everything that is below it."""
+    owner.session.execute(delete(User).where(User.tenant_id == owner.tenant, User.id == user_id))
