@@ -29,7 +29,7 @@ lint: $(VENV)/.dev  ## format, lint, types, import contracts, known mistakes of 
 	$(BANDIT)
 
 compiled: $(VENV)/.dev  ## compile the taggers, as the first start would
-	$(BIN)/python -m pipelines.compiling
+	$(BIN)/python -m pipelines.warm_up
 
 chromium:  ## a browser for the tests of pages, where this user may install one
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \

@@ -20,7 +20,7 @@ from fastapi import Depends, Request
 from api.shelf import Shelf
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
-from pipelines.results import one_user, tags
+from pipelines.results import live, tags
 from warehouse.errors import Busy, KontorError, Throttled, TooLate
 from warehouse.lake.lake import Lake
 from warehouse.postgres.async_connections import Connections
@@ -154,7 +154,7 @@ class Services:
         await self.passwords.run(hashing.decoy)
         await self.tagging.run(tags.brain)
         if self.settings.warm_up:
-            self.tagging.begin(one_user.prepare)
+            self.tagging.begin(live.prepare)
         gc.collect()
         gc.freeze()  # what is there now stays: looking through it again and again would stop requests for a tenth of a second
 

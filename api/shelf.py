@@ -7,7 +7,7 @@ from datetime import date
 from functools import cached_property
 from uuid import UUID
 
-from pipelines.results.one_user import State
+from pipelines.results.live import State
 
 SHELF_BYTES = 128 * 1024 * 1024
 LEAST_ZIPPED = 4096

@@ -88,13 +88,13 @@ def analyses_after_pulls(context: dg.ScheduleEvaluationContext) -> dg.RunRequest
 @dg.sensor(job=analyses_job, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
 def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam[House]) -> dg.SensorResult | dg.SkipReason:
     """Asks for a run over the buckets with users whose results are not those of their revision, unless one is on its way."""
-    from pipelines.results import one_user  # loads the taggers, which the code location does not need
+    from pipelines.results import live  # loads the taggers, which the code location does not need
     from warehouse.stores import results
 
     if _on_its_way(context.instance):
         return dg.SkipReason("a run is on its way")
     with house.database.surveying() as operator:
-        stale = results.stale(operator, one_user.NAMES[0], one_user.version(house.settings.base_url))
+        stale = results.stale(operator, live.NAMES[0], live.version(house.settings.base_url))
     buckets = sorted({bucket_of(user, house.settings.buckets) for user in stale})
     if not buckets:
         return dg.SkipReason("all results are those of the current revisions")

@@ -12,7 +12,7 @@ import polars as pl
 import structlog
 
 from pipelines import training
-from pipelines.house import House
+from pipelines.context import House
 from warehouse.lake.buckets import Range, bucket_of
 from warehouse.lake.erasure import rewrite_without
 from warehouse.lake.tables import (

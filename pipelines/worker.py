@@ -22,12 +22,12 @@ import procrastinate
 import structlog
 from procrastinate import exceptions, jobs, retry
 
-from pipelines.banks.turns import Turns
-from pipelines.dialogues import moves
-from pipelines.dialogues.moves import MoveJob
+from pipelines.banks.session_limits import Turns
+from pipelines.context import House
+from pipelines.dialogues import worker
+from pipelines.dialogues.worker import MoveJob
 from pipelines.fetching import refresh
-from pipelines.fetching.publish import FetchJob
-from pipelines.house import House
+from pipelines.fetching.store import FetchJob
 from pipelines.webhooks import notify
 from warehouse import logs
 from warehouse.errors import Busy, DatabaseUnavailable
@@ -167,12 +167,12 @@ def _moved(shift: Shift, job: MoveJob) -> None:
     """Carries out a move of a dialogue. What goes wrong on our side ends it: it is never carried out a second time."""
     shift.busy_with.add(str(job.dialogue))
     try:
-        moves.advance(shift.house, job, datetime.now(UTC))
+        worker.advance(shift.house, job, datetime.now(UTC))
     except (DatabaseUnavailable, Busy):
         log.warning("database_away", dialogue=str(job.dialogue))
     except Exception as error:
         log.error("job_failed", dialogue=str(job.dialogue), error=logs.describe(error))  # noqa: TRY400 (the text may hold data)
-        moves.give_up(shift.house, job)
+        worker.give_up(shift.house, job)
     finally:
         shift.busy_with.discard(str(job.dialogue))
 
@@ -209,7 +209,7 @@ async def _revive(app: procrastinate.App, shift: Shift, job: jobs.Job) -> None:
 
 def _give_up(house: House, job: jobs.Job) -> None:
     if job.task_name == stored_dialogues.MOVE:
-        moves.give_up(house, _move(job.task_kwargs))
+        worker.give_up(house, _move(job.task_kwargs))
     else:
         refresh.give_up(house, _job(job.task_kwargs), datetime.now(UTC))
 
@@ -218,7 +218,7 @@ def _tidy(house: House) -> None:
     with house.database.operating() as operator:
         expired = accesses.remove_expired(operator) + redirect_sessions.purge_expired(operator)
         lost = fetches.resume_lost(operator)
-    moved = moves.look_after(house)
+    moved = worker.look_after(house)
     if expired or lost or moved:
         log.info("tidied", expired=expired, lost=lost, dialogues=moved)
 

@@ -6,20 +6,20 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pipelines.results import one_user, work
+from pipelines.results import live, tasks
 
 
 def ready(number: int) -> int:
     """Lets a process load and compile all that the others need."""
-    one_user.prepare()
+    live.prepare()
     return number
 
 
 def whole_way(bucket: int) -> tuple[int, int, int]:
     """The whole way of a bucket, all of it anew; answers its users, their bookings, and of how many users results are served."""
-    exported, tagged = (step([bucket], everything=True)[bucket] for step in (work.export_buckets, work.tag_buckets))
-    work.analyse_buckets([bucket], everything=True)
-    return exported.users, tagged.bookings, work.publish_buckets([bucket])[bucket].users
+    exported, tagged = (step([bucket], everything=True)[bucket] for step in (tasks.export_buckets, tasks.tag_buckets))
+    tasks.analyse_buckets([bucket], everything=True)
+    return exported.users, tagged.bookings, tasks.publish_buckets([bucket])[bucket].users
 
 
 def deadly(places: dict[int, str], folder: Path, bucket: int) -> tuple[int, int, int]:

@@ -32,7 +32,7 @@ def backfill(
     as_json: Json = False,
 ) -> None:
     """Work on buckets again, all users of them. The plan is shown first. No bank is asked."""
-    from pipelines.house import House
+    from pipelines.context import House
     from pipelines.results import backfill as flow  # loads the taggers, which no other command needs
 
     settings = read_settings()

@@ -49,8 +49,8 @@ def env(tenant: Annotated[str, typer.Argument(help="Name of the demo tenant.")] 
 
 def seed_demo(at: Desk) -> dict[str, Any]:
     """The demo's credentials. Its users are connected to the demo bank; a worker fetches what there is."""
-    from pipelines import demo  # loads the banks, which no other command needs
+    from pipelines import demo_tenants  # loads the banks, which no other command needs
 
-    content = demo.seed(at.database, at.vault, at.settings.base_url, at.settings.home / "demo.json", datetime.now(UTC))
-    demo.connect_customers(at.database, at.vault, at.settings, content)
+    content = demo_tenants.seed(at.database, at.vault, at.settings.base_url, at.settings.home / "demo.json", datetime.now(UTC))
+    demo_tenants.connect_customers(at.database, at.vault, at.settings, content)
     return content

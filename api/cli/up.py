@@ -13,7 +13,7 @@ from sqlalchemy import make_url
 from api.cli import dagster, processes, runs
 from api.cli.demo import seed_demo
 from api.cli.desk import Desk, console
-from pipelines import demo as demo_flow
+from pipelines import demo_tenants as demo_flow
 from warehouse.lake.lake import Lake
 from warehouse.lake.tables import TRANSACTION_TAGS
 from warehouse.postgres import embedded, migrate
@@ -38,9 +38,7 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
     children: list[processes.Child] = []
     try:
         environment = dagster.environment(settings, where)
-        compiling = processes.start(
-            "compiling", [sys.executable, "-m", "pipelines.compiling"], environment, settings.home / "logs"
-        )
+        compiling = processes.start("compiling", [sys.executable, "-m", "pipelines.warm_up"], environment, settings.home / "logs")
         children.append(compiling)
         with console.status("Compiling the taggers (once after an update) …"):
             processes.finish(compiling)
@@ -111,7 +109,7 @@ def _materialise(settings: Settings, environment: dict[str, str], children: list
     """Fills the lake with the demo's customers, the first time; later the schedule and the sensor do it."""
     if Lake(settings.lake_path).buckets(TRANSACTION_TAGS):
         return
-    command = [sys.executable, "-W", "ignore", "-m", "pipelines.assets.materialise"]
+    command = [sys.executable, "-W", "ignore", "-m", "pipelines.materialise"]
     materialising = processes.start("materialising", command, environment, settings.home / "logs")
     children.append(materialising)
     with console.status("Materialising all partitions …"):

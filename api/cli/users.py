@@ -67,7 +67,7 @@ def erase(
 ) -> None:
     """Erase a person for good: every row and every file. Prints the receipt."""
     from pipelines import erase as flow  # loads the lake, which no other command of users needs
-    from pipelines.house import House
+    from pipelines.context import House
 
     if not yes:
         typer.confirm(f"Erase {username} of {tenant}? Nothing brings the data back.", abort=True)

@@ -25,10 +25,10 @@ from api.schemas.analyses import (
 from api.schemas.base import Flag, QueryDay
 from api.services import Held, Services
 from api.shelf import LEAST_ZIPPED, Kept
-from pipelines.results import one_user
+from pipelines.results import live
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
-from pipelines.results.one_user import FLOWS, NOTHING, Made, State
+from pipelines.results.live import FLOWS, NOTHING, Made, State
 from warehouse.lake.packing import unpacked
 from warehouse.stores import results
 from warehouse.stores.callers import Caller
@@ -159,7 +159,7 @@ def _state(held: Services, caller: Caller, as_of: date | None) -> State:
     """What an answer is to be made from. A day that has not been heard of yet is the latest one."""
     revision, latest = caller.state or (0, None)
     day = latest if as_of is None or latest is None else min(as_of, latest)
-    return State(revision, day, one_user.version(held.settings.base_url))
+    return State(revision, day, live.version(held.settings.base_url))
 
 
 async def _made(held: Services, caller: Caller, name: str, state: State, view: CashflowView | None) -> Kept:
@@ -176,7 +176,7 @@ async def _made(held: Services, caller: Caller, name: str, state: State, view: C
             held.shelf.put(user_id, other, Kept(made.state, body, precomputed=False))
         found = Kept(made.state, made.contents[source], precomputed=False)
     if not usual and view is not None:
-        body = await held.tagging.run(one_user.view, found.body, str(user_id), state.as_of, held.settings.base_url, view)
+        body = await held.tagging.run(live.view, found.body, str(user_id), state.as_of, held.settings.base_url, view)
         found = Kept(found.state, body, found.precomputed)
     held.shelf.put(user_id, name if view is None else f"{name}-{view}", found)
     return found
@@ -191,4 +191,4 @@ async def _ready(held: Services, caller: Caller, name: str, state: State) -> Kep
 def _live(held: Services, caller: Caller, state: State) -> Made:
     """All analyses, made now."""
     with reading_for(held, caller) as owner:
-        return one_user.made(owner, held.settings.base_url, state.as_of)
+        return live.made(owner, held.settings.base_url, state.as_of)

@@ -18,9 +18,9 @@ from api.schemas.providers import DEMO_ID
 from api.schemas.transfers import ChosenMedium, ChosenMethod, ConsentStatus, EnteredTan
 from api.services import Held, Services
 from api.webform import entry
-from pipelines import dialogues
 from pipelines.banks.base import Reply
-from pipelines.dialogues import Wanted
+from pipelines.dialogues import requests
+from pipelines.dialogues.requests import Wanted
 from pipelines.fetching import connect
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
@@ -81,7 +81,7 @@ async def start_consent(
             found.history = max_transactions or found.history
             if not query_tan_settings:
                 wanted = Wanted(wanted.attended_from, wanted.return_to, found.sca_method, found.sca_medium)
-            dialogue = dialogues.begin_consent(owner, held.vault, held.settings, found, wanted)
+            dialogue = requests.begin_consent(owner, held.vault, held.settings, found, wanted)
             return dialogue.id, dialogue.move
 
     begun = await held.changes.insist(begin)
@@ -121,7 +121,7 @@ async def _move(held: Services, caller: Caller, consent: UUID, reply: Reply) -> 
 
     def put_down() -> int:
         with changing_for(held, caller) as owner:
-            return dialogues.reply(owner, held.vault, store.find(owner, consent, CONSENT, lock=True), reply)
+            return requests.reply(owner, held.vault, store.find(owner, consent, CONSENT, lock=True), reply)
 
     def told() -> Response:
         with reading_for(held, caller) as owner:

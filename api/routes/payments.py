@@ -31,9 +31,9 @@ from api.schemas.transfers import (
 from api.services import Held, Services
 from api.transfers import payee_of, payment_of
 from api.webform import entry
-from pipelines import dialogues
 from pipelines.banks.base import Payee, PayeeMatch, Payment, Reply
-from pipelines.dialogues import Wanted, Who, payments, steps
+from pipelines.dialogues import payments, requests, steps
+from pipelines.dialogues.requests import Wanted, Who
 from pipelines.fetching import connect
 from warehouse import scopes
 from warehouse.errors import NotFound
@@ -97,7 +97,7 @@ async def initiate_single_transfer(
     order = _order(held, form, product, how)
 
     def who(owner: Owner) -> Who:
-        if form.vop_id is not None and not dialogues.verified(owner, form.vop_id, order):
+        if form.vop_id is not None and not requests.verified(owner, form.vop_id, order):
             raise Problem(400, "vopId: gehört nicht zu diesem Auftrag")
         return _connected(owner, access, product)
 
@@ -174,7 +174,7 @@ async def verify_payee(access: AccessKey, product: ProductKey, form: PayeeQuesti
     def begin() -> tuple[UUID, int]:
         with changing_for(held, caller) as owner:
             who = _connected(owner, access, product)
-            begun = dialogues.begin_verification(owner, held.vault, held.settings, who, form.payment_id, name, iban)
+            begun = requests.begin_verification(owner, held.vault, held.settings, who, form.payment_id, name, iban)
             return begun.id, begun.move
 
     def told() -> Response:
@@ -221,7 +221,7 @@ async def _begin(
             chosen = (access.sca_method, access.sca_medium) if access and not how.query_tan_settings else (None, None)
             wanted = Wanted(how.customer_ip, tenants.checked_callback(owner, how.callback_url), *chosen)
             named = how.payment_id is not None
-            dialogue = dialogues.begin_payment_once(owner, held.vault, held.settings, asked_with, order, wanted, named=named)
+            dialogue = requests.begin_payment_once(owner, held.vault, held.settings, asked_with, order, wanted, named=named)
             return dialogue.id, dialogue.move
 
     begun = await held.changes.insist(begin)
@@ -258,7 +258,7 @@ async def _move(held: Services, caller: Caller, payment: UUID, reply: Reply) -> 
             dialogue = store.of_payment(owner, payment, lock=True)
             if dialogue is None:
                 raise NotFound("payment")
-            return dialogue.id, dialogues.reply(owner, held.vault, dialogue, reply)
+            return dialogue.id, requests.reply(owner, held.vault, dialogue, reply)
 
     await held.arrivals.wait_for_answer(*await held.changes.insist(put_down))
     return await held.changes.run(_status, held, caller, payment)
@@ -269,7 +269,7 @@ def _status(held: Services, caller: Caller, payment: UUID) -> Response:
         dialogue = store.of_payment(owner, payment)
         if dialogue is None:
             raise NotFound("payment")
-        return answer(held, transfer_status(held, dialogue, dialogues.order_of(owner, held.vault, dialogue)))
+        return answer(held, transfer_status(held, dialogue, requests.order_of(owner, held.vault, dialogue)))
 
 
 def require_regulated(owner: Owner, caller: Caller) -> None:

@@ -32,7 +32,7 @@ from api.schemas.records import (
 )
 from api.services import Held, Services
 from api.tags import tag_bodies
-from pipelines.results import one_user, tags
+from pipelines.results import live, tags
 from pipelines.results.documents.tags import tag_writer
 from warehouse import scopes
 from warehouse.stores.callers import Caller
@@ -94,7 +94,7 @@ def _analysed(held: Services, given: Any) -> Response:
     found = bookings(records).with_columns(pl.Series("id", ids), user=user)
     owned = _owned(asked.products, _products(found))
     tagged = found.hstack(tags.tagged_alone(found, owned).drop("id", "user", "product"))
-    made = one_user.alone(tagged, owned, asked.as_of or today, held.settings.base_url)
+    made = live.alone(tagged, owned, asked.as_of or today, held.settings.base_url)
     whole = {wire: orjson.Fragment(made[name]) for wire, name in ANALYSES_OF.items()}
     return Response(orjson.dumps(whole), media_type="application/json")
 

@@ -15,9 +15,9 @@ from api.routes.payments import Pays, ProductKey, given_login, require_regulated
 from api.schemas.transfers import EnteredTan, LegacyTransfer, LegacyTransferStatus
 from api.services import Held, Services
 from api.transfers import payment_of
-from pipelines import dialogues
 from pipelines.banks.base import Reply
-from pipelines.dialogues import Wanted
+from pipelines.dialogues import requests
+from pipelines.dialogues.requests import Wanted
 from pipelines.fetching import connect
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
@@ -41,7 +41,7 @@ async def start_transfer(provider: ProviderId, product: ProductKey, form: Legacy
         with changing_for(held, caller) as owner:
             require_regulated(owner, caller)
             who = given_login(held, owner, connect.Entry("", provider, form.credentials))
-            dialogue = dialogues.begin_payment_once(owner, held.vault, held.settings, who, order, wanted, named=False)
+            dialogue = requests.begin_payment_once(owner, held.vault, held.settings, who, order, wanted, named=False)
             return dialogue.id, dialogue.move
 
     begun = await held.changes.insist(begin)
@@ -58,7 +58,7 @@ async def submit_text_tan(
     def put_down() -> int:
         with changing_for(held, caller) as owner:
             dialogue = _find(owner, provider, product, transfer, lock=True)
-            return dialogues.reply(owner, held.vault, dialogue, Reply(tan=entered.tan))
+            return requests.reply(owner, held.vault, dialogue, Reply(tan=entered.tan))
 
     await held.arrivals.wait_for_answer(transfer, await held.changes.insist(put_down))
     return await held.changes.run(_status, held, caller, provider, product, transfer)

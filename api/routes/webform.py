@@ -22,15 +22,15 @@ from api.webform import changes, colours, flicker, pages, render, views
 from api.webform.changes import Answer, Fetches
 from api.webform.pages import Frame, Page
 from api.webform.views import SEALED
-from pipelines import forms
 from pipelines.banks.base import EnterTan
-from pipelines.forms import Unfit, Visit, wizard
+from pipelines.forms import moves, wizard
+from pipelines.forms.moves import Unfit, Visit
 from pipelines.forms.wizard import Place, Reentry
 from warehouse.errors import NotFound, OutOfTurn
 from warehouse.stores import designs, redirect_sessions
 from warehouse.stores.redirect_sessions import Sight
 
-FORM = forms.FORM
+FORM = moves.FORM
 COOKIE = "__Host-kontor-form"
 STOPPED = "/customer/v2/webform/stopped"
 PATIENCE_SECONDS = 15

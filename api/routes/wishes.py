@@ -16,7 +16,7 @@ from api.routes.transactions import NAME
 from api.schemas.base import Flag
 from api.schemas.wishes import ItemInput, TransactionPut
 from api.services import Held
-from pipelines.results import wishes
+from pipelines.results import corrections
 from warehouse.errors import NotFound
 from warehouse.stores import accesses, products
 
@@ -48,7 +48,7 @@ async def update_category(
         with changing_for(held, caller) as owner:
             found = products.find(owner, accesses.find(owner, access), product)
             flags = {"change_existing": change_existing, "create_rule": create_rule}
-            wishes.choose(owner, _id(transaction), item, product=found.id, **flags)
+            corrections.choose(owner, _id(transaction), item, product=found.id, **flags)
 
     await held.changes.insist(change)
     return done()
@@ -68,7 +68,7 @@ async def update_transaction(
 
     def change() -> None:
         with changing_for(held, caller) as owner:
-            wishes.choose(owner, _id(transaction), item, change_existing=change_existing, create_rule=create_rule)
+            corrections.choose(owner, _id(transaction), item, change_existing=change_existing, create_rule=create_rule)
 
     await held.changes.insist(change)
     return done()
@@ -80,7 +80,7 @@ async def delete_choice(transaction: BookingKey, caller: Modifies, held: Held, c
 
     def change() -> None:
         with changing_for(held, caller) as owner:
-            wishes.retract(owner, _id(transaction), change_existing=change_existing)
+            corrections.retract(owner, _id(transaction), change_existing=change_existing)
 
     await held.changes.insist(change)
     return done()

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 
 from api.schemas.base import TEXT, Amount, Line, Number, Wire
 from api.schemas.tags import TagInstanceBody
-from pipelines.fetching.answers import CURRENCIES
+from pipelines.fetching.validation import CURRENCIES
 from warehouse.stores.transactions import COLUMNS
 
 TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)?")

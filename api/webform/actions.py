@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from api.services import Services
-from pipelines import dialogues, forms
 from pipelines.banks import catalogue
 from pipelines.banks.base import Reply
-from pipelines.forms import Edits, Unfit, Visit
+from pipelines.dialogues import requests
+from pipelines.forms import moves
+from pipelines.forms.moves import Edits, Unfit, Visit
 from pipelines.forms.wizard import Facts, Reentry
 from warehouse import errors
 from warehouse.errors import OutOfTurn
@@ -64,15 +65,15 @@ def secret_fields(held: Services, owner: Owner, session: RedirectSession) -> set
 
 
 def _accept(move: Move) -> None:
-    forms.accept(move.owner, move.visit, move.session)
+    moves.accept(move.owner, move.visit, move.session)
 
 
 def _decline(move: Move) -> None:
-    forms.cancel(move.owner, move.session, move.talk, Reentry.LEGAL_NOT_ACCEPTED)
+    moves.cancel(move.owner, move.session, move.talk, Reentry.LEGAL_NOT_ACCEPTED)
 
 
 def _cancel(move: Move) -> None:
-    forms.cancel(move.owner, move.session, move.talk)
+    moves.cancel(move.owner, move.session, move.talk)
 
 
 def _bank(move: Move) -> None:
@@ -80,21 +81,21 @@ def _bank(move: Move) -> None:
         provider_id = UUID(move.fields.get("bank", ""))
     except ValueError as error:
         raise Unfit("bank_not_chosen") from error
-    forms.choose_bank(move.owner, move.visit, move.session, provider_id)
+    moves.choose_bank(move.owner, move.visit, move.session, provider_id)
 
 
 def _other(move: Move) -> None:
-    forms.choose_another_bank(move.owner, move.session)
+    moves.choose_another_bank(move.owner, move.session)
 
 
 def _login(move: Move) -> None:
     given = {name.removeprefix(FIELD): value for name, value in move.fields.items() if name.startswith(FIELD)}
     with _said_in_words(move):
-        forms.log_in(move.owner, move.visit, move.session, given)
+        moves.log_in(move.owner, move.visit, move.session, given)
 
 
 def _start(move: Move) -> None:
-    forms.start(move.owner, move.visit, move.session)
+    moves.start(move.owner, move.visit, move.session)
 
 
 def _method(move: Move) -> None:
@@ -116,7 +117,7 @@ def _reply(move: Move, reply: Reply) -> None:
     if move.talk is None:
         raise OutOfTurn
     try:
-        dialogues.reply(move.owner, move.visit.vault, move.talk, reply)
+        requests.reply(move.owner, move.visit.vault, move.talk, reply)
     except errors.NotOffered as error:
         raise Unfit("nothing_chosen") from error
 
@@ -124,23 +125,23 @@ def _reply(move: Move, reply: Reply) -> None:
 def _accounts(move: Move) -> None:
     many = [name.removeprefix(ACCOUNT) for name in move.fields if name.startswith(ACCOUNT)]
     one = [move.fields["account"]] if "account" in move.fields else []
-    forms.choose_accounts(move.owner, move.visit, move.session, one or many)
+    moves.choose_accounts(move.owner, move.visit, move.session, one or many)
 
 
 def _back(move: Move) -> None:
-    forms.choose_accounts_again(move.session)
+    moves.choose_accounts_again(move.session)
 
 
 def _connect(move: Move) -> Fetches:
     if move.talk is None:
         raise OutOfTurn
-    return forms.connect_chosen(move.owner, move.visit, move.session, move.talk)
+    return moves.connect_chosen(move.owner, move.visit, move.session, move.talk)
 
 
 def _pay(move: Move) -> None:
     edits = _edits(move.fields) if move.session.progress.get("editable") else None
     with _said_in_words(move):
-        forms.pay(move.owner, move.visit, move.session, edits)
+        moves.pay(move.owner, move.visit, move.session, edits)
 
 
 @contextmanager
@@ -153,7 +154,7 @@ def _said_in_words(move: Move) -> Iterator[None]:
     except errors.OrderUnfit as error:
         trouble = next((text for kind, text in ORDER_TROUBLES.items() if isinstance(error, kind)), None)
         if trouble is None:  # not of what can be changed: the day has passed meanwhile
-            forms.end(move.owner, move.session, Reentry.ERROR)
+            moves.end(move.owner, move.session, Reentry.ERROR)
             return
         place = {"bic": "iban"}.get(error.field, error.field)
         raise Unfit(trouble, {place: trouble}) from error
@@ -171,7 +172,7 @@ def _edits(fields: Mapping[str, str]) -> Edits:
 
 
 def _finish(move: Move) -> None:
-    forms.finish(move.owner, move.session, move.known)
+    moves.finish(move.owner, move.session, move.known)
 
 
 ACTIONS: dict[str, Callable[[Move], Fetches | None]] = {

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from api.services import Services
 from api.webform.actions import ACTIONS, Move, secret_fields, shown_again
-from pipelines import forms
-from pipelines.forms import Unfit, Visit, wizard
+from pipelines.forms import moves, wizard
+from pipelines.forms.moves import Unfit, Visit
 from pipelines.forms.wizard import Reentry
 from warehouse.errors import CallbackRefused, NotFound, OrderUnfit, PaymentRepeated
 from warehouse.postgres.database import Owner
@@ -39,14 +39,14 @@ def enter(
             try:
                 session.return_to = tenants.checked_callback(owner.for_tenant(session.tenant_id), callback_url)
             except CallbackRefused:
-                forms.end(owner, session, Reentry.INVALID_CALLBACK_URL)
+                moves.end(owner, session, Reentry.INVALID_CALLBACK_URL)
                 session.return_to = None
                 return secret, Reentry.INVALID_CALLBACK_URL
         if session.return_to is None:
-            forms.end(owner, session, Reentry.NO_CALLBACK_URL)
+            moves.end(owner, session, Reentry.NO_CALLBACK_URL)
             return secret, Reentry.NO_CALLBACK_URL
         if use_case != session.use_case and session.outcome is None:  # somebody has changed the address
-            forms.end(owner, session, Reentry.ERROR)
+            moves.end(owner, session, Reentry.ERROR)
         return secret, None
 
 
@@ -55,12 +55,12 @@ def move(held: Services, visit: Visit, sight: Sight, turn: int, fields: dict[str
     with _locked(held, sight, turn) as (owner, session):
         if session is None:
             return None
-        talk = forms.talk_of(owner, session)
-        known = forms.facts_of(owner, visit, session, talk[1] if talk else None)
+        talk = moves.talk_of(owner, session)
+        known = moves.facts_of(owner, visit, session, talk[1] if talk else None)
         action = fields.get("action", "")
         if action not in wizard.actions(known):
             return None
-        forms.forget_typed(owner, session)
+        moves.forget_typed(owner, session)
         fetches = ACTIONS[action](Move(owner, visit, session, talk[0] if talk else None, known, fields))
         session.turn += 1
         _go_on(owner, visit, session)
@@ -83,22 +83,22 @@ def remember(held: Services, sight: Sight, unfit: Unfit, fields: dict[str, str])
     """Lets the page be shown again with what was typed, but for secrets."""
     with _locked(held, sight) as (owner, session):
         if session is not None:
-            forms.remember(owner, held.vault, session, unfit, shown_again(fields, secret_fields(held, owner, session)))
+            moves.remember(owner, held.vault, session, unfit, shown_again(fields, secret_fields(held, owner, session)))
 
 
 def give_up(held: Services, sight: Sight) -> None:
     """Ends a way that leads nowhere any more."""
     with _locked(held, sight) as (owner, session):
         if session is not None:
-            forms.end(owner, session, Reentry.ERROR)
+            moves.end(owner, session, Reentry.ERROR)
 
 
 def heed(held: Services, sight: Sight) -> None:
     """Draws the conclusion from a refusal of the bank."""
     with _locked(held, sight) as (owner, session):
-        talk = forms.talk_of(owner, session) if session else None
+        talk = moves.talk_of(owner, session) if session else None
         if session is not None and talk is not None and talk[0].phase == FAILED:
-            forms.heed(owner, session, talk[1])
+            moves.heed(owner, session, talk[1])
             session.turn += 1
 
 
@@ -106,7 +106,7 @@ def come_back(held: Services, sight: Sight) -> None:
     """Notes that the customer has been on the bank's own page."""
     with _locked(held, sight) as (owner, session):
         if session is not None:
-            forms.come_back(owner, session)
+            moves.come_back(owner, session)
             session.turn += 1
 
 
@@ -126,13 +126,13 @@ def _locked(held: Services, sight: Sight, turn: int | None = None) -> Iterator[t
 
 def _go_on(owner: Owner, visit: Visit, session: RedirectSession) -> None:
     """Sends a transfer to the bank that needs no yes in the form. One that cannot be sent stays there to be looked at."""
-    talk = forms.talk_of(owner, session)
-    known = forms.facts_of(owner, visit, session, talk[1] if talk else None)
-    if forms.begins_by_itself(session, known):
+    talk = moves.talk_of(owner, session)
+    known = moves.facts_of(owner, visit, session, talk[1] if talk else None)
+    if moves.begins_by_itself(session, known):
         with suppress(PaymentRepeated, OrderUnfit, NotFound):
-            forms.pay(owner, visit, session)
+            moves.pay(owner, visit, session)
 
 
 def _asked(owner: Owner, session: RedirectSession) -> Answer | None:
-    talk = forms.talk_of(owner, session)
+    talk = moves.talk_of(owner, session)
     return (talk[0].id, talk[0].move) if talk else None

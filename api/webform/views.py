@@ -13,12 +13,11 @@ from api.services import Services
 from api.webform import flicker, pages
 from api.webform.pages import Account, Bank, Choice, Design, Frame, Page, Trouble
 from api.webform.texts import Language
-from pipelines import forms
 from pipelines.banks import catalogue, formats
 from pipelines.banks.base import ChooseMedium, ChooseMethod, Done, EnterTan, Failed, Payment, Redirect, Wait
 from pipelines.dialogues import payments
-from pipelines.dialogues.found import FoundAccount
-from pipelines.forms import wizard
+from pipelines.dialogues.found_accounts import FoundAccount
+from pipelines.forms import moves, wizard
 from pipelines.forms.wizard import TRIES, Facts, Place, Reentry
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
@@ -154,7 +153,7 @@ def plain_page(sight: Sight, known: Facts) -> Page:
 def sealed_page(held: Services, owner: Owner, sight: Sight, known: Facts, query: str | None = None) -> Page:
     """The page of a place that shows what lies sealed, or the catalogue."""
     again = sight.progress.get("again")
-    typed = Typed(again["wrong"], forms.remembered(owner, held.vault, sight.id)) if again else None
+    typed = Typed(again["wrong"], moves.remembered(owner, held.vault, sight.id)) if again else None
     match wizard.place(known):
         case Place.BANK:
             return _banks(held, owner, query)
@@ -211,7 +210,7 @@ def _banks(held: Services, owner: Owner, query: str | None) -> Page:
 
 def _login(held: Services, owner: Owner, sight: Sight, typed: Typed | None) -> Page:
     _, offer = catalogue.find_offered(owner, held.connectors, sight.provider_id or UUID(int=0))
-    values = typed.values if typed else forms.typed_of(owner, held.vault, sight.id)
+    values = typed.values if typed else moves.typed_of(owner, held.vault, sight.id)
     fields = tuple(
         pages.Field(
             entry.key,
@@ -230,7 +229,7 @@ def _login(held: Services, owner: Owner, sight: Sight, typed: Typed | None) -> P
 
 def _shown(held: Services, owner: Owner, sight: Sight) -> Sequence[FoundAccount]:
     looked = sight.talk.id if sight.talk and sight.talk.kind == CONNECT else None
-    return forms.accounts_of(owner, held.vault, sight.use_case, looked)
+    return moves.accounts_of(owner, held.vault, sight.use_case, looked)
 
 
 def _account(item: FoundAccount, *, chosen: bool = True) -> Account:
@@ -238,7 +237,7 @@ def _account(item: FoundAccount, *, chosen: bool = True) -> Account:
 
 
 def _order(held: Services, owner: Owner, sight: Sight, typed: Typed | None) -> pages.Order:
-    stored = forms.order_of(owner, held.vault, sight.id)
+    stored = moves.order_of(owner, held.vault, sight.id)
     chosen = (sight.progress.get("chosen") or [stored.product])[0]
     account = next((_account(item) for item in _shown(held, owner, sight) if item.key == chosen), None)
     if account is None and sight.access_key is not None:

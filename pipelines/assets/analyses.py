@@ -9,7 +9,7 @@ import dagster as dg
 
 from analytics.analyses import suite
 from analytics.knowledge.files import version
-from pipelines.assets import shown, training
+from pipelines.assets import metadata, training
 from pipelines.assets.bank_data import RETRY, ledger
 from pipelines.assets.partitions import ALL_AT_ONCE, BUCKETS, Anew, buckets_of, done_after
 from pipelines.assets.resources import House
@@ -45,7 +45,7 @@ def _checks(asset: str, **said: str) -> list[dg.AssetCheckSpec]:
 @bucketed(
     deps=[dg.AssetDep(ledger, partition_mapping=dg.MultiToSingleDimensionPartitionMapping("bucket"))],
     kinds={"parquet"},
-    metadata=shown.files(tables.TRANSACTIONS),
+    metadata=metadata.files(tables.TRANSACTIONS),
     check_specs=_checks(
         "transactions",
         unique="No booking is there twice.",
@@ -55,10 +55,10 @@ def _checks(asset: str, **said: str) -> list[dg.AssetCheckSpec]:
     description="The bookings of a bucket's users with their products and wishes, as the ledger has them at one moment.",
 )
 def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
-    from pipelines.results import checks, tags, work
+    from pipelines.results import checks, tags, tasks
 
     buckets = buckets_of(context)
-    found = work.on_buckets(work.export_buckets, buckets, _told(context), everything=config.everything)
+    found = tasks.on_buckets(tasks.export_buckets, buckets, _told(context), everything=config.everything)
     for bucket, done in found.items():
         _describe(context, bucket, {"dagster/row_count": done.bookings, "users": done.users, "users_changed": done.changed})
     findings = checks.of_transactions(house.database, house.lake, buckets, house.settings.buckets, tags.NAME)
@@ -69,7 +69,7 @@ def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.Reso
     deps=[transactions, training.categoriser],
     kinds={"parquet", "polars"},
     code_version=version(),
-    metadata=shown.files(tables.TRANSACTION_TAGS),
+    metadata=metadata.files(tables.TRANSACTION_TAGS),
     check_specs=_checks(
         "transaction_tags",
         complete="Every booking has tags, and there are none without a booking.",
@@ -79,17 +79,17 @@ def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.Reso
     description="Every booking with its category, insurance type, business partner and freelancer category, with reasons.",
 )
 def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
-    from pipelines import pictures
-    from pipelines.results import checks, tags, work
+    from pipelines.assets import charts
+    from pipelines.results import checks, tags, tasks
 
     buckets = buckets_of(context)
-    found = work.on_buckets(work.tag_buckets, buckets, _told(context), everything=config.everything)
+    found = tasks.on_buckets(tasks.tag_buckets, buckets, _told(context), everything=config.everything)
     for bucket, done in found.items():
         _describe(context, bucket, {"dagster/row_count": done.bookings, "users": done.users, "users_changed": done.changed})
     moves: Counter[tuple[str, str]] = sum((Counter(done.moves) for done in found.values()), Counter())
     findings = checks.of_tags(house.lake, buckets, sum(done.again for done in found.values()), moves.total())
     categories = house.lake.read(tables.TRANSACTION_TAGS, buckets, ["category"])["category"]
-    picture = shown.image(pictures.bars(categories, "bookings in the buckets of this run"))
+    picture = metadata.image(charts.bars(categories, "bookings in the buckets of this run"))
     fullest = max(buckets, key=lambda bucket: found[bucket].bookings)
     # in one place: else every partition keeps a copy
     _describe(context, fullest, {"categories": picture, **_moved(moves)})
@@ -99,7 +99,7 @@ def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.
 def _moved(moves: Counter[tuple[str, str]]) -> dict[str, Any]:
     """How many bookings got another category, and if there are any, which one became which."""
     rows = [{"before → now": f"{before} → {now}", "bookings": count} for (before, now), count in moves.most_common(MOVES)]
-    return {"moved": moves.total(), **({"moves": shown.records(rows)} if rows else {})}
+    return {"moved": moves.total(), **({"moves": metadata.records(rows)} if rows else {})}
 
 
 def _spec(analysis: suite.Analysis) -> dg.AssetSpec:
@@ -108,7 +108,7 @@ def _spec(analysis: suite.Analysis) -> dg.AssetSpec:
         analysis.name,
         deps=[transaction_tags, *analysis.rests_on],
         description=analysis.about,
-        metadata=shown.files(tables.ANALYSES[analysis.name]),
+        metadata=metadata.files(tables.ANALYSES[analysis.name]),
         group_name=GROUP,
         owners=OWNERS,
         kinds={"parquet", "polars"},
@@ -131,10 +131,10 @@ def _spec(analysis: suite.Analysis) -> dg.AssetSpec:
 )
 def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
     """All analyses of the suite in one go: what they share is worked out once."""
-    from pipelines.results import checks, work
+    from pipelines.results import checks, tasks
 
     buckets = buckets_of(context)
-    found = work.on_buckets(work.analyse_buckets, buckets, _told(context), everything=config.everything)
+    found = tasks.on_buckets(tasks.analyse_buckets, buckets, _told(context), everything=config.everything)
     findings = checks.of_analyses(house.lake, buckets)
     for analysis in suite.ANALYSES:
         for bucket, done in found.items():
@@ -147,13 +147,13 @@ def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.Resource
 @bucketed(
     deps=[transaction_tags, *(analysis.name for analysis in suite.ANALYSES)],
     kinds={"postgres"},
-    metadata=shown.rows(Result),
+    metadata=metadata.rows(Result),
     description="What the API sends without computing: the results of every user, with the revision they were computed from.",
 )
 def served_results(context: dg.AssetExecutionContext) -> None:
-    from pipelines.results import work
+    from pipelines.results import tasks
 
-    for bucket, done in work.on_buckets(work.publish_buckets, buckets_of(context), _told(context)).items():
+    for bucket, done in tasks.on_buckets(tasks.publish_buckets, buckets_of(context), _told(context)).items():
         _describe(context, bucket, {"dagster/row_count": done.users, "users_changed": done.changed})
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import dagster as dg
 
-from pipelines.assets import shown
+from pipelines.assets import metadata
 from pipelines.assets.partitions import ALL_AT_ONCE, PULLS, Anew, buckets_of, done_after, slots_of
 from pipelines.assets.resources import House
 from pipelines.fetching.slots import day_of
@@ -40,7 +40,7 @@ def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -
     from pipelines.fetching import pulls
     from warehouse.lake.tables import LANDING
 
-    context.add_asset_metadata({**shown.files(LANDING), "sessions_at_once_per_provider": house.settings.bank_calls_at_once})
+    context.add_asset_metadata({**metadata.files(LANDING), "sessions_at_once_per_provider": house.settings.bank_calls_at_once})
     for slot in slots_of(context):
         asked = pulls.pull(house, slot, datetime.now(UTC), tell=lambda left: context.log.info("fetches are running: %s", left))
         context.log.info("slot %s: %d accesses were due", slot, asked)
@@ -60,14 +60,14 @@ def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -
     ),
 )
 def ledger(context: dg.AssetExecutionContext, config: Anew) -> None:
-    from pipelines.results import work
+    from pipelines.results import tasks
     from warehouse.postgres.tables import Transaction
 
     since = day_of(min(slots_of(context)))
-    found = work.on_buckets(work.replay_buckets, buckets_of(context), since=since, everything=config.everything)
+    found = tasks.on_buckets(tasks.replay_buckets, buckets_of(context), since=since, everything=config.everything)
     total = sum(replayed.changed for replayed in found.values())
     context.add_asset_metadata({"bookings_changed": total, "bookings_looked_at": sum(r.bookings for r in found.values())})
-    context.add_asset_metadata(shown.rows(Transaction))
+    context.add_asset_metadata(metadata.rows(Transaction))
 
 
 ASSETS = [landing, ledger]

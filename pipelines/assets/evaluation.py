@@ -11,7 +11,7 @@ from typing import Any
 
 import dagster as dg
 
-from pipelines.assets import shown
+from pipelines.assets import metadata
 from pipelines.assets.resources import House
 from pipelines.assets.training import POOL, asset, categoriser, telling, told
 from pipelines.assets.training_settings import AnalysesEvaluationConfig
@@ -58,10 +58,10 @@ def analyses_evaluation(
         "seed": world.seed,
         "seconds": round(time.monotonic() - begun, 1),
         "gates_missed": len(missed),
-        "missed": shown.listed(missed),
-        "figures": shown.records([{name or "verdict": value for name, value in row.items()} for row in rows]),
+        "missed": metadata.listed(missed),
+        "figures": metadata.records([{name or "verdict": value for name, value in row.items()} for row in rows]),
         **{
-            name: shown.image((pages / f"analyses-{which}.png").read_bytes())
+            name: metadata.image((pages / f"analyses-{which}.png").read_bytes())
             for name, which in (("gates", "gates"), ("next_dates", "dates"), ("cashflow", "cashflow"))
         },
         **{row["name"]: row["value"] for row in report["gates"] if isfinite(row["value"])},
@@ -71,7 +71,7 @@ def analyses_evaluation(
         check_name="gates",
         passed=not missed,
         severity=dg.AssetCheckSeverity.WARN,
-        metadata={"gates_missed": len(missed), "missed": shown.listed(missed)},
+        metadata={"gates_missed": len(missed), "missed": metadata.listed(missed)},
     )
     version = f"{model.version}.{world.users}.{world.seed}"
     yield dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(version), check_results=[gates])

@@ -9,7 +9,7 @@ import dagster as dg
 from warehouse.settings import Settings
 
 if TYPE_CHECKING:
-    from pipelines.house import House
+    from pipelines.context import House
 else:
     House = Any
 
@@ -22,7 +22,7 @@ class HouseResource(dg.ConfigurableResource[House]):
 
     @contextmanager
     def yield_for_execution(self, _context: dg.InitResourceContext) -> "Iterator[House]":
-        from pipelines.house import House
+        from pipelines.context import House
 
         house = House.of(Settings())
         try:

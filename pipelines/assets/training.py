@@ -16,7 +16,7 @@ from typing import Any
 
 import dagster as dg
 
-from pipelines.assets import shown
+from pipelines.assets import metadata
 from pipelines.assets.resources import House
 from pipelines.assets.training_settings import CandidateConfig, CategoriserConfig, EvaluationConfig, TrainingSetConfig
 
@@ -41,7 +41,8 @@ def training_set(
     context: dg.AssetExecutionContext, config: TrainingSetConfig, house: dg.ResourceParam[House]
 ) -> dg.MaterializeResult[None]:
     from models.experiment import LEARNED
-    from pipelines import pictures, training
+    from pipelines import training
+    from pipelines.assets import charts
 
     world = replace(LEARNED, users=config.users, seed=config.seed)
     database = house.database if config.feedback else None
@@ -50,7 +51,7 @@ def training_set(
     context.log.info("%d lines, of which users have corrected %d", examples.height, corrected.height)
     facts: dict[str, Any] = {
         "dagster/row_count": examples.height,
-        "dagster/column_schema": shown.columns(examples.schema),
+        "dagster/column_schema": metadata.columns(examples.schema),
         "lines": examples["key"].n_unique(),
         "bookings": int(examples["count"].sum()),
         "categories": examples["category"].n_unique(),
@@ -58,7 +59,7 @@ def training_set(
         "corrections": corrected.height,
         "correcting_users": corrected["user"].n_unique(),
         "share_of_corrections": corrected.height / max(examples.height, 1),
-        "lines_by_category": shown.image(pictures.bars(examples["category"], "lines")),
+        "lines_by_category": metadata.image(charts.bars(examples["category"], "lines")),
         "folder": dg.MetadataValue.path(training.models(house.settings.home) / "training"),
     }
     return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(made.version))
@@ -119,21 +120,21 @@ def categoriser_evaluation(
     override = {"override": "true"} if reasons else {}
     facts: dict[str, Any] = {
         "verdict": verdict,
-        "objections": shown.listed(reasons),
+        "objections": metadata.listed(reasons),
         "candidate": version,
         "in_use": used,
         "examined": f"{world.users} people, seed {world.seed}",
         "changed": comparison.summary(found.comparison),
         "whole_comparison": dg.MetadataValue.md(found.page()),
-        "better_or_worse": shown.image(comparison.picture(found.comparison)),
-        "confusion_matrix": shown.image(found.picture("confusions")),
-        "reliability": shown.image(found.picture("reliability")),
-        "merchants_and_formats": shown.image(found.picture("cells")),
-        "to_promote": shown.settings({"categoriser": {"version": version, "by": "…", "why": "…", **override}}),
+        "better_or_worse": metadata.image(comparison.picture(found.comparison)),
+        "confusion_matrix": metadata.image(found.picture("confusions")),
+        "reliability": metadata.image(found.picture("reliability")),
+        "merchants_and_formats": metadata.image(found.picture("cells")),
+        "to_promote": metadata.settings({"categoriser": {"version": version, "by": "…", "why": "…", **override}}),
         "reports": f"{found.folder.relative_to(house.settings.home)} in the data directory",
-        "gates": shown.records(comparison.rows(found.comparison)),
-        "changed_categories": shown.records(comparison.moves(found.comparison)),
-        "worst_confusions": shown.records([_confusion(row) for row in found.candidate["confusions"]]),
+        "gates": metadata.records(comparison.rows(found.comparison)),
+        "changed_categories": metadata.records(comparison.moves(found.comparison)),
+        "worst_confusions": metadata.records([_confusion(row) for row in found.candidate["confusions"]]),
         "gates_missed": missed,
         "changed_share": found.comparison["changed"] / max(found.comparison["bookings"], 1),
         **{row["name"]: row["value"] for row in found.candidate["gates"] if isfinite(row["value"])},
@@ -174,9 +175,9 @@ def categoriser(
         "by": config.by,
         "why": config.why,
         "objections_overridden": len(overridden),
-        "overridden": shown.listed(overridden),
+        "overridden": metadata.listed(overridden),
         "tag_again": _TAG_AGAIN if made.entry else "nothing has changed",
-        "to_roll_back": shown.settings({"categoriser": {"version": made.before, "by": "…", "why": "…"}}),
+        "to_roll_back": metadata.settings({"categoriser": {"version": made.before, "by": "…", "why": "…"}}),
         "changes": _changes(training.models(house.settings.home)),
         "versions": _versions(training.models(house.settings.home)),
     }
@@ -184,7 +185,7 @@ def categoriser(
         check_name="gate",
         passed=not against,
         severity=dg.AssetCheckSeverity.WARN,
-        metadata={"objections": len(against), "reasons": shown.listed(against)},
+        metadata={"objections": len(against), "reasons": metadata.listed(against)},
     )
     yield dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(made.after), check_results=[gate])
 
@@ -204,7 +205,7 @@ def told() -> Iterator[None]:
         yield
     except PromotionRefused as error:
         told = f"PromotionRefused: {error}. Nothing has changed; to put it into use all the same, say `override: true`."
-        raise dg.Failure(told, {"objections": shown.listed(error.reasons)}, allow_retries=False) from error
+        raise dg.Failure(told, {"objections": metadata.listed(error.reasons)}, allow_retries=False) from error
     except ModelError as error:
         raise dg.Failure(f"{type(error).__name__}: {error}", allow_retries=False) from error
 
@@ -233,14 +234,14 @@ def _versions(folder: Path) -> dg.TableMetadataValue:
     for known in registry.versions(folder):
         found = {title: known.figures[name].value if name in known.figures else float("nan") for name, title in _SHOWN.items()}
         rows.append({"version": known.version, "in use": "yes" if known.active else "", **found})
-    return shown.records(rows)
+    return metadata.records(rows)
 
 
 def _changes(folder: Path) -> dg.TableMetadataValue:
     """Who put which version into use, the last one first."""
     from models import registry
 
-    return shown.records(
+    return metadata.records(
         [
             {
                 "at": entry.at[:16].replace("T", " "),

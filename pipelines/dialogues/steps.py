@@ -33,7 +33,7 @@ from pipelines.banks.base import (
     WrongCredentials,
     message,
 )
-from pipelines.dialogues.found import Found
+from pipelines.dialogues.found_accounts import Found
 from warehouse.errors import NotOffered, OutOfTurn
 
 

@@ -7,7 +7,7 @@ import structlog
 
 from pipelines.banks.base import Code, Done, Failed
 from pipelines.dialogues import steps
-from pipelines.dialogues.moves import end_as, is_unknown, owner_of
+from pipelines.dialogues.worker import end_as, is_unknown, owner_of
 from warehouse.errors import Invalid
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Dialogue

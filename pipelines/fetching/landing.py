@@ -13,10 +13,10 @@ import structlog
 
 from analytics.frames import BOOKINGS
 from pipelines.banks.base import Bookings
-from pipelines.fetching import merge, publish
-from pipelines.fetching.publish import FetchJob, Received
+from pipelines.context import House
+from pipelines.fetching import merge, store
 from pipelines.fetching.slots import SLOT, slot_of
-from pipelines.house import House
+from pipelines.fetching.store import FetchJob, Received
 from warehouse.lake import landing
 from warehouse.lake.buckets import bucket_of
 from warehouse.lake.erasure import rewrite_without
@@ -108,7 +108,7 @@ def _merge(house: House, rows: pl.DataFrame) -> int:
         if access is None:
             return 0
         told = [_told(of_product) for of_product in rows.partition_by("product", maintain_order=True)]
-        return publish.again(owner, access, told)
+        return store.again(owner, access, told)
 
 
 def _told(rows: pl.DataFrame) -> Bookings:

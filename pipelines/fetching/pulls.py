@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from pipelines.context import House
 from pipelines.fetching import refresh
 from pipelines.fetching.slots import SLOT, slot_of
-from pipelines.house import House
 from warehouse.lake import landing as pieces
 from warehouse.lake.tables import LANDING
 from warehouse.stores import fetches

@@ -28,10 +28,10 @@ from pipelines.banks.base import (
     Unusable,
     message,
 )
-from pipelines.fetching import answers, landing, publish
-from pipelines.fetching.publish import FetchJob, Received
+from pipelines.context import House
+from pipelines.fetching import landing, store, validation
 from pipelines.fetching.slots import slot_of
-from pipelines.house import House
+from pipelines.fetching.store import FetchJob, Received
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
 from warehouse.postgres.database import Owner
@@ -69,7 +69,7 @@ def fetch_access(house: House, job: FetchJob, now: datetime) -> None:
         _fail(house, job, BankFault(), now)
     else:
         landing.land(house, job, received, now)
-        if not _insist(partial(publish.everything, house, job, received, now)):
+        if not _insist(partial(store.everything, house, job, received, now)):
             landing.take_back(house, job)  # its access may be gone for good, and with it who would remove this
         log.info("fetched", access=str(job.access), products=len(received.header.products), failures=len(received.failures))
 
@@ -153,8 +153,8 @@ def _receive(house: House, job: FetchJob, connector: Connector, request: FetchRe
     received: Received | None = None
     for part in parts:
         if isinstance(part, Header):
-            received = Received(answers.check_header(part))
-            _insist(partial(publish.header, house, job, received.header, request.now))
+            received = Received(validation.check_header(part))
+            _insist(partial(store.header, house, job, received.header, request.now))
         elif received is None:
             raise Unusable
         else:
@@ -169,9 +169,9 @@ def _take(received: Received, part: Bookings | Holdings | Failure, today: date) 
     """Adds a part to what was received; one that makes no sense is a failure of its product."""
     try:
         if isinstance(part, Bookings):
-            received.bookings.append(answers.check_bookings(part, today))
+            received.bookings.append(validation.check_bookings(part, today))
         elif isinstance(part, Holdings):
-            received.holdings.append(answers.check_holdings(part))
+            received.holdings.append(validation.check_holdings(part))
         else:
             received.failures.append(part)
     except Unusable:

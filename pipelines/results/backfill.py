@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from pipelines.engine import OnProgress
+from pipelines.context import House
+from pipelines.engine.run import OnProgress
 from pipelines.fetching import landing
-from pipelines.house import House
-from pipelines.results import work
+from pipelines.results import tasks
 from warehouse.errors import Invalid
 from warehouse.lake import landing as pieces
 from warehouse.lake.tables import ANALYSES, LANDING, TRANSACTION_TAGS, TRANSACTIONS, USERS
 
 STEPS: Mapping[str, Any] = {
-    "ledger": work.replay_buckets,
-    "transactions": work.export_buckets,
-    "transaction_tags": work.tag_buckets,
-    "analyses": work.analyse_buckets,
-    "served_results": work.publish_buckets,
+    "ledger": tasks.replay_buckets,
+    "transactions": tasks.export_buckets,
+    "transaction_tags": tasks.tag_buckets,
+    "analyses": tasks.analyse_buckets,
+    "served_results": tasks.publish_buckets,
 }
 """The assets in the order in which one follows from the other, and what is done for each. The analyses are made together."""
 
@@ -63,5 +63,5 @@ def run(assets: Sequence[str], buckets: Sequence[int], since: date | None, on_pr
     for asset in assets:
         given: dict[str, Any] = {} if asset == "served_results" else {"everything": True}
         given |= {"since": since} if asset == "ledger" else {}
-        found = work.on_buckets(STEPS[asset], buckets, on_progress, **given)
+        found = tasks.on_buckets(STEPS[asset], buckets, on_progress, **given)
         yield asset, sum(done.changed for done in found.values())

@@ -95,11 +95,12 @@ def _cases(found: Measured) -> dict[str, float]:
 def _measure(house: Settled) -> Measured:
     import dagster as dg
 
-    from pipelines import pictures
+    from pipelines.assets import charts
     from pipelines.definitions import FIRST, LAST, defs
-    from pipelines.results import checks, one_user, tags, work
+    from pipelines.results import checks, live, tags
+    from pipelines.results import tasks as work
 
-    one_user.prepare()
+    live.prepare()
     buckets = range(64)
 
     def timed(*tasks: Callable[..., object], **given: Any) -> float:
@@ -111,7 +112,7 @@ def _measure(house: Settled) -> Measured:
         checks.of_transactions(own.database, own.lake, buckets, len(buckets), tags.NAME)
         checks.of_tags(own.lake, buckets, 0, 0)
         checks.of_analyses(own.lake, buckets)
-        pictures.bars(own.lake.read(TRANSACTION_TAGS, buckets, ["category"])["category"], "bookings")
+        charts.bars(own.lake.read(TRANSACTION_TAGS, buckets, ["category"])["category"], "bookings")
 
     steps = (work.export_buckets, work.tag_buckets, work.analyse_buckets, work.publish_buckets)
     with memory.peak(os.getpid()) as peak:

@@ -27,8 +27,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from pipelines.engine import _attempt, _Done, _Job, _shift
-from pipelines.engine.crews import Crew, _environment, _limits, hire
+from pipelines.engine.executors import Crew, _environment, _limits, hire
+from pipelines.engine.run import _attempt, _Done, _Job, _shift
 from tests.bench import machine
 from tests.households import Settled, files_of, settled
 from tests.whole_way import ready, whole_way

@@ -15,10 +15,10 @@ import psycopg
 
 from pipelines.banks import catalogue
 from pipelines.banks.demo import DemoBank
+from pipelines.context import House
 from pipelines.fetching import connect, refresh
-from pipelines.fetching.publish import FetchJob
-from pipelines.house import House
-from pipelines.results import analyse, export, one_user, ready, tags
+from pipelines.fetching.store import FetchJob
+from pipelines.results import buckets, export, live, publish, tags
 from tests.bench.cases import ACCESSES, Login, Seed
 from warehouse import logs
 from warehouse.errors import KontorError
@@ -142,9 +142,9 @@ def _analysed(house: House, customer: Customer) -> None:
     count, base_url = house.settings.buckets, house.settings.base_url
     bucket = bucket_of(customer.user, count)
     export.export_bucket(house.database, house.lake, bucket, count)
-    analyse.tag_buckets(house.lake, [bucket], tags.brain())
-    analyse.analyse_buckets(house.lake, [bucket], one_user.version(base_url))
-    ready.publish_buckets(house.database, house.lake, [bucket], count, base_url)
+    buckets.tag_buckets(house.lake, [bucket], tags.brain())
+    buckets.analyse_buckets(house.lake, [bucket], live.version(base_url))
+    publish.publish_buckets(house.database, house.lake, [bucket], count, base_url)
 
 
 def _in_form(house: House, customer: Customer) -> str:

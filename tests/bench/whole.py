@@ -21,9 +21,9 @@ from analytics.analyses.suite import analysed
 from analytics.tagging.tag import Brain, Scorer
 from models import registry
 from models.simulator import Corpus
-from pipelines.results.analyse import by_bucket
-from pipelines.engine.crews import _environment, _limits
-from pipelines.results.work import shared_out
+from pipelines.results.buckets import by_bucket
+from pipelines.engine.executors import _environment, _limits
+from pipelines.results.tasks import shared_out
 from warehouse.lake import parquet
 
 READ = [name for name in TRANSACTIONS if name not in UNREAD]

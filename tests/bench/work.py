@@ -18,8 +18,8 @@ import polars as pl
 from sqlalchemy import text
 
 from pipelines.banks.demo.histories import START
+from pipelines.context import House
 from pipelines.fetching import merge, refresh
-from pipelines.house import House
 from tests.bench import memory
 from tests.bench.seeding import Customer, begin, begin_again, first_product, flows, newcomer
 from warehouse.errors import KontorError

@@ -79,7 +79,7 @@ def test_a_unit_runs_commands_that_exist(path: Path) -> None:
             require_command(arguments)
         else:
             assert [program, *arguments] in (
-                ["/opt/kontor/bin/python", "-m", "pipelines.compiling"],
+                ["/opt/kontor/bin/python", "-m", "pipelines.warm_up"],
                 ["/bin/kill", "-HUP", "$MAINPID"],
             )
 

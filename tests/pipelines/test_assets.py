@@ -15,7 +15,7 @@ import dagster as dg
 import pytest
 
 from pipelines.definitions import FIRST, LAST, changed_buckets, defs
-from pipelines.results import checks, tags, work
+from pipelines.results import checks, tags, tasks
 from pipelines.results.checks import Finding
 from tests.stack import Customer, Stack
 from warehouse.lake import tables
@@ -37,10 +37,10 @@ def settings(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The processes of this test work on the running service's house."""
     for name, value in stack.told.items():
         monkeypatch.setenv(name, value)
-    work._house.cache_clear()
+    tasks._house.cache_clear()
     yield
-    work._house().database.close()
-    work._house.cache_clear()
+    tasks._house().database.close()
+    tasks._house.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +65,10 @@ def run(instance: dg.DagsterInstance, first: int, last: int, **config: Any) -> d
 
 
 def brought_up_to_date(*buckets: int) -> None:
-    work.export_buckets(buckets)
-    work.tag_buckets(buckets)
-    work.analyse_buckets(buckets)
-    work.publish_buckets(buckets)
+    tasks.export_buckets(buckets)
+    tasks.tag_buckets(buckets)
+    tasks.analyse_buckets(buckets)
+    tasks.publish_buckets(buckets)
 
 
 def answer(customer: Customer) -> tuple[str, bytes]:
@@ -112,13 +112,13 @@ def test_a_failing_check_keeps_results_from_being_published(
 @pytest.mark.usefixtures("settings")
 def test_two_runs_at_once_end_as_one(customer: Customer) -> None:
     mine = bucket_of(customer.user_id, BUCKETS)
-    lake = Lake(work._house().settings.lake_path)
+    lake = Lake(tasks._house().settings.lake_path)
 
     def once(_: int) -> None:
-        work.export_buckets([mine], everything=True)
-        work.tag_buckets([mine], everything=True)
-        work.analyse_buckets([mine], everything=True)
-        work.publish_buckets([mine])
+        tasks.export_buckets([mine], everything=True)
+        tasks.tag_buckets([mine], everything=True)
+        tasks.analyse_buckets([mine], everything=True)
+        tasks.publish_buckets([mine])
 
     once(0)
     before = lake.read(tables.TRANSACTION_TAGS, [mine])
@@ -131,7 +131,7 @@ def test_two_runs_at_once_end_as_one(customer: Customer) -> None:
 @pytest.mark.usefixtures("settings")
 def test_a_run_that_is_killed_leaves_old_or_new_and_the_next_one_completes(customer: Customer) -> None:
     mine = bucket_of(customer.user_id, BUCKETS)
-    lake = Lake(work._house().settings.lake_path)
+    lake = Lake(tasks._house().settings.lake_path)
     brought_up_to_date(mine)
     expected, chance = answer(customer)[1], random.Random(5)
     before = lake.read(tables.TRANSACTION_TAGS, [mine])
@@ -153,14 +153,14 @@ def test_the_sensor_asks_for_buckets_that_have_changed_and_only_for_them(
 ) -> None:
     mine = bucket_of(customer.user_id, BUCKETS)
     stack.sql("DELETE FROM results WHERE user_id = :user", user=customer.user_id)
-    context = dg.build_sensor_context(instance=instance, resources={"house": work._house()})
+    context = dg.build_sensor_context(instance=instance, resources={"house": tasks._house()})
     asked = changed_buckets(context)
     assert isinstance(asked, dg.SensorResult)
     assert asked.run_requests
     assert asked.run_requests[0].tags[FIRST] <= key(mine) <= asked.run_requests[0].tags[LAST]
     brought_up_to_date(*range(BUCKETS))
     assert isinstance(
-        changed_buckets(dg.build_sensor_context(instance=instance, resources={"house": work._house()})), dg.SkipReason
+        changed_buckets(dg.build_sensor_context(instance=instance, resources={"house": tasks._house()})), dg.SkipReason
     )
 
 

@@ -14,8 +14,8 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines import engine
-from pipelines.results import one_user, tags, work
+from pipelines.engine import run
+from pipelines.results import live, tags, tasks
 from tests.households import Settled, files_of, settled
 from tests.whole_way import deadly
 from warehouse.lake.tables import LANDING, TABLES, TOMBSTONES
@@ -96,7 +96,7 @@ def test_a_backfill_writes_every_table_of_every_bucket(house: Settled, made: Mad
     tables = [table.name for table in TABLES if table not in (LANDING, TOMBSTONES)]
     assert sorted({path.split("/")[0] for path in made.files if path.endswith(".parquet")}) == sorted(tables)
     assert sum(path.startswith("transaction_tags/") for path in made.files) == BUCKETS
-    names = sorted((tags.NAME, *one_user.NAMES))
+    names = sorted((tags.NAME, *live.NAMES))
     assert [row[:2] for row in made.served] == [(person, name) for person in sorted(house.people) for name in names]
 
 
@@ -122,7 +122,7 @@ def test_workers_that_are_killed_in_mid_backfill_cost_time_but_no_data(
     places = {1: "transactions", 4: "transaction_tags", 5: "analysed"}
     with structlog.testing.capture_logs() as logged:
         settings = Settings(engine="dask", engine_workers=2)
-        found = dict(engine.run(partial(deadly, places, tmp_path), range(BUCKETS), settings))
+        found = dict(run.run(partial(deadly, places, tmp_path), range(BUCKETS), settings))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["died-1", "died-4", "died-5"]
     assert {line["item"] for line in logged if line["event"] == "task lost its worker"} >= {"1", "4", "5"}
     assert [sum(counts) for counts in zip(*found.values(), strict=True)] == [HOUSEHOLDS, house.bookings, HOUSEHOLDS]
@@ -139,10 +139,10 @@ def test_a_damaged_bucket_fails_alone(house: Settled, made: Made, homes: Path, m
         monkeypatch.setenv(name, value)
     for path in lake.glob("transaction_tags/*/part.parquet"):
         path.unlink()
-    work._house.cache_clear()
-    with pytest.raises(engine.TasksFailed) as failed:
-        work.on_buckets(work.tag_buckets, range(BUCKETS), everything=True)
-    work._house.cache_clear()
+    tasks._house.cache_clear()
+    with pytest.raises(run.TasksFailed) as failed:
+        tasks.on_buckets(tasks.tag_buckets, range(BUCKETS), everything=True)
+    tasks._house.cache_clear()
     assert str(failed.value) == "1 of 6 tasks failed: 2 (warehouse.errors.LakeDamaged)"
     tagged = {path: content for path, content in files_of(lake).items() if path.startswith("transaction_tags/")}
     assert tagged == {
@@ -154,7 +154,7 @@ class TestSharedOut:
     """Small buckets go to a worker together."""
 
     def shared(self, workers: int, *bookings: int) -> list[Sequence[int]]:
-        return work.shared_out(dict(enumerate(bookings)), workers)
+        return tasks.shared_out(dict(enumerate(bookings)), workers)
 
     def test_few_bookings_are_one_piece_for_each_worker(self) -> None:
         assert self.shared(1, 10, 10, 10, 10) == [(0, 1, 2, 3)]
@@ -165,10 +165,10 @@ class TestSharedOut:
         assert self.shared(2) == []
 
     def test_large_buckets_stand_alone(self) -> None:
-        assert self.shared(1, *[work.TOGETHER] * 3) == [(0,), (1,), (2,)]
+        assert self.shared(1, *[tasks.TOGETHER] * 3) == [(0,), (1,), (2,)]
 
-    @given(st.lists(st.integers(0, 3 * work.TOGETHER), max_size=80), st.integers(1, 8))
+    @given(st.lists(st.integers(0, 3 * tasks.TOGETHER), max_size=80), st.integers(1, 8))
     def test_every_bucket_is_in_one_piece_and_none_is_much_too_large(self, bookings: list[int], workers: int) -> None:
         pieces = self.shared(workers, *bookings)
         assert [bucket for piece in pieces for bucket in piece] == list(range(len(bookings)))
-        assert all(sum(bookings[bucket] for bucket in piece[1:-1]) <= work.TOGETHER for piece in pieces)
+        assert all(sum(bookings[bucket] for bucket in piece[1:-1]) <= tasks.TOGETHER for piece in pieces)

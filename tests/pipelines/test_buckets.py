@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 
 from pipelines import erase, housekeeping
+from pipelines.context import House
 from pipelines.fetching import landing
-from pipelines.house import House
-from pipelines.results import analyse, export, one_user, ready, tags
+from pipelines.results import buckets, export, publish, tags
+from pipelines.results import live as one_user
 from pipelines.results.documents.cashflow import CashflowView
 from tests.stack import Customer, Stack, TenantUnderTest, wait_until
 from warehouse.errors import NotFound
@@ -47,9 +48,9 @@ def worked(house: House, customer: Customer) -> int:
     """The bucket of a customer, brought up to date."""
     bucket = bucket_of(customer.user_id, BUCKETS)
     export.export_bucket(house.database, house.lake, bucket, BUCKETS)
-    analyse.tag_buckets(house.lake, [bucket], tags.brain())
-    analyse.analyse_buckets(house.lake, [bucket], one_user.version(house.settings.base_url))
-    ready.publish_buckets(house.database, house.lake, [bucket], BUCKETS, house.settings.base_url)
+    buckets.tag_buckets(house.lake, [bucket], tags.brain())
+    buckets.analyse_buckets(house.lake, [bucket], one_user.version(house.settings.base_url))
+    publish.publish_buckets(house.database, house.lake, [bucket], BUCKETS, house.settings.base_url)
     return bucket
 
 
@@ -157,7 +158,7 @@ def test_a_new_day_makes_analyses_anew_and_no_tags(house: House, customer: Custo
     assert later.headers["X-Analysis-Source"] == "live"
     assert later.content != contracts  # contracts are older by as many days
     done = export.export_bucket(house.database, house.lake, bucket, BUCKETS)
-    assert (done.changed, analyse.tag_buckets(house.lake, [bucket], tags.brain())[bucket].changed) == (0, 0)
+    assert (done.changed, buckets.tag_buckets(house.lake, [bucket], tags.brain())[bucket].changed) == (0, 0)
     worked(house, customer)
     assert listed(customer, access, tag="true").popitem()[1][0] == "precomputed"
     with house.database.operating() as operator:
@@ -190,15 +191,15 @@ def test_what_has_not_changed_is_left_alone(house: House, customer: Customer) ->
     where = house.database, house.lake, range(BUCKETS), BUCKETS
     looks = (
         export.unchanged(*where),
-        analyse.tags_unchanged(house.lake, range(BUCKETS), tags.brain()),
-        analyse.analyses_unchanged(house.lake, range(BUCKETS), one_user.version(house.settings.base_url)),
-        ready.unchanged(*where),
+        buckets.tags_unchanged(house.lake, range(BUCKETS), tags.brain()),
+        buckets.analyses_unchanged(house.lake, range(BUCKETS), one_user.version(house.settings.base_url)),
+        publish.unchanged(*where),
     )
     assert all(bucket in look for look in looks)
     assert export.export_bucket(house.database, house.lake, bucket, BUCKETS).changed == 0
-    assert analyse.tag_buckets(house.lake, [bucket], tags.brain())[bucket].changed == 0
-    assert analyse.analyse_buckets(house.lake, [bucket], one_user.version(house.settings.base_url))[bucket].changed == 0
-    assert ready.publish_buckets(house.database, house.lake, [bucket], BUCKETS, house.settings.base_url)[bucket].changed == 0
+    assert buckets.tag_buckets(house.lake, [bucket], tags.brain())[bucket].changed == 0
+    assert buckets.analyse_buckets(house.lake, [bucket], one_user.version(house.settings.base_url))[bucket].changed == 0
+    assert publish.publish_buckets(house.database, house.lake, [bucket], BUCKETS, house.settings.base_url)[bucket].changed == 0
 
 
 def test_everything_anew_gives_the_same_bytes(house: House, customer: Customer, stack: Stack) -> None:
@@ -209,7 +210,7 @@ def test_everything_anew_gives_the_same_bytes(house: House, customer: Customer, 
     ]
     before = [path.read_bytes() for path in paths]
     export.export_bucket(house.database, house.lake, bucket, BUCKETS, everything=True)
-    analyse.tag_buckets(house.lake, [bucket], tags.brain(), everything=True)
+    buckets.tag_buckets(house.lake, [bucket], tags.brain(), everything=True)
     assert [path.read_bytes() for path in paths] == before
 
 
@@ -222,9 +223,9 @@ def test_what_got_another_category_is_counted(house: House, customer: Customer) 
     assert count > 0
     other = told.with_columns(category=pl.when(groceries).then(pl.lit("LIVING_OTHER")).otherwise("category"))
     house.lake.write(tables.TRANSACTION_TAGS, bucket, other, {})
-    done = analyse.tag_buckets(house.lake, [bucket], tags.brain())[bucket]
+    done = buckets.tag_buckets(house.lake, [bucket], tags.brain())[bucket]
     assert (done.again, done.moves) == (told.height, {("LIVING_OTHER", "LIVING_GROCERIES"): count})
-    again = analyse.tag_buckets(house.lake, [bucket], tags.brain(), everything=True)[bucket]
+    again = buckets.tag_buckets(house.lake, [bucket], tags.brain(), everything=True)[bucket]
     assert (again.again, again.moves) == (told.height, {})
 
 

@@ -19,15 +19,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy import make_url, text
 
-from pipelines import dialogues
 from pipelines.banks.base import ChooseMedium, ChooseMethod, EnterTan, Failed, FetchRequest, Payment, Provider, Reply, Transfer
 from pipelines.banks.demo import DemoBank, executed, payments
 from pipelines.banks.demo.histories import Customer
 from pipelines.banks.demo.memory import recalled
-from pipelines.dialogues import Wanted, Who, moves, steps
-from pipelines.dialogues.moves import MoveJob
+from pipelines.context import House
+from pipelines.dialogues import requests, steps, worker
+from pipelines.dialogues.requests import Wanted, Who
 from pipelines.dialogues.steps import Standing
-from pipelines.house import House
+from pipelines.dialogues.worker import MoveJob
 from warehouse.errors import Busy, NotFound, NotOffered, OutOfTurn, PaymentDiffers, PaymentRepeated
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.database import Owner
@@ -175,7 +175,7 @@ class Machine(RuleBasedStateMachine):
         if of_access:
             who = Who(DEMO, self.login_hash, accesses.find(owner, "a"))
         house = self.house
-        begun = dialogues.begin_payment_once(owner, house.vault, house.settings, who, order, wanted, named=named)
+        begun = requests.begin_payment_once(owner, house.vault, house.settings, who, order, wanted, named=named)
         if begun.id not in self.known:
             self.known.append(begun.id)
             self.orders[begun.id] = (order, of_access)
@@ -187,7 +187,7 @@ class Machine(RuleBasedStateMachine):
         def begin(owner: Owner) -> None:
             access = accesses.find(owner, "a", lock=True)
             wanted = Wanted("84.112.10.7", BACK, *(CHOSEN if method else (access.sca_method, access.sca_medium)))
-            self.known.append(dialogues.begin_consent(owner, self.house.vault, self.house.settings, access, wanted).id)
+            self.known.append(requests.begin_consent(owner, self.house.vault, self.house.settings, access, wanted).id)
 
         self.attempt(begin)
         if worked:
@@ -237,7 +237,7 @@ class Machine(RuleBasedStateMachine):
 
         def put_down(owner: Owner) -> int:
             found = store.find(owner, dialogue.id, dialogue.kind, lock=True)
-            return dialogues.reply(owner, self.house.vault, found, reply)
+            return requests.reply(owner, self.house.vault, found, reply)
 
         expected: Any = dialogue.move + 1
         if dialogue.phase != OPEN or dialogue.ends_at <= datetime.now(UTC):
@@ -278,7 +278,7 @@ class Machine(RuleBasedStateMachine):
         """A worker does all that there is to do."""
         for number, job in self.pending():
             self.jobs.append(job)
-            moves.advance(self.house, job, self.now)
+            worker.advance(self.house, job, self.now)
             self.finish(number)
 
     @precondition(lambda self: self.waiting)
@@ -286,7 +286,7 @@ class Machine(RuleBasedStateMachine):
     def work_twice(self, which: int) -> None:
         number, job = self.pick(which)
         for _ in range(2):
-            moves.advance(self.house, job, self.now)
+            worker.advance(self.house, job, self.now)
         self.finish(number)
 
     @precondition(lambda self: self.waiting)
@@ -294,9 +294,9 @@ class Machine(RuleBasedStateMachine):
     def crash(self, which: int, asks: bool, keeps_job: bool) -> None:
         """A worker dies before or after the bank has answered, or loses the database: then its job is over."""
         number, job = self.pick(which)
-        plan = moves._plan(self.house, job, self.now)
+        plan = worker._plan(self.house, job, self.now)
         if plan is not None and asks:
-            standing, state = moves._asked(self.house, plan)
+            standing, state = worker._asked(self.house, plan)
             self.late.append(Late(job, standing, state, plan))
             if steps.is_elsewhere(standing.step):
                 self.show(job.dialogue)
@@ -307,18 +307,18 @@ class Machine(RuleBasedStateMachine):
     @rule(which=WHICH)
     def answer_late(self, which: int) -> None:
         found = self.late[which % len(self.late)]
-        moves._settle(self.house, found.job, found.standing, found.state, found.plan)
+        worker._settle(self.house, found.job, found.standing, found.state, found.plan)
 
     @precondition(lambda self: self.jobs)
     @rule(which=WHICH)
     def run_an_old_job(self, which: int) -> None:
-        moves.advance(self.house, self.jobs[which % len(self.jobs)], self.now)
+        worker.advance(self.house, self.jobs[which % len(self.jobs)], self.now)
 
     @precondition(lambda self: self.waiting)
     @rule(which=WHICH)
     def give_up(self, which: int) -> None:
         number, job = self.pick(which)
-        moves.give_up(self.house, job)
+        worker.give_up(self.house, job)
         self.finish(number)
 
     @rule(last=st.booleans())
@@ -328,7 +328,7 @@ class Machine(RuleBasedStateMachine):
         self.sql("UPDATE dialogues SET look_at = clock_timestamp() WHERE user_id = :user AND look_at IS NOT NULL")
         if last:
             self.sql("UPDATE dialogues SET looks = 12 WHERE user_id = :user AND phase = 'UNKNOWN'")
-        moves.look_after(self.house)
+        worker.look_after(self.house)
 
     @precondition(lambda self: self.known)
     @rule(which=WHICH)

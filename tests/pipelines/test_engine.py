@@ -20,8 +20,8 @@ import pytest
 import structlog
 from pydantic import ValidationError
 
-from pipelines import engine
-from pipelines.engine.crews import THREAD_LIMITS, Crew
+from pipelines.engine import run as engine
+from pipelines.engine.executors import THREAD_LIMITS, Crew
 from pipelines.engine.progress import bar
 from warehouse.errors import KontorError
 from warehouse.settings import Settings
@@ -339,7 +339,7 @@ def test_a_scheduler_with_tls_or_on_this_machine_is_taken(address: str) -> None:
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.engine.crews.CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("pipelines.engine.executors.CONNECT_SECONDS", 0.2)
     with pytest.raises(KontorError, match=r"no Dask scheduler to work with at tcp://127\.0\.0\.1:1 "):
         next(engine.run(square, ITEMS, Settings(engine="dask", dask_scheduler="tcp://127.0.0.1:1")))
 

@@ -14,9 +14,9 @@ import pytest
 from api.cli.dagster import environment
 from models.experiment import World
 from pipelines import erase, training
+from pipelines.context import House
 from pipelines.fetching import landing
-from pipelines.house import House
-from pipelines.results import work
+from pipelines.results import tasks
 from tests.accounts import add_rule, category
 from tests.searching import found
 from tests.stack import PASSWORD, Customer, Stack, is_ready, running_stack, wait_until
@@ -52,10 +52,10 @@ def stack(homes: Path) -> Iterator[Stack]:
 def house(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
     for name, value in stack.told.items():
         monkeypatch.setenv(name, value)
-    work._house.cache_clear()
-    yield work._house()
-    work._house().database.close()
-    work._house.cache_clear()
+    tasks._house.cache_clear()
+    yield tasks._house()
+    tasks._house().database.close()
+    tasks._house.cache_clear()
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def dagster(stack: Stack, *command: str) -> None:
 def everything_again(house: House) -> None:
     """All that might bring somebody back: what the banks said, and everything that follows from the ledger."""
     for bucket in range(BUCKETS):
-        work.replay_buckets([bucket], everything=True)
+        tasks.replay_buckets([bucket], everything=True)
         whole_way(bucket)
     training.make_training_set(house.settings.home, World(users=2, seed=3), house.database)
 
@@ -140,7 +140,7 @@ def test_an_erased_person_is_found_nowhere_and_nothing_brings_it_back(
 ) -> None:
     (stack.home / "logs").mkdir(exist_ok=True)
     everything_again(house)
-    dagster(stack, "-m", "pipelines.assets.materialise")
+    dagster(stack, "-m", "pipelines.materialise")
 
     before = found(stack, canary.texts)
     places = tables(set().union(*before.values()))

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from pipelines.banks.base import NoAnswer, Unreachable
-from pipelines.banks.lines import Lines
+from pipelines.banks.sessions import Lines
 from tests.stack import wait_until
 
 SHORT_SECONDS, LONG_SECONDS = 0.05, 20.0

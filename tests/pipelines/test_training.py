@@ -29,7 +29,7 @@ from pipelines import training
 from pipelines.assets.evaluation import analyses_evaluation
 from pipelines.assets.training import ASSETS, JOBS, categoriser, training_set
 from pipelines.assets.training_settings import CandidateConfig, CategoriserConfig, EvaluationConfig, TrainingSetConfig
-from pipelines.house import House
+from pipelines.context import House
 from tests.accounts import Account, category
 from tests.models.toys import labelled
 from tests.stack import Stack

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from pipelines.banks.turns import Turns
+from pipelines.banks.session_limits import Turns
 from warehouse.postgres import embedded
 from warehouse.settings import Settings
 

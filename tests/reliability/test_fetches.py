@@ -12,9 +12,9 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from pipelines.banks.demo import calls
+from pipelines.context import House
 from pipelines.fetching import refresh
 from pipelines.fetching.slots import slot_of
-from pipelines.house import House
 from tests.receiver import receiving
 from tests.stack import Customer, Stack, TenantUnderTest, running_stack, start, wait_until
 from warehouse.postgres.embedded import pg_ctl

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from standardwebhooks.webhooks import Webhook
 
 from api.cli import runs
-from pipelines.results import one_user
+from pipelines.results import live
 from tests.receiver import Receiver
 from tests.soak.customers import Customer
 from tests.soak.house import House
@@ -96,7 +96,7 @@ def inspect_dagster(house: House, notes: Notes) -> None:
 
     def fresh() -> bool:
         with house.database.surveying() as operator:
-            stale = results.stale(operator, one_user.NAMES[0], one_user.version(house.settings.base_url))
+            stale = results.stale(operator, live.NAMES[0], live.version(house.settings.base_url))
         return not stale and all(run["status"] in ENDED for run in _runs(house))
 
     quiet = _within(DAGSTER_SECONDS, fresh)

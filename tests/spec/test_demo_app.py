@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from api.demo.texts import REENTRY
-from pipelines import demo
+from pipelines import demo_tenants
 from tests.stack import Stack, wait_until
 from warehouse.settings import Settings
 from warehouse.stores import naming, users
@@ -24,7 +24,7 @@ INLINE = re.compile(r"\sstyle=|<style|\son\w+=|javascript:|<script(?! src=)")
 @pytest.fixture(scope="module")
 def seeded(stack: Stack) -> dict[str, Any]:
     """The demo, as `kontor up` makes it."""
-    content = demo.seed(stack.database, stack.vault, stack.base_url, stack.home / "demo.json", datetime.now(UTC))
+    content = demo_tenants.seed(stack.database, stack.vault, stack.base_url, stack.home / "demo.json", datetime.now(UTC))
     stack.private |= {client["secret"] for tenant in content["tenants"] for client in tenant["clients"].values()}
     return content
 
@@ -48,7 +48,7 @@ def visitor(stack: Stack, seeded: dict[str, Any]) -> Iterator[httpx.Client]:
             assert user is not None
             people = [{"username": "erika", "userReference": str(user.id)}]
         settings = Settings(home=stack.home)
-        demo.connect_customers(stack.database, stack.vault, settings, {"tenants": [{"name": TENANT, "users": people}]})
+        demo_tenants.connect_customers(stack.database, stack.vault, settings, {"tenants": [{"name": TENANT, "users": people}]})
         wait_until(lambda: "Netflix" in client.get("/demo/overview").text, 60, lambda: client.get("/demo/overview").text)
         yield client
 

@@ -11,16 +11,17 @@ from itertools import accumulate, groupby
 from math import ceil
 from typing import Any
 
-from pipelines import engine
-from pipelines.engine import Failure, OnProgress, TasksFailed
-from pipelines.engine.crews import workers
+from pipelines.context import House
+from pipelines.engine import run
+from pipelines.engine.executors import workers
+from pipelines.engine.run import Failure, OnProgress, TasksFailed
 from pipelines.fetching import landing
 from pipelines.fetching.landing import Replayed
-from pipelines.house import House
-from pipelines.results import analyse, export, one_user, ready, tags
-from pipelines.results.analyse import Analysed, Tagged
+from pipelines.results import buckets as analyse
+from pipelines.results import export, live, publish, tags
+from pipelines.results.buckets import Analysed, Tagged
 from pipelines.results.export import Exported
-from pipelines.results.ready import Published
+from pipelines.results.publish import Published
 from warehouse.lake.tables import TRANSACTIONS
 from warehouse.settings import Settings
 
@@ -52,7 +53,7 @@ def tag_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Tagg
 
 def analyse_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Analysed]:
     house = _house()
-    version = one_user.version(house.settings.base_url)
+    version = live.version(house.settings.base_url)
     with house.database.alone_with(buckets):
         return analyse.analyse_buckets(house.lake, buckets, version, everything=everything)
 
@@ -61,7 +62,7 @@ def publish_buckets(buckets: Buckets) -> dict[int, Published]:
     house = _house()
     settings = house.settings
     with house.database.alone_with(buckets):
-        return ready.publish_buckets(house.database, house.lake, buckets, settings.buckets, settings.base_url)
+        return publish.publish_buckets(house.database, house.lake, buckets, settings.buckets, settings.base_url)
 
 
 def replay_buckets(buckets: Buckets, *, since: date | None = None, everything: bool = False) -> dict[int, Replayed]:
@@ -75,9 +76,9 @@ UNCHANGED: Mapping[Any, Callable[[House, Buckets], Mapping[int, Any]]] = {
     export_buckets: lambda house, buckets: export.unchanged(house.database, house.lake, buckets, house.settings.buckets),
     tag_buckets: lambda house, buckets: analyse.tags_unchanged(house.lake, buckets, tags.brain()),
     analyse_buckets: lambda house, buckets: analyse.analyses_unchanged(
-        house.lake, buckets, one_user.version(house.settings.base_url)
+        house.lake, buckets, live.version(house.settings.base_url)
     ),
-    publish_buckets: lambda house, buckets: ready.unchanged(house.database, house.lake, buckets, house.settings.buckets),
+    publish_buckets: lambda house, buckets: publish.unchanged(house.database, house.lake, buckets, house.settings.buckets),
 }
 """How a task finds out for many buckets at once that it has nothing to do: most of them have not changed since the last time."""
 AT_ONCE = (tag_buckets, analyse_buckets, publish_buckets)
@@ -109,7 +110,7 @@ def _work(
     """Adds to what is done; answers the pieces that failed."""
     more = {} if on_progress is None else {"on_progress": on_progress}
     try:
-        for _, found in engine.run(work, pieces, Settings(), **more) if pieces else ():
+        for _, found in run.run(work, pieces, Settings(), **more) if pieces else ():
             done |= found
     except TasksFailed as failed:
         return list(failed.failures)

@@ -14,8 +14,8 @@ from uuid import UUID
 import structlog
 
 from pipelines.banks.base import Bookings, Code, Failure, Header, Holdings, Product, message
+from pipelines.context import House
 from pipelines.fetching import merge
-from pipelines.house import House
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
 from warehouse.postgres.tables import Product as Row

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import polars as pl
 
-from pipelines.results import one_user, tags
-from pipelines.results.analyse import KNOWLEDGE
+from pipelines.results import live, tags
+from pipelines.results.buckets import KNOWLEDGE
 from warehouse.lake.buckets import bucket_of, span
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import Table
@@ -20,7 +20,7 @@ from warehouse.stores.results import New
 
 AT_ONCE = 500
 """Results that go to PostgreSQL in one statement."""
-SOURCES = ((tags.NAME, TRANSACTION_TAGS), (one_user.NAMES[0], ANALYSED))
+SOURCES = ((tags.NAME, TRANSACTION_TAGS), (live.NAMES[0], ANALYSED))
 """A result that stands for all that are published with it, and the table that says for whom and from what they are made."""
 
 
@@ -89,7 +89,7 @@ def _documents(lake: Lake, buckets: Sequence[int], users: pl.DataFrame, base_url
         for name, table in ANALYSES.items()
     }
     states = {user: (revision, as_of) for user, revision, as_of in users.iter_rows()}
-    for user, contents in one_user.packed_documents(frames, users.select("user", "as_of"), base_url):
+    for user, contents in live.packed_documents(frames, users.select("user", "as_of"), base_url):
         revision, as_of = states[user]
         yield from (New(UUID(user), name, revision, content, as_of) for name, content in contents.items())
 

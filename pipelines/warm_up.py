@@ -1,4 +1,4 @@
-"""`python -m pipelines.compiling`: compiles what tagging, analyses and writing run in loops, once after an install or update.
+"""`python -m pipelines.warm_up`: compiles what tagging, analyses and writing run in loops, once after an install or update.
 
 Processes that start later find it done. Nothing breaks without it: the first answer then waits half a minute.
 """
@@ -6,8 +6,8 @@ Processes that start later find it done. Nothing breaks without it: the first an
 import polars as pl
 
 from analytics.native.dictionary import repeats
-from pipelines.results import one_user
+from pipelines.results import live
 
 if __name__ == "__main__":
-    one_user.prepare()
+    live.prepare()
     repeats(pl.Series(["a"]), 1)

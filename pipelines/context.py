@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
-from pipelines.banks.lines import Lines
+from pipelines.banks.sessions import Lines
 from warehouse.errors import KontorError
 from warehouse.lake.lake import Lake
 from warehouse.postgres.database import Database

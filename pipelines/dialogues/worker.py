@@ -32,12 +32,13 @@ from pipelines.banks.base import (
     Unusable,
     message,
 )
-from pipelines.dialogues import order_of, steps, written
-from pipelines.dialogues.found import Found, found, seal
+from pipelines.context import House
+from pipelines.dialogues import steps
+from pipelines.dialogues.found_accounts import Found, found, seal
+from pipelines.dialogues.requests import order_of, written
 from pipelines.dialogues.steps import Phase, Standing
 from pipelines.fetching import connect
-from pipelines.fetching.answers import check_header
-from pipelines.house import House
+from pipelines.fetching.validation import check_header
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
 from warehouse.postgres.database import Owner

@@ -1,4 +1,4 @@
-"""Materialising everything there is, once, as `kontor up` does it for the demo: `python -m pipelines.assets.materialise`."""
+"""Materialising everything there is, once, as `kontor up` does it for the demo: `python -m pipelines.materialise`."""
 
 import sys
 from datetime import UTC, datetime
