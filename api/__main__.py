@@ -1,6 +1,6 @@
 """`python -m api`: serves the API with the settings of the environment. `kontor up` starts it so."""
 
-from api import server
+from api.http import server
 from warehouse.settings import Settings
 
 if __name__ == "__main__":

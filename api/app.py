@@ -5,12 +5,16 @@ from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 
-from api import demo, errors
-from api.route import KontorRoute
+from api import demo_app
+from api.http import errors
+from api.http.middleware import Surface
+from api.http.route import KontorRoute
+from api.http.route_index import Switchboard
 from api.routes import (
     accesses,
     analyses,
     consents,
+    corrections,
     docs,
     encryption,
     health,
@@ -26,11 +30,8 @@ from api.routes import (
     transfers,
     webform,
     webhooks,
-    wishes,
 )
 from api.services import Services
-from api.surface import Surface
-from api.switchboard import Switchboard
 from warehouse import logs
 from warehouse.errors import Invalid
 from warehouse.settings import Settings
@@ -44,11 +45,11 @@ ROUTERS = (
     payments.routes,
     transfers.routes,
     webform.routes,
-    wishes.routes,
+    corrections.routes,
     analyses.routes,
     products.platform,
     records.routes,
-    wishes.platform,
+    corrections.platform,
     rules.routes,
     providers.routes,
     tags.routes,
@@ -77,7 +78,7 @@ def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> Fa
     app.router.routes.insert(0, Switchboard(app.routes))
     if settings.docs:
         docs.install(app)
-    demo.install(app)
+    demo_app.install(app)
     errors.install(app)
     app.add_middleware(Surface, settings=settings)
     known = {route.unique_id for route in app.routes if isinstance(route, KontorRoute)}

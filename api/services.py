@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
 
-from api.shelf import Shelf
+from api.http.response_cache import Shelf
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
 from pipelines.results import live, tags

@@ -1,4 +1,4 @@
-"""The facts that can stand in the way of an operation. They carry no HTTP numbers: `api/errors.py` gives them a status.
+"""The facts that can stand in the way of an operation. They carry no HTTP numbers: `api/http/errors.py` gives them a status.
 
 KontorError
 ├── NotFound                 the object does not exist, or not for this owner

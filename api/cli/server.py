@@ -39,7 +39,7 @@ def serve(
     workers: Annotated[int | None, typer.Option(help="Number of processes.")] = None,
 ) -> None:
     """Serve the API alone, with the tables and keys that are there."""
-    from api import server  # loads the web framework, which no other command needs
+    from api.http import server  # loads the web framework, which no other command needs
 
     for name, value in {"HOST": host, "PORT": port, "WORKERS": workers}.items():
         if value is not None:

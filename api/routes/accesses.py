@@ -9,11 +9,11 @@ from fastapi import Body, Header, Path, Query
 from pydantic import AfterValidator, StringConstraints
 from starlette.responses import Response
 
-from api.access import Kind, needs
-from api.answers import answer, created, done, link
-from api.customers import access_body, accesses_body, customer_body, issues_body
-from api.errors import Problem
-from api.route import router
+from api.bodies.customers import access_body, accesses_body, customer_body, issues_body
+from api.http.authorization import Kind, needs
+from api.http.errors import Problem
+from api.http.responses import answer, created, done, link
+from api.http.route import router
 from api.schemas.accesses import (
     ACCESS_KEY,
     ACCESSES,

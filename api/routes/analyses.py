@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from starlette.responses import Response
 
-from api.answers import freshness
-from api.errors import Problem
-from api.route import JSON, has_etag, router, takes_gzip
+from api.http.errors import Problem
+from api.http.response_cache import LEAST_ZIPPED, Kept
+from api.http.responses import freshness
+from api.http.route import JSON, has_etag, router, takes_gzip
 from api.routes.accesses import Reads, reading_for, user_of
 from api.schemas.analyses import (
     AffordabilityBody,
@@ -24,7 +25,6 @@ from api.schemas.analyses import (
 )
 from api.schemas.base import Flag, QueryDay
 from api.services import Held, Services
-from api.shelf import LEAST_ZIPPED, Kept
 from pipelines.results import live
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView

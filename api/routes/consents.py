@@ -7,10 +7,10 @@ from fastapi import Body, Query
 from pydantic import StringConstraints
 from starlette.responses import Response
 
-from api.answers import answer, created, link
-from api.dialogues import consent_status
-from api.errors import Problem
-from api.route import router
+from api.bodies.dialogues import consent_status
+from api.http.errors import Problem
+from api.http.responses import answer, created, link
+from api.http.route import router
 from api.routes.accesses import AccessKey, Modifies, Reads, RequiredIp, changing_for, entry_of, reading_for
 from api.schemas.accesses import ACCESS_KEY, ROOT, SOME_CREDENTIALS, NewAccess
 from api.schemas.base import Flag, shape

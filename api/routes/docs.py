@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
-from api import openapi
-from api.answers import answer
+from api.http.responses import answer
+from api.openapi import document as openapi
 from api.services import Services
 
 # Swagger UI starts itself with a script inside the page and draws icons from data addresses.

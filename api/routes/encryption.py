@@ -7,9 +7,9 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from api.access import Kind, needs
-from api.errors import Problem
-from api.route import StrictRequest, require_content_type, router
+from api.http.authorization import Kind, needs
+from api.http.errors import Problem
+from api.http.route import StrictRequest, require_content_type, router
 from api.services import Held
 from warehouse.secrets import certificates
 from warehouse.stores.callers import Caller

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from starlette.responses import Response
 
-from api import metrics
-from api.answers import answer
-from api.route import router
+from api.http import metrics
+from api.http.responses import answer
+from api.http.route import router
 from api.schemas.health import Alive, Readiness
 from api.services import Held
 from warehouse.errors import DatabaseUnavailable

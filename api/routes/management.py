@@ -8,9 +8,9 @@ from uuid import UUID
 from fastapi import Body, Query
 from starlette.responses import Response
 
-from api.access import Kind, needs
-from api.answers import answer, created, done, link, self_relation
-from api.route import router
+from api.http.authorization import Kind, needs
+from api.http.responses import answer, created, done, link, self_relation
+from api.http.route import router
 from api.schemas.base import Flag, Line
 from api.schemas.management import ClientBody, ClientRoleBody, NewUser, TenantBody, UserBody, UserReferenceBody
 from api.services import Held, Services

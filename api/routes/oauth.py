@@ -7,11 +7,11 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from api import metrics
-from api.answers import answer
-from api.components import REFERENCE
-from api.errors import Problem
-from api.route import FORM, StrictRequest, router
+from api.http import metrics
+from api.http.errors import Problem
+from api.http.responses import answer
+from api.http.route import FORM, StrictRequest, router
+from api.openapi.models import REFERENCE
 from api.schemas.oauth import GRANTS, RevokeForm, TokenBody, TokenForm
 from api.services import Held, Services
 from warehouse.errors import LoginFailed, Throttled

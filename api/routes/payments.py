@@ -9,11 +9,12 @@ from uuid import UUID, uuid4
 from fastapi import Depends, Header, Path, Query
 from starlette.responses import Response
 
-from api.access import Kind, needs
-from api.answers import answer
-from api.dialogues import transfer_status
-from api.errors import Problem
-from api.route import router
+from api.bodies.dialogues import transfer_status
+from api.bodies.transfers import payee_of, payment_of
+from api.http.authorization import Kind, needs
+from api.http.errors import Problem
+from api.http.responses import answer
+from api.http.route import router
 from api.routes.accesses import AccessKey, RequiredIp, changing_for, reading_for
 from api.routes.consents import CallbackUrl, QueryTanSettings
 from api.schemas.base import Flag
@@ -29,7 +30,6 @@ from api.schemas.transfers import (
     TransferStatus,
 )
 from api.services import Held, Services
-from api.transfers import payee_of, payment_of
 from api.webform import entry
 from pipelines.banks.base import Payee, PayeeMatch, Payment, Reply
 from pipelines.dialogues import payments, requests, steps

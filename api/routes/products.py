@@ -6,9 +6,9 @@ from fastapi import Path
 from starlette.responses import Response
 
 from analytics.products import WITH_POSITIONS, Category
-from api.answers import answer
-from api.customers import english_product, position_body, product_body
-from api.route import router
+from api.bodies.customers import english_product, position_body, product_body
+from api.http.responses import answer
+from api.http.route import router
 from api.routes.accesses import AccessKey, Reads, reading_for
 from api.schemas.accesses import EnglishProductBody, PositionBody, ProductBody
 from api.services import Held

@@ -8,15 +8,15 @@ from fastapi import Query
 from pydantic import StringConstraints
 from starlette.responses import Response
 
-from api import logos
-from api.access import Kind, needs
-from api.answers import answer, link
-from api.route import JSON, router
+from api.bodies import provider_logos
+from api.http.authorization import Kind, needs
+from api.http.responses import answer, link
+from api.http.route import JSON, router
+from api.http.strict_json import render
 from api.schemas.base import Line, Relation
 from api.schemas.categories import WIRE_CATEGORIES
 from api.schemas.providers import WIRE_CAPABILITIES, AuthenticationField, AuthenticationInfo, ProviderBody
 from api.services import Held, Services
-from api.wire import render
 from pipelines.banks import catalogue
 from pipelines.banks.base import Offer
 from pipelines.banks.catalogue import Offered
@@ -74,7 +74,7 @@ def get_logo(provider: str, held: Held) -> Response:
     """The logo of a provider. Needs no token: a page that shows it cannot send one."""
     with held.database.operating() as owner:
         row, _ = catalogue.find_offered(owner, held.connectors, _key(provider))
-        return SvgResponse(logos.draw(row.name, row.group_name), headers=LOGO_HEADERS)
+        return SvgResponse(provider_logos.draw(row.name, row.group_name), headers=LOGO_HEADERS)
 
 
 _ROOT = PREFIX.strip("/").split("/")

@@ -13,10 +13,11 @@ from starlette.responses import Response
 
 from analytics.frames import PRODUCTS, TAGGERS
 from analytics.products import Category
-from api.access import Kind, needs
-from api.errors import Problem
-from api.lists import Listed
-from api.route import LARGE, router
+from api.bodies.tags import tag_bodies
+from api.http.authorization import Kind, needs
+from api.http.errors import Problem
+from api.http.long_lists import Listed
+from api.http.route import LARGE, router
 from api.schemas.analyses import AnalysesBody
 from api.schemas.categories import CATEGORIES
 from api.schemas.records import (
@@ -31,7 +32,6 @@ from api.schemas.records import (
     entity_id,
 )
 from api.services import Held, Services
-from api.tags import tag_bodies
 from pipelines.results import live, tags
 from pipelines.results.documents.tags import tag_writer
 from warehouse import scopes

@@ -8,12 +8,12 @@ from starlette.responses import Response
 
 from analytics import trees
 from analytics.tagging.corrections import name_key
-from api.access import Kind, needs
-from api.answers import answer, done, link, self_relation
-from api.errors import Problem
-from api.route import router
-from api.routes.wishes import TREE, wished_category
-from api.schemas.wishes import NewRule, RuleBody
+from api.http.authorization import Kind, needs
+from api.http.errors import Problem
+from api.http.responses import answer, done, link, self_relation
+from api.http.route import router
+from api.routes.corrections import TREE, wished_category
+from api.schemas.corrections import NewRule, RuleBody
 from api.services import Held, Services
 from pipelines.results.documents.tags import tag_tree_item
 from warehouse import scopes

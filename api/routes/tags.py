@@ -11,8 +11,8 @@ from starlette.responses import Response
 
 from analytics import trees
 from analytics.trees import Item, Tree, UnknownItem, UnknownTree
-from api.access import Kind, needs
-from api.route import JSON, has_etag, router
+from api.http.authorization import Kind, needs
+from api.http.route import JSON, has_etag, router
 from api.routes.providers import Search
 from api.schemas.tags import TagTreeBody, TagTreeItemBody
 from api.services import Held

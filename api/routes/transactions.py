@@ -14,10 +14,11 @@ from pydantic import Field
 from starlette.responses import Response
 
 from analytics.frames import BOOKINGS
-from api.answers import created, freshness, link
-from api.errors import Problem
-from api.lists import Listed
-from api.route import LARGE, has_etag, router
+from api.bodies.tags import classification_bodies, tag_bodies
+from api.http.errors import Problem
+from api.http.long_lists import Listed
+from api.http.responses import created, freshness, link
+from api.http.route import LARGE, has_etag, router
 from api.routes.accesses import AccessKey, Modifies, Reads, changing_for, reading_for, user_of
 from api.routes.products import ProductKey
 from api.schemas.accesses import ACCESSES
@@ -33,7 +34,6 @@ from api.schemas.transactions import (
     rendered,
 )
 from api.services import Held, Services
-from api.tags import classification_bodies, tag_bodies
 from pipelines.fetching import push
 from pipelines.results import tags
 from pipelines.results.documents.tags import tag_writer

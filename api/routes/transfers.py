@@ -7,14 +7,14 @@ from uuid import UUID, uuid4
 from fastapi import Path
 from starlette.responses import Response
 
-from api.answers import answer
-from api.dialogues import legacy_status
-from api.route import router
+from api.bodies.dialogues import legacy_status
+from api.bodies.transfers import payment_of
+from api.http.responses import answer
+from api.http.route import router
 from api.routes.accesses import changing_for, reading_for
 from api.routes.payments import Pays, ProductKey, given_login, require_regulated
 from api.schemas.transfers import EnteredTan, LegacyTransfer, LegacyTransferStatus
 from api.services import Held, Services
-from api.transfers import payment_of
 from pipelines.banks.base import Reply
 from pipelines.dialogues import requests
 from pipelines.dialogues.requests import Wanted

@@ -15,8 +15,8 @@ from urllib.parse import urlencode
 from fastapi import Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from api.answers import answer
-from api.route import StrictRequest, has_etag, router
+from api.http.responses import answer
+from api.http.route import StrictRequest, has_etag, router
 from api.services import Held, Services
 from api.webform import changes, colours, flicker, pages, render, views
 from api.webform.changes import Answer, Fetches

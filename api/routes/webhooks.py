@@ -10,9 +10,9 @@ from urllib.parse import quote
 from fastapi import Query
 from starlette.responses import Response
 
-from api.access import Kind, needs
-from api.answers import answer, done, link
-from api.route import router
+from api.http.authorization import Kind, needs
+from api.http.responses import answer, done, link
+from api.http.route import router
 from api.routes.management import PREFIX, within
 from api.schemas.base import Relation
 from api.schemas.webhooks import (

@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from api.answers import link
-from api.errors import Problem
+from api.http.errors import Problem
+from api.http.responses import link
 from api.schemas.accesses import ROOT
 from api.services import Services
 from warehouse.postgres.database import Owner

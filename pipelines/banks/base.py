@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Code(StrEnum):
-    """Everything that can be told to a customer about a bank. Level and German text are in `api/messages.py`."""
+    """Everything that can be told to a customer about a bank. Level and German text are in `api/bodies/messages.py`."""
 
     INTERNAL = "BA999"
     LOCKED = "BA1010"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.demo import charts, formats
-from api.demo.charts import Expected, Month
+from api.demo_app import charts, formats
+from api.demo_app.charts import Expected, Month
 
 SPACE = "\N{NO-BREAK SPACE}"
 EURO = 100

@@ -3,8 +3,8 @@
 from decimal import Decimal
 from typing import Any
 
-from api.demo import views
-from api.demo.charts import Expected
+from api.demo_app import views
+from api.demo_app.charts import Expected
 
 NOTHING: dict[str, Any] = {
     "accesses": {},

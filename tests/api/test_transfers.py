@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from api import wire
-from api.errors import install
+from api.bodies.transfers import details_body, payee_of, payment_of
+from api.http import strict_json
+from api.http.errors import install
 from api.schemas.base import Message, Relation
 from api.schemas.transfers import (
     BulkTransfer,
@@ -37,7 +38,6 @@ from api.schemas.transfers import (
     TransferBody,
     TransferStatus,
 )
-from api.transfers import details_body, payee_of, payment_of
 from pipelines.banks.base import PayeeMatch, Payment, Transfer
 from pipelines.dialogues.payments import AMOUNT_LIMIT_CENTS
 from warehouse.errors import OrderUnfit
@@ -223,7 +223,7 @@ def test_a_payee_is_verified_by_the_name_that_the_bank_gets() -> None:
 
 
 def rendered(body: Any) -> Any:
-    return orjson.loads(wire.render(body, ZoneInfo("Europe/Berlin")))
+    return orjson.loads(strict_json.render(body, ZoneInfo("Europe/Berlin")))
 
 
 TOLD = Message(level="INFO", code="BA1110", message="Bitte geben Sie eine TAN ein.")
@@ -282,10 +282,10 @@ def test_statuses_are_written_as_the_interface_has_them() -> None:
 @given(st.integers(1, AMOUNT_LIMIT_CENTS))
 def test_an_amount_is_the_same_on_the_wire_and_inside(cents: int) -> None:
     text = f"{cents // 100}.{cents % 100:02d}"
-    asked = wire.parse(orjson.dumps(SINGLE).replace(b'"amount":12', b'"amount":' + text.encode()))
+    asked = strict_json.parse(orjson.dumps(SINGLE).replace(b'"amount":12', b'"amount":' + text.encode()))
     (transfer,) = ordered(ProductTransfer.model_validate(asked)).transfers
     assert transfer.amount_cents == cents
-    assert f'"amount":{text}'.encode() in wire.render(details_body(transfer), ZoneInfo("UTC"))
+    assert f'"amount":{text}'.encode() in strict_json.render(details_body(transfer), ZoneInfo("UTC"))
 
 
 def test_what_is_answered_can_be_ordered_again_and_is_the_same() -> None:

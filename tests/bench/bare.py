@@ -3,7 +3,7 @@
 import uvicorn
 from fastapi import FastAPI
 
-from api.server import options
+from api.http.server import options
 from warehouse.settings import Settings
 
 app = FastAPI()

@@ -9,12 +9,12 @@ import uvicorn
 from fastapi import FastAPI
 
 from api.app import create_app
-from api.route import router
+from api.http.response_cache import Shelf
+from api.http.route import router
+from api.http.route_index import Switchboard
+from api.http.server import options
 from api.routes import analyses
 from api.routes.accesses import Reads
-from api.server import options
-from api.shelf import Shelf
-from api.switchboard import Switchboard
 from warehouse import logs
 from warehouse.settings import Settings
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from api.app import create_app
-from api.route import KontorRoute
+from api.http.route import KontorRoute
 from warehouse.postgres.database import Owner
 from warehouse.settings import Settings
 
@@ -47,7 +47,7 @@ READS_STATEMENTS = ROOT / "analytics" / "sepa" / "tags.py"  # words that banks w
 
 
 def test_the_api_process_loads_no_dagster() -> None:
-    code = "import sys, api.app, api.server, api.cli; sys.exit(any(name.startswith('dagster') for name in sys.modules))"
+    code = "import sys, api.app, api.http.server, api.cli; sys.exit(any(name.startswith('dagster') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 

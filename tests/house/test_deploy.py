@@ -15,7 +15,7 @@ from typer.main import get_command
 
 from api.cli import app
 from api.cli.dagster import HOME
-from api.server import GRACE_SECONDS
+from api.http.server import GRACE_SECONDS
 from warehouse.settings import Settings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

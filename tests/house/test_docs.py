@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from api import errors, messages
+from api.bodies import messages
+from api.http import errors
 from tests.preloaded import preloaded
 from tests.stack import Stack
 

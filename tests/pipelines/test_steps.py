@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.messages import told
+from api.bodies.messages import told
 from pipelines.banks.base import (
     AccessLocked,
     BankFault,

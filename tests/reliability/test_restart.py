@@ -13,7 +13,7 @@ import psutil
 import psycopg
 import pytest
 
-from api.server import HEALTHCHECK_SECONDS
+from api.http.server import HEALTHCHECK_SECONDS
 from tests.stack import PASSWORD, Stack, TenantUnderTest, running_stack, wait_until
 from warehouse.postgres import migrate
 from warehouse.postgres.embedded import pg_ctl

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from api.demo.texts import REENTRY
+from api.demo_app.texts import REENTRY
 from pipelines import demo_tenants
 from tests.stack import Stack, wait_until
 from warehouse.settings import Settings

@@ -14,10 +14,10 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.responses import Response
 
-from api import server
-from api.answers import answer
 from api.app import create_app
-from api.route import LARGE, router
+from api.http import server
+from api.http.responses import answer
+from api.http.route import LARGE, router
 from api.schemas.base import Amount, Wire, amount, cents
 from api.services import Held
 from tests.stack import Stack, TenantUnderTest, free_port, wait_until

@@ -5,9 +5,9 @@ from typing import Any
 import httpx
 import pytest
 
-from api.access import needs_of
 from api.app import create_app
-from api.route import KontorRoute
+from api.http.authorization import needs_of
+from api.http.route import KontorRoute
 from tests.stack import Stack, TenantUnderTest
 from warehouse import scopes
 from warehouse.settings import Settings

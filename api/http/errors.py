@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api import messages
+from api.bodies import messages
 from api.schemas.base import field_names
 from api.webform import render
 from pipelines.banks.base import Code

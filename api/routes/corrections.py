@@ -7,14 +7,14 @@ from fastapi import Path, Query
 from starlette.responses import Response
 
 from analytics import trees
-from api.answers import done
-from api.errors import Problem
-from api.route import router
+from api.http.errors import Problem
+from api.http.responses import done
+from api.http.route import router
 from api.routes.accesses import AccessKey, Modifies, changing_for
 from api.routes.products import ProductKey
 from api.routes.transactions import NAME
 from api.schemas.base import Flag
-from api.schemas.wishes import ItemInput, TransactionPut
+from api.schemas.corrections import ItemInput, TransactionPut
 from api.services import Held
 from pipelines.results import corrections
 from warehouse.errors import NotFound

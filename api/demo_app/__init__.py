@@ -7,7 +7,7 @@ import logging
 
 from fastapi import FastAPI
 
-from api.demo.app import ROUTES
+from api.demo_app.app import ROUTES
 
 
 def install(app: FastAPI) -> None:

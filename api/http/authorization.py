@@ -11,7 +11,7 @@ from fastapi import Request, Security
 from fastapi.openapi.models import OAuth2, OAuthFlowClientCredentials, OAuthFlowPassword, OAuthFlows
 from fastapi.security.base import SecurityBase
 
-from api.errors import Problem
+from api.http.errors import Problem
 from warehouse import scopes
 from warehouse.stores.callers import Caller
 

@@ -15,10 +15,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
-from api.demo import charts, formats, views
-from api.demo.tenant import ACCESSES, Refused, Tenant, Tokens, UserUnknown, Visit, read
-from api.demo.texts import FAILURES, REENTRY, Notice, refusal
-from api.route import StrictRequest
+from api.demo_app import charts, formats, views
+from api.demo_app.tenant import ACCESSES, Refused, Tenant, Tokens, UserUnknown, Visit, read
+from api.demo_app.texts import FAILURES, REENTRY, Notice, refusal
+from api.http.route import StrictRequest
 from warehouse.settings import Settings
 
 ROOT = "/demo"
@@ -212,7 +212,7 @@ def _failure(request: Request, refused: Refused) -> Response:
 @cache
 def _pages() -> Environment:
     found = Environment(
-        loader=PackageLoader("api.demo"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("api.demo_app"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     found.filters |= {
         "money": formats.money,

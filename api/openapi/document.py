@@ -1,6 +1,6 @@
 """The OpenAPI document: what FastAPI knows of the routes, completed with the errors, headers and logins that all share.
 
-How its models are named and shaped is the business of `api/components.py`.
+How its models are named and shaped is the business of `api/openapi/models.py`.
 """
 
 from typing import Any
@@ -8,10 +8,11 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api import components, messages
-from api.access import needs_of
-from api.errors import OAUTH_PREFIX, TEXTS
-from api.route import KontorRoute
+from api.bodies import messages
+from api.http.authorization import needs_of
+from api.http.errors import OAUTH_PREFIX, TEXTS
+from api.http.route import KontorRoute
+from api.openapi import models
 from api.schemas.base import Problems
 from api.schemas.oauth import OAuthProblem, RevokeForm, TokenForm
 from api.schemas.webhooks import WebhookNotification
@@ -98,12 +99,12 @@ def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
         apiKey={"type": "apiKey", "in": "header", "name": "X-API-KEY"},
     )
     for schema in (Problems, OAuthProblem, TokenForm, RevokeForm, WebhookNotification):
-        described = schema.model_json_schema(ref_template=components.REFERENCE + "{model}")
+        described = schema.model_json_schema(ref_template=models.REFERENCE + "{model}")
         shared["schemas"].update(described.pop("$defs", {}), **{schema.__name__: described})
     for name in ("HTTPValidationError", "ValidationError"):
         shared["schemas"].pop(name, None)
     shared["responses"] = {
-        f"{components.called(shape)}{status}": _error(status, shape)
+        f"{models.called(shape)}{status}": _error(status, shape)
         for status in TEXTS
         for shape in (Problems.__name__, OAuthProblem.__name__)
     }
@@ -112,7 +113,7 @@ def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
             for method in route.methods or ():
                 _complete(route, document["paths"][route.path][method.lower()])
     document["webhooks"] = {"newTransactions": {"post": _webhook()}}
-    components.tidy(document)
+    models.tidy(document)
     return document
 
 
@@ -134,7 +135,7 @@ def _complete(route: KontorRoute, operation: dict[str, Any]) -> None:
     if parameters:
         statuses.update(WITH_PARAMETERS)
     parameters.extend(dict(header) for header in (KNOWN, CORRELATION) if header is CORRELATION or "304" in responses)
-    shape = components.called(OAuthProblem.__name__ if route.path.startswith(OAUTH_PREFIX) else Problems.__name__)
+    shape = models.called(OAuthProblem.__name__ if route.path.startswith(OAUTH_PREFIX) else Problems.__name__)
     for status in sorted(statuses):
         if "content" not in responses.get(str(status), {}):
             responses[str(status)] = {"$ref": f"#/components/responses/{shape}{status}"}
@@ -166,7 +167,7 @@ def _error(status: int, shape: str) -> dict[str, Any]:
     return {
         "description": text,
         "headers": {"X-Correlation-ID": {"schema": TEXT}, **pause},
-        "content": {"application/json": {"schema": {"$ref": components.REFERENCE + shape}, "example": example}},
+        "content": {"application/json": {"schema": {"$ref": models.REFERENCE + shape}, "example": example}},
     }
 
 
@@ -174,7 +175,7 @@ def _webhook() -> dict[str, Any]:
     """The call that a receiver of webhooks gets."""
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
     headers = [{"name": name, "in": "header", "required": True, "schema": TEXT} for name in names]
-    content = {"application/json": {"schema": {"$ref": components.REFERENCE + WebhookNotification.__name__}}}
+    content = {"application/json": {"schema": {"$ref": models.REFERENCE + WebhookNotification.__name__}}}
     return {
         "operationId": "new_transactions",
         "tags": ["Webhooks"],

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET  # nosec B405  # builds charts, reads no
 
 from markupsafe import Markup
 
-from api.demo.formats import money, month, whole_money
+from api.demo_app.formats import money, month, whole_money
 
 TOP, BOTTOM, LEFT, RIGHT = 14, 30, 58, 8
 BAR_SHARE = 0.36  # of a month's width; two bars and the air between months

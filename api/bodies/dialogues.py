@@ -3,9 +3,10 @@
 from base64 import b64encode
 from typing import Any
 
-from api import messages
-from api.answers import link
-from api.offers import offered_moves
+from api.bodies import messages
+from api.bodies.relations import offered_moves
+from api.bodies.transfers import details_body
+from api.http.responses import link
 from api.schemas.accesses import ROOT, WIRE_MEDIUM
 from api.schemas.base import Relation
 from api.schemas.transfers import (
@@ -19,7 +20,6 @@ from api.schemas.transfers import (
     TransferStatus,
 )
 from api.services import Services
-from api.transfers import details_body
 from pipelines.banks.base import ChooseMedium, ChooseMethod, EnterTan, Payee, Payment, Redirect, Step, Wait
 from pipelines.dialogues import steps
 from warehouse.postgres.tables import Dialogue

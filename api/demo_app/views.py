@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from api.demo.charts import Expected, Month
-from api.demo.formats import cents, day
-from api.demo.tenant import ACCESSES, CUSTOMER, Visit
-from api.demo.texts import Notice
+from api.demo_app.charts import Expected, Month
+from api.demo_app.formats import cents, day
+from api.demo_app.tenant import ACCESSES, CUSTOMER, Visit
+from api.demo_app.texts import Notice
 
 ANALYSES = f"{CUSTOMER}/ai"
 COMPLETE = "VOLLSTAENDIG"

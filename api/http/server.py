@@ -13,7 +13,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import multiprocess
 
-from api.errors import respond
+from api.http.errors import respond
 from warehouse import logs
 from warehouse.settings import Settings
 

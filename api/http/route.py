@@ -12,9 +12,9 @@ from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
-from api import wire
-from api.access import needs_of
-from api.errors import Problem
+from api.http import strict_json
+from api.http.authorization import needs_of
+from api.http.errors import Problem
 from warehouse.settings import Settings
 
 JSON = "application/json"
@@ -58,8 +58,8 @@ class StrictRequest(Request):
         """The body as strict JSON."""
         body = await self.body()
         try:
-            return await run_in_threadpool(wire.parse, body) if len(body) > LONG_BYTES else wire.parse(body)
-        except wire.NotStrictJson as error:
+            return await run_in_threadpool(strict_json.parse, body) if len(body) > LONG_BYTES else strict_json.parse(body)
+        except strict_json.NotStrictJson as error:
             raise Problem(400, "Inhalt: kein gültiges JSON") from error
 
     async def fields(self) -> dict[str, str]:
@@ -74,7 +74,7 @@ class StrictRequest(Request):
         fields = dict(pairs)
         if len(fields) != len(pairs):
             raise Problem(400, "Inhalt: ein Feld steht mehrfach")
-        if any(wire.CONTROL.search(text) for pair in pairs for text in pair):
+        if any(strict_json.CONTROL.search(text) for pair in pairs for text in pair):
             raise Problem(400, "Inhalt: enthält Steuerzeichen")
         return fields
 
@@ -162,5 +162,5 @@ def refuse_repeated(items: list[tuple[str, str]]) -> None:
     """Refuses a query in which a parameter stands twice, or that holds control characters: no rule says which one counts."""
     if len({name for name, _ in items}) != len(items):
         raise Problem(400, "Anfrage: ein Parameter steht mehrfach")
-    if any(wire.CONTROL.search(text) for pair in items for text in pair):
+    if any(strict_json.CONTROL.search(text) for pair in items for text in pair):
         raise Problem(400, "Anfrage: enthält Steuerzeichen")

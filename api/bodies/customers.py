@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import Any
 
 from analytics.products import WITH_POSITIONS, Category
-from api import messages
-from api.answers import link
-from api.offers import offered
+from api.bodies import messages
+from api.bodies.relations import offered
+from api.http.responses import link
 from api.schemas.accesses import (
     ACCESSES,
     ROOT,

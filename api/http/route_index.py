@@ -7,7 +7,7 @@ from starlette.datastructures import URLPath
 from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
-from api.route import KontorRoute
+from api.http.route import KontorRoute
 
 
 class Switchboard(BaseRoute):

@@ -12,9 +12,9 @@ from typing import Any
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api import metrics
-from api.errors import respond
-from api.wire import CONTROL
+from api.http import metrics
+from api.http.errors import respond
+from api.http.strict_json import CONTROL
 from warehouse.logs import describe
 from warehouse.settings import Settings
 

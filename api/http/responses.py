@@ -5,9 +5,9 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
+from api.http.strict_json import render
 from api.schemas.base import Relation
 from api.services import Services
-from api.wire import render
 
 
 def answer(held: Services, body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

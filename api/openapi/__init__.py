@@ -1,0 +1,1 @@
+"""The OpenAPI document and the models in it."""
