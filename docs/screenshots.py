@@ -27,7 +27,7 @@ from tests.browser.driving import DESKTOP, DESKTOP_WITH_SCRIPT, PATIENCE, PHONE_
 from tests.spec.browsing import Browser as PlainBrowser
 from tests.spec.browsing import appended, connecting
 from tests.spec.test_webform import connected, fresh, paying
-from tests.stack import DEMO, free_port, running_stack
+from tests.support.stack import DEMO, free_port, running_stack
 from warehouse.stores import designs
 
 IMAGES = Path(__file__).parent / "images"

@@ -14,7 +14,7 @@ import psutil
 import pytest
 from hypothesis import settings
 
-from tests.stack import Stack, TenantUnderTest, running_stack
+from tests.support.stack import Stack, TenantUnderTest, running_stack
 
 settings.register_profile("house", deadline=None, max_examples=30)  # a busy machine is no failure
 settings.load_profile("house")
@@ -34,7 +34,7 @@ LONG = (
     "house/test_docs",
     "client/test_story",
     "models/test_shipped",
-    "corpus/test_calibration",
+    "simulator/test_calibration",
 )
 """Files that take longest, the longest first: whoever begins with them does not wait for one of them at the end."""
 

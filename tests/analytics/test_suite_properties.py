@@ -20,9 +20,9 @@ from analytics.tagging import tag
 from analytics.tagging.tag import Brain
 from models import registry
 from models.simulator import simulate
-from tests import worlds
 from tests.analytics.households import booked, household, monthly, rent, salary
 from tests.analytics.identities import BOOKED, CHECKS, Looked, quarters_and_years_are_their_months
+from tests.support import worlds
 
 TODAY = date(2026, 6, 30)
 EARLIER = [date(2024, 2, 29), date(2025, 3, 17), date(2025, 12, 31), date(2026, 5, 31)]

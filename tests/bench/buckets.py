@@ -23,7 +23,7 @@ from rich.table import Table
 from sqlalchemy import make_url
 
 from tests.bench import memory
-from tests.households import Settled, settled
+from tests.support.households import Settled, settled
 from warehouse.lake.tables import TRANSACTION_TAGS
 
 USERS, SEED = 460, 20261115

@@ -30,8 +30,8 @@ from rich.table import Table
 from pipelines.engine.executors import Crew, _environment, _limits, hire
 from pipelines.engine.run import _attempt, _Done, _Job, _shift
 from tests.bench import machine
-from tests.households import Settled, files_of, settled
-from tests.whole_way import ready, whole_way
+from tests.support.households import Settled, files_of, settled
+from tests.support.whole_way import ready, whole_way
 from warehouse.settings import Settings
 
 BUCKETS, SEED = 64, 20261115

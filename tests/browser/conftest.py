@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.driving import DESKTOP_WITH_SCRIPT, App, Way, chromium, running_app
-from tests.stack import Customer, Stack, TenantUnderTest
+from tests.support.stack import Customer, Stack, TenantUnderTest
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator
 
 from tests.spec import browsing
 from tests.spec.browsing import WEBFORM
-from tests.stack import DEMO, Stack
+from tests.support.stack import DEMO, Stack
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 COOKIE = "__Host-kontor-form"

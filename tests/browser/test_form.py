@@ -26,7 +26,7 @@ from tests.browser.driving import (
 )
 from tests.spec.browsing import IP, WEBFORM, Browser, appended, connecting, location, renewing
 from tests.spec.test_webform import ORDER, connected, fresh, paying
-from tests.stack import DEMO, Customer, Stack, wait_until
+from tests.support.stack import DEMO, Customer, Stack, wait_until
 from warehouse.stores import tenants
 
 FORM = f"{WEBFORM}/form"

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from api.cli import app
-from tests.stack import Customer, Stack
+from tests.support.stack import Customer, Stack
 from warehouse.errors import KontorError
 from warehouse.lake.buckets import bucket_of
 

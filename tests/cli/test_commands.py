@@ -13,7 +13,7 @@ from cryptography import x509
 from typer.testing import CliRunner
 
 from api.cli import app
-from tests.stack import PASSWORD, Stack
+from tests.support.stack import PASSWORD, Stack
 from warehouse import scopes
 from warehouse.errors import AlreadyActive, Invalid, KeysMissing, KontorError, NameTaken, NotFound
 

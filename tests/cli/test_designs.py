@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from api.cli import app
-from tests.stack import Stack
+from tests.support.stack import Stack
 from warehouse.errors import Invalid, NotFound
 
 LOGO = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"/>'

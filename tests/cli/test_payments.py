@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from api.cli import app
 from tests.spec.dialogues import BACK, IP, Status, codes, href, moved, rels, up_to_tan
-from tests.stack import Customer, Stack, TenantUnderTest, wait_until
+from tests.support.stack import Customer, Stack, TenantUnderTest, wait_until
 from warehouse.errors import Invalid, NotFound
 
 DETAILS = {"recipient": "Stadtwerke", "purpose": "Rechnung 4711", "iban": "DE02120300000000202051", "bic": None}

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from api.cli import app
 from pipelines.banks import catalogue
-from tests.stack import Stack, TenantUnderTest
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse.errors import NotFound
 
 DEMO = "00000000-0000-0000-0000-000000000000"

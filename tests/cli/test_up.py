@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import make_url
 
 from models import registry
-from tests.stack import Stack, free_port, wait_until
+from tests.support.stack import Stack, free_port, wait_until
 
 LAUNCH = """mutation Launch($selector: JobOrPipelineSelector!) {
   launchRun(executionParams: {selector: $selector, mode: "default"}) { __typename ... on LaunchRunSuccess { run { runId } } }

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from api.cli import app
-from tests.stack import Stack
+from tests.support.stack import Stack
 from warehouse.errors import AddressRefused, NotFound
 
 URL = "https://app.example.de/kontor"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.calling import Generated, block
-from tests.stack import Stack, running_stack
+from tests.support.stack import Stack, running_stack
 
 RETIRED = "list_tag_trees_below_tags"
 """An operation that this service has ended, to see what its callers get."""

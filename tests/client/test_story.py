@@ -24,8 +24,8 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from tests.client.calling import Caller, Generated, block
-from tests.receiver import receiving
-from tests.stack import DEMO, PASSWORD, Stack, TenantUnderTest, wait_until
+from tests.support.receiver import receiving
+from tests.support.stack import DEMO, PASSWORD, Stack, TenantUnderTest, wait_until
 
 IP = "84.112.10.7"
 BACK = "https://app.example.de/back"

@@ -11,8 +11,8 @@ import pytest
 
 from api.bodies import messages
 from api.http import errors
-from tests.preloaded import preloaded
-from tests.stack import Stack
+from tests.support.preloaded import preloaded
+from tests.support.stack import Stack
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from tests.stack import Stack, wait_until
+from tests.support.stack import Stack, wait_until
 
 FORM = "/customer/v2/webform"
 

@@ -29,7 +29,7 @@ from models.simulator.base.splits import SPLITS
 from models.simulator.truth.plain_users import lives
 from models.simulator.truth.triggers import AFTER_EVENTS, trigger_truth
 from pipelines.assets.training_settings import AnalysesEvaluationConfig
-from tests.worlds import suite
+from tests.support.worlds import suite
 
 FEW = 20
 SMALL = World(users=12, seed=3, splits=SPLITS)

@@ -17,7 +17,7 @@ import pytest
 from pipelines.definitions import FIRST, LAST, changed_buckets, defs
 from pipelines.results import checks, tags, tasks
 from pipelines.results.checks import Finding
-from tests.stack import Customer, Stack
+from tests.support.stack import Customer, Stack
 from warehouse.lake import tables
 from warehouse.lake.buckets import bucket_of, key
 from warehouse.lake.lake import Lake

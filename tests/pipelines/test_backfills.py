@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from pipelines.engine import run
 from pipelines.results import live, tags, tasks
-from tests.households import Settled, files_of, settled
-from tests.whole_way import deadly
+from tests.support.households import Settled, files_of, settled
+from tests.support.whole_way import deadly
 from warehouse.lake.tables import LANDING, TABLES, TOMBSTONES
 from warehouse.postgres.database import Database
 from warehouse.settings import Settings

@@ -16,7 +16,7 @@ from pipelines.fetching import landing
 from pipelines.results import buckets, export, publish, tags
 from pipelines.results import live as one_user
 from pipelines.results.documents.cashflow import CashflowView
-from tests.stack import Customer, Stack, TenantUnderTest, wait_until
+from tests.support.stack import Customer, Stack, TenantUnderTest, wait_until
 from warehouse.errors import NotFound
 from warehouse.lake import parquet, tables
 from warehouse.lake.buckets import Range, bounds, bucket_of, key, keys

@@ -14,7 +14,7 @@ from pipelines import banks
 from pipelines.banks import catalogue, formats
 from pipelines.banks.base import Capability, LoginField, Offer
 from pipelines.banks.base import Provider as Bank
-from tests.stack import Stack
+from tests.support.stack import Stack
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
 from warehouse.settings import Settings

@@ -18,7 +18,7 @@ from api.schemas import analyses as schemas
 from pipelines.results.documents.cashflow import VIEWS, CashflowView
 from pipelines.results.documents.suite import NAMES, cashflow_document, documents, nothing
 from pipelines.results.documents.tags import tag_writer
-from tests import worlds
+from tests.support import worlds
 
 WRITER = tag_writer("https://api.example.de")
 SCHEMAS: dict[str, Any] = {

@@ -17,10 +17,10 @@ from pipelines import erase, training
 from pipelines.context import House
 from pipelines.fetching import landing
 from pipelines.results import tasks
-from tests.accounts import add_rule, category
-from tests.searching import found
-from tests.stack import PASSWORD, Customer, Stack, is_ready, running_stack, wait_until
-from tests.whole_way import whole_way
+from tests.support.accounts import add_rule, category
+from tests.support.searching import found
+from tests.support.stack import PASSWORD, Customer, Stack, is_ready, running_stack, wait_until
+from tests.support.whole_way import whole_way
 from warehouse.lake.tables import LANDING, PRODUCTS, TRANSACTION_TAGS, TRANSACTIONS
 from warehouse.postgres.embedded import pg_ctl
 from warehouse.settings import Settings

@@ -5,7 +5,7 @@ import pytest
 
 from pipelines import housekeeping
 from pipelines.definitions import defs
-from tests.stack import Stack
+from tests.support.stack import Stack
 from warehouse.secrets import hashing
 from warehouse.settings import Settings
 

@@ -18,8 +18,8 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 from pipelines.webhooks import notices
 from pipelines.webhooks.notify import deliver_forever
 from pipelines.webhooks.outbound import Resolve
-from tests.receiver import HANG, Receiver, receiving
-from tests.stack import Stack, free_port, wait_until
+from tests.support.receiver import HANG, Receiver, receiving
+from tests.support.stack import Stack, free_port, wait_until
 from warehouse import scopes
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.database import Database, Owner

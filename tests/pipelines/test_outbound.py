@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from pipelines.webhooks.outbound import Gate, open_gate, post
-from tests.receiver import HANG, receiving
-from tests.stack import free_port
+from tests.support.receiver import HANG, receiving
+from tests.support.stack import free_port
 from warehouse.errors import AddressRefused
 from warehouse.settings import Settings
 

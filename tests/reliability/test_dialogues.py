@@ -16,7 +16,7 @@ import pytest
 from pipelines.banks.demo import calls, executed
 from pipelines.banks.demo.memory import remembered
 from tests.spec.dialogues import BACK, IP, Status, codes, href, moved, rels, up_to_tan
-from tests.stack import Customer, Stack, TenantUnderTest, running_stack, start, wait_until
+from tests.support.stack import Customer, Stack, TenantUnderTest, running_stack, start, wait_until
 from warehouse.postgres.embedded import pg_ctl
 
 PATIENCE_SECONDS = 60

@@ -15,8 +15,8 @@ from pipelines.banks.demo import calls
 from pipelines.context import House
 from pipelines.fetching import refresh
 from pipelines.fetching.slots import slot_of
-from tests.receiver import receiving
-from tests.stack import Customer, Stack, TenantUnderTest, running_stack, start, wait_until
+from tests.support.receiver import receiving
+from tests.support.stack import Customer, Stack, TenantUnderTest, running_stack, start, wait_until
 from warehouse.postgres.embedded import pg_ctl
 from warehouse.settings import Settings
 

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from api.http.server import HEALTHCHECK_SECONDS
-from tests.stack import PASSWORD, Stack, TenantUnderTest, running_stack, wait_until
+from tests.support.stack import PASSWORD, Stack, TenantUnderTest, running_stack, wait_until
 from warehouse.postgres import migrate
 from warehouse.postgres.embedded import pg_ctl
 

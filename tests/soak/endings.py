@@ -13,12 +13,12 @@ from standardwebhooks.webhooks import Webhook
 
 from api.cli import runs
 from pipelines.results import live
-from tests.receiver import Receiver
 from tests.soak.customers import Customer
 from tests.soak.house import House
 from tests.soak.notes import Notes
 from tests.soak.payers import Payer
 from tests.soak.tenants import Manager
+from tests.support.receiver import Receiver
 from warehouse.stores import results
 
 QUIET_SECONDS = 120

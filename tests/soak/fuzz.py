@@ -14,7 +14,7 @@ from rich.console import Console
 
 from tests.bench import ending
 from tests.spec.generating import configured
-from tests.stack import Stack, running_stack
+from tests.support.stack import Stack, running_stack
 
 ROOT = Path(__file__).resolve().parents[2]
 CUSTOMERS = "^/(customer|ai)/"

@@ -19,7 +19,7 @@ from sqlalchemy import make_url
 
 from api.cli import dagster, processes, up
 from pipelines.fetching.slots import SLOT, slot_of
-from tests.stack import free_port
+from tests.support.stack import free_port
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.database import Database
 from warehouse.postgres.embedded import Addresses

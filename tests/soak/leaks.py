@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import httpx
 
-from tests.searching import OF_THE_SERVER, SERVER_LOG, rows
 from tests.soak.house import House
 from tests.soak.notes import Notes
+from tests.support.searching import OF_THE_SERVER, SERVER_LOG, rows
 
 RUN = re.compile(r"[a-z0-9]{8,}")
 KEY = 8

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tests.bench import ending, machine
-from tests.receiver import Receiver, receiving
+from tests.support.receiver import Receiver, receiving
 from tests.soak import endings, house as houses, leaks, report
 from tests.soak.calling import Actor, Line, Tenant
 from tests.soak.customers import Customer

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
 
-from tests.stack import Customer, Stack
+from tests.support.stack import Customer, Stack
 
 WEBFORM = "/customer/v2/webform"
 BACK = "https://app.tenant.example/zurück?kunde=4711"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.stack import Customer
+from tests.support.stack import Customer
 
 IP = {"Customer-IP-Address": "84.112.10.7"}
 BACK = "https://tenant.example/back"

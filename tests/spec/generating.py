@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from tests.stack import Customer
+from tests.support.stack import Customer
 from warehouse import scopes
 
 KNOWN = """

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from pipelines.banks.demo import calls
-from tests.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
+from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
 from warehouse import scopes
 
 IP = "84.112.10.7"

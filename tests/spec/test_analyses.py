@@ -14,8 +14,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from api.schemas import analyses as bodies
-from tests.accounts import Account
-from tests.stack import Customer, Stack, TenantUnderTest
+from tests.support.accounts import Account
+from tests.support.stack import Customer, Stack, TenantUnderTest
 from warehouse import scopes
 
 LISTS = ("contracts", "cashflow", "life-events", "life/stages", "sales-triggers")

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.accounts import Account, category
-from tests.stack import Stack, TenantUnderTest
+from tests.support.accounts import Account, category
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 
 IBAN, OTHER_IBAN = "DE02120300000000202051", "DE02500105170137075030"

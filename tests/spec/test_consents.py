@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.spec.dialogues import BACK, IP, codes, href, moved, rels, up_to_tan
-from tests.stack import Customer, Stack, TenantUnderTest, wait_until
+from tests.support.stack import Customer, Stack, TenantUnderTest, wait_until
 
 
 @pytest.fixture(scope="module")

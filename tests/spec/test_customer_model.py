@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from tests.accounts import category
-from tests.accounts import rule as rule_body
-from tests.stack import Customer, Stack, TenantUnderTest
+from tests.support.accounts import category
+from tests.support.accounts import rule as rule_body
+from tests.support.stack import Customer, Stack, TenantUnderTest
 
 MINUTES = float(os.environ.get("MODEL_MINUTES", "0"))
 EXAMPLES, STEPS = (25, 40) if MINUTES else (5, 16)

@@ -12,7 +12,7 @@ import pytest
 
 from api.demo_app.texts import REENTRY
 from pipelines import demo_tenants
-from tests.stack import Stack, wait_until
+from tests.support.stack import Stack, wait_until
 from warehouse.settings import Settings
 from warehouse.stores import naming, users
 

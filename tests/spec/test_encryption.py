@@ -8,7 +8,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from tests.stack import Stack, TenantUnderTest
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse.errors import Invalid
 from warehouse.secrets import certificates
 

@@ -20,7 +20,7 @@ from api.http.responses import answer
 from api.http.route import LARGE, router
 from api.schemas.base import Amount, Wire, amount, cents
 from api.services import Held
-from tests.stack import Stack, TenantUnderTest, free_port, wait_until
+from tests.support.stack import Stack, TenantUnderTest, free_port, wait_until
 from warehouse.errors import Invalid
 from warehouse.settings import Settings
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.spec.generating import configured
-from tests.stack import Stack
+from tests.support.stack import Stack
 
 
 @pytest.fixture(scope="module")

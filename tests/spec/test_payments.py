@@ -11,7 +11,7 @@ import pytest
 from pipelines.banks.demo import executed
 from pipelines.banks.demo.ledger import calls
 from tests.spec.dialogues import BACK, IP, Status, codes, href, moved, rels, up_to_tan
-from tests.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
+from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
 from warehouse.stores import tenants
 
 IBAN = "DE02120300000000202051"

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.stack import Customer, TenantUnderTest
+from tests.support.stack import Customer, TenantUnderTest
 from warehouse import scopes
 
 CATEGORIES = {

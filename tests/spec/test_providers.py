@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from api.bodies import provider_logos
-from tests.stack import Stack, TenantUnderTest
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 from warehouse.stores import providers
 from warehouse.stores.providers import Entry

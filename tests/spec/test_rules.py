@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.accounts import RULES, Account, add_rule, category, rule
-from tests.stack import Stack, TenantUnderTest
+from tests.support.accounts import RULES, Account, add_rule, category, rule
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 
 IBAN, OTHER_IBAN = "DE02120300000000202051", "DE02500105170137075030"

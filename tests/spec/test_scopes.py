@@ -8,7 +8,7 @@ import pytest
 from api.app import create_app
 from api.http.authorization import needs_of
 from api.http.route import KontorRoute
-from tests.stack import Stack, TenantUnderTest
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 from warehouse.settings import Settings
 

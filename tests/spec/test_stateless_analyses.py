@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from api.schemas.analyses import AnalysesBody
-from tests.stack import Customer, TenantUnderTest
+from tests.support.stack import Customer, TenantUnderTest
 from warehouse import scopes
 
 PATH = "/ai/v1/analyses/"

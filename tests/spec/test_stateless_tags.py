@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from analytics import trees
-from tests.accounts import add_rule
-from tests.stack import Stack, TenantUnderTest
+from tests.support.accounts import add_rule
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 
 PATH = "/ai/v1/transactions/tags/"

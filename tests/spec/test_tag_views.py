@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from analytics import trees
-from tests.accounts import add_rule
-from tests.stack import Customer, Stack, TenantUnderTest
+from tests.support.accounts import add_rule
+from tests.support.stack import Customer, Stack, TenantUnderTest
 from warehouse import scopes
 
 TREE_OF_VIEW = {

@@ -10,7 +10,7 @@ import pytest
 from analytics import trees
 from api.schemas.tags import TagInstanceBody
 from pipelines.results.documents.tags import tag_details, tag_instance, tag_writer
-from tests.stack import Stack, TenantUnderTest
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 
 TREES = "/tags/v1/tag-trees"

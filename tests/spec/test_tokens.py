@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from tests.stack import PASSWORD, Stack, TenantUnderTest
+from tests.support.stack import PASSWORD, Stack, TenantUnderTest
 from warehouse import scopes
 from warehouse.secrets import hashing
 

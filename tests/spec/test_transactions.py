@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.stack import Customer, Stack, TenantUnderTest
+from tests.support.stack import Customer, Stack, TenantUnderTest
 from warehouse import scopes
 
 FIELDS = {"id", "betrag", "buchungsdatum", "waehrung", "hash"}

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.banks.demo import executed
 from tests.spec.dialogues import Status, codes, href, rels
-from tests.stack import DEMO, Customer, Stack, TenantUnderTest
+from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest
 
 IBAN = "DE02120300000000202051"
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.spec.browsing import IP, WEBFORM, Browser, appended, connecting, location, renewing
-from tests.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
+from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
 from warehouse.stores import accesses, designs, tenants
 
 ORDER: dict[str, Any] = {

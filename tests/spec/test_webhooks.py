@@ -5,7 +5,7 @@ import uuid
 import httpx
 import pytest
 
-from tests.stack import Stack, TenantUnderTest
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 from warehouse.postgres.tables import Access
 from warehouse.stores import webhooks

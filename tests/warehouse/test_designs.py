@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.stack import Stack, TenantUnderTest
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse.errors import Invalid
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign

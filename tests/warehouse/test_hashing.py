@@ -4,7 +4,7 @@ import re
 
 from pwdlib.hashers.argon2 import Argon2Hasher
 
-from tests.stack import PASSWORD, Stack, TenantUnderTest
+from tests.support.stack import PASSWORD, Stack, TenantUnderTest
 from warehouse.secrets import hashing
 
 

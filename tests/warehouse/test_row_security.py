@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from sqlalchemy import delete, select, text, update
 
-from tests.stack import Stack, TenantUnderTest
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Base, CategoryRule, User

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from tests.stack import Stack
+from tests.support.stack import Stack
 from warehouse.errors import Invalid, KeysMissing, NotFound, SealBroken
 from warehouse.postgres.tables import SealedValue
 from warehouse.secrets import certificates, sealed_values

@@ -9,7 +9,7 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from pipelines.results.tags import NAME, decoded
-from tests.stack import Stack
+from tests.support.stack import Stack
 from warehouse.lake.packing import unpacked
 
 TABLES = (

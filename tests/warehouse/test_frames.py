@@ -5,7 +5,7 @@ import pytest
 from psycopg import sql
 from sqlalchemy import text
 
-from tests.stack import Stack, TenantUnderTest
+from tests.support.stack import Stack, TenantUnderTest
 from warehouse.errors import DatabaseUnavailable
 from warehouse.postgres import frames
 

@@ -10,8 +10,6 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from schwifty import BIC
-from tests.models.simulator import golden
-from tests.models.simulator.sample_acts import EXAMPLES, acts, example, many
 
 from analytics.bank_text.channels import Channel
 from analytics.frames import BOOKINGS
@@ -21,6 +19,8 @@ from models.simulator.renderers import OUTPUT, render
 from models.simulator.renderers.engine.noise import QUIET
 from models.simulator.renderers.engine.writing import UnknownFormat
 from models.simulator.renderers.formats import ALL, FORMATS, TEST_FORMATS, TRAINING_FORMATS
+from tests.models.simulator import golden
+from tests.models.simulator.sample_acts import EXAMPLES, acts, example, many
 
 TRUTHS = [name for name in OUTPUT if name.startswith("true_")]
 

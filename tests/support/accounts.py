@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from tests.stack import Customer
+from tests.support.stack import Customer
 
 RULES = "/ai/v1/rules"
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.models.simulator.sample_acts import acts, example, many
 
 from models.simulator.renderers import render
 from models.simulator.renderers.engine.noise import QUIET, USUAL
 from models.simulator.renderers.formats import FORMATS, TRAINING_FORMATS
 from models.simulator.renderers.layouts import Capitals
+from tests.models.simulator.sample_acts import acts, example, many
 
 ROWS = 20_000
 LONG = "Nebenkostenabrechnung" * 9

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from tests.models.simulator.sample_acts import EXAMPLES, acts, example
-
 from models.simulator.renderers import render
 from models.simulator.renderers.engine.noise import QUIET
 from models.simulator.renderers.formats import ALL
+from tests.models.simulator.sample_acts import EXAMPLES, acts, example
 
 FILE = Path(__file__).with_name("renderers.txt")
 HEAD = "# format | act | booking text | code | batch | name | ultimate party | purpose; nothing is spoilt, · stands for nothing"

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.stack import wait_until
+from tests.support.stack import wait_until
 
 COMMAND = """#!{python} -IS
 import json, os, socket, sys
@@ -33,7 +33,7 @@ def preloaded(folder: Path) -> Iterator[Path]:
     place, command = folder / "socket", folder / "kontor"
     command.write_text(COMMAND.format(python=sys.executable, place=str(place)))
     command.chmod(0o755)
-    process = subprocess.Popen([sys.executable, "-m", "tests.preloaded", str(place)], cwd=Path(__file__).parents[1])
+    process = subprocess.Popen([sys.executable, "-m", "tests.support.preloaded", str(place)], cwd=Path(__file__).parents[2])
     try:
         wait_until(place.exists, 60)
         yield folder

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.banks.base import NoAnswer, Unreachable
 from pipelines.banks.sessions import Lines
-from tests.stack import wait_until
+from tests.support.stack import wait_until
 
 SHORT_SECONDS, LONG_SECONDS = 0.05, 20.0
 

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from tests.models.simulator.sample_acts import acts, example, many
 
 from models.simulator.renderers import render
 from models.simulator.renderers.engine.noise import QUIET, USUAL, Rates
 from models.simulator.renderers.formats import ALL
+from tests.models.simulator.sample_acts import acts, example, many
 
 REFERENCES = {"true_eref": "end_to_end", "true_mref": "mandate", "true_cred": "creditor_id"}
 WITH_ALL_REFERENCES = ("sparkasse_mt940", "vr", "hvb", "targobank", "deutsche_bank")

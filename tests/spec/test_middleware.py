@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.stack import PASSWORD, Stack, TenantUnderTest
+from tests.support.stack import PASSWORD, Stack, TenantUnderTest
 
 TENANTS = "/auth/mgmt/v1/tenants"
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
