@@ -58,7 +58,7 @@ a merchant on a card line is not read."""
 
 def examples() -> pl.DataFrame:
     """The examples; each is the only booking of its user, so that none says anything about another."""
-    return read("examples").with_row_index("user").with_columns(pl.col("user").cast(pl.String))
+    return read(EXAMPLES).with_row_index("user").with_columns(pl.col("user").cast(pl.String))
 
 
 def transactions(rows: pl.DataFrame) -> pl.DataFrame:

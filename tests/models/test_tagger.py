@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from analytics import knowledge
+from analytics import knowledge_checks
 from analytics.tagging.tag import Brain
 from models import registry
 from models.evaluation import rule_precision, tagger
@@ -145,4 +145,4 @@ def test_other_people_give_other_precisions(brain: Brain, precisions: pl.DataFra
 
 def test_what_was_measured_is_a_table_of_knowledge(precisions: pl.DataFrame, tmp_path: Path) -> None:
     precisions.write_csv(tmp_path / "measured.csv")
-    assert knowledge.problems(tmp_path) == []
+    assert knowledge_checks.problems(tmp_path) == []
