@@ -20,7 +20,7 @@ EASTER_HOLIDAYS = (-2, 1)
 FIXED_HOLIDAYS = ((1, 1), (5, 1), (12, 25), (12, 26))
 
 
-class Calendar(NamedTuple):
+class BusinessCalendar(NamedTuple):
     """By day: the business day on or after it, the one on or before it. By month: its first day, and where its business days
     begin in the list of all of them; both have one entry more than there are months.
     """
@@ -33,7 +33,7 @@ class Calendar(NamedTuple):
 
 
 @cache
-def calendar() -> Calendar:
+def calendar() -> BusinessCalendar:
     """The tables for all days that bookings can have."""
     days = np.arange(FIRST_DAY, date(LAST_YEAR + 1, 1, 1).toordinal() - EPOCH, dtype=np.int32)
     closed = np.array(sorted(day for year in range(FIRST_YEAR, LAST_YEAR + 1) for day in _holidays(year)), np.int32)
@@ -42,7 +42,7 @@ def calendar() -> Calendar:
     at = np.searchsorted(business, days)
     months = range(FIRST_MONTH, (LAST_YEAR + 1) * 12 + 1)
     starts = np.array([date(month // 12, month % 12 + 1, 1).toordinal() - EPOCH for month in months], np.int32)
-    return Calendar(
+    return BusinessCalendar(
         following=business[np.minimum(at, business.size - 1)],
         preceding=business[np.maximum(np.searchsorted(business, days, "right") - 1, 0)],
         month_start=starts,

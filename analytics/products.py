@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Category(StrEnum):
+class ProductCategory(StrEnum):
     """What a bank product is. The `OTHER` ones could be assigned neither by the bank nor by us."""
 
     CHECKING = "CHECKING"
@@ -19,8 +19,8 @@ class Category(StrEnum):
     OTHER_PRODUCT = "OTHER_PRODUCT"
 
 
-PAYMENT_ACCOUNTS = frozenset({Category.CHECKING, Category.CREDIT_CARD, Category.OTHER_CARD})
+PAYMENT_ACCOUNTS = frozenset({ProductCategory.CHECKING, ProductCategory.CREDIT_CARD, ProductCategory.OTHER_CARD})
 """Products that people pay with."""
-CARDS = frozenset({Category.CREDIT_CARD, Category.OTHER_CARD})
-WITH_POSITIONS = frozenset({Category.DEPOT})
+CARDS = frozenset({ProductCategory.CREDIT_CARD, ProductCategory.OTHER_CARD})
+WITH_POSITIONS = frozenset({ProductCategory.DEPOT})
 """Products that have securities positions instead of bookings."""

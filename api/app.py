@@ -7,9 +7,9 @@ from fastapi import APIRouter, FastAPI
 
 from api import demo_app
 from api.http import errors
-from api.http.middleware import Surface
+from api.http.middleware import Middleware
 from api.http.route import KontorRoute
-from api.http.route_index import Switchboard
+from api.http.route_index import RouteIndex
 from api.routes import (
     accesses,
     analyses,
@@ -75,12 +75,12 @@ def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> Fa
     app.state.services = held
     for router in routers:
         app.router.routes.extend(router.routes)
-    app.router.routes.insert(0, Switchboard(app.routes))
+    app.router.routes.insert(0, RouteIndex(app.routes))
     if settings.docs:
         docs.install(app)
     demo_app.install(app)
     errors.install(app)
-    app.add_middleware(Surface, settings=settings)
+    app.add_middleware(Middleware, settings=settings)
     known = {route.unique_id for route in app.routes if isinstance(route, KontorRoute)}
     if unknown := settings.retired_operations - known:
         raise Invalid(f"KONTOR_RETIRED_OPERATIONS names no operation: {', '.join(sorted(unknown))}; see /openapi.json")

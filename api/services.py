@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from fastapi import Depends, Request
 
-from api.http.response_cache import Shelf
+from api.http.response_cache import ResponseCache
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
 from pipelines.results import live, tags
@@ -89,7 +89,7 @@ class Lane:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class Turns:
+class UserSlots:
     """Lets each user do only a few things of a kind at a time; others of the same user wait without holding anything."""
 
     def __init__(self, at_once: int) -> None:
@@ -115,9 +115,9 @@ class Services:
     passwords: Lane
     changes: Lane
     tagging: Lane
-    lists: Turns
-    analyses: Turns
-    shelf: Shelf
+    lists: UserSlots
+    analyses: UserSlots
+    shelf: ResponseCache
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
@@ -139,9 +139,9 @@ class Services:
             passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting),
             changes=Lane("changes", CHANGES_AT_ONCE, CHANGES_WAITING, settings.request_timeout_seconds),
             tagging=Lane("tagging", TAGGINGS_AT_ONCE, TAGGINGS_WAITING),
-            lists=Turns(LISTS_AT_ONCE),
-            analyses=Turns(1),
-            shelf=Shelf(),
+            lists=UserSlots(LISTS_AT_ONCE),
+            analyses=UserSlots(1),
+            shelf=ResponseCache(),
         )
 
     async def open(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from models.categoriser.model import Categoriser
-from models.evaluation.labelled import Examination, examine_model
+from models.evaluation.labelled import LabelledEvaluation, examine_model
 from models.evaluation.reports import report
 from models.simulator import Corpus, simulate
 from models.simulator.base.banks import FORMATS
@@ -53,24 +53,24 @@ def learn(world: World = LEARNED, settings: TrainingSettings = SHIPPED, on_progr
     return train_on(examples, settings, on_progress, {"world": asdict(world)})
 
 
-def examine(model: Categoriser, world: World = EXAMINED, on_progress: Progress = silent) -> Examination:
+def examine(model: Categoriser, world: World = EXAMINED, on_progress: Progress = silent) -> LabelledEvaluation:
     """How good a model is by itself, in a world that it has not learned from."""
     parts = list(simulated(world, FORMATS, on_progress))
-    whole = Bookings(pl.concat([part.transactions for part in parts]), pl.concat([part.truth for part in parts]))
+    whole = LabelledBookings(pl.concat([part.transactions for part in parts]), pl.concat([part.truth for part in parts]))
     on_progress("examine", 0.0)
     found = examine_model(model, whole, lexicon().select("word", "category"))
     on_progress("examine", 1.0)
     return found
 
 
-def told(model: Categoriser, examination: Examination, world: World = EXAMINED) -> dict[str, Any]:
+def told(model: Categoriser, examination: LabelledEvaluation, world: World = EXAMINED) -> dict[str, Any]:
     """The report of an examination."""
     about = {"model": model.version, "learned": dict(model.facts), "examined": asdict(world)}
     return report(examination.judged, examination.figures, about, examination.baselines)
 
 
 @dataclass(frozen=True)
-class Bookings:
+class LabelledBookings:
     """Bookings and what is true about them."""
 
     transactions: pl.DataFrame

@@ -26,7 +26,7 @@ _ACTIVE, _LOG = "active", "log.json"
 
 
 @dataclass(frozen=True)
-class Entry:
+class RegistryEntry:
     """One change of the version in use."""
 
     version: str
@@ -39,7 +39,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Known:
+class RegisteredModel:
     """A model that can be put into use."""
 
     version: str
@@ -84,12 +84,12 @@ def add(folder: Path, model: Categoriser, report: Mapping[str, Any]) -> Path:
     return path
 
 
-def versions(folder: Path) -> list[Known]:
+def versions(folder: Path) -> list[RegisteredModel]:
     """The shipped model and those of the folder, by version."""
     used = active_version(folder)
-    found = [Known(SHIPPED_NAME, SHIPPED, not used, figures(SHIPPED_REPORT))] if SHIPPED.exists() else []
+    found = [RegisteredModel(SHIPPED_NAME, SHIPPED, not used, figures(SHIPPED_REPORT))] if SHIPPED.exists() else []
     own = sorted(folder.glob("*.npz"))
-    return found + [Known(path.stem, path, path.stem == used, figures(path.with_suffix(".json"))) for path in own]
+    return found + [RegisteredModel(path.stem, path, path.stem == used, figures(path.with_suffix(".json"))) for path in own]
 
 
 def figures(report: Path) -> dict[str, Figure]:
@@ -99,7 +99,7 @@ def figures(report: Path) -> dict[str, Figure]:
     return {name: Figure(**told) for name, told in json.loads(report.read_text())["figures"].items()}
 
 
-def promote(folder: Path, version: str, *, by: str, at: datetime, why: str, override_reason: str | None = None) -> Entry:
+def promote(folder: Path, version: str, *, by: str, at: datetime, why: str, override_reason: str | None = None) -> RegistryEntry:
     """Puts a version into use, unless it misses a hard gate or is worse than the one in use; a reason can override that."""
     model = find(folder, version)
     used = active_version(folder)
@@ -126,7 +126,7 @@ def promote_figures(
     at: datetime,
     why: str,
     override_reason: str | None = None,
-) -> Entry:
+) -> RegistryEntry:
     """The same with the figures given."""
     reasons = objections(candidate, incumbent)
     if reasons and not (override_reason or "").strip():
@@ -135,7 +135,7 @@ def promote_figures(
     return _point(folder, version, by=by, at=at, why=told, overridden=tuple(reasons))
 
 
-def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str) -> Entry:
+def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str) -> RegistryEntry:
     """Puts a version back into use that was in use before; `shipped` is always one."""
     wanted, used = named(version), [entry.version for entry in log(folder)]
     if wanted != SHIPPED_NAME and wanted not in used:
@@ -144,17 +144,17 @@ def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str) ->
     return _point(folder, wanted, by=by, at=at, why=why)
 
 
-def log(folder: Path) -> list[Entry]:
+def log(folder: Path) -> list[RegistryEntry]:
     """All changes of the version in use, the oldest first."""
     path = folder / _LOG
     if not path.exists():
         return []
-    return [Entry(**{**told, "overridden": tuple(told["overridden"])}) for told in json.loads(path.read_text())]
+    return [RegistryEntry(**{**told, "overridden": tuple(told["overridden"])}) for told in json.loads(path.read_text())]
 
 
-def _point(folder: Path, version: str, *, by: str, at: datetime, why: str, overridden: tuple[str, ...] = ()) -> Entry:
+def _point(folder: Path, version: str, *, by: str, at: datetime, why: str, overridden: tuple[str, ...] = ()) -> RegistryEntry:
     """Writes the log first: a change that is logged and not made can be made again, one that is made and not logged is lost."""
-    entry = Entry(version, active_version(folder) or SHIPPED_NAME, at.isoformat(timespec="seconds"), by, why, overridden)
+    entry = RegistryEntry(version, active_version(folder) or SHIPPED_NAME, at.isoformat(timespec="seconds"), by, why, overridden)
     write_atomically(folder / _LOG, _json([asdict(one) for one in (*log(folder), entry)]))
     if version == SHIPPED_NAME:
         (folder / _ACTIVE).unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
-from pipelines.banks.sessions import Lines
+from pipelines.banks.sessions import BankSessions
 from warehouse.errors import KontorError
 from warehouse.lake.lake import Lake
 from warehouse.postgres.database import Database
@@ -17,16 +17,16 @@ PATIENCE_SECONDS = 120.0
 
 
 @dataclass(frozen=True)
-class House:
+class Context:
     settings: Settings
     database: Database
     vault: Vault
     connectors: Mapping[str, Connector]
-    lines: Lines
+    lines: BankSessions
     lake: Lake
 
     @classmethod
-    def of(cls, settings: Settings) -> "House":
+    def of(cls, settings: Settings) -> "Context":
         """The house of these settings; the database address must be set."""
         if settings.database_url is None:
             raise KontorError("no database: start with 'kontor up', or set KONTOR_DATABASE_URL")
@@ -38,6 +38,6 @@ class House:
             database,
             Vault(settings),
             connectors(settings),
-            Lines(given_up_limit=2 * settings.bank_calls_at_once),
+            BankSessions(given_up_limit=2 * settings.bank_calls_at_once),
             lake,
         )

@@ -7,7 +7,7 @@ import dagster as dg
 
 from pipelines.assets import analyses, bank_data, evaluation, training
 from pipelines.assets.partitions import BUCKETS
-from pipelines.assets.resources import House, HouseResource
+from pipelines.assets.resources import Context, ContextResource
 from pipelines.fetching.slots import CRON, SLOT, slot_of
 from warehouse.lake.buckets import bucket_of, key
 from warehouse.settings import Settings
@@ -21,7 +21,7 @@ UNFINISHED = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.Dagst
 @dg.op(
     description="Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, old webhook events."
 )
-def sweep(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
+def sweep(context: dg.OpExecutionContext, house: dg.ResourceParam[Context]) -> None:
     from pipelines import housekeeping
 
     swept = asdict(housekeeping.sweep(house.database, house.settings))
@@ -36,7 +36,7 @@ def housekeeping_job() -> None:
 
 
 @dg.op(description="Writes every file of the lake that holds something of an erased person again without it.")
-def purge(context: dg.OpExecutionContext, house: dg.ResourceParam[House]) -> None:
+def purge(context: dg.OpExecutionContext, house: dg.ResourceParam[Context]) -> None:
     from pipelines import erase
 
     receipts = erase.purge(house, datetime.now(UTC))
@@ -86,7 +86,7 @@ def analyses_after_pulls(context: dg.ScheduleEvaluationContext) -> dg.RunRequest
 
 
 @dg.sensor(job=analyses_job, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
-def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam[House]) -> dg.SensorResult | dg.SkipReason:
+def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam[Context]) -> dg.SensorResult | dg.SkipReason:
     """Asks for a run over the buckets with users whose results are not those of their revision, unless one is on its way."""
     from pipelines.results import live  # loads the taggers, which the code location does not need
     from warehouse.stores import results
@@ -127,5 +127,5 @@ defs = dg.Definitions(
         analyses_after_pulls,
     ],
     sensors=[changed_buckets],
-    resources={"house": HouseResource()},
+    resources={"house": ContextResource()},
 )

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from pipelines.banks import connectors
-from pipelines.banks.base import Connector, Provider
+from pipelines.banks.base import CatalogueBank, Connector
 from pipelines.fetching import connect
 from warehouse.errors import Invalid, NotFound
 from warehouse.postgres.database import Database, Owner
@@ -79,9 +79,9 @@ def _connect(owner: Owner, vault: Vault, settings: Settings, bank: Connector, cu
     if customer is None or any(access.key == ACCESS for access in accesses.visible(owner)):
         return
     row = providers.find(owner, DEMO)
-    offer = bank.offer(Provider(row.id, row.name, row.connector))
+    offer = bank.offer(CatalogueBank(row.id, row.name, row.connector))
     if offer is not None and row.enabled:
-        login = connect.login(connect.Entry(ACCESS, DEMO, {}), offer, {"userid": customer, "pin": PIN})
+        login = connect.login(connect.AccessRequest(ACCESS, DEMO, {}), offer, {"userid": customer, "pin": PIN})
         connect.connect(owner, vault, settings, [login], refresh=False, attended_from=None)
 
 

@@ -12,7 +12,7 @@ import polars as pl
 import structlog
 
 from pipelines import training
-from pipelines.context import House
+from pipelines.context import Context
 from warehouse.lake.buckets import Range, bucket_of
 from warehouse.lake.erasure import rewrite_without
 from warehouse.lake.tables import (
@@ -51,7 +51,7 @@ class Receipt:
     lake: dict[str, int]
 
 
-def erase_user(house: House, tenant_id: UUID, user_id: UUID) -> None:
+def erase_user(house: Context, tenant_id: UUID, user_id: UUID) -> None:
     """Ends a user for good: puts down the tombstone, and deletes every row. The files follow with `purge`."""
     with house.database.operating() as operator:
         owner = Owner(operator.session, tenant_id, user_id)
@@ -61,7 +61,7 @@ def erase_user(house: House, tenant_id: UUID, user_id: UUID) -> None:
     log.info("erased", user=str(user_id))
 
 
-def purge(house: House, now: datetime) -> list[Receipt]:
+def purge(house: Context, now: datetime) -> list[Receipt]:
     """Removes from the lake what has a tombstone, for all that were not looked at yet; answers what was removed.
 
     Whoever is restored in PostgreSQL although a tombstone lies in the lake is erased again first.
@@ -89,7 +89,7 @@ def purge(house: House, now: datetime) -> list[Receipt]:
     return receipts
 
 
-def _remove_older(house: House, user_id: UUID, bucket: int) -> dict[str, int]:
+def _remove_older(house: Context, user_id: UUID, bucket: int) -> dict[str, int]:
     """Removes what follows from the bookings of a user, unless it was made since the user's last change.
 
     Nothing there tells one access from another, and a user who has none left makes no work that would write it again. What is
@@ -112,7 +112,7 @@ def _delete(owner: Owner, user_id: UUID) -> None:
     users.remove(owner, user_id)
 
 
-def _keep(house: House) -> None:
+def _keep(house: Context) -> None:
     """Writes all tombstones into the lake."""
     with house.database.operating() as operator:
         rows = [(str(stone.id), stone.kind, str(stone.user_id), str(stone.tenant_id)) for stone in tombstones.standing(operator)]
@@ -121,7 +121,7 @@ def _keep(house: House) -> None:
     house.lake.write(TOMBSTONES, 0, frame, {})
 
 
-def _bury_again(house: House) -> None:
+def _bury_again(house: Context) -> None:
     """Puts down the tombstones of the lake that the database does not know, and erases who has come back."""
     kept = house.lake.read(TOMBSTONES)
     with house.database.operating() as operator:

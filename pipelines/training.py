@@ -26,7 +26,7 @@ from analytics import knowledge
 from analytics.bank_text import lines
 from analytics.frames import checked
 from analytics.tagging import partners
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from analytics.trees import tree
 from models import experiment, registry
 from models.categoriser.features import hinted
@@ -36,7 +36,7 @@ from models.errors import ModelUnknown, NothingToLearn
 from models.evaluation import comparison, gates, reports, tagger
 from models.evaluation.metrics import Figure
 from models.experiment import World
-from models.registry import Entry
+from models.registry import RegistryEntry
 from models.simulator.base.banks import FORMATS
 from models.training.train import (
     EXAMPLES,
@@ -50,7 +50,7 @@ from models.training.train import (
 )
 from models.training.train import training_set as labelled
 from warehouse.lake import parquet
-from warehouse.lake.storage import Place
+from warehouse.lake.storage import Storage
 from warehouse.postgres import frames
 from warehouse.postgres.database import Database, Owner
 
@@ -117,12 +117,12 @@ class Evaluation:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Promotion:
     """Which version was in use before, which one is now, and the entry in the log if that is another one."""
 
     before: str
     after: str
-    entry: Entry | None
+    entry: RegistryEntry | None
 
 
 def make_training_set(
@@ -212,7 +212,7 @@ def evaluate(home: Path, world: World, version: str = "", on_progress: Progress 
     told: dict[str, dict[str, Any]] = {}
     judged: dict[str, pl.DataFrame] = {}
     for one in both:
-        examination = tagger.examine(Brain(one), world, _within(one.version, on_progress), times)
+        examination = tagger.examine(Tagger(one), world, _within(one.version, on_progress), times)
         told[one.version], judged[one.version] = experiment.told(one, examination, world), examination.judged
     candidate, incumbent = told[model.version], told[used.version]
     compared = comparison.compared(candidate, incumbent, judged[model.version], judged[used.version])
@@ -232,7 +232,7 @@ def objections(home: Path, version: str = "") -> list[str]:
     return gates.objections(*_compared(home, version or _noted(home, EVALUATED)))
 
 
-def choose(home: Path, version: str = "", *, by: str, why: str, at: datetime, override: bool = False) -> Choice:
+def choose(home: Path, version: str = "", *, by: str, why: str, at: datetime, override: bool = False) -> Promotion:
     """Puts a version into use: by default the one that was evaluated last, if it passes the gate or that is overridden.
 
     A version that was in use before, or `shipped`, comes back without a gate. One that is in use, or `active`, stays so, and
@@ -242,14 +242,14 @@ def choose(home: Path, version: str = "", *, by: str, why: str, at: datetime, ov
     before = registry.active(folder).version
     wanted = registry.named(version or _noted(home, EVALUATED))
     if wanted in (before, "active") or (wanted == registry.SHIPPED_NAME and not registry.active_version(folder)):
-        return Choice(before, before, None)
+        return Promotion(before, before, None)
     if wanted == registry.SHIPPED_NAME or (version and wanted in {entry.version for entry in registry.log(folder)}):
         entry = registry.roll_back(folder, wanted, by=by, at=at, why=why)
     else:
         registry.find(folder, wanted)
         reason = "gate overridden" if override else None
         entry = registry.promote_figures(folder, wanted, *_compared(home, wanted), by=by, at=at, why=why, override_reason=reason)
-    return Choice(before, registry.active(folder).version, entry)
+    return Promotion(before, registry.active(folder).version, entry)
 
 
 def models(home: Path) -> Path:
@@ -277,18 +277,18 @@ def _compared(home: Path, version: str) -> tuple[dict[str, Figure], dict[str, Fi
 def _without_examined(found: pl.DataFrame) -> pl.DataFrame:
     """The lines (`LINES`) whose partner is none of the brands that only the examination knows."""
     catalogue = knowledge.partners()
-    learnable = tagger.without_unseen(Brain(registry.shipped(), catalogue)).catalogue.frame
+    learnable = tagger.without_unseen(Tagger(registry.shipped(), catalogue)).catalogue.frame
     examined = catalogue.frame.join(learnable, on="partner", how="anti")["partner"]
     return found.filter(~partners.resolve(found, catalogue)["partner"].is_in(examined.implode()))
 
 
-def _place(home: Path) -> Place:
-    place = Place.of(str(models(home) / "training"))
+def _place(home: Path) -> Storage:
+    place = Storage.of(str(models(home) / "training"))
     place.prepare()
     return place
 
 
-def _read(place: Place) -> TrainingSet:
+def _read(place: Storage) -> TrainingSet:
     try:
         simulated, told = parquet.read_raw(place, SIMULATED), parquet.footer(place, SIMULATED)
     except FileNotFoundError as error:
@@ -300,14 +300,14 @@ def _read(place: Place) -> TrainingSet:
     return TrainingSet(content.hexdigest()[:12], json.loads(told.about["world"]), checked(simulated, EXAMPLES), feedback)
 
 
-def _feedback(place: Place) -> pl.DataFrame:
+def _feedback(place: Storage) -> pl.DataFrame:
     try:
         return parquet.read_raw(place, FEEDBACK)
     except FileNotFoundError:
         return CORRECTIONS.to_frame()
 
 
-def _keep(place: Place, feedback: pl.DataFrame) -> None:
+def _keep(place: Storage, feedback: pl.DataFrame) -> None:
     """Replaces the lines of users; where there are none, there is no file."""
     if feedback.is_empty():
         place.remove(FEEDBACK)

@@ -22,8 +22,8 @@ import procrastinate
 import structlog
 from procrastinate import exceptions, jobs, retry
 
-from pipelines.banks.session_limits import Turns
-from pipelines.context import House
+from pipelines.banks.session_limits import ProviderSlots
+from pipelines.context import Context
 from pipelines.dialogues import worker
 from pipelines.dialogues.worker import MoveJob
 from pipelines.fetching import refresh
@@ -51,27 +51,27 @@ class AfterInterruption(retry.BaseRetryStrategy):
 
 
 @dataclass
-class Shift:
+class WorkerContext:
     """What a worker has at hand: the house, threads, the turns of each provider, and the fetches that it is busy with."""
 
-    house: House
+    house: Context
     threads: ThreadPoolExecutor
-    turns: Turns
+    turns: ProviderSlots
     busy_with: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, house: House) -> "Shift":
+    def of(cls, house: Context) -> "WorkerContext":
         threads = ThreadPoolExecutor(house.settings.bank_jobs_at_once, thread_name_prefix="fetch")
-        return cls(house, threads, Turns(_address(house), house.settings.bank_calls_at_once))
+        return cls(house, threads, ProviderSlots(_address(house), house.settings.bank_calls_at_once))
 
 
 async def run(settings: Settings) -> None:
     """Works until SIGTERM or SIGINT."""
-    house = House.of(settings)
+    house = Context.of(settings)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    shift = Shift.of(house)
+    shift = WorkerContext.of(house)
     app = _app(shift)
     async with app.open_async():
         working = asyncio.create_task(_again_and_again(stop, lambda: app.run_worker_async(**_options(settings))))
@@ -116,7 +116,7 @@ def _grace_seconds(settings: Settings) -> float:
     return min(20, settings.worker_lost_seconds / 2)
 
 
-def _app(shift: Shift) -> procrastinate.App:
+def _app(shift: WorkerContext) -> procrastinate.App:
     """The jobs by name. What fails in one is told in the log by its kind alone."""
     connector = procrastinate.PsycopgConnector(
         conninfo=_address(shift.house), kwargs={"application_name": "kontor-worker"}, max_size=5
@@ -137,7 +137,7 @@ def _app(shift: Shift) -> procrastinate.App:
     return app
 
 
-def _address(house: House) -> str:
+def _address(house: Context) -> str:
     return house.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
 
 
@@ -145,7 +145,7 @@ def _job(args: Any) -> FetchJob:
     return FetchJob(*(UUID(args[name]) for name in ("tenant", "user", "access", "fetch")))
 
 
-def _guarded(shift: Shift, job: FetchJob) -> None:
+def _guarded(shift: WorkerContext, job: FetchJob) -> None:
     """Runs a fetch. When the database goes away in its course, the job ends; the fetch is found and put down again."""
     shift.busy_with.add(str(job.fetch))
     try:
@@ -163,7 +163,7 @@ def _move(args: Any) -> MoveJob:
     return MoveJob(UUID(args["tenant"]), UUID(args["user"]), UUID(args["dialogue"]), args["move"])
 
 
-def _moved(shift: Shift, job: MoveJob) -> None:
+def _moved(shift: WorkerContext, job: MoveJob) -> None:
     """Carries out a move of a dialogue. What goes wrong on our side ends it: it is never carried out a second time."""
     shift.busy_with.add(str(job.dialogue))
     try:
@@ -177,7 +177,7 @@ def _moved(shift: Shift, job: MoveJob) -> None:
         shift.busy_with.discard(str(job.dialogue))
 
 
-async def _look_after(app: procrastinate.App, shift: Shift) -> None:
+async def _look_after(app: procrastinate.App, shift: WorkerContext) -> None:
     """Finds jobs of dead workers, fetches without a job, and accesses whose time is over; again and again.
 
     After the database was away, no worker's heart was seen to beat: all get the time to show that they live.
@@ -194,7 +194,7 @@ async def _look_after(app: procrastinate.App, shift: Shift) -> None:
             await asyncio.sleep(lost_seconds)
 
 
-async def _revive(app: procrastinate.App, shift: Shift, job: jobs.Job) -> None:
+async def _revive(app: procrastinate.App, shift: WorkerContext, job: jobs.Job) -> None:
     """Lets a dead worker's job run again, but not for ever: a job that kills its workers is given up."""
     if {job.task_kwargs.get("fetch"), job.task_kwargs.get("dialogue")} & shift.busy_with:
         return
@@ -207,14 +207,14 @@ async def _revive(app: procrastinate.App, shift: Shift, job: jobs.Job) -> None:
         log.warning("job_of_dead_worker", job=job.id, attempts=job.attempts)
 
 
-def _give_up(house: House, job: jobs.Job) -> None:
+def _give_up(house: Context, job: jobs.Job) -> None:
     if job.task_name == stored_dialogues.MOVE:
         worker.give_up(house, _move(job.task_kwargs))
     else:
         refresh.give_up(house, _job(job.task_kwargs), datetime.now(UTC))
 
 
-def _tidy(house: House) -> None:
+def _tidy(house: Context) -> None:
     with house.database.operating() as operator:
         expired = accesses.remove_expired(operator) + redirect_sessions.purge_expired(operator)
         lost = fetches.resume_lost(operator)

@@ -6,7 +6,7 @@ from analytics import trees
 from analytics.analyses.cashflow import Cashflow, awaited, going_on, horizon
 from analytics.analyses.cashflow.flows import EXPENSES
 from analytics.analyses.cashflow.statistics import AGGREGATE
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from analytics.frames import checked
 
 DISPOSABLE = pl.Schema(
@@ -39,7 +39,7 @@ OWN = "TRANSFER_"
 """How categories of own transfers begin: they neither give nor take."""
 
 
-def disposable(seen: Seen, cashflow: Cashflow) -> pl.DataFrame:
+def disposable(seen: Snapshot, cashflow: Cashflow) -> pl.DataFrame:
     """The disposable money (frame `DISPOSABLE`) of users with an active salary contract."""
     salaries = _salaries(seen)
     known = salaries.join(_flexible(cashflow), on="user", how="left")
@@ -56,7 +56,7 @@ def disposable(seen: Seen, cashflow: Cashflow) -> pl.DataFrame:
     return checked(_told(filled).sort("user").select(DISPOSABLE.names()), DISPOSABLE)
 
 
-def _salaries(seen: Seen) -> pl.DataFrame:
+def _salaries(seen: Snapshot) -> pl.DataFrame:
     """The salary of each user: the active contract with the largest median for its days, so that no bonus that comes every year
     is taken for it; of equal ones the first by its id.
     """
@@ -75,7 +75,7 @@ def _salaries(seen: Seen) -> pl.DataFrame:
     )
 
 
-def _since(seen: Seen, salaries: pl.DataFrame) -> pl.DataFrame:
+def _since(seen: Snapshot, salaries: pl.DataFrame) -> pl.DataFrame:
     """The latest salary, and what was booked since it came: sums, and the ids of both."""
     paid = seen.payments.filter("regular").join(salaries, on=["user", "contract"], how="inner")
     salary = paid.filter(pl.col("booked_on") == pl.col("date_salary_latest")).select("user", "id", salary=pl.lit(value=True))
@@ -92,7 +92,7 @@ def _since(seen: Seen, salaries: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _fixed(seen: Seen, salaries: pl.DataFrame, cashflow: Cashflow) -> pl.DataFrame:
+def _fixed(seen: Snapshot, salaries: pl.DataFrame, cashflow: Cashflow) -> pl.DataFrame:
     """What the other active contracts bring and take before the next salary comes."""
     until = salaries.select("user", until=pl.col("date_salary_next").dt.offset_by("-1d"))
     known = until.join(horizon(seen), on="user", suffix="_known").select((pl.col("until") <= pl.col("until_known")).all()).item()

@@ -5,12 +5,12 @@ Of the rules of a dimension the first that holds decides; what cannot be told is
 
 import polars as pl
 
-from analytics.analyses.events.ground import Ground, ground
+from analytics.analyses.events.evidence import EventEvidence, gather_evidence
 from analytics.analyses.events.months import sums
 from analytics.analyses.events.saving import saved, savings
 from analytics.analyses.events.signs import COLUMNS, active
 from analytics.analyses.events.standing import Rules, housing, parenthood, work
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from analytics.frames import checked
 
 __all__ = ["STAGES", "life_stages"]
@@ -42,9 +42,11 @@ LANDLORD = "HOUSING_LANDLORD"
 LEAST_MONTHS = 3
 
 
-def life_stages(seen: Seen, events: pl.DataFrame, base: Ground | None = None, summed: pl.DataFrame | None = None) -> pl.DataFrame:
+def life_stages(
+    seen: Snapshot, events: pl.DataFrame, base: EventEvidence | None = None, summed: pl.DataFrame | None = None
+) -> pl.DataFrame:
     """The stages of all users (frame `STAGES`), given their events; what is worked out already can be handed in."""
-    known = ground(seen) if base is None else base
+    known = gather_evidence(seen) if base is None else base
     monthly = sums(seen) if summed is None else summed
     earning = _decided(work(known))
     found = {
@@ -64,7 +66,7 @@ def life_stages(seen: Seen, events: pl.DataFrame, base: Ground | None = None, su
     return checked(whole.cast(STAGES).sort("user", "dimension", "item"), STAGES)
 
 
-def _short(base: Ground) -> pl.DataFrame:
+def _short(base: EventEvidence) -> pl.DataFrame:
     """Users with less than three full months of history."""
     months = base.months.group_by("user").len()
     return base.histories.join(months.filter(pl.col("len") >= LEAST_MONTHS), on="user", how="anti").select("user")
@@ -86,7 +88,7 @@ def _decided(rules: Rules) -> pl.DataFrame:
     )
 
 
-def _complete(base: Ground, dimension: str, found: pl.DataFrame) -> pl.DataFrame:
+def _complete(base: EventEvidence, dimension: str, found: pl.DataFrame) -> pl.DataFrame:
     """The stages of a dimension, unknown for users without one."""
     stages = _placed(dimension, found)
     rest = base.histories.join(found, on="user", how="anti").select("user", dimension=pl.lit(dimension))
@@ -97,7 +99,7 @@ def _placed(dimension: str, found: pl.DataFrame) -> pl.DataFrame:
     return found.select(pl.lit(dimension).alias(name) if name == "dimension" else name for name in STAGES)
 
 
-def _unknown(users: pl.DataFrame, base: Ground) -> pl.DataFrame:
+def _unknown(users: pl.DataFrame, base: EventEvidence) -> pl.DataFrame:
     return users.join(base.histories, on="user").select(
         "user",
         "dimension",

@@ -3,7 +3,7 @@
 import polars as pl
 
 from analytics.analyses.keys import user_key
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text import canonical, references, sepa
 from analytics.knowledge import partners
 from analytics.trees import UNKNOWN
@@ -36,7 +36,7 @@ OF_CONTRACT = (
 )  # fmt: skip
 
 
-def owing(seen: Seen) -> bool:
+def owing(seen: Snapshot) -> bool:
     """Whether anybody pays for a loan."""
     return bool(seen.contracts.select(_owed().any()).item())
 
@@ -45,7 +45,7 @@ def _owed() -> pl.Expr:
     return pl.col("category").is_in([*CREDITS, *MORTGAGES]) & (pl.col("amount_latest") < 0)
 
 
-def facts(seen: Seen) -> pl.DataFrame:
+def facts(seen: Snapshot) -> pl.DataFrame:
     """One row per loan: what its contract says, and `kind`, `installment`, `paid`, `number`, `split_rate`, `balance`, `opening`,
     `lent`, `payout`, `repaid_on`.
     """
@@ -60,21 +60,21 @@ def facts(seen: Seen) -> pl.DataFrame:
     )
 
 
-def _about(seen: Seen) -> pl.DataFrame:
+def _about(seen: Snapshot) -> pl.DataFrame:
     """The bookings that are about loans."""
     named = [*CREDITS, *MORTGAGES, PAID_OUT]
     columns = ("user", "id", "booked_on", "amount_cents", "purpose", "partner", "counterparty_name", "effective_category")
     return seen.bookings.select(columns).filter(seen.are_in(named))
 
 
-def _with_beginning(seen: Seen, whole: pl.DataFrame) -> pl.DataFrame:
+def _with_beginning(seen: Snapshot, whole: pl.DataFrame) -> pl.DataFrame:
     """Only what was owed at the beginning is what was borrowed: the history has to begin some time before."""
     joined = whole.join(seen.histories.select("user", begun="start"), on="user", how="left", maintain_order="left")
     new = (pl.col("date_first") - pl.col("begun")).dt.total_days() >= NEW_DAYS
     return joined.with_columns(opening=pl.when(new).then("opening"))
 
 
-def _said(seen: Seen, heads: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
+def _said(seen: Snapshot, heads: pl.DataFrame, about: pl.DataFrame) -> pl.DataFrame:
     """The regular payments of loans with what they say, by contract and day."""
     owed = heads.select("period", key=user_key("contract"))
     paid = seen.payments.filter("regular").with_columns(key=user_key("contract"))

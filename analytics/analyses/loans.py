@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analytics import trees
 from analytics.analyses import loan_purposes
 from analytics.analyses.loan_purposes import CREDITS, MORTGAGES, PURCHASE
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from analytics.frames import checked
 
 __all__ = ["CREDITS", "LOANS", "MORTGAGES", "PURCHASE", "loans"]
@@ -58,7 +58,7 @@ RETURNED = "vorzeitig abgelöst"
 Floats = NDArray[np.float64]
 
 
-def loans(seen: Seen) -> pl.DataFrame:
+def loans(seen: Snapshot) -> pl.DataFrame:
     """The frame `LOANS`."""
     if not loan_purposes.owing(seen):
         return LOANS.to_frame()

@@ -8,10 +8,10 @@ from functools import cache
 import polars as pl
 
 from analytics import trees
-from analytics.analyses.events.ground import Ground, ground
+from analytics.analyses.events.evidence import EventEvidence, gather_evidence
 from analytics.analyses.events.months import incomes, large_incomes, last_months, sums
 from analytics.analyses.events.words import WAGES
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from analytics.frames import checked
 
 __all__ = ["TRIGGERS", "sales_triggers"]
@@ -60,10 +60,10 @@ LARGE_DAYS = 60
 
 
 def sales_triggers(
-    seen: Seen,
+    seen: Snapshot,
     events: pl.DataFrame,
     stages: pl.DataFrame,
-    base: Ground | None = None,
+    base: EventEvidence | None = None,
     summed: pl.DataFrame | None = None,
     large: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
@@ -71,7 +71,7 @@ def sales_triggers(
 
     What is worked out already, the ground, the sums by month and large incomes, can be handed in.
     """
-    known = ground(seen) if base is None else base
+    known = gather_evidence(seen) if base is None else base
     monthly = sums(seen) if summed is None else summed
     found = [
         *_missing(seen, known, stages, monthly),
@@ -82,12 +82,12 @@ def sales_triggers(
     return checked(pl.concat(found).sort("user", "item"), TRIGGERS)
 
 
-def monthly_income(base: Ground, summed: pl.DataFrame) -> pl.DataFrame:
+def monthly_income(base: EventEvidence, summed: pl.DataFrame) -> pl.DataFrame:
     """`user` and `total`: the income of the last three full months together, of users who have them."""
     return incomes(last_months(base, INCOME_MONTHS, INCOME_MONTHS), summed).group_by("user").agg(total=pl.col("income").sum())
 
 
-def _missing(seen: Seen, base: Ground, stages: pl.DataFrame, summed: pl.DataFrame) -> list[pl.DataFrame]:
+def _missing(seen: Snapshot, base: EventEvidence, stages: pl.DataFrame, summed: pl.DataFrame) -> list[pl.DataFrame]:
     covered = _covered(seen, base)
     held = _held(seen)
     work = stages.filter(pl.col("dimension") == "LABOURMARKET").select("user", work="item")
@@ -108,7 +108,7 @@ def _missing(seen: Seen, base: Ground, stages: pl.DataFrame, summed: pl.DataFram
     ]
 
 
-def _covered(seen: Seen, base: Ground) -> pl.DataFrame:
+def _covered(seen: Snapshot, base: EventEvidence) -> pl.DataFrame:
     """Users whose accounts show enough of their lives: a year of history, wages or pension, three active contracts."""
     long = base.histories.filter(pl.col("start") <= pl.col("as_of").dt.offset_by(f"-{COVERED_MONTHS}mo"))
     active = (
@@ -126,7 +126,7 @@ def _covered(seen: Seen, base: Ground) -> pl.DataFrame:
     return found.join(closing, on="user", how="left")
 
 
-def _held(seen: Seen) -> pl.DataFrame:
+def _held(seen: Snapshot) -> pl.DataFrame:
     """`user` and `insurance` of these kinds: active contracts, and whatever was paid within thirteen months."""
     types = [*LIABILITY, *DISABILITY, *HEALTH]
     contracts = seen.contracts.filter(pl.col("status") == "ACTIVE", pl.col("insurance").is_in(types))
@@ -144,14 +144,14 @@ def _lacking(held: pl.DataFrame, users: pl.DataFrame, item: str, reason: str, ty
     return _triggers(lacking, item, pl.col("as_of"), amount, pl.lit(0.8), pl.lit(reason), pl.col("bookings"))
 
 
-def _income_ids(base: Ground, count: int) -> pl.DataFrame:
+def _income_ids(base: EventEvidence, count: int) -> pl.DataFrame:
     """`user` and `bookings`: the incomes of the last full months."""
     months = last_months(base, count, count)
     of = base.income.with_columns(month=pl.col("day").dt.month_start()).join(months, on=["user", "month"], how="semi")
     return of.sort("user", "day", "id").group_by("user", maintain_order=True).agg(bookings="id")
 
 
-def _after(base: Ground, events: pl.DataFrame) -> pl.DataFrame:
+def _after(base: EventEvidence, events: pl.DataFrame) -> pl.DataFrame:
     """For each trigger the latest of the events that set it off, if it is so young."""
     if events.is_empty():
         return TRIGGERS.to_frame()
@@ -164,7 +164,7 @@ def _after(base: Ground, events: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _savings(base: Ground, summed: pl.DataFrame) -> pl.DataFrame:
+def _savings(base: EventEvidence, summed: pl.DataFrame) -> pl.DataFrame:
     """What was left before saving over six full months, nearly always something, and nobody who has difficulties to pay."""
     earned = pl.col("category").str.starts_with("INCOME_") | (pl.col("category") == "OTHER_INCOME")
     net = (
@@ -192,14 +192,14 @@ def _spent() -> pl.Series:
     return trees.categories_frame().filter(pl.col("need").is_in(["N", "L"]))["system_name"].implode()
 
 
-def _in_difficulties(base: Ground) -> pl.DataFrame:
+def _in_difficulties(base: EventEvidence) -> pl.DataFrame:
     if base.booked_kinds.isdisjoint(DIFFICULTIES):
         return base.histories.select("user").clear()
     bad = base.rows.filter(pl.col("kind").is_in(DIFFICULTIES)).join(base.histories, on="user")
     return bad.filter(pl.col("booked_on") > pl.col("as_of").dt.offset_by(f"-{SAVING_MONTHS}mo")).select("user").unique()
 
 
-def _large(base: Ground, large: pl.DataFrame) -> pl.DataFrame:
+def _large(base: EventEvidence, large: pl.DataFrame) -> pl.DataFrame:
     """The latest income of at least twice the average month, if it is so young."""
     if large.is_empty():
         return TRIGGERS.to_frame()

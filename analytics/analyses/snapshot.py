@@ -24,7 +24,7 @@ CATEGORY = pl.Enum(trees.categories_frame()["system_name"])
 
 
 @dataclass(frozen=True)
-class Seen:
+class Snapshot:
     """Bookings with their tags that count; products; and the contracts in the bookings."""
 
     bookings: pl.DataFrame
@@ -99,11 +99,11 @@ def counted(bookings: pl.DataFrame, as_of: pl.DataFrame) -> pl.DataFrame:
     return booked.join(main, on=["user", "currency"], how="semi", maintain_order="left")
 
 
-def seen(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> Seen:
+def snapshot(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> Snapshot:
     """What can be seen in tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates."""
     booked = counted_once(counted(tagged.drop(UNREAD, strict=False), as_of), products).select(BOOKED.names())
     found = contracts(booked)
-    return Seen(
+    return Snapshot(
         checked(booked, BOOKED),
         checked(products, PRODUCTS),
         checked(as_of, AS_OF),

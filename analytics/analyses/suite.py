@@ -14,26 +14,26 @@ import polars as pl
 from analytics.analyses.affordability import AFFORDABILITY, AMOUNTS, Affordability, affordability
 from analytics.analyses.cashflow import PREDICTIONS, STATISTICS, Cashflow, cashflow
 from analytics.analyses.disposable_money import DISPOSABLE, disposable
-from analytics.analyses.events import EVENTS, Ground, ground, large_incomes, life_events, sums
+from analytics.analyses.events import EVENTS, EventEvidence, gather_evidence, large_incomes, life_events, sums
 from analytics.analyses.life_stages import STAGES, life_stages
 from analytics.analyses.loans import LOANS, loans
 from analytics.analyses.sales_triggers import TRIGGERS, sales_triggers
-from analytics.analyses.snapshot import Seen, seen
+from analytics.analyses.snapshot import Snapshot, snapshot
 from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, checked
 
 Frames = Mapping[str, pl.DataFrame]
 """What the analyses say, by the names of frames."""
 
 
-class Workings:
+class SuiteCache:
     """What the analyses of some users share: each part is made when it is first wanted, and once."""
 
-    def __init__(self, given: Seen) -> None:
+    def __init__(self, given: Snapshot) -> None:
         self.seen = given
 
     @cached_property
-    def base(self) -> Ground:
-        return ground(self.seen)
+    def base(self) -> EventEvidence:
+        return gather_evidence(self.seen)
 
     @cached_property
     def summed(self) -> pl.DataFrame:
@@ -68,11 +68,11 @@ class Workings:
         return affordability(self.seen, self.loans)
 
 
-class Frame(NamedTuple):
+class AnalysisFrame(NamedTuple):
     """A frame that an analysis gives, and how it is made."""
 
     schema: pl.Schema
-    make: Callable[[Workings], pl.DataFrame]
+    make: Callable[[SuiteCache], pl.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Analysis:
     name: str
     rests_on: tuple[str, ...]
     about: str
-    frames: Mapping[str, Frame]
+    frames: Mapping[str, AnalysisFrame]
 
 
 ANALYSES = (
@@ -91,9 +91,9 @@ ANALYSES = (
         (),
         "Regular payments: period, day rule, next date and amount, status; their bookings, and what loans among them are like.",
         {
-            "contracts": Frame(CONTRACTS, lambda w: w.seen.contracts),
-            "contract_bookings": Frame(CONTRACT_BOOKINGS, lambda w: w.seen.payments),
-            "loans": Frame(LOANS, lambda w: w.loans),
+            "contracts": AnalysisFrame(CONTRACTS, lambda w: w.seen.contracts),
+            "contract_bookings": AnalysisFrame(CONTRACT_BOOKINGS, lambda w: w.seen.payments),
+            "loans": AnalysisFrame(LOANS, lambda w: w.loans),
         },
     ),
     Analysis(
@@ -101,41 +101,41 @@ ANALYSES = (
         ("contracts",),
         "What came in and went out, by category or partner and by month and week, and what is to be expected.",
         {
-            "cashflow": Frame(STATISTICS, lambda w: w.cashflow.statistics),
-            "cashflow_predictions": Frame(PREDICTIONS, lambda w: w.cashflow.predictions),
+            "cashflow": AnalysisFrame(STATISTICS, lambda w: w.cashflow.statistics),
+            "cashflow_predictions": AnalysisFrame(PREDICTIONS, lambda w: w.cashflow.predictions),
         },
     ),
     Analysis(
         "disposable_money",
         ("contracts", "cashflow"),
         "What is left of the latest salary, and will be left when the next one comes.",
-        {"disposable_money": Frame(DISPOSABLE, lambda w: disposable(w.seen, w.cashflow))},
+        {"disposable_money": AnalysisFrame(DISPOSABLE, lambda w: disposable(w.seen, w.cashflow))},
     ),
     Analysis(
         "life_events",
         ("contracts",),
         "What has changed in a user's life, by the contracts and bookings that show it.",
-        {"life_events": Frame(EVENTS, lambda w: w.events)},
+        {"life_events": AnalysisFrame(EVENTS, lambda w: w.events)},
     ),
     Analysis(
         "life_stages",
         ("contracts", "life_events"),
         "How a user earns, lives and saves, and how old the youngest child is.",
-        {"life_stages": Frame(STAGES, lambda w: w.stages)},
+        {"life_stages": AnalysisFrame(STAGES, lambda w: w.stages)},
     ),
     Analysis(
         "sales_triggers",
         ("contracts", "life_events", "life_stages"),
         "Occasions to talk with a user, each by an exact rule.",
-        {"sales_triggers": Frame(TRIGGERS, lambda w: w.triggers)},
+        {"sales_triggers": AnalysisFrame(TRIGGERS, lambda w: w.triggers)},
     ),
     Analysis(
         "affordability",
         ("contracts",),
         "Income and expenses by need and regularity, what is left, and signs of risk.",
         {
-            "affordability": Frame(AFFORDABILITY, lambda w: w.affordability.affordability),
-            "affordability_amounts": Frame(AMOUNTS, lambda w: w.affordability.amounts),
+            "affordability": AnalysisFrame(AFFORDABILITY, lambda w: w.affordability.affordability),
+            "affordability_amounts": AnalysisFrame(AMOUNTS, lambda w: w.affordability.amounts),
         },
     ),
 )
@@ -144,7 +144,7 @@ FRAMES = {name: frame for analysis in ANALYSES for name, frame in analysis.frame
 
 def analysed(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """All analyses of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
-    workings = Workings(seen(tagged.rechunk(), products, as_of))
+    workings = SuiteCache(snapshot(tagged.rechunk(), products, as_of))
     return {name: checked(frame.make(workings), frame.schema) for name, frame in FRAMES.items()}
 
 

@@ -38,7 +38,7 @@ _LONGEST_CITY = 60
 _CITY, _KEEPER, _LAND = 0, 8, 16
 
 
-class Table:
+class CardPlaceTable:
     """Cities, countries and the words behind which a city belongs to the name, in memory."""
 
     def __init__(self, cities: list[str]) -> None:
@@ -50,9 +50,9 @@ class Table:
 
 
 @cache
-def table() -> Table:
+def table() -> CardPlaceTable:
     """The table that the package brings."""
-    return Table(_cities(CITIES))
+    return CardPlaceTable(_cities(CITIES))
 
 
 def problems(path: Path = CITIES) -> list[str]:

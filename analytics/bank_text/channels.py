@@ -67,7 +67,7 @@ _PARTS = ("text", "override", "card", "name", "hint")
 _TEXT, _OVERRIDE, _CARDLIKE, _NAMES, _HINT = (8 * number for number in range(len(_PARTS)))
 
 
-class Table:
+class ChannelTable:
     """The table in memory, for `channel_at`."""
 
     def __init__(self, rows: list[dict[str, str]]) -> None:
@@ -101,9 +101,9 @@ def _phrases(rows: list[dict[str, str]], part: str) -> list[Phrase]:
 
 
 @cache
-def table() -> Table:
+def table() -> ChannelTable:
     """The table that the package brings."""
-    return Table(rows())
+    return ChannelTable(rows())
 
 
 def problems(path: Path = FILE) -> list[str]:

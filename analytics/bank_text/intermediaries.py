@@ -57,10 +57,10 @@ PLACES = _ROWS + 8
 _ROW = 48
 
 
-class Table:
+class IntermediaryTable:
     """What is known about payment services, in memory, for `unwrap_at`."""
 
-    def __init__(self, rows: list[dict[str, str]], where: card_places.Table) -> None:
+    def __init__(self, rows: list[dict[str, str]], where: card_places.CardPlaceTable) -> None:
         self.services = ["", *sorted({row["via"] for row in rows} - {""})]
         texts = [[np.frombuffer(row[name].encode() or b" ", np.uint8) for name in ("merchant", "under")] for row in rows]
         self._rows = np.array(
@@ -99,9 +99,9 @@ def _phrases(rows: list[dict[str, str]], name: str) -> list[Phrase]:
 
 
 @cache
-def table() -> Table:
+def table() -> IntermediaryTable:
     """The table that the package brings."""
-    return Table(_read(FILE), card_places.table())
+    return IntermediaryTable(_read(FILE), card_places.table())
 
 
 def brands() -> frozenset[str]:

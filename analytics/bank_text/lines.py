@@ -16,9 +16,9 @@ from analytics.bank_text.canonical import fold
 from analytics.bank_text.channels import Channel
 from analytics.bank_text.line_breaks import mended
 from analytics.frames import LINES, checked
-from analytics.native.columns import WIDTH, Offsets, Texts, room, text_at, texts, written
+from analytics.native.columns import WIDTH, Offsets, TextColumns, room, text_at, texts, written
 from analytics.native.compiling import compiled, inner, peek, peek64, peek_word, poke, poke64
-from analytics.native.dense_ids import Numbers, Table, empty
+from analytics.native.dense_ids import HashTable, Numbers, empty
 from analytics.native.phrases import BASIS, hashed, word_table
 
 AMOUNT_EDGES = (0, 500, 1500, 4500, 15000, 45000, 95200, 300000)
@@ -129,7 +129,7 @@ def _named(numbers: npt.NDArray[np.uint8], names: list[str]) -> pl.Series:
     return pl.Series(names, dtype=pl.String)[numbers]
 
 
-def _source(transactions: pl.DataFrame) -> tuple[Texts, npt.NDArray[np.int64]]:
+def _source(transactions: pl.DataFrame) -> tuple[TextColumns, npt.NDArray[np.int64]]:
     amounts = np.ascontiguousarray(transactions["amount_cents"].cast(pl.Int64).fill_null(0).to_numpy())
     amounts.flags.writeable = False
     return texts(*(transactions[name] for name in _SOURCES)), amounts
@@ -157,7 +157,7 @@ def _lines(
     isos: Offsets,
     services: int,
     work: int,
-    seen: Table,
+    seen: HashTable,
     number: Numbers,
     keys: npt.NDArray[np.uint64],
     header: npt.NDArray[np.uint8],

@@ -64,7 +64,7 @@ class Spellings:
 
 
 @dataclass(frozen=True)
-class Found:
+class AliasMatches:
     """For each text the longest alias in it (its row, or -1), where it stands, and whether it is all that the text says."""
 
     alias: Ints
@@ -74,28 +74,28 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Setting:
+class LineKinds:
     """What kind of line each text is from: a shop's (`shop`), between people (`private`), with somebody's name (`person`)."""
 
     shop: Flags
     private: Flags
     person: Flags
 
-    def __getitem__(self, rows: npt.NDArray[np.int64]) -> "Setting":
-        return Setting(self.shop[rows], self.private[rows], self.person[rows])
+    def __getitem__(self, rows: npt.NDArray[np.int64]) -> "LineKinds":
+        return LineKinds(self.shop[rows], self.private[rows], self.person[rows])
 
 
-def find(texts: pl.Series, spellings: Spellings, setting: Setting, least: int = 1) -> Found:
+def find(texts: pl.Series, spellings: Spellings, setting: LineKinds, least: int = 1) -> AliasMatches:
     """The longest alias of at least so many characters in each text, on token borders."""
     return _found(texts, spellings, setting, MOST_TOKENS, False, least)
 
 
-def find_squeezed(texts: pl.Series, spellings: Spellings, setting: Setting, least: int) -> Found:
+def find_squeezed(texts: pl.Series, spellings: Spellings, setting: LineKinds, least: int) -> AliasMatches:
     """The same where line breaks have put blanks inside words or eaten those between them."""
     return _found(texts, spellings.squeezed, setting, MOST_PIECES, True, least)
 
 
-def _found(texts: pl.Series, spellings: Spellings, setting: Setting, most: int, squeeze: bool, least: int) -> Found:
+def _found(texts: pl.Series, spellings: Spellings, setting: LineKinds, most: int, squeeze: bool, least: int) -> AliasMatches:
     found = _longest(
         *strings(texts),
         *spellings.table,
@@ -110,7 +110,7 @@ def _found(texts: pl.Series, spellings: Spellings, setting: Setting, most: int, 
         squeeze,
         least,
     )
-    return Found(*found)
+    return AliasMatches(*found)
 
 
 @compiled

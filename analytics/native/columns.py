@@ -16,7 +16,7 @@ WIDTH = 32
 """Bytes of one column's entry in a table of columns: views, their buffers, which are there, and the row to begin with."""
 
 
-class Texts(NamedTuple):
+class TextColumns(NamedTuple):
     """Columns of texts, where they lie. Nothing is copied; the memory is good while this is held."""
 
     table: Offsets
@@ -28,7 +28,7 @@ class Texts(NamedTuple):
         return int(self.table.ctypes.data)
 
 
-def texts(*columns: pl.Series) -> Texts:
+def texts(*columns: pl.Series) -> TextColumns:
     """The columns, to be read row by row with `text_at`: the entries lie one behind the other."""
     table = np.zeros((len(columns), 4), np.int64)
     held: list[object] = []
@@ -39,7 +39,7 @@ def texts(*columns: pl.Series) -> Texts:
         addresses = np.array([buffer.address for buffer in buffers] or [0], np.int64)
         entry[:] = views.address if views else 0, addresses.ctypes.data, present.address if present else 0, array.offset
         held += [array, addresses]
-    return Texts(table, held, len(columns[0]))
+    return TextColumns(table, held, len(columns[0]))
 
 
 @inner

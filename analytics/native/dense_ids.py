@@ -18,7 +18,7 @@ LOAD = 2
 """Places for each key."""
 
 
-class Table(NamedTuple):
+class HashTable(NamedTuple):
     """Keys and their numbers, each at the first free place behind the one that the key asks for."""
 
     keys: Keys
@@ -56,13 +56,13 @@ class Numbering:
         self._table = grown
 
 
-def empty(size: int) -> Table:
+def empty(size: int) -> HashTable:
     """A table with so many free places."""
-    return Table(np.zeros(size, np.uint64), np.full(size, EMPTY, np.int32))
+    return HashTable(np.zeros(size, np.uint64), np.full(size, EMPTY, np.int32))
 
 
 @compiled
-def _number(keys: Keys, table: Table, count: int, numbers: Numbers, fresh: NDArray[np.int64]) -> int:
+def _number(keys: Keys, table: HashTable, count: int, numbers: Numbers, fresh: NDArray[np.int64]) -> int:
     known, given = table.keys, table.numbers
     mask = np.uint64(known.size - 1)
     first = count
@@ -80,7 +80,7 @@ def _number(keys: Keys, table: Table, count: int, numbers: Numbers, fresh: NDArr
 
 
 @compiled
-def _look_up(keys: Keys, table: Table, numbers: Numbers) -> None:
+def _look_up(keys: Keys, table: HashTable, numbers: Numbers) -> None:
     known, given = table.keys, table.numbers
     mask = np.uint64(known.size - 1)
     for row in range(keys.size):
@@ -91,7 +91,7 @@ def _look_up(keys: Keys, table: Table, numbers: Numbers) -> None:
 
 
 @compiled
-def _place(keys: Keys, numbers: Numbers, table: Table) -> None:
+def _place(keys: Keys, numbers: Numbers, table: HashTable) -> None:
     known, given = table.keys, table.numbers
     mask = np.uint64(known.size - 1)
     for row in range(keys.size):

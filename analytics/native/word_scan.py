@@ -56,7 +56,7 @@ class Dictionary(NamedTuple):
     cut: Automaton
 
 
-class Found(NamedTuple):
+class WordMatches(NamedTuple):
     """Where words were found; those of a line stand together. The tokens of a word are the bytes from its start to its end."""
 
     first: Offsets
@@ -85,26 +85,26 @@ def dictionary(words: Sequence[str]) -> Dictionary:
     return Dictionary(*(_automaton(patterns, blanks, before, after) for patterns in ([*map(_bordered, words)], cut)))
 
 
-def find(texts: pl.Series, known: Dictionary) -> Found:
+def find(texts: pl.Series, known: Dictionary) -> WordMatches:
     """Every word in every text; a text is a list of fields that end with `FIELD_END`."""
     data, offsets = _bytes(texts)
     room = USUAL_WORDS * len(texts)
     while True:
-        found = Found(np.zeros(len(texts) + 1, np.int64), *(np.empty(room, np.int32) for _ in range(5)))
+        found = WordMatches(np.zeros(len(texts) + 1, np.int64), *(np.empty(room, np.int32) for _ in range(5)))
         _scan(data, offsets, known.plain, known.cut, found)
         if found.first[-1] <= room:
             return found
         room = int(found.first[-1])
 
 
-def together(parts: Sequence[Found]) -> Found:
+def together(parts: Sequence[WordMatches]) -> WordMatches:
     """What was found in several lists of texts, as if they were one."""
     if len(parts) == 1:
         return parts[0]
     sizes = np.cumsum([0, *(part.first[-1] for part in parts)])
     first = [part.first[1:] + before for part, before in zip(parts, sizes, strict=False)]
-    rest = (np.concatenate([part[field][: part.first[-1]] for part in parts]) for field in range(1, len(Found._fields)))
-    return Found(np.concatenate([np.zeros(1, np.int64), *first]), *rest)
+    rest = (np.concatenate([part[field][: part.first[-1]] for part in parts]) for field in range(1, len(WordMatches._fields)))
+    return WordMatches(np.concatenate([np.zeros(1, np.int64), *first]), *rest)
 
 
 def _bytes(texts: pl.Series) -> tuple[Bytes, Offsets]:
@@ -188,7 +188,7 @@ def _widened(data: Bytes, begin: int, end: int, first: int, last: int) -> tuple[
 
 
 @compiled
-def _scan(data: Bytes, offsets: Offsets, plain: Automaton, cut: Automaton, found: Found) -> None:
+def _scan(data: Bytes, offsets: Offsets, plain: Automaton, cut: Automaton, found: WordMatches) -> None:
     """Writes down every word of every line, and counts on where there is no more room.
 
     The arrays are named one by one: looking them up in their tuples at every byte would take most of the time.

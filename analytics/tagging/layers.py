@@ -50,7 +50,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Bookings:
+class LayeredBookings:
     """Rows and their lines: what a line says is looked up only for the rows and columns that are asked for.
 
     Users, products and counterparties are compared only, so they are numbers here; a counterparty that has no name is missing.
@@ -77,11 +77,11 @@ class Bookings:
                 there.update(said)
         return pl.concat(parts, how="horizontal")[list(columns)]
 
-    def saying(self, **said: pl.Expr) -> "Bookings":
+    def saying(self, **said: pl.Expr) -> "LayeredBookings":
         """The same with more said of each line."""
         return replace(self, lines=self.lines.with_columns(**said))
 
-    def filled(self, **said: object) -> "Bookings":
+    def filled(self, **said: object) -> "LayeredBookings":
         """The same with these values of lines that do not have the columns, or nothing in them."""
         there = self.lines.columns
         return self.saying(
@@ -94,7 +94,7 @@ class Bookings:
         return rows.select(pl.arg_where(chosen)).to_series()
 
 
-Rows = pl.DataFrame | Bookings
+Rows = pl.DataFrame | LayeredBookings
 
 
 def numbered() -> pl.Expr:
@@ -112,9 +112,9 @@ def of_user(number: pl.Expr) -> pl.Expr:
     return pl.col("user").hash() ^ number
 
 
-def bookings(rows: Rows) -> Bookings:
+def bookings(rows: Rows) -> LayeredBookings:
     """Rows as bookings, each with a line of its own."""
-    if isinstance(rows, Bookings):
+    if isinstance(rows, LayeredBookings):
         return rows
     own = rows.select(OWN).with_columns(
         numbered(),
@@ -122,4 +122,4 @@ def bookings(rows: Rows) -> Bookings:
         counterparty_key=counterparty(),
         line=pl.int_range(pl.len(), dtype=pl.UInt32),
     )
-    return Bookings(own, rows.drop(OWN))
+    return LayeredBookings(own, rows.drop(OWN))

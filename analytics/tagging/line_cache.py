@@ -17,7 +17,7 @@ FEW = 4
 """All remembered lines are looked through when a call needs so large a part of them: choosing takes longer."""
 
 
-class Said(NamedTuple):
+class TaggedLines(NamedTuple):
     """What is said about lines, and which of them is the line of each booking."""
 
     lines: pl.DataFrame
@@ -32,7 +32,7 @@ class Judgements:
         self._lock = Lock()
         self._begin()
 
-    def of(self, keys: pl.Series, judge: Callable[[NDArray[np.int64]], Said]) -> Said:
+    def of(self, keys: pl.Series, judge: Callable[[NDArray[np.int64]], TaggedLines]) -> TaggedLines:
         """What is said about the lines of bookings with these keys: remembered, or judged now by one booking of each line.
 
         Two threads that meet a new line at once both judge it; the same is said twice, and one of them is remembered.
@@ -48,7 +48,7 @@ class Judgements:
         with self._lock:
             self._remember(asked[first[fresh]], judged)
         if known is None:
-            return Said(judged.lines, judged.line[number])
+            return TaggedLines(judged.lines, judged.line[number])
         place[fresh] = known.height + judged.line
         return _of(pl.concat([known, judged.lines]), place, number)
 
@@ -63,7 +63,7 @@ class Judgements:
         known = self._numbers.known(keys)
         return np.where(known < 0, known, self._lines[known]) if len(self._lines) else known
 
-    def _remember(self, keys: Keys, judged: Said) -> None:
+    def _remember(self, keys: Keys, judged: TaggedLines) -> None:
         if self._numbers.count + len(keys) > self._most:
             self._begin()
         _, new = self._numbers.of(keys[: self._most])
@@ -77,8 +77,8 @@ class Judgements:
             self._known = grown.rechunk() if grown.n_chunks() > MOST_PIECES else grown
 
 
-def _of(lines: pl.DataFrame, place: Numbers, number: Numbers) -> Said:
+def _of(lines: pl.DataFrame, place: Numbers, number: Numbers) -> TaggedLines:
     """What is said about some of all lines; without the others, unless they are few."""
     if FEW * len(place) >= lines.height:
-        return Said(lines, place[number])
-    return Said(lines[place], number)
+        return TaggedLines(lines, place[number])
+    return TaggedLines(lines[place], number)

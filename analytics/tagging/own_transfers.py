@@ -12,9 +12,9 @@ import polars as pl
 from analytics.bank_text.channels import Channel
 from analytics.bank_text.ibans import compared
 from analytics.knowledge.files import TABLES
-from analytics.products import CARDS, Category
+from analytics.products import CARDS, ProductCategory
 from analytics.tagging.account_holder import own_names
-from analytics.tagging.layers import OVERLAY, Bookings, Rows, bookings, numbered, of_user
+from analytics.tagging.layers import OVERLAY, LayeredBookings, Rows, bookings, numbered, of_user
 from analytics.tagging.pairing import bounded, mutual
 from analytics.tagging.refunds import refunds, reversals
 from analytics.tagging.rulebook import read
@@ -22,17 +22,17 @@ from analytics.tagging.rulebook import read
 __all__ = ["own_transfers", "refunds", "reversals"]
 
 KINDS = {
-    Category.LOAN: ("TRANSFER_LOAN", 5),
-    Category.CREDIT_CARD: ("TRANSFER_CREDITCARD", 4),
-    Category.OTHER_CARD: ("TRANSFER_CREDITCARD", 4),
-    Category.DEPOT: ("TRANSFER_SECURITIES", 3),
-    Category.SAVINGS: ("TRANSFER_SAVINGS", 2),
-    Category.CALL_MONEY: ("TRANSFER_SAVINGS", 2),
-    Category.FIXED_DEPOSIT: ("TRANSFER_SAVINGS", 2),
-    Category.HOME_SAVINGS: ("TRANSFER_SAVINGS", 2),
-    Category.OTHER_PRODUCT: ("TRANSFER_WALLET", 1),
-    Category.OTHER_ACCOUNT: ("TRANSFER_INTERNAL", 0),
-    Category.CHECKING: ("TRANSFER_INTERNAL", 0),
+    ProductCategory.LOAN: ("TRANSFER_LOAN", 5),
+    ProductCategory.CREDIT_CARD: ("TRANSFER_CREDITCARD", 4),
+    ProductCategory.OTHER_CARD: ("TRANSFER_CREDITCARD", 4),
+    ProductCategory.DEPOT: ("TRANSFER_SECURITIES", 3),
+    ProductCategory.SAVINGS: ("TRANSFER_SAVINGS", 2),
+    ProductCategory.CALL_MONEY: ("TRANSFER_SAVINGS", 2),
+    ProductCategory.FIXED_DEPOSIT: ("TRANSFER_SAVINGS", 2),
+    ProductCategory.HOME_SAVINGS: ("TRANSFER_SAVINGS", 2),
+    ProductCategory.OTHER_PRODUCT: ("TRANSFER_WALLET", 1),
+    ProductCategory.OTHER_ACCOUNT: ("TRANSFER_INTERNAL", 0),
+    ProductCategory.CHECKING: ("TRANSFER_INTERNAL", 0),
 }
 """What a transfer is by the products on its two ends: that of the higher rank says it, seen from both."""
 TRANSFER_LIKE = (Channel.TRANSFER, Channel.STANDINGORDER, Channel.INTERNAL, Channel.CARDSETTLE, Channel.LOAN, Channel.UNKNOWN)
@@ -44,7 +44,7 @@ ROUND = 1000
 """Amounts of whole ten euros meet by chance."""
 BY_IBAN, BY_PAIR, BY_AMOUNT, BY_NAME, BY_CARD = 0.99, 0.97, 0.9, 0.85, 0.93
 OTHER, CARD, WALLET = "TRANSFER_OTHER", "TRANSFER_CREDITCARD", "TRANSFER_WALLET"
-OTHERS = (Category.OTHER_ACCOUNT, Category.OTHER_PRODUCT)
+OTHERS = (ProductCategory.OTHER_ACCOUNT, ProductCategory.OTHER_PRODUCT)
 WALLETS = ("PAYPAL",)
 BANKS = r"bank|sparkasse"
 LEGS = ("row", "id", "user", "product", "booked_on", "amount_cents", "pending", "counterparty_iban", "name_number", "settles")
@@ -124,7 +124,7 @@ def _meeting(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _facing(
-    booked: Bookings, possible: pl.Series, legs: pl.DataFrame, known: pl.DataFrame, meeting: pl.DataFrame
+    booked: LayeredBookings, possible: pl.Series, legs: pl.DataFrame, known: pl.DataFrame, meeting: pl.DataFrame
 ) -> pl.DataFrame:
     """The rows that anything speaks for, with what is known of both ends."""
     held = known.unique(["user", "product"], keep="first", maintain_order=True)
@@ -157,7 +157,7 @@ def _facing(
     )
 
 
-def _own_names(booked: Bookings, possible: pl.Series, own: pl.Series, known: pl.DataFrame) -> pl.Series:
+def _own_names(booked: LayeredBookings, possible: pl.Series, own: pl.Series, known: pl.DataFrame) -> pl.Series:
     """The users' own names, as numbers of user and name."""
     first = own.arg_unique()
     names = booked.of(possible[first], "user", "name").with_columns(own[first])

@@ -16,7 +16,7 @@ LEAST_NAME = 8
 
 
 @dataclass(frozen=True)
-class Known:
+class PartnerNumbers:
     """The catalogue's partners as numbers; -1 is nobody."""
 
     catalogue: Catalogue
@@ -83,9 +83,9 @@ class Known:
 
 
 @lru_cache(maxsize=4)
-def known(catalogue: Catalogue) -> Known:
+def known(catalogue: Catalogue) -> PartnerNumbers:
     """The catalogue, made ready once."""
-    return Known(catalogue)
+    return PartnerNumbers(catalogue)
 
 
 def _looked_up(values: pl.Series, keys: pl.Series, numbers: pl.Series) -> Ints:

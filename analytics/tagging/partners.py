@@ -15,11 +15,11 @@ import polars as pl
 from analytics.bank_text.channels import Channel
 from analytics.knowledge import UNKNOWN, Catalogue, given_names
 from analytics.knowledge.everyday import everyday
-from analytics.native.alias_scan import Flags, Found, Ints, Setting, find, find_squeezed
+from analytics.native.alias_scan import AliasMatches, Flags, Ints, LineKinds, find, find_squeezed
 from analytics.native.dense_ids import Numbering
 from analytics.native.similarity import most_alike
 from analytics.tagging import partner_index
-from analytics.tagging.partner_index import LEAST_NAME, Known
+from analytics.tagging.partner_index import LEAST_NAME, PartnerNumbers
 
 NOBODY, BRAND, CREDITOR, MERCHANT, NAME, PART, ULTIMATE, PURPOSE, WRAPPED, ALIKE, CARRIER = range(11)
 CONFIDENCE = np.array([0.5, 0.98, 0.99, 0.96, 0.95, 0.90, 0.85, 0.80, 0.80, 0.75, 0.90])
@@ -43,11 +43,11 @@ class Hits:
     rows: Rows
     partner: Ints
     text: str = ""
-    found: Found | None = None
+    found: AliasMatches | None = None
 
 
 @dataclass
-class Verdict:
+class PartnerMatch:
     """What is known so far."""
 
     lines: pl.DataFrame
@@ -80,13 +80,13 @@ def resolve(lines: pl.DataFrame, catalogue: Catalogue) -> pl.DataFrame:
     """The lines with `partner`, `partner_confidence`, `partner_source` and `partner_reason`."""
     number, first = Numbering().of(lines.select(pl.struct(READ).hash()).to_series().to_numpy())
     known = partner_index.known(catalogue)
-    verdict = Verdict(lines.select(READ)[first])
+    verdict = PartnerMatch(lines.select(READ)[first])
     for hits in _steps(verdict, known) if len(catalogue.frame) else ():
         verdict.take(hits)
     return lines.hstack(pl.DataFrame(_columns(verdict, known))[number])
 
 
-def _steps(verdict: Verdict, known: Known) -> Iterator[Hits]:
+def _steps(verdict: PartnerMatch, known: PartnerNumbers) -> Iterator[Hits]:
     lines, rows = verdict.lines, np.arange(len(verdict.lines))
     setting = _setting(lines)
     creditor = known.by_creditor(lines["creditor_id"])
@@ -119,7 +119,7 @@ def _steps(verdict: Verdict, known: Known) -> Iterator[Hits]:
     yield Hits(CARRIER, rows, np.where(silent, known.by_name(lines["via"]), -1))
 
 
-def _setting(lines: pl.DataFrame) -> Setting:
+def _setting(lines: pl.DataFrame) -> LineKinds:
     first, last = pl.col("name").str.extract(r"^(\S+)"), pl.col("name").str.extract(r"(\S+)$")
     people = given_names().implode()
     private = pl.col("channel").is_in(TRANSFERS) & (pl.col("via") == "")
@@ -128,28 +128,28 @@ def _setting(lines: pl.DataFrame) -> Setting:
         private=private,
         person=private & (first.is_in(people) | last.is_in(people)).fill_null(False),
     )
-    return Setting(*(flag.to_numpy() for flag in flags))
+    return LineKinds(*(flag.to_numpy() for flag in flags))
 
 
-def _brands(brand: Ints, owner: Ints, known: Known) -> Ints:
+def _brands(brand: Ints, owner: Ints, known: PartnerNumbers) -> Ints:
     """Brands of the same group as who collects: more telling than the group."""
     same = (brand >= 0) & (owner >= 0) & (brand != owner) & (known.families[brand] == known.families[owner])
     return np.where(same & ~known.carriers[owner], brand, -1)
 
 
-def _in_ultimate(lines: pl.DataFrame, known: Known, rows: Rows, setting: Setting) -> Hits:
+def _in_ultimate(lines: pl.DataFrame, known: PartnerNumbers, rows: Rows, setting: LineKinds) -> Hits:
     found = find(lines["ultimate"], known.spellings, setting)
     return Hits(ULTIMATE, rows, _without(_owners(found, known.owners), known.money_houses), "ultimate", found)
 
 
-def _in_purpose(lines: pl.DataFrame, known: Known, rows: Rows, setting: Setting) -> Hits:
+def _in_purpose(lines: pl.DataFrame, known: PartnerNumbers, rows: Rows, setting: LineKinds) -> Hits:
     spellings, owners = known.in_purpose
     free_text = setting.private & (lines["name"] != "").to_numpy()
     found = find(lines["purpose"], spellings, setting, LEAST_IN_PURPOSE)
     return Hits(PURPOSE, rows, np.where(free_text, -1, _owners(found, owners)), "purpose", found)
 
 
-def _in_pieces(lines: pl.DataFrame, known: Known, rows: Rows, setting: Setting, text: str) -> Hits:
+def _in_pieces(lines: pl.DataFrame, known: PartnerNumbers, rows: Rows, setting: LineKinds, text: str) -> Hits:
     """Names that a line break has cut: anywhere if the alias is long, as the whole merchant of a shop if it is short."""
     found = find_squeezed(lines[text], known.spellings, setting, LEAST_WRAPPED_IN_SHOP)
     length = np.where(found.alias >= 0, known.spellings.squeezed.lengths[found.alias], 0)
@@ -159,7 +159,7 @@ def _in_pieces(lines: pl.DataFrame, known: Known, rows: Rows, setting: Setting, 
     return Hits(WRAPPED, rows, np.where(trusted, _without(_owners(found, known.owners), known.money_houses), -1), text, found)
 
 
-def _alike(lines: pl.DataFrame, known: Known, rows: Rows) -> Hits:
+def _alike(lines: pl.DataFrame, known: PartnerNumbers, rows: Rows) -> Hits:
     """Merchants that differ from a known spelling by a slip or a cut."""
     names, owners = known.names
     merchant = lines["merchant"]
@@ -167,7 +167,7 @@ def _alike(lines: pl.DataFrame, known: Known, rows: Rows) -> Hits:
     alias, _ = most_alike(distinct, names, LEAST_LIKENESS)
     partner = np.where(_misspelt(distinct, names.names.gather(alias)), _owners(alias, owners), -1).astype(np.int32)
     by_text = merchant.replace_strict(distinct, pl.Series(partner), default=-1, return_dtype=pl.Int32).to_numpy()
-    whole = Found(by_text, np.zeros_like(by_text), merchant.str.len_bytes().cast(pl.Int32).to_numpy(), by_text >= 0)
+    whole = AliasMatches(by_text, np.zeros_like(by_text), merchant.str.len_bytes().cast(pl.Int32).to_numpy(), by_text >= 0)
     return Hits(ALIKE, rows, _without(by_text, known.carriers), "merchant", whole)
 
 
@@ -184,8 +184,8 @@ def _elsewhere(lines: pl.DataFrame) -> Flags:
     return lines.select((merchant != "") & ~pl.col("name").str.contains(merchant, literal=True)).to_series().to_numpy()
 
 
-def _owners(found: Found | Ints, owners: Ints) -> Ints:
-    alias = found.alias if isinstance(found, Found) else found
+def _owners(found: AliasMatches | Ints, owners: Ints) -> Ints:
+    alias = found.alias if isinstance(found, AliasMatches) else found
     return np.where(alias >= 0, owners[alias], -1).astype(np.int32) if len(owners) else np.full(len(alias), -1, np.int32)
 
 
@@ -193,7 +193,7 @@ def _without(partner: Ints, excluded: Flags) -> Ints:
     return np.where((partner >= 0) & excluded[partner], -1, partner)
 
 
-def _columns(verdict: Verdict, known: Known) -> list[pl.Series]:
+def _columns(verdict: PartnerMatch, known: PartnerNumbers) -> list[pl.Series]:
     names = pl.concat([known.catalogue.frame["partner"], pl.Series([UNKNOWN])])
     shown = pl.concat([known.catalogue.frame["display_name"], pl.Series([""])])
     table = pl.DataFrame({"step": verdict.step, "quote": verdict.quote, "shown": shown[verdict.partner % len(shown)]})

@@ -6,7 +6,7 @@ What an insurer, an employer or the state pays is neither, and a friend who pays
 import polars as pl
 
 from analytics.bank_text.channels import Channel
-from analytics.tagging.layers import OVERLAY, Bookings, Rows, bookings, of_user
+from analytics.tagging.layers import OVERLAY, LayeredBookings, Rows, bookings, of_user
 from analytics.tagging.pairing import bounded, mutual
 
 REVERSAL, REFUND = "TRANSFER_REVERSAL", "TRANSFER_REFUND"
@@ -144,7 +144,7 @@ def _place() -> pl.Expr:
     return of_user(pl.coalesce("shop", "counterparty_key"))
 
 
-def _expenses(of: Bookings, places: pl.Series) -> pl.DataFrame:
+def _expenses(of: LayeredBookings, places: pl.Series) -> pl.DataFrame:
     """What was spent where money came back from."""
     spent = ~pl.col("pending") & (pl.col("amount_cents") < 0)
     there = of.where(spent & _place().is_in(places.unique().implode()), shop=pl.col("shop"))

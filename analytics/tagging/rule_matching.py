@@ -13,7 +13,7 @@ from analytics.bank_text.channels import Channel
 from analytics.native import word_scan
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering
-from analytics.native.word_scan import Dictionary, Found, Ints
+from analytics.native.word_scan import Dictionary, Ints, WordMatches
 from analytics.tagging.rulebook import CHANNELS, FIELDS, Conditions, Rulebook
 
 PLACES = {
@@ -29,7 +29,7 @@ TAGS = ("category", "insurance")
 """What earlier steps have said of a line is looked through as its texts are."""
 
 
-class Facts(NamedTuple):
+class LineFacts(NamedTuple):
     """What a line is beside its texts."""
 
     positive: Ints
@@ -42,7 +42,7 @@ class Words(NamedTuple):
     """The words of lines, looked for once in each distinct text."""
 
     texts: pl.Series
-    found: Found
+    found: WordMatches
     of: Ints
     """The text of each line."""
 
@@ -127,7 +127,7 @@ def _distinct(text: pl.Series) -> tuple[pl.Series, Ints]:
     return text[first], number
 
 
-def _with_tags(lines: pl.DataFrame, book: Rulebook, words: Words) -> tuple[Found, NDArray[np.int32]]:
+def _with_tags(lines: pl.DataFrame, book: Rulebook, words: Words) -> tuple[WordMatches, NDArray[np.int32]]:
     """The words of the lines and of the tags that lines have so far, and for each line where they stand among the found."""
     texts, found, of = len(words.texts), [words.found], [words.of]
     for tag in TAGS:
@@ -140,7 +140,7 @@ def _with_tags(lines: pl.DataFrame, book: Rulebook, words: Words) -> tuple[Found
     return word_scan.together(found), np.stack(of, axis=1)
 
 
-def _facts(lines: pl.DataFrame, flags: tuple[str, ...]) -> Facts:
+def _facts(lines: pl.DataFrame, flags: tuple[str, ...]) -> LineFacts:
     channels = {str(channel): number for number, channel in enumerate(CHANNELS)}
     columns = set(lines.columns)
     known = [
@@ -156,10 +156,10 @@ def _facts(lines: pl.DataFrame, flags: tuple[str, ...]) -> Facts:
         ),
         flags=pl.sum_horizontal(pl.lit(0, pl.Int64), *known),
     )
-    return Facts(*(facts[name].to_numpy() for name in Facts._fields))
+    return LineFacts(*(facts[name].to_numpy() for name in LineFacts._fields))
 
 
-def _places(hits: NDArray[np.int32], found: Found) -> pl.DataFrame:
+def _places(hits: NDArray[np.int32], found: WordMatches) -> pl.DataFrame:
     frame = {"line": hits[:, 0].astype(np.uint32), "rule": hits[:, 1]}
     parts = {"start": found.starts, "end": found.ends, "field": found.fields, "letters": found.letters}
     for column, suffix in ((2, ""), (3, "_too")):
@@ -170,7 +170,7 @@ def _places(hits: NDArray[np.int32], found: Found) -> pl.DataFrame:
 
 
 @compiled
-def _judge(found: Found, of: NDArray[np.int32], c: Conditions, facts: Facts, hits: NDArray[np.int32]) -> int:
+def _judge(found: WordMatches, of: NDArray[np.int32], c: Conditions, facts: LineFacts, hits: NDArray[np.int32]) -> int:
     """Writes down the rules that hold, as line, rule, and two matches or -1, and counts on where there is no more room.
 
     The arrays are named one by one and the conditions stand in the loop, since handing tuples of arrays to a function costs

@@ -1,7 +1,7 @@
 """Rules as data: a knowledge file of conditions, compiled once into arrays and an automaton.
 
-Here belong the columns that a rule may have and what they mean; `analytics.tagging.rule_matching` compares them with lines, and each tagger
-decides which of the rules that hold has the say. A rule holds if every condition that it names holds; the words of one column
+Here belong the columns that a rule may have and what they mean; `analytics.tagging.rule_matching` compares them with lines, and
+each tagger decides which of the rules that hold has the say. A rule holds if every condition that it names holds; the words of one column
 are alternatives; words of `none` and `name_none` forbid.
 """
 
@@ -79,7 +79,7 @@ class Rulebook:
         return bool((self.conditions.group_fields >> FIELDS.index(field) & 1).any())
 
 
-class Group(NamedTuple):
+class WordGroup(NamedTuple):
     """The words of one column of one rule."""
 
     rule: int
@@ -134,19 +134,22 @@ def compile_together(tables: Mapping[str, pl.DataFrame], known: dict[str, list[s
     return {name: _compiled(table, groups[name], numbers, together) for name, table in rules.items()}
 
 
-def _groups(rules: pl.DataFrame, known: dict[str, list[str]]) -> list[Group]:
+def _groups(rules: pl.DataFrame, known: dict[str, list[str]]) -> list[WordGroup]:
     return [
-        Group(rule, column, expanded(cell.lower(), known)) for column in WHERE for rule, cell in enumerate(rules[column]) if cell
+        WordGroup(rule, column, expanded(cell.lower(), known))
+        for column in WHERE
+        for rule, cell in enumerate(rules[column])
+        if cell
     ]
 
 
-def _compiled(rules: pl.DataFrame, groups: list[Group], numbers: dict[str, int], together: Dictionary) -> Rulebook:
+def _compiled(rules: pl.DataFrame, groups: list[WordGroup], numbers: dict[str, int], together: Dictionary) -> Rulebook:
     flags = tuple(sorted({*split(rules["flags"]), *split(rules["without_flags"])}))
     facts = rules.select("id", "item", "reason", pl.col("priority").cast(pl.Int32), pl.col("confidence").cast(pl.Float64))
     return Rulebook(facts, _conditions(rules, flags, groups, numbers), together, flags)
 
 
-def _conditions(rules: pl.DataFrame, flags: Sequence[str], groups: list[Group], numbers: dict[str, int]) -> Conditions:
+def _conditions(rules: pl.DataFrame, flags: Sequence[str], groups: list[WordGroup], numbers: dict[str, int]) -> Conditions:
     needed, forbidding = np.zeros(rules.height, np.int32), np.full((rules.height, 2), -1, np.int32)
     quotes = np.full((rules.height, 2), -1, np.int32)
     members: list[list[int]] = [[] for _ in numbers]

@@ -20,8 +20,8 @@ from analytics.tagging.categories import lexicon, structural
 from analytics.tagging.decision import assessed, categorised, measured, settled
 from analytics.tagging.freelancer import freelancer
 from analytics.tagging.insurance import insurance
-from analytics.tagging.layers import Bookings, Layer, counterparty, numbered
-from analytics.tagging.line_cache import Judgements, Said
+from analytics.tagging.layers import Layer, LayeredBookings, counterparty, numbered
+from analytics.tagging.line_cache import Judgements, TaggedLines
 from analytics.tagging.line_facts import FACTS, facts
 from analytics.tagging.own_transfers import own_transfers
 from analytics.tagging.partners import resolve
@@ -64,7 +64,7 @@ class Scorer(Protocol):
 
 
 @dataclass(frozen=True)
-class Brain:
+class Tagger:
     """Everything that tagging knows and that is the same for all users; what it has judged once it remembers."""
 
     scorer: Scorer
@@ -85,7 +85,7 @@ class Brain:
 
 
 def tag(
-    transactions: pl.DataFrame, products: pl.DataFrame, choices: pl.DataFrame, rules: pl.DataFrame, brain: Brain
+    transactions: pl.DataFrame, products: pl.DataFrame, choices: pl.DataFrame, rules: pl.DataFrame, brain: Tagger
 ) -> pl.DataFrame:
     """Every booking with its tags, in the order given."""
     transactions = transactions.rechunk()  # columns in several pieces would be put together again at every step
@@ -97,19 +97,19 @@ def tag(
     rows = transactions.select("id", "booked_on", "amount_cents", "pending", numbered()).with_columns(
         *named.with_columns(counterparty_key=counterparty()), line
     )
-    laid, links = _laid_over(Bookings(rows.with_row_index("row"), said.lines, _layers(said.lines, line)), products)
+    laid, links = _laid_over(LayeredBookings(rows.with_row_index("row"), said.lines, _layers(said.lines, line)), products)
     tags = laid.of(None, "channel", *TAGS, "effective_category")
     tagged = transactions.select("id", "user", "product").with_columns(keys, named["counterparty_key"], *tags, *links)
     return checked(corrections.overlay(tagged.select(TAGGED.names()), transactions, choices, rules), TAGGED)
 
 
-def _judged(bookings: pl.DataFrame, brain: Brain) -> Said:
+def _judged(bookings: pl.DataFrame, brain: Tagger) -> TaggedLines:
     """What is said about the lines of bookings that have distinct keys; what says the same is judged once."""
     found, number = lines.contents(bookings)
-    return Said(judge_each(found, brain), number)
+    return TaggedLines(judge_each(found, brain), number)
 
 
-def judge(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
+def judge(found: pl.DataFrame, brain: Tagger) -> pl.DataFrame:
     """The tags of lines, by `key`, as far as a line tells them by itself, and what later steps need of it.
 
     Lines that differ only in what nobody looks at, as the town of a card payment, are judged once.
@@ -118,7 +118,7 @@ def judge(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
     return judge_each(found[first], brain).drop("key")[number].with_columns(found["key"])
 
 
-def judge_each(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
+def judge_each(found: pl.DataFrame, brain: Tagger) -> pl.DataFrame:
     """The same, line by line."""
     words = words_of(found, dictionary())
     known = looked_up(resolve(found, brain.catalogue), brain.partners, "partner")
@@ -129,7 +129,7 @@ def judge_each(found: pl.DataFrame, brain: Brain) -> pl.DataFrame:
     return judged.with_columns(default_category=default).select(*KEPT, *TAGS, *flags, *FACTS)
 
 
-def _asked(read: pl.DataFrame, words: Words, brain: Brain) -> pl.DataFrame:
+def _asked(read: pl.DataFrame, words: Words, brain: Tagger) -> pl.DataFrame:
     """The lines with what lexicon and model say of those that are not settled without them, and nothing of the others."""
     places = (~settled(read)).arg_true()
     asked = lexicon(read[places], words._replace(of=words.of[places]))
@@ -156,7 +156,7 @@ def _layers(said: pl.DataFrame, line: pl.Series) -> tuple[Layer, Layer, Layer]:
     )
 
 
-def _laid_over(bookings: Bookings, products: pl.DataFrame) -> tuple[Bookings, list[pl.Series]]:
+def _laid_over(bookings: LayeredBookings, products: pl.DataFrame) -> tuple[LayeredBookings, list[pl.Series]]:
     """The bookings after each pass over a user's bookings, and which belong to which.
 
     The freelancer's category follows where the category has changed.
@@ -170,7 +170,7 @@ def _laid_over(bookings: Bookings, products: pl.DataFrame) -> tuple[Bookings, li
     return bookings, [_linked(decided, name, bookings.rows.height) for name in ("refund_of", "pair_of")]
 
 
-def _freelancer_again(bookings: Bookings, changed: pl.Series) -> None:
+def _freelancer_again(bookings: LayeredBookings, changed: pl.Series) -> None:
     """Lays over the freelancer's category of what has another category now than its line; what is alike is asked about once."""
     alike = bookings.of(changed, "line", "category", "insurance").select(pl.struct(pl.all()).hash()).to_series().to_numpy()
     number, first = Numbering().of(alike)
@@ -179,7 +179,7 @@ def _freelancer_again(bookings: Bookings, changed: pl.Series) -> None:
     bookings.layers[2].lay(changed, told.select(columns)[number])
 
 
-def _lay(bookings: Bookings, overlay: pl.DataFrame) -> None:
+def _lay(bookings: LayeredBookings, overlay: pl.DataFrame) -> None:
     """Lays over what a pass has decided; what is no premium any more has no insurance type."""
     category, insurance, _ = bookings.layers
     rule = pl.lit("RULE")

@@ -12,7 +12,7 @@ from typing import Any, Literal, overload
 import polars as pl
 
 from analytics.trees import cashflow, partners
-from analytics.trees.cashflow import Calendar
+from analytics.trees.cashflow import TimeTree
 from analytics.trees.files import Row, item, rows
 from analytics.trees.items import (
     AGGREGATE,
@@ -139,7 +139,7 @@ def _read(system_name: str) -> Tree[Any]:
     row = _described()[system_name]
     about = (int(row["id"]), system_name, row["display_name"], row["description"], int(row["version"]))
     if system_name == "CASHFLOW":
-        return Calendar(*about, cashflow.listed())
+        return TimeTree(*about, cashflow.listed())
     kind = KINDS.get(system_name, Item)
     items = tuple(item(kind, about[0], row) for row in rows(FOLDER / f"{system_name.lower()}.csv"))
     if system_name == "BUSINESS_PARTNERS":

@@ -23,7 +23,7 @@ MONTHS = (
 
 
 @dataclass(frozen=True)
-class Calendar(Tree[Item]):
+class TimeTree(Tree[Item]):
     """The tree of time items: beyond those that it lists, it has those of every year."""
 
     def item(self, system_name: str) -> Item:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from analytics.products import WITH_POSITIONS, Category
+from analytics.products import WITH_POSITIONS, ProductCategory
 from api.bodies import messages
 from api.bodies.relations import offered
 from api.http.responses import link
@@ -126,7 +126,7 @@ def _facts(held: Services, caller: Caller, access: Access, product: Product) -> 
     return {
         "status": WIRE_STATUS[product.status],
         "name": product.name,
-        "category": WIRE_CATEGORIES[Category(product.category)],
+        "category": WIRE_CATEGORIES[ProductCategory(product.category)],
         "balance": _amount(product.balance_cents),
         "fetched_at": product.fetched_at,
         "balance_at": product.balance_at,
@@ -185,7 +185,7 @@ def _wants_consent(access: Access) -> bool:
 def _product_relations(held: Services, caller: Caller, access: Access, product: Product) -> list[Relation]:
     place = (*ACCESSES, access.key, product.key)
     itself = Relation(rel="self", href=link(held, *place))
-    if Category(product.category) in WITH_POSITIONS:
+    if ProductCategory(product.category) in WITH_POSITIONS:
         return [itself, Relation(rel="get_depotpositionen", href=link(held, *place, "depotpositionen"))]
     bookings = link(held, *place, "kontoumsaetze")
     views = (Relation(rel=rel, href=bookings + query) for rel, query in VIEWS.items())

@@ -32,7 +32,7 @@ def backfill(
     as_json: Json = False,
 ) -> None:
     """Work on buckets again, all users of them. The plan is shown first. No bank is asked."""
-    from pipelines.context import House
+    from pipelines.context import Context
     from pipelines.results import backfill as flow  # loads the taggers, which no other command needs
 
     settings = read_settings()
@@ -41,7 +41,7 @@ def backfill(
     with embedded.addresses(settings) as where:
         migrate.require_tables(where.service)
         os.environ["KONTOR_DATABASE_URL"] = where.service  # for the processes of the engine
-        house = House.of(settings.model_copy(update={"database_url": where.service}))
+        house = Context.of(settings.model_copy(update={"database_url": where.service}))
         try:
             planned = flow.plan(house, assets, wanted, day)
         finally:

@@ -9,7 +9,7 @@ from api.cli.desk import Json, TenantName, show, working_on
 from warehouse.errors import Invalid
 from warehouse.postgres.tables import FormDesign
 from warehouse.stores import designs
-from warehouse.stores.designs import Changes
+from warehouse.stores.designs import DesignChanges
 from warehouse.stores.logos import LIMIT_BYTES
 
 
@@ -40,7 +40,7 @@ def design(
     as_json: Json = False,
 ) -> None:
     """Say how a tenant's redirect form looks, or show it. What is not given stays as it is; '' is the house's own again."""
-    changes = Changes()
+    changes = DesignChanges()
     for key, value in {"name": name, "colour": colour, "imprint_url": imprint, "privacy_url": privacy}.items():
         if value is not None:
             changes[key] = value or None  # type: ignore[literal-required]

@@ -39,12 +39,12 @@ def measure(
     from dataclasses import replace
 
     from analytics.knowledge.files import MEASURED
-    from analytics.tagging.tag import Brain
+    from analytics.tagging.tag import Tagger
     from models import registry
     from models.evaluation import rule_precision
 
     world = replace(rule_precision.MEASURED_ON, users=users) if users else rule_precision.MEASURED_ON
     with console.status("Simulating and tagging …"):
-        found = rule_precision.measure(Brain(registry.shipped()), world)
+        found = rule_precision.measure(Tagger(registry.shipped()), world)
     found.write_csv(MEASURED)
     show_once({"deciders": found.height, "file": str(MEASURED)}, as_json, "The confidences are those that were measured.")

@@ -50,7 +50,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model on a simulated world, examine it, and put it beside the others. It is not in use by that."""
-    from analytics.tagging.tag import Brain
+    from analytics.tagging.tag import Tagger
     from models import experiment, registry
     from models.evaluation import tagger  # load numba, which no other command needs
     from models.training.train import SHIPPED as USUAL
@@ -60,7 +60,7 @@ def train(
     with _told(), _progress(as_json) as on_progress:
         model = experiment.learn(world, settings, on_progress)
         other = replace(experiment.EXAMINED, **_given(users=examined))
-        report = experiment.told(model, tagger.examine(Brain(model), other, on_progress), other)
+        report = experiment.told(model, tagger.examine(Tagger(model), other, on_progress), other)
         path = registry.add(_folder(folder), model, report)
     facts = {"version": model.version, "file": str(path)}
     if not as_json:
@@ -81,14 +81,14 @@ def evaluate(
     """Examine the whole tagger with a model: on a simulated world that it has not learned from, and on real lines."""
     if context.invoked_subcommand:
         return
-    from analytics.tagging.tag import Brain
+    from analytics.tagging.tag import Tagger
     from models import experiment
     from models.evaluation import reports, tagger
 
     world = replace(experiment.EXAMINED, **_given(users=users, seed=seed))
     with _told(), _progress(as_json) as on_progress:
         model = _model(_folder(folder), version)
-        report = experiment.told(model, tagger.examine(Brain(model), world, on_progress), world)
+        report = experiment.told(model, tagger.examine(Tagger(model), world, on_progress), world)
         paths = reports.write(report, out) if out else []
     if as_json:
         show(report["gates"], as_json, "Gates")
@@ -109,13 +109,13 @@ def evaluate_analyses(
     as_json: Json = False,
 ) -> None:
     """Examine all analyses of users, from contracts to affordability, on simulated people whose truth and future are known."""
-    from analytics.tagging.tag import Brain
+    from analytics.tagging.tag import Tagger
     from models.evaluation import analyses, analysis_reports
 
     world = replace(analyses.EXAMINED, **_given(users=people, seed=seed))
     with _told(), _progress(as_json) as on_progress:
         model = _model(_folder(folder), version)
-        found = analyses.examine(Brain(model), world, on_progress)
+        found = analyses.examine(Tagger(model), world, on_progress)
         report = analyses.told(found, model.version, world)
         paths = analysis_reports.write(report, found, out) if out else []
     missed = sum(not row["passed"] for row in report["gates"])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BATCH = 50_000
 
 
-class Format(StrEnum):
+class OutputFormat(StrEnum):
     TABLE = "table"
     CSV = "csv"
     JSON = "json"
@@ -40,7 +40,8 @@ def ask(
         str | None, typer.Argument(help="The query; without one, the tables are listed.", show_default=False)
     ] = None,
     form: Annotated[
-        Format | None, typer.Option("--format", help="How the answer is written; default: what the file's name says, or a table.")
+        OutputFormat | None,
+        typer.Option("--format", help="How the answer is written; default: what the file's name says, or a table."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the answer.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Rows of a table that are printed.")] = 50,
@@ -53,7 +54,7 @@ def ask(
     path = read_settings().lake_path
     lake = Lake(path)
     if query is None:
-        if not _list_tables(lake, as_json=form is Format.JSON) and form is not Format.JSON:
+        if not _list_tables(lake, as_json=form is OutputFormat.JSON) and form is not OutputFormat.JSON:
             console.print(f"The lake at {path} is empty. KONTOR_HOME or KONTOR_LAKE say where another one lies.", highlight=False)
         return
     chosen = _format(form, out)
@@ -61,7 +62,7 @@ def ask(
     tables = [table for table in TABLES if table.name in words] or TABLES
     with sql.told(), sql.connect(lake, tables) as connection:
         answer = sql.ask(connection, query)
-        if chosen is Format.TABLE:
+        if chosen is OutputFormat.TABLE:
             _print(answer, limit)
         else:
             _write(_frame(answer), chosen, out)
@@ -84,13 +85,15 @@ def _list_tables(lake: "Lake", as_json: bool) -> bool:
     return any(row["buckets"] != 0 for row in rows)
 
 
-def _format(form: Format | None, out: Path | None) -> Format:
+def _format(form: OutputFormat | None, out: Path | None) -> OutputFormat:
     """How to write the answer."""
     suffix = out.suffix.lower().removeprefix(".") if out else ""
-    chosen = form or (Format(suffix) if suffix in (Format.CSV, Format.JSON, Format.PARQUET) else Format.TABLE)
-    if out and chosen is Format.TABLE:
+    chosen = form or (
+        OutputFormat(suffix) if suffix in (OutputFormat.CSV, OutputFormat.JSON, OutputFormat.PARQUET) else OutputFormat.TABLE
+    )
+    if out and chosen is OutputFormat.TABLE:
         raise Invalid(f"--format says how to write {out.name}: csv, json or parquet")
-    if chosen is Format.PARQUET and not out:
+    if chosen is OutputFormat.PARQUET and not out:
         raise Invalid("--out says where the Parquet file goes")
     return chosen
 
@@ -127,14 +130,14 @@ def _frame(answer: "DuckDBPyRelation") -> "pl.DataFrame":
     return frame
 
 
-def _write(frame: "pl.DataFrame", form: Format, out: Path | None) -> None:
+def _write(frame: "pl.DataFrame", form: OutputFormat, out: Path | None) -> None:
     """Writes all rows, to the file or for a script that reads along."""
     import polars as pl
 
     try:
-        if form is Format.PARQUET and out:
+        if form is OutputFormat.PARQUET and out:
             frame.write_parquet(out)
-        elif form is Format.CSV:
+        elif form is OutputFormat.CSV:
             text = frame.write_csv()
             out.write_text(text) if out else sys.stdout.write(text)
         else:

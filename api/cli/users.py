@@ -67,7 +67,7 @@ def erase(
 ) -> None:
     """Erase a person for good: every row and every file. Prints the receipt."""
     from pipelines import erase as flow  # loads the lake, which no other command of users needs
-    from pipelines.context import House
+    from pipelines.context import Context
 
     if not yes:
         typer.confirm(f"Erase {username} of {tenant}? Nothing brings the data back.", abort=True)
@@ -76,7 +76,7 @@ def erase(
             tenant_id = tenants.find(operator, tenant).id
             user_id = named_user(operator.for_tenant(tenant_id), username).id
         address = at.database.url.render_as_string(hide_password=False)
-        house = House.of(at.settings.model_copy(update={"database_url": address}))
+        house = Context.of(at.settings.model_copy(update={"database_url": address}))
         try:
             flow.erase_user(house, tenant_id, user_id)
             receipts = flow.purge(house, datetime.now(UTC))

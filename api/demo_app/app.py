@@ -16,7 +16,7 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from api.demo_app import charts, formats, views
-from api.demo_app.tenant import ACCESSES, Refused, Tenant, Tokens, UserUnknown, Visit, read
+from api.demo_app.tenant import ACCESSES, DemoTenant, DemoVisit, Refused, Tokens, UserUnknown, read
 from api.demo_app.texts import FAILURES, REENTRY, Notice, refusal
 from api.http.route import StrictRequest
 from warehouse.settings import Settings
@@ -29,7 +29,7 @@ STATIC = {"demo.css": "text/css", "demo.js": "text/javascript", "demo.svg": "ima
 FOLDER = Path(__file__).parent / "static"
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 TOKENS = "demo_tokens"
-Page = Callable[[Request, Tenant], Awaitable[Response]]
+Page = Callable[[Request, DemoTenant], Awaitable[Response]]
 
 
 class DemoRoute(Route):
@@ -68,13 +68,13 @@ def page(path: str, method: str = "GET") -> Callable[[Page], DemoRoute]:
 
 
 @page("")
-async def welcome(request: Request, tenant: Tenant) -> Response:
+async def welcome(request: Request, tenant: DemoTenant) -> Response:
     """What Kontor is, and the button with which it begins."""
     return await _welcome(request, tenant)
 
 
 @page("/connect", "POST")
-async def connect(request: Request, tenant: Tenant) -> Response:
+async def connect(request: Request, tenant: DemoTenant) -> Response:
     """Sends the visitor to the form, as a user that is made here if there is none."""
     visitor = _visitor(request, tenant) or secrets.token_hex(16)
     try:
@@ -86,7 +86,7 @@ async def connect(request: Request, tenant: Tenant) -> Response:
 
 
 @page("/back")
-async def back(request: Request, tenant: Tenant) -> Response:
+async def back(request: Request, tenant: DemoTenant) -> Response:
     """Where the form leads back to: to the overview if there is something to see, else to an explanation."""
     said = request.query_params.get("baReentry", "")
     if said == "ACCOUNT_CREATED":
@@ -97,14 +97,14 @@ async def back(request: Request, tenant: Tenant) -> Response:
 
 
 @page("/overview")
-async def overview(request: Request, tenant: Tenant) -> Response:
+async def overview(request: Request, tenant: DemoTenant) -> Response:
     """What the interface tells of the visitor."""
     notice = REENTRY["FINISHED"] if request.query_params.get("done") == "1" else None
     return await _overview(request, tenant, notice)
 
 
 @page("/transfer", "POST")
-async def transfer(request: Request, tenant: Tenant) -> Response:
+async def transfer(request: Request, tenant: DemoTenant) -> Response:
     """Sends the visitor to the form to confirm a transfer, or says what the service does not like about it."""
     fields = await StrictRequest(request.scope, request.receive).fields()
     access, _, product = fields.get("account", "").partition("/")
@@ -124,7 +124,7 @@ async def transfer(request: Request, tenant: Tenant) -> Response:
 
 
 @page("/disconnect", "POST")
-async def disconnect(request: Request, tenant: Tenant) -> Response:
+async def disconnect(request: Request, tenant: DemoTenant) -> Response:
     """Deletes all that was fetched for the visitor."""
     async with _visit(request, tenant) as visit:
         for access in await visit.read(ACCESSES):
@@ -152,7 +152,7 @@ ROUTES = (
 )
 
 
-async def _welcome(request: Request, tenant: Tenant, notice: Notice | None = None) -> Response:
+async def _welcome(request: Request, tenant: DemoTenant, notice: Notice | None = None) -> Response:
     connected = False
     if _visitor(request, tenant) is not None:
         async with _visit(request, tenant) as visit:
@@ -160,14 +160,14 @@ async def _welcome(request: Request, tenant: Tenant, notice: Notice | None = Non
     return _render(request, "welcome.html", notice=notice, connected=connected)
 
 
-async def _begin(request: Request, tenant: Tenant, visitor: str) -> str:
-    async with Visit(tenant, _tokens(request), visitor) as visit:
+async def _begin(request: Request, tenant: DemoTenant, visitor: str) -> str:
+    async with DemoVisit(tenant, _tokens(request), visitor) as visit:
         await visit.register()
         return await visit.begin_connecting(_back(tenant), _public_ip(request))
 
 
 async def _overview(
-    request: Request, tenant: Tenant, notice: Notice | None = None, typed: dict[str, str] | None = None
+    request: Request, tenant: DemoTenant, notice: Notice | None = None, typed: dict[str, str] | None = None
 ) -> Response:
     async with _visit(request, tenant) as visit:
         answers = await views.ask(visit)
@@ -251,44 +251,44 @@ def _tokens(request: Request) -> Tokens:
     return found
 
 
-def _visit(request: Request, tenant: Tenant) -> Visit:
+def _visit(request: Request, tenant: DemoTenant) -> DemoVisit:
     visitor = _visitor(request, tenant)
     if visitor is None:
         raise UserUnknown(401)
-    return Visit(tenant, _tokens(request), visitor)
+    return DemoVisit(tenant, _tokens(request), visitor)
 
 
-def _visitor(request: Request, tenant: Tenant) -> str | None:
+def _visitor(request: Request, tenant: DemoTenant) -> str | None:
     value = request.cookies.get(_cookie(tenant), "")
     return value if len(value) == 32 and set(value) <= set("0123456789abcdef") else None
 
 
-def _cookie(tenant: Tenant) -> str:
+def _cookie(tenant: DemoTenant) -> str:
     """The cookie's name. The prefix binds it to https, without which not all browsers keep it on the own machine."""
     return f"__Host-{COOKIE}" if _is_https(tenant) else COOKIE
 
 
-def _is_https(tenant: Tenant) -> bool:
+def _is_https(tenant: DemoTenant) -> bool:
     return tenant.base_url.startswith("https:")
 
 
-def _remembering(response: Response, tenant: Tenant, visitor: str) -> Response:
+def _remembering(response: Response, tenant: DemoTenant, visitor: str) -> Response:
     response.set_cookie(
         _cookie(tenant), visitor, COOKIE_SECONDS, path="/", secure=_is_https(tenant), httponly=True, samesite="lax"
     )
     return response
 
 
-def _forgetting(response: Response, tenant: Tenant) -> Response:
+def _forgetting(response: Response, tenant: DemoTenant) -> Response:
     response.delete_cookie(_cookie(tenant), path="/", secure=_is_https(tenant), httponly=True, samesite="lax")
     return response
 
 
-def _back(tenant: Tenant) -> str:
+def _back(tenant: DemoTenant) -> str:
     return f"{tenant.base_url}{ROOT}/back"
 
 
-def _is_own(request: Request, tenant: Tenant) -> bool:
+def _is_own(request: Request, tenant: DemoTenant) -> bool:
     """Whether a form was sent from a page of ours, as browsers say it."""
     site = request.headers.get("sec-fetch-site")
     return site == "same-origin" if site is not None else request.headers.get("origin") == _origin(tenant.base_url)
@@ -299,7 +299,7 @@ def _origin(address: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _canonical(request: Request, tenant: Tenant) -> str | None:
+def _canonical(request: Request, tenant: DemoTenant) -> str | None:
     """Where a visitor belongs who came by another name of the own machine: cookies and forms hold for one name only."""
     asked, known = urlsplit(f"//{request.headers.get('host', '')}"), urlsplit(tenant.base_url)
     if request.method != "GET" or asked.hostname == known.hostname or not {asked.hostname, known.hostname} <= LOOPBACK:

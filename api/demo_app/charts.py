@@ -17,7 +17,7 @@ LEAST_REACH = 0.2  # of an amount: what moves less than that shall not look wild
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedMonth:
     """What is expected of a whole month, and the bounds that hold in most cases. In cents."""
 
     amount: int
@@ -33,8 +33,8 @@ class Month:
     number: int
     income: int
     expenses: int
-    expected_income: Expected | None = None
-    expected_expenses: Expected | None = None
+    expected_income: ExpectedMonth | None = None
+    expected_expenses: ExpectedMonth | None = None
 
     @property
     def net(self) -> int:

@@ -30,7 +30,7 @@ SOMEWHERE = "203.0.113.7"
 
 
 @dataclass(frozen=True)
-class Tenant:
+class DemoTenant:
     """What a tenant was given: where the service is, and two clients with their secrets."""
 
     base_url: str
@@ -69,7 +69,7 @@ class UserUnknown(Refused):
     """There is no user for this visitor, or not with this password: the demo was made anew."""
 
 
-def read(path: Path, base_url: str) -> Tenant | None:
+def read(path: Path, base_url: str) -> DemoTenant | None:
     """The tenant whose credentials lie in the demo's file; none if there is no demo."""
     try:
         content = json.loads(path.read_text())
@@ -78,7 +78,7 @@ def read(path: Path, base_url: str) -> Tenant | None:
     for entry in content.get("tenants", ()):
         if entry["name"] == NAME:
             admin, app = ((entry["clients"][name]["username"], entry["clients"][name]["secret"]) for name in ("admin", "app"))
-            return Tenant(base_url, NAME, admin, app)
+            return DemoTenant(base_url, NAME, admin, app)
     return None
 
 
@@ -102,17 +102,17 @@ class Tokens:
         self._kept.pop(key, None)
 
 
-class Visit:
+class DemoVisit:
     """What the tenant does for one visitor while one page is made, and which calls that took."""
 
-    def __init__(self, tenant: Tenant, tokens: Tokens, visitor: str) -> None:
+    def __init__(self, tenant: DemoTenant, tokens: Tokens, visitor: str) -> None:
         self.tenant = tenant
         self.visitor = visitor
         self.calls: list[Call] = []
         self._tokens = tokens
         self._http = httpx.AsyncClient(base_url=tenant.base_url, timeout=TIMEOUT_SECONDS, verify=_trust(), trust_env=False)
 
-    async def __aenter__(self) -> "Visit":
+    async def __aenter__(self) -> "DemoVisit":
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from api.demo_app.charts import Expected, Month
+from api.demo_app.charts import ExpectedMonth, Month
 from api.demo_app.formats import cents, day
-from api.demo_app.tenant import ACCESSES, CUSTOMER, Visit
+from api.demo_app.tenant import ACCESSES, CUSTOMER, DemoVisit
 from api.demo_app.texts import Notice
 
 ANALYSES = f"{CUSTOMER}/ai"
@@ -54,7 +54,7 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Account:
+class AccountView:
     name: str
     kind: str
     bank: str
@@ -80,7 +80,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Contract:
+class ContractView:
     name: str
     category: str
     insurance: str | None
@@ -95,7 +95,7 @@ class Contract:
 
 
 @dataclass(frozen=True)
-class Category:
+class CategoryShare:
     name: str
     monthly: int
     share: float
@@ -103,7 +103,7 @@ class Category:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Conclusion:
     """Something that was concluded, and why."""
 
     title: str
@@ -114,7 +114,7 @@ class Finding:
     confidence: float
 
 
-async def ask(visit: Visit) -> Answers:
+async def ask(visit: DemoVisit) -> Answers:
     """Everything of the visitor, asked for at the same time."""
     accesses = await visit.read(ACCESSES)
     answers = await asyncio.gather(
@@ -142,10 +142,10 @@ def messages(answers: Answers) -> list[Notice]:
     return list(dict.fromkeys(told))
 
 
-def accounts(answers: Answers) -> list[Account]:
+def accounts(answers: Answers) -> list[AccountView]:
     """All products, as the bank lists them."""
     return [
-        Account(
+        AccountView(
             name=item["name"] or "Konto",
             kind=KINDS.get(item["category"], "Weiteres"),
             bank=item["bankName"] or "",
@@ -170,12 +170,12 @@ def owner(answers: Answers) -> str:
     return next((item["owner"] for item in answers.products if item["owner"]), "")
 
 
-def total(found: Iterable[Account]) -> int:
+def total(found: Iterable[AccountView]) -> int:
     """The sum of all balances in euros."""
     return sum(account.balance or 0 for account in found if account.currency == "EUR")
 
 
-def contracts(answers: Answers) -> list[Contract]:
+def contracts(answers: Answers) -> list[ContractView]:
     """All contracts: active ones first, those that are due next before others."""
     found = [_contract(item) for item in answers.contracts]
     return sorted(found, key=lambda item: (not item.active, item.next_on or "9999", item.name))
@@ -206,7 +206,7 @@ def months(answers: Answers) -> list[Month]:
     ]
 
 
-def categories(answers: Answers, shown: Sequence[Month]) -> list[Category]:
+def categories(answers: Answers, shown: Sequence[Month]) -> list[CategoryShare]:
     """What the most is spent on, as the mean of the whole months that are shown."""
     keys = [(item.year, item.number) for item in shown if not item.is_open]
     sums: dict[str, int] = {}
@@ -216,13 +216,13 @@ def categories(answers: Answers, shown: Sequence[Month]) -> list[Category]:
             flows = _by_month(entry["details"])
             sums[item["displayName"]] = -sum(flows.get(key, 0) for key in keys)
     top = sorted(((amount, name) for name, amount in sums.items() if amount > 0), reverse=True)[:CATEGORIES_SHOWN]
-    return [Category(name, round(amount / len(keys)), amount / top[0][0]) for amount, name in top]
+    return [CategoryShare(name, round(amount / len(keys)), amount / top[0][0]) for amount, name in top]
 
 
-def findings(tags: Iterable[dict[str, Any]]) -> list[Finding]:
+def findings(tags: Iterable[dict[str, Any]]) -> list[Conclusion]:
     """Events, stages and occasions, the latest first."""
     found = [
-        Finding(
+        Conclusion(
             title=tag["tagTreeItem"]["displayName"],
             text=tag["tagTreeItem"].get("description", ""),
             reason=tag["details"]["reason"],
@@ -274,12 +274,12 @@ def affordability(answers: Answers) -> dict[str, Any] | None:
     }
 
 
-def _contract(item: dict[str, Any]) -> Contract:
+def _contract(item: dict[str, Any]) -> ContractView:
     details = item["details"]
     partner, insurance = item["tagTreeItemBusinessPartner"], item["tagTreeItemInsuranceType"]
     known = partner["systemName"] != "UNKNOWN"
     regular = details["costDevelopmentRegular"]
-    return Contract(
+    return ContractView(
         name=partner["displayName"] if known else details.get("counterpartyName") or item["tagTreeItem"]["displayName"],
         category=item["tagTreeItem"]["displayName"],
         insurance=None if insurance["systemName"] == "UNRELATED_OTHER" else insurance["displayName"],
@@ -306,9 +306,9 @@ def _by_month(details: dict[str, Any] | None) -> dict[tuple[int, int], int]:
     return {key: amount for key, amount in found if key is not None}
 
 
-def _expected(details: dict[str, Any] | None) -> dict[tuple[int, int], Expected]:
+def _expected(details: dict[str, Any] | None) -> dict[tuple[int, int], ExpectedMonth]:
     found = (
-        (_month_of(entry), Expected(*(cents(entry[name]) for name in ("cashflow", "cashflowLower", "cashflowUpper"))))
+        (_month_of(entry), ExpectedMonth(*(cents(entry[name]) for name in ("cashflow", "cashflowLower", "cashflowUpper"))))
         for entry in (details or {}).get("predictions", ())
     )
     return {key: expected for key, expected in found if key is not None}
@@ -319,9 +319,9 @@ def _month_of(entry: dict[str, Any]) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _turned(expected: Expected | None) -> Expected | None:
+def _turned(expected: ExpectedMonth | None) -> ExpectedMonth | None:
     """Expenses above zero: what was the lower bound is the upper one."""
-    return expected and Expected(-expected.amount, -expected.upper, -expected.lower)
+    return expected and ExpectedMonth(-expected.amount, -expected.upper, -expected.lower)
 
 
 def _earlier(key: tuple[int, int], back: int) -> tuple[int, int]:

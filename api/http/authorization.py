@@ -16,7 +16,7 @@ from warehouse import scopes
 from warehouse.stores.callers import Caller
 
 
-class Kind(enum.Enum):
+class TokenKind(enum.Enum):
     """Whose tokens a route takes."""
 
     CLIENT = "client"
@@ -35,7 +35,7 @@ class Needs(SecurityBase):
         )
     )
 
-    def __init__(self, scope: str | None, by: Kind) -> None:
+    def __init__(self, scope: str | None, by: TokenKind) -> None:
         self.scope = scope
         self.by = by
 
@@ -56,11 +56,11 @@ class Needs(SecurityBase):
         request.state.caller = caller
 
     def _admits(self, caller: Caller) -> bool:
-        kind = Kind.CLIENT if caller.user_id is None else Kind.USER
-        return self.by in (Kind.ANY, kind) and (self.scope is None or self.scope in caller.scopes)
+        kind = TokenKind.CLIENT if caller.user_id is None else TokenKind.USER
+        return self.by in (TokenKind.ANY, kind) and (self.scope is None or self.scope in caller.scopes)
 
 
-def needs(scope: str | None, by: Kind) -> Any:
+def needs(scope: str | None, by: TokenKind) -> Any:
     """The demand in a route's signature, as in: caller is Annotated with a Caller and this."""
     return Security(Needs(scope, by), scopes=[scope] if scope else [])
 

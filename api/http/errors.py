@@ -51,55 +51,59 @@ STOPS = {404: "not_found", 429: "too_many", 503: "unavailable", 504: "unavailabl
 
 
 @dataclass(frozen=True)
-class Answer:
+class ErrorResponse:
     status: int
     details: str | None = None
     code: Code | None = None
     """What the customer is told, where the interface has a code of its own for it."""
 
 
-FACTS: dict[type[errors.KontorError], Answer] = {
-    errors.NotFound: Answer(404),
-    errors.NameTaken: Answer(409, "Der Name ist bereits vergeben."),
-    errors.AlreadyActive: Answer(409, "Der Benutzer ist bereits aktiv."),
-    errors.UsernameDiffers: Answer(400, "username: stimmt nicht mit dem Benutzer überein"),
-    errors.AddressRefused: Answer(400, "url: keine öffentliche https-Adresse"),
-    errors.CallbackRefused: Answer(400, "callbackUrl: ist keine https-Adresse oder steht nicht auf der Liste des Mandanten"),
-    errors.ProviderUnknown: Answer(400, "providerId: ist kein angebotener Anbieter"),
-    errors.CredentialUnreadable: Answer(400, "credentials.{field}: ist nicht für diesen Mandanten verschlüsselt"),
-    errors.CredentialUnfit: Answer(400, "credentials.{field}: entspricht nicht dem Format des Feldes"),
-    errors.AccessDiffers: Answer(
+FACTS: dict[type[errors.KontorError], ErrorResponse] = {
+    errors.NotFound: ErrorResponse(404),
+    errors.NameTaken: ErrorResponse(409, "Der Name ist bereits vergeben."),
+    errors.AlreadyActive: ErrorResponse(409, "Der Benutzer ist bereits aktiv."),
+    errors.UsernameDiffers: ErrorResponse(400, "username: stimmt nicht mit dem Benutzer überein"),
+    errors.AddressRefused: ErrorResponse(400, "url: keine öffentliche https-Adresse"),
+    errors.CallbackRefused: ErrorResponse(
+        400, "callbackUrl: ist keine https-Adresse oder steht nicht auf der Liste des Mandanten"
+    ),
+    errors.ProviderUnknown: ErrorResponse(400, "providerId: ist kein angebotener Anbieter"),
+    errors.CredentialUnreadable: ErrorResponse(400, "credentials.{field}: ist nicht für diesen Mandanten verschlüsselt"),
+    errors.CredentialUnfit: ErrorResponse(400, "credentials.{field}: entspricht nicht dem Format des Feldes"),
+    errors.AccessDiffers: ErrorResponse(
         409, "Der Bankzugang besteht bereits mit anderen Angaben. Neue Angaben werden nur mit refresh=true übernommen."
     ),
-    errors.TooMany: Answer(409, "Es gibt bereits so viele davon, wie möglich sind."),
-    errors.SignDiffers: Answer(400, "tags.systemName: passt nicht zum Vorzeichen des Betrags"),
-    errors.NoCounterparty: Answer(400, "createRule: der Umsatz nennt keinen Zahlungspartner"),
-    errors.AmountOutOfRange: Answer(400, "{field}: muss zwischen 0.01 und 999999999.99 liegen"),
-    errors.CurrencyRefused: Answer(400, "{field}: nur EUR ist möglich"),
-    errors.IbanUnfit: Answer(400, "{field}: ist keine gültige IBAN"),
-    errors.NotInSepa: Answer(400, "{field}: das Land der IBAN gehört nicht zum SEPA-Raum"),
-    errors.BicUnfit: Answer(400, "{field}: ist kein gültiger BIC"),
-    errors.BicMissing: Answer(400, "{field}: wird für das Land der IBAN gebraucht"),
-    errors.BicDiffers: Answer(400, "{field}: passt nicht zum Land der IBAN"),
-    errors.TextEmpty: Answer(400, "{field}: ist leer"),
-    errors.TextTooLong: Answer(400, "{field}: hat im SEPA-Zeichensatz mehr als {limit} Zeichen"),
-    errors.CharacterRefused: Answer(400, "{field}: enthält Zeichen, die im SEPA-Zeichensatz nicht darstellbar sind"),
-    errors.IdentifierUnfit: Answer(400, "{field}: darf nicht mit Leerzeichen oder / beginnen oder enden und kein // enthalten"),
-    errors.PurposeCodeUnfit: Answer(400, "{field}: muss aus vier Großbuchstaben oder Ziffern bestehen"),
-    errors.DayOutOfRange: Answer(400, "{field}: muss ein Tag von heute bis in 365 Tagen sein"),
-    errors.DayWithInstant: Answer(400, "{field}: ist bei Echtzeitüberweisungen nicht möglich"),
-    errors.CountOutOfRange: Answer(400, "{field}: die Anzahl ist nicht möglich"),
-    errors.OutOfTurn: Answer(409, "Der Vorgang erwartet diesen Schritt nicht, wird gerade bearbeitet oder ist beendet."),
-    errors.NotOffered: Answer(400, "Das Verfahren oder Medium steht nicht zur Wahl."),
-    errors.PaymentDiffers: Answer(409, "paymentId: gehört zu einem anderen Auftrag", Code.TRANSFER_REFUSED),
-    errors.PaymentRepeated: Answer(409, "Ein gleicher Auftrag wurde gerade erst erteilt.", Code.TRANSFER_REFUSED),
-    errors.Invalid: Answer(400),
-    errors.LoginFailed: Answer(401),
-    errors.ScopeNotGranted: Answer(400, "scope: nicht erteilbar"),
-    errors.Throttled: Answer(429),
-    errors.DatabaseUnavailable: Answer(503),
-    errors.Busy: Answer(503),
-    errors.TooLate: Answer(504),
+    errors.TooMany: ErrorResponse(409, "Es gibt bereits so viele davon, wie möglich sind."),
+    errors.SignDiffers: ErrorResponse(400, "tags.systemName: passt nicht zum Vorzeichen des Betrags"),
+    errors.NoCounterparty: ErrorResponse(400, "createRule: der Umsatz nennt keinen Zahlungspartner"),
+    errors.AmountOutOfRange: ErrorResponse(400, "{field}: muss zwischen 0.01 und 999999999.99 liegen"),
+    errors.CurrencyRefused: ErrorResponse(400, "{field}: nur EUR ist möglich"),
+    errors.IbanUnfit: ErrorResponse(400, "{field}: ist keine gültige IBAN"),
+    errors.NotInSepa: ErrorResponse(400, "{field}: das Land der IBAN gehört nicht zum SEPA-Raum"),
+    errors.BicUnfit: ErrorResponse(400, "{field}: ist kein gültiger BIC"),
+    errors.BicMissing: ErrorResponse(400, "{field}: wird für das Land der IBAN gebraucht"),
+    errors.BicDiffers: ErrorResponse(400, "{field}: passt nicht zum Land der IBAN"),
+    errors.TextEmpty: ErrorResponse(400, "{field}: ist leer"),
+    errors.TextTooLong: ErrorResponse(400, "{field}: hat im SEPA-Zeichensatz mehr als {limit} Zeichen"),
+    errors.CharacterRefused: ErrorResponse(400, "{field}: enthält Zeichen, die im SEPA-Zeichensatz nicht darstellbar sind"),
+    errors.IdentifierUnfit: ErrorResponse(
+        400, "{field}: darf nicht mit Leerzeichen oder / beginnen oder enden und kein // enthalten"
+    ),
+    errors.PurposeCodeUnfit: ErrorResponse(400, "{field}: muss aus vier Großbuchstaben oder Ziffern bestehen"),
+    errors.DayOutOfRange: ErrorResponse(400, "{field}: muss ein Tag von heute bis in 365 Tagen sein"),
+    errors.DayWithInstant: ErrorResponse(400, "{field}: ist bei Echtzeitüberweisungen nicht möglich"),
+    errors.CountOutOfRange: ErrorResponse(400, "{field}: die Anzahl ist nicht möglich"),
+    errors.OutOfTurn: ErrorResponse(409, "Der Vorgang erwartet diesen Schritt nicht, wird gerade bearbeitet oder ist beendet."),
+    errors.NotOffered: ErrorResponse(400, "Das Verfahren oder Medium steht nicht zur Wahl."),
+    errors.PaymentDiffers: ErrorResponse(409, "paymentId: gehört zu einem anderen Auftrag", Code.TRANSFER_REFUSED),
+    errors.PaymentRepeated: ErrorResponse(409, "Ein gleicher Auftrag wurde gerade erst erteilt.", Code.TRANSFER_REFUSED),
+    errors.Invalid: ErrorResponse(400),
+    errors.LoginFailed: ErrorResponse(401),
+    errors.ScopeNotGranted: ErrorResponse(400, "scope: nicht erteilbar"),
+    errors.Throttled: ErrorResponse(429),
+    errors.DatabaseUnavailable: ErrorResponse(503),
+    errors.Busy: ErrorResponse(503),
+    errors.TooLate: ErrorResponse(504),
 }
 
 

@@ -33,7 +33,7 @@ METHODS = {"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE"}
 log = structlog.get_logger("api")
 
 
-class Surface:
+class Middleware:
     """Wraps the app. One object per request holds what has been sent so far."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:

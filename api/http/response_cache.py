@@ -7,7 +7,7 @@ from datetime import date
 from functools import cached_property
 from uuid import UUID
 
-from pipelines.results.live import State
+from pipelines.results.live import ResultState
 
 SHELF_BYTES = 128 * 1024 * 1024
 LEAST_ZIPPED = 4096
@@ -15,10 +15,10 @@ LEAST_ZIPPED = 4096
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedResponse:
     """An answer, what it was made from, and whether that was done beforehand."""
 
-    state: State
+    state: ResultState
     body: bytes
     precomputed: bool
 
@@ -33,15 +33,15 @@ class Kept:
         return "zipped" not in self.__dict__
 
 
-class Shelf:
+class ResponseCache:
     """The answers that were asked for last, up to so many bytes. Of a user one answer of each name and day is kept."""
 
     def __init__(self, limit_bytes: int = SHELF_BYTES) -> None:
         self._limit = limit_bytes
         self._bytes = 0
-        self._kept: OrderedDict[tuple[UUID, str, date | None], Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[UUID, str, date | None], CachedResponse] = OrderedDict()
 
-    def find(self, user_id: UUID, name: str, state: State) -> Kept | None:
+    def find(self, user_id: UUID, name: str, state: ResultState) -> CachedResponse | None:
         """The answer of this state, if it is there."""
         key = (user_id, name, state.as_of)
         kept = self._kept.get(key)
@@ -50,7 +50,7 @@ class Shelf:
         self._kept.move_to_end(key)
         return kept
 
-    def put(self, user_id: UUID, name: str, kept: Kept) -> None:
+    def put(self, user_id: UUID, name: str, kept: CachedResponse) -> None:
         """Keeps an answer, and lets go of those that were not asked for longest."""
         key = (user_id, name, kept.state.as_of)
         before = self._kept.pop(key, None)

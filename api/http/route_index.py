@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 from api.http.route import KontorRoute
 
 
-class Switchboard(BaseRoute):
+class RouteIndex(BaseRoute):
     """Finds a route by method, first segment and number of segments instead of trying one after the other.
 
     With dozens of routes, trying costs more than answering. What it does not find is left to the routes behind it, which know

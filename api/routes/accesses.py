@@ -10,7 +10,7 @@ from pydantic import AfterValidator, StringConstraints
 from starlette.responses import Response
 
 from api.bodies.customers import access_body, accesses_body, customer_body, issues_body
-from api.http.authorization import Kind, needs
+from api.http.authorization import TokenKind, needs
 from api.http.errors import Problem
 from api.http.responses import answer, created, done, link
 from api.http.route import router
@@ -35,8 +35,8 @@ from warehouse.stores import accesses, products, redirect_sessions, tenants
 from warehouse.stores.callers import Caller
 
 routes = router("/customer/v2", "Customer")
-Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, Kind.USER)]
-Modifies = Annotated[Caller, needs(scopes.CUSTOMER_MODIFY, Kind.USER)]
+Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, TokenKind.USER)]
+Modifies = Annotated[Caller, needs(scopes.CUSTOMER_MODIFY, TokenKind.USER)]
 AccessKey = Annotated[str, Path(examples=["0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"])]
 NOT_PUBLIC = tuple(
     ipaddress.ip_network(network)
@@ -188,7 +188,7 @@ def _connect(
     return connect.connect(owner, held.vault, held.settings, logins, refresh=refresh, attended_from=customer_ip)
 
 
-def entry_of(key: str, entry: NewAccess) -> connect.Entry:
+def entry_of(key: str, entry: NewAccess) -> connect.AccessRequest:
     """What a regulated tenant wants to be connected."""
     if entry.provider_id is None or entry.credentials is None:
         raise Problem(400, "providerId und credentials: beide werden gebraucht")
@@ -196,14 +196,14 @@ def entry_of(key: str, entry: NewAccess) -> connect.Entry:
         provider_id = UUID(entry.provider_id)
     except ValueError as error:
         raise Problem(400, "providerId: ist ungültig") from error
-    return connect.Entry(key, provider_id, entry.credentials, _wish(entry))
+    return connect.AccessRequest(key, provider_id, entry.credentials, _wish(entry))
 
 
-def _wish(entry: NewAccess) -> connect.Wish:
-    return connect.Wish(entry.sync, "selected" in entry.model_fields_set, entry.selected)
+def _wish(entry: NewAccess) -> connect.AccessOptions:
+    return connect.AccessOptions(entry.sync, "selected" in entry.model_fields_set, entry.selected)
 
 
-def _wishes(entries: dict[str, NewAccess]) -> dict[str, connect.Wish]:
+def _wishes(entries: dict[str, NewAccess]) -> dict[str, connect.AccessOptions]:
     return {key: _wish(entry) for key, entry in entries.items()}
 
 

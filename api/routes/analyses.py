@@ -9,7 +9,7 @@ from fastapi import Query, Request
 from starlette.responses import Response
 
 from api.http.errors import Problem
-from api.http.response_cache import LEAST_ZIPPED, Kept
+from api.http.response_cache import LEAST_ZIPPED, CachedResponse
 from api.http.responses import freshness
 from api.http.route import JSON, has_etag, router, takes_gzip
 from api.routes.accesses import Reads, reading_for, user_of
@@ -28,7 +28,7 @@ from api.services import Held, Services
 from pipelines.results import live
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
-from pipelines.results.live import FLOWS, NOTHING, Made, State
+from pipelines.results.live import FLOWS, NOTHING, ResultState, UserDocuments
 from warehouse.lake.packing import unpacked
 from warehouse.stores import results
 from warehouse.stores.callers import Caller
@@ -144,7 +144,7 @@ async def _answer(
     return await _sent(request, kept)
 
 
-async def _sent(request: Request, kept: Kept) -> Response:
+async def _sent(request: Request, kept: CachedResponse) -> Response:
     """The answer as the caller takes it. Packed, it has other bytes, so that its name is only a weak one."""
     headers = {**VARY, **freshness(kept.state.revision, precomputed=kept.precomputed)}
     if len(kept.body) < LEAST_ZIPPED or not takes_gzip(request):
@@ -155,40 +155,40 @@ async def _sent(request: Request, kept: Kept) -> Response:
     return Response(kept.zipped, headers=packed, media_type=JSON)
 
 
-def _state(held: Services, caller: Caller, as_of: date | None) -> State:
+def _state(held: Services, caller: Caller, as_of: date | None) -> ResultState:
     """What an answer is to be made from. A day that has not been heard of yet is the latest one."""
     revision, latest = caller.state or (0, None)
     day = latest if as_of is None or latest is None else min(as_of, latest)
-    return State(revision, day, live.version(held.settings.base_url))
+    return ResultState(revision, day, live.version(held.settings.base_url))
 
 
-async def _made(held: Services, caller: Caller, name: str, state: State, view: CashflowView | None) -> Kept:
+async def _made(held: Services, caller: Caller, name: str, state: ResultState, view: CashflowView | None) -> CachedResponse:
     """The answer as it lies ready, or else made now with all others, which are kept for who asks for them next."""
     user_id = user_of(caller)
     if state.as_of is None:
-        return Kept(state, NOTHING[name], precomputed=False)
+        return CachedResponse(state, NOTHING[name], precomputed=False)
     usual = view is None or view == CashflowView()
     source = name if usual else FLOWS
     found = held.shelf.find(user_id, source, state) or await _ready(held, caller, source, state)
     if found is None:
         made = await held.tagging.run(_live, held, caller, state)
         for other, body in made.contents.items():
-            held.shelf.put(user_id, other, Kept(made.state, body, precomputed=False))
-        found = Kept(made.state, made.contents[source], precomputed=False)
+            held.shelf.put(user_id, other, CachedResponse(made.state, body, precomputed=False))
+        found = CachedResponse(made.state, made.contents[source], precomputed=False)
     if not usual and view is not None:
         body = await held.tagging.run(live.view, found.body, str(user_id), state.as_of, held.settings.base_url, view)
-        found = Kept(found.state, body, found.precomputed)
+        found = CachedResponse(found.state, body, found.precomputed)
     held.shelf.put(user_id, name if view is None else f"{name}-{view}", found)
     return found
 
 
-async def _ready(held: Services, caller: Caller, name: str, state: State) -> Kept | None:
+async def _ready(held: Services, caller: Caller, name: str, state: ResultState) -> CachedResponse | None:
     """What lies ready of this state."""
     row = await held.connections.one(results.READY, (user_of(caller), name, state.revision, state.version, state.as_of))
-    return None if row is None else Kept(state, unpacked(row[0]), precomputed=True)
+    return None if row is None else CachedResponse(state, unpacked(row[0]), precomputed=True)
 
 
-def _live(held: Services, caller: Caller, state: State) -> Made:
+def _live(held: Services, caller: Caller, state: ResultState) -> UserDocuments:
     """All analyses, made now."""
     with reading_for(held, caller) as owner:
         return live.made(owner, held.settings.base_url, state.as_of)

@@ -20,7 +20,7 @@ from api.services import Held, Services
 from api.webform import entry
 from pipelines.banks.base import Reply
 from pipelines.dialogues import requests
-from pipelines.dialogues.requests import Wanted
+from pipelines.dialogues.requests import DialogueOptions
 from pipelines.fetching import connect
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
@@ -80,7 +80,7 @@ async def start_consent(
             found = _access(held, owner, access, entries)
             found.history = max_transactions or found.history
             if not query_tan_settings:
-                wanted = Wanted(wanted.attended_from, wanted.return_to, found.sca_method, found.sca_medium)
+                wanted = DialogueOptions(wanted.attended_from, wanted.return_to, found.sca_method, found.sca_medium)
             dialogue = requests.begin_consent(owner, held.vault, held.settings, found, wanted)
             return dialogue.id, dialogue.move
 
@@ -131,10 +131,10 @@ async def _move(held: Services, caller: Caller, consent: UUID, reply: Reply) -> 
     return await held.changes.run(told)
 
 
-def _wanted(owner: Owner, callback_url: str | None, customer_ip: str) -> Wanted:
+def _wanted(owner: Owner, callback_url: str | None, customer_ip: str) -> DialogueOptions:
     if callback_url is None:
         raise Problem(400, "callbackUrl: fehlt")
-    return Wanted(customer_ip, tenants.checked_callback(owner, callback_url))
+    return DialogueOptions(customer_ip, tenants.checked_callback(owner, callback_url))
 
 
 def _access(held: Services, owner: Owner, key: str, entries: dict[str, NewAccess] | None) -> Access:

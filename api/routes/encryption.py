@@ -7,7 +7,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from api.http.authorization import Kind, needs
+from api.http.authorization import TokenKind, needs
 from api.http.errors import Problem
 from api.http.route import StrictRequest, require_content_type, router
 from api.services import Held
@@ -16,7 +16,7 @@ from warehouse.stores.callers import Caller
 
 BASE64 = "application/octet-stream+base64"
 routes = router("/encrypt", "Encryption")
-AnyToken = Annotated[Caller, needs(None, Kind.ANY)]
+AnyToken = Annotated[Caller, needs(None, TokenKind.ANY)]
 
 
 class Base64Response(Response):

@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import Body, Query
 from starlette.responses import Response
 
-from api.http.authorization import Kind, needs
+from api.http.authorization import TokenKind, needs
 from api.http.responses import answer, created, done, link, self_relation
 from api.http.route import router
 from api.schemas.base import Flag, Line
@@ -25,11 +25,11 @@ from warehouse.stores.callers import Caller
 PREFIX = "/auth/mgmt/v1"
 routes = router(PREFIX, "Management")
 
-ReadsTenants = Annotated[Caller, needs(scopes.TENANTS_READ, Kind.CLIENT)]
-ReadsClients = Annotated[Caller, needs(scopes.CLIENTS_READ, Kind.CLIENT)]
-AssignsRoles = Annotated[Caller, needs(scopes.ROLES_ASSIGN, Kind.CLIENT)]
-ReadsUsers = Annotated[Caller, needs(scopes.USERS_READ, Kind.CLIENT)]
-CreatesUsers = Annotated[Caller, needs(scopes.USERS_CREATE, Kind.CLIENT)]
+ReadsTenants = Annotated[Caller, needs(scopes.TENANTS_READ, TokenKind.CLIENT)]
+ReadsClients = Annotated[Caller, needs(scopes.CLIENTS_READ, TokenKind.CLIENT)]
+AssignsRoles = Annotated[Caller, needs(scopes.ROLES_ASSIGN, TokenKind.CLIENT)]
+ReadsUsers = Annotated[Caller, needs(scopes.USERS_READ, TokenKind.CLIENT)]
+CreatesUsers = Annotated[Caller, needs(scopes.USERS_CREATE, TokenKind.CLIENT)]
 
 
 @routes.get("/tenants", response_model=list[TenantBody])

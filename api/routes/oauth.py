@@ -16,7 +16,7 @@ from api.schemas.oauth import GRANTS, RevokeForm, TokenBody, TokenForm
 from api.services import Held, Services
 from warehouse.errors import LoginFailed, Throttled
 from warehouse.stores import logins
-from warehouse.stores.logins import Login
+from warehouse.stores.logins import AuthenticatedClient
 from warehouse.stores.tokens import IssuedToken
 
 UNCACHED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
@@ -95,7 +95,7 @@ def _grant(fields: dict[str, str]) -> str:
     return grant
 
 
-def _token(held: Services, grant: str, login: Login, token: IssuedToken) -> Response:
+def _token(held: Services, grant: str, login: AuthenticatedClient, token: IssuedToken) -> Response:
     """The answer that carries a token; nobody may keep a copy of it."""
     metrics.TOKENS.labels(grant).inc()
     issued_at, expires_at = int(token.issued_at.timestamp()), int(token.expires_at.timestamp())

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from api.bodies.dialogues import transfer_status
 from api.bodies.transfers import payee_of, payment_of
-from api.http.authorization import Kind, needs
+from api.http.authorization import TokenKind, needs
 from api.http.errors import Problem
 from api.http.responses import answer
 from api.http.route import router
@@ -33,7 +33,7 @@ from api.services import Held, Services
 from api.webform import entry
 from pipelines.banks.base import Payee, PayeeMatch, Payment, Reply
 from pipelines.dialogues import payments, requests, steps
-from pipelines.dialogues.requests import Wanted, Who
+from pipelines.dialogues.requests import BankLogin, DialogueOptions
 from pipelines.fetching import connect
 from warehouse import scopes
 from warehouse.errors import NotFound
@@ -44,7 +44,7 @@ from warehouse.stores.callers import Caller
 from warehouse.stores.dialogues import PAYEE
 
 routes = router("/customer/v2", "Payments")
-Pays = Annotated[Caller, needs(scopes.CUSTOMER_TRANSFER, Kind.USER)]
+Pays = Annotated[Caller, needs(scopes.CUSTOMER_TRANSFER, TokenKind.USER)]
 ProductKey = Annotated[str, Path(examples=["DE02120300000000202051"])]
 NOT_IN_FORM = "Diese Zahlungen gibt es im Formular nicht; Ihre Kunden erteilen dort einzelne Überweisungen."
 PaymentId = Annotated[
@@ -69,7 +69,7 @@ IN_FORM: dict[int | str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Manner:
+class PaymentOptions:
     """How an order is to be carried out: what all ways to begin a payment take besides the order itself."""
 
     customer_ip: RequiredIp
@@ -79,7 +79,7 @@ class Manner:
     payment_id: PaymentId = None
 
 
-How = Annotated[Manner, Depends()]
+How = Annotated[PaymentOptions, Depends()]
 
 
 @routes.post("/bankzugaenge/{access}/{product}/payment/single-transfer", response_model=TransferStatus, responses=IN_FORM)
@@ -96,7 +96,7 @@ async def initiate_single_transfer(
     """Begins a transfer from a connected account."""
     order = _order(held, form, product, how)
 
-    def who(owner: Owner) -> Who:
+    def who(owner: Owner) -> BankLogin:
         if form.vop_id is not None and not requests.verified(owner, form.vop_id, order):
             raise Problem(400, "vopId: gehört nicht zu diesem Auftrag")
         return _connected(owner, access, product)
@@ -115,7 +115,7 @@ async def initiate_bulk_transfer(
 ) -> Response:
     """Begins several transfers from a connected account, which the customer confirms together."""
 
-    def who(owner: Owner) -> Who:
+    def who(owner: Owner) -> BankLogin:
         return _connected(owner, access, product)
 
     return await _begin(held, caller, who, _order(held, form, product, how), how)
@@ -130,10 +130,10 @@ async def initiate_transfer_without_access(
     """
     order = _order(held, form, form.product or "", how)
 
-    def who(owner: Owner) -> Who:
+    def who(owner: Owner) -> BankLogin:
         if form.provider is None or form.credentials is None or form.product is None:
             raise Problem(400, "provider, credentials und product: alle drei werden gebraucht")
-        return given_login(held, owner, connect.Entry("", form.provider, form.credentials))
+        return given_login(held, owner, connect.AccessRequest("", form.provider, form.credentials))
 
     def in_form(owner: Owner) -> str:
         entry.refuse_login(provider=form.provider, credentials=form.credentials)
@@ -188,20 +188,20 @@ async def verify_payee(access: AccessKey, product: ProductKey, form: PayeeQuesti
     return await held.changes.run(told)
 
 
-def given_login(held: Services, owner: Owner, entry: connect.Entry) -> Who:
+def given_login(held: Services, owner: Owner, entry: connect.AccessRequest) -> BankLogin:
     """A login for one order only."""
     (login,) = connect.open_entries(owner, held.vault, held.connectors, [entry])
     if login.missing:
         raise Problem(400, f"credentials: es fehlen {', '.join(login.missing)}")
-    return Who(entry.provider_id, login.login_hash, None, login.credentials)
+    return BankLogin(entry.provider_id, login.login_hash, None, login.credentials)
 
 
 async def _begin(
     held: Services,
     caller: Caller,
-    who: Callable[[Owner], Who],
+    who: Callable[[Owner], BankLogin],
     order: Payment,
-    how: Manner,
+    how: PaymentOptions,
     in_form: Callable[[Owner], str] | None = None,
 ) -> Response:
     """Puts a payment down and waits for the bank's first answer; the same order with the same id again is told how it stands. Or
@@ -219,7 +219,7 @@ async def _begin(
             asked_with = who(owner)
             access = asked_with.access
             chosen = (access.sca_method, access.sca_medium) if access and not how.query_tan_settings else (None, None)
-            wanted = Wanted(how.customer_ip, tenants.checked_callback(owner, how.callback_url), *chosen)
+            wanted = DialogueOptions(how.customer_ip, tenants.checked_callback(owner, how.callback_url), *chosen)
             named = how.payment_id is not None
             dialogue = requests.begin_payment_once(owner, held.vault, held.settings, asked_with, order, wanted, named=named)
             return dialogue.id, dialogue.move
@@ -231,7 +231,7 @@ async def _begin(
     return await held.changes.run(_status, held, caller, order.reference)
 
 
-def _form(held: Services, owner: Owner, order: Payment, how: Manner, **about: Any) -> str:
+def _form(held: Services, owner: Owner, order: Payment, how: PaymentOptions, **about: Any) -> str:
     """The address of the form for an order. The form gives it an id of its own."""
     return entry.begin(
         held,
@@ -245,7 +245,7 @@ def _form(held: Services, owner: Owner, order: Payment, how: Manner, **about: An
     )
 
 
-def _order(held: Services, form: ProductTransfer | ProviderTransfer | BulkTransfer, product: str, how: Manner) -> Payment:
+def _order(held: Services, form: ProductTransfer | ProviderTransfer | BulkTransfer, product: str, how: PaymentOptions) -> Payment:
     reference = how.payment_id or uuid4()
     return payment_of(form, reference, product, today=_today(held), refuse_without_funds=how.refuse_without_funds)
 
@@ -278,12 +278,12 @@ def require_regulated(owner: Owner, caller: Caller) -> None:
         raise Problem(403, NOT_IN_FORM)
 
 
-def _connected(owner: Owner, access_key: str, product_key: str) -> Who:
+def _connected(owner: Owner, access_key: str, product_key: str) -> BankLogin:
     """The login of an access that has this product."""
     access = accesses.find(owner, access_key)
     if all(product.key != product_key for product in products.visible(owner, [access])[access.id]):
         raise NotFound("product")
-    return Who(access.provider_id, access.login_hash, access)
+    return BankLogin(access.provider_id, access.login_hash, access)
 
 
 def _today(held: Services) -> date:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Path
 from starlette.responses import Response
 
-from analytics.products import WITH_POSITIONS, Category
+from analytics.products import WITH_POSITIONS, ProductCategory
 from api.bodies.customers import english_product, position_body, product_body
 from api.http.responses import answer
 from api.http.route import router
@@ -33,7 +33,7 @@ def list_positions(access: AccessKey, product: ProductKey, caller: Reads, held: 
     """The securities in a depot. A product that is no depot has none to show."""
     with reading_for(held, caller) as owner:
         found = products.find(owner, accesses.find(owner, access), product)
-        if Category(found.category) not in WITH_POSITIONS:
+        if ProductCategory(found.category) not in WITH_POSITIONS:
             raise NotFound("positions")
         return answer(held, [position_body(position) for position in products.positions(owner, found)])
 

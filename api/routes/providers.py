@@ -9,7 +9,7 @@ from pydantic import StringConstraints
 from starlette.responses import Response
 
 from api.bodies import provider_logos
-from api.http.authorization import Kind, needs
+from api.http.authorization import TokenKind, needs
 from api.http.responses import answer, link
 from api.http.route import JSON, router
 from api.http.strict_json import render
@@ -35,7 +35,7 @@ LOGO_HEADERS = {
 }
 routes = router(PREFIX, "Providers")
 
-ReadsProviders = Annotated[Caller, needs(scopes.PROVIDERS_READ, Kind.ANY)]
+ReadsProviders = Annotated[Caller, needs(scopes.PROVIDERS_READ, TokenKind.ANY)]
 Search = Annotated[Line, StringConstraints(min_length=1, max_length=SEARCH_LENGTH)]
 
 

@@ -12,9 +12,9 @@ from pydantic import SkipValidation, TypeAdapter, ValidationError
 from starlette.responses import Response
 
 from analytics.frames import PRODUCTS, TAGGERS
-from analytics.products import Category
+from analytics.products import ProductCategory
 from api.bodies.tags import tag_bodies
-from api.http.authorization import Kind, needs
+from api.http.authorization import TokenKind, needs
 from api.http.errors import Problem
 from api.http.long_lists import Listed
 from api.http.route import LARGE, router
@@ -38,7 +38,7 @@ from warehouse import scopes
 from warehouse.stores.callers import Caller
 
 routes = router("/ai/v1", "Analysis platform")
-Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, Kind.ANY)]
+Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, TokenKind.ANY)]
 Records = Annotated[list[TransactionRecord], SkipValidation, Body(description="1 to 10,000 bookings, of any users")]
 PIECE = 1000
 ANALYSES_OF = {
@@ -105,7 +105,7 @@ def _owned(told: Sequence[ProductRecord], named: pl.DataFrame) -> pl.DataFrame:
         {
             "user": named["user"][0],
             "product": product.id,
-            "category": CATEGORIES.get(product.category or "", Category.OTHER_ACCOUNT).value,
+            "category": CATEGORIES.get(product.category or "", ProductCategory.OTHER_ACCOUNT).value,
             "iban": (product.iban or "").replace(" ", "") or None,
             "owner_name": (product.owner or "").strip() or None,
         }
@@ -129,7 +129,9 @@ def _products(found: pl.DataFrame) -> pl.DataFrame:
     """The products that the bookings name. What they are is not told; one that is called by its IBAN is known by it."""
     known = found.select("user", "product").unique(maintain_order=True)
     iban = pl.when(pl.col("product").str.contains(IBAN)).then("product")
-    columns = known.with_columns(category=pl.lit(Category.OTHER_ACCOUNT.value), iban=iban, owner_name=pl.lit(None, pl.String))
+    columns = known.with_columns(
+        category=pl.lit(ProductCategory.OTHER_ACCOUNT.value), iban=iban, owner_name=pl.lit(None, pl.String)
+    )
     return columns.select(PRODUCTS.names())
 
 

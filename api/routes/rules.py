@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from analytics import trees
 from analytics.tagging.corrections import name_key
-from api.http.authorization import Kind, needs
+from api.http.authorization import TokenKind, needs
 from api.http.errors import Problem
 from api.http.responses import answer, done, link, self_relation
 from api.http.route import router
@@ -23,8 +23,8 @@ from warehouse.stores import rules
 from warehouse.stores.callers import Caller
 
 routes = router("/ai/v1/rules", "Analysis platform")
-Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, Kind.ANY)]
-Modifies = Annotated[Caller, needs(scopes.CUSTOMER_MODIFY, Kind.ANY)]
+Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, TokenKind.ANY)]
+Modifies = Annotated[Caller, needs(scopes.CUSTOMER_MODIFY, TokenKind.ANY)]
 RuleKey = Annotated[str, Path(examples=["6a0b1f5e-3c0d-4b7e-9a52-0d7b0a3f9c11"])]
 
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from analytics import trees
 from analytics.trees import Item, Tree, UnknownItem, UnknownTree
-from api.http.authorization import Kind, needs
+from api.http.authorization import TokenKind, needs
 from api.http.route import JSON, has_etag, router
 from api.routes.providers import Search
 from api.schemas.tags import TagTreeBody, TagTreeItemBody
@@ -27,13 +27,13 @@ UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 routes = router(f"/{TREES}", "Tag trees")
 aliases = router("/tags/v1/tags/tag-trees", "Tag trees")
 
-ReadsTags = Annotated[Caller, needs(scopes.CUSTOMER_READ, Kind.ANY)]
+ReadsTags = Annotated[Caller, needs(scopes.CUSTOMER_READ, TokenKind.ANY)]
 TreeKey = Annotated[str, Path(examples=["1"])]
 ItemKey = Annotated[str, Path(examples=["10101"])]
 Handler = Callable[..., Awaitable[Response]]
 
 
-class Page(NamedTuple):
+class CachedList(NamedTuple):
     """A list that is kept: its JSON, the name of its content, and each item with the text in which it is sought."""
 
     body: bytes
@@ -97,12 +97,12 @@ async def get_tag_tree_item(tree: TreeKey, item: ItemKey, _caller: ReadsTags, he
 
 
 @lru_cache(PAGES_KEPT)
-def _page(base_url: str, tree_id: int) -> Page:
+def _page(base_url: str, tree_id: int) -> CachedList:
     """All items of a tree, written."""
     tree = trees.tree_of_id(tree_id)
     items = tuple((_sought(item), orjson.dumps(item_body(base_url, tree, item))) for item in tree.items)
     body = b"[" + b",".join(text for _, text in items) + b"]"
-    return Page(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"', items)
+    return CachedList(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"', items)
 
 
 def _sought(item: Item) -> str:

@@ -40,7 +40,7 @@ from pipelines.results.documents.tags import tag_writer
 from warehouse.errors import DatabaseUnavailable, Invalid, NotFound
 from warehouse.stores import accesses, products, transactions
 from warehouse.stores.callers import Caller
-from warehouse.stores.transactions import COLUMNS, PIECE, Cursor, Wish
+from warehouse.stores.transactions import COLUMNS, PIECE, Cursor, TransactionWindow
 
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 NAME = "kontoumsaetze"
@@ -56,12 +56,12 @@ STATUSES: dict[int | str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class BookingQuery:
     """What a request for bookings asks for."""
 
     access: str
     product: str
-    wish: Wish
+    wish: TransactionWindow
     limit: int | None
     view: View | None
     categorize: bool
@@ -89,15 +89,15 @@ async def list_transactions(
     categorize: Annotated[Flag, Query(description="with `classifications`, and `tags`")] = False,
 ) -> Response:
     """The bookings of a product, the newest first: all of them, or what the query asks for."""
-    wish = Wish(first, last, None if limit is None else limit + 1, _place(cursor))
-    asked = Asked(access, product, wish, limit, tag, categorize)
+    wish = TransactionWindow(first, last, None if limit is None else limit + 1, _place(cursor))
+    asked = BookingQuery(access, product, wish, limit, tag, categorize)
     async with held.lists.of(user_of(caller)):
         if asked.taggers:
             return await held.tagging.run(_with_tags, request, held, caller, asked)
         return await _as_they_are(request, held, caller, asked)
 
 
-async def _as_they_are(request: Request, held: Services, caller: Caller, asked: Asked) -> Response:
+async def _as_they_are(request: Request, held: Services, caller: Caller, asked: BookingQuery) -> Response:
     """The list without tags, sent as it is read."""
     user_id = user_of(caller)
     try:
@@ -120,7 +120,7 @@ async def _as_they_are(request: Request, held: Services, caller: Caller, asked: 
     return listed.response({"ETag": etag, **(_onward(held, asked, last_row) if more and last_row else {})})
 
 
-def _with_tags(request: Request, held: Services, caller: Caller, asked: Asked) -> Response:
+def _with_tags(request: Request, held: Services, caller: Caller, asked: BookingQuery) -> Response:
     """The list with tags. These rest on all bookings of the user, so that all are read, at one moment with what is listed."""
     with reading_for(held, caller) as owner:
         product = products.find(owner, accesses.find(owner, asked.access), asked.product)
@@ -137,7 +137,7 @@ def _with_tags(request: Request, held: Services, caller: Caller, asked: Asked) -
     return listed.response({"ETag": etag, **freshness(tagged.revision, precomputed=tagged.precomputed), **onward})
 
 
-def _bodies(held: Services, bookings: pl.DataFrame, asked: Asked) -> Iterator[dict[str, Any]]:
+def _bodies(held: Services, bookings: pl.DataFrame, asked: BookingQuery) -> Iterator[dict[str, Any]]:
     """Bookings with what is asked for of their tags."""
     written = tag_bodies(tag_writer(held.settings.base_url), bookings, asked.taggers, tags.brain().version)
     classified = classification_bodies(bookings) if asked.categorize else iter(())
@@ -168,7 +168,7 @@ def _place(cursor: str | None) -> Cursor | None:
         raise Problem(400, "cursor: ist ungültig") from error
 
 
-def _onward(held: Services, asked: Asked, row: Row) -> dict[str, str]:
+def _onward(held: Services, asked: BookingQuery, row: Row) -> dict[str, str]:
     """The header that leads to the next page, which begins after this row."""
     days = {"from": asked.wish.first, "to": asked.wish.last}
     query = {name: day.isoformat() for name, day in days.items() if day is not None}

@@ -17,7 +17,7 @@ from api.schemas.transfers import EnteredTan, LegacyTransfer, LegacyTransferStat
 from api.services import Held, Services
 from pipelines.banks.base import Reply
 from pipelines.dialogues import requests
-from pipelines.dialogues.requests import Wanted
+from pipelines.dialogues.requests import DialogueOptions
 from pipelines.fetching import connect
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
@@ -35,12 +35,12 @@ async def start_transfer(provider: ProviderId, product: ProductKey, form: Legacy
     """Begins a transfer with a login for this order only."""
     today = datetime.now(UTC).astimezone(held.settings.zone).date()
     order = payment_of(form, uuid4(), product, today=today)
-    wanted = Wanted(None, None, form.method, form.medium or None, fixed=True)
+    wanted = DialogueOptions(None, None, form.method, form.medium or None, fixed=True)
 
     def begin() -> tuple[UUID, int]:
         with changing_for(held, caller) as owner:
             require_regulated(owner, caller)
-            who = given_login(held, owner, connect.Entry("", provider, form.credentials))
+            who = given_login(held, owner, connect.AccessRequest("", provider, form.credentials))
             dialogue = requests.begin_payment_once(owner, held.vault, held.settings, who, order, wanted, named=False)
             return dialogue.id, dialogue.move
 

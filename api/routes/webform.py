@@ -20,15 +20,15 @@ from api.http.route import StrictRequest, has_etag, router
 from api.services import Held, Services
 from api.webform import changes, colours, flicker, pages, render, views
 from api.webform.changes import Answer, Fetches
-from api.webform.pages import Frame, Page
+from api.webform.pages import FormPage, PageFrame
 from api.webform.views import SEALED
 from pipelines.banks.base import EnterTan
 from pipelines.forms import moves, wizard
-from pipelines.forms.moves import Unfit, Visit
-from pipelines.forms.wizard import Place, Reentry
+from pipelines.forms.moves import FormContext, InvalidInput
+from pipelines.forms.wizard import FormStep, Reentry
 from warehouse.errors import NotFound, OutOfTurn
 from warehouse.stores import designs, redirect_sessions
-from warehouse.stores.redirect_sessions import Sight
+from warehouse.stores.redirect_sessions import SessionView
 
 FORM = moves.FORM
 COOKIE = "__Host-kontor-form"
@@ -77,10 +77,10 @@ async def show_form(request: Request, held: Held, q: Text = None, lang: Text = N
         return RedirectResponse(FORM + (f"?{urlencode({'q': q})}" if q else ""), 303)
     known = views.facts(sight)
     if set(request.query_params) - {"q"}:  # a bank's own page has sent the customer back, with words of its own
-        if wizard.place(known) is Place.BANK_PAGE:
+        if wizard.place(known) is FormStep.BANK_PAGE:
             await held.changes.insist(changes.come_back, held, sight)
         return RedirectResponse(FORM, 303)
-    if wizard.place(known) is Place.FAILURE:
+    if wizard.place(known) is FormStep.FAILURE:
         await held.changes.insist(changes.heed, held, sight)
         return RedirectResponse(FORM, 303)
     return await _page(request, held, sight, query=q)
@@ -99,7 +99,7 @@ async def send_form(request: Request, held: Held) -> Response:
     turn = int(fields["turn"]) if fields.get("turn", "").isascii() and fields.get("turn", "").isdigit() else -1
     try:
         await _wait(held, await held.changes.insist(changes.move, held, visit, sight, turn, fields))
-    except Unfit as unfit:
+    except InvalidInput as unfit:
         await held.changes.insist(changes.remember, held, sight, unfit, fields)
     except NotFound:  # what it is about is gone: the access, the account, the bank's offer
         await held.changes.insist(changes.give_up, held, sight)
@@ -185,11 +185,11 @@ async def _wait(held: Services, waits: Answer | Fetches | None) -> None:
                 await held.arrivals.wait_for_answer(*waits)
 
 
-async def _page(request: Request, held: Services, sight: Sight, query: str | None = None) -> Response:
+async def _page(request: Request, held: Services, sight: SessionView, query: str | None = None) -> Response:
     """The page that shows where the customer is."""
     known = views.facts(sight)
     here = wizard.place(known)
-    if here is Place.END:
+    if here is FormStep.END:
         return render.page_response(views.end_frame(sight), views.ending(sight))
     if here in SEALED:
         page = await held.changes.run(_sealed_page, held, sight, known, query)
@@ -198,12 +198,12 @@ async def _page(request: Request, held: Services, sight: Sight, query: str | Non
     return render.page_response(views.frame(sight, known, _token(_token_holder(request))), page)
 
 
-def _sealed_page(held: Services, sight: Sight, known: wizard.Facts, query: str | None) -> Page:
+def _sealed_page(held: Services, sight: SessionView, known: wizard.FormFacts, query: str | None) -> FormPage:
     with held.database.reading_for(sight.tenant_id, sight.user_id) as owner:
         return views.sealed_page(held, owner, sight, known, query)
 
 
-def _design(held: Services, sight: Sight) -> Any:
+def _design(held: Services, sight: SessionView) -> Any:
     with held.database.acting_for(sight.tenant_id) as owner:
         return designs.find(owner)
 
@@ -214,13 +214,13 @@ async def _tan_step(request: Request, held: Services) -> EnterTan | None:
     return step if isinstance(step, EnterTan) else None
 
 
-async def _sight(request: Request, held: Services) -> Sight | None:
+async def _sight(request: Request, held: Services) -> SessionView | None:
     browser = _token_holder(request)
     return await redirect_sessions.look(held.connections, browser) if browser else None
 
 
-def _visit(held: Services, request: Request, sight: Sight) -> Visit:
-    return Visit(
+def _visit(held: Services, request: Request, sight: SessionView) -> FormContext:
+    return FormContext(
         held.vault,
         held.settings,
         held.connectors,
@@ -240,4 +240,4 @@ def _token(browser: str) -> str:
 
 
 def _stop(text: str, language: Any = "de", reentry: str | None = None, status: int = 400) -> Response:
-    return render.page_response(Frame(language), pages.Stopped(text, reentry), status=status)
+    return render.page_response(PageFrame(language), pages.Stopped(text, reentry), status=status)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from fastapi import Query
 from starlette.responses import Response
 
-from api.http.authorization import Kind, needs
+from api.http.authorization import TokenKind, needs
 from api.http.responses import answer, done, link
 from api.http.route import router
 from api.routes.management import PREFIX, within
@@ -33,8 +33,8 @@ from warehouse.stores.webhooks import Event
 PATH = "/tenants/{tenant}/clients/{client}/webhook"
 routes = router(PREFIX, "Webhooks")
 
-Reads = Annotated[Caller, needs(scopes.CLIENTS_READ, Kind.CLIENT)]
-Changes = Annotated[Caller, needs(scopes.ROLES_ASSIGN, Kind.CLIENT)]
+Reads = Annotated[Caller, needs(scopes.CLIENTS_READ, TokenKind.CLIENT)]
+Changes = Annotated[Caller, needs(scopes.ROLES_ASSIGN, TokenKind.CLIENT)]
 
 
 @routes.put(PATH, response_model=WebhookSecretBody)

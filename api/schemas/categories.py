@@ -2,21 +2,21 @@
 
 from typing import Annotated
 
-from analytics.products import Category
+from analytics.products import ProductCategory
 from api.schemas.base import shape
 
-WIRE_CATEGORIES: dict[Category, str] = {
-    Category.CHECKING: "GIROKONTO",
-    Category.SAVINGS: "SPARKONTO",
-    Category.FIXED_DEPOSIT: "FESTGELDKONTO",
-    Category.LOAN: "KREDITKONTO",
-    Category.CALL_MONEY: "TAGESGELDKONTO",
-    Category.HOME_SAVINGS: "BAUSPARKONTO",
-    Category.OTHER_ACCOUNT: "SONSTIGESKONTO",
-    Category.CREDIT_CARD: "KREDITKARTE",
-    Category.OTHER_CARD: "SONSTIGEKARTE",
-    Category.DEPOT: "DEPOT",
-    Category.OTHER_PRODUCT: "SONSTIGESPRODUKT",
+WIRE_CATEGORIES: dict[ProductCategory, str] = {
+    ProductCategory.CHECKING: "GIROKONTO",
+    ProductCategory.SAVINGS: "SPARKONTO",
+    ProductCategory.FIXED_DEPOSIT: "FESTGELDKONTO",
+    ProductCategory.LOAN: "KREDITKONTO",
+    ProductCategory.CALL_MONEY: "TAGESGELDKONTO",
+    ProductCategory.HOME_SAVINGS: "BAUSPARKONTO",
+    ProductCategory.OTHER_ACCOUNT: "SONSTIGESKONTO",
+    ProductCategory.CREDIT_CARD: "KREDITKARTE",
+    ProductCategory.OTHER_CARD: "SONSTIGEKARTE",
+    ProductCategory.DEPOT: "DEPOT",
+    ProductCategory.OTHER_PRODUCT: "SONSTIGESPRODUKT",
 }
 CATEGORIES = {word: category for category, word in WIRE_CATEGORIES.items()}
 """The same the other way round."""

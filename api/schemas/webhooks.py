@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 from api.schemas.accesses import Moment
 from api.schemas.base import Line, Relation, Wire
 from warehouse.stores.addresses import URL_LENGTH
-from warehouse.stores.webhooks import State
+from warehouse.stores.webhooks import EventState
 
 LARGEST_SERIAL = 2**63 - 1
 
@@ -78,4 +78,4 @@ class WebhookEventBody(Wire):
     user: UUID | None = Field(None, examples=["5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"])
     access: AccessReference | None = Field(None, alias="bankzugang")
     timestamp: Moment = Field(examples=["2026-03-01 08:15:00"])
-    state: State
+    state: EventState

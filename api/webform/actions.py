@@ -11,8 +11,8 @@ from pipelines.banks import catalogue
 from pipelines.banks.base import Reply
 from pipelines.dialogues import requests
 from pipelines.forms import moves
-from pipelines.forms.moves import Edits, Unfit, Visit
-from pipelines.forms.wizard import Facts, Reentry
+from pipelines.forms.moves import Edits, FormContext, InvalidInput
+from pipelines.forms.wizard import FormFacts, Reentry
 from warehouse import errors
 from warehouse.errors import OutOfTurn
 from warehouse.postgres.database import Owner
@@ -40,10 +40,10 @@ class Move:
     """What came from a page, with the locked session that it is for."""
 
     owner: Owner
-    visit: Visit
+    visit: FormContext
     session: RedirectSession
     talk: Dialogue | None
-    known: Facts
+    known: FormFacts
     fields: Mapping[str, str] = field(repr=False)
 
 
@@ -80,7 +80,7 @@ def _bank(move: Move) -> None:
     try:
         provider_id = UUID(move.fields.get("bank", ""))
     except ValueError as error:
-        raise Unfit("bank_not_chosen") from error
+        raise InvalidInput("bank_not_chosen") from error
     moves.choose_bank(move.owner, move.visit, move.session, provider_id)
 
 
@@ -109,7 +109,7 @@ def _medium(move: Move) -> None:
 def _tan(move: Move) -> None:
     tan = move.fields.get("tan", "").strip()
     if not 0 < len(tan) <= TAN_LENGTH:
-        raise Unfit("tan_missing", {"tan": "tan_missing"})
+        raise InvalidInput("tan_missing", {"tan": "tan_missing"})
     _reply(move, Reply(tan=tan))
 
 
@@ -119,7 +119,7 @@ def _reply(move: Move, reply: Reply) -> None:
     try:
         requests.reply(move.owner, move.visit.vault, move.talk, reply)
     except errors.NotOffered as error:
-        raise Unfit("nothing_chosen") from error
+        raise InvalidInput("nothing_chosen") from error
 
 
 def _accounts(move: Move) -> None:
@@ -150,23 +150,23 @@ def _said_in_words(move: Move) -> Iterator[None]:
     try:
         yield
     except errors.PaymentRepeated as error:
-        raise Unfit("repeated_order") from error
+        raise InvalidInput("repeated_order") from error
     except errors.OrderUnfit as error:
         trouble = next((text for kind, text in ORDER_TROUBLES.items() if isinstance(error, kind)), None)
         if trouble is None:  # not of what can be changed: the day has passed meanwhile
             moves.end(move.owner, move.session, Reentry.ERROR)
             return
         place = {"bic": "iban"}.get(error.field, error.field)
-        raise Unfit(trouble, {place: trouble}) from error
+        raise InvalidInput(trouble, {place: trouble}) from error
 
 
 def _edits(fields: Mapping[str, str]) -> Edits:
     missing = {name: "field_required" for name in ("recipient", "iban", "amount", "purpose") if not fields.get(name, "").strip()}
     if missing:
-        raise Unfit("field_required", missing)
+        raise InvalidInput("field_required", missing)
     amount = AMOUNT.fullmatch(fields["amount"].strip().removesuffix("€").strip())
     if amount is None:
-        raise Unfit("amount_unfit", {"amount": "amount_unfit"})
+        raise InvalidInput("amount_unfit", {"amount": "amount_unfit"})
     cents = int(amount["whole"].replace(".", "")) * 100 + int((amount["rest"] or "0").ljust(2, "0"))
     return Edits(fields["recipient"], fields["iban"].strip(), cents, fields["purpose"])
 

@@ -11,14 +11,14 @@ from uuid import UUID
 from api.services import Services
 from api.webform.actions import ACTIONS, Move, secret_fields, shown_again
 from pipelines.forms import moves, wizard
-from pipelines.forms.moves import Unfit, Visit
+from pipelines.forms.moves import FormContext, InvalidInput
 from pipelines.forms.wizard import Reentry
 from warehouse.errors import CallbackRefused, NotFound, OrderUnfit, PaymentRepeated
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import RedirectSession
 from warehouse.stores import redirect_sessions, tenants
 from warehouse.stores.dialogues import FAILED
-from warehouse.stores.redirect_sessions import Sight
+from warehouse.stores.redirect_sessions import SessionView
 
 Answer = tuple[UUID, int]
 """A dialogue, and the move of it that the bank is asked about."""
@@ -50,7 +50,7 @@ def enter(
         return secret, None
 
 
-def move(held: Services, visit: Visit, sight: Sight, turn: int, fields: dict[str, str]) -> Answer | Fetches | None:
+def move(held: Services, visit: FormContext, sight: SessionView, turn: int, fields: dict[str, str]) -> Answer | Fetches | None:
     """Makes a move; answers what to wait for."""
     with _locked(held, sight, turn) as (owner, session):
         if session is None:
@@ -67,7 +67,7 @@ def move(held: Services, visit: Visit, sight: Sight, turn: int, fields: dict[str
         return fetches or _asked(owner, session)
 
 
-def begin_by_itself(held: Services, visit: Visit, sight: Sight) -> Answer | None:
+def begin_by_itself(held: Services, visit: FormContext, sight: SessionView) -> Answer | None:
     """At the entrance: sends a transfer to the bank that needs no yes in the form, if the terms were accepted before."""
     if not sight.progress.get("auto") or sight.talk is not None or sight.outcome is not None:
         return None
@@ -79,21 +79,21 @@ def begin_by_itself(held: Services, visit: Visit, sight: Sight) -> Answer | None
         return _asked(owner, session)
 
 
-def remember(held: Services, sight: Sight, unfit: Unfit, fields: dict[str, str]) -> None:
+def remember(held: Services, sight: SessionView, unfit: InvalidInput, fields: dict[str, str]) -> None:
     """Lets the page be shown again with what was typed, but for secrets."""
     with _locked(held, sight) as (owner, session):
         if session is not None:
             moves.remember(owner, held.vault, session, unfit, shown_again(fields, secret_fields(held, owner, session)))
 
 
-def give_up(held: Services, sight: Sight) -> None:
+def give_up(held: Services, sight: SessionView) -> None:
     """Ends a way that leads nowhere any more."""
     with _locked(held, sight) as (owner, session):
         if session is not None:
             moves.end(owner, session, Reentry.ERROR)
 
 
-def heed(held: Services, sight: Sight) -> None:
+def heed(held: Services, sight: SessionView) -> None:
     """Draws the conclusion from a refusal of the bank."""
     with _locked(held, sight) as (owner, session):
         talk = moves.talk_of(owner, session) if session else None
@@ -102,7 +102,7 @@ def heed(held: Services, sight: Sight) -> None:
             session.turn += 1
 
 
-def come_back(held: Services, sight: Sight) -> None:
+def come_back(held: Services, sight: SessionView) -> None:
     """Notes that the customer has been on the bank's own page."""
     with _locked(held, sight) as (owner, session):
         if session is not None:
@@ -110,7 +110,7 @@ def come_back(held: Services, sight: Sight) -> None:
             session.turn += 1
 
 
-def speak(held: Services, sight: Sight, language: str) -> None:
+def speak(held: Services, sight: SessionView, language: str) -> None:
     """Keeps the language that the customer has switched to."""
     with _locked(held, sight) as (_, session):
         if session is not None:
@@ -118,13 +118,13 @@ def speak(held: Services, sight: Sight, language: str) -> None:
 
 
 @contextmanager
-def _locked(held: Services, sight: Sight, turn: int | None = None) -> Iterator[tuple[Owner, RedirectSession | None]]:
+def _locked(held: Services, sight: SessionView, turn: int | None = None) -> Iterator[tuple[Owner, RedirectSession | None]]:
     """The session that was seen, if it still waits for the move of that turn, or of this one."""
     with held.database.changing_for(sight.tenant_id, sight.user_id) as owner:
         yield owner, redirect_sessions.locked(owner, sight.id, sight.turn if turn is None else turn)
 
 
-def _go_on(owner: Owner, visit: Visit, session: RedirectSession) -> None:
+def _go_on(owner: Owner, visit: FormContext, session: RedirectSession) -> None:
     """Sends a transfer to the bank that needs no yes in the form. One that cannot be sent stays there to be looked at."""
     talk = moves.talk_of(owner, session)
     known = moves.facts_of(owner, visit, session, talk[1] if talk else None)

@@ -31,7 +31,7 @@ class Trouble:
 
 
 @dataclass(frozen=True)
-class Frame:
+class PageFrame:
     """What all pages have around their own content. `turn` and `token` go with every form."""
 
     language: Language
@@ -48,14 +48,14 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Page:
+class FormPage:
     """The content of a page. `template` is its name in `templates/`."""
 
     template: ClassVar[str]
 
 
 @dataclass(frozen=True)
-class Terms(Page):
+class Terms(FormPage):
     """What must be accepted before anything is typed: paragraphs, those with `# ` before them are headings."""
 
     template = "terms"
@@ -63,7 +63,7 @@ class Terms(Page):
 
 
 @dataclass(frozen=True)
-class Bank:
+class BankChoice:
     id: str
     name: str
     blz: str | None = None
@@ -71,12 +71,12 @@ class Bank:
 
 
 @dataclass(frozen=True)
-class Banks(Page):
+class Banks(FormPage):
     """The search for a bank, and what it found. `query` is None before the first search: then some are shown as a beginning."""
 
     template = "banks"
     query: str | None
-    found: tuple[Bank, ...]
+    found: tuple[BankChoice, ...]
     more: int = 0
     """How many fit besides."""
 
@@ -95,63 +95,63 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Login(Page):
+class LoginPage(FormPage):
     """The bank's login. `other`: whether the customer may go back and choose another bank."""
 
     template = "login"
-    bank: Bank
+    bank: BankChoice
     fields: tuple[Field, ...]
     hint: str | None = None
     other: bool = True
 
 
 @dataclass(frozen=True)
-class Start(Page):
+class Start(FormPage):
     """Before a consent is renewed: which bank is asked."""
 
     template = "start"
-    bank: Bank
+    bank: BankChoice
 
 
 @dataclass(frozen=True)
-class Working(Page):
+class Working(FormPage):
     """The bank is being asked; the page looks again by itself."""
 
     template = "working"
-    bank: Bank
+    bank: BankChoice
 
 
 @dataclass(frozen=True)
-class Choice:
+class Option:
     value: str
     name: str
     hint: str | None = None
 
 
 @dataclass(frozen=True)
-class Methods(Page):
+class Methods(FormPage):
     """By which method the customer confirms."""
 
     template = "methods"
-    bank: Bank
-    choices: tuple[Choice, ...]
+    bank: BankChoice
+    choices: tuple[Option, ...]
 
 
 @dataclass(frozen=True)
-class Media(Page):
+class Media(FormPage):
     """With which medium the customer confirms; the hint of a choice is a name of `texts.MEDIA`."""
 
     template = "media"
-    bank: Bank
-    choices: tuple[Choice, ...]
+    bank: BankChoice
+    choices: tuple[Option, ...]
 
 
 @dataclass(frozen=True)
-class Tan(Page):
+class Tan(FormPage):
     """Where the TAN is entered. `flickers` and `photo`: `flicker.svg` and `photo.png` beside the page help to it."""
 
     template = "tan"
-    bank: Bank
+    bank: BankChoice
     method: str
     instructions: str
     start_code: str | None = None
@@ -160,25 +160,25 @@ class Tan(Page):
 
 
 @dataclass(frozen=True)
-class App(Page):
+class App(FormPage):
     """The customer confirms in an app, or has come back from the bank's own page; the page looks again by itself."""
 
     template = "app"
-    bank: Bank
+    bank: BankChoice
     instructions: str
 
 
 @dataclass(frozen=True)
-class BankPage(Page):
+class BankPage(FormPage):
     """The way to the bank's own page."""
 
     template = "bank_page"
-    bank: Bank
+    bank: BankChoice
     url: str
 
 
 @dataclass(frozen=True)
-class Account:
+class AccountChoice:
     """An account, card or depot; `kind` is a name of `texts.KINDS`, `number` an IBAN in groups of four or another number."""
 
     key: str
@@ -190,33 +190,33 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Accounts(Page):
+class Accounts(FormPage):
     """Which accounts the tenant shall see; or with `one` which one shall pay."""
 
     template = "accounts"
-    bank: Bank
-    accounts: tuple[Account, ...]
+    bank: BankChoice
+    accounts: tuple[AccountChoice, ...]
     one: bool = False
 
 
 @dataclass(frozen=True)
-class Summary(Page):
+class Summary(FormPage):
     """What will be connected, before it is."""
 
     template = "summary"
-    bank: Bank
-    accounts: tuple[Account, ...]
+    bank: BankChoice
+    accounts: tuple[AccountChoice, ...]
 
 
 @dataclass(frozen=True)
-class Order(Page):
+class Order(FormPage):
     """A transfer before it is sent. `amount` is as Germans write it (`1.234,50`); `wrong` names fields with a text of
     `texts.TROUBLES`. With `editable` the customer may change recipient, IBAN, amount and purpose.
     """
 
     template = "order"
-    bank: Bank | None
-    account: Account | None
+    bank: BankChoice | None
+    account: AccountChoice | None
     recipient: str
     iban: str
     amount: str
@@ -228,7 +228,7 @@ class Order(Page):
 
 
 @dataclass(frozen=True)
-class Result(Page):
+class ResultPage(FormPage):
     """How it ended, after something was done: `text` is a name of `texts.RESULTS`. `good`, or else something to know."""
 
     template = "result"
@@ -240,7 +240,7 @@ class Result(Page):
 
 
 @dataclass(frozen=True)
-class Return(Page):
+class Return(FormPage):
     """The way back to the tenant, which the browser goes by itself. `reentry` is the value that the tenant gets."""
 
     template = "return"
@@ -249,7 +249,7 @@ class Return(Page):
 
 
 @dataclass(frozen=True)
-class Stopped(Page):
+class Stopped(FormPage):
     """A way that ends here, without going back: `text` is a name of `texts.STOPS`; `reentry` what a tenant would get, if any."""
 
     template = "stopped"

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from api.webform import texts
-from api.webform.pages import KONTOR, Frame, Page, Stopped, Trouble
+from api.webform.pages import KONTOR, FormPage, PageFrame, Stopped, Trouble
 from api.webform.patterns import browser_pattern
 from api.webform.texts import Language, Text, say
 
@@ -53,19 +53,19 @@ class Asset:
     etag: str
 
 
-def page_response(frame: Frame, page: Page, *, status: int = 200) -> HTMLResponse:
+def page_response(frame: PageFrame, page: FormPage, *, status: int = 200) -> HTMLResponse:
     """A page as an answer."""
     return HTMLResponse(page_html(frame, page), status, HEADERS)
 
 
 def stop_response(text: str, status: int, headers: dict[str, str], language: Language = "de") -> HTMLResponse:
     """A page for what goes wrong around the form; `text` is a name of `texts.STOPS`."""
-    response = page_response(Frame(language), Stopped(text), status=status)
+    response = page_response(PageFrame(language), Stopped(text), status=status)
     response.headers.update(headers)
     return response
 
 
-def page_html(frame: Frame, page: Page) -> str:
+def page_html(frame: PageFrame, page: FormPage) -> str:
     """A page as text."""
     return _environment.get_template(f"{page.template}.html").render(
         frame=frame, page=page, other_language=_other(frame.language), **_words(frame.language)

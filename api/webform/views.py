@@ -11,41 +11,41 @@ from uuid import UUID
 from api.routes.providers import offered_providers
 from api.services import Services
 from api.webform import flicker, pages
-from api.webform.pages import Account, Bank, Choice, Design, Frame, Page, Trouble
+from api.webform.pages import AccountChoice, BankChoice, Design, FormPage, Option, PageFrame, Trouble
 from api.webform.texts import Language
 from pipelines.banks import catalogue, formats
 from pipelines.banks.base import ChooseMedium, ChooseMethod, Done, EnterTan, Failed, Payment, Redirect, Wait
 from pipelines.dialogues import payments
 from pipelines.dialogues.found_accounts import FoundAccount
 from pipelines.forms import moves, wizard
-from pipelines.forms.wizard import TRIES, Facts, Place, Reentry
+from pipelines.forms.wizard import TRIES, FormFacts, FormStep, Reentry
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
 from warehouse.secrets import sealed_values
 from warehouse.stores import accesses, dialogues, naming, products, terms
 from warehouse.stores.dialogues import CONNECT, CONSENT, DONE
-from warehouse.stores.redirect_sessions import CREATE_ACCOUNT, Sight
+from warehouse.stores.redirect_sessions import CREATE_ACCOUNT, SessionView
 
 BANKS_SHOWN = 20
 TEXTS_KEPT = 256
-SEALED = {Place.LOGIN, Place.ACCOUNTS, Place.SUMMARY, Place.ORDER, Place.RESULT, Place.BANK}
+SEALED = {FormStep.LOGIN, FormStep.ACCOUNTS, FormStep.SUMMARY, FormStep.ORDER, FormStep.RESULT, FormStep.BANK}
 """Places whose pages show more than the look at the session tells."""
 
-TEMPLATES: dict[Place, type[Page]] = {
-    Place.TERMS: pages.Terms,
-    Place.BANK: pages.Banks,
-    Place.LOGIN: pages.Login,
-    Place.START: pages.Start,
-    Place.METHOD: pages.Methods,
-    Place.MEDIUM: pages.Media,
-    Place.TAN: pages.Tan,
-    Place.APP: pages.App,
-    Place.BANK_PAGE: pages.BankPage,
-    Place.ACCOUNTS: pages.Accounts,
-    Place.SUMMARY: pages.Summary,
-    Place.ORDER: pages.Order,
-    Place.RESULT: pages.Result,
-    Place.END: pages.Return,
+TEMPLATES: dict[FormStep, type[FormPage]] = {
+    FormStep.TERMS: pages.Terms,
+    FormStep.BANK: pages.Banks,
+    FormStep.LOGIN: pages.LoginPage,
+    FormStep.START: pages.Start,
+    FormStep.METHOD: pages.Methods,
+    FormStep.MEDIUM: pages.Media,
+    FormStep.TAN: pages.Tan,
+    FormStep.APP: pages.App,
+    FormStep.BANK_PAGE: pages.BankPage,
+    FormStep.ACCOUNTS: pages.Accounts,
+    FormStep.SUMMARY: pages.Summary,
+    FormStep.ORDER: pages.Order,
+    FormStep.RESULT: pages.ResultPage,
+    FormStep.END: pages.Return,
 }
 """The pages of places; at all others the bank is being asked."""
 
@@ -58,7 +58,7 @@ class Typed:
     values: Mapping[str, str]
 
 
-def facts(sight: Sight) -> Facts:
+def facts(sight: SessionView) -> FormFacts:
     """Where the customer of a session is."""
     return wizard.facts(
         sight.use_case,
@@ -71,7 +71,7 @@ def facts(sight: Sight) -> Facts:
     )
 
 
-def terms_hash(sight: Sight) -> bytes:
+def terms_hash(sight: SessionView) -> bytes:
     """The name of the text that the tenant's customers are shown."""
     return _digest(tuple(sorted((sight.design.get("terms") or {}).items())))
 
@@ -81,29 +81,29 @@ def _digest(said: tuple[tuple[str, str], ...]) -> bytes:
     return terms.digest(FormDesign(terms=dict(said)))
 
 
-def language_of(sight: Sight | None, wanted: str | None = None) -> Language:
+def language_of(sight: SessionView | None, wanted: str | None = None) -> Language:
     """German, unless the customer has switched."""
     chosen = wanted or (sight.progress.get("language") if sight else None)
     return "en" if chosen == "en" else "de"
 
 
-def design_of(sight: Sight) -> Design:
+def design_of(sight: SessionView) -> Design:
     """How the tenant wants the form to look."""
     said = sight.design
     return Design(said.get("name") or sight.tenant_name, sight.has_logo, said.get("imprint_url"), said.get("privacy_url"))
 
 
-def template(known: Facts) -> str:
+def template(known: FormFacts) -> str:
     """The name of the page that shows where the customer is; one of its own for a refusal that no page was shown of yet."""
-    if wizard.place(known) is Place.FAILURE:
+    if wizard.place(known) is FormStep.FAILURE:
         return "failure"
     return TEMPLATES.get(wizard.place(known), pages.Working).template
 
 
-def frame(sight: Sight, known: Facts, token: str) -> Frame:
+def frame(sight: SessionView, known: FormFacts, token: str) -> PageFrame:
     """What is around the page."""
     names_, done = wizard.path(known)
-    return Frame(
+    return PageFrame(
         language_of(sight),
         design_of(sight),
         token,
@@ -115,67 +115,67 @@ def frame(sight: Sight, known: Facts, token: str) -> Frame:
     )
 
 
-def _trouble(sight: Sight, known: Facts) -> Trouble | None:
+def _trouble(sight: SessionView, known: FormFacts) -> Trouble | None:
     if again := sight.progress.get("again"):
         limits = next((LIMITS[name] for name in again["wrong"] if name in LIMITS), {})
         return Trouble(again["trouble"], limits)
-    if isinstance(known.step, EnterTan) and known.step.wrong_before and wizard.place(known) is Place.TAN:
+    if isinstance(known.step, EnterTan) and known.step.wrong_before and wizard.place(known) is FormStep.TAN:
         return Trouble("wrong_tan", {"left": str(TRIES - known.step.wrong_before)})
-    if sight.progress.get("trouble") and wizard.place(known) is Place.LOGIN:
+    if sight.progress.get("trouble") and wizard.place(known) is FormStep.LOGIN:
         left = str(TRIES - sight.progress.get("tries", 0))
         return Trouble(sight.progress["trouble"], {"left": left}, sight.progress.get("details"))
     return None
 
 
-def plain_page(sight: Sight, known: Facts) -> Page:
+def plain_page(sight: SessionView, known: FormFacts) -> FormPage:
     """The page of a place that needs nothing but the look."""
     bank, step = _bank(sight), known.step
     match wizard.place(known):
-        case Place.TERMS:
+        case FormStep.TERMS:
             text = terms.text(_said(sight), language_of(sight))
             return pages.Terms(terms.paragraphs(text, design_of(sight).name))
-        case Place.START:
+        case FormStep.START:
             return pages.Start(bank)
-        case Place.METHOD if isinstance(step, ChooseMethod):
-            return pages.Methods(bank, tuple(Choice(method.code, method.name, method.hint) for method in step.methods))
-        case Place.MEDIUM if isinstance(step, ChooseMedium):
-            return pages.Media(bank, tuple(Choice(medium.name, medium.name, medium.kind) for medium in step.media))
-        case Place.TAN if isinstance(step, EnterTan):
+        case FormStep.METHOD if isinstance(step, ChooseMethod):
+            return pages.Methods(bank, tuple(Option(method.code, method.name, method.hint) for method in step.methods))
+        case FormStep.MEDIUM if isinstance(step, ChooseMedium):
+            return pages.Media(bank, tuple(Option(medium.name, medium.name, medium.kind) for medium in step.media))
+        case FormStep.TAN if isinstance(step, EnterTan):
             flickers = step.hhduc is not None and flicker.is_code(step.hhduc)
             return pages.Tan(bank, step.method, step.instructions, flicker.start_code(step.hhd), flickers, step.photo is not None)
-        case Place.APP:
+        case FormStep.APP:
             return pages.App(bank, step.instructions if isinstance(step, Wait) else "")
-        case Place.BANK_PAGE if isinstance(step, Redirect):
+        case FormStep.BANK_PAGE if isinstance(step, Redirect):
             return pages.BankPage(bank, step.url)
     return pages.Working(bank)
 
 
-def sealed_page(held: Services, owner: Owner, sight: Sight, known: Facts, query: str | None = None) -> Page:
+def sealed_page(held: Services, owner: Owner, sight: SessionView, known: FormFacts, query: str | None = None) -> FormPage:
     """The page of a place that shows what lies sealed, or the catalogue."""
     again = sight.progress.get("again")
     typed = Typed(again["wrong"], moves.remembered(owner, held.vault, sight.id)) if again else None
     match wizard.place(known):
-        case Place.BANK:
+        case FormStep.BANK:
             return _banks(held, owner, query)
-        case Place.LOGIN:
+        case FormStep.LOGIN:
             return _login(held, owner, sight, typed)
-        case Place.ACCOUNTS:
+        case FormStep.ACCOUNTS:
             one = sight.use_case != CREATE_ACCOUNT
             shown = _shown(held, owner, sight)
             chosen = typed is None and (not one or len(shown) == 1)
             return pages.Accounts(_bank(sight), tuple(_account(item, chosen=chosen) for item in shown), one)
-        case Place.SUMMARY:
+        case FormStep.SUMMARY:
             keys = sight.progress.get("chosen") or ()
             picked = tuple(_account(item) for item in _shown(held, owner, sight) if item.key in keys)
             return pages.Summary(_bank(sight), picked)
-        case Place.ORDER:
+        case FormStep.ORDER:
             return _order(held, owner, sight, typed)
-        case Place.RESULT:
+        case FormStep.RESULT:
             return _result(held, owner, sight, known)
     return plain_page(sight, known)
 
 
-def ending(sight: Sight) -> pages.Return | pages.Stopped:
+def ending(sight: SessionView) -> pages.Return | pages.Stopped:
     """The way back to the tenant."""
     outcome = sight.outcome or ""
     if sight.return_to is None:
@@ -186,29 +186,29 @@ def ending(sight: Sight) -> pages.Return | pages.Stopped:
     return pages.Return(naming.with_query(sight.return_to, told), outcome)
 
 
-def end_frame(sight: Sight) -> Frame:
+def end_frame(sight: SessionView) -> PageFrame:
     """What is around the last page."""
-    return Frame(language_of(sight), design_of(sight))
+    return PageFrame(language_of(sight), design_of(sight))
 
 
-def _said(sight: Sight) -> FormDesign:
+def _said(sight: SessionView) -> FormDesign:
     return FormDesign(terms=sight.design.get("terms") or {})
 
 
-def _bank(sight: Sight) -> Bank:
+def _bank(sight: SessionView) -> BankChoice:
     """The chosen bank; places before the choice show none."""
-    return Bank(str(sight.provider_id), sight.bank_name or "", sight.bank_blz, sight.bank_bic)
+    return BankChoice(str(sight.provider_id), sight.bank_name or "", sight.bank_blz, sight.bank_bic)
 
 
-def _banks(held: Services, owner: Owner, query: str | None) -> Page:
+def _banks(held: Services, owner: Owner, query: str | None) -> FormPage:
     wanted = (query or "").strip()
     rows = [row for row, _ in offered_providers(held, owner) if row.consumer_relevant]
     fitting = [row for row in rows if catalogue.fits(row, q=wanted)] if wanted else rows
-    shown = tuple(Bank(str(row.id), row.name, row.blz, row.bic) for row in fitting[:BANKS_SHOWN])
+    shown = tuple(BankChoice(str(row.id), row.name, row.blz, row.bic) for row in fitting[:BANKS_SHOWN])
     return pages.Banks(wanted or None, shown, len(fitting) - len(shown))
 
 
-def _login(held: Services, owner: Owner, sight: Sight, typed: Typed | None) -> Page:
+def _login(held: Services, owner: Owner, sight: SessionView, typed: Typed | None) -> FormPage:
     _, offer = catalogue.find_offered(owner, held.connectors, sight.provider_id or UUID(int=0))
     values = typed.values if typed else moves.typed_of(owner, held.vault, sight.id)
     fields = tuple(
@@ -224,19 +224,19 @@ def _login(held: Services, owner: Owner, sight: Sight, typed: Typed | None) -> P
         for entry in offer.fields
     )
     connected = sight.access_key is not None and sight.use_case != CREATE_ACCOUNT
-    return pages.Login(_bank(sight), fields, offer.login_hint, other=not connected)
+    return pages.LoginPage(_bank(sight), fields, offer.login_hint, other=not connected)
 
 
-def _shown(held: Services, owner: Owner, sight: Sight) -> Sequence[FoundAccount]:
+def _shown(held: Services, owner: Owner, sight: SessionView) -> Sequence[FoundAccount]:
     looked = sight.talk.id if sight.talk and sight.talk.kind == CONNECT else None
     return moves.accounts_of(owner, held.vault, sight.use_case, looked)
 
 
-def _account(item: FoundAccount, *, chosen: bool = True) -> Account:
-    return Account(item.key, item.name, item.category, item.owner_name, _grouped(item.number), chosen)
+def _account(item: FoundAccount, *, chosen: bool = True) -> AccountChoice:
+    return AccountChoice(item.key, item.name, item.category, item.owner_name, _grouped(item.number), chosen)
 
 
-def _order(held: Services, owner: Owner, sight: Sight, typed: Typed | None) -> pages.Order:
+def _order(held: Services, owner: Owner, sight: SessionView, typed: Typed | None) -> pages.Order:
     stored = moves.order_of(owner, held.vault, sight.id)
     chosen = (sight.progress.get("chosen") or [stored.product])[0]
     account = next((_account(item) for item in _shown(held, owner, sight) if item.key == chosen), None)
@@ -245,7 +245,9 @@ def _order(held: Services, owner: Owner, sight: Sight, typed: Typed | None) -> p
     return _order_page(_bank(sight), stored, account, editable=bool(sight.progress.get("editable")), typed=typed)
 
 
-def _order_page(bank: Bank, order: Payment, account: Account | None, *, editable: bool, typed: Typed | None) -> pages.Order:
+def _order_page(
+    bank: BankChoice, order: Payment, account: AccountChoice | None, *, editable: bool, typed: Typed | None
+) -> pages.Order:
     transfer = order.transfers[0]
     given = {
         "recipient": transfer.recipient,
@@ -270,28 +272,28 @@ def _order_page(bank: Bank, order: Payment, account: Account | None, *, editable
 LIMITS = {"recipient": {"limit": str(payments.NAME_LENGTH)}, "purpose": {"limit": str(payments.PURPOSE_LENGTH)}}
 
 
-def _product(owner: Owner, access_key: str, key: str) -> Account | None:
+def _product(owner: Owner, access_key: str, key: str) -> AccountChoice | None:
     access = accesses.find(owner, access_key)
     for product in products.visible(owner, [access])[access.id]:
         if product.key == key:
             number = product.iban or product.account_number
-            return Account(key, product.name, product.category, product.owner_name, _grouped(number))
+            return AccountChoice(key, product.name, product.category, product.owner_name, _grouped(number))
     return None
 
 
-def _result(held: Services, owner: Owner, sight: Sight, known: Facts) -> Page:
+def _result(held: Services, owner: Owner, sight: SessionView, known: FormFacts) -> FormPage:
     talk, step = sight.talk, known.step
     if talk is None:
         return plain_page(sight, known)
     if talk.kind == CONSENT:
-        return pages.Result("consent_done", good=True, until=step.consent_ends_at if isinstance(step, Done) else None)
+        return pages.ResultPage("consent_done", good=True, until=step.consent_ends_at if isinstance(step, Done) else None)
     order = payments.from_json(sealed_values.get(owner, held.vault, dialogues.order_subject(talk.id), dialogues.ORDER))
     shown = _order_page(_bank(sight), order, None, editable=False, typed=None)
     if talk.phase == DONE:
-        return pages.Result("accepted_for_later" if order.execute_on else "paid", good=True, order=shown)
+        return pages.ResultPage("accepted_for_later" if order.execute_on else "paid", good=True, order=shown)
     details = step.details if isinstance(step, Failed) else None
     refused = isinstance(step, Failed) and step.code in wizard.REFUSALS
-    return pages.Result("refused" if refused else "unknown", good=False, details=details if refused else None, order=shown)
+    return pages.ResultPage("refused" if refused else "unknown", good=False, details=details if refused else None, order=shown)
 
 
 def _grouped(number: str | None) -> str | None:

@@ -23,7 +23,7 @@ Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
 
-class Group(IntEnum):
+class FeatureGroup(IntEnum):
     """The groups of features, in the order in which they stand in a row."""
 
     MERCHANT_CHARACTERS = 0
@@ -57,7 +57,7 @@ _HALF = np.uint64(32)
 
 
 @dataclass(frozen=True)
-class Texts:
+class LineTexts:
     """The columns of lines as bytes: text `f` of row `r` is `data[offsets[f, r] : offsets[f, r + 1]]`."""
 
     data: Bytes
@@ -103,7 +103,7 @@ class Features:
 NOTHING_HIDDEN = Hiding()
 
 
-def texts(lines: pl.DataFrame) -> Texts:
+def texts(lines: pl.DataFrame) -> LineTexts:
     """The columns of `LINES` that are read, as bytes. The lexicon's hints are looked up where the frame does not have them."""
     lines = hinted(lines)
     table = lines.select(pl.col(TEXTS).fill_null("")).rechunk().to_arrow()
@@ -115,7 +115,7 @@ def texts(lines: pl.DataFrame) -> Texts:
         base += len(parts[-1])
     sureness = (lines["lexicon_confidence"].fill_null(0) * 10).clip(0, 9).cast(pl.UInt8)
     numbers = (column.to_numpy(writable=True) for column in (lines["positive"].cast(pl.UInt8), lines["amount_bin"], sureness))
-    return Texts(np.concatenate(parts), offsets, *numbers)
+    return LineTexts(np.concatenate(parts), offsets, *numbers)
 
 
 def hinted(lines: pl.DataFrame) -> pl.DataFrame:
@@ -127,14 +127,14 @@ def hinted(lines: pl.DataFrame) -> pl.DataFrame:
     return lines.with_columns(lexicon(lines).select(HINTS))
 
 
-def features(of: Texts, rows: Ints, bits: int, hiding: Hiding = NOTHING_HIDDEN) -> Features:
+def features(of: LineTexts, rows: Ints, bits: int, hiding: Hiding = NOTHING_HIDDEN) -> Features:
     """The features of these rows."""
     lengths = of.offsets[:, rows + 1] - of.offsets[:, rows]
     room = int(4 * np.minimum(lengths, TEXT_BYTES).sum()) + 64 * len(rows)
     found = Features(
         np.empty(room, np.int32),
         np.empty(room, np.int16),
-        np.empty((len(rows), len(Group)), np.int64),
+        np.empty((len(rows), len(FeatureGroup)), np.int64),
         np.empty((room // 2, 3), np.int64),
         np.empty(len(rows), np.int64),
     )

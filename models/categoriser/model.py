@@ -1,6 +1,7 @@
 """The categoriser, an `analytics.tagging.Scorer`: a calibrated linear model over hashed features that names its words.
 
-Here belongs the use of a trained model. Its file is the business of `models.categoriser.file`, how it learns that of `models.training`.
+Here belongs the use of a trained model. Its file is the business of `models.categoriser.file`, how it learns that of
+`models.training`.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from models.categoriser import file, scoring
-from models.categoriser.features import LEAST_BITS, MOST_BITS, Texts, blocks, features, texts, values
+from models.categoriser.features import LEAST_BITS, MOST_BITS, LineTexts, blocks, features, texts, values
 from models.errors import ModelUnreadable
 
 SCORES = pl.Schema({"key": pl.UInt64, "category": pl.String, "confidence": pl.Float64, "words": pl.String})
@@ -127,13 +128,13 @@ class Categoriser:
         ]
         return pl.DataFrame(columns)
 
-    def logits(self, of: Texts, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    def logits(self, of: LineTexts, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The scores of all classes, before sign, temperature and prior."""
         found = features(of, rows, self.bits)
         return self._add_up(found.slots, found.ends, values(found.ends))[:, : len(self.classes)]
 
     def _score(
-        self, of: Texts, rows: NDArray[np.int64], priors: NDArray[np.float32], prior_of: NDArray[np.int32]
+        self, of: LineTexts, rows: NDArray[np.int64], priors: NDArray[np.float32], prior_of: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], pl.Series]:
         found = features(of, rows, self.bits)
         worth = values(found.ends)

@@ -12,7 +12,7 @@ import polars as pl
 from analytics.analyses.sales_triggers import sales_triggers
 from analytics.analyses.suite import Frames, analysed
 from analytics.frames import AS_OF
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models.evaluation import baselines, gates, tagger
 from models.evaluation.contracts import compared, contract_figures, days_off, running
 from models.evaluation.disposable_money import before_salaries, disposable_baselines, disposable_figures
@@ -24,7 +24,7 @@ from models.evaluation.sales_triggers import conformity_figures, trigger_figures
 from models.experiment import World
 from models.simulator import Corpus, simulate
 from models.simulator.base.splits import SPLITS
-from models.simulator.truth.plain_users import Life, lives
+from models.simulator.truth.plain_users import TrueLife, lives
 from models.simulator.truth.triggers import trigger_truth
 from models.training.train import Progress, silent
 
@@ -40,11 +40,11 @@ class Examined:
     corpus: Corpus
     tagged: pl.DataFrame
     frames: Frames
-    known: list[Life]
+    known: list[TrueLife]
 
 
 @dataclass(frozen=True)
-class Examination:
+class AnalysesEvaluation:
     """What was found: figures and baselines, and what pictures need."""
 
     figures: Mapping[str, Figure]
@@ -55,12 +55,12 @@ class Examination:
     """The next month of each user: `aggregate`, `cents` as forecast, `next` as it was."""
 
 
-def examine(brain: Brain, world: World = EXAMINED, on_progress: Progress = silent, times: int = 1000) -> Examination:
+def examine(brain: Tagger, world: World = EXAMINED, on_progress: Progress = silent, times: int = 1000) -> AnalysesEvaluation:
     """Every figure of the analyses, in a world that nothing was tuned on."""
     return measured(examined(brain, world, on_progress), brain, on_progress, times)
 
 
-def examined(brain: Brain, world: World = EXAMINED, on_progress: Progress = silent) -> Examined:
+def examined(brain: Tagger, world: World = EXAMINED, on_progress: Progress = silent) -> Examined:
     """The world, tagged and analysed until the as-of date; the catalogue lacks merchants that training has not seen."""
     on_progress("simulate", 0.0)
     corpus = simulate(world.users, world.seed, splits=world.splits)
@@ -79,7 +79,7 @@ def examined(brain: Brain, world: World = EXAMINED, on_progress: Progress = sile
     return found
 
 
-def measured(of: Examined, brain: Brain, on_progress: Progress = silent, times: int = 1000) -> Examination:
+def measured(of: Examined, brain: Tagger, on_progress: Progress = silent, times: int = 1000) -> AnalysesEvaluation:
     """The figures of an examined world, and those of simple means."""
     on_progress("measure", 0.0)
     corpus, frames, known = of.corpus, of.frames, of.known
@@ -110,10 +110,10 @@ def measured(of: Examined, brain: Brain, on_progress: Progress = silent, times: 
     }
     on_progress("measure", 1.0)
     off = running(compared(corpus, *contracts)).select(days_off().alias("days_off")).to_series()
-    return Examination(figures, simple, off, forecasts(corpus, predictions).select("aggregate", "cents", "next"))
+    return AnalysesEvaluation(figures, simple, off, forecasts(corpus, predictions).select("aggregate", "cents", "next"))
 
 
-def told(examination: Examination, model: str, world: World = EXAMINED) -> dict[str, Any]:
+def told(examination: AnalysesEvaluation, model: str, world: World = EXAMINED) -> dict[str, Any]:
     """What was found as plain values: every gate with its figure, and the baseline where there is one."""
     rows = gates.verdicts(examination.figures, gates.ANALYSES)
     simple = examination.baselines

@@ -12,7 +12,7 @@ import polars as pl
 from matplotlib.figure import Figure as Picture
 
 from models.categoriser.file import write_atomically
-from models.evaluation.analyses import Examination
+from models.evaluation.analyses import AnalysesEvaluation
 from models.evaluation.reports import INK, SOFT, png, table
 
 MISSED = "#b42318"
@@ -37,7 +37,7 @@ def rows(gates: list[dict[str, Any]]) -> list[dict[str, str]]:
     ]
 
 
-def write(told: Mapping[str, Any], found: Examination, folder: Path, name: str = "analyses") -> list[Path]:
+def write(told: Mapping[str, Any], found: AnalysesEvaluation, folder: Path, name: str = "analyses") -> list[Path]:
     """Writes `<name>.json`, `<name>.md` and the pictures; returns what was written."""
     files = {f"{name}.json": json.dumps(told, ensure_ascii=False, indent=1).encode(), f"{name}.md": markdown(told, name).encode()}
     files |= {f"{name}-{which}.png": drawn for which, drawn in pictures(told, found).items()}
@@ -54,7 +54,7 @@ def markdown(told: Mapping[str, Any], name: str = "analyses") -> str:
     return "\n".join([*head, table(list(rows(told["gates"]))), "", *shown, ""])
 
 
-def pictures(told: Mapping[str, Any], found: Examination) -> dict[str, bytes]:
+def pictures(told: Mapping[str, Any], found: AnalysesEvaluation) -> dict[str, bytes]:
     """Every figure beside its gate, how far dates are off, and forecasts against what came."""
     return {"gates": _gates(told["gates"]), "dates": _dates(found.days_off), "cashflow": _cashflow(found.forecasts)}
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from analytics.analyses.cashflow import cashflow
 from analytics.analyses.disposable_money import disposable
-from analytics.analyses.snapshot import seen
+from analytics.analyses.snapshot import snapshot
 from analytics.frames import AS_OF, checked
 from models.evaluation.metrics import Figure, figure, ratio
 from models.evaluation.perfect_tags import NAME
@@ -42,7 +42,7 @@ def before_salaries(corpus: Corpus, tagged: pl.DataFrame) -> pl.DataFrame:
     told = []
     for dates in _salaries(corpus):
         asked = checked(dates.select("user", as_of=pl.col("date_next") - BEFORE), AS_OF)
-        known = seen(tagged, corpus.products, asked)
+        known = snapshot(tagged, corpus.products, asked)
         told.append(disposable(known, cashflow(known)).join(dates, on="user"))
     return pl.concat(told)
 

@@ -13,11 +13,11 @@ from analytics.tagging.tag import Scorer
 from models.evaluation import tables
 from models.evaluation.metrics import Figure, accuracy, figure
 from models.evaluation.tables import JUDGED
-from models.training.train import TEST_FORMATS, Corpus, from_text_alone
+from models.training.train import TEST_FORMATS, TrainingCorpus, from_text_alone
 
 
 @dataclass(frozen=True)
-class Examination:
+class LabelledEvaluation:
     """What an examination has found."""
 
     judged: pl.DataFrame
@@ -25,7 +25,9 @@ class Examination:
     baselines: Mapping[str, Figure]
 
 
-def examine_model(scorer: Scorer, corpus: Corpus, lexicon: pl.DataFrame | None = None, times: int = 1000) -> Examination:
+def examine_model(
+    scorer: Scorer, corpus: TrainingCorpus, lexicon: pl.DataFrame | None = None, times: int = 1000
+) -> LabelledEvaluation:
     """How good a categoriser is by itself, on bookings whose category their own text can show."""
     rows = corpus.truth.with_columns(key=reading.keys(corpus.transactions)).with_row_index("booking")
     first = rows.unique("key", keep="first", maintain_order=True)
@@ -41,12 +43,12 @@ def examine_model(scorer: Scorer, corpus: Corpus, lexicon: pl.DataFrame | None =
     baselines = {"majority": _baseline(judged, tables.majority(judged["truth"], joined["positive"], joined["positive"]), times)}
     if lexicon is not None:
         baselines["keywords"] = _baseline(judged, joined["keywords"], times)
-    return Examination(judged, tables.category_figures(judged, times=times), baselines)
+    return LabelledEvaluation(judged, tables.category_figures(judged, times=times), baselines)
 
 
 def examine_tags(
-    tagged: pl.DataFrame, corpus: Corpus, partner_of: Mapping[str, str] | None = None, times: int = 1000
-) -> Examination:
+    tagged: pl.DataFrame, corpus: TrainingCorpus, partner_of: Mapping[str, str] | None = None, times: int = 1000
+) -> LabelledEvaluation:
     """How good all tags are, from `TAGGED` and `TRUTH` in the same order; `partner_of` gives the partner of each brand."""
     rows = corpus.truth.with_columns(
         tagged.select(
@@ -71,7 +73,7 @@ def examine_tags(
         known = pl.col("brand").replace_strict(partner_of, default=tables.UNKNOWN, return_dtype=pl.String)
         seen = rows.filter(pl.col("merchant_split") == "train").select(user, true_partner=known, partner="tagged_partner")
         figures |= tables.partner_figures(seen, times=times)
-    return Examination(judged, figures, {})
+    return LabelledEvaluation(judged, figures, {})
 
 
 def _judged(rows: pl.DataFrame) -> pl.DataFrame:

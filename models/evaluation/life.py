@@ -6,7 +6,7 @@ import polars as pl
 
 from models.evaluation.metrics import Figure, figure, median, ratio
 from models.simulator import Corpus
-from models.simulator.truth.plain_users import Life
+from models.simulator.truth.plain_users import TrueLife
 from models.simulator.truth.saving import saving_truth
 from models.simulator.truth.triggers import large_income_truth
 
@@ -20,7 +20,7 @@ DIMENSIONS = ("LABOURMARKET", "PARENTHOOD", "HOUSING", "SAVINGS")
 YEAR_DAYS = 365.25
 
 
-def event_figures(corpus: Corpus, events: pl.DataFrame, known: list[Life], times: int = 1000) -> dict[str, Figure]:
+def event_figures(corpus: Corpus, events: pl.DataFrame, known: list[TrueLife], times: int = 1000) -> dict[str, Figure]:
     """F1, how far dates are off in the median, and false events for each user and year; `known` are the users' true lives."""
     outcomes = _outcomes(corpus, events, known)
     hit = pl.col("there") & pl.col("found")
@@ -34,13 +34,13 @@ def event_figures(corpus: Corpus, events: pl.DataFrame, known: list[Life], times
     }
 
 
-def stage_figures(corpus: Corpus, stages: pl.DataFrame, known: list[Life], times: int = 1000) -> dict[str, Figure]:
+def stage_figures(corpus: Corpus, stages: pl.DataFrame, known: list[TrueLife], times: int = 1000) -> dict[str, Figure]:
     """The share of users whose stage is right, by dimension."""
     both = _stages(corpus, stages, known)
     return _right(both, times)
 
 
-def stage_baselines(corpus: Corpus, stages: pl.DataFrame, known: list[Life], times: int = 1000) -> dict[str, Figure]:
+def stage_baselines(corpus: Corpus, stages: pl.DataFrame, known: list[TrueLife], times: int = 1000) -> dict[str, Figure]:
     """The share of users who are in the stage that most are in."""
     both = _stages(corpus, stages, known)
     usual = pl.col("truth").mode(maintain_order=True).first().over("dimension")
@@ -55,7 +55,7 @@ def _right(both: pl.DataFrame, times: int) -> dict[str, Figure]:
     }
 
 
-def _stages(corpus: Corpus, stages: pl.DataFrame, known: list[Life]) -> pl.DataFrame:
+def _stages(corpus: Corpus, stages: pl.DataFrame, known: list[TrueLife]) -> pl.DataFrame:
     """A row for each user and dimension: `truth`, and the `prediction`."""
     now = corpus.stages.filter(
         pl.col("since") <= corpus.as_of, pl.col("until").is_null() | (pl.col("until") >= corpus.as_of)
@@ -77,7 +77,7 @@ def _years(corpus: Corpus) -> pl.DataFrame:
     return corpus.users.join(_named(corpus), on="user").select(user="name", years=days / YEAR_DAYS)
 
 
-def _outcomes(corpus: Corpus, events: pl.DataFrame, known: list[Life]) -> pl.DataFrame:
+def _outcomes(corpus: Corpus, events: pl.DataFrame, known: list[TrueLife]) -> pl.DataFrame:
     """A row for each event that happened or was found: `user`, `there`, `found`, `off` in days."""
     last = corpus.as_of - timedelta(days=UNSEEN_DAYS)
     happened = corpus.events.join(_named(corpus), on="user").select("item", "date", user="name")

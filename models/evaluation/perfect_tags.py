@@ -6,7 +6,7 @@ import polars as pl
 
 from analytics.analyses.events.guards import EVENTS
 from analytics.analyses.life_stages import STAGES
-from analytics.analyses.snapshot import BOOKED, Seen
+from analytics.analyses.snapshot import BOOKED, Snapshot
 from analytics.frames import AS_OF, CONTRACT_BOOKINGS, CONTRACTS, checked
 from analytics.knowledge import UNKNOWN
 from models.simulator import Corpus
@@ -16,7 +16,7 @@ NAME = pl.concat_str(pl.lit("u"), NUMBER)
 """The name that a simulated user's bookings have, by the number."""
 
 
-def true_seen(corpus: Corpus, tagged: pl.DataFrame, partner_of: Mapping[str, str]) -> Seen:
+def true_seen(corpus: Corpus, tagged: pl.DataFrame, partner_of: Mapping[str, str]) -> Snapshot:
     """The bookings until the as-of date with true tags, and the true contracts. What is read in a line (its channel, the
     counterparty) stays as tagging has it in `tagged`, the bookings with their tags; `partner_of` gives the partner of each brand.
     """
@@ -33,7 +33,7 @@ def true_seen(corpus: Corpus, tagged: pl.DataFrame, partner_of: Mapping[str, str
     users = booked.select(pl.col("user").unique().sort()).with_columns(as_of=pl.lit(corpus.as_of))
     payments = _payments(corpus, booked)
     paid = checked(payments.drop("place"), CONTRACT_BOOKINGS)
-    return Seen(checked(booked, BOOKED), corpus.products, checked(users, AS_OF), _contracts(corpus), paid, payments["place"])
+    return Snapshot(checked(booked, BOOKED), corpus.products, checked(users, AS_OF), _contracts(corpus), paid, payments["place"])
 
 
 def true_events(corpus: Corpus) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 
 from analytics.bank_text import lines
 from analytics.tagging import tag
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models.evaluation.tagger import without_unseen
 from models.experiment import World, simulated
 from models.simulator import Corpus
@@ -25,9 +25,9 @@ NO_PRECISION = ("model", "sign")
 """What brings its own probability."""
 
 
-def measure(brain: Brain, world: World = MEASURED_ON, on_progress: Progress = silent) -> pl.DataFrame:
+def measure(brain: Tagger, world: World = MEASURED_ON, on_progress: Progress = silent) -> pl.DataFrame:
     """`decider`, `precision`, `rows` of everything that decided at least a few bookings."""
-    assumed = Brain(brain.scorer, brain.catalogue, brain.precisions.clear())
+    assumed = Tagger(brain.scorer, brain.catalogue, brain.precisions.clear())
     strange = without_unseen(assumed)
     counted = pl.concat(_counted(part, assumed, strange) for part in simulated(world, on_progress=on_progress))
     sums = counted.group_by("decider").agg(pl.col("right").sum(), pl.col("rows").sum())
@@ -38,14 +38,14 @@ def measure(brain: Brain, world: World = MEASURED_ON, on_progress: Progress = si
     return found.filter(pl.col("rows") >= LEAST_ROWS).select("decider", "precision", "rows").sort("decider")
 
 
-def _counted(part: Corpus, brain: Brain, strange: Brain) -> pl.DataFrame:
+def _counted(part: Corpus, brain: Tagger, strange: Tagger) -> pl.DataFrame:
     """For each decider how often it decided and was right; own transfers and returns are not a line's to tell."""
     keyed = part.transactions.with_columns(lines.keys(part.transactions))
     told = part.truth.select(truth="category", seen=pl.col("merchant_split") == "train").with_columns(keyed["key"])
     return pl.concat(_decided(keyed, told, some, seen) for some, seen in ((brain, True), (strange, False)))
 
 
-def _decided(keyed: pl.DataFrame, told: pl.DataFrame, brain: Brain, seen: bool) -> pl.DataFrame:
+def _decided(keyed: pl.DataFrame, told: pl.DataFrame, brain: Tagger, seen: bool) -> pl.DataFrame:
     rows = told.filter(pl.col("seen") == seen, ~pl.col("truth").str.starts_with("TRANSFER_"))
     distinct = keyed.join(rows.select("key"), on="key", how="semi").unique("key", keep="first", maintain_order=True).drop("key")
     judged = tag.judge(lines.read(distinct), brain).select("key", "decider", "category")

@@ -1,7 +1,7 @@
 """How good tags are: what is asked of judged bookings, as plain functions on frames.
 
-Here belong the tables and figures of a report. Formulas and intervals are the business of `models.evaluation.metrics`, thresholds that of
-`models.evaluation.gates`, looks that of `models.evaluation.reports`.
+Here belong the tables and figures of a report. Formulas and intervals are the business of `models.evaluation.metrics`,
+thresholds that of `models.evaluation.gates`, looks that of `models.evaluation.reports`.
 """
 
 from typing import Any

@@ -13,9 +13,9 @@ from analytics.bank_text import canonical, lines, sepa
 from analytics.frames import CHOICES, LINES, PRODUCTS, RULES, TRANSACTIONS, checked
 from analytics.knowledge import UNKNOWN, Catalogue
 from analytics.tagging import partners, tag
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models.evaluation import tables
-from models.evaluation.labelled import Examination, examine_tags
+from models.evaluation.labelled import LabelledEvaluation, examine_tags
 from models.evaluation.metrics import Figure, figure, ratio
 from models.experiment import EXAMINED, World, simulated
 from models.simulator import Corpus
@@ -30,7 +30,7 @@ WISHES = (CHOICES.to_frame(), RULES.to_frame())
 
 
 @dataclass(frozen=True)
-class Tagged:
+class TaggedWorld:
     """A simulated world with its tags."""
 
     transactions: pl.DataFrame
@@ -39,7 +39,7 @@ class Tagged:
     tags: pl.DataFrame
 
 
-def examine(brain: Brain, world: World = EXAMINED, on_progress: Progress = silent, times: int = 1000) -> Examination:
+def examine(brain: Tagger, world: World = EXAMINED, on_progress: Progress = silent, times: int = 1000) -> LabelledEvaluation:
     """Every figure of the tagger, on a world that nothing of it was written or trained for."""
     strange = without_unseen(brain)
     found = _joined(tagged(part, brain, strange) for part in simulated(world, on_progress=on_progress))
@@ -53,17 +53,17 @@ def examine(brain: Brain, world: World = EXAMINED, on_progress: Progress = silen
         | reality_figures(brain, times)
     )
     on_progress("examine", 1.0)
-    return Examination(whole.judged, figures, _baselines(found, whole, times))
+    return LabelledEvaluation(whole.judged, figures, _baselines(found, whole, times))
 
 
-def tagged(part: Corpus, brain: Brain, strange: Brain) -> Tagged:
+def tagged(part: Corpus, brain: Tagger, strange: Tagger) -> TaggedWorld:
     """The tags of a part of the world; merchants that training has not seen are missing from the catalogue as well."""
     known = tag.tag(part.transactions, part.products, *WISHES, brain)
     unseen = tag.tag(part.transactions, part.products, *WISHES, strange)
     seen = part.truth["merchant_split"] == "train"
     tags = pl.concat([known.filter(seen), unseen.filter(~seen)])
     order = part.truth.select("id").join(tags, on="id", how="left", maintain_order="left")
-    return Tagged(part.transactions, part.truth, part.texts, order.select(known.columns))
+    return TaggedWorld(part.transactions, part.truth, part.texts, order.select(known.columns))
 
 
 def partner_of_brands(catalogue: Catalogue) -> dict[str, str]:
@@ -82,13 +82,13 @@ def partner_of_brands(catalogue: Catalogue) -> dict[str, str]:
     return dict(zip(brands, resolved["partner"], strict=True))
 
 
-def without_unseen(brain: Brain) -> Brain:
+def without_unseen(brain: Tagger) -> Tagger:
     """A brain that does not know the partners whose brands training has not seen."""
     unseen = _unseen(partner_of_brands(brain.catalogue))
-    return Brain(brain.scorer, brain.catalogue.reduced(lambda partner: partner not in unseen), brain.precisions)
+    return Tagger(brain.scorer, brain.catalogue.reduced(lambda partner: partner not in unseen), brain.precisions)
 
 
-def partner_figures(found: Tagged, catalogue: Catalogue, times: int = 1000) -> dict[str, Figure]:
+def partner_figures(found: TaggedWorld, catalogue: Catalogue, times: int = 1000) -> dict[str, Figure]:
     """Precision and recall of partners on bookings of seen brands that our catalogue has; another brand of the group is right.
 
     Bookings whose brand the simulator does not tell cannot be judged.
@@ -106,7 +106,7 @@ def partner_figures(found: Tagged, catalogue: Catalogue, times: int = 1000) -> d
     return tables.partner_figures(told, times=times)
 
 
-def sepa_figures(found: Tagged, times: int = 1000) -> dict[str, Figure]:
+def sepa_figures(found: TaggedWorld, times: int = 1000) -> dict[str, Figure]:
     """The share of SEPA fields that are read exactly, blanks aside."""
     fields = sepa.fields(found.transactions["purpose"])
     pairs = [
@@ -120,7 +120,7 @@ def sepa_figures(found: Tagged, times: int = 1000) -> dict[str, Figure]:
     return {"sepa_fields": figure(pl.concat(pairs), ratio(bare[0] == bare[1]), "user", times)}
 
 
-def unwrapping_figures(found: Tagged, times: int = 1000) -> dict[str, Figure]:
+def unwrapping_figures(found: TaggedWorld, times: int = 1000) -> dict[str, Figure]:
     """The share of payments through an intermediary whose merchant was found."""
     through = found.truth["via"].fill_null("") != ""
     shown = found.texts["true_merchant"].is_not_null()
@@ -137,7 +137,7 @@ def reality_lines() -> pl.DataFrame:
     return pl.read_csv(REALITY, infer_schema=False).fill_null("")
 
 
-def reality_tags(brain: Brain) -> pl.DataFrame:
+def reality_tags(brain: Tagger) -> pl.DataFrame:
     """The real lines with `truth` and `prediction`, each tagged as if its user had no other booking."""
     given = reality_lines()
     numbered = given.with_row_index("row").with_columns(pl.col("row").cast(pl.String))
@@ -165,7 +165,7 @@ def reality_tags(brain: Brain) -> pl.DataFrame:
     )
 
 
-def reality_figures(brain: Brain, times: int = 1000) -> dict[str, Figure]:
+def reality_figures(brain: Tagger, times: int = 1000) -> dict[str, Figure]:
     """Accuracy on the real lines."""
     return tables.reality_figures(reality_tags(brain).select("truth", "prediction"), times)
 
@@ -181,12 +181,14 @@ def _unseen(named: Mapping[str, str]) -> set[str]:
     return {named[brand] for brand in both.filter(pl.col("split") != 0)["brand"]} - seen - {UNKNOWN}
 
 
-def _joined(parts: Iterator[Tagged]) -> Tagged:
+def _joined(parts: Iterator[TaggedWorld]) -> TaggedWorld:
     kept = list(parts)
-    return Tagged(*(pl.concat([getattr(part, name) for part in kept]) for name in ("transactions", "truth", "texts", "tags")))
+    return TaggedWorld(
+        *(pl.concat([getattr(part, name) for part in kept]) for name in ("transactions", "truth", "texts", "tags"))
+    )
 
 
-def _baselines(found: Tagged, whole: Examination, times: int) -> dict[str, Figure]:
+def _baselines(found: TaggedWorld, whole: LabelledEvaluation, times: int) -> dict[str, Figure]:
     """What the most frequent category of the sign would reach."""
     positive = found.transactions["amount_cents"] >= 0
     said = tables.majority(whole.judged["truth"], positive, positive)

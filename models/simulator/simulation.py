@@ -24,7 +24,7 @@ from models.simulator.contracts.holdings import holdings
 from models.simulator.contracts.payments import named, payments
 from models.simulator.contracts.schedule import schedule
 from models.simulator.contracts.settlements import around_contracts
-from models.simulator.people.people import PRODUCTS_BY_ROLE, People, World
+from models.simulator.people.people import PRODUCTS_BY_ROLE, People, Setting
 from models.simulator.people.scene import Scene, scene_of
 from models.simulator.renderers import render
 from models.simulator.spending.purchases import purchases
@@ -70,13 +70,13 @@ def simulate(
     """
     if months < SHORTEST:
         raise ValueError(f"at least {SHORTEST} months are needed")
-    world = World(seed, Grid(start.replace(day=1), months), shelf(tuple(splits)), tuple(formats))
+    world = Setting(seed, Grid(start.replace(day=1), months), shelf(tuple(splits)), tuple(formats))
     blocks = range(first_user, first_user + users, USERS_AT_ONCE)
     parts = [_block(world, first, min(USERS_AT_ONCE, first_user + users - first)) for first in blocks]
     return joined(parts, world)
 
 
-def joined(parts: list["Corpus"], world: World) -> Corpus:
+def joined(parts: list["Corpus"], world: Setting) -> Corpus:
     """Blocks one after the other, with rows numbered through."""
     offsets = np.cumsum([0, *(part.truth.height for part in parts)])
     truths = [
@@ -94,7 +94,7 @@ def _date(day: int) -> date:
     return EPOCH + timedelta(days=day)
 
 
-def _block(world: World, first: int, count: int) -> Corpus:
+def _block(world: Setting, first: int, count: int) -> Corpus:
     scene = scene_of(world, first, count)
     held = named(scene, holdings(scene))
     slots = schedule(scene, held)

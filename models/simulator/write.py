@@ -45,7 +45,7 @@ class TooManyUsers(ValueError):
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenPart:
     """What one part holds."""
 
     part: int
@@ -53,7 +53,7 @@ class Written:
     rows: int
 
 
-def write(plan: Plan, folder: Path, processes: int = 2) -> Iterator[Written]:
+def write(plan: Plan, folder: Path, processes: int = 2) -> Iterator[WrittenPart]:
     """Writes all parts and tells of each when it is there."""
     if plan.parts * ROWS_PER_PART > 1 << 32:
         raise TooManyUsers(f"{plan.users} users do not fit into one folder")
@@ -65,7 +65,7 @@ def write(plan: Plan, folder: Path, processes: int = 2) -> Iterator[Written]:
             yield job.result()
 
 
-def write_part(plan: Plan, folder: Path, part: int) -> Written:
+def write_part(plan: Plan, folder: Path, part: int) -> WrittenPart:
     """Simulates and writes one block of users."""
     first = part * plan.users_per_part
     count = min(plan.users_per_part, plan.users - first)
@@ -74,7 +74,7 @@ def write_part(plan: Plan, folder: Path, part: int) -> Written:
     frames["truth"] = _renumbered(corpus, part)
     for name, frame in frames.items():
         _replace(frame, folder / name / f"part-{part:05d}.parquet")
-    return Written(part, count, corpus.truth.height)
+    return WrittenPart(part, count, corpus.truth.height)
 
 
 def _renumbered(corpus: Corpus, part: int) -> pl.DataFrame:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics.native.compiling import compiled, inner
-from models.categoriser.features import Features, Hiding, Texts, features, values
+from models.categoriser.features import Features, Hiding, LineTexts, features, values
 
 Floats = NDArray[np.float32]
 PARTS = 2
@@ -51,7 +51,7 @@ class Learned:
 
 
 def descend(
-    of: Texts,
+    of: LineTexts,
     labels: NDArray[np.int32],
     importance: Floats,
     allowed: NDArray[np.bool_],

@@ -84,7 +84,7 @@ class TrainingSettings:
 SHIPPED = TrainingSettings()
 
 
-class Corpus(Protocol):
+class TrainingCorpus(Protocol):
     """What training needs of a simulated world, `models.simulator.Corpus`."""
 
     @property
@@ -100,7 +100,7 @@ def silent(_step: str, _share: float) -> None:
     """Tells nobody."""
 
 
-def training_set(corpus: Corpus) -> pl.DataFrame:
+def training_set(corpus: TrainingCorpus) -> pl.DataFrame:
     """The distinct lines of a corpus with their categories, as `EXAMPLES`, without merchants, wordings and formats of tests."""
     truth = corpus.truth.select("category", "merchant_split", "wording_split", "format")
     keyed = truth.with_columns(key=reading.keys(corpus.transactions)).with_row_index("booking")

@@ -12,13 +12,13 @@ from analytics.knowledge.files import version
 from pipelines.assets import metadata, training
 from pipelines.assets.bank_data import RETRY, ledger
 from pipelines.assets.partitions import ALL_AT_ONCE, BUCKETS, Anew, buckets_of, done_after
-from pipelines.assets.resources import House
+from pipelines.assets.resources import Context
 from warehouse.lake import tables
 from warehouse.lake.buckets import key
 from warehouse.postgres.tables import Result
 
 if TYPE_CHECKING:
-    from pipelines.results.checks import Finding
+    from pipelines.results.checks import CheckResult
 
 GROUP = "analyses"
 OWNERS = ["team:data-science"]
@@ -54,7 +54,7 @@ def _checks(asset: str, **said: str) -> list[dg.AssetCheckSpec]:
     ),
     description="The bookings of a bucket's users with their products and wishes, as the ledger has them at one moment.",
 )
-def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
+def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[Context]) -> Results:
     from pipelines.results import checks, tags, tasks
 
     buckets = buckets_of(context)
@@ -78,7 +78,7 @@ def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.Reso
     ),
     description="Every booking with its category, insurance type, business partner and freelancer category, with reasons.",
 )
-def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
+def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[Context]) -> Results:
     from pipelines.assets import charts
     from pipelines.results import checks, tags, tasks
 
@@ -129,7 +129,7 @@ def _spec(analysis: suite.Analysis) -> dg.AssetSpec:
         *_checks("affordability", adds_up="Income less expenses is what is left after all luxuries, both ways."),
     ],
 )
-def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[House]) -> Results:
+def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[Context]) -> Results:
     """All analyses of the suite in one go: what they share is worked out once."""
     from pipelines.results import checks, tasks
 
@@ -171,7 +171,7 @@ def _describe(context: dg.AssetExecutionContext, bucket: int, facts: Mapping[str
     context.add_asset_metadata(facts, asset_key=asset, partition_key=key(bucket))
 
 
-def _result(asset: str, findings: "Sequence[Finding]", **facts: Any) -> dg.MaterializeResult[None]:
+def _result(asset: str, findings: "Sequence[CheckResult]", **facts: Any) -> dg.MaterializeResult[None]:
     results = [
         dg.AssetCheckResult(
             asset_key=asset,

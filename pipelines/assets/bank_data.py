@@ -10,7 +10,7 @@ import dagster as dg
 
 from pipelines.assets import metadata
 from pipelines.assets.partitions import ALL_AT_ONCE, PULLS, Anew, buckets_of, done_after, slots_of
-from pipelines.assets.resources import House
+from pipelines.assets.resources import Context
 from pipelines.fetching.slots import day_of
 from warehouse.lake.buckets import key
 
@@ -36,7 +36,7 @@ pulled = partial(
         "workers; a slot of the past is only counted and compacted, no bank is asked."
     ),
 )
-def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[House]) -> None:
+def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[Context]) -> None:
     from pipelines.fetching import pulls
     from warehouse.lake.tables import LANDING
 

@@ -12,7 +12,7 @@ from typing import Any
 import dagster as dg
 
 from pipelines.assets import metadata
-from pipelines.assets.resources import House
+from pipelines.assets.resources import Context
 from pipelines.assets.training import POOL, asset, categoriser, telling, told
 from pipelines.assets.training_settings import AnalysesEvaluationConfig
 
@@ -34,9 +34,9 @@ from pipelines.assets.training_settings import AnalysesEvaluationConfig
     ),
 )
 def analyses_evaluation(
-    context: dg.AssetExecutionContext, config: AnalysesEvaluationConfig, house: dg.ResourceParam[House]
+    context: dg.AssetExecutionContext, config: AnalysesEvaluationConfig, house: dg.ResourceParam[Context]
 ) -> Iterator[dg.MaterializeResult[None]]:
-    from analytics.tagging.tag import Brain
+    from analytics.tagging.tag import Tagger
     from models import registry
     from models.evaluation import analyses, analysis_reports
     from pipelines import training
@@ -45,7 +45,7 @@ def analyses_evaluation(
     world = replace(analyses.EXAMINED, users=config.people, seed=config.seed)
     with told():
         model = registry.active(folder)
-        found = analyses.examine(Brain(model), world, telling(context))
+        found = analyses.examine(Tagger(model), world, telling(context))
     report = analyses.told(found, model.version, world)
     rows = analysis_reports.rows(report["gates"])
     missed = [f"{row['analysis']}, {row['metric']}: {row['value']:.3f} is not {row['wanted']}" for row in _missed(report)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 if TYPE_CHECKING:
-    from warehouse.lake.parquet import Table
+    from warehouse.lake.parquet import LakeTable
 
 _KINDS = {bool: "bool", int: "int", float: "float", str: "string"}
 
@@ -18,7 +18,7 @@ def columns(schema: Mapping[str, Any]) -> dg.TableSchema:
     return dg.TableSchema([dg.TableColumn(name, str(kind)) for name, kind in schema.items()])
 
 
-def files(table: "Table") -> dict[str, Any]:
+def files(table: "LakeTable") -> dict[str, Any]:
     """A table of the lake: its columns, and how to ask it."""
     ask = dg.MetadataValue.md(f'`kontor sql "describe {table.name}"`')
     return {"dagster/column_schema": columns(table.schema), "dagster/table_name": table.name, "ask": ask}

@@ -9,22 +9,22 @@ import dagster as dg
 from warehouse.settings import Settings
 
 if TYPE_CHECKING:
-    from pipelines.context import House
+    from pipelines.context import Context
 else:
-    House = Any
+    Context = Any
 
 
-__all__ = ["House", "HouseResource"]
+__all__ = ["Context", "ContextResource"]
 
 
-class HouseResource(dg.ConfigurableResource[House]):
+class ContextResource(dg.ConfigurableResource[Context]):
     """What flows work with, by the settings in the environment."""
 
     @contextmanager
-    def yield_for_execution(self, _context: dg.InitResourceContext) -> "Iterator[House]":
-        from pipelines.context import House
+    def yield_for_execution(self, _context: dg.InitResourceContext) -> "Iterator[Context]":
+        from pipelines.context import Context
 
-        house = House.of(Settings())
+        house = Context.of(Settings())
         try:
             yield house
         finally:

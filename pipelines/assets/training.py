@@ -17,7 +17,7 @@ from typing import Any
 import dagster as dg
 
 from pipelines.assets import metadata
-from pipelines.assets.resources import House
+from pipelines.assets.resources import Context
 from pipelines.assets.training_settings import CandidateConfig, CategoriserConfig, EvaluationConfig, TrainingSetConfig
 
 GROUP = "training"
@@ -38,7 +38,7 @@ asset = partial(dg.asset, group_name=GROUP, owners=OWNERS)
     ),
 )
 def training_set(
-    context: dg.AssetExecutionContext, config: TrainingSetConfig, house: dg.ResourceParam[House]
+    context: dg.AssetExecutionContext, config: TrainingSetConfig, house: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
     from models.experiment import LEARNED
     from pipelines import training
@@ -72,7 +72,7 @@ def training_set(
     description="A model that was trained on the training set and lies in the registry. It is not in use by that.",
 )
 def categoriser_candidate(
-    context: dg.AssetExecutionContext, config: CandidateConfig, house: dg.ResourceParam[House]
+    context: dg.AssetExecutionContext, config: CandidateConfig, house: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
     from models.training.train import TrainingSettings
     from pipelines import training
@@ -104,7 +104,7 @@ def categoriser_candidate(
     description="How good the whole tagger is with the candidate and with the model in use, on the same people and real lines.",
 )
 def categoriser_evaluation(
-    context: dg.AssetExecutionContext, config: EvaluationConfig, house: dg.ResourceParam[House]
+    context: dg.AssetExecutionContext, config: EvaluationConfig, house: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
     from models.evaluation import comparison
     from models.experiment import EXAMINED
@@ -159,7 +159,7 @@ def categoriser_evaluation(
     ),
 )
 def categoriser(
-    context: dg.AssetExecutionContext, config: CategoriserConfig, house: dg.ResourceParam[House]
+    context: dg.AssetExecutionContext, config: CategoriserConfig, house: dg.ResourceParam[Context]
 ) -> Iterator[dg.MaterializeResult[None]]:
     from pipelines import training
 

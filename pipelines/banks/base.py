@@ -22,7 +22,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 from uuid import UUID
 
-from analytics.products import Category
+from analytics.products import ProductCategory
 from warehouse.errors import KontorError
 
 if TYPE_CHECKING:
@@ -124,12 +124,12 @@ class Offer:
 
     fields: tuple[LoginField, ...]
     capabilities: tuple[Capability, ...]
-    channels: tuple[tuple[Category, ...], ...]
+    channels: tuple[tuple[ProductCategory, ...], ...]
     login_hint: str | None = None
 
 
 @dataclass(frozen=True)
-class Provider:
+class CatalogueBank:
     """A bank of the catalogue."""
 
     id: UUID
@@ -195,11 +195,11 @@ class Balance:
 
 
 @dataclass(frozen=True)
-class Product:
+class FetchedProduct:
     """An account, card, depot or contract. `key` is stable over fetches, unique within the access, of `[A-Za-z0-9_-]{1,64}`."""
 
     key: str
-    category: Category
+    category: ProductCategory
     name: str
     owner_name: str
     currency: str = "EUR"
@@ -222,7 +222,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Position:
+class FetchedPosition:
     """A security in a depot. `price` is in `currency`; `total_cents` is in the depot's currency."""
 
     name: str | None = None
@@ -244,7 +244,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Header:
-    products: tuple[Product, ...]
+    products: tuple[FetchedProduct, ...]
     methods: tuple[Method, ...] = ()
     active_method: str | None = None
     media: tuple[Medium, ...] = ()
@@ -254,7 +254,7 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Bookings:
+class FetchedBookings:
     """Bookings of a product (frame `BOOKINGS`), complete from a day on: what is missing there, the bank does not have."""
 
     product: str
@@ -267,25 +267,25 @@ class Holdings:
     """All positions of a depot."""
 
     product: str
-    positions: tuple[Position, ...]
+    positions: tuple[FetchedPosition, ...]
 
 
 @dataclass(frozen=True)
-class Failure:
+class ProductFailure:
     """A product that the bank could not give (completely); nothing of it is changed."""
 
     product: str
     code: Code
 
 
-Part = Header | Bookings | Holdings | Failure
+Part = Header | FetchedBookings | Holdings | ProductFailure
 
 
 @dataclass(frozen=True)
 class FetchRequest:
     """A wish for data. `since` says from which day on bookings of a product are wanted; absent means as far back as there are."""
 
-    provider: Provider
+    provider: CatalogueBank
     credentials: Mapping[str, str] = field(repr=False)
     now: datetime
     since: Mapping[str, date] = field(default_factory=dict)
@@ -293,7 +293,7 @@ class FetchRequest:
     """Keys of the products that are wanted; None for all."""
     attended_from: str | None = None
     """The IP address of the customer who is waiting; None when nobody is."""
-    whole_history_of: frozenset[Category] | None = None
+    whole_history_of: frozenset[ProductCategory] | None = None
     """Kinds of products of which bookings older than 90 days are wanted, where `since` says nothing; None for all."""
     return_to: str | None = None
     """Where the customer comes back to from the bank's own pages, if the bank leads there."""
@@ -425,7 +425,7 @@ class Connector(Protocol):
 
     name: str
 
-    def offer(self, provider: Provider) -> Offer | None:
+    def offer(self, provider: CatalogueBank) -> Offer | None:
         """Login fields, capabilities and channels for a provider; None if it is not served."""
 
     def fetch(self, request: FetchRequest) -> Iterator[Part]:

@@ -18,7 +18,7 @@ from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Provider
 from warehouse.stores import providers
-from warehouse.stores.providers import Changes, Entry
+from warehouse.stores.providers import CatalogueChanges, ProviderEntry
 
 Offered = tuple[Provider, Offer]
 # Ids of providers are kept by tenants for ever: neither this value nor what is hashed with it may change.
@@ -50,12 +50,12 @@ NOT_FOR_CONSUMERS = {"Bundesbank"}
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
 
-def german_banks() -> list[Entry]:
+def german_banks() -> list[ProviderEntry]:
     """Every German bank code with the bank that leads it."""
     return [_entry(bank.bank_code, bank.name, bank.bic) for bank in registry.get_banks_by_country("DE") if bank.primary]
 
 
-def import_banks(owner: Owner) -> Changes:
+def import_banks(owner: Owner) -> CatalogueChanges:
     """Brings the German banks of the catalogue up to date."""
     return providers.upsert(owner, german_banks())
 
@@ -101,9 +101,9 @@ def offer_of(row: Provider, connectors: Mapping[str, Connector]) -> Offer | None
     return None if connector is None else connector.offer(as_provider(row))
 
 
-def as_provider(row: Provider) -> base.Provider:
+def as_provider(row: Provider) -> base.CatalogueBank:
     """The provider as connectors know it."""
-    return base.Provider(id=row.id, name=row.name, connector=row.connector, blz=row.blz, bic=row.bic)
+    return base.CatalogueBank(id=row.id, name=row.name, connector=row.connector, blz=row.blz, bic=row.bic)
 
 
 def group_of(name: str) -> str | None:
@@ -111,9 +111,9 @@ def group_of(name: str) -> str | None:
     return next((group for group, expression in GROUP_PATTERNS.items() if expression.search(name)), None)
 
 
-def _entry(blz: str, name: str, bic: str) -> Entry:
+def _entry(blz: str, name: str, bic: str) -> ProviderEntry:
     group = group_of(name)
-    return Entry(
+    return ProviderEntry(
         id=uuid5(NAMESPACE, f"DE:{blz}"),
         name=name,
         connector=CONNECTOR,

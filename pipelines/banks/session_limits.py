@@ -18,7 +18,7 @@ TAKE = "SELECT turn FROM unnest(%s::int[]) AS turn WHERE pg_try_advisory_lock(%s
 GIVE_BACK = "SELECT pg_advisory_unlock(%s, %s)"
 
 
-class Turns:
+class ProviderSlots:
     """The turns of one worker. Before it asks PostgreSQL, nobody waits for more than there can be."""
 
     def __init__(self, address: str, at_once: int) -> None:

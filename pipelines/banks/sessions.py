@@ -17,7 +17,7 @@ from pipelines.banks.base import NoAnswer, Unreachable
 T = TypeVar("T")
 
 
-class Lines:
+class BankSessions:
     """Sessions at the banks, and how many of each provider's have been given up without having ended."""
 
     def __init__(self, given_up_limit: int) -> None:

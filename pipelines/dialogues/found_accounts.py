@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 
-from analytics.products import Category
-from pipelines.banks.base import Header, Product
+from analytics.products import ProductCategory
+from pipelines.banks.base import FetchedProduct, Header
 from warehouse.postgres.database import Owner
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
@@ -22,14 +22,14 @@ class FoundAccount:
 
     key: str
     name: str
-    category: Category
+    category: ProductCategory
     owner_name: str
     number: str | None
     pays: bool
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundAccounts:
     """What a bank has shown to a login, and how long it may be shown."""
 
     accounts: tuple[FoundAccount, ...]
@@ -39,9 +39,9 @@ class Found:
 _STORED = TypeAdapter(tuple[FoundAccount, ...])
 
 
-def found(header: Header, consent_ends_at: datetime | None) -> Found:
+def found(header: Header, consent_ends_at: datetime | None) -> FoundAccounts:
     """The accounts of a header; the consent is that of the dialogue before it, if there was one."""
-    return Found(tuple(_account(product) for product in header.products), consent_ends_at or header.consent_ends_at)
+    return FoundAccounts(tuple(_account(product) for product in header.products), consent_ends_at or header.consent_ends_at)
 
 
 def seal(owner: Owner, vault: Vault, dialogue_id: UUID, accounts: tuple[FoundAccount, ...]) -> None:
@@ -54,7 +54,7 @@ def opened(owner: Owner, vault: Vault, dialogue_id: UUID) -> tuple[FoundAccount,
     return _STORED.validate_json(sealed_values.get(owner, vault, dialogues.order_subject(dialogue_id), FIELD))
 
 
-def _account(product: Product) -> FoundAccount:
+def _account(product: FetchedProduct) -> FoundAccount:
     return FoundAccount(
         product.key,
         product.name,

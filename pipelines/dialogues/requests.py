@@ -24,7 +24,7 @@ ALIKE_SECONDS = 60
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DialogueOptions:
     """How a dialogue is held: where the customer is, where a bank's own pages lead back to, and what was chosen before."""
 
     attended_from: str | None
@@ -36,7 +36,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Who:
+class BankLogin:
     """With which login a bank is asked: that of an access, or one that was given for this dialogue alone."""
 
     provider_id: UUID
@@ -45,12 +45,12 @@ class Who:
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def begin_consent(owner: Owner, vault: Vault, settings: Settings, access: Access, wanted: Wanted) -> Dialogue:
+def begin_consent(owner: Owner, vault: Vault, settings: Settings, access: Access, wanted: DialogueOptions) -> Dialogue:
     """Puts down the first move of a consent for an access."""
-    return begin_consent_with(owner, vault, settings, Who(access.provider_id, access.login_hash, access), wanted)
+    return begin_consent_with(owner, vault, settings, BankLogin(access.provider_id, access.login_hash, access), wanted)
 
 
-def begin_consent_with(owner: Owner, vault: Vault, settings: Settings, who: Who, wanted: Wanted) -> Dialogue:
+def begin_consent_with(owner: Owner, vault: Vault, settings: Settings, who: BankLogin, wanted: DialogueOptions) -> Dialogue:
     """The same with a login that the access takes over once the bank has let it in."""
     dialogue = dialogues.add(owner, CONSENT, seconds=settings.dialogue_seconds, **_columns(who, wanted))
     _seal_login(owner, vault, dialogue, who)
@@ -58,7 +58,7 @@ def begin_consent_with(owner: Owner, vault: Vault, settings: Settings, who: Who,
     return dialogue
 
 
-def begin_look(owner: Owner, vault: Vault, settings: Settings, who: Who, wanted: Wanted) -> Dialogue:
+def begin_look(owner: Owner, vault: Vault, settings: Settings, who: BankLogin, wanted: DialogueOptions) -> Dialogue:
     """Puts down the wish to see which accounts a login opens, before anything of it is kept. Where the bank wants a confirmation
     before it shows them, the customer gives a consent.
     """
@@ -68,7 +68,9 @@ def begin_look(owner: Owner, vault: Vault, settings: Settings, who: Who, wanted:
     return dialogue
 
 
-def begin_payment(owner: Owner, vault: Vault, settings: Settings, who: Who, order: Payment, wanted: Wanted) -> Dialogue:
+def begin_payment(
+    owner: Owner, vault: Vault, settings: Settings, who: BankLogin, order: Payment, wanted: DialogueOptions
+) -> Dialogue:
     """Puts down the first move of a payment. The intent is stored before any bank hears of it."""
     dialogue = dialogues.add(
         owner,
@@ -87,7 +89,7 @@ def begin_payment(owner: Owner, vault: Vault, settings: Settings, who: Who, orde
 
 
 def begin_payment_once(
-    owner: Owner, vault: Vault, settings: Settings, who: Who, order: Payment, wanted: Wanted, *, named: bool
+    owner: Owner, vault: Vault, settings: Settings, who: BankLogin, order: Payment, wanted: DialogueOptions, *, named: bool
 ) -> Dialogue:
     """Begins a payment, unless it was begun before. One with an id of the caller (`named`) is found again by it for ever; of the
     others an equal one within a minute is taken for a mistake.
@@ -106,11 +108,15 @@ def begin_payment_once(
 
 
 def begin_verification(
-    owner: Owner, vault: Vault, settings: Settings, who: Who, payment_id: UUID, name: str, iban: str
+    owner: Owner, vault: Vault, settings: Settings, who: BankLogin, payment_id: UUID, name: str, iban: str
 ) -> Dialogue:
     """Puts down a question about a payee, to be asked for a payment."""
     dialogue = dialogues.add(
-        owner, PAYEE, seconds=settings.dialogue_seconds, **_columns(who, Wanted(None)), digest=_asks(payment_id, name, iban)
+        owner,
+        PAYEE,
+        seconds=settings.dialogue_seconds,
+        **_columns(who, DialogueOptions(None)),
+        digest=_asks(payment_id, name, iban),
     )
     question = json.dumps({"name": name, "iban": iban}).encode()
     sealed_values.put(owner, vault, dialogues.subject(dialogue.id), ORDER, question)
@@ -145,12 +151,12 @@ def written(move: Reply) -> bytes:
     return json.dumps(asdict(move)).encode()
 
 
-def _seal_login(owner: Owner, vault: Vault, dialogue: Dialogue, who: Who) -> None:
+def _seal_login(owner: Owner, vault: Vault, dialogue: Dialogue, who: BankLogin) -> None:
     for name, value in who.credentials.items():
         sealed_values.put(owner, vault, dialogues.subject(dialogue.id), LOGIN + name, value.encode())
 
 
-def _columns(who: Who, wanted: Wanted) -> dict[str, object]:
+def _columns(who: BankLogin, wanted: DialogueOptions) -> dict[str, object]:
     return {
         "access_id": who.access.id if who.access else None,
         "provider_id": who.provider_id,

@@ -33,7 +33,7 @@ from pipelines.banks.base import (
     WrongCredentials,
     message,
 )
-from pipelines.dialogues.found_accounts import Found
+from pipelines.dialogues.found_accounts import FoundAccounts
 from warehouse.errors import NotOffered, OutOfTurn
 
 
@@ -51,7 +51,7 @@ class Standing:
     """How a dialogue stands after an answer of the bank."""
 
     phase: Phase
-    step: Step | Payee | Found
+    step: Step | Payee | FoundAccounts
     messages: Sequence[dict[str, str]]
     look_after: float | None = None
     """After so many seconds the bank is asked whether the customer has confirmed elsewhere."""
@@ -137,7 +137,7 @@ def unknown() -> Standing:
     return Standing(Phase.UNKNOWN, Failed(Code.OUTCOME_UNKNOWN), [message(Code.OUTCOME_UNKNOWN)])
 
 
-def is_elsewhere(step: Step | Payee | Found | None) -> bool:
+def is_elsewhere(step: Step | Payee | FoundAccounts | None) -> bool:
     """Whether the customer confirms without a move of ours."""
     return isinstance(step, Wait | Redirect)
 
@@ -156,7 +156,7 @@ KINDS: dict[str, type[Step] | type[Payee]] = {
 }
 
 
-def stored(step: Step | Payee | Found) -> dict[str, Any]:
+def stored(step: Step | Payee | FoundAccounts) -> dict[str, Any]:
     """A step as JSON values."""
     return {"kind": type(step).__name__} | {name: _plain(value) for name, value in asdict(step).items() if value is not None}
 

@@ -15,6 +15,7 @@ from uuid import UUID
 import structlog
 
 from pipelines.banks.base import (
+    CatalogueBank,
     Code,
     Connector,
     Consent,
@@ -24,7 +25,6 @@ from pipelines.banks.base import (
     Header,
     Order,
     Payment,
-    Provider,
     Reply,
     ScaNeeded,
     Turn,
@@ -32,9 +32,9 @@ from pipelines.banks.base import (
     Unusable,
     message,
 )
-from pipelines.context import House
+from pipelines.context import Context
 from pipelines.dialogues import steps
-from pipelines.dialogues.found_accounts import Found, found, seal
+from pipelines.dialogues.found_accounts import FoundAccounts, found, seal
 from pipelines.dialogues.requests import order_of, written
 from pipelines.dialogues.steps import Phase, Standing
 from pipelines.fetching import connect
@@ -76,7 +76,7 @@ class MoveJob:
     move: int
 
 
-def advance(house: House, job: MoveJob, now: datetime) -> None:
+def advance(house: Context, job: MoveJob, now: datetime) -> None:
     """Carries out a move, unless it was carried out or overtaken. Never raises for what a bank does."""
     plan = _plan(house, job, now)
     if plan is None:
@@ -86,7 +86,7 @@ def advance(house: House, job: MoveJob, now: datetime) -> None:
     log.info("moved", dialogue=str(job.dialogue), kind=plan.kind, phase=standing.phase)
 
 
-def give_up(house: House, job: MoveJob) -> None:
+def give_up(house: Context, job: MoveJob) -> None:
     """Ends a move whose worker is gone, or that went wrong by our own fault."""
     with house.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
@@ -94,7 +94,7 @@ def give_up(house: House, job: MoveJob) -> None:
             _lose(owner, dialogue)
 
 
-def look_after(house: House) -> int:
+def look_after(house: Context) -> int:
     """Brings on what nobody would move: times that are over, moves whose job is gone, and what the bank should be asked about;
     answers how many that were.
     """
@@ -136,7 +136,7 @@ class _Plan:
     """Whether the login was given for this dialogue: an access takes it over at a good end."""
 
 
-def _plan(house: House, job: MoveJob, now: datetime) -> _Plan | None:
+def _plan(house: Context, job: MoveJob, now: datetime) -> _Plan | None:
     """How to ask the bank, committed before it is asked; None if there is nothing to ask."""
     with house.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
@@ -151,7 +151,7 @@ def _plan(house: House, job: MoveJob, now: datetime) -> _Plan | None:
             end_as(owner, dialogue, steps.expired(step, pays=dialogue.kind == PAYMENT))
             return None
         row = providers.find(owner, dialogue.provider_id)
-        provider = Provider(row.id, row.name, row.connector, row.blz, row.bic)
+        provider = CatalogueBank(row.id, row.name, row.connector, row.blz, row.bic)
         connector = house.connectors.get(row.connector)
         access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
         known = dialogues.call(owner, house.vault, dialogue)
@@ -185,7 +185,7 @@ def _ordered(owner: Owner, vault: Vault, dialogue: Dialogue, known: Mapping[str,
     return order_of(owner, vault, dialogue) if dialogue.kind == PAYMENT else Consent()
 
 
-def _asked(house: House, plan: _Plan) -> tuple[Standing, bytes]:
+def _asked(house: Context, plan: _Plan) -> tuple[Standing, bytes]:
     """How things stand after the bank was asked, and what it wants to be shown next time."""
     first = plan.state is None
     try:
@@ -218,14 +218,14 @@ def _asked(house: House, plan: _Plan) -> tuple[Standing, bytes]:
     return steps.after(steps.fixed(turn.step) if plan.fixed else turn.step, DONE_CODES[plan.kind]), turn.state
 
 
-def _turn(house: House, plan: _Plan, state: bytes | None, reply: Reply) -> Turn:
+def _turn(house: Context, plan: _Plan, state: bytes | None, reply: Reply) -> Turn:
     if state is None:
         order = plan.order if isinstance(plan.order, Payment) else Consent()
         return _call(house, plan, lambda: plan.connector.start(order, plan.request))
     return _call(house, plan, lambda: plan.connector.resume(plan.request, state, reply))
 
 
-def _header(house: House, plan: _Plan) -> Header:
+def _header(house: Context, plan: _Plan) -> Header:
     """What the bank shows of all accounts; their bookings are not asked for."""
 
     def ask() -> Header:
@@ -242,7 +242,7 @@ def _shown(header: Header, consent_ends_at: datetime | None) -> Standing:
     return Standing(Phase.DONE, found(header, consent_ends_at), [message(Code.CONSENT_DONE)])
 
 
-def _outcome(house: House, plan: _Plan) -> Standing:
+def _outcome(house: Context, plan: _Plan) -> Standing:
     """What the bank says of a payment of which we do not know."""
     if not isinstance(plan.order, Payment):
         return steps.unknown()
@@ -251,7 +251,7 @@ def _outcome(house: House, plan: _Plan) -> Standing:
     return steps.unknown() if found is None else steps.after(found, DONE_CODES[PAYMENT])
 
 
-def _call(house: House, plan: _Plan, ask: Callable[[], T]) -> T:
+def _call(house: Context, plan: _Plan, ask: Callable[[], T]) -> T:
     """What the bank answers, in a thread of its own and within its time."""
 
     def answers() -> Iterator[tuple[T]]:
@@ -261,7 +261,7 @@ def _call(house: House, plan: _Plan, ask: Callable[[], T]) -> T:
     return answer
 
 
-def _settle(house: House, job: MoveJob, standing: Standing, state: bytes, plan: _Plan) -> None:
+def _settle(house: Context, job: MoveJob, standing: Standing, state: bytes, plan: _Plan) -> None:
     """Stores how things stand, unless somebody else has ended the move meanwhile."""
     with house.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
@@ -275,7 +275,7 @@ def _settle(house: House, job: MoveJob, standing: Standing, state: bytes, plan: 
             return
         if standing.phase is Phase.DONE:
             _keep(owner, house.vault, dialogue, standing.step, plan)
-        if isinstance(standing.step, Found):
+        if isinstance(standing.step, FoundAccounts):
             seal(owner, house.vault, dialogue.id, standing.step.accounts)
             standing = replace(standing, step=Done(standing.step.consent_ends_at))
         end_as(owner, dialogue, standing)

@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Crew:
+class TaskExecutor:
     """Who takes tasks, how many at a time, the errors that say that a worker died but others go on, and whether nobody works."""
 
     executor: Executor
@@ -56,7 +56,7 @@ class Crew:
     stuck: Callable[[], bool] = lambda: False
 
 
-def hire(settings: Settings, tasks: int) -> AbstractContextManager[Crew]:
+def open_executor(settings: Settings, tasks: int) -> AbstractContextManager[TaskExecutor]:
     """A crew for so many tasks, as the settings want it. All of its processes are gone when the context is left."""
     if settings.engine == "inline":
         return _inline()
@@ -79,7 +79,7 @@ class Inline(Executor):
         return future
 
 
-class Pool(ProcessPoolExecutor):
+class ProcessExecutor(ProcessPoolExecutor):
     """Processes whose libraries know from their start how many threads they may have: Polars reads it when it is loaded."""
 
     def __init__(self, workers: int, lifeline: Connection) -> None:
@@ -124,17 +124,17 @@ class Cluster(Executor):
 
 
 @contextmanager
-def _inline() -> Iterator[Crew]:
-    yield Crew(Inline(), window=1)
+def _inline() -> Iterator[TaskExecutor]:
+    yield TaskExecutor(Inline(), window=1)
 
 
 @contextmanager
-def _processes(workers: int) -> Iterator[Crew]:
+def _processes(workers: int) -> Iterator[TaskExecutor]:
     lifeline, ours = get_context("spawn").Pipe(duplex=False)
     with lifeline, ours:
-        pool = Pool(workers, lifeline)
+        pool = ProcessExecutor(workers, lifeline)
         try:
-            yield Crew(pool, window=2 * workers)  # the next task lies ready while we look at a result
+            yield TaskExecutor(pool, window=2 * workers)  # the next task lies ready while we look at a result
         except BaseException:
             ours.close()
             raise
@@ -154,12 +154,12 @@ def _begin(lifeline: Connection) -> None:
 
 
 @contextmanager
-def _dask(settings: Settings, tasks: int) -> Iterator[Crew]:
+def _dask(settings: Settings, tasks: int) -> Iterator[TaskExecutor]:
     dask = _distributed()
     with _remote(settings.dask_scheduler) if settings.dask_scheduler else _local(min(workers(settings), tasks)) as client:
         # Everything at once: a cluster that grows with its work has to see it.
         cluster = Cluster(client)
-        yield Crew(cluster, tasks, (dask.KilledWorker,), cluster.idle)
+        yield TaskExecutor(cluster, tasks, (dask.KilledWorker,), cluster.idle)
 
 
 def _distributed() -> Any:

@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 
 import structlog
 
-from pipelines.engine.executors import BROKEN, Crew, hire
+from pipelines.engine.executors import BROKEN, TaskExecutor, open_executor
 from warehouse import logs
 from warehouse.errors import KontorError
 from warehouse.settings import Settings
@@ -38,7 +38,7 @@ OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Failure:
+class TaskFailure:
     """A task that gave no result, with the kind and place of its error, as `warehouse.logs.describe` has them."""
 
     item: Any
@@ -48,7 +48,7 @@ class Failure:
 class TasksFailed(KontorError):
     """Some tasks gave no result; those of all others were handed out."""
 
-    def __init__(self, failures: Sequence[Failure], tasks: int) -> None:
+    def __init__(self, failures: Sequence[TaskFailure], tasks: int) -> None:
         named = ", ".join(f"{failure.item} ({failure.error['kind']})" for failure in failures[:NAMED_AT_MOST])
         more = f" and {len(failures) - NAMED_AT_MOST} more" if len(failures) > NAMED_AT_MOST else ""
         super().__init__(f"{len(failures)} of {tasks} tasks failed: {named}{more}")
@@ -98,7 +98,7 @@ def run(
     level = settings.log_level if structlog.is_configured() else None
     jobs = [_Job(index, item) for index, item in enumerate(items)]
     outcomes: dict[int, _Outcome[Result]] = {}
-    failures: list[Failure] = []
+    failures: list[TaskFailure] = []
     following = 0
     with closing(_outcomes(partial(_attempt, task, level), jobs, settings)) as finished:
         for done, (job, outcome) in enumerate(finished, 1):
@@ -111,7 +111,7 @@ def run(
                 following += 1
                 if isinstance(reached, _Failed):
                     log.error("task failed", item=str(item), error=reached.error)
-                    failures.append(Failure(item, reached.error))
+                    failures.append(TaskFailure(item, reached.error))
                 else:
                     yield item, reached.value
     if failures:
@@ -137,12 +137,12 @@ def _outcomes(
     """Every job with its outcome, as they finish. Where a crew breaks, a new one takes what is left."""
     waiting = list(jobs)
     while waiting:
-        with hire(settings, len(waiting)) as crew:
+        with open_executor(settings, len(waiting)) as crew:
             yield from _shift(crew, attempt, waiting)
 
 
 def _shift(
-    crew: Crew, attempt: Callable[[Item], _Outcome[Result]], waiting: list[_Job[Item]]
+    crew: TaskExecutor, attempt: Callable[[Item], _Outcome[Result]], waiting: list[_Job[Item]]
 ) -> Generator[tuple[_Job[Item], _Outcome[Result]], None, None]:
     """Lets a crew work until all is done, or until it breaks. Tasks that were lost wait again, the suspects last and alone."""
     running: dict[Future[_Outcome[Result]], _Job[Item]] = {}
@@ -172,7 +172,7 @@ def _shift(
             yield job, outcome
 
 
-def _submit(crew: Crew, attempt: Callable[[Item], _Outcome[Result]], item: Item) -> Future[_Outcome[Result]]:
+def _submit(crew: TaskExecutor, attempt: Callable[[Item], _Outcome[Result]], item: Item) -> Future[_Outcome[Result]]:
     try:
         return crew.executor.submit(attempt, item)
     except BrokenExecutor as error:  # it broke since we looked

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from pipelines.banks import formats
-from pipelines.banks.base import Code, Connector, Offer, Provider, message
+from pipelines.banks.base import CatalogueBank, Code, Connector, Offer, message
 from warehouse.errors import AccessDiffers, CredentialUnfit, CredentialUnreadable, Invalid, NotFound, ProviderUnknown, Throttled
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Access
@@ -21,7 +21,7 @@ from warehouse.stores import accesses, providers
 
 
 @dataclass(frozen=True)
-class Wish:
+class AccessOptions:
     """How a caller wants an access to be kept; what is not said stays as it is."""
 
     sync: bool | None = None
@@ -31,39 +31,41 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Entry:
+class AccessRequest:
     """What a caller wants: a login at a provider under a name, encrypted for the tenant."""
 
     key: str
     provider_id: UUID
     credentials: Mapping[str, str] = field(repr=False)
-    wish: Wish = Wish()
+    wish: AccessOptions = AccessOptions()
 
 
 @dataclass(frozen=True)
-class Login:
+class OpenedLogin:
     """An entry whose credentials were opened and checked."""
 
-    entry: Entry
+    entry: AccessRequest
     credentials: dict[str, str] = field(repr=False)
     missing: tuple[str, ...]
     login_hash: bytes = field(repr=False)
 
 
-def open_entries(owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entries: list[Entry]) -> list[Login]:
+def open_entries(
+    owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entries: list[AccessRequest]
+) -> list[OpenedLogin]:
     """The logins of all entries; raises for the first that cannot be used."""
     return [_open(owner, vault, connectors, entry) for entry in entries]
 
 
-def login(entry: Entry, offer: Offer, opened: dict[str, str]) -> Login:
+def login(entry: AccessRequest, offer: Offer, opened: dict[str, str]) -> OpenedLogin:
     """An entry with its credentials in plain text."""
     names = [opened.get(field.key, "") for field in offer.fields if not field.secret]
     missing = tuple(field.key for field in offer.fields if field.key not in opened)
-    return Login(entry, opened, missing, _login_hash(entry.provider_id, names))
+    return OpenedLogin(entry, opened, missing, _login_hash(entry.provider_id, names))
 
 
 def connect(
-    owner: Owner, vault: Vault, settings: Settings, logins: list[Login], *, refresh: bool, attended_from: str | None
+    owner: Owner, vault: Vault, settings: Settings, logins: list[OpenedLogin], *, refresh: bool, attended_from: str | None
 ) -> dict[UUID, UUID]:
     """Stores all logins as accesses and begins their fetches; answers the fetches by the id of their access."""
     fetches = {}
@@ -79,7 +81,7 @@ def connect(
     return fetches
 
 
-def keep_login(owner: Owner, vault: Vault, settings: Settings, login: Login) -> Access:
+def keep_login(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogin) -> Access:
     """Stores a login as an access that is not fetched yet, or takes it over for the one that has its name."""
     access = _known(owner, login.entry.key)
     if access is None:
@@ -92,7 +94,9 @@ def keep_login(owner: Owner, vault: Vault, settings: Settings, login: Login) -> 
     return access
 
 
-def refresh_again(owner: Owner, settings: Settings, wishes: Mapping[str, Wish], *, attended_from: str | None) -> dict[UUID, UUID]:
+def refresh_again(
+    owner: Owner, settings: Settings, wishes: Mapping[str, AccessOptions], *, attended_from: str | None
+) -> dict[UUID, UUID]:
     """Begins a fetch of known accesses with the credentials they have."""
     found = [accesses.find(owner, key, lock=True) for key in sorted(wishes)]
     for access in found:
@@ -116,7 +120,7 @@ def _known(owner: Owner, key: str) -> Access | None:
         return None
 
 
-def _add(owner: Owner, vault: Vault, settings: Settings, login: Login) -> Access:
+def _add(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogin) -> Access:
     entry = login.entry
     sync = entry.wish.sync is not False
     access = accesses.add(
@@ -134,7 +138,7 @@ def _add(owner: Owner, vault: Vault, settings: Settings, login: Login) -> Access
     return access
 
 
-def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login: Login, *, refresh: bool) -> bool:
+def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login: OpenedLogin, *, refresh: bool) -> bool:
     """Takes over what a caller sends for an access that exists; answers whether a fetch is wanted.
 
     The same again changes nothing, so that a request can be repeated. Something else is only taken when the caller says so with
@@ -166,13 +170,13 @@ def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str
     access.waits_for_customer = False
 
 
-def _change_login(owner: Owner, vault: Vault, access: Access, login: Login) -> None:
+def _change_login(owner: Owner, vault: Vault, access: Access, login: OpenedLogin) -> None:
     take_login(owner, vault, access, login.credentials, login.login_hash)
     access.messages = _missing(login)
     access.waits_for_customer = bool(login.missing)
 
 
-def _keep(settings: Settings, access: Access, wish: Wish) -> None:
+def _keep(settings: Settings, access: Access, wish: AccessOptions) -> None:
     """Keeps an access as the caller wants from now on."""
     if wish.sync is not None and wish.sync != access.sync:
         access.sync = wish.sync
@@ -181,11 +185,11 @@ def _keep(settings: Settings, access: Access, wish: Wish) -> None:
         access.selected = wish.selected
 
 
-def _missing(login: Login) -> list[dict[str, str]]:
+def _missing(login: OpenedLogin) -> list[dict[str, str]]:
     return [message(Code.FIELDS_MISSING, ", ".join(login.missing))] if login.missing else []
 
 
-def _open(owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entry: Entry) -> Login:
+def _open(owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entry: AccessRequest) -> OpenedLogin:
     """The opened credentials of the fields that the provider asks for; others are ignored."""
     offer = _offer(owner, connectors, entry.provider_id)
     opened = {
@@ -205,7 +209,7 @@ def _offer(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID)
     except NotFound as error:
         raise ProviderUnknown from error
     connector = connectors.get(row.connector)
-    offer = connector.offer(Provider(row.id, row.name, row.connector, row.blz, row.bic)) if connector else None
+    offer = connector.offer(CatalogueBank(row.id, row.name, row.connector, row.blz, row.bic)) if connector else None
     if offer is None or not row.enabled:
         raise ProviderUnknown
     return offer

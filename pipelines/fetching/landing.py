@@ -12,8 +12,8 @@ import polars as pl
 import structlog
 
 from analytics.frames import BOOKINGS
-from pipelines.banks.base import Bookings
-from pipelines.context import House
+from pipelines.banks.base import FetchedBookings
+from pipelines.context import Context
 from pipelines.fetching import merge, store
 from pipelines.fetching.slots import SLOT, slot_of
 from pipelines.fetching.store import FetchJob, Received
@@ -39,7 +39,7 @@ class Replayed:
     buried: int = 0
 
 
-def land(house: House, job: FetchJob, received: Received, now: datetime) -> None:
+def land(house: Context, job: FetchJob, received: Received, now: datetime) -> None:
     """Keeps what a fetch has brought. A lake that cannot be written to does not keep the customer's data from the customer."""
     rows = [
         told.frame.with_columns(
@@ -63,7 +63,7 @@ def land(house: House, job: FetchJob, received: Received, now: datetime) -> None
         log.error("not_landed", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
 
 
-def take_back(house: House, job: FetchJob) -> None:
+def take_back(house: Context, job: FetchJob) -> None:
     """Removes what a fetch has landed."""
     bucket = bucket_of(job.user, house.settings.buckets)
     try:
@@ -74,7 +74,7 @@ def take_back(house: House, job: FetchJob) -> None:
         log.info("taken_back", access=str(job.access), rows=removed)
 
 
-def replay(house: House, pieces: Iterable[Piece], *, everything: bool = False) -> Replayed:
+def replay(house: Context, pieces: Iterable[Piece], *, everything: bool = False) -> Replayed:
     """Merges into the ledger what has landed later than the ledger knows, or everything. No bank is asked, and what was erased or
     deleted meanwhile stays away.
 
@@ -100,7 +100,7 @@ def pieces_of(lake: Lake, buckets: Iterable[int], since: date | None = None) -> 
     return [piece for bucket in buckets for piece in landing.landed(lake, LANDING, bucket=bucket) if piece.slot >= first]
 
 
-def _merge(house: House, rows: pl.DataFrame) -> int:
+def _merge(house: Context, rows: pl.DataFrame) -> int:
     """Merges what an access said; answers how many bookings are other ones now."""
     about = rows.row(0, named=True)
     with house.database.acting_for(UUID(about["tenant"]), UUID(about["user"])) as owner:
@@ -111,10 +111,10 @@ def _merge(house: House, rows: pl.DataFrame) -> int:
         return store.again(owner, access, told)
 
 
-def _told(rows: pl.DataFrame) -> Bookings:
+def _told(rows: pl.DataFrame) -> FetchedBookings:
     """What a bank said of a product over time, as if it said it now."""
     said = [
         (told["complete_from"][0], told.select(BOOKINGS.names()))
         for told in rows.partition_by("fetched_at", "fetch", maintain_order=True)
     ]
-    return Bookings(rows["product"][0], min(first for first, _ in said), merge.fold(said))
+    return FetchedBookings(rows["product"][0], min(first for first, _ in said), merge.fold(said))

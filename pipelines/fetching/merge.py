@@ -33,7 +33,7 @@ BOOKED_BEFORE = timedelta(days=3)
 
 
 @dataclass(frozen=True)
-class Changes:
+class BookingChanges:
     """What makes the stored bookings those of the bank."""
 
     added: pl.DataFrame
@@ -47,12 +47,12 @@ class Changes:
         return bool(self.added.height or self.changed.height or self.gone)
 
 
-def reconcile(stored: pl.DataFrame, fetched: pl.DataFrame) -> Changes:
+def reconcile(stored: pl.DataFrame, fetched: pl.DataFrame) -> BookingChanges:
     """The changes after a fetch. `stored` must hold all bookings of the bank from the first day of the fetch on."""
     known = checked(stored, STORED).with_row_index("known")
     told = checked(fetched, BOOKINGS).with_row_index("told")
     if told.is_empty():
-        return Changes(fetched.select(CONTENT), stored.clear(), ())
+        return BookingChanges(fetched.select(CONTENT), stored.clear(), ())
     unchanged = _pairs(known, told, CONTENT)
     known_left, told_left = (_with_letters(frame) for frame in _without(known, told, unchanged))
     changed = unchanged.clear()
@@ -60,7 +60,7 @@ def reconcile(stored: pl.DataFrame, fetched: pl.DataFrame) -> Changes:
         found = likeness(known_left, told_left)
         changed = changed.vstack(found)
         known_left, told_left = _without(known_left, told_left, found)
-    return Changes(
+    return BookingChanges(
         added=told_left.select(CONTENT),
         changed=changed.join(known.select("known", "id"), on="known").join(told, on="told").select(STORED.names()),
         gone=tuple(known_left.filter(pl.col("pending"))["id"]),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from pipelines.context import House
+from pipelines.context import Context
 from pipelines.fetching import refresh
 from pipelines.fetching.slots import SLOT, slot_of
 from warehouse.lake import landing as pieces
@@ -25,7 +25,7 @@ class Pulled:
 
 
 def pull(
-    house: House,
+    house: Context,
     slot: str,
     now: datetime,
     wait_seconds: float = WAIT_SECONDS,
@@ -45,7 +45,7 @@ def pull(
     return count
 
 
-def landed(house: House, slot: str, buckets: Iterable[int]) -> dict[int, Pulled]:
+def landed(house: Context, slot: str, buckets: Iterable[int]) -> dict[int, Pulled]:
     """What has landed in a slot, by bucket; the pieces are compacted on the way."""
     found = {}
     for bucket in buckets:
@@ -57,7 +57,7 @@ def landed(house: House, slot: str, buckets: Iterable[int]) -> dict[int, Pulled]
     return found
 
 
-def _running(house: House) -> dict[str, int]:
+def _running(house: Context) -> dict[str, int]:
     """How many fetches have begun and not ended, by provider."""
     with house.database.operating() as operator:
         return fetches.running(operator)

@@ -13,22 +13,22 @@ from typing import TypeVar
 
 import structlog
 
-from analytics.products import PAYMENT_ACCOUNTS, Category
+from analytics.products import PAYMENT_ACCOUNTS, ProductCategory
 from pipelines.banks.base import (
     BankFault,
-    Bookings,
+    CatalogueBank,
     Code,
     Connector,
-    Failure,
+    FetchedBookings,
     FetchRequest,
     Header,
     Holdings,
-    Provider,
+    ProductFailure,
     Unreachable,
     Unusable,
     message,
 )
-from pipelines.context import House
+from pipelines.context import Context
 from pipelines.fetching import landing, store, validation
 from pipelines.fetching.slots import slot_of
 from pipelines.fetching.store import FetchJob, Received
@@ -40,7 +40,7 @@ from warehouse.stores import accesses, fetches, products, providers
 
 OVERLAP = timedelta(days=30)
 """How far a refresh looks back: banks correct texts and days for weeks."""
-HISTORIES: dict[str, frozenset[Category]] = {"none": frozenset(), "paymentAccounts": PAYMENT_ACCOUNTS}
+HISTORIES: dict[str, frozenset[ProductCategory]] = {"none": frozenset(), "paymentAccounts": PAYMENT_ACCOUNTS}
 """Of which products bookings older than 90 days are wanted, by what the customer has chosen; of all where nothing stands here."""
 WRONG_LOGINS_ALLOWED = 3
 TOLD_THE_CUSTOMER = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING, Code.METHOD_NEEDED})
@@ -52,7 +52,7 @@ Done = TypeVar("Done")
 log = structlog.get_logger("refresh")
 
 
-def fetch_access(house: House, job: FetchJob, now: datetime) -> None:
+def fetch_access(house: Context, job: FetchJob, now: datetime) -> None:
     """Carries out a fetch, unless it has become void. Never raises for what a bank does."""
     plan = _plan(house, job, now)
     if plan is None:
@@ -82,12 +82,12 @@ def _insist(work: Callable[[], Done]) -> Done:
     return work()
 
 
-def give_up(house: House, job: FetchJob, now: datetime) -> None:
+def give_up(house: Context, job: FetchJob, now: datetime) -> None:
     """Ends a fetch that went wrong by our own fault."""
     _fail(house, job, BankFault(), now)
 
 
-def enqueue_due(house: House, now: datetime) -> int:
+def enqueue_due(house: Context, now: datetime) -> int:
     """Puts down a fetch for every access that the current slot should refresh; answers how many. Again adds nothing."""
     slot = slot_of(now, house.settings.zone)
     total = 0
@@ -102,7 +102,7 @@ def enqueue_due(house: House, now: datetime) -> int:
             return total
 
 
-def _plan(house: House, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:
+def _plan(house: Context, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:
     """How to ask the bank; None if the fetch is void, or must not reach the bank, which ends it."""
     with house.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
@@ -113,7 +113,7 @@ def _plan(house: House, job: FetchJob, now: datetime) -> tuple[Connector, FetchR
             return None
         row = providers.find(owner, access.provider_id)
         connector = house.connectors.get(row.connector)
-        provider = Provider(row.id, row.name, row.connector, row.blz, row.bic)
+        provider = CatalogueBank(row.id, row.name, row.connector, row.blz, row.bic)
         if not row.enabled or connector is None or (offer := connector.offer(provider)) is None:
             _end(owner, access, Unreachable(), now)
             return None
@@ -137,7 +137,7 @@ def _plan(house: House, job: FetchJob, now: datetime) -> tuple[Connector, FetchR
         )
 
 
-def _since(owner: Owner, access: Access, house: House) -> dict[str, date]:
+def _since(owner: Owner, access: Access, house: Context) -> dict[str, date]:
     """From which day on each product that is known completely is asked for again."""
     return {
         product.key: product.fetched_at.astimezone(house.settings.zone).date() - OVERLAP
@@ -146,7 +146,7 @@ def _since(owner: Owner, access: Access, house: House) -> dict[str, date]:
     }
 
 
-def _receive(house: House, job: FetchJob, connector: Connector, request: FetchRequest) -> Received:
+def _receive(house: Context, job: FetchJob, connector: Connector, request: FetchRequest) -> Received:
     """Everything the bank gives, checked. The header is published as soon as it is there, for who waits for it."""
     today = request.now.astimezone(house.settings.zone).date()
     parts = house.lines.listen(request.provider.id, connector.fetch(request), house.settings.bank_timeout_seconds)
@@ -165,32 +165,32 @@ def _receive(house: House, job: FetchJob, connector: Connector, request: FetchRe
     return received
 
 
-def _take(received: Received, part: Bookings | Holdings | Failure, today: date) -> None:
+def _take(received: Received, part: FetchedBookings | Holdings | ProductFailure, today: date) -> None:
     """Adds a part to what was received; one that makes no sense is a failure of its product."""
     try:
-        if isinstance(part, Bookings):
+        if isinstance(part, FetchedBookings):
             received.bookings.append(validation.check_bookings(part, today))
         elif isinstance(part, Holdings):
             received.holdings.append(validation.check_holdings(part))
         else:
             received.failures.append(part)
     except Unusable:
-        code = Code.BOOKINGS_FAILED if isinstance(part, Bookings) else Code.POSITIONS_FAILED
-        received.failures.append(Failure(part.product, code))
+        code = Code.BOOKINGS_FAILED if isinstance(part, FetchedBookings) else Code.POSITIONS_FAILED
+        received.failures.append(ProductFailure(part.product, code))
 
 
 def _require_each_once(received: Received, wanted: frozenset[str] | None) -> None:
     """Refuses an answer that tells a product twice, or one that the header does not know; one that was left out has failed."""
-    parts: list[Bookings | Holdings | Failure] = [*received.bookings, *received.holdings, *received.failures]
+    parts: list[FetchedBookings | Holdings | ProductFailure] = [*received.bookings, *received.holdings, *received.failures]
     told = [part.product for part in parts]
     known = [product.key for product in received.header.products]
     if len(set(told)) != len(told) or not set(known).issuperset(told):
         raise Unusable
     left_out = [key for key in known if key not in told and (wanted is None or key in wanted)]
-    received.failures += [Failure(key, Code.PRODUCT_FAILED) for key in left_out]
+    received.failures += [ProductFailure(key, Code.PRODUCT_FAILED) for key in left_out]
 
 
-def _fail(house: House, job: FetchJob, fault: BankFault, now: datetime) -> None:
+def _fail(house: Context, job: FetchJob, fault: BankFault, now: datetime) -> None:
     """Ends a fetch that brought nothing. Stable data stay; wrong logins are counted."""
     with house.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)

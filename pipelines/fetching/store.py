@@ -13,8 +13,8 @@ from uuid import UUID
 
 import structlog
 
-from pipelines.banks.base import Bookings, Code, Failure, Header, Holdings, Product, message
-from pipelines.context import House
+from pipelines.banks.base import Code, FetchedBookings, FetchedProduct, Header, Holdings, ProductFailure, message
+from pipelines.context import Context
 from pipelines.fetching import merge
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
@@ -39,12 +39,12 @@ class Received:
     """What a bank has given in one session."""
 
     header: Header
-    bookings: list[Bookings] = field(default_factory=list)
+    bookings: list[FetchedBookings] = field(default_factory=list)
     holdings: list[Holdings] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[ProductFailure] = field(default_factory=list)
 
 
-def header(house: House, job: FetchJob, told: Header, now: datetime) -> None:
+def header(house: Context, job: FetchJob, told: Header, now: datetime) -> None:
     """Shows the header data. Of an access that was complete before, only the progress is shown: its data stay of one moment."""
     with house.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
@@ -65,7 +65,7 @@ def header(house: House, job: FetchJob, told: Header, now: datetime) -> None:
         accesses.notify(owner, access.id)
 
 
-def everything(house: House, job: FetchJob, received: Received, now: datetime) -> bool:
+def everything(house: Context, job: FetchJob, received: Received, now: datetime) -> bool:
     """Stores what a fetch has brought, whole, and says so; drops it if the fetch is void."""
     with house.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
@@ -84,7 +84,7 @@ def everything(house: House, job: FetchJob, received: Received, now: datetime) -
     return True
 
 
-def again(owner: Owner, access: Access, told: Sequence[Bookings]) -> int:
+def again(owner: Owner, access: Access, told: Sequence[FetchedBookings]) -> int:
     """Brings the ledger to what a bank has said before; answers how many bookings that changed. Products that are not there any
     more stay away.
     """
@@ -118,7 +118,7 @@ def _store(owner: Owner, access: Access, received: Received, now: datetime) -> _
     return written
 
 
-def _merge(owner: Owner, row: Row, told: Bookings) -> tuple[int, int]:
+def _merge(owner: Owner, row: Row, told: FetchedBookings) -> tuple[int, int]:
     """Brings the bookings of a product to what the bank says; answers how many are new, and how many have changed in any way."""
     changes = merge.reconcile(ledger.window(owner, row, told.complete_from), told.frame)
     ledger.add(owner, row, changes.added)
@@ -148,7 +148,7 @@ def _store_products(owner: Owner, access: Access, received: Received, written: _
     return rows
 
 
-def _complete(house: House, access: Access, received: Received, now: datetime) -> bool:
+def _complete(house: Context, access: Access, received: Received, now: datetime) -> bool:
     """The stable columns of an access after a fetch. One that brought nothing but failures changes no time, and is told apart."""
     if access.status == accesses.COMPLETE and received.failures and not (received.bookings or received.holdings):
         return False
@@ -180,11 +180,11 @@ def _known(owner: Owner, access: Access) -> dict[str, Row]:
     return {product.key: product for product in products.visible(owner, [access])[access.id]}
 
 
-def _wanted(access: Access, told: Header) -> list[Product]:
+def _wanted(access: Access, told: Header) -> list[FetchedProduct]:
     return [product for product in told.products if access.selected is None or product.key in access.selected]
 
 
-def _columns(product: Product, ordinal: int) -> dict[str, Any]:
+def _columns(product: FetchedProduct, ordinal: int) -> dict[str, Any]:
     """A product as the values of its row."""
     plain = {name: getattr(product, name) for name in product.__dataclass_fields__}
     return plain | {

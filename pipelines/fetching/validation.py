@@ -8,7 +8,7 @@ import polars as pl
 import pycountry
 
 from analytics.frames import BOOKINGS, SchemaDiffers, checked
-from pipelines.banks.base import Bookings, Header, Holdings, Product, Unusable
+from pipelines.banks.base import FetchedBookings, FetchedProduct, Header, Holdings, Unusable
 
 ROWS_LIMIT = 200_000
 PRODUCTS_LIMIT = 200
@@ -34,7 +34,7 @@ def check_header(header: Header) -> Header:
     return header
 
 
-def _is_sensible(product: Product) -> bool:
+def _is_sensible(product: FetchedProduct) -> bool:
     amounts = (product.balance_cents, product.overdraft_limit_cents, product.credit_line_cents, product.credit_drawn_cents)
     texts = (product.name, product.owner_name, product.account_number, product.bank_name, product.iban, product.bic)
     return (
@@ -44,7 +44,7 @@ def _is_sensible(product: Product) -> bool:
     )
 
 
-def check_bookings(told: Bookings, today: date) -> Bookings:
+def check_bookings(told: FetchedBookings, today: date) -> FetchedBookings:
     """The bookings with blanks trimmed and empty texts as none, if every one of them can be believed."""
     if told.frame.height > ROWS_LIMIT:
         raise Unusable

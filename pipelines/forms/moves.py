@@ -14,10 +14,10 @@ from pipelines.banks import catalogue, formats
 from pipelines.banks.base import Code, Connector, Done, Failed, Offer, Payment, Transfer
 from pipelines.dialogues import found_accounts, payments, requests, steps, worker
 from pipelines.dialogues.found_accounts import FoundAccount
-from pipelines.dialogues.requests import Wanted, Who
+from pipelines.dialogues.requests import BankLogin, DialogueOptions
 from pipelines.fetching import connect
 from pipelines.forms import wizard
-from pipelines.forms.wizard import Facts, Place, Reentry
+from pipelines.forms.wizard import FormFacts, FormStep, Reentry
 from warehouse.errors import Invalid, KontorError, NotFound, OutOfTurn
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Dialogue, RedirectSession
@@ -28,14 +28,14 @@ from warehouse.stores import accesses, products, users
 from warehouse.stores import dialogues as stored
 from warehouse.stores import redirect_sessions as sessions
 from warehouse.stores.dialogues import LOGIN, OPEN, PAYMENT
-from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, ORDER, Talk
+from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, ORDER, SessionDialogue
 
 TYPED = "typed"
 FORM = "/customer/v2/webform/form"
 """Where a customer comes back to from a bank's own pages."""
 
 
-class Unfit(KontorError):
+class InvalidInput(KontorError):
     """What was typed cannot be used; says which fields, and why in words of the form."""
 
     def __init__(self, trouble: str, fields: Mapping[str, str] | None = None) -> None:
@@ -45,7 +45,7 @@ class Unfit(KontorError):
 
 
 @dataclass(frozen=True)
-class Visit:
+class FormContext:
     """What a move works with: the house's means, where the customer is, and the day there."""
 
     vault: Vault
@@ -67,16 +67,18 @@ class Edits:
     purpose: str
 
 
-def talk_of(owner: Owner, session: RedirectSession) -> tuple[Dialogue, Talk] | None:
+def talk_of(owner: Owner, session: RedirectSession) -> tuple[Dialogue, SessionDialogue] | None:
     """The dialogue that a session is at, locked."""
     dialogue = stored.locked(owner, session.dialogue_id) if session.dialogue_id else None
     if dialogue is None:
         return None
     over = stored.ended(owner, dialogue)
-    return dialogue, Talk(dialogue.id, dialogue.kind, dialogue.phase, dialogue.step, dialogue.messages, over, dialogue.payment_id)
+    return dialogue, SessionDialogue(
+        dialogue.id, dialogue.kind, dialogue.phase, dialogue.step, dialogue.messages, over, dialogue.payment_id
+    )
 
 
-def facts_of(owner: Owner, visit: Visit, session: RedirectSession, talk: Talk | None) -> Facts:
+def facts_of(owner: Owner, visit: FormContext, session: RedirectSession, talk: SessionDialogue | None) -> FormFacts:
     """Where a locked session is."""
     accepted = users.find(owner, session.user_id).terms_hash == visit.terms_hash
     return wizard.facts(
@@ -90,18 +92,18 @@ def facts_of(owner: Owner, visit: Visit, session: RedirectSession, talk: Talk | 
     )
 
 
-def accept(owner: Owner, visit: Visit, session: RedirectSession) -> None:
+def accept(owner: Owner, visit: FormContext, session: RedirectSession) -> None:
     """The customer accepts the terms, which are not asked again while their text stays the same."""
     users.accept_terms(owner, session.user_id, visit.terms_hash)
     _note(session, asked_terms=True)
 
 
-def choose_bank(owner: Owner, visit: Visit, session: RedirectSession, provider_id: UUID) -> None:
+def choose_bank(owner: Owner, visit: FormContext, session: RedirectSession, provider_id: UUID) -> None:
     """The customer chooses a bank of those that are offered."""
     try:
         row, _ = catalogue.find_offered(owner, visit.connectors, provider_id)
     except NotFound as error:
-        raise Unfit("bank_not_chosen") from error
+        raise InvalidInput("bank_not_chosen") from error
     session.provider_id = row.id
     _note(session, trouble=None)
 
@@ -114,7 +116,7 @@ def choose_another_bank(owner: Owner, session: RedirectSession) -> None:
     _note(session, trouble=None, typed=False)
 
 
-def log_in(owner: Owner, visit: Visit, session: RedirectSession, typed: Mapping[str, str]) -> None:
+def log_in(owner: Owner, visit: FormContext, session: RedirectSession, typed: Mapping[str, str]) -> None:
     """The customer types a login, with which the bank is asked at once."""
     offer = offer_of(owner, visit, session)
     given = {entry.key: typed.get(entry.key, "") for entry in offer.fields}
@@ -124,7 +126,7 @@ def log_in(owner: Owner, visit: Visit, session: RedirectSession, typed: Mapping[
         if not formats.matches(entry.format, given[entry.key])
     }
     if wrong:
-        raise Unfit("login_unfit", wrong)
+        raise InvalidInput("login_unfit", wrong)
     for name, value in given.items():
         sealed_values.put(owner, visit.vault, sessions.subject(session.id), LOGIN + name, value.encode())
     _note(session, typed=True, trouble=None)
@@ -137,7 +139,7 @@ def log_in(owner: Owner, visit: Visit, session: RedirectSession, typed: Mapping[
         _talk(session, requests.begin_look(owner, visit.vault, visit.settings, who, _wanted(visit, session, None)))
 
 
-def start(owner: Owner, visit: Visit, session: RedirectSession) -> None:
+def start(owner: Owner, visit: FormContext, session: RedirectSession) -> None:
     """The customer wants to give a consent again, with the login that is stored or the one just typed."""
     access = accesses.find(owner, session.access_key or "", lock=True)
     access.history = session.progress.get("history") or access.history
@@ -145,12 +147,12 @@ def start(owner: Owner, visit: Visit, session: RedirectSession) -> None:
     _talk(session, requests.begin_consent_with(owner, visit.vault, visit.settings, who, _wanted(visit, session, access)))
 
 
-def choose_accounts(owner: Owner, visit: Visit, session: RedirectSession, keys: Sequence[str]) -> None:
+def choose_accounts(owner: Owner, visit: FormContext, session: RedirectSession, keys: Sequence[str]) -> None:
     """The customer chooses what the tenant may see, or what shall pay."""
     offered = {account.key for account in accounts_of(owner, visit.vault, session.use_case, session.dialogue_id)}
     wanted = [key for key in keys if key in offered]
     if not wanted:
-        raise Unfit("nothing_chosen" if session.use_case == CREATE_ACCOUNT else "no_account_chosen")
+        raise InvalidInput("nothing_chosen" if session.use_case == CREATE_ACCOUNT else "no_account_chosen")
     _note(session, chosen=wanted, trouble=None)
 
 
@@ -159,7 +161,7 @@ def choose_accounts_again(session: RedirectSession) -> None:
     _note(session, chosen=None, trouble=None)
 
 
-def connect_chosen(owner: Owner, visit: Visit, session: RedirectSession, dialogue: Dialogue) -> dict[UUID, UUID]:
+def connect_chosen(owner: Owner, visit: FormContext, session: RedirectSession, dialogue: Dialogue) -> dict[UUID, UUID]:
     """The customer says yes to the summary: the access is made and fetched. Answers its fetch by its id."""
     key, chosen = session.access_key or "", session.progress["chosen"]
     if any(access.key == key for access in accesses.visible(owner)):  # another way was quicker
@@ -168,7 +170,7 @@ def connect_chosen(owner: Owner, visit: Visit, session: RedirectSession, dialogu
     everything = {account.key for account in accounts_of(owner, visit.vault, session.use_case, session.dialogue_id)} == set(
         chosen
     )
-    wish = connect.Wish(sync=True, selects=True, selected=None if everything else list(chosen))
+    wish = connect.AccessOptions(sync=True, selects=True, selected=None if everything else list(chosen))
     login = _login(owner, visit, session, wish)
     fetches = connect.connect(owner, visit.vault, visit.settings, [login], refresh=False, attended_from=visit.attended_from)
     access = accesses.find(owner, key, lock=True)
@@ -179,7 +181,7 @@ def connect_chosen(owner: Owner, visit: Visit, session: RedirectSession, dialogu
     return fetches
 
 
-def pay(owner: Owner, visit: Visit, session: RedirectSession, edits: Edits | None = None) -> None:
+def pay(owner: Owner, visit: FormContext, session: RedirectSession, edits: Edits | None = None) -> None:
     """The customer confirms the transfer as the form shows it, or as it was changed there; the bank is asked at once."""
     order = order_of(owner, visit.vault, session.id)
     if edits is not None:
@@ -212,7 +214,7 @@ def come_back(owner: Owner, session: RedirectSession) -> None:
     _note(session, came_back=True)
 
 
-def finish(owner: Owner, session: RedirectSession, known: Facts) -> None:
+def finish(owner: Owner, session: RedirectSession, known: FormFacts) -> None:
     """The customer has read the result."""
     end(owner, session, wizard.outcome(known))
 
@@ -225,7 +227,7 @@ def cancel(owner: Owner, session: RedirectSession, talk: Dialogue | None, outcom
     end(owner, session, outcome)
 
 
-def heed(owner: Owner, session: RedirectSession, talk: Talk) -> None:
+def heed(owner: Owner, session: RedirectSession, talk: SessionDialogue) -> None:
     """Draws the conclusion from a refusal of the bank."""
     step = steps.restored(talk.step)
     code = step.code if isinstance(step, Failed) else Code.INTERNAL
@@ -247,15 +249,15 @@ def end(owner: Owner, session: RedirectSession, outcome: Reentry) -> None:
     _forget_talk(owner, session)
 
 
-def begins_by_itself(session: RedirectSession, known: Facts) -> bool:
+def begins_by_itself(session: RedirectSession, known: FormFacts) -> bool:
     """Whether a transfer is sent to the bank without the customer's yes in the form: the tenant wants it, and nothing in it can
     be changed.
     """
     progress = session.progress
-    return wizard.place(known) is Place.ORDER and bool(progress.get("auto")) and not progress.get("editable")
+    return wizard.place(known) is FormStep.ORDER and bool(progress.get("auto")) and not progress.get("editable")
 
 
-def offer_of(owner: Owner, visit: Visit, session: RedirectSession) -> Offer:
+def offer_of(owner: Owner, visit: FormContext, session: RedirectSession) -> Offer:
     """What the chosen bank's login takes."""
     if session.provider_id is None:
         raise OutOfTurn
@@ -279,7 +281,7 @@ def typed_of(owner: Owner, vault: Vault, session_id: UUID) -> dict[str, str]:
     return {name.removeprefix(LOGIN): value.decode() for name, value in known.items() if name.startswith(LOGIN)}
 
 
-def remember(owner: Owner, vault: Vault, session: RedirectSession, unfit: Unfit, typed: Mapping[str, str]) -> None:
+def remember(owner: Owner, vault: Vault, session: RedirectSession, unfit: InvalidInput, typed: Mapping[str, str]) -> None:
     """Keeps why a page is shown again, and what was typed there: sealed, and until the next move."""
     _note(session, again={"trouble": unfit.trouble, "wrong": dict(unfit.fields)})
     sealed_values.put(owner, vault, sessions.subject(session.id), TYPED, json.dumps(dict(typed)).encode())
@@ -315,27 +317,27 @@ def _edited(transfer: Transfer, edits: Edits) -> Transfer:
     )
 
 
-def _login(owner: Owner, visit: Visit, session: RedirectSession, wish: connect.Wish) -> connect.Login:
+def _login(owner: Owner, visit: FormContext, session: RedirectSession, wish: connect.AccessOptions) -> connect.OpenedLogin:
     if session.provider_id is None:
         raise OutOfTurn
-    entry = connect.Entry(session.access_key or "", session.provider_id, {}, wish)
+    entry = connect.AccessRequest(session.access_key or "", session.provider_id, {}, wish)
     return connect.login(entry, offer_of(owner, visit, session), typed_of(owner, visit.vault, session.id))
 
 
-def _who(owner: Owner, visit: Visit, session: RedirectSession, access: Access | None) -> Who:
+def _who(owner: Owner, visit: FormContext, session: RedirectSession, access: Access | None) -> BankLogin:
     """The login to ask with: the one that was typed, or else the access's own."""
     if session.progress.get("typed"):
-        login = _login(owner, visit, session, connect.Wish())
-        return Who(login.entry.provider_id, login.login_hash, access, login.credentials)
+        login = _login(owner, visit, session, connect.AccessOptions())
+        return BankLogin(login.entry.provider_id, login.login_hash, access, login.credentials)
     if access is None:
         raise Invalid("no login was typed")
-    return Who(access.provider_id, access.login_hash, access)
+    return BankLogin(access.provider_id, access.login_hash, access)
 
 
-def _wanted(visit: Visit, session: RedirectSession, access: Access | None) -> Wanted:
+def _wanted(visit: FormContext, session: RedirectSession, access: Access | None) -> DialogueOptions:
     anew = access is None or session.progress.get("anew")
     method, medium = (None, None) if access is None or anew else (access.sca_method, access.sca_medium)
-    return Wanted(visit.attended_from, visit.settings.base_url + FORM, method, medium)
+    return DialogueOptions(visit.attended_from, visit.settings.base_url + FORM, method, medium)
 
 
 def _talk(session: RedirectSession, dialogue: Dialogue) -> None:

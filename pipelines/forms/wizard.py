@@ -16,7 +16,7 @@ from uuid import UUID
 from pipelines.banks.base import ChooseMedium, ChooseMethod, Code, EnterTan, Failed, Payee, Redirect, Step, Wait
 from pipelines.dialogues import steps
 from warehouse.stores.dialogues import ASKED, CALLING, CONNECT, DONE, FAILED, OPEN, PAYMENT
-from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER, Talk
+from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER, SessionDialogue
 
 TRIES = 3
 
@@ -36,7 +36,7 @@ class Reentry(StrEnum):
     INVALID_CALLBACK_URL = "INVALID_CALLBACK_URL"
 
 
-class Place(StrEnum):
+class FormStep(StrEnum):
     """Where a customer is."""
 
     TERMS = "TERMS"
@@ -58,28 +58,36 @@ class Place(StrEnum):
     END = "END"
 
 
-ACTIONS: dict[Place, tuple[str, ...]] = {
-    Place.TERMS: ("accept", "decline"),
-    Place.BANK: ("bank",),
-    Place.LOGIN: ("login", "other"),
-    Place.START: ("start",),
-    Place.METHOD: ("method",),
-    Place.MEDIUM: ("medium",),
-    Place.TAN: ("tan",),
-    Place.ACCOUNTS: ("accounts",),
-    Place.SUMMARY: ("connect", "back"),
-    Place.ORDER: ("pay",),
-    Place.RESULT: ("finish",),
+ACTIONS: dict[FormStep, tuple[str, ...]] = {
+    FormStep.TERMS: ("accept", "decline"),
+    FormStep.BANK: ("bank",),
+    FormStep.LOGIN: ("login", "other"),
+    FormStep.START: ("start",),
+    FormStep.METHOD: ("method",),
+    FormStep.MEDIUM: ("medium",),
+    FormStep.TAN: ("tan",),
+    FormStep.ACCOUNTS: ("accounts",),
+    FormStep.SUMMARY: ("connect", "back"),
+    FormStep.ORDER: ("pay",),
+    FormStep.RESULT: ("finish",),
 }
 CANCEL = "cancel"
 REFUSALS = {Code.TRANSFER_INVALID, Code.TRANSFER_REFUSED}
 """The bank has looked at the order and does not execute it: the customer is told so."""
 TRIED_AGAIN = {Code.WRONG_CREDENTIALS: "wrong_credentials", Code.FIELDS_MISSING: "fields_missing"}
-CONFIRMING = (Place.WORKING, Place.METHOD, Place.MEDIUM, Place.TAN, Place.APP, Place.BANK_PAGE, Place.FAILURE)
+CONFIRMING = (
+    FormStep.WORKING,
+    FormStep.METHOD,
+    FormStep.MEDIUM,
+    FormStep.TAN,
+    FormStep.APP,
+    FormStep.BANK_PAGE,
+    FormStep.FAILURE,
+)
 
 
 @dataclass(frozen=True)
-class Facts:
+class FormFacts:
     """All that the place of a customer depends on."""
 
     use_case: str
@@ -102,7 +110,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RefusalOutcome:
     """What a refusal of the bank leads to: the end, or the login again with a word on why."""
 
     outcome: Reentry | None = None
@@ -116,12 +124,12 @@ def facts(
     provider_id: UUID | None,
     progress: Mapping[str, Any],
     outcome: str | None,
-    talk: Talk | None,
+    talk: SessionDialogue | None,
     *,
     accepted: bool,
-) -> Facts:
+) -> FormFacts:
     """The facts of a stored session and its dialogue."""
-    return Facts(
+    return FormFacts(
         use_case,
         accepted=accepted,
         connected=access_key is not None and use_case != CREATE_ACCOUNT,
@@ -137,55 +145,55 @@ def facts(
     )
 
 
-def place(known: Facts) -> Place:
+def place(known: FormFacts) -> FormStep:
     """Where the customer is."""
     if known.ended:
-        return Place.END
+        return FormStep.END
     if known.phase is not None:  # who talks with the bank has accepted; a text that changes meanwhile is asked next time
         return _in_talk(known)
     if not known.accepted:
-        return Place.TERMS
+        return FormStep.TERMS
     if not known.connected and not known.has_bank:
-        return Place.BANK
+        return FormStep.BANK
     if not known.connected or known.wants_login:
-        return Place.LOGIN
-    return Place.START if known.use_case == AUTHENTICATE_ACCOUNT else Place.ORDER
+        return FormStep.LOGIN
+    return FormStep.START if known.use_case == AUTHENTICATE_ACCOUNT else FormStep.ORDER
 
 
-def _in_talk(known: Facts) -> Place:
+def _in_talk(known: FormFacts) -> FormStep:
     """Where the customer is once the bank was asked."""
     if isinstance(known.step, Failed) and known.step.code is Code.OUTCOME_UNKNOWN:
-        return Place.RESULT
+        return FormStep.RESULT
     if known.phase in (ASKED, CALLING):
-        return Place.APP if steps.is_elsewhere(known.step) else Place.WORKING
+        return FormStep.APP if steps.is_elsewhere(known.step) else FormStep.WORKING
     if known.phase == OPEN:
         return _at_step(known)
     if known.phase == FAILED:
         refused = known.kind == PAYMENT and isinstance(known.step, Failed) and known.step.code in REFUSALS
-        return Place.RESULT if refused else Place.FAILURE
+        return FormStep.RESULT if refused else FormStep.FAILURE
     if known.phase == DONE and known.kind == CONNECT:
         if not known.chosen:
-            return Place.ACCOUNTS
-        return Place.SUMMARY if known.use_case == CREATE_ACCOUNT else Place.ORDER
-    return Place.RESULT
+            return FormStep.ACCOUNTS
+        return FormStep.SUMMARY if known.use_case == CREATE_ACCOUNT else FormStep.ORDER
+    return FormStep.RESULT
 
 
-def _at_step(known: Facts) -> Place:
+def _at_step(known: FormFacts) -> FormStep:
     match known.step:
         case ChooseMethod():
-            return Place.METHOD
+            return FormStep.METHOD
         case ChooseMedium():
-            return Place.MEDIUM
+            return FormStep.MEDIUM
         case EnterTan():
-            return Place.TAN
+            return FormStep.TAN
         case Redirect() if not known.came_back:
-            return Place.BANK_PAGE
+            return FormStep.BANK_PAGE
         case Redirect() | Wait():
-            return Place.APP
-    return Place.WORKING
+            return FormStep.APP
+    return FormStep.WORKING
 
 
-def actions(known: Facts) -> tuple[str, ...]:
+def actions(known: FormFacts) -> tuple[str, ...]:
     """What the customer can do now."""
     here = place(known)
     possible = ACTIONS.get(here, ())
@@ -194,31 +202,31 @@ def actions(known: Facts) -> tuple[str, ...]:
     return (*possible, CANCEL) if cancels(known) else possible
 
 
-def cancels(known: Facts) -> bool:
+def cancels(known: FormFacts) -> bool:
     """Whether the customer can still leave without anything being done. Of a payment that may be confirmed elsewhere in this
     very moment, nobody could say so.
     """
     here = place(known)
-    if here in (Place.RESULT, Place.END):
+    if here in (FormStep.RESULT, FormStep.END):
         return False
-    return known.kind != PAYMENT or here in (Place.METHOD, Place.MEDIUM, Place.TAN)
+    return known.kind != PAYMENT or here in (FormStep.METHOD, FormStep.MEDIUM, FormStep.TAN)
 
 
-def verdict(code: Code, *, typed: bool, tries: int, late: bool) -> Verdict:
+def verdict(code: Code, *, typed: bool, tries: int, late: bool) -> RefusalOutcome:
     """What follows from a refusal. A login that was stored and not typed now costs no try; `late`: the time was over."""
     if code in TRIED_AGAIN:
         tries += typed
         if tries >= TRIES:
-            return Verdict(Reentry.INVALID_CREDENTIALS, tries=tries)
-        return Verdict(trouble=TRIED_AGAIN[code] if typed else "stored_login_refused", tries=tries)
+            return RefusalOutcome(Reentry.INVALID_CREDENTIALS, tries=tries)
+        return RefusalOutcome(trouble=TRIED_AGAIN[code] if typed else "stored_login_refused", tries=tries)
     if code is Code.LOCKED:
-        return Verdict(Reentry.INVALID_CREDENTIALS, tries=tries)
+        return RefusalOutcome(Reentry.INVALID_CREDENTIALS, tries=tries)
     if code is Code.TAN_INVALID:
-        return Verdict(Reentry.ERROR if late else Reentry.INVALID_TAN, tries=tries)
-    return Verdict(Reentry.BACKEND_ERROR, tries=tries)
+        return RefusalOutcome(Reentry.ERROR if late else Reentry.INVALID_TAN, tries=tries)
+    return RefusalOutcome(Reentry.BACKEND_ERROR, tries=tries)
 
 
-def outcome(known: Facts) -> Reentry:
+def outcome(known: FormFacts) -> Reentry:
     """What the tenant is told of a result."""
     if known.phase == DONE:
         return Reentry.FINISHED
@@ -226,26 +234,26 @@ def outcome(known: Facts) -> Reentry:
     return Reentry.ERROR if refused else Reentry.BACKEND_ERROR
 
 
-def path(known: Facts) -> tuple[tuple[str, ...], int]:
+def path(known: FormFacts) -> tuple[tuple[str, ...], int]:
     """The steps of the customer's way by name, and how many of them are done."""
     names = _names(known)
     here = place(known)
     current = {
-        Place.TERMS: "terms",
-        Place.BANK: "bank",
-        Place.LOGIN: "login",
-        Place.START: "confirm",
-        Place.ACCOUNTS: "accounts",
-        Place.SUMMARY: "summary",
-        Place.ORDER: "order",
-        Place.RESULT: "done",
-        Place.END: "done",
+        FormStep.TERMS: "terms",
+        FormStep.BANK: "bank",
+        FormStep.LOGIN: "login",
+        FormStep.START: "confirm",
+        FormStep.ACCOUNTS: "accounts",
+        FormStep.SUMMARY: "summary",
+        FormStep.ORDER: "order",
+        FormStep.RESULT: "done",
+        FormStep.END: "done",
     }.get(here, "login" if known.kind == CONNECT else "confirm")
     return names, names.index(current) if current in names else len(names)
 
 
-def _names(known: Facts) -> tuple[str, ...]:
-    terms = ("terms",) if known.asked_terms or place(known) is Place.TERMS else ()
+def _names(known: FormFacts) -> tuple[str, ...]:
+    terms = ("terms",) if known.asked_terms or place(known) is FormStep.TERMS else ()
     if known.use_case == CREATE_ACCOUNT:
         return (*terms, "bank", "login", "accounts", "summary")
     if known.use_case == SINGLE_TRANSFER:

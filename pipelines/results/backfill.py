@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from pipelines.context import House
+from pipelines.context import Context
 from pipelines.engine.run import OnProgress
 from pipelines.fetching import landing
 from pipelines.results import tasks
@@ -42,7 +42,7 @@ def following(asset: str, *, only: bool = False) -> list[str]:
     return [step] if only else names[names.index(step) :]
 
 
-def plan(house: House, assets: Sequence[str], buckets: Sequence[int], since: date | None) -> list[Planned]:
+def plan(house: Context, assets: Sequence[str], buckets: Sequence[int], since: date | None) -> list[Planned]:
     """What would be worked on, counted without touching it."""
     users = house.lake.read(USERS, buckets, ["user"]).height
     stored = int(house.lake.statistics(TRANSACTIONS, buckets)["rows"].sum())

@@ -13,11 +13,11 @@ from analytics.analyses import suite
 from analytics.analyses.snapshot import UNREAD
 from analytics.frames import AS_OF, CHOICES, PRODUCTS
 from analytics.tagging import tag
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from pipelines.results.export import STATE
 from pipelines.results.tags import compared
 from warehouse.lake.lake import Lake
-from warehouse.lake.parquet import Table
+from warehouse.lake.parquet import LakeTable
 from warehouse.lake.tables import (
     ANALYSED,
     ANALYSES,
@@ -33,7 +33,7 @@ KNOWLEDGE = "knowledge"
 
 
 @dataclass(frozen=True)
-class Tagged:
+class BucketTagging:
     """What tagging a bucket did. `again` are bookings that had tags before, `moves` how often which category became which."""
 
     users: int
@@ -44,7 +44,7 @@ class Tagged:
 
 
 @dataclass(frozen=True)
-class Analysed:
+class BucketAnalysis:
     """What analysing a bucket did: how many users there are, how many of them were analysed, and the rows of each table."""
 
     users: int
@@ -70,13 +70,13 @@ class _Unanalysed(NamedTuple):
     kept: pl.DataFrame
 
 
-def tags_unchanged(lake: Lake, buckets: Sequence[int], brain: Brain) -> dict[int, Tagged]:
+def tags_unchanged(lake: Lake, buckets: Sequence[int], brain: Tagger) -> dict[int, BucketTagging]:
     """The buckets for which there is nothing to tag, found without reading rows."""
     same = [bucket for bucket in buckets if _about(lake, bucket) == _made_from(lake, bucket, brain)]
-    return {bucket: Tagged(lake.rows(USERS, bucket), 0, lake.rows(TRANSACTION_TAGS, bucket)) for bucket in same}
+    return {bucket: BucketTagging(lake.rows(USERS, bucket), 0, lake.rows(TRANSACTION_TAGS, bucket)) for bucket in same}
 
 
-def tag_buckets(lake: Lake, buckets: Sequence[int], brain: Brain, *, everything: bool = False) -> dict[int, Tagged]:
+def tag_buckets(lake: Lake, buckets: Sequence[int], brain: Tagger, *, everything: bool = False) -> dict[int, BucketTagging]:
     """Brings the tags of buckets to their bookings: those of users whose revision has changed, or all with other knowledge."""
     due = {bucket: _untagged(lake, bucket, brain, everything=everything) for bucket in buckets}
     new, begin, done = _tagged(lake, due, brain), 0, {}
@@ -85,20 +85,22 @@ def tag_buckets(lake: Lake, buckets: Sequence[int], brain: Brain, *, everything:
         begin += bookings.height
         whole = pl.concat([current, own.select(current.columns)]).sort("user", maintain_order=True)
         lake.write(TRANSACTION_TAGS, bucket, whole, _made_from(lake, bucket, brain))
-        done[bucket] = Tagged(users, changed.height, whole.height, *_moves(before, own))
+        done[bucket] = BucketTagging(users, changed.height, whole.height, *_moves(before, own))
     return done
 
 
-def analyses_unchanged(lake: Lake, buckets: Sequence[int], version: str) -> dict[int, Analysed]:
+def analyses_unchanged(lake: Lake, buckets: Sequence[int], version: str) -> dict[int, BucketAnalysis]:
     """The buckets for which there is nothing to analyse, found without reading rows."""
     same = [bucket for bucket in buckets if lake.about(ANALYSED, bucket) == _analysed_from(lake, bucket, version)]
     return {
-        bucket: Analysed(lake.rows(ANALYSED, bucket), 0, {name: lake.rows(table, bucket) for name, table in ANALYSES.items()})
+        bucket: BucketAnalysis(
+            lake.rows(ANALYSED, bucket), 0, {name: lake.rows(table, bucket) for name, table in ANALYSES.items()}
+        )
         for bucket in same
     }
 
 
-def analyse_buckets(lake: Lake, buckets: Sequence[int], version: str, *, everything: bool = False) -> dict[int, Analysed]:
+def analyse_buckets(lake: Lake, buckets: Sequence[int], version: str, *, everything: bool = False) -> dict[int, BucketAnalysis]:
     """Brings the analyses of buckets to their tags and days: those of users of whom something has changed, or all with another
     version. The table of who was analysed is written last: it vouches for the others.
     """
@@ -112,7 +114,7 @@ def analyse_buckets(lake: Lake, buckets: Sequence[int], version: str, *, everyth
             rows[bucket][name] = _replace(lake, table, bucket, due[bucket].kept, own)
     for bucket, left in due.items():
         lake.write(ANALYSED, bucket, left.users, _analysed_from(lake, bucket, version))
-    return {bucket: Analysed(left.users.height, left.changed.height, rows[bucket]) for bucket, left in due.items()}
+    return {bucket: BucketAnalysis(left.users.height, left.changed.height, rows[bucket]) for bucket, left in due.items()}
 
 
 def _unanalysed(lake: Lake, bucket: int, version: str, *, everything: bool) -> _Unanalysed:
@@ -149,7 +151,7 @@ def _seen(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> tuple[pl.D
     return bookings.join(tags.drop("user", "product"), on="id", how="inner", maintain_order="left"), owned
 
 
-def _replace(lake: Lake, table: Table, bucket: int, kept: pl.DataFrame, new: pl.DataFrame) -> int:
+def _replace(lake: Lake, table: LakeTable, bucket: int, kept: pl.DataFrame, new: pl.DataFrame) -> int:
     """Writes the rows of users who were analysed beside those of users who were not; answers how many there are."""
     if not kept.is_empty():
         old = lake.read(table, [bucket]).join(kept, on="user", how="semi", maintain_order="left")
@@ -162,7 +164,7 @@ def _analysed_from(lake: Lake, bucket: int, version: str) -> dict[str, str]:
     return {KNOWLEDGE: version, **lake.about(USERS, bucket)}
 
 
-def _untagged(lake: Lake, bucket: int, brain: Brain, *, everything: bool) -> _Untagged:
+def _untagged(lake: Lake, bucket: int, brain: Tagger, *, everything: bool) -> _Untagged:
     users, bookings, before = (lake.read(table, [bucket]) for table in (USERS, TRANSACTIONS, TRANSACTION_TAGS))
     booked = users.join(bookings, on="user", how="semi", maintain_order="left")
     same_knowledge = not everything and _about(lake, bucket).get(KNOWLEDGE) == brain.version
@@ -174,7 +176,7 @@ def _untagged(lake: Lake, bucket: int, brain: Brain, *, everything: bool) -> _Un
     return _Untagged(users.height, changed, theirs, before, current)
 
 
-def _tagged(lake: Lake, due: Mapping[int, _Untagged], brain: Brain) -> pl.DataFrame:
+def _tagged(lake: Lake, due: Mapping[int, _Untagged], brain: Tagger) -> pl.DataFrame:
     """The tags of the bookings that are due, one bucket's after the other's, with the revision that they are made from."""
     users = pl.concat([left.changed for left in due.values()])
     buckets = [bucket for bucket, left in due.items() if left.changed.height]
@@ -195,7 +197,7 @@ def _moves(before: pl.DataFrame, new: pl.DataFrame) -> tuple[int, dict[tuple[str
     return both.height, {(then, now): count for then, now, count in moved.iter_rows()}
 
 
-def _made_from(lake: Lake, bucket: int, brain: Brain) -> dict[str, str]:
+def _made_from(lake: Lake, bucket: int, brain: Tagger) -> dict[str, str]:
     """What tags made now would say about themselves."""
     return {KNOWLEDGE: brain.version, STATE: lake.about(USERS, bucket).get(STATE, "")}
 

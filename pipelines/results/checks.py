@@ -21,7 +21,7 @@ MOST_DRIFT = 0.1
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """What a check found. `facts` are counts."""
 
     name: str
@@ -29,7 +29,7 @@ class Finding:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def of_transactions(database: Database, lake: Lake, buckets: Sequence[int], count: int, name: str) -> list[Finding]:
+def of_transactions(database: Database, lake: Lake, buckets: Sequence[int], count: int, name: str) -> list[CheckResult]:
     """Of what was exported: each booking once, of a user of this bucket, and no user older than what is published."""
     bookings = lake.read(tables.TRANSACTIONS, buckets, ["id", "user"])
     users = lake.read(tables.USERS, buckets)
@@ -39,13 +39,13 @@ def of_transactions(database: Database, lake: Lake, buckets: Sequence[int], coun
         published = results.states(operator, name, span(buckets, count))
     older = users.join(published, on="user", suffix="_published").filter(pl.col("revision") < pl.col("revision_published")).height
     return [
-        Finding("unique", twice == 0, {"bookings": bookings.height, "twice": twice}),
-        Finding("of_known_users", strangers == 0, {"strangers": strangers}),
-        Finding("revision_monotone", older == 0, {"users": users.height, "older": older}),
+        CheckResult("unique", twice == 0, {"bookings": bookings.height, "twice": twice}),
+        CheckResult("of_known_users", strangers == 0, {"strangers": strangers}),
+        CheckResult("revision_monotone", older == 0, {"users": users.height, "older": older}),
     ]
 
 
-def of_tags(lake: Lake, buckets: Sequence[int], again: int, moved: int) -> list[Finding]:
+def of_tags(lake: Lake, buckets: Sequence[int], again: int, moved: int) -> list[CheckResult]:
     """Of tags: every booking has them, categories fit the sign of the amount, and of those tagged again not too many moved."""
     bookings = lake.read(tables.TRANSACTIONS, buckets, ["id", "amount_cents"])
     tags = lake.read(tables.TRANSACTION_TAGS, buckets, ["id", "category", "category_source"])
@@ -53,17 +53,17 @@ def of_tags(lake: Lake, buckets: Sequence[int], again: int, moved: int) -> list[
     untagged = bookings.height + tags.height - 2 * told.height
     drift, wrong = moved / again if again else 0.0, _against_the_sign(told)
     return [
-        Finding("complete", untagged == 0, {"bookings": bookings.height, "without": untagged}),
-        Finding("sign_rule", wrong == 0, {"wrong": wrong}),
-        Finding(
+        CheckResult("complete", untagged == 0, {"bookings": bookings.height, "without": untagged}),
+        CheckResult("sign_rule", wrong == 0, {"wrong": wrong}),
+        CheckResult(
             "drift", drift <= MOST_DRIFT, {"share": round(drift, 4), "most": MOST_DRIFT, "tagged_again": again, "moved": moved}
         ),
     ]
 
 
-def of_analyses(lake: Lake, buckets: Sequence[int]) -> dict[str, Finding]:
+def of_analyses(lake: Lake, buckets: Sequence[int]) -> dict[str, CheckResult]:
     """Of analyses, by their names: what adds up to something else does so to the cent."""
-    return {name: Finding("adds_up", wrong == 0, {"wrong": wrong}) for name, wrong in _sums(lake, buckets)}
+    return {name: CheckResult("adds_up", wrong == 0, {"wrong": wrong}) for name, wrong in _sums(lake, buckets)}
 
 
 def _sums(lake: Lake, buckets: Sequence[int]) -> Iterator[tuple[str, int]]:

@@ -14,7 +14,7 @@ import polars as pl
 from warehouse.errors import BackfillNeeded
 from warehouse.lake.buckets import Range, bounds, bucket_of, span
 from warehouse.lake.lake import Lake
-from warehouse.lake.parquet import Table
+from warehouse.lake.parquet import LakeTable
 from warehouse.lake.tables import CATEGORY_CHOICES, CATEGORY_RULES, PRODUCTS, TRANSACTIONS, USERS
 from warehouse.postgres.database import Database, Owner
 from warehouse.stores import choices, ledger, products, revisions, rules
@@ -24,7 +24,7 @@ STATE, DAYS = "state", "days"
 same names."""
 REVISED = ["user", "tenant", "revision"]
 Read = Callable[[Owner, Sequence[UUID]], pl.DataFrame]
-BY_USER: tuple[tuple[Table, Read, tuple[str, ...]], ...] = (
+BY_USER: tuple[tuple[LakeTable, Read, tuple[str, ...]], ...] = (
     (TRANSACTIONS, ledger.of_users, ("user", "sequence")),
     (PRODUCTS, products.of_users, ("user", "product")),
     (CATEGORY_CHOICES, choices.of_users, ("user", "id")),
@@ -92,7 +92,7 @@ def _vouch(lake: Lake, bucket: int, users: pl.DataFrame) -> None:
     lake.write(USERS, bucket, users, {STATE: _digest(users.select(REVISED)), DAYS: _digest(users.select("user", "as_of"))})
 
 
-def _kept(lake: Lake, table: Table, bucket: int, users: pl.DataFrame) -> pl.DataFrame:
+def _kept(lake: Lake, table: LakeTable, bucket: int, users: pl.DataFrame) -> pl.DataFrame:
     """The rows of users who have not changed. Where there are none, no file is read: it may be of an older version."""
     if users.is_empty():
         return table.schema.to_frame()

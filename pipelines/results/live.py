@@ -36,7 +36,7 @@ FRAMES = ("cashflow", "cashflow_predictions")
 
 
 @dataclass(frozen=True)
-class State:
+class ResultState:
     """What analyses are made from: the user's data, the day of which they speak, and what they are made with."""
 
     revision: int
@@ -48,10 +48,10 @@ class State:
 
 
 @dataclass(frozen=True)
-class Made:
+class UserDocuments:
     """All documents of one user, made now."""
 
-    state: State
+    state: ResultState
     contents: Mapping[str, bytes]
 
 
@@ -95,17 +95,17 @@ def prepare() -> None:
         alone(some.hstack(tags.tagged_alone(some, owned).drop("id", "user", "product")), owned, date(2026, 2, 15), "")
 
 
-def made(owner: Owner, base_url: str, as_of: date | None = None) -> Made:
+def made(owner: Owner, base_url: str, as_of: date | None = None) -> UserDocuments:
     """All documents of a user, seen in the owner's one moment; with an earlier day, as they would have been with the bookings
     until that day.
     """
     revision, latest = revisions.current(owner)
     day = latest if as_of is None or latest is None else min(as_of, latest)
-    state = State(revision, day, version(base_url))
+    state = ResultState(revision, day, version(base_url))
     if day is None:
-        return Made(state, NOTHING)
+        return UserDocuments(state, NOTHING)
     tagged = _until(owner, day) if day != latest else tags.tagged(owner).bookings
-    return Made(state, alone(tagged, products.whole(owner), day, base_url) if tagged.height else NOTHING)
+    return UserDocuments(state, alone(tagged, products.whole(owner), day, base_url) if tagged.height else NOTHING)
 
 
 def view(flows: bytes, user: str, as_of: date, base_url: str, wanted: CashflowView) -> bytes:

@@ -12,11 +12,11 @@ from pipelines.results import live, tags
 from pipelines.results.buckets import KNOWLEDGE
 from warehouse.lake.buckets import bucket_of, span
 from warehouse.lake.lake import Lake
-from warehouse.lake.parquet import Table
+from warehouse.lake.parquet import LakeTable
 from warehouse.lake.tables import ANALYSED, ANALYSES, TRANSACTION_TAGS, USERS
 from warehouse.postgres.database import Database, Owner
 from warehouse.stores import results
-from warehouse.stores.results import New
+from warehouse.stores.results import NewResult
 
 AT_ONCE = 500
 """Results that go to PostgreSQL in one statement."""
@@ -56,7 +56,7 @@ def publish_buckets(database: Database, lake: Lake, buckets: Sequence[int], coun
     return {bucket: Published(lake.rows(USERS, bucket), changed[bucket]) for bucket in buckets}
 
 
-def _users(lake: Lake, table: Table, buckets: Sequence[int]) -> pl.DataFrame:
+def _users(lake: Lake, table: LakeTable, buckets: Sequence[int]) -> pl.DataFrame:
     """Who has results of a table, from which revision, and as of which day, if of any."""
     columns = [name for name in ("user", "revision", "as_of") if name in table.schema]
     found = lake.read(table, buckets, columns).unique(maintain_order=True)
@@ -64,7 +64,7 @@ def _users(lake: Lake, table: Table, buckets: Sequence[int]) -> pl.DataFrame:
 
 
 def _unpublished(
-    operator: Owner, lake: Lake, name: str, table: Table, buckets: Sequence[int], count: int
+    operator: Owner, lake: Lake, name: str, table: LakeTable, buckets: Sequence[int], count: int
 ) -> Iterator[tuple[str, list[int], pl.DataFrame]]:
     """Of buckets, by the knowledge with which they were made, the users of whom something else is served."""
     knowledge = {bucket: lake.about(table, bucket).get(KNOWLEDGE, "") for bucket in buckets}
@@ -77,13 +77,13 @@ def _unpublished(
             yield known, some, unserved
 
 
-def _tags(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> Iterator[New]:
+def _tags(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> Iterator[NewResult]:
     tagged = lake.read(TRANSACTION_TAGS, buckets).join(users, on="user", how="semi", maintain_order="left")
     for (user, revision), of_user in tagged.group_by("user", "revision", maintain_order=True):
-        yield New(UUID(str(user)), tags.NAME, int(str(revision)), tags.encoded(of_user))
+        yield NewResult(UUID(str(user)), tags.NAME, int(str(revision)), tags.encoded(of_user))
 
 
-def _documents(lake: Lake, buckets: Sequence[int], users: pl.DataFrame, base_url: str) -> Iterator[New]:
+def _documents(lake: Lake, buckets: Sequence[int], users: pl.DataFrame, base_url: str) -> Iterator[NewResult]:
     frames = {
         name: lake.read(table, buckets).join(users, on="user", how="semi", maintain_order="left")
         for name, table in ANALYSES.items()
@@ -91,10 +91,10 @@ def _documents(lake: Lake, buckets: Sequence[int], users: pl.DataFrame, base_url
     states = {user: (revision, as_of) for user, revision, as_of in users.iter_rows()}
     for user, contents in live.packed_documents(frames, users.select("user", "as_of"), base_url):
         revision, as_of = states[user]
-        yield from (New(UUID(user), name, revision, content, as_of) for name, content in contents.items())
+        yield from (NewResult(UUID(user), name, revision, content, as_of) for name, content in contents.items())
 
 
-def _pieces(new: Iterable[New]) -> Iterator[list[New]]:
+def _pieces(new: Iterable[NewResult]) -> Iterator[list[NewResult]]:
     rest = iter(new)
     while some := list(islice(rest, AT_ONCE)):
         yield some

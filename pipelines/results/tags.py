@@ -11,7 +11,7 @@ import polars as pl
 from analytics.bank_text import canonical
 from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, checked
 from analytics.tagging import corrections, tag
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models import registry
 from warehouse.lake.packing import frame_of, of_frame
 from warehouse.postgres.database import Owner
@@ -22,7 +22,7 @@ NAME = "transaction_tags"
 SERVED = [name for name in TAGGED if name not in ("user", "product")]
 
 
-def brain() -> Brain:
+def brain() -> Tagger:
     """What tagging knows, with the model that is in use now."""
     folder = _folder(os.environ.get("KONTOR_HOME"))
     return _brain(folder, registry.active_version(folder))
@@ -35,8 +35,8 @@ def _folder(_home: str | None) -> Path:
 
 
 @lru_cache(maxsize=2)
-def _brain(folder: Path, version: str) -> Brain:
-    return Brain(registry.find(folder, version) if version else registry.shipped())
+def _brain(folder: Path, version: str) -> Tagger:
+    return Tagger(registry.find(folder, version) if version else registry.shipped())
 
 
 def prepare() -> None:
@@ -56,7 +56,7 @@ def prepare() -> None:
 
 
 @dataclass(frozen=True)
-class Tagged:
+class TaggedBookings:
     """All bookings of a user with their tags: the columns of `LEDGER` and `TAGGED`."""
 
     bookings: pl.DataFrame
@@ -69,7 +69,7 @@ def state(owner: Owner) -> str:
     return f"{revisions.current(owner).revision}-{brain().version}"
 
 
-def tagged(owner: Owner) -> Tagged:
+def tagged(owner: Owner) -> TaggedBookings:
     """All bookings of a user with their tags; the owner's transaction sees one moment.
 
     The tags are those that lie ready, if they are of this moment, else they are made now; by the same functions, so that nobody
@@ -78,9 +78,9 @@ def tagged(owner: Owner) -> Tagged:
     bookings, revision, knows = ledger.whole(owner), revisions.current(owner).revision, brain()
     ready = results.find(owner, NAME, revision, knows.version)
     if ready is not None and (tags := decoded(ready))["id"].equals(bookings["id"]):  # not so if an access has just expired
-        return Tagged(bookings.hstack(tags.drop("id")), revision, precomputed=True)
+        return TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True)
     made = tag.tag(bookings, products.whole(owner), choices.whole(owner), compared(rules.whole(owner)), knows)
-    return Tagged(bookings.hstack(made.select(SERVED).drop("id")), revision, precomputed=False)
+    return TaggedBookings(bookings.hstack(made.select(SERVED).drop("id")), revision, precomputed=False)
 
 
 def encoded(tags: pl.DataFrame) -> bytes:

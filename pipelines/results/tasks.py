@@ -11,15 +11,15 @@ from itertools import accumulate, groupby
 from math import ceil
 from typing import Any
 
-from pipelines.context import House
+from pipelines.context import Context
 from pipelines.engine import run
 from pipelines.engine.executors import workers
-from pipelines.engine.run import Failure, OnProgress, TasksFailed
+from pipelines.engine.run import OnProgress, TaskFailure, TasksFailed
 from pipelines.fetching import landing
 from pipelines.fetching.landing import Replayed
 from pipelines.results import buckets as analyse
 from pipelines.results import export, live, publish, tags
-from pipelines.results.buckets import Analysed, Tagged
+from pipelines.results.buckets import BucketAnalysis, BucketTagging
 from pipelines.results.export import Exported
 from pipelines.results.publish import Published
 from warehouse.lake.tables import TRANSACTIONS
@@ -32,8 +32,8 @@ about a gibibyte."""
 
 
 @cache
-def _house() -> House:
-    return House.of(Settings())
+def _house() -> Context:
+    return Context.of(Settings())
 
 
 def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Exported]:
@@ -45,13 +45,13 @@ def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, E
         }
 
 
-def tag_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Tagged]:
+def tag_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketTagging]:
     house = _house()
     with house.database.alone_with(buckets):
         return analyse.tag_buckets(house.lake, buckets, tags.brain(), everything=everything)
 
 
-def analyse_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Analysed]:
+def analyse_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketAnalysis]:
     house = _house()
     version = live.version(house.settings.base_url)
     with house.database.alone_with(buckets):
@@ -72,7 +72,7 @@ def replay_buckets(buckets: Buckets, *, since: date | None = None, everything: b
     }
 
 
-UNCHANGED: Mapping[Any, Callable[[House, Buckets], Mapping[int, Any]]] = {
+UNCHANGED: Mapping[Any, Callable[[Context, Buckets], Mapping[int, Any]]] = {
     export_buckets: lambda house, buckets: export.unchanged(house.database, house.lake, buckets, house.settings.buckets),
     tag_buckets: lambda house, buckets: analyse.tags_unchanged(house.lake, buckets, tags.brain()),
     analyse_buckets: lambda house, buckets: analyse.analyses_unchanged(
@@ -100,13 +100,13 @@ def on_buckets(task: Any, buckets: Buckets, on_progress: OnProgress | None = Non
     several = [(bucket,) for failure in failures if len(failure.item) > 1 for bucket in failure.item]
     alone = [failure for failure in failures if len(failure.item) == 1] + _work(work, several, done, on_progress)
     if alone:
-        raise TasksFailed([Failure(failure.item[0], failure.error) for failure in alone], len(left))
+        raise TasksFailed([TaskFailure(failure.item[0], failure.error) for failure in alone], len(left))
     return {bucket: done[bucket] for bucket in buckets}
 
 
 def _work(
     work: Callable[[Buckets], Mapping[int, Any]], pieces: Sequence[Buckets], done: dict[int, Any], on_progress: OnProgress | None
-) -> list[Failure]:
+) -> list[TaskFailure]:
     """Adds to what is done; answers the pieces that failed."""
     more = {} if on_progress is None else {"on_progress": on_progress}
     try:

@@ -39,13 +39,13 @@ log = structlog.get_logger("webhooks")
 
 
 @dataclass(frozen=True)
-class Office:
+class DeliveryContext:
     """What delivery works with. The bell rings when there may be something to do."""
 
     database: Database
     vault: Vault
     settings: Settings
-    gate: outbound.Gate
+    gate: outbound.OutboundPolicy
     threads: ThreadPoolExecutor
     bell: asyncio.Event
     look_seconds: float
@@ -73,7 +73,7 @@ async def deliver_forever(
     bell = asyncio.Event()
     with ThreadPoolExecutor(THREADS, "webhooks") as threads, outbound.open_gate(settings, AT_ONCE) as gate:
         gate = replace(gate, resolve=resolve or gate.resolve)
-        office = Office(database, vault, settings, gate, threads, bell, look_seconds)
+        office = DeliveryContext(database, vault, settings, gate, threads, bell, look_seconds)
         async with asyncio.TaskGroup() as tasks:
             beside = [tasks.create_task(work) for work in (_listen(office), _drop(office), _ring_when(stop, bell))]
             await _send_until(stop, office, tasks)
@@ -81,7 +81,7 @@ async def deliver_forever(
                 task.cancel()
 
 
-async def _send_until(stop: asyncio.Event, office: Office, tasks: asyncio.TaskGroup) -> None:
+async def _send_until(stop: asyncio.Event, office: DeliveryContext, tasks: asyncio.TaskGroup) -> None:
     """Keeps up to `AT_ONCE` deliveries under way, each to another receiver. One that ends makes room and rings."""
     under_way: set[asyncio.Task[None]] = set()
 
@@ -102,7 +102,7 @@ async def _send_until(stop: asyncio.Event, office: Office, tasks: asyncio.TaskGr
         await asyncio.wait(under_way)
 
 
-async def _claim(office: Office, limit: int) -> list[Delivery]:
+async def _claim(office: DeliveryContext, limit: int) -> list[Delivery]:
     """Up to so many deliveries; none while the database is away."""
     settings = office.settings
     lease_seconds = settings.webhook_timeout_seconds + LEASE_MARGIN_SECONDS
@@ -118,7 +118,7 @@ async def _claim(office: Office, limit: int) -> list[Delivery]:
         return []
 
 
-async def _deliver(office: Office, delivery: Delivery) -> None:
+async def _deliver(office: DeliveryContext, delivery: Delivery) -> None:
     """Sends one event and records what became of it. What cannot be recorded is sent again when the lease ends."""
     facts = {"client": str(delivery.client_id), "serial": delivery.serial, "attempt": delivery.attempts + 1}
     try:
@@ -131,12 +131,12 @@ async def _deliver(office: Office, delivery: Delivery) -> None:
         log.info("webhook", outcome=outcome, **facts)
 
 
-def _secrets(office: Office, delivery: Delivery) -> list[str]:
+def _secrets(office: DeliveryContext, delivery: Delivery) -> list[str]:
     with office.database.acting_for(delivery.tenant_id) as owner:
         return webhooks.signing_secrets(owner, office.vault, delivery.client_id)
 
 
-async def _send(office: Office, delivery: Delivery, secrets: list[str]) -> int | str:
+async def _send(office: DeliveryContext, delivery: Delivery, secrets: list[str]) -> int | str:
     """The status that the receiver answered, or the kind of error that came instead."""
     content = notices.body(delivery, office.settings)
     try:
@@ -145,7 +145,7 @@ async def _send(office: Office, delivery: Delivery, secrets: list[str]) -> int |
         return type(error).__name__
 
 
-def _record(office: Office, delivery: Delivery, outcome: int | str) -> None:
+def _record(office: DeliveryContext, delivery: Delivery, outcome: int | str) -> None:
     """Only 2xx means that the event was taken. A redirect is not followed: it could lead where we must not call."""
     with office.database.acting_for(delivery.tenant_id) as owner:
         if isinstance(outcome, int) and 200 <= outcome < 300:
@@ -162,7 +162,7 @@ def _pause_seconds(settings: Settings, attempts: int) -> float:
     return pauses[min(attempts, len(pauses) - 1)] * random.SystemRandom().uniform(1 - JITTER_RATIO, 1 + JITTER_RATIO)
 
 
-async def _drop(office: Office) -> None:
+async def _drop(office: DeliveryContext) -> None:
     """Gives up, every now and then, what nobody will take any more."""
     while True:
         with suppress(KontorError, SQLAlchemyError):
@@ -171,7 +171,7 @@ async def _drop(office: Office) -> None:
         await asyncio.sleep(office.look_seconds)
 
 
-async def _listen(office: Office) -> None:
+async def _listen(office: DeliveryContext) -> None:
     """Rings when an event was announced, and after every time that PostgreSQL was away."""
     address = office.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
     while True:
@@ -189,7 +189,7 @@ async def _ring_when(stop: asyncio.Event, bell: asyncio.Event) -> None:
     bell.set()
 
 
-async def _wait(office: Office) -> None:
+async def _wait(office: DeliveryContext) -> None:
     """Returns when the bell rings, or in time for an attempt that has become due."""
     with suppress(TimeoutError):
         async with asyncio.timeout(office.look_seconds):

@@ -29,7 +29,7 @@ SocketOptions = Iterable[httpcore.SOCKET_OPTION]
 
 
 @dataclass(frozen=True)
-class Gate:
+class OutboundPolicy:
     """How calls leave the house: how names are resolved, whom TLS trusts, where they may go and how long they may take."""
 
     resolve: Resolve
@@ -39,19 +39,21 @@ class Gate:
 
 
 @contextmanager
-def open_gate(settings: Settings, at_once: int) -> Iterator[Gate]:
+def open_gate(settings: Settings, at_once: int) -> Iterator[OutboundPolicy]:
     """A gate for so many calls at once. Names are resolved in threads of their own: one that takes long delays no other."""
     # The library logs the addresses it calls, and a tenant's address may hold a secret.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     threads = ThreadPoolExecutor(at_once, thread_name_prefix="names")
     tls = httpx.create_ssl_context(trust_env=False)
     try:
-        yield Gate(partial(_resolve, threads), tls, settings.webhook_private_addresses, settings.webhook_timeout_seconds)
+        yield OutboundPolicy(
+            partial(_resolve, threads), tls, settings.webhook_private_addresses, settings.webhook_timeout_seconds
+        )
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-async def post(gate: Gate, url: str, body: bytes, headers: dict[str, str]) -> int:
+async def post(gate: OutboundPolicy, url: str, body: bytes, headers: dict[str, str]) -> int:
     """The status that an address answers. A connection of its own for each call: nothing of one reaches another."""
     address = receiver_url(url, private=gate.private)
     async with (
@@ -65,7 +67,7 @@ async def post(gate: Gate, url: str, body: bytes, headers: dict[str, str]) -> in
 class _CheckedTransport(httpx.AsyncHTTPTransport):
     """httpx's transport over connections that were checked; httpx itself has no parameter for where they come from."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: OutboundPolicy) -> None:
         super().__init__(verify=gate.tls, trust_env=False)
         self._pool = httpcore.AsyncConnectionPool(ssl_context=gate.tls, network_backend=_CheckedNetwork(gate))
 
@@ -73,7 +75,7 @@ class _CheckedTransport(httpx.AsyncHTTPTransport):
 class _CheckedNetwork(httpcore.AsyncNetworkBackend):
     """Connects to addresses that were resolved and checked here."""
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, gate: OutboundPolicy) -> None:
         self._gate = gate
         self._network = httpcore.AnyIOBackend()
 

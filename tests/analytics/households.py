@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from analytics.analyses.snapshot import Seen, seen
+from analytics.analyses.snapshot import Snapshot, snapshot
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
 
 AS_OF_DAY = date(2026, 6, 16)
@@ -98,7 +98,7 @@ def households(users: int = 10) -> pl.DataFrame:
     return pl.concat([household(f"user-{seed:02}", seed) for seed in range(users)])
 
 
-def looked_at(bookings: pl.DataFrame, as_of: date = AS_OF_DAY, *more_users: str) -> Seen:
+def looked_at(bookings: pl.DataFrame, as_of: date = AS_OF_DAY, *more_users: str) -> Snapshot:
     """What can be seen in the bookings on one day."""
     users = sorted({*bookings["user"], *more_users})
-    return seen(bookings, PRODUCTS.to_frame(), pl.DataFrame({"user": users, "as_of": [as_of] * len(users)}, schema=AS_OF))
+    return snapshot(bookings, PRODUCTS.to_frame(), pl.DataFrame({"user": users, "as_of": [as_of] * len(users)}, schema=AS_OF))

@@ -10,7 +10,7 @@ import polars as pl
 from analytics.analyses.events import life_events
 from analytics.analyses.life_stages import life_stages
 from analytics.analyses.sales_triggers import sales_triggers
-from analytics.analyses.snapshot import Seen, seen
+from analytics.analyses.snapshot import Snapshot, snapshot
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
 
 TODAY = date(2026, 6, 30)
@@ -74,13 +74,13 @@ def everyday(first: date = date(2024, 1, 1), last: date = TODAY, user: str = "an
     return booked("LIVING_GROCERIES", days, [float(euros) for euros in spent], "Markt", channel="CARD", user=user)
 
 
-def look(*parts: pl.DataFrame, as_of: date = TODAY, owner: str = "Anna Muster", products: pl.DataFrame | None = None) -> Seen:
+def look(*parts: pl.DataFrame, as_of: date = TODAY, owner: str = "Anna Muster", products: pl.DataFrame | None = None) -> Snapshot:
     """What is seen of these bookings."""
     bookings = pl.concat(parts) if parts else BOOKED.to_frame()
     users = bookings["user"].unique().sort()
     days = pl.DataFrame({"user": users, "as_of": [as_of] * users.len()}, schema=AS_OF)
     own = [(user, "giro", "CHECKING", None, owner) for user in users]
-    return seen(bookings, pl.DataFrame(own, PRODUCTS, orient="row") if products is None else products, days)
+    return snapshot(bookings, pl.DataFrame(own, PRODUCTS, orient="row") if products is None else products, days)
 
 
 def happened(*parts: pl.DataFrame, as_of: date = TODAY, **more: Any) -> dict[str, date]:

@@ -17,7 +17,7 @@ from analytics.analyses.cashflow import rolled, view
 from analytics.analyses.suite import Frames, analysed
 from analytics.frames import AS_OF, CHOICES, PRODUCTS, RULES, TRANSACTIONS
 from analytics.tagging import tag as tagging
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models import registry
 from tests.analytics.lives import months
 
@@ -174,7 +174,7 @@ class Book:
         bookings = pl.DataFrame(rows, schema=TRANSACTIONS)
         products = pl.DataFrame([row for _, held, _ in self._lives.values() for row in held], PRODUCTS, orient="row")
         as_of = pl.DataFrame([(user, day) for user, (_, _, day) in self._lives.items()], AS_OF, orient="row")
-        tags = tagging.tag(bookings, products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
+        tags = tagging.tag(bookings, products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
         tagged = bookings.hstack(tags.drop("id", "user", "product"))
         return tagged, analysed(tagged, products, as_of), as_of
 

@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 
 from analytics.analyses.affordability import AFFORDABILITY, AMOUNTS, Affordability, affordability
 from analytics.analyses.affordability.flags import FLAGS
-from analytics.analyses.snapshot import seen
+from analytics.analyses.snapshot import snapshot
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
 from models.simulator import Corpus, simulate
 from models.simulator.truth.affordability import affordability_truth
@@ -49,7 +49,7 @@ def found(*parts: pl.DataFrame, products: tuple[tuple[Any, ...], ...] = (GIRO,),
     bookings = pl.concat([BOOKED.to_frame(), *parts])
     users = bookings["user"].unique().sort()
     days = pl.DataFrame({"user": users, "as_of": [as_of] * users.len()}, schema=AS_OF)
-    return affordability(seen(bookings, pl.DataFrame(products, PRODUCTS, orient="row"), days))
+    return affordability(snapshot(bookings, pl.DataFrame(products, PRODUCTS, orient="row"), days))
 
 
 def only(*parts: pl.DataFrame, **given: Any) -> dict[str, Any]:
@@ -352,7 +352,7 @@ def tagged(world: Corpus) -> pl.DataFrame:
 
 def of_world(world: Corpus, bookings: pl.DataFrame) -> Affordability:
     days = bookings.select("user").unique().sort("user").with_columns(as_of=pl.lit(world.as_of))
-    return affordability(seen(bookings, world.products, days))
+    return affordability(snapshot(bookings, world.products, days))
 
 
 def test_identities_hold_to_the_cent(world: Corpus) -> None:

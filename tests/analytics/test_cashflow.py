@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 from analytics import trees
 from analytics.analyses.cashflow import Cashflow, cashflow, expected, rolled, view
 from analytics.analyses.cashflow.flows import category_groups
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from tests.analytics.households import AS_OF_DAY, BOOKED, booked, household, households, looked_at, monthly, rent, salary
 
 VIEWS = [(level, exclude) for level in ("sub", "main") for exclude in (False, True)]
@@ -18,13 +18,13 @@ ITEM = ["user", "item"]
 
 
 @cache
-def world() -> tuple[Seen, Cashflow]:
+def world() -> tuple[Snapshot, Cashflow]:
     """Ten households."""
     found = looked_at(households())
     return found, cashflow(found)
 
 
-def flowing(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> tuple[Seen, Cashflow]:
+def flowing(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> tuple[Snapshot, Cashflow]:
     found = looked_at(bookings, as_of)
     return found, cashflow(found)
 

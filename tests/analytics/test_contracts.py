@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics.analyses.contracts import Contracts
-from analytics.analyses.snapshot import seen
+from analytics.analyses.snapshot import snapshot
 from analytics.calendar import easter_sunday
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
 
@@ -50,7 +50,7 @@ def monthly(count: int, day: int = 3, last: tuple[int, int] = (2026, 6)) -> list
 def found(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> Contracts:
     users = bookings["user"].unique().sort()
     days = pl.DataFrame({"user": users, "as_of": [as_of] * users.len()}, schema=AS_OF)
-    whole = seen(bookings, PRODUCTS.to_frame(), days)
+    whole = snapshot(bookings, PRODUCTS.to_frame(), days)
     return Contracts(whole.contracts, whole.payments, whole.places)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from analytics.native.dense_ids import EMPTY, LEAST, LOAD, Keys, Numbering
-from analytics.tagging.line_cache import FEW, MOST_PIECES, Judgements, Said
+from analytics.tagging.line_cache import FEW, MOST_PIECES, Judgements, TaggedLines
 
 patient = settings(deadline=None, max_examples=40)
 """The first example may wait for the compiler."""
@@ -33,22 +33,22 @@ class Judge:
     def __init__(self) -> None:
         self.asked: list[int] = []
 
-    def of(self, memory: Judgements, keys: list[int]) -> Said:
+    def of(self, memory: Judgements, keys: list[int]) -> TaggedLines:
         given = pl.Series("key", keys, dtype=pl.UInt64)
 
-        def judge(first: NDArray[np.int64]) -> Said:
+        def judge(first: NDArray[np.int64]) -> TaggedLines:
             self.asked += given[first].to_list()
             return each(given[first])
 
         return memory.of(given, judge)
 
 
-def each(keys: pl.Series) -> Said:
+def each(keys: pl.Series) -> TaggedLines:
     """Every key has a line of its own."""
-    return Said(pl.DataFrame({"key": keys, "text": keys.cast(pl.String)}), np.arange(len(keys), dtype=np.int32))
+    return TaggedLines(pl.DataFrame({"key": keys, "text": keys.cast(pl.String)}), np.arange(len(keys), dtype=np.int32))
 
 
-def told(said: Said) -> list[tuple[int, str]]:
+def told(said: TaggedLines) -> list[tuple[int, str]]:
     """What is said about each booking."""
     return said.lines[said.line].rows()
 
@@ -132,7 +132,7 @@ def test_every_line_of_an_answer_is_there_once_and_few_have_no_booking(batches: 
 def test_keys_may_share_a_line() -> None:
     memory, keys = Judgements(), pl.Series([5, 6, 7, 5], dtype=pl.UInt64)
     line = np.array([0, 1, 0], np.int32)
-    told_first = memory.of(keys, lambda _: Said(pl.DataFrame({"text": ["odd", "even"]}), line))
+    told_first = memory.of(keys, lambda _: TaggedLines(pl.DataFrame({"text": ["odd", "even"]}), line))
     again = memory.of(keys, lambda _: pytest.fail("all of them are known"))
     for said in (told_first, again):
         assert said.lines[said.line]["text"].to_list() == ["odd", "even", "odd", "odd"]
@@ -188,7 +188,7 @@ def test_two_threads_that_meet_a_new_line_at_once_both_get_their_answer() -> Non
     def ask(keys: list[int]) -> list[tuple[int, str]]:
         given = pl.Series("key", keys, dtype=pl.UInt64)
 
-        def judge(first: NDArray[np.int64]) -> Said:
+        def judge(first: NDArray[np.int64]) -> TaggedLines:
             both.wait()
             return each(given[first])
 

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics.analyses.loans import LOANS, loans, principal, rates
-from analytics.analyses.snapshot import Seen, seen
+from analytics.analyses.snapshot import Snapshot, snapshot
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
 
 AS_OF_DAY = date(2026, 6, 30)
@@ -48,11 +48,11 @@ def booked(day: date, cents: int, category: str, **given: Any) -> pl.DataFrame:
     return pl.DataFrame([{**row, "effective_category": category}], schema=BOOKED)
 
 
-def seen_with(paid: pl.DataFrame, *beside: pl.DataFrame) -> Seen:
+def seen_with(paid: pl.DataFrame, *beside: pl.DataFrame) -> Snapshot:
     """The contracts of what is paid, and bookings beside them."""
     users = paid["user"].unique().sort()
     days = pl.DataFrame({"user": users, "as_of": [AS_OF_DAY] * users.len()}, schema=AS_OF)
-    whole = seen(paid, PRODUCTS.to_frame(), days)
+    whole = snapshot(paid, PRODUCTS.to_frame(), days)
     more = [part.with_columns(as_of=pl.lit(AS_OF_DAY)).select(whole.bookings.columns) for part in beside]
     return replace(whole, bookings=pl.concat([whole.bookings, *more]))
 

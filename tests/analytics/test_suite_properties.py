@@ -13,11 +13,11 @@ from polars.testing import assert_frame_equal
 
 from analytics import trees
 from analytics.analyses.cashflow import rolled
-from analytics.analyses.snapshot import seen
-from analytics.analyses.suite import FRAMES, Frames, Workings, analysed
+from analytics.analyses.snapshot import snapshot
+from analytics.analyses.suite import FRAMES, Frames, SuiteCache, analysed
 from analytics.frames import AS_OF, CHOICES, PRODUCTS, RULES
 from analytics.tagging import tag
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models import registry
 from models.simulator import simulate
 from tests.analytics.households import booked, household, monthly, rent, salary
@@ -48,7 +48,7 @@ def crowd() -> Looked:
     other = simulate(3, 41)
     told = _renamed(other.transactions.filter(~other.truth["future"]))
     products = _renamed(other.products)
-    tags = tag.tag(told, products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
+    tags = tag.tag(told, products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
     both = pl.concat([tagged.select(BOOKED.names()), told.hstack(tags.drop("id", "user", "product")).select(BOOKED.names())])
     return look(both, corpus.as_of, pl.concat([corpus.products, products]))
 
@@ -250,7 +250,7 @@ def test_two_users_may_have_equal_ids(name: str) -> None:
 
 
 @cache
-def numbered() -> tuple[Workings, list[Workings]]:
+def numbered() -> tuple[SuiteCache, list[SuiteCache]]:
     """The crowd with bookings that each user counts anew, seen together and apart."""
     number = pl.format("b{}", pl.int_range(pl.len()).over("user").cast(pl.String).str.zfill(5))
     short = crowd().tagged.with_columns(short=number)
@@ -261,4 +261,4 @@ def numbered() -> tuple[Workings, list[Workings]]:
     everything = (short.with_columns(id="short").select(BOOKED.names()), crowd().products, crowd().as_of)
     users = crowd().as_of["user"].sort().head(4)
     whole = [frame.filter(pl.col("user").is_in(users.implode())) for frame in everything]
-    return Workings(seen(*whole)), [Workings(seen(*(frame.filter(user=user) for frame in whole))) for user in users]
+    return SuiteCache(snapshot(*whole)), [SuiteCache(snapshot(*(frame.filter(user=user) for frame in whole))) for user in users]

@@ -11,7 +11,7 @@ from analytics import trees
 from analytics.bank_text import lines
 from analytics.frames import CHOICES, RULES, TAGGED, TAGGERS
 from analytics.tagging import tag as tagging
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models import registry
 from models.simulator import Corpus, simulate
 
@@ -35,8 +35,8 @@ def tagged() -> pl.DataFrame:
     return tag(corpus().transactions)
 
 
-def brain() -> Brain:
-    return Brain(registry.shipped())
+def brain() -> Tagger:
+    return Tagger(registry.shipped())
 
 
 def tag(transactions: pl.DataFrame, choices: pl.DataFrame | None = None, rules: pl.DataFrame | None = None) -> pl.DataFrame:

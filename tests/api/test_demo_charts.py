@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api.demo_app import charts, formats
-from api.demo_app.charts import Expected, Month
+from api.demo_app.charts import ExpectedMonth, Month
 
 SPACE = "\N{NO-BREAK SPACE}"
 EURO = 100
@@ -59,7 +59,7 @@ def test_negative_amounts_hang_below_zero() -> None:
 
 
 def test_what_is_expected_is_hatched_with_bounds_and_a_dashed_line() -> None:
-    coming = Month(2026, 3, 50_000, 20_000, Expected(300_000, 250_000, 350_000), Expected(200_000, 150_000, 260_000))
+    coming = Month(2026, 3, 50_000, 20_000, ExpectedMonth(300_000, 250_000, 350_000), ExpectedMonth(200_000, 150_000, 260_000))
     chart = charts.cashflow([*months((3000, 2000), (3000, 2100)), coming], "c")
     assert [len(elements(chart, kind)) for kind in ("hatched-income", "hatched-expenses", "bounds")] == [1, 1, 6]
     (dashed,) = elements(chart, "net-expected")
@@ -88,7 +88,7 @@ def test_any_number_of_months_is_drawn(count: int) -> None:
 @given(st.lists(st.tuples(AMOUNTS, AMOUNTS, st.none() | st.tuples(AMOUNTS, AMOUNTS, AMOUNTS)), max_size=14))
 def test_charts_are_sound_for_all_amounts(flows: list[tuple[int, int, tuple[int, int, int] | None]]) -> None:
     drawn = [
-        Month(2026, 1, income, expenses, coming and Expected(*coming), coming and Expected(*coming))
+        Month(2026, 1, income, expenses, coming and ExpectedMonth(*coming), coming and ExpectedMonth(*coming))
         for income, expenses, coming in flows
     ]
     chart = charts.cashflow(drawn, "c")

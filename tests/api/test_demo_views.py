@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Any
 
 from api.demo_app import views
-from api.demo_app.charts import Expected
+from api.demo_app.charts import ExpectedMonth
 
 NOTHING: dict[str, Any] = {
     "accesses": {},
@@ -57,7 +57,7 @@ def test_a_month_without_bookings_is_shown_as_such() -> None:
         (2026, 2, 0, 2000),
         (2026, 3, 0, 0),
     ]
-    assert shown[-1].expected_expenses == Expected(3000, 2500, 5000)
+    assert shown[-1].expected_expenses == ExpectedMonth(3000, 2500, 5000)
 
 
 def test_a_history_without_predictions_ends_with_its_last_month() -> None:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import HTMLResponse
 
-from analytics.products import Category
+from analytics.products import ProductCategory
 from api.webform import colours, flicker, render, texts
-from api.webform.pages import Bank, Banks, Design, Frame, Login, Page, Result, Stopped, Terms, Trouble
+from api.webform.pages import BankChoice, Banks, Design, FormPage, LoginPage, PageFrame, ResultPage, Stopped, Terms, Trouble
 from api.webform.patterns import browser_pattern
 from api.webform.render import asset, asset_url, page_html, page_response
 from api.webform.texts import Language, Text
@@ -71,7 +71,7 @@ def test_every_text_is_there_in_both_languages_with_the_same_values(name: str) -
 
 
 def test_every_name_that_pages_can_carry_has_words() -> None:
-    assert set(texts.KINDS) == set(Category)
+    assert set(texts.KINDS) == set(ProductCategory)
     assert set(texts.MEDIA) == set(MediumClass)
     assert set(texts.HEADINGS) == set(texts.RESULTS)
     assert set(texts.STOP_HEADINGS) == set(texts.STOPS)
@@ -125,7 +125,7 @@ def test_a_page_keeps_to_its_content_policy(name: str) -> None:
 
 
 def test_every_page_has_a_sample_and_every_template_a_page() -> None:
-    classes = Page.__subclasses__()
+    classes = FormPage.__subclasses__()
     assert {page.__class__ for _, page in SAMPLES.values()} == set(classes)
     shared = {"base", "parts", "waits", "choices"}
     assert {path.stem for path in TEMPLATES} == {page.template for page in classes} | shared
@@ -193,19 +193,19 @@ def test_every_trouble_can_be_told(key: str) -> None:
 
 @pytest.mark.parametrize("key", sorted(texts.STOPS))
 def test_every_stop_is_told_in_both_languages(key: str) -> None:
-    words = "".join(Reader(page_html(Frame("en"), Stopped(key))).words)
+    words = "".join(Reader(page_html(PageFrame("en"), Stopped(key))).words)
     assert texts.STOPS[key].de in words
     assert texts.STOPS[key].en in words
 
 
 @pytest.mark.parametrize("key", sorted(texts.RESULTS))
 def test_every_result_can_be_told(key: str) -> None:
-    assert texts.HEADINGS[key].de in page_html(Frame("de"), Result(key, key == "paid"))
+    assert texts.HEADINGS[key].de in page_html(PageFrame("de"), ResultPage(key, key == "paid"))
 
 
 def test_secrets_are_never_shown_again() -> None:
     frame, _ = SAMPLES["login"]
-    told = Login(BANK, (replace(FIELDS[0], value="erika"), replace(FIELDS[1], value="98765")))
+    told = LoginPage(BANK, (replace(FIELDS[0], value="erika"), replace(FIELDS[1], value="98765")))
     html = page_html(frame, told)
     assert 'value="erika"' in html
     assert "98765" not in html
@@ -272,16 +272,18 @@ def test_a_search_keeps_its_words_when_the_language_changes() -> None:
 
 def test_the_house_does_not_claim_to_be_blind() -> None:
     assert "sieht sie nie" in page_html(*SAMPLES["login"])
-    assert "sieht sie nie" not in page_html(Frame("de"), Terms(()))
+    assert "sieht sie nie" not in page_html(PageFrame("de"), Terms(()))
 
 
 def test_a_tenant_with_a_logo_is_named_by_it() -> None:
-    assert read((Frame("de", Design("Nord", has_logo=True)), Terms(()))).all("img", src="/customer/v2/webform/logo", alt="Nord")
+    assert read((PageFrame("de", Design("Nord", has_logo=True)), Terms(()))).all(
+        "img", src="/customer/v2/webform/logo", alt="Nord"
+    )
 
 
 def test_a_bank_that_is_not_chosen_yet_is_not_shown() -> None:
-    for bank in (None, Bank("None", "")):
-        found = read((Frame("de"), replace(ORDER, bank=bank)))
+    for bank in (None, BankChoice("None", "")):
+        found = read((PageFrame("de"), replace(ORDER, bank=bank)))
         assert not [image for image in found.all("img") if "/providers/" in (image["src"] or "")]
 
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import polars as pl
 
 from analytics.analyses.contracts import contracts
-from analytics.analyses.snapshot import Seen, seen
+from analytics.analyses.snapshot import Snapshot, snapshot
 from analytics.analyses.suite import analysed
 from analytics.bank_text import lines
 from analytics.frames import CHOICES, RULES
 from analytics.tagging import tag
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models import registry
 from models.simulator import Corpus, simulate
 from tests.bench import same_rules, whole
@@ -119,14 +119,14 @@ def _whole(corpus: Corpus, found: Measured, tell: Callable[[str], None]) -> None
                 _add(found, whole_way(buckets), rows / seconds)
 
 
-def _seen(corpus: Corpus) -> Seen:
+def _seen(corpus: Corpus) -> Snapshot:
     past = corpus.transactions
-    tagged = tag.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
+    tagged = tag.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
     booked = past.hstack(tagged[[name for name in tagged.columns if name not in past.columns]])
-    return seen(booked, corpus.products, past.select(pl.col("user").unique().sort(), as_of=pl.lit(corpus.as_of)))
+    return snapshot(booked, corpus.products, past.select(pl.col("user").unique().sort(), as_of=pl.lit(corpus.as_of)))
 
 
-def _live(known: Seen, found: Measured, tell: Callable[[str], None]) -> None:
+def _live(known: Snapshot, found: Measured, tell: Callable[[str], None]) -> None:
     """The user with the number of bookings nearest to 2,000, alone and as a share of all."""
     tell(LIVE)
     counts = known.bookings.group_by("user").len().sort((pl.col("len").cast(pl.Int64) - LIVE_BOOKINGS).abs(), "user")
@@ -140,7 +140,9 @@ def _live(known: Seen, found: Measured, tell: Callable[[str], None]) -> None:
     found.facts.update(live_rows=rows, live_ms=round(seconds * 1000, 1))
 
 
-def _beside(known: Seen, few: list[str], strangers: Others, folder: Path, found: Measured, tell: Callable[[str], None]) -> None:
+def _beside(
+    known: Snapshot, few: list[str], strangers: Others, folder: Path, found: Measured, tell: Callable[[str], None]
+) -> None:
     """Contracts and cashflow, and what others do about them, one after the other."""
     rows = known.bookings.height
     tell(CONTRACTS)

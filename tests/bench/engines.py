@@ -27,7 +27,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from pipelines.engine.executors import Crew, _environment, _limits, hire
+from pipelines.engine.executors import TaskExecutor, _environment, _limits, open_executor
 from pipelines.engine.run import _attempt, _Done, _Job, _shift
 from tests.bench import machine
 from tests.support.households import Settled, files_of, settled
@@ -118,11 +118,11 @@ def _plain(workers: int) -> Iterator[Work]:
 @contextmanager
 def _crew(name: str, workers: int) -> Iterator[Work]:
     """The processes of one of our engines, kept for more than one run, so that their start can be told apart."""
-    with hire(Settings.model_validate({"engine": name, "engine_workers": workers}), BUCKETS) as crew:
+    with open_executor(Settings.model_validate({"engine": name, "engine_workers": workers}), BUCKETS) as crew:
         yield lambda task, count: _run(crew, task, count)
 
 
-def _run(crew: Crew, task: Callable[[int], Any], count: int) -> list[Any]:
+def _run(crew: TaskExecutor, task: Callable[[int], Any], count: int) -> list[Any]:
     jobs = [_Job(number, number) for number in range(count)]
     outcomes = [outcome for _, outcome in _shift(crew, partial(_attempt, task, None), jobs)]
     return [outcome.value for outcome in outcomes if isinstance(outcome, _Done)]

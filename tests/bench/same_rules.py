@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analytics.analyses.cashflow.flows import Flows, flows
 from analytics.analyses.cashflow.items import month_number, week_number
 from analytics.analyses.cashflow.statistics import rolled, statistics
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering, Numbers
 from tests.bench.other_ways import LEAST, PERIODS, SPREAD
@@ -25,7 +25,7 @@ ITEMS = 1 << 16
 Days = NDArray[np.int64]
 
 
-def give(known: Seen, folder: Path, few: int) -> list[str]:
+def give(known: Snapshot, folder: Path, few: int) -> list[str]:
     """Writes what the others work on, and answers the users whose bookings the slow ones get."""
     day = pl.col("booked_on")
     month = month_number(day)
@@ -44,13 +44,13 @@ def give(known: Seen, folder: Path, few: int) -> list[str]:
     return users
 
 
-def _payments(known: Seen) -> pl.DataFrame:
+def _payments(known: Snapshot) -> pl.DataFrame:
     party = pl.when(pl.col("counterparty_key") != "").then("counterparty_key").otherwise("partner").fill_null("")
     day = pl.col("booked_on").to_physical()
     return known.bookings.select("user", party=party, day=day, cents="amount_cents")
 
 
-def for_rule(known: Seen) -> Callable[[], pl.DataFrame]:
+def for_rule(known: Snapshot) -> Callable[[], pl.DataFrame]:
     """The simple rule, on texts and numbers as they are read; what is compiled is so before."""
     rows = _payments(known)
     _regular(rows.head(LEAST))
@@ -107,7 +107,7 @@ def _part(starts: Days, days: Days, gap: NDArray[np.float64], stray: NDArray[np.
             stray[pair] = np.sqrt(squares / (gaps - 1))
 
 
-def for_sums(known: Seen) -> Callable[[], pl.DataFrame]:
+def for_sums(known: Snapshot) -> Callable[[], pl.DataFrame]:
     """Sums by user and category: months and weeks from bookings, everything else from months."""
     given = flows(known)
     user, tag = (pl.col(name).to_physical().cast(pl.Int64) for name in ("user", "category"))
@@ -136,7 +136,7 @@ def _named(sums: pl.DataFrame, given: Flows) -> pl.DataFrame:
     return sums.select("kind", "item", "cents", user=user, category=category)
 
 
-def for_view(known: Seen) -> Callable[[], pl.DataFrame]:
+def for_view(known: Snapshot) -> Callable[[], pl.DataFrame]:
     """The sums as the house stores and shows them: months and weeks of both trees, and a view of one, by names and in order."""
     given = flows(known)
     return lambda: rolled(statistics(given), known.as_of, aggregates=False)

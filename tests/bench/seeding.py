@@ -15,7 +15,7 @@ import psycopg
 
 from pipelines.banks import catalogue
 from pipelines.banks.demo import DemoBank
-from pipelines.context import House
+from pipelines.context import Context
 from pipelines.fetching import connect, refresh
 from pipelines.fetching.store import FetchJob
 from pipelines.results import buckets, export, live, publish, tags
@@ -50,15 +50,15 @@ class Customer:
 
 
 @contextmanager
-def flows(settings: Settings) -> Iterator[House]:
+def flows(settings: Settings) -> Iterator[Context]:
     """What flows in this process work with, while the block runs. They log only what goes wrong."""
     logs.configure("WARNING")
-    house = House.of(settings)
+    house = Context.of(settings)
     with closing(house.database):
         yield house
 
 
-def fill(house: House) -> tuple[Seed, Customer]:
+def fill(house: Context) -> tuple[Seed, Customer]:
     """What cases may use, and a customer who has no access yet, after storing everything."""
     passwords = {username: hashing.new_secret() for username in USERNAMES}
     with house.database.operating() as operator:
@@ -90,27 +90,29 @@ def fill(house: House) -> tuple[Seed, Customer]:
     ), Customer(new.tenant.id, ids[1])
 
 
-def newcomer(house: House, tenant: UUID) -> Customer:
+def newcomer(house: Context, tenant: UUID) -> Customer:
     """A customer who has nothing yet, and never logs in."""
     with house.database.acting_for(tenant) as owner:
         return Customer(tenant, users.create(owner, f"user-{uuid4().hex}", NO_PASSWORD).id)
 
 
-def begin(house: House, customer: Customer, userid: str, key: str) -> FetchJob:
+def begin(house: Context, customer: Customer, userid: str, key: str) -> FetchJob:
     """The first fetch of a new access at the demo bank, put down as the API does it."""
     with house.database.acting_for(customer.tenant, customer.user) as owner:
         pem = certificates.current(owner).pem
         typed = {"userid": userid, "pin": PINS.get(userid, userid)}
         sent = {name: base64.b64encode(certificates.encrypt(pem, value.encode())).decode() for name, value in typed.items()}
-        opened = connect.open_entries(owner, house.vault, house.connectors, [connect.Entry(key, DEMO, sent)])
+        opened = connect.open_entries(owner, house.vault, house.connectors, [connect.AccessRequest(key, DEMO, sent)])
         begun = connect.connect(owner, house.vault, house.settings, opened, refresh=False, attended_from=CUSTOMER_IP)
         return _job(customer, begun)
 
 
-def begin_again(house: House, customer: Customer, key: str) -> FetchJob:
+def begin_again(house: Context, customer: Customer, key: str) -> FetchJob:
     """Another fetch of an access."""
     with house.database.acting_for(customer.tenant, customer.user) as owner:
-        return _job(customer, connect.refresh_again(owner, house.settings, {key: connect.Wish()}, attended_from=CUSTOMER_IP))
+        return _job(
+            customer, connect.refresh_again(owner, house.settings, {key: connect.AccessOptions()}, attended_from=CUSTOMER_IP)
+        )
 
 
 def first_product(owner: Owner, key: str) -> Product:
@@ -127,7 +129,7 @@ def settle(address: str) -> None:
         connection.execute("VACUUM (ANALYZE) transactions, providers")
 
 
-def _fetched(house: House, customer: Customer) -> tuple[str, str, str]:
+def _fetched(house: Context, customer: Customer) -> tuple[str, str, str]:
     """The addresses of a list of usual length and of a long one, and the state in which both are, after fetching them."""
     for userid in (DEMO1, MANY):
         refresh.fetch_access(house, begin(house, customer, userid, userid), FETCHED_AT)
@@ -136,7 +138,7 @@ def _fetched(house: House, customer: Customer) -> tuple[str, str, str]:
         return usual, long, f'"{users.find(owner, customer.user).revision}"'
 
 
-def _analysed(house: House, customer: Customer) -> None:
+def _analysed(house: Context, customer: Customer) -> None:
     """Lets the analyses of a customer lie ready."""
     refresh.fetch_access(house, begin(house, customer, DEMO1, DEMO1), FETCHED_AT)
     count, base_url = house.settings.buckets, house.settings.base_url
@@ -147,7 +149,7 @@ def _analysed(house: House, customer: Customer) -> None:
     publish.publish_buckets(house.database, house.lake, [bucket], count, base_url)
 
 
-def _in_form(house: House, customer: Customer) -> str:
+def _in_form(house: Context, customer: Customer) -> str:
     """The cookie of a browser in the redirect form, whose session lasts as long as the run."""
     with house.database.acting_for(customer.tenant, customer.user) as owner:
         back = "https://app.example.de/back"

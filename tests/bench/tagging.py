@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from analytics.bank_text import lines
 from analytics.frames import CHOICES, RULES
 from analytics.tagging import tag
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models import registry
 from models.simulator import Corpus, simulate
 from tests.bench import memory, peers
@@ -57,11 +57,11 @@ def measure(tell: Callable[[str], None]) -> Measured:
     importer, pipeline = _trained(corpus)
     sample = corpus.transactions.sample(PEER_ROWS, seed=SEED)
     given, texts = peers.entries(sample), peers.raw(sample)
-    known, doubled = Brain(registry.shipped()), twice(corpus)
+    known, doubled = Tagger(registry.shipped()), twice(corpus)
     _tag(corpus, known)
     cases: dict[str, tuple[int, Callable[[], object]]] = {
-        COLD: (corpus.transactions.height, lambda: _tag(corpus, Brain(registry.shipped()))),
-        COLD_TWICE: (2 * corpus.transactions.height, lambda: _tag(doubled, Brain(registry.shipped()))),
+        COLD: (corpus.transactions.height, lambda: _tag(corpus, Tagger(registry.shipped()))),
+        COLD_TWICE: (2 * corpus.transactions.height, lambda: _tag(doubled, Tagger(registry.shipped()))),
         CACHED: (corpus.transactions.height, lambda: _tag(corpus, known)),
         IMPORTER: (PEER_ROWS, lambda: importer.predict(given)),
         PIPELINE: (PEER_ROWS, lambda: pipeline.predict(texts)),
@@ -77,7 +77,7 @@ def measure(tell: Callable[[str], None]) -> Measured:
     return Measured(rates, corpus.transactions.height, distinct, peak.mebibytes - before)
 
 
-def _tag(corpus: Corpus, brain: Brain) -> pl.DataFrame:
+def _tag(corpus: Corpus, brain: Tagger) -> pl.DataFrame:
     return tag.tag(corpus.transactions, corpus.products, CHOICES.to_frame(), RULES.to_frame(), brain)
 
 
@@ -107,7 +107,7 @@ def _seconds(work: Callable[[], object]) -> float:
 def _check(corpus: Corpus) -> None:
     """Judging every row by itself gives what judging distinct lines gives."""
     rows = corpus.transactions.head(SLOW_ROWS)
-    brain = Brain(registry.shipped())
+    brain = Tagger(registry.shipped())
     slow = tag.judge_each(lines.read(rows), brain)
     keyed = rows.select(lines.keys(rows))
     first = rows.with_columns(keyed["key"]).unique("key", keep="first", maintain_order=True).drop("key")

@@ -18,7 +18,7 @@ from analytics.tagging import tag
 from analytics.frames import CHOICES, RULES, TRANSACTIONS
 from analytics.analyses.snapshot import UNREAD
 from analytics.analyses.suite import analysed
-from analytics.tagging.tag import Brain, Scorer
+from analytics.tagging.tag import Tagger, Scorer
 from models import registry
 from models.simulator import Corpus
 from pipelines.results.buckets import by_bucket
@@ -59,9 +59,9 @@ def scorer() -> Scorer:
 
 
 @cache
-def brain() -> Brain:
+def brain() -> Tagger:
     """What tagging knows, and what it has judged."""
-    return Brain(scorer())
+    return Tagger(scorer())
 
 
 def ready(folder: Path) -> int:

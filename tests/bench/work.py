@@ -18,7 +18,7 @@ import polars as pl
 from sqlalchemy import text
 
 from pipelines.banks.demo.histories import START
-from pipelines.context import House
+from pipelines.context import Context
 from pipelines.fetching import merge, refresh
 from tests.bench import memory
 from tests.bench.seeding import Customer, begin, begin_again, first_product, flows, newcomer
@@ -42,7 +42,7 @@ class Work:
 
     name: str
     rows: int
-    block: Callable[[House, Customer, int], AbstractContextManager[Timed]]
+    block: Callable[[Context, Customer, int], AbstractContextManager[Timed]]
     writes: int = 0
 
 
@@ -73,7 +73,7 @@ def measure(settings: Settings, customer: Customer, tell: Callable[[str], None])
     return results
 
 
-def _run(house: House, customer: Customer, work: Work) -> float:
+def _run(house: Context, customer: Customer, work: Work) -> float:
     """How many seconds a work takes, after checking what it has written."""
     before = _written(house)
     with work.block(house, customer, work.rows) as timed:
@@ -85,7 +85,7 @@ def _run(house: House, customer: Customer, work: Work) -> float:
     return seconds
 
 
-def _written(house: House) -> int:
+def _written(house: Context) -> int:
     """How many rows of the ledger were ever written: what the one connection of this house has counted, and all others told."""
     with house.database.operating() as operator:
         operator.session.execute(FLUSH)
@@ -108,7 +108,7 @@ def _growth(settings: Settings, customer: Customer, work: Work) -> float:
 
 
 @contextmanager
-def _reading(house: House, customer: Customer, rows: int) -> Iterator[Timed]:
+def _reading(house: Context, customer: Customer, rows: int) -> Iterator[Timed]:
     with house.database.acting_for(customer.tenant, customer.user) as owner:
         product, found = first_product(owner, STORED), []
         yield lambda: found.append(ledger.window(owner, product, START))
@@ -116,13 +116,13 @@ def _reading(house: House, customer: Customer, rows: int) -> Iterator[Timed]:
 
 
 @contextmanager
-def _first_fetch(house: House, customer: Customer, rows: int) -> Iterator[Timed]:
+def _first_fetch(house: Context, customer: Customer, rows: int) -> Iterator[Timed]:
     job = begin(house, newcomer(house, customer.tenant), f"test_many_{rows}", "first")
     yield lambda: refresh.fetch_access(house, job, NOW)
 
 
 @contextmanager
-def _fetch_again(house: House, customer: Customer, rows: int) -> Iterator[Timed]:
+def _fetch_again(house: Context, customer: Customer, rows: int) -> Iterator[Timed]:
     job = begin_again(house, customer, STORED)
     yield lambda: refresh.fetch_access(house, job, NOW)
     with house.database.acting_for(customer.tenant, customer.user) as owner:
@@ -133,21 +133,21 @@ def _fetch_again(house: House, customer: Customer, rows: int) -> Iterator[Timed]
 
 
 @contextmanager
-def _merging_unchanged(house: House, customer: Customer, rows: int) -> Iterator[Timed]:
+def _merging_unchanged(house: Context, customer: Customer, rows: int) -> Iterator[Timed]:
     stored, found = _stored(house, customer), []
     yield lambda: found.append(merge.reconcile(stored, stored.drop("id")))
     _require(0 if found[0] else stored.height, rows)
 
 
 @contextmanager
-def _merging_rewritten(house: House, customer: Customer, rows: int) -> Iterator[Timed]:
+def _merging_rewritten(house: Context, customer: Customer, rows: int) -> Iterator[Timed]:
     stored, found = _stored(house, customer), []
     told = stored.drop("id").with_columns(pl.col("purpose").str.to_uppercase())
     yield lambda: found.append(merge.reconcile(stored, told))
     _require(found[0].changed.height, rows)
 
 
-def _stored(house: House, customer: Customer) -> pl.DataFrame:
+def _stored(house: Context, customer: Customer) -> pl.DataFrame:
     with house.database.acting_for(customer.tenant, customer.user) as owner:
         return ledger.window(owner, first_product(owner, STORED), START)
 

@@ -4,22 +4,22 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from api.webform.pages import (
-    Account,
+    AccountChoice,
     Accounts,
     App,
-    Bank,
+    BankChoice,
     BankPage,
     Banks,
-    Choice,
     Design,
     Field,
-    Frame,
-    Login,
+    FormPage,
+    LoginPage,
     Media,
     Methods,
+    Option,
     Order,
-    Page,
-    Result,
+    PageFrame,
+    ResultPage,
     Return,
     Start,
     Stopped,
@@ -30,7 +30,7 @@ from api.webform.pages import (
     Working,
 )
 
-Sample = tuple[Frame, Page]
+Sample = tuple[PageFrame, FormPage]
 
 CODE = "1784011041875F051234567890041203000044302C323015"
 """A code of the optical chipTAN, as the demo bank shows it."""
@@ -39,12 +39,12 @@ DESIGN = Design(
     imprint_url="https://haushaltsbuch.example/impressum",
     privacy_url="https://haushaltsbuch.example/datenschutz",
 )
-BANK = Bank("6c2f7d0e-6f0a-4a55-9a1e-3d6f0c1b2a3d", "Demo-Bank Nord", "10010010", "DEMODEFFXXX")
+BANK = BankChoice("6c2f7d0e-6f0a-4a55-9a1e-3d6f0c1b2a3d", "Demo-Bank Nord", "10010010", "DEMODEFFXXX")
 BANKS = (
     BANK,
-    Bank("b", "Sparkasse Musterstadt-Oberhavelland", "16050000", "WELADED1PMB"),
-    Bank("c", "Volksbank Beispiel eG", "29090900"),
-    Bank("d", "Direktbank", bic="DIREDEFF"),
+    BankChoice("b", "Sparkasse Musterstadt-Oberhavelland", "16050000", "WELADED1PMB"),
+    BankChoice("c", "Volksbank Beispiel eG", "29090900"),
+    BankChoice("d", "Direktbank", bic="DIREDEFF"),
 )
 TERMS = (
     "# Was wir tun",
@@ -56,10 +56,10 @@ TERMS = (
     "Sie können Ihre Zustimmung jederzeit widerrufen. Danach rufen wir nichts mehr ab und löschen, was wir gespeichert haben.",
 )
 ACCOUNTS = (
-    Account("1", "Girokonto Plus", "CHECKING", "Erika Mustermann", "DE89 3704 0044 0532 0130 00"),
-    Account("2", "Urlaub und Rücklagen", "CALL_MONEY", "Erika Mustermann", "DE27 1007 7777 0209 2997 00", chosen=False),
-    Account("3", "Visa Card", "CREDIT_CARD", "Erika und Max Mustermann", "4111 XXXX XXXX 1111"),
-    Account("4", "Depot", "DEPOT", "Erika Mustermann"),
+    AccountChoice("1", "Girokonto Plus", "CHECKING", "Erika Mustermann", "DE89 3704 0044 0532 0130 00"),
+    AccountChoice("2", "Urlaub und Rücklagen", "CALL_MONEY", "Erika Mustermann", "DE27 1007 7777 0209 2997 00", chosen=False),
+    AccountChoice("3", "Visa Card", "CREDIT_CARD", "Erika und Max Mustermann", "4111 XXXX XXXX 1111"),
+    AccountChoice("4", "Depot", "DEPOT", "Erika Mustermann"),
 )
 FIELDS = (
     Field("user", "Anmeldename", False, "^[0-9A-Za-z_.@-]{1,64}$", hint="Ihr Name im Online-Banking"),
@@ -78,14 +78,14 @@ CONNECTING = ("terms", "bank", "login", "confirm", "accounts", "summary")
 PAYING = ("order", "bank", "login", "confirm", "done")
 
 
-def connecting(step: int, **more: object) -> Frame:
+def connecting(step: int, **more: object) -> PageFrame:
     """The frame of a step on the way to connected accounts."""
-    return replace(Frame("de", DESIGN, "t" * 43, step, CONNECTING, step, True), **more)  # type: ignore[arg-type]
+    return replace(PageFrame("de", DESIGN, "t" * 43, step, CONNECTING, step, True), **more)  # type: ignore[arg-type]
 
 
-def paying(step: int, **more: object) -> Frame:
+def paying(step: int, **more: object) -> PageFrame:
     """The frame of a step on the way to a transfer."""
-    return replace(Frame("de", DESIGN, "t" * 43, step, PAYING, step, True), **more)  # type: ignore[arg-type]
+    return replace(PageFrame("de", DESIGN, "t" * 43, step, PAYING, step, True), **more)  # type: ignore[arg-type]
 
 
 SAMPLES: dict[str, Sample] = {
@@ -93,11 +93,14 @@ SAMPLES: dict[str, Sample] = {
     "banks": (connecting(1), Banks(None, BANKS)),
     "banks_found": (connecting(1), Banks("Spar", BANKS[1:2], 12)),
     "banks_none": (connecting(1, trouble=Trouble("bank_not_chosen")), Banks("Xyz", ())),
-    "login": (connecting(2), Login(BANK, FIELDS, "Nutzen Sie denselben Zugang wie in der App Ihrer Bank.")),
-    "login_refused": (connecting(2, trouble=Trouble("wrong_credentials", {"left": "2"}, "9942 PIN falsch")), Login(BANK, FIELDS)),
+    "login": (connecting(2), LoginPage(BANK, FIELDS, "Nutzen Sie denselben Zugang wie in der App Ihrer Bank.")),
+    "login_refused": (
+        connecting(2, trouble=Trouble("wrong_credentials", {"left": "2"}, "9942 PIN falsch")),
+        LoginPage(BANK, FIELDS),
+    ),
     "login_unfit": (
         connecting(2, trouble=Trouble("login_unfit")),
-        Login(BANK, (replace(FIELDS[0], value="e m", wrong=True), FIELDS[1]), other=False),
+        LoginPage(BANK, (replace(FIELDS[0], value="e m", wrong=True), FIELDS[1]), other=False),
     ),
     "start": (connecting(0, steps=("login", "confirm", "done")), Start(BANK)),
     "working": (connecting(3, cancels=False), Working(BANK)),
@@ -106,15 +109,15 @@ SAMPLES: dict[str, Sample] = {
         Methods(
             BANK,
             (
-                Choice("942", "pushTAN", "Freigabe in der App Ihrer Bank"),
-                Choice("2", "chipTAN optisch", "Mit Karte und TAN-Generator"),
-                Choice("972", "photoTAN"),
+                Option("942", "pushTAN", "Freigabe in der App Ihrer Bank"),
+                Option("2", "chipTAN optisch", "Mit Karte und TAN-Generator"),
+                Option("972", "photoTAN"),
             ),
         ),
     ),
     "media": (
         connecting(3, trouble=Trouble("nothing_chosen")),
-        Media(BANK, (Choice("a", "Handy von Erika", "PUSH_TAN"), Choice("b", "Karte *4711", "GENERATOR"))),
+        Media(BANK, (Option("a", "Handy von Erika", "PUSH_TAN"), Option("b", "Karte *4711", "GENERATOR"))),
     ),
     "tan": (connecting(3), Tan(BANK, "smsTAN", "Wir haben Ihnen eine TAN per SMS an *4711 gesendet.")),
     "tan_flicker": (
@@ -150,15 +153,15 @@ SAMPLES: dict[str, Sample] = {
     ),
     "result_consent": (
         connecting(3, steps=("login", "confirm", "done"), cancels=False),
-        Result("consent_done", True, datetime(2027, 5, 14, 22, 30, tzinfo=UTC)),
+        ResultPage("consent_done", True, datetime(2027, 5, 14, 22, 30, tzinfo=UTC)),
     ),
-    "result_paid": (paying(5, cancels=False), Result("paid", True, order=ORDER)),
-    "result_refused": (paying(5, cancels=False), Result("refused", False, details="Limit überschritten", order=ORDER)),
-    "result_unknown": (paying(5, cancels=False), Result("unknown", False, order=ORDER)),
-    "return": (Frame("de", DESIGN), Return("https://haushaltsbuch.example/zurueck?a=1&baReentry=DONE", "DONE")),
-    "stopped": (Frame("de"), Stopped("expired")),
+    "result_paid": (paying(5, cancels=False), ResultPage("paid", True, order=ORDER)),
+    "result_refused": (paying(5, cancels=False), ResultPage("refused", False, details="Limit überschritten", order=ORDER)),
+    "result_unknown": (paying(5, cancels=False), ResultPage("unknown", False, order=ORDER)),
+    "return": (PageFrame("de", DESIGN), Return("https://haushaltsbuch.example/zurueck?a=1&baReentry=DONE", "DONE")),
+    "stopped": (PageFrame("de"), Stopped("expired")),
     "stopped_callback": (
-        Frame("de", DESIGN),
+        PageFrame("de", DESIGN),
         Stopped("invalid_callback", "INVALID_CALLBACK_URL", "4f3c1f7e-0a55-4d24-8a53-6b6d7a5f7e11"),
     ),
 }

@@ -13,7 +13,7 @@ from api.cli import app
 from warehouse.errors import BackfillNeeded, Invalid
 from warehouse.lake import landing
 from warehouse.lake.lake import Lake
-from warehouse.lake.parquet import Table
+from warehouse.lake.parquet import LakeTable
 from warehouse.lake.tables import LANDING, TABLES, TRANSACTIONS, USERS
 
 USER = pl.DataFrame(
@@ -116,7 +116,7 @@ def test_without_a_query_the_tables_are_listed(lake: Lake) -> None:
 
 
 def test_a_table_that_needs_a_backfill_stops_only_questions_to_it(lake: Lake) -> None:
-    lake.write(Table("transactions", USERS.schema), 4, USER, {})
+    lake.write(LakeTable("transactions", USERS.schema), 4, USER, {})
     assert "anna" in kontor("sql", "select user from users")
     with pytest.raises(BackfillNeeded, match="backfill transactions"):
         kontor("sql", f"select count(*) from {TRANSACTIONS.name}")

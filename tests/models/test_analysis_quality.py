@@ -10,10 +10,10 @@ from polars.testing import assert_frame_equal
 
 from analytics.analyses.sales_triggers import sales_triggers
 from analytics.analyses.suite import Frames
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models import registry
 from models.evaluation import analyses, analysis_reports, baselines
-from models.evaluation.analyses import Examination, Examined
+from models.evaluation.analyses import AnalysesEvaluation, Examined
 from models.evaluation.contracts import contract_figures, recognition_figures
 from models.evaluation.disposable_money import before_salaries, disposable_figures
 from models.evaluation.gates import ANALYSES, BY_NAME, Gate, verdicts
@@ -36,8 +36,8 @@ SMALL = World(users=12, seed=3, splits=SPLITS)
 
 
 @cache
-def brain() -> Brain:
-    return Brain(registry.shipped())
+def brain() -> Tagger:
+    return Tagger(registry.shipped())
 
 
 @cache
@@ -46,7 +46,7 @@ def examined() -> Examined:
 
 
 @cache
-def measured() -> Examination:
+def measured() -> AnalysesEvaluation:
     return analyses.measured(examined(), brain(), times=FEW)
 
 

@@ -2,16 +2,17 @@
 
 from datetime import date
 from functools import cache
+from pathlib import Path
 
 import polars as pl
 
 from analytics import trees
 from analytics.bank_text.channels import Channel
 from analytics.frames import CHOICES, PRODUCTS, RULES, TRANSACTIONS, checked
-from analytics.products import Category
+from analytics.products import ProductCategory
 from analytics.tagging import tag
 from analytics.tagging.rulebook import read
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models import registry
 
 HOLDER = "Klara Winter"
@@ -39,11 +40,11 @@ CODES = {
 """A transaction code of each channel; money that comes has its own."""
 COMING = {Channel.TRANSFER: "166", Channel.STANDINGORDER: "152"}
 OTHER_ENDS = {
-    "TRANSFER_INTERNAL": Category.CHECKING,
-    "TRANSFER_SAVINGS": Category.CALL_MONEY,
-    "TRANSFER_SECURITIES": Category.DEPOT,
-    "TRANSFER_CREDITCARD": Category.CREDIT_CARD,
-    "TRANSFER_LOAN": Category.LOAN,
+    "TRANSFER_INTERNAL": ProductCategory.CHECKING,
+    "TRANSFER_SAVINGS": ProductCategory.CALL_MONEY,
+    "TRANSFER_SECURITIES": ProductCategory.DEPOT,
+    "TRANSFER_CREDITCARD": ProductCategory.CREDIT_CARD,
+    "TRANSFER_LOAN": ProductCategory.LOAN,
 }
 """The holder's other product, where only that tells what a transfer is."""
 DECIDED_OTHERWISE = {
@@ -58,7 +59,11 @@ a merchant on a card line is not read."""
 
 def examples() -> pl.DataFrame:
     """The examples; each is the only booking of its user, so that none says anything about another."""
-    return read(EXAMPLES).with_row_index("user").with_columns(pl.col("user").cast(pl.String))
+    return (
+        read(Path(__file__).parents[1] / "analytics" / "examples.csv")
+        .with_row_index("user")
+        .with_columns(pl.col("user").cast(pl.String))
+    )
 
 
 def transactions(rows: pl.DataFrame) -> pl.DataFrame:
@@ -90,7 +95,7 @@ def products(rows: pl.DataFrame) -> pl.DataFrame:
     """The product of every booking, and the other end of transfers between own products. A card is settled on its own account."""
     held = {"owner_name": pl.lit(HOLDER), "user": pl.col("user")}
     settled = (pl.col("category") == "TRANSFER_CREDITCARD") & ~pl.col("amount").str.starts_with("-")
-    kind = pl.when(settled).then(pl.lit(Category.CREDIT_CARD.value)).otherwise(pl.lit(Category.CHECKING.value))
+    kind = pl.when(settled).then(pl.lit(ProductCategory.CREDIT_CARD.value)).otherwise(pl.lit(ProductCategory.CHECKING.value))
     own = rows.select(product=pl.lit("own"), category=kind, iban=pl.lit(OWN), **held)
     ends = rows.filter(pl.col("by") == "rows", pl.col("category").is_in(list(OTHER_ENDS)))
     kinds = {name: kind.value for name, kind in OTHER_ENDS.items()}
@@ -102,7 +107,7 @@ def products(rows: pl.DataFrame) -> pl.DataFrame:
 def tagged() -> pl.DataFrame:
     """The examples with what the tagger found."""
     rows = examples()
-    tags = tag.tag(transactions(rows), products(rows), CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
+    tags = tag.tag(transactions(rows), products(rows), CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
     return rows.with_columns(found=tags["category"], reason=tags["category_reason"], found_channel=tags["channel"])
 
 

@@ -7,7 +7,7 @@ import pytest
 from models.categoriser.features import (
     TEXT_BYTES,
     WEIGHTS,
-    Group,
+    FeatureGroup,
     Hiding,
     features,
     hinted,
@@ -111,7 +111,7 @@ def test_the_kernel_reads_what_a_slow_reader_reads() -> None:
     starts = np.concatenate([[0], found.ends.ravel()[:-1]]).reshape(found.ends.shape)
     for number, row in enumerate(HINTED.to_dicts()):
         for group, expected in enumerate(slowly(row)):
-            assert found.slots[starts[number, group] : found.ends[number, group]].tolist() == expected, Group(group).name
+            assert found.slots[starts[number, group] : found.ends[number, group]].tolist() == expected, FeatureGroup(group).name
 
 
 def test_each_group_of_a_row_weighs_the_same_whatever_its_length() -> None:

@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from analytics import knowledge_checks
-from analytics.tagging.tag import Brain
+from analytics import knowledge, knowledge_checks
+from analytics.tagging.tag import Tagger
 from models import registry
 from models.evaluation import rule_precision, tagger
 from models.evaluation.gates import BY_NAME, GATES, verdicts
-from models.evaluation.labelled import Examination
+from models.evaluation.labelled import LabelledEvaluation
 from models.evaluation.tables import JUDGED
-from models.evaluation.tagger import Tagged
+from models.evaluation.tagger import TaggedWorld
 from models.experiment import World, simulated
 from models.simulator.base.lists import merchants, parties
 
@@ -24,27 +24,27 @@ LEARNABLE = World(users=6, seed=12)
 
 
 @pytest.fixture(scope="module")
-def brain() -> Brain:
-    return Brain(registry.shipped())
+def brain() -> Tagger:
+    return Tagger(registry.shipped())
 
 
 @pytest.fixture(scope="module")
-def examined(brain: Brain) -> Examination:
+def examined(brain: Tagger) -> LabelledEvaluation:
     return tagger.examine(brain, SMALL, times=100)
 
 
 @pytest.fixture(scope="module")
-def precisions(brain: Brain) -> pl.DataFrame:
+def precisions(brain: Tagger) -> pl.DataFrame:
     return rule_precision.measure(brain, LEARNABLE)
 
 
-def test_every_gate_gets_a_figure_and_every_figure_has_a_gate(examined: Examination) -> None:
+def test_every_gate_gets_a_figure_and_every_figure_has_a_gate(examined: LabelledEvaluation) -> None:
     assert set(examined.figures) == set(BY_NAME)
     assert [verdict["name"] for verdict in verdicts(examined.figures)] == [gate.name for gate in GATES]
 
 
 @pytest.mark.parametrize("name", BY_NAME)
-def test_a_figure_is_a_share_inside_its_interval(examined: Examination, name: str) -> None:
+def test_a_figure_is_a_share_inside_its_interval(examined: LabelledEvaluation, name: str) -> None:
     figure = examined.figures[name]
     assert all(isfinite(bound) for bound in figure.bounds)
     assert figure.low <= figure.value <= figure.high
@@ -53,14 +53,14 @@ def test_a_figure_is_a_share_inside_its_interval(examined: Examination, name: st
     assert figure.rows > 0
 
 
-def test_every_booking_of_the_world_is_judged_with_its_own_truth(examined: Examination) -> None:
+def test_every_booking_of_the_world_is_judged_with_its_own_truth(examined: LabelledEvaluation) -> None:
     (world,) = simulated(SMALL)
     assert examined.judged.schema == JUDGED
     assert examined.judged["truth"].equals(world.truth["category"].alias("truth"))
     assert examined.judged["amount_cents"].equals(world.transactions["amount_cents"])
 
 
-def test_figures_of_the_category_are_those_of_the_judged_bookings(examined: Examination) -> None:
+def test_figures_of_the_category_are_those_of_the_judged_bookings(examined: LabelledEvaluation) -> None:
     right = pl.col("truth") == pl.col("prediction")
     euros = pl.col("amount_cents").abs()
     shares = examined.judged.select(
@@ -72,11 +72,11 @@ def test_figures_of_the_category_are_those_of_the_judged_bookings(examined: Exam
         assert examined.figures[name].value == pytest.approx(share)
 
 
-def test_the_tagger_is_far_better_than_the_most_frequent_category(examined: Examination) -> None:
+def test_the_tagger_is_far_better_than_the_most_frequent_category(examined: LabelledEvaluation) -> None:
     assert examined.baselines["majority"].high < examined.figures["category_unseen_accuracy"].low
 
 
-def test_partners_of_unseen_brands_are_missing_while_they_are_examined(brain: Brain) -> None:
+def test_partners_of_unseen_brands_are_missing_while_they_are_examined(brain: Tagger) -> None:
     both = pl.concat([merchants().select("brand", "split"), parties().select("brand", "split")]).filter(pl.col("brand") != "")
     whole = tagger.partner_of_brands(brain.catalogue)
     seen = {whole[brand] for brand in both.filter(pl.col("split") == 0)["brand"]} - {knowledge.UNKNOWN}
@@ -89,25 +89,25 @@ def test_partners_of_unseen_brands_are_missing_while_they_are_examined(brain: Br
 
 @pytest.mark.parametrize(("partner", "precision", "recall"), [("REWE", 1, 0.5), ("PENNY", 1, 0.5), ("LIDL", 0, 0)])
 def test_another_brand_of_the_group_is_right_and_a_stranger_is_not(
-    brain: Brain, partner: str, precision: float, recall: float
+    brain: Tagger, partner: str, precision: float, recall: float
 ) -> None:
     brands = ["REWE", "REWE", "", "No such brand"]
     truth = pl.DataFrame({"user": ["a", "b", "c", "d"], "brand": brands, "merchant_split": ["train"] * 4})
     tags = pl.DataFrame({"partner": [partner, knowledge.UNKNOWN, partner, partner]})
-    found = tagger.partner_figures(Tagged(pl.DataFrame(), truth, pl.DataFrame(), tags), brain.catalogue, times=10)
+    found = tagger.partner_figures(TaggedWorld(pl.DataFrame(), truth, pl.DataFrame(), tags), brain.catalogue, times=10)
     assert (found["partner_precision"].value, found["partner_recall"].value) == (precision, recall)
     assert found["partner_recall"].rows == 2
 
 
 def test_a_field_that_is_not_read_as_it_was_written_counts_against_us() -> None:
     (world,) = simulated(replace(SMALL, users=1))
-    whole = Tagged(world.transactions, world.truth, world.texts, pl.DataFrame())
+    whole = TaggedWorld(world.transactions, world.truth, world.texts, pl.DataFrame())
     lost = replace(whole, transactions=world.transactions.with_columns(purpose=pl.lit("nothing", pl.String)))
     assert tagger.sepa_figures(whole, times=10)["sepa_fields"].value > 0.99
     assert tagger.sepa_figures(lost, times=10)["sepa_fields"].value == 0
 
 
-def test_real_lines_are_tagged_as_they_stand(brain: Brain, examined: Examination) -> None:
+def test_real_lines_are_tagged_as_they_stand(brain: Tagger, examined: LabelledEvaluation) -> None:
     tagged = tagger.reality_tags(brain)
     assert tagged.select(tagger.reality_lines().columns).equals(tagger.reality_lines())
     right = (tagged["truth"] == tagged["prediction"]).mean()
@@ -132,12 +132,12 @@ def test_partners_are_measured_surer_than_words(precisions: pl.DataFrame) -> Non
     assert sure["partner"] > sure["word"]
 
 
-def test_measuring_again_gives_the_same_whatever_was_measured_before(brain: Brain, precisions: pl.DataFrame) -> None:
-    doubtful = Brain(brain.scorer, brain.catalogue, brain.precisions.with_columns(precision=pl.lit(0.1)))
+def test_measuring_again_gives_the_same_whatever_was_measured_before(brain: Tagger, precisions: pl.DataFrame) -> None:
+    doubtful = Tagger(brain.scorer, brain.catalogue, brain.precisions.with_columns(precision=pl.lit(0.1)))
     assert_frame_equal(rule_precision.measure(doubtful, LEARNABLE), precisions)
 
 
-def test_other_people_give_other_precisions(brain: Brain, precisions: pl.DataFrame) -> None:
+def test_other_people_give_other_precisions(brain: Tagger, precisions: pl.DataFrame) -> None:
     other = rule_precision.measure(brain, replace(LEARNABLE, users=2, seed=13))
     assert not other.equals(precisions)
     assert other["rows"].sum() < precisions["rows"].sum()

@@ -16,7 +16,7 @@ import pytest
 
 from pipelines.definitions import FIRST, LAST, changed_buckets, defs
 from pipelines.results import checks, tags, tasks
-from pipelines.results.checks import Finding
+from pipelines.results.checks import CheckResult
 from tests.support.stack import Customer, Stack
 from warehouse.lake import tables
 from warehouse.lake.buckets import bucket_of, key
@@ -102,7 +102,11 @@ def test_a_failing_check_keeps_results_from_being_published(
     monkeypatch.setattr(
         checks,
         "of_tags",
-        lambda *_: [Finding("complete", passed=False), Finding("sign_rule", passed=True), Finding("drift", passed=True)],
+        lambda *_: [
+            CheckResult("complete", passed=False),
+            CheckResult("sign_rule", passed=True),
+            CheckResult("drift", passed=True),
+        ],
     )
     assert not run(instance, mine, mine).success
     assert stack.sql("SELECT 1 FROM results WHERE user_id = :user", user=customer.user_id) == []

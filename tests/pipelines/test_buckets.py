@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from pipelines import erase, housekeeping
-from pipelines.context import House
+from pipelines.context import Context
 from pipelines.fetching import landing
 from pipelines.results import buckets, export, publish, tags
 from pipelines.results import live as one_user
@@ -28,8 +28,8 @@ TAGS = ("true", "categories", "insurances", "insurance-types", "business-partner
 
 
 @pytest.fixture
-def house(stack: Stack) -> Iterator[House]:
-    found = House.of(Settings(home=stack.home, database_url=stack.where.service, base_url=stack.base_url))
+def house(stack: Stack) -> Iterator[Context]:
+    found = Context.of(Settings(home=stack.home, database_url=stack.where.service, base_url=stack.base_url))
     yield found
     found.database.close()
 
@@ -44,7 +44,7 @@ def customer(tenant: TenantUnderTest) -> Customer:
     return tenant.customer()
 
 
-def worked(house: House, customer: Customer) -> int:
+def worked(house: Context, customer: Customer) -> int:
     """The bucket of a customer, brought up to date."""
     bucket = bucket_of(customer.user_id, BUCKETS)
     export.export_bucket(house.database, house.lake, bucket, BUCKETS)
@@ -84,7 +84,7 @@ class TestBuckets:
         assert key(17) == "017"
 
 
-def test_what_lies_ready_is_what_would_be_computed(house: House, customer: Customer) -> None:
+def test_what_lies_ready_is_what_would_be_computed(house: Context, customer: Customer) -> None:
     access = customer.connected("demo1")
     live = {tag: listed(customer, access, tag=tag) for tag in TAGS} | {"old": listed(customer, access, categorize="true")}
     worked(house, customer)
@@ -118,7 +118,7 @@ def analysed(customer: Customer) -> dict[str, tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize("person", ["demo1", "demo5", "household17"])
-def test_every_analysis_that_lies_ready_is_what_would_be_computed(house: House, customer: Customer, person: str) -> None:
+def test_every_analysis_that_lies_ready_is_what_would_be_computed(house: Context, customer: Customer, person: str) -> None:
     customer.connected(person, pin="demo")
     with house.database.reading_for(customer.tenant.tenant_id, customer.user_id) as owner:
         live = one_user.made(owner, house.settings.base_url)
@@ -129,7 +129,7 @@ def test_every_analysis_that_lies_ready_is_what_would_be_computed(house: House, 
         assert body == computed(house, customer, live, name), name
 
 
-def computed(house: House, customer: Customer, live: one_user.Made, name: str) -> bytes:
+def computed(house: Context, customer: Customer, live: one_user.UserDocuments, name: str) -> bytes:
     """An analysis, of all that were made at once."""
     path, _, query = name.partition("?")
     asked = dict(parse_qsl(query))
@@ -149,7 +149,7 @@ def test_what_is_made_now_is_kept_until_something_changes(customer: Customer) ->
     assert again == first
 
 
-def test_a_new_day_makes_analyses_anew_and_no_tags(house: House, customer: Customer, stack: Stack) -> None:
+def test_a_new_day_makes_analyses_anew_and_no_tags(house: Context, customer: Customer, stack: Stack) -> None:
     access = customer.connected("demo1")
     bucket = worked(house, customer)
     contracts = customer.get("/ai/contracts").content
@@ -166,7 +166,7 @@ def test_a_new_day_makes_analyses_anew_and_no_tags(house: House, customer: Custo
     assert mine["as_of"].to_list() == list(stack.sql("SELECT refreshed_on FROM users WHERE id = :user", user=customer.user_id)[0])
 
 
-def test_a_change_is_seen_at_once_and_ready_after_the_next_run(house: House, customer: Customer) -> None:
+def test_a_change_is_seen_at_once_and_ready_after_the_next_run(house: Context, customer: Customer) -> None:
     access = customer.connected("demo1")
     bucket = worked(house, customer)
     product = customer.access(access)["bankprodukte"][0]["id"]
@@ -182,7 +182,7 @@ def test_a_change_is_seen_at_once_and_ready_after_the_next_run(house: House, cus
     assert listed(customer, access, tag="true")[product] == ("precomputed", changed[product][1])
 
 
-def test_what_has_not_changed_is_left_alone(house: House, customer: Customer) -> None:
+def test_what_has_not_changed_is_left_alone(house: Context, customer: Customer) -> None:
     customer.connected("demo2")
     bucket = bucket_of(customer.user_id, BUCKETS)
     while bucket_of(customer.tenant.users[customer.tenant.add_user()], BUCKETS) != bucket:
@@ -202,7 +202,7 @@ def test_what_has_not_changed_is_left_alone(house: House, customer: Customer) ->
     assert publish.publish_buckets(house.database, house.lake, [bucket], BUCKETS, house.settings.base_url)[bucket].changed == 0
 
 
-def test_everything_anew_gives_the_same_bytes(house: House, customer: Customer, stack: Stack) -> None:
+def test_everything_anew_gives_the_same_bytes(house: Context, customer: Customer, stack: Stack) -> None:
     customer.connected("demo3")
     bucket = worked(house, customer)
     paths = [
@@ -214,7 +214,7 @@ def test_everything_anew_gives_the_same_bytes(house: House, customer: Customer, 
     assert [path.read_bytes() for path in paths] == before
 
 
-def test_what_got_another_category_is_counted(house: House, customer: Customer) -> None:
+def test_what_got_another_category_is_counted(house: Context, customer: Customer) -> None:
     customer.connected("demo3")
     bucket = worked(house, customer)
     told = house.lake.read(tables.TRANSACTION_TAGS, [bucket])
@@ -229,7 +229,7 @@ def test_what_got_another_category_is_counted(house: House, customer: Customer) 
     assert (again.again, again.moves) == (told.height, {})
 
 
-def test_lost_bookings_come_back_from_the_landing_without_the_bank(house: House, customer: Customer, stack: Stack) -> None:
+def test_lost_bookings_come_back_from_the_landing_without_the_bank(house: Context, customer: Customer, stack: Stack) -> None:
     access = customer.connected("demo1")
     before = listed(customer, access)
     stack.sql("DELETE FROM transactions WHERE user_id = :user", user=customer.user_id)
@@ -244,7 +244,7 @@ def test_lost_bookings_come_back_from_the_landing_without_the_bank(house: House,
     assert landing.replay(house, pieces, everything=True).changed == 0
 
 
-def test_a_replay_changes_no_id(house: House, customer: Customer) -> None:
+def test_a_replay_changes_no_id(house: Context, customer: Customer) -> None:
     access = customer.connected("demo2")
     before = listed(customer, access)
     assert (
@@ -253,7 +253,7 @@ def test_a_replay_changes_no_id(house: House, customer: Customer) -> None:
     assert listed(customer, access) == before
 
 
-def test_what_a_fetch_brings_for_a_deleted_access_does_not_stay(house: House, customer: Customer, stack: Stack) -> None:
+def test_what_a_fetch_brings_for_a_deleted_access_does_not_stay(house: Context, customer: Customer, stack: Stack) -> None:
     key, answer = customer.add("test_slow_bookings_2.1")
     assert answer.status_code == 201
     ((access,),) = stack.sql("SELECT id FROM accesses WHERE user_id = :user", user=customer.user_id)
@@ -263,7 +263,7 @@ def test_what_a_fetch_brings_for_a_deleted_access_does_not_stay(house: House, cu
     assert house.lake.read(tables.LANDING, [bucket]).filter(pl.col("user") == str(customer.user_id)).is_empty()
 
 
-def test_an_erased_person_is_nowhere_and_stays_away(house: House, customer: Customer, stack: Stack) -> None:
+def test_an_erased_person_is_nowhere_and_stays_away(house: Context, customer: Customer, stack: Stack) -> None:
     access = customer.connected("demo1")
     bucket = worked(house, customer)
     iban = customer.access(access)["bankprodukte"][0]["iban"]
@@ -292,7 +292,7 @@ def test_an_erased_person_is_nowhere_and_stays_away(house: House, customer: Cust
         erase.erase_user(house, customer.tenant.tenant_id, customer.user_id)
 
 
-def test_what_the_banks_said_too_long_ago_is_removed(house: House, customer: Customer) -> None:
+def test_what_the_banks_said_too_long_ago_is_removed(house: Context, customer: Customer) -> None:
     customer.connected("demo2")
     bucket = bucket_of(customer.user_id, BUCKETS)
     now = datetime.now(UTC)
@@ -317,7 +317,7 @@ def _without_id(body: bytes) -> list[str]:
     )
 
 
-def test_a_lake_of_an_older_version_is_exported_anew(house: House, customer: Customer) -> None:
+def test_a_lake_of_an_older_version_is_exported_anew(house: Context, customer: Customer) -> None:
     customer.connected("demo2")
     bucket = worked(house, customer)
     older = tables.USERS.schema.names()[:-1]

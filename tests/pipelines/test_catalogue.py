@@ -9,23 +9,23 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from analytics.products import Category
+from analytics.products import ProductCategory
 from pipelines import banks
 from pipelines.banks import catalogue, formats
 from pipelines.banks.base import Capability, LoginField, Offer
-from pipelines.banks.base import Provider as Bank
+from pipelines.banks.base import CatalogueBank as Bank
 from tests.support.stack import Stack
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
 from warehouse.settings import Settings
 from warehouse.stores import providers
-from warehouse.stores.providers import Changes, Entry
+from warehouse.stores.providers import CatalogueChanges, ProviderEntry
 
 POSTBANK = UUID("33951177-6577-5cc0-b3f4-029912f82674")
 OFFER = Offer(
     fields=(LoginField("userid", "Benutzerkennung", secret=False, format="|~8"),),
     capabilities=(Capability.ACCOUNTS,),
-    channels=((Category.CHECKING,),),
+    channels=((ProductCategory.CHECKING,),),
 )
 BANKS = [
     ("Sparkasse Köln", "Sparkasse", "37050198", "COLSDE33XXX"),
@@ -58,8 +58,8 @@ def owner(stack: Stack) -> Iterator[Owner]:
 
 
 @pytest.fixture
-def stored(owner: Owner) -> list[Entry]:
-    entries = [Entry(uuid4(), name, "test", group, blz, bic) for name, group, blz, bic in BANKS]
+def stored(owner: Owner) -> list[ProviderEntry]:
+    entries = [ProviderEntry(uuid4(), name, "test", group, blz, bic) for name, group, blz, bic in BANKS]
     providers.upsert(owner, entries)
     return entries
 
@@ -109,14 +109,14 @@ def test_the_import_says_what_it_did_and_leaves_the_operators_choice(owner: Owne
     first = catalogue.import_banks(owner)
     assert first.new + first.changed + first.unchanged == total
     before = {row.id: row.updated_at for row in providers.visible(owner, include_disabled=True)}
-    assert catalogue.import_banks(owner) == Changes(new=0, changed=0, unchanged=total)
+    assert catalogue.import_banks(owner) == CatalogueChanges(new=0, changed=0, unchanged=total)
     owner.session.expire_all()
     assert {row.id: row.updated_at for row in providers.visible(owner, include_disabled=True)} == before
 
     providers.set_enabled(owner, POSTBANK, False)
     providers.find(owner, POSTBANK).name = "Anders"
     owner.session.flush()
-    assert catalogue.import_banks(owner) == Changes(new=0, changed=1, unchanged=total - 1)
+    assert catalogue.import_banks(owner) == CatalogueChanges(new=0, changed=1, unchanged=total - 1)
     owner.session.expire_all()
     found = providers.find(owner, POSTBANK)
     assert (found.name, found.enabled) == ("Postbank Ndl der Deutsche Bank", False)
@@ -124,23 +124,23 @@ def test_the_import_says_what_it_did_and_leaves_the_operators_choice(owner: Owne
 
 
 def test_an_import_of_nothing_changes_nothing(owner: Owner) -> None:
-    assert providers.upsert(owner, []) == Changes(0, 0, 0)
+    assert providers.upsert(owner, []) == CatalogueChanges(0, 0, 0)
 
 
-def test_a_value_that_goes_away_or_appears_is_a_change(owner: Owner, stored: list[Entry]) -> None:
+def test_a_value_that_goes_away_or_appears_is_a_change(owner: Owner, stored: list[ProviderEntry]) -> None:
     without = replace(stored[0], bic=None, group_name=None)
-    assert providers.upsert(owner, [without]) == Changes(0, 1, 0)
-    assert providers.upsert(owner, [without]) == Changes(0, 0, 1)
-    assert providers.upsert(owner, [stored[0]]) == Changes(0, 1, 0)
+    assert providers.upsert(owner, [without]) == CatalogueChanges(0, 1, 0)
+    assert providers.upsert(owner, [without]) == CatalogueChanges(0, 0, 1)
+    assert providers.upsert(owner, [stored[0]]) == CatalogueChanges(0, 1, 0)
 
 
-def test_the_version_changes_with_every_change_and_with_nothing_else(owner: Owner, stored: list[Entry]) -> None:
+def test_the_version_changes_with_every_change_and_with_nothing_else(owner: Owner, stored: list[ProviderEntry]) -> None:
     versions = [providers.version(owner)]
     changes: list[Callable[[], object]] = [
         lambda: providers.set_enabled(owner, stored[0].id, False),
         lambda: providers.set_enabled(owner, stored[0].id, True),
         lambda: providers.upsert(owner, [replace(stored[1], name="Umbenannt")]),
-        lambda: providers.upsert(owner, [Entry(uuid4(), "Neu", "test")]),
+        lambda: providers.upsert(owner, [ProviderEntry(uuid4(), "Neu", "test")]),
     ]
     for change in changes:
         change()
@@ -152,7 +152,7 @@ def test_the_version_changes_with_every_change_and_with_nothing_else(owner: Owne
     assert providers.version(owner) == versions[-1]
 
 
-def test_offered_is_what_is_enabled_and_served(owner: Owner, stored: list[Entry]) -> None:
+def test_offered_is_what_is_enabled_and_served(owner: Owner, stored: list[ProviderEntry]) -> None:
     assert names(owner) == ["Bank ohne Kennungen", "Große Bank München", "Große Bank München Filiale 2", "Sparkasse Köln"]
     assert {offer for _, offer in catalogue.offered(owner, CONNECTORS)} == {OFFER}
     providers.set_enabled(owner, stored[0].id, False)
@@ -161,7 +161,7 @@ def test_offered_is_what_is_enabled_and_served(owner: Owner, stored: list[Entry]
     assert catalogue.offered(owner, {}) == []
 
 
-def test_one_that_is_not_offered_is_as_missing_as_an_unknown_one(owner: Owner, stored: list[Entry]) -> None:
+def test_one_that_is_not_offered_is_as_missing_as_an_unknown_one(owner: Owner, stored: list[ProviderEntry]) -> None:
     row, offer = catalogue.find_offered(owner, CONNECTORS, stored[0].id)
     assert (row.name, offer) == ("Sparkasse Köln", OFFER)
     providers.set_enabled(owner, stored[0].id, False)
@@ -201,7 +201,7 @@ MUNICH = ["Große Bank München", "Große Bank München Filiale 2"]
         ({"group": "sparkasse", "blz": "70010000"}, []),
     ],
 )
-def test_filters(owner: Owner, stored: list[Entry], filters: dict[str, str], expected: list[str]) -> None:
+def test_filters(owner: Owner, stored: list[ProviderEntry], filters: dict[str, str], expected: list[str]) -> None:
     assert names(owner, **filters) == expected
 
 

@@ -19,13 +19,23 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy import make_url, text
 
-from pipelines.banks.base import ChooseMedium, ChooseMethod, EnterTan, Failed, FetchRequest, Payment, Provider, Reply, Transfer
+from pipelines.banks.base import (
+    CatalogueBank,
+    ChooseMedium,
+    ChooseMethod,
+    EnterTan,
+    Failed,
+    FetchRequest,
+    Payment,
+    Reply,
+    Transfer,
+)
 from pipelines.banks.demo import DemoBank, executed, payments
 from pipelines.banks.demo.histories import Customer
 from pipelines.banks.demo.memory import recalled
-from pipelines.context import House
+from pipelines.context import Context
 from pipelines.dialogues import requests, steps, worker
-from pipelines.dialogues.requests import Wanted, Who
+from pipelines.dialogues.requests import BankLogin, DialogueOptions
 from pipelines.dialogues.steps import Standing
 from pipelines.dialogues.worker import MoveJob
 from warehouse.errors import Busy, NotFound, NotOffered, OutOfTurn, PaymentDiffers, PaymentRepeated
@@ -86,7 +96,7 @@ class Watched(DemoBank):
 class Place:
     """A house, its bank and a tenant, which all runs share."""
 
-    house: House
+    house: Context
     bank: Watched
     tenant: UUID
     reached: set[tuple[str, str, str]] = field(default_factory=set)
@@ -111,7 +121,7 @@ def place(homes: Path) -> Iterator[Place]:
         migrate.upgrade(where.migration, make_url(where.service).username)
         bank = Watched(given.home / "demo-bank")
         house = replace(
-            House.of(Settings(_env_file=None, home=given.home, database_url=where.service)), connectors={"demo": bank}
+            Context.of(Settings(_env_file=None, home=given.home, database_url=where.service)), connectors={"demo": bank}
         )
         with house.database.operating() as operator:
             tenant = create_tenant(operator, Vault(given), "machine", datetime.now(UTC), regulated=True).tenant.id
@@ -156,7 +166,7 @@ class Machine(RuleBasedStateMachine):
     def begin_payment(self, worked: bool, named: bool, cents: int, once: bool, fixed: bool, method: bool) -> None:
         order = Payment(uuid4(), self.product, (Transfer("Anna", "DE02120300000000202051", cents, "Miete"),))
         code, medium = CHOSEN if method else (None, None)
-        wanted = Wanted("84.112.10.7", BACK, code, medium, fixed=fixed)
+        wanted = DialogueOptions("84.112.10.7", BACK, code, medium, fixed=fixed)
         self.attempt(lambda owner: self.begun(owner, order, wanted, named=named, of_access=not once))
         if worked:
             self.work()
@@ -166,14 +176,14 @@ class Machine(RuleBasedStateMachine):
     def repeat_payment(self, which: int, other: bool) -> None:
         dialogue, (order, of_access) = list(self.orders.items())[which % len(self.orders)]
         again = replace(order, instant=True) if other else order
-        found = self.attempt(lambda owner: self.begun(owner, again, Wanted(None, BACK), named=True, of_access=of_access))
+        found = self.attempt(lambda owner: self.begun(owner, again, DialogueOptions(None, BACK), named=True, of_access=of_access))
         gone = of_access and self.seen[dialogue].access_id is None
         assert found in ((PaymentDiffers, NotFound) if other or gone else (dialogue,))
 
-    def begun(self, owner: Owner, order: Payment, wanted: Wanted, *, named: bool, of_access: bool) -> UUID:
-        who = Who(DEMO, self.login_hash, None, self.credentials)
+    def begun(self, owner: Owner, order: Payment, wanted: DialogueOptions, *, named: bool, of_access: bool) -> UUID:
+        who = BankLogin(DEMO, self.login_hash, None, self.credentials)
         if of_access:
-            who = Who(DEMO, self.login_hash, accesses.find(owner, "a"))
+            who = BankLogin(DEMO, self.login_hash, accesses.find(owner, "a"))
         house = self.house
         begun = requests.begin_payment_once(owner, house.vault, house.settings, who, order, wanted, named=named)
         if begun.id not in self.known:
@@ -186,7 +196,7 @@ class Machine(RuleBasedStateMachine):
     def begin_consent(self, worked: bool, method: bool) -> None:
         def begin(owner: Owner) -> None:
             access = accesses.find(owner, "a", lock=True)
-            wanted = Wanted("84.112.10.7", BACK, *(CHOSEN if method else (access.sca_method, access.sca_medium)))
+            wanted = DialogueOptions("84.112.10.7", BACK, *(CHOSEN if method else (access.sca_method, access.sca_medium)))
             self.known.append(requests.begin_consent(owner, self.house.vault, self.house.settings, access, wanted).id)
 
         self.attempt(begin)
@@ -256,7 +266,7 @@ class Machine(RuleBasedStateMachine):
         order = self.orders[dialogue][0]
         if self.fate(order.reference, None) is None and str(order.reference) in self.fates():
             return  # the bank has refused it for ever
-        provider = Provider(DEMO, "Demo", "demo")
+        provider = CatalogueBank(DEMO, "Demo", "demo")
         self.bank.confirm_elsewhere(self.userid, order, FetchRequest(provider, self.credentials, self.now))
 
     @rule(kept=OFTEN)

@@ -14,7 +14,7 @@ import pytest
 from api.cli.dagster import environment
 from models.experiment import World
 from pipelines import erase, training
-from pipelines.context import House
+from pipelines.context import Context
 from pipelines.fetching import landing
 from pipelines.results import tasks
 from tests.support.accounts import add_rule, category
@@ -49,7 +49,7 @@ def stack(homes: Path) -> Iterator[Stack]:
 
 
 @pytest.fixture
-def house(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+def house(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
     for name, value in stack.told.items():
         monkeypatch.setenv(name, value)
     tasks._house.cache_clear()
@@ -102,7 +102,7 @@ def dagster(stack: Stack, *command: str) -> None:
         subprocess.run([sys.executable, "-W", "ignore", *command], cwd=ROOT, env=told, stdout=log, stderr=log, check=True)
 
 
-def everything_again(house: House) -> None:
+def everything_again(house: Context) -> None:
     """All that might bring somebody back: what the banks said, and everything that follows from the ledger."""
     for bucket in range(BUCKETS):
         tasks.replay_buckets([bucket], everything=True)
@@ -116,7 +116,9 @@ def tables(places: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("left", [1, pytest.param(0, marks=pytest.mark.thorough)])
-def test_a_deleted_access_is_found_nowhere_and_what_is_left_of_its_user_comes_back(stack: Stack, house: House, left: int) -> None:
+def test_a_deleted_access_is_found_nowhere_and_what_is_left_of_its_user_comes_back(
+    stack: Stack, house: Context, left: int
+) -> None:
     customer = stack.tenant().customer()
     goes, *others = (customer.connected(f"household{7 + 10 * left + number}", pin="demo") for number in range(1 + left))
     ibans = [customer.access(key)["bankprodukte"][0]["iban"] for key in (goes, *others)]
@@ -136,7 +138,7 @@ def test_a_deleted_access_is_found_nowhere_and_what_is_left_of_its_user_comes_ba
 
 
 def test_an_erased_person_is_found_nowhere_and_nothing_brings_it_back(
-    stack: Stack, canary: Canary, house: House, tmp_path_factory: pytest.TempPathFactory
+    stack: Stack, canary: Canary, house: Context, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     (stack.home / "logs").mkdir(exist_ok=True)
     everything_again(house)

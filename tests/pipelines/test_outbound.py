@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from pipelines.webhooks.outbound import Gate, open_gate, post
+from pipelines.webhooks.outbound import OutboundPolicy, open_gate, post
 from tests.support.receiver import HANG, receiving
 from tests.support.stack import free_port
 from warehouse.errors import AddressRefused
@@ -58,7 +58,7 @@ def test_the_systems_own_answer_is_checked_too() -> None:
         asyncio.run(_connect(gate, "localhost"))
 
 
-async def _connect(gate: Gate, host: str) -> None:
+async def _connect(gate: OutboundPolicy, host: str) -> None:
     from pipelines.webhooks.outbound import _CheckedNetwork
 
     await _CheckedNetwork(gate).connect_tcp(host, 443)

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy import make_url
 
-from pipelines.banks.session_limits import Turns
+from pipelines.banks.session_limits import ProviderSlots
 from warehouse.postgres import embedded
 from warehouse.settings import Settings
 
@@ -27,7 +27,7 @@ def most_at_once(address: str, at_once: int, *sessions: tuple[str, bool]) -> Cou
     now: Counter[str] = Counter()
     most: Counter[str] = Counter()
 
-    async def session(turns: Turns, provider: str, awaited: bool) -> None:
+    async def session(turns: ProviderSlots, provider: str, awaited: bool) -> None:
         async with turns.at(provider, awaited=awaited):
             now[provider] += 1
             most[provider] = max(most[provider], now[provider])
@@ -35,7 +35,7 @@ def most_at_once(address: str, at_once: int, *sessions: tuple[str, bool]) -> Cou
             now[provider] -= 1
 
     async def both() -> None:
-        workers = [Turns(address, at_once), Turns(address, at_once)]
+        workers = [ProviderSlots(address, at_once), ProviderSlots(address, at_once)]
         await asyncio.gather(*(session(turns, *given) for turns in workers for given in sessions))
         for turns in workers:
             await turns.close()
@@ -59,7 +59,7 @@ def test_customers_who_wait_have_turns_of_their_own(address: str) -> None:
 
 def test_the_turns_of_a_dead_worker_are_free(address: str) -> None:
     async def scenario() -> None:
-        bank, dead, other = str(uuid4()), Turns(address, 2), Turns(address, 2)
+        bank, dead, other = str(uuid4()), ProviderSlots(address, 2), ProviderSlots(address, 2)
         async with AsyncExitStack() as session:
             await session.enter_async_context(dead.at(bank, awaited=False))
             waiting = asyncio.create_task(once(other, bank))
@@ -74,7 +74,7 @@ def test_the_turns_of_a_dead_worker_are_free(address: str) -> None:
 
 def test_a_connection_that_was_lost_is_made_again(address: str) -> None:
     async def scenario() -> None:
-        turns, bank = Turns(address, 2), str(uuid4())
+        turns, bank = ProviderSlots(address, 2), str(uuid4())
         await once(turns, bank)
         with psycopg.connect(address, autocommit=True) as connection:
             connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'kontor-turns'")
@@ -84,6 +84,6 @@ def test_a_connection_that_was_lost_is_made_again(address: str) -> None:
     asyncio.run(scenario())
 
 
-async def once(turns: Turns, bank: str) -> None:
+async def once(turns: ProviderSlots, bank: str) -> None:
     async with turns.at(bank, awaited=False):
         pass

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from pipelines.banks.base import NoAnswer, Unreachable
-from pipelines.banks.sessions import Lines
+from pipelines.banks.sessions import BankSessions
 from tests.support.stack import wait_until
 
 SHORT_SECONDS, LONG_SECONDS = 0.05, 20.0
@@ -20,13 +20,13 @@ def test_what_a_bank_says_comes_in_its_order_and_what_it_raises_too() -> None:
 
     heard: list[int] = []
     with pytest.raises(Unreachable):
-        heard.extend(Lines(1).listen(uuid4(), parts(), LONG_SECONDS))
+        heard.extend(BankSessions(1).listen(uuid4(), parts(), LONG_SECONDS))
     assert heard == [1, 2]
-    assert list(Lines(1).listen(uuid4(), iter([1, 2]), LONG_SECONDS)) == [1, 2]
+    assert list(BankSessions(1).listen(uuid4(), iter([1, 2]), LONG_SECONDS)) == [1, 2]
 
 
 def test_a_bank_that_holds_too_many_sessions_is_not_called_until_it_lets_go() -> None:
-    lines, bank, asked, released = Lines(given_up_limit=2), uuid4(), [], threading.Event()
+    lines, bank, asked, released = BankSessions(given_up_limit=2), uuid4(), [], threading.Event()
 
     def hanging() -> Iterator[str]:
         asked.append(1)

@@ -17,7 +17,7 @@ import yaml  # type: ignore[import-untyped]
 from pydantic import ValidationError
 
 from analytics import knowledge
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models import experiment, registry
 from models.categoriser.features import hinted
 from models.errors import ModelUnknown, NothingToLearn, PromotionRefused
@@ -29,7 +29,7 @@ from pipelines import training
 from pipelines.assets.evaluation import analyses_evaluation
 from pipelines.assets.training import ASSETS, JOBS, categoriser, training_set
 from pipelines.assets.training_settings import CandidateConfig, CategoriserConfig, EvaluationConfig, TrainingSetConfig
-from pipelines.context import House
+from pipelines.context import Context
 from tests.models.toys import labelled
 from tests.support.accounts import Account, category
 from tests.support.stack import Stack
@@ -49,14 +49,14 @@ TINY = {
 SAID = {"by": "Ada", "why": "more merchants"}
 
 
-def house_at(home: Path, database_url: str = "postgresql://nowhere/none") -> House:
+def house_at(home: Path, database_url: str = "postgresql://nowhere/none") -> Context:
     settings = Settings(home=home, database_url=database_url)
     if not settings.keys_path.exists():
         create_ring(settings.keys_path)
-    return House.of(settings)
+    return Context.of(settings)
 
 
-def definitions(house: House) -> dg.Definitions:
+def definitions(house: Context) -> dg.Definitions:
     return dg.Definitions(assets=ASSETS, jobs=JOBS, resources={"house": house}, executor=dg.in_process_executor)
 
 
@@ -71,7 +71,7 @@ def promoted(home: Path, raise_on_error: bool = True, **config: Any) -> dg.Execu
 
 
 def materialised(
-    asset: dg.AssetsDefinition, house: House, config: dict[str, Any], raise_on_error: bool = True
+    asset: dg.AssetsDefinition, house: Context, config: dict[str, Any], raise_on_error: bool = True
 ) -> dg.ExecuteInProcessResult:
     """A run of one asset."""
     ops = {asset.key.to_user_string(): {"config": config}}
@@ -428,7 +428,7 @@ def choose(account: Account, booking: dict[str, Any], item: str) -> None:
 
 def unseen_brand() -> str:
     """A brand that only the examination knows."""
-    brain = Brain(registry.shipped())
+    brain = Tagger(registry.shipped())
     learnable = set(tagger.without_unseen(brain).catalogue.frame["partner"])
     named = tagger.partner_of_brands(brain.catalogue)
     return next(brand for brand, partner in named.items() if partner not in {*learnable, knowledge.UNKNOWN})

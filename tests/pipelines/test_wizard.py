@@ -21,7 +21,7 @@ from pipelines.banks.base import (
     Wait,
 )
 from pipelines.forms import wizard
-from pipelines.forms.wizard import Facts, Place, Reentry, Verdict
+from pipelines.forms.wizard import FormFacts, FormStep, Reentry, RefusalOutcome
 from warehouse.stores.dialogues import ASKED, CALLING, CONNECT, CONSENT, DONE, FAILED, OPEN, PAYMENT, UNKNOWN
 from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER
 
@@ -32,7 +32,7 @@ STEPS: tuple[Step, ...] = (
     Redirect("https://bank.example/"),
     Wait(3.0, "In der App"),
 )
-NEW = Facts(
+NEW = FormFacts(
     CREATE_ACCOUNT,
     accepted=False,
     connected=False,
@@ -45,11 +45,11 @@ NEW = Facts(
 
 
 @st.composite
-def all_facts(draw: st.DrawFn) -> Facts:
+def all_facts(draw: st.DrawFn) -> FormFacts:
     """Facts as sessions and dialogues can have them."""
     use_case = draw(st.sampled_from([CREATE_ACCOUNT, AUTHENTICATE_ACCOUNT, SINGLE_TRANSFER]))
     connected = use_case == AUTHENTICATE_ACCOUNT or (use_case == SINGLE_TRANSFER and draw(st.booleans()))
-    known = Facts(
+    known = FormFacts(
         use_case,
         accepted=draw(st.booleans()),
         connected=connected,
@@ -75,9 +75,9 @@ def all_facts(draw: st.DrawFn) -> Facts:
 
 
 @given(all_facts())
-def test_everybody_is_somewhere_and_can_go_on_or_wait(known: Facts) -> None:
+def test_everybody_is_somewhere_and_can_go_on_or_wait(known: FormFacts) -> None:
     here = wizard.place(known)
-    waiting = {Place.WORKING, Place.APP, Place.BANK_PAGE, Place.FAILURE, Place.END}
+    waiting = {FormStep.WORKING, FormStep.APP, FormStep.BANK_PAGE, FormStep.FAILURE, FormStep.END}
     assert here in waiting or set(wizard.actions(known)) - {wizard.CANCEL}
     names, done = wizard.path(known)
     assert 0 <= done <= len(names)
@@ -85,18 +85,18 @@ def test_everybody_is_somewhere_and_can_go_on_or_wait(known: Facts) -> None:
 
 
 @given(all_facts())
-def test_nothing_but_the_terms_is_possible_before_they_are_accepted(known: Facts) -> None:
+def test_nothing_but_the_terms_is_possible_before_they_are_accepted(known: FormFacts) -> None:
     if not known.accepted and not known.ended and known.phase is None:
         assert set(wizard.actions(known)) == {"accept", "decline", "cancel"}
 
 
 @given(all_facts())
-def test_an_ended_way_has_no_moves(known: Facts) -> None:
+def test_an_ended_way_has_no_moves(known: FormFacts) -> None:
     assert wizard.actions(replace(known, ended=True)) == ()
 
 
 @given(all_facts())
-def test_a_payment_that_may_be_confirmed_cannot_be_cancelled(known: Facts) -> None:
+def test_a_payment_that_may_be_confirmed_cannot_be_cancelled(known: FormFacts) -> None:
     asked = known.phase in (ASKED, CALLING) or isinstance(known.step, Wait | Redirect)
     if known.kind == PAYMENT and asked:
         assert wizard.CANCEL not in wizard.actions(known)
@@ -104,39 +104,39 @@ def test_a_payment_that_may_be_confirmed_cannot_be_cancelled(known: Facts) -> No
 
 def test_the_way_to_a_new_access() -> None:
     known = NEW
-    assert wizard.place(known) is Place.TERMS
+    assert wizard.place(known) is FormStep.TERMS
     known = replace(known, accepted=True, asked_terms=True)
-    assert wizard.place(known) is Place.BANK
+    assert wizard.place(known) is FormStep.BANK
     known = replace(known, has_bank=True)
-    assert wizard.place(known) is Place.LOGIN
+    assert wizard.place(known) is FormStep.LOGIN
     known = replace(known, kind=CONNECT, phase=ASKED)
-    assert wizard.place(known) is Place.WORKING
-    places = (Place.METHOD, Place.MEDIUM, Place.TAN, Place.BANK_PAGE, Place.APP)
+    assert wizard.place(known) is FormStep.WORKING
+    places = (FormStep.METHOD, FormStep.MEDIUM, FormStep.TAN, FormStep.BANK_PAGE, FormStep.APP)
     for step, place in zip(STEPS, places, strict=True):
         assert wizard.place(replace(known, phase=OPEN, step=step)) is place
     known = replace(known, phase=DONE, step=Done())
-    assert wizard.place(known) is Place.ACCOUNTS
-    assert wizard.place(replace(known, chosen=True)) is Place.SUMMARY
+    assert wizard.place(known) is FormStep.ACCOUNTS
+    assert wizard.place(replace(known, chosen=True)) is FormStep.SUMMARY
     assert wizard.path(replace(known, chosen=True)) == (("terms", "bank", "login", "accounts", "summary"), 4)
 
 
 @pytest.mark.parametrize(
     ("code", "typed", "tries", "late", "expected"),
     [
-        (Code.WRONG_CREDENTIALS, True, 0, False, Verdict(None, "wrong_credentials", 1)),
-        (Code.WRONG_CREDENTIALS, True, 2, False, Verdict(Reentry.INVALID_CREDENTIALS, None, 3)),
-        (Code.WRONG_CREDENTIALS, False, 0, False, Verdict(None, "stored_login_refused", 0)),
-        (Code.FIELDS_MISSING, True, 0, False, Verdict(None, "fields_missing", 1)),
-        (Code.LOCKED, True, 0, False, Verdict(Reentry.INVALID_CREDENTIALS, None, 0)),
-        (Code.TAN_INVALID, True, 0, False, Verdict(Reentry.INVALID_TAN, None, 0)),
-        (Code.TAN_INVALID, True, 0, True, Verdict(Reentry.ERROR, None, 0)),
-        (Code.UNREACHABLE, True, 0, False, Verdict(Reentry.BACKEND_ERROR, None, 0)),
-        (Code.INCOMPLETE, True, 0, False, Verdict(Reentry.BACKEND_ERROR, None, 0)),
-        (Code.INTERNAL, True, 0, False, Verdict(Reentry.BACKEND_ERROR, None, 0)),
-        (Code.METHOD_INVALID, True, 0, False, Verdict(Reentry.BACKEND_ERROR, None, 0)),
+        (Code.WRONG_CREDENTIALS, True, 0, False, RefusalOutcome(None, "wrong_credentials", 1)),
+        (Code.WRONG_CREDENTIALS, True, 2, False, RefusalOutcome(Reentry.INVALID_CREDENTIALS, None, 3)),
+        (Code.WRONG_CREDENTIALS, False, 0, False, RefusalOutcome(None, "stored_login_refused", 0)),
+        (Code.FIELDS_MISSING, True, 0, False, RefusalOutcome(None, "fields_missing", 1)),
+        (Code.LOCKED, True, 0, False, RefusalOutcome(Reentry.INVALID_CREDENTIALS, None, 0)),
+        (Code.TAN_INVALID, True, 0, False, RefusalOutcome(Reentry.INVALID_TAN, None, 0)),
+        (Code.TAN_INVALID, True, 0, True, RefusalOutcome(Reentry.ERROR, None, 0)),
+        (Code.UNREACHABLE, True, 0, False, RefusalOutcome(Reentry.BACKEND_ERROR, None, 0)),
+        (Code.INCOMPLETE, True, 0, False, RefusalOutcome(Reentry.BACKEND_ERROR, None, 0)),
+        (Code.INTERNAL, True, 0, False, RefusalOutcome(Reentry.BACKEND_ERROR, None, 0)),
+        (Code.METHOD_INVALID, True, 0, False, RefusalOutcome(Reentry.BACKEND_ERROR, None, 0)),
     ],
 )
-def test_what_a_refusal_leads_to(code: Code, typed: bool, tries: int, late: bool, expected: Verdict) -> None:
+def test_what_a_refusal_leads_to(code: Code, typed: bool, tries: int, late: bool, expected: RefusalOutcome) -> None:
     assert wizard.verdict(code, typed=typed, tries=tries, late=late) == expected
 
 
@@ -150,5 +150,5 @@ def test_what_a_refusal_leads_to(code: Code, typed: bool, tries: int, late: bool
 )
 def test_what_a_tenant_is_told_of_a_result(phase: str, step: Done | Failed, expected: Reentry) -> None:
     known = replace(NEW, use_case=SINGLE_TRANSFER, accepted=True, connected=True, kind=PAYMENT, phase=phase, step=step)
-    assert wizard.place(known) is Place.RESULT
+    assert wizard.place(known) is FormStep.RESULT
     assert wizard.outcome(known) is expected

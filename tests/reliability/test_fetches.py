@@ -12,7 +12,7 @@ import pytest
 from standardwebhooks.webhooks import Webhook
 
 from pipelines.banks.demo import calls
-from pipelines.context import House
+from pipelines.context import Context
 from pipelines.fetching import refresh
 from pipelines.fetching.slots import slot_of
 from tests.support.receiver import receiving
@@ -44,9 +44,9 @@ def customer(tenant: TenantUnderTest) -> Customer:
 
 
 @pytest.fixture
-def house(banks: Stack) -> Iterator[House]:
+def house(banks: Stack) -> Iterator[Context]:
     """The flows' view of the service, for a schedule that ticks when the test says so."""
-    found = House.of(Settings(home=banks.home, database_url=banks.where.service))
+    found = Context.of(Settings(home=banks.home, database_url=banks.where.service))
     yield found
     found.database.close()
 
@@ -167,7 +167,7 @@ class TestSchedule:
         """No accesses of other tests that a slot would fetch as well."""
         banks.sql("DELETE FROM accesses")
 
-    def test_a_slot_fetches_each_due_access_once(self, banks: Stack, customer: Customer, house: House) -> None:
+    def test_a_slot_fetches_each_due_access_once(self, banks: Stack, customer: Customer, house: Context) -> None:
         userid = f"test_new_transactions_{uuid.uuid4().hex[:8]}"
         key = customer.connected(userid)
         wrong, _ = customer.add("demo1", "wrong")
@@ -184,7 +184,7 @@ class TestSchedule:
         assert {name: customer.access(name)["aktualisierungszeitpunkt"] for name in (wrong, unsynced)} == before
         assert attempts == {userid: sessions(banks, userid) for userid in attempts}, "only the customer can mend these"
 
-    def test_a_customer_who_joins_a_waiting_fetch_is_waited_for(self, banks: Stack, customer: Customer, house: House) -> None:
+    def test_a_customer_who_joins_a_waiting_fetch_is_waited_for(self, banks: Stack, customer: Customer, house: Context) -> None:
         userid = f"test_new_transactions_{uuid.uuid4().hex[:8]}"
         key = customer.connected(userid)
         product = customer.access(key)["bankprodukte"][0]["id"]
@@ -203,7 +203,7 @@ class TestSchedule:
         attended = "SELECT attended FROM bank_sessions WHERE user_id = :user ORDER BY created_at DESC LIMIT 1"
         assert banks.sql(attended, user=customer.user_id) == [(True,)]
 
-    def test_at_most_four_sessions_in_any_day(self, banks: Stack, customer: Customer, house: House) -> None:
+    def test_at_most_four_sessions_in_any_day(self, banks: Stack, customer: Customer, house: Context) -> None:
         userid = f"test_new_transactions_{uuid.uuid4().hex[:8]}"
         key = customer.connected(userid, ip=IP)
         for slot in range(2, 8):
@@ -217,7 +217,7 @@ class TestSchedule:
         customer.wait_idle(key)
         assert sessions(banks, userid) == 1 + 5
 
-    def test_a_day_has_four_slots_in_berlin(self, house: House) -> None:
+    def test_a_day_has_four_slots_in_berlin(self, house: Context) -> None:
         summer = datetime(2026, 7, 1, 3, 59, tzinfo=UTC)
         assert slot_of(summer, house.settings.zone).hour == 0
         assert slot_of(summer + timedelta(minutes=1), house.settings.zone).hour == 6

@@ -12,7 +12,7 @@ from api.bodies import provider_logos
 from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 from warehouse.stores import providers
-from warehouse.stores.providers import Entry
+from warehouse.stores.providers import ProviderEntry
 
 DEMO = "00000000-0000-0000-0000-000000000000"
 LIST = "/providers/v2"
@@ -31,7 +31,7 @@ def user(r1: TenantUnderTest) -> dict[str, str]:
 @pytest.fixture
 def bank(stack: Stack) -> Iterator[UUID]:
     """A further bank that the demo's connector is to serve, taken away afterwards."""
-    entry = Entry(uuid4(), "Müßig & <Söhne>", "demo", "Privatbank", "12345678", "MUESDEMMXXX", consumer_relevant=False)
+    entry = ProviderEntry(uuid4(), "Müßig & <Söhne>", "demo", "Privatbank", "12345678", "MUESDEMMXXX", consumer_relevant=False)
     with stack.database.operating() as owner:
         providers.upsert(owner, [entry])
     yield entry.id

@@ -7,7 +7,7 @@ import polars as pl
 from analytics.analyses.suite import Frames, analysed
 from analytics.frames import AS_OF, CHOICES, RULES
 from analytics.tagging import tag
-from analytics.tagging.tag import Brain
+from analytics.tagging.tag import Tagger
 from models import registry
 from models.simulator import Corpus, simulate
 
@@ -17,7 +17,7 @@ def world() -> tuple[Corpus, pl.DataFrame, Frames]:
     """The households, their tagged bookings, and what the analyses say."""
     corpus = simulate(6, 3)
     past = corpus.transactions.filter(~corpus.truth["future"])
-    tags = tag.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Brain(registry.shipped()))
+    tags = tag.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
     tagged = past.hstack(tags.drop("id", "user", "product"))
     return corpus, tagged, suite(corpus, tagged)
 

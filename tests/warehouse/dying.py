@@ -18,10 +18,10 @@ import pyarrow.parquet  # noqa: F401 before the forks, so that not each of them 
 
 from warehouse.lake import erasure, landing
 from warehouse.lake.lake import Lake
-from warehouse.lake.parquet import Table
+from warehouse.lake.parquet import LakeTable
 
-NUMBERS = Table("numbers", pl.Schema({"user": pl.String, "number": pl.Int64, "version": pl.Int64}))
-PIECES = Table("pieces", NUMBERS.schema, landing=True)
+NUMBERS = LakeTable("numbers", pl.Schema({"user": pl.String, "number": pl.Int64, "version": pl.Int64}))
+PIECES = LakeTable("pieces", NUMBERS.schema, landing=True)
 SLOT = "2026-11-15T06"
 STEPS = frozenset({"open", "os.rename", "os.remove", "os.mkdir"})
 HEIGHT = 1000

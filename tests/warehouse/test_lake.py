@@ -18,12 +18,12 @@ from tests.warehouse.dying import HEIGHT, NAMES, NUMBERS, PIECES, SLOT, numbers
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged, NameTaken, NotFound
 from warehouse.lake import erasure, landing, parquet, sql
 from warehouse.lake.lake import Lake
-from warehouse.lake.parquet import Table
+from warehouse.lake.parquet import LakeTable
 from warehouse.lake.storage import UNFINISHED
 from warehouse.lake.tables import TABLES
 
 ROOT = Path(__file__).parents[2]
-LATER = Table("numbers", pl.Schema([*NUMBERS.schema.items(), ("added", pl.String)]))
+LATER = LakeTable("numbers", pl.Schema([*NUMBERS.schema.items(), ("added", pl.String)]))
 LONG_AFTER = datetime(2100, 1, 1, tzinfo=UTC)
 REFUSED = "disabled by configuration|Table with name .* does not exist"
 
@@ -134,7 +134,7 @@ def test_nobody_else_can_look_into_a_new_lake(local: Lake) -> None:
 @pytest.mark.parametrize("name", ["", "../up", "a/b", "Big", "a.b", "1st", "a b", "a" * 64])
 def test_names_of_tables_are_plain_words(name: str) -> None:
     with pytest.raises(Invalid):
-        Table(name, NUMBERS.schema)
+        LakeTable(name, NUMBERS.schema)
 
 
 @pytest.mark.parametrize("bucket", [-1, 1000])
@@ -180,7 +180,7 @@ def test_a_file_older_than_a_column_asks_for_a_backfill(lake: Lake) -> None:
 
 def test_a_file_with_another_type_asks_for_a_backfill(lake: Lake) -> None:
     lake.write(
-        Table("numbers", pl.Schema({**NUMBERS.schema, "number": pl.Int32()})), 2, numbers(1).cast({"number": pl.Int32}), {}
+        LakeTable("numbers", pl.Schema({**NUMBERS.schema, "number": pl.Int32()})), 2, numbers(1).cast({"number": pl.Int32}), {}
     )
     with pytest.raises(BackfillNeeded, match=r"bucket=002.*\(number\)"):
         lake.read(NUMBERS)
@@ -242,7 +242,7 @@ def test_texts_that_repeat_are_texts_in_the_file(local: Lake, height: int) -> No
     row = pl.Series(range(height))
     told = {"short": row % 7, "longer than a view": row // 9 % 500, "each": row, "missing": pl.Series([None, 1, 2])[row % 3]}
     frame = pl.DataFrame({name: f"{name} " + number.cast(pl.String) for name, number in told.items()})
-    table = Table("texts", frame.schema)
+    table = LakeTable("texts", frame.schema)
     written = local.write(table, 1, frame, {"a": "1"})
     assert parquet.columns_of(local.place, "texts/bucket=001/part.parquet") == frame.schema
     assert local.about(table, 1) == {"a": "1"}

@@ -8,11 +8,11 @@ import polars as pl
 from warehouse.errors import BackfillNeeded, KontorError
 from warehouse.lake import landing, parquet
 from warehouse.lake.lake import File, Lake
-from warehouse.lake.parquet import Table
+from warehouse.lake.parquet import LakeTable
 
 
 def rewrite_without(
-    lake: Lake, table: Table, column: str, values: Collection[object], buckets: Collection[int] | None = None
+    lake: Lake, table: LakeTable, column: str, values: Collection[object], buckets: Collection[int] | None = None
 ) -> int:
     """Removes the rows whose column has one of the values, from some buckets or all, and says how many that were.
 
@@ -34,7 +34,7 @@ def rewrite_without(
     return removed
 
 
-def _files(lake: Lake, table: Table, folder: str, troubles: list[KontorError]) -> list[File]:
+def _files(lake: Lake, table: LakeTable, folder: str, troubles: list[KontorError]) -> list[File]:
     """The files of a folder; of a landing without those that were compacted, or all where nobody can say which these are."""
     if not table.landing:
         return lake.files(table, folder)

@@ -17,8 +17,8 @@ import polars as pl
 from analytics.frames import checked
 from warehouse.errors import Invalid
 from warehouse.lake import parquet
-from warehouse.lake.parquet import Footer, Table
-from warehouse.lake.storage import Place, patiently
+from warehouse.lake.parquet import Footer, LakeTable
+from warehouse.lake.storage import Storage, patiently
 
 BUCKETS = 1000
 """What three digits can name."""
@@ -31,7 +31,7 @@ _PART = re.compile(r"[^/]+/bucket=(?P<bucket>\d{3})/(?P<name>part)\.parquet")
 _PIECE = re.compile(r"[^/]+/slot=(?P<slot>[^/]+)/bucket=(?P<bucket>\d{3})/(?P<name>[^/]+)\.parquet")
 
 
-class Written(NamedTuple):
+class WriteSummary(NamedTuple):
     rows: int
     bytes: int
 
@@ -58,7 +58,7 @@ class Lake:
     """A location for Parquet files, one folder per table."""
 
     def __init__(self, location: str) -> None:
-        self.place = Place.of(location)
+        self.place = Storage.of(location)
 
     def prepare(self, buckets: int) -> None:
         """Makes the folder if it is not there. How many buckets it has is said once and for all: files are found by them."""
@@ -74,35 +74,35 @@ class Lake:
         """Returns if a file can be written here now; raises `OSError` if not."""
         self.place.probe()
 
-    def write(self, table: Table, bucket: int, frame: pl.DataFrame, about: Mapping[str, str]) -> Written:
+    def write(self, table: LakeTable, bucket: int, frame: pl.DataFrame, about: Mapping[str, str]) -> WriteSummary:
         """Replaces the rows of a bucket. `about` says what they were made from, and can be read without them."""
         path = part(table, bucket)
         content = parquet.encode(checked(frame, table.schema), about)
         with self.place.alone(path.rpartition("/")[0]):
             self.place.put(path, content)
-        return Written(frame.height, len(content))
+        return WriteSummary(frame.height, len(content))
 
-    def about(self, table: Table, bucket: int) -> dict[str, str]:
+    def about(self, table: LakeTable, bucket: int) -> dict[str, str]:
         """What the writer of a bucket said about it; nothing where there is no file."""
         return self._footer_of(table, bucket).about
 
-    def rows(self, table: Table, bucket: int) -> int:
+    def rows(self, table: LakeTable, bucket: int) -> int:
         """How many rows a bucket has, without reading them."""
         return self._footer_of(table, bucket).rows
 
-    def _footer_of(self, table: Table, bucket: int) -> Footer:
+    def _footer_of(self, table: LakeTable, bucket: int) -> Footer:
         try:
             return parquet.footer(self.place, part(table, bucket))
         except FileNotFoundError:
             return Footer(0, {}, [])
 
-    def delete(self, table: Table, bucket: int) -> bool:
+    def delete(self, table: LakeTable, bucket: int) -> bool:
         """Removes a bucket, and says whether there was one."""
         path = part(table, bucket)
         with self.place.alone(path.rpartition("/")[0]):
             return bool(self.place.remove(path))
 
-    def read(self, table: Table, buckets: Iterable[int] | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
+    def read(self, table: LakeTable, buckets: Iterable[int] | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """The rows of some buckets or of all, by bucket; a landing's by slot. No rows where there is no file."""
         wanted = None if buckets is None else frozenset(buckets)
         names = table.schema.names() if columns is None else columns
@@ -110,7 +110,7 @@ class Lake:
             lambda: parquet.read(self.place, [file.path for file in self.files(table, buckets=wanted)], table, names)
         )
 
-    def scan(self, table: Table) -> pl.LazyFrame:
+    def scan(self, table: LakeTable) -> pl.LazyFrame:
         """The same, lazily. Only the columns have been checked."""
 
         def checked_paths() -> list[str]:
@@ -120,11 +120,11 @@ class Lake:
 
         return parquet.scan(self.place, patiently(checked_paths), table.schema)
 
-    def buckets(self, table: Table) -> list[int]:
+    def buckets(self, table: LakeTable) -> list[int]:
         """The buckets that have files."""
         return sorted({file.bucket for file in self.found(table)})
 
-    def statistics(self, table: Table, buckets: Collection[int] | None = None) -> pl.DataFrame:
+    def statistics(self, table: LakeTable, buckets: Collection[int] | None = None) -> pl.DataFrame:
         """Rows, bytes and age of some buckets or of all, without reading the rows."""
 
         def rows() -> list[tuple[int, int, int, datetime]]:
@@ -145,7 +145,7 @@ class Lake:
         """Removes what crashed writers left before a moment, and says how many files that were."""
         return self.place.sweep(older_than)
 
-    def found(self, table: Table, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
+    def found(self, table: LakeTable, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
         """The files of a table as they lie there, or of one of its folders, or of some buckets."""
         shape, find = (_PIECE, self.place.find_unmoved) if table.landing else (_PART, self.place.find)
         folders = [folder or table.name]
@@ -155,7 +155,7 @@ class Lake:
         files = [File(match.groupdict().get("slot", ""), match["name"], int(match["bucket"]), match.string) for match in matches]
         return sorted(file for file in files if buckets is None or file.bucket in buckets)
 
-    def files(self, table: Table, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
+    def files(self, table: LakeTable, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
         """The files that readers read: what a compacted file contains is left out, also where its pieces still lie there."""
         files = self.found(table, folder, buckets)
         if not any(file.compacted for file in files):
@@ -180,7 +180,7 @@ class Lake:
         return parquet.footer(self.place, file.path)
 
 
-def part(table: Table, bucket: int) -> str:
+def part(table: LakeTable, bucket: int) -> str:
     """The path of a bucket's file."""
     if table.landing:
         raise Invalid(f"{table.name} is a landing: its rows come in pieces")

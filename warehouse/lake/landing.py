@@ -15,8 +15,8 @@ import polars as pl
 from analytics.frames import checked
 from warehouse.errors import Invalid, NameTaken, NotFound
 from warehouse.lake import parquet
-from warehouse.lake.lake import COMPACTED, File, Lake, Written, of_bucket
-from warehouse.lake.parquet import Table
+from warehouse.lake.lake import COMPACTED, File, Lake, WriteSummary, of_bucket
+from warehouse.lake.parquet import LakeTable
 from warehouse.lake.storage import patiently
 
 _SLOT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}")
@@ -39,7 +39,7 @@ class _Span(NamedTuple):
     rows: int | None = None
 
 
-def append(lake: Lake, table: Table, slot: str, bucket: int, name: str, frame: pl.DataFrame) -> Written:
+def append(lake: Lake, table: LakeTable, slot: str, bucket: int, name: str, frame: pl.DataFrame) -> WriteSummary:
     """Adds a piece. To add it again, after a crash, is no harm and writes nothing; other rows under its name are refused."""
     folder = folder_of(table, slot, bucket)
     if not _NAME.fullmatch(name):
@@ -50,13 +50,13 @@ def append(lake: Lake, table: Table, slot: str, bucket: int, name: str, frame: p
         if before is not None:
             if not _rows(lake, table, [before])[0].equals(rows):
                 raise NameTaken(f"{folder} has a piece {name} with other rows")
-            return Written(0, 0)
+            return WriteSummary(0, 0)
         content = parquet.encode(rows, {})
         lake.place.put(f"{folder}/{name}.parquet", content)
-    return Written(rows.height, len(content))
+    return WriteSummary(rows.height, len(content))
 
 
-def landed(lake: Lake, table: Table, slot: str | None = None, bucket: int | None = None) -> list[Piece]:
+def landed(lake: Lake, table: LakeTable, slot: str | None = None, bucket: int | None = None) -> list[Piece]:
     """The pieces of a landing, of a slot, of a bucket, in order."""
 
     def pieces() -> list[Piece]:
@@ -67,7 +67,7 @@ def landed(lake: Lake, table: Table, slot: str | None = None, bucket: int | None
     return patiently(pieces)
 
 
-def read_pieces(lake: Lake, table: Table, pieces: Sequence[Piece]) -> pl.DataFrame:
+def read_pieces(lake: Lake, table: LakeTable, pieces: Sequence[Piece]) -> pl.DataFrame:
     """The rows of some pieces, in the order in which these are given."""
 
     def rows() -> pl.DataFrame:
@@ -82,7 +82,7 @@ def read_pieces(lake: Lake, table: Table, pieces: Sequence[Piece]) -> pl.DataFra
     return patiently(rows)
 
 
-def compact(lake: Lake, table: Table, slot: str, bucket: int) -> int:
+def compact(lake: Lake, table: LakeTable, slot: str, bucket: int) -> int:
     """Makes one file of all pieces of a slot and bucket, and says how many files it replaced."""
     folder = folder_of(table, slot, bucket)
     with lake.place.alone(folder):
@@ -98,19 +98,19 @@ def compact(lake: Lake, table: Table, slot: str, bucket: int) -> int:
         return lake.place.remove(*(file.path for file in files if file.path != path))
 
 
-def retire(lake: Lake, table: Table, before: str) -> int:
+def retire(lake: Lake, table: LakeTable, before: str) -> int:
     """Removes all slots before one, and says how many files that were."""
     return sum(lake.place.remove(file.path) for file in lake.found(table) if file.slot < before)
 
 
-def settle(lake: Lake, table: Table, folder: str) -> list[File]:
+def settle(lake: Lake, table: LakeTable, folder: str) -> list[File]:
     """Removes the files that a compaction which crashed had still to remove; what is left are the files of the folder."""
     files = lake.files(table, folder)
     lake.place.remove(*(file.path for file in set(lake.found(table, folder)) - set(files)))
     return files
 
 
-def folder_of(table: Table, slot: str, bucket: int | None) -> str:
+def folder_of(table: LakeTable, slot: str, bucket: int | None) -> str:
     """The folder in which the pieces of a slot, or of a slot and bucket, lie."""
     if not table.landing:
         raise Invalid(f"{table.name} is no landing: its buckets are written whole")
@@ -123,7 +123,7 @@ def _names(lake: Lake, file: File) -> list[str]:
     return [name for name, _ in lake.footer(file).pieces] if file.compacted else [file.name]
 
 
-def _spans(lake: Lake, table: Table, folder: str) -> dict[str, _Span]:
+def _spans(lake: Lake, table: LakeTable, folder: str) -> dict[str, _Span]:
     """Where the rows of every piece of a folder are."""
     spans: dict[str, _Span] = {}
     for file in lake.files(table, folder):
@@ -136,7 +136,7 @@ def _spans(lake: Lake, table: Table, folder: str) -> dict[str, _Span]:
     return spans
 
 
-def _rows(lake: Lake, table: Table, spans: Sequence[_Span]) -> list[pl.DataFrame]:
+def _rows(lake: Lake, table: LakeTable, spans: Sequence[_Span]) -> list[pl.DataFrame]:
     """The rows of each span; every file is read once."""
     files = dict.fromkeys(span.file for span in spans)
     frames = {file: parquet.read(lake.place, [file.path], table, table.schema.names()) for file in files}

@@ -14,7 +14,7 @@ import polars as pl
 from analytics.frames import checked
 from analytics.native.dictionary import repeats
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged
-from warehouse.lake.storage import Place
+from warehouse.lake.storage import Storage
 
 ROWS_IN_GROUP = 262_144
 """Small enough that a scan skips groups and shares them among cores, large enough that zstd finds what repeats. What is smallest
@@ -29,7 +29,7 @@ _ABOUT, _PIECES, _TYPES = "kontor.", "kontor-pieces", "ARROW:schema"
 
 
 @dataclass(frozen=True)
-class Table:
+class LakeTable:
     """A table and its columns. A landing keeps every piece that came, by slot; the others have one file for each bucket."""
 
     name: str
@@ -93,7 +93,7 @@ def _types(columns: tuple[tuple[str, pl.DataType], ...]) -> str:
     return pl.read_parquet_metadata(content)[_TYPES]
 
 
-def footer(place: Place, path: str) -> Footer:
+def footer(place: Storage, path: str) -> Footer:
     """What a file says about itself."""
     from pyarrow import ArrowException, parquet
 
@@ -109,13 +109,13 @@ def footer(place: Place, path: str) -> Footer:
     return Footer(found.num_rows, about, [(name, rows) for name, rows in json.loads(texts.get(_PIECES, "[]"))])
 
 
-def scan(place: Place, paths: Sequence[str], schema: pl.Schema) -> pl.LazyFrame:
+def scan(place: Storage, paths: Sequence[str], schema: pl.Schema) -> pl.LazyFrame:
     """The rows of files, one after the other, in the columns of the schema."""
     sources: Any = [place.source(path) for path in paths]
     return pl.scan_parquet(sources, schema=schema, hive_partitioning=False, glob=False)
 
 
-def read(place: Place, paths: Sequence[str], table: Table, columns: Sequence[str]) -> pl.DataFrame:
+def read(place: Storage, paths: Sequence[str], table: LakeTable, columns: Sequence[str]) -> pl.DataFrame:
     """The same, read. If that fails, says which file is to blame."""
     try:
         frame = scan(place, paths, table.schema).select(columns).collect()
@@ -129,7 +129,7 @@ def read(place: Place, paths: Sequence[str], table: Table, columns: Sequence[str
     return checked(frame, pl.Schema({name: table.schema[name] for name in columns}))
 
 
-def read_raw(place: Place, path: str, columns: list[str] | None = None) -> pl.DataFrame:
+def read_raw(place: Storage, path: str, columns: list[str] | None = None) -> pl.DataFrame:
     """One file with the columns that it has, or some of them."""
     try:
         return pl.read_parquet(place.source(path), columns=columns, hive_partitioning=False, glob=False)
@@ -139,7 +139,7 @@ def read_raw(place: Place, path: str, columns: list[str] | None = None) -> pl.Da
         raise _damaged(path) from error
 
 
-def require(place: Place, paths: Sequence[str], table: Table) -> None:
+def require(place: Storage, paths: Sequence[str], table: LakeTable) -> None:
     """Returns if every file has the columns of the table."""
     for path in paths:
         found = columns_of(place, path)
@@ -151,7 +151,7 @@ def require(place: Place, paths: Sequence[str], table: Table) -> None:
             )
 
 
-def columns_of(place: Place, path: str) -> pl.Schema:
+def columns_of(place: Storage, path: str) -> pl.Schema:
     """The columns of one file, in its order."""
     try:
         source = place.source(path)

@@ -12,8 +12,8 @@ from duckdb import DuckDBPyConnection, DuckDBPyRelation, StatementType
 from warehouse.errors import Invalid
 from warehouse.lake import parquet
 from warehouse.lake.lake import Lake
-from warehouse.lake.parquet import Table
-from warehouse.lake.storage import Place, patiently
+from warehouse.lake.parquet import LakeTable
+from warehouse.lake.storage import Storage, patiently
 from warehouse.lake.tables import TABLES
 
 CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
@@ -28,7 +28,7 @@ CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
 _WILD = frozenset("*?[")
 
 
-def connect(lake: Lake, tables: Sequence[Table] = TABLES) -> DuckDBPyConnection:
+def connect(lake: Lake, tables: Sequence[LakeTable] = TABLES) -> DuckDBPyConnection:
     """A connection with a view for each table, which has `bucket` (a landing also `slot`) as its last columns."""
     connection = duckdb.connect(":memory:", config=CONFIGURATION)
     try:
@@ -67,7 +67,7 @@ def told() -> Iterator[None]:
         raise Invalid(str(error)) from error
 
 
-def _create_view(connection: DuckDBPyConnection, lake: Lake, table: Table) -> None:
+def _create_view(connection: DuckDBPyConnection, lake: Lake, table: LakeTable) -> None:
     paths = patiently(lambda: _checked_paths(lake, table))
     keys = {"bucket": "SMALLINT"} | ({"slot": "VARCHAR"} if table.landing else {})
     if not paths:
@@ -84,20 +84,20 @@ def _create_view(connection: DuckDBPyConnection, lake: Lake, table: Table) -> No
     )
 
 
-def _checked_paths(lake: Lake, table: Table) -> list[str]:
+def _checked_paths(lake: Lake, table: LakeTable) -> list[str]:
     paths = [file.path for file in lake.files(table)]
     parquet.require(lake.place, paths, table)
     return paths
 
 
-def _create_empty(connection: DuckDBPyConnection, table: Table, keys: dict[str, str]) -> None:
+def _create_empty(connection: DuckDBPyConnection, table: LakeTable, keys: dict[str, str]) -> None:
     """A view without rows, with the types that Parquet would give it."""
     connection.from_arrow(table.schema.to_frame().to_arrow()).create(f"no {table.name}")
     added = ", ".join(f"NULL::{kind} AS {name}" for name, kind in keys.items())
     connection.execute(f'CREATE VIEW "{table.name}" AS SELECT *, {added} FROM "no {table.name}"')  # noqa: S608  # nosec B608  # as above
 
 
-def _shut(connection: DuckDBPyConnection, place: Place) -> None:
+def _shut(connection: DuckDBPyConnection, place: Storage) -> None:
     """From here on only the lake can be reached, and that cannot be changed."""
     if _WILD & set(place.address):
         raise Invalid(f"DuckDB cannot read a lake whose path has one of {' '.join(sorted(_WILD))}: {place.address}")

@@ -23,7 +23,7 @@ PATIENCE = 20
 
 
 @dataclass(frozen=True)
-class Place:
+class Storage:
     """Paths are relative to it, with slashes, and end in a file's name."""
 
     files: Any
@@ -31,7 +31,7 @@ class Place:
     local: bool
 
     @classmethod
-    def of(cls, location: str) -> "Place":
+    def of(cls, location: str) -> "Storage":
         """The place at a path or an address."""
         files, root = url_to_fs(location)
         local = "file" in (files.protocol if isinstance(files.protocol, tuple) else (files.protocol,))

@@ -6,7 +6,7 @@ import polars as pl
 
 from analytics import frames
 from analytics.analyses import suite
-from warehouse.lake.parquet import Table
+from warehouse.lake.parquet import LakeTable
 
 
 def _columns(*parts: Mapping[str, pl.DataType | type[pl.DataType]]) -> pl.Schema:
@@ -14,7 +14,7 @@ def _columns(*parts: Mapping[str, pl.DataType | type[pl.DataType]]) -> pl.Schema
     return pl.Schema([column for part in parts for column in part.items()])
 
 
-LANDING = Table(
+LANDING = LakeTable(
     "landing",
     _columns(
         dict.fromkeys(("tenant", "user", "access", "fetch", "product"), pl.String),
@@ -24,23 +24,23 @@ LANDING = Table(
     landing=True,
 )
 """What the banks said."""
-TRANSACTIONS = Table("transactions", frames.LEDGER)
+TRANSACTIONS = LakeTable("transactions", frames.LEDGER)
 """The ledger's bookings, with the order in which they came."""
-PRODUCTS = Table("products", frames.PRODUCTS)
-USERS = Table("users", pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
+PRODUCTS = LakeTable("products", frames.PRODUCTS)
+USERS = LakeTable("users", pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
 """Users with the revision of their data, and the day of which their analyses speak."""
-CATEGORY_CHOICES = Table("category_choices", _columns({"user": pl.String}, frames.CHOICES))
-CATEGORY_RULES = Table(
+CATEGORY_CHOICES = LakeTable("category_choices", _columns({"user": pl.String}, frames.CHOICES))
+CATEGORY_RULES = LakeTable(
     "category_rules",
     _columns(dict.fromkeys(("user", "tenant", "item", "name", "iban"), pl.String), {"rank": pl.Int64, "after": pl.Int64}),
 )
-TRANSACTION_TAGS = Table("transaction_tags", _columns(frames.TAGGED, {"revision": pl.Int64}))
+TRANSACTION_TAGS = LakeTable("transaction_tags", _columns(frames.TAGGED, {"revision": pl.Int64}))
 """The tags of bookings, and the user's revision from which they were made."""
-ANALYSES = {name: Table(name, frame.schema) for name, frame in suite.FRAMES.items()}
+ANALYSES = {name: LakeTable(name, frame.schema) for name, frame in suite.FRAMES.items()}
 """What the analyses say, by the names of their frames."""
-ANALYSED = Table("analysed", pl.Schema({"user": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
+ANALYSED = LakeTable("analysed", pl.Schema({"user": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
 """Who was analysed, from which revision and as of which day: it vouches for the tables of all analyses."""
-TOMBSTONES = Table("tombstones", pl.Schema({"id": pl.String, "kind": pl.String, "user": pl.String, "tenant": pl.String}))
+TOMBSTONES = LakeTable("tombstones", pl.Schema({"id": pl.String, "kind": pl.String, "user": pl.String, "tenant": pl.String}))
 """What was erased, so that no restored database brings it back."""
 
 TABLES = (

@@ -1,1 +1,1 @@
-"""PostgreSQL: connections, the embedded server, migrations, tables, jobs and notifications. No query of an aggregate stands here."""
+"""PostgreSQL: connections, the embedded server, migrations, tables, jobs and notifications. Queries belong to the stores."""

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, case, func, or_, select, tuple_, update
 
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Client, Tenant, Webhook, WebhookEvent
-from warehouse.stores.webhooks import State
+from warehouse.stores.webhooks import EventState
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def claim(owner: Owner, *, limit: int, lease_seconds: float, first_pause_seconds
 def record_delivered(owner: Owner, delivery: Delivery) -> None:
     """Notes that the receiver took the event."""
     _release(owner, delivery)
-    values = {"state": State.DELIVERED, "attempts": WebhookEvent.attempts + 1}
+    values = {"state": EventState.DELIVERED, "attempts": WebhookEvent.attempts + 1}
     owner.session.execute(update(WebhookEvent).where(*_is(delivery)).values(values))
 
 
@@ -90,7 +90,7 @@ def _due(first_pause_seconds: float) -> tuple[ColumnElement[bool], ...]:
     """Events that wait and whose time has come. The first pause is not in the row: whoever announces knows no schedule."""
     pause = case((WebhookEvent.attempts == 0, timedelta(seconds=first_pause_seconds)), else_=timedelta())
     return (
-        WebhookEvent.state == State.PENDING,
+        WebhookEvent.state == EventState.PENDING,
         WebhookEvent.next_attempt_at <= func.now(),
         WebhookEvent.next_attempt_at + pause <= func.now(),
         WebhookEvent.access_id.is_not(None),
@@ -123,9 +123,9 @@ def _release(owner: Owner, delivery: Delivery) -> None:
 
 def _drop(owner: Owner, which: ColumnElement[bool]) -> int:
     """Drops waiting events; those that a deletion just holds are left to the next time."""
-    waiting = select(WebhookEvent.client_id, WebhookEvent.serial).where(WebhookEvent.state == State.PENDING, which)
+    waiting = select(WebhookEvent.client_id, WebhookEvent.serial).where(WebhookEvent.state == EventState.PENDING, which)
     key = tuple_(WebhookEvent.client_id, WebhookEvent.serial)
-    statement = update(WebhookEvent).where(key.in_(waiting.with_for_update(skip_locked=True))).values(state=State.DROPPED)
+    statement = update(WebhookEvent).where(key.in_(waiting.with_for_update(skip_locked=True))).values(state=EventState.DROPPED)
     return len(owner.session.scalars(statement.returning(WebhookEvent.serial)).all())
 
 

@@ -24,7 +24,7 @@ TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Characters that turn the direction of a text, so that it reads as another one."""
 
 
-class Changes(TypedDict, total=False):
+class DesignChanges(TypedDict, total=False):
     """What can be said; None makes it the house's own again. Of `terms`, only the languages named change."""
 
     name: str | None
@@ -40,7 +40,7 @@ def find(owner: Owner) -> FormDesign | None:
     return owner.session.scalar(owner.rows(FormDesign).where(FormDesign.tenant_id == owner.tenant))
 
 
-def change(owner: Owner, **values: Unpack[Changes]) -> FormDesign:
+def change(owner: Owner, **values: Unpack[DesignChanges]) -> FormDesign:
     """The tenant's design with these values in place of the old ones; what is not given stays."""
     checked: dict[str, Any] = {name: None if value is None else CHECKS[name](value) for name, value in values.items()}
     owner.session.execute(insert(FormDesign).values(tenant_id=owner.tenant).on_conflict_do_nothing())

@@ -19,7 +19,7 @@ from warehouse.stores.tokens import IssuedToken
 
 
 @dataclass(frozen=True)
-class Login:
+class AuthenticatedClient:
     """A client that has identified itself."""
 
     tenant: Tenant
@@ -28,7 +28,7 @@ class Login:
 
 def token_of_client(
     database: Database, settings: Settings, username: str, secret: str, wanted: set[str] | None
-) -> tuple[Login, IssuedToken]:
+) -> tuple[AuthenticatedClient, IssuedToken]:
     """A token of the client itself."""
     with _identified(database, settings, username, secret) as (owner, login):
         return login, tokens.issue_to_client(owner, login.client, wanted, settings.token_lifetime_seconds)
@@ -36,7 +36,7 @@ def token_of_client(
 
 def token_of_user(
     database: Database, settings: Settings, username: str, secret: str, user: tuple[str, str], wanted: set[str] | None
-) -> tuple[Login, IssuedToken]:
+) -> tuple[AuthenticatedClient, IssuedToken]:
     """A token of a user (name and password) through the client. Slow: no transaction is open while the password is checked."""
     name, password = user
     with _identified(database, settings, username, secret) as (owner, login):
@@ -60,13 +60,13 @@ def token_of_user(
     return login, token
 
 
-def token_of_key(database: Database, settings: Settings, api_key: str) -> tuple[Login, IssuedToken]:
+def token_of_key(database: Database, settings: Settings, api_key: str) -> tuple[AuthenticatedClient, IssuedToken]:
     """A token of the user for whom an API key stands."""
     with database.operating() as owner:
         tenant, holder, user_id = api_keys.authenticate(owner, api_key)
     with database.acting_for(tenant.id) as owner:
         token = tokens.issue_to_user(owner, holder, user_id, None, settings.token_lifetime_seconds)
-    return Login(tenant=tenant, client=holder), token
+    return AuthenticatedClient(tenant=tenant, client=holder), token
 
 
 def revoke(database: Database, settings: Settings, username: str, secret: str, token: str) -> None:
@@ -76,12 +76,14 @@ def revoke(database: Database, settings: Settings, username: str, secret: str, t
 
 
 @contextmanager
-def _identified(database: Database, settings: Settings, username: str, secret: str) -> Iterator[tuple[Owner, Login]]:
+def _identified(
+    database: Database, settings: Settings, username: str, secret: str
+) -> Iterator[tuple[Owner, AuthenticatedClient]]:
     """A transaction on the tenant of the client behind `<tenant>/<client>`, if the secret fits."""
     with database.operating() as operator:
         found = clients.find_for_login(operator, username)
         if found is not None and clients.has_secret(operator, found[0], secret):
-            yield operator.for_tenant(found[1].id), Login(tenant=found[1], client=found[0])
+            yield operator.for_tenant(found[1].id), AuthenticatedClient(tenant=found[1], client=found[0])
             return
     with database.operating() as operator:
         throttles.record_failure(operator, f"client:{username}", settings.login_window_seconds)

@@ -13,7 +13,7 @@ from warehouse.postgres.tables import Provider
 
 
 @dataclass(frozen=True)
-class Entry:
+class ProviderEntry:
     """What a source of banks says of one. Whether it is offered is the operator's to say, and stands only in the row."""
 
     id: UUID
@@ -26,7 +26,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Changes:
+class CatalogueChanges:
     new: int
     changed: int
     unchanged: int
@@ -46,10 +46,10 @@ def find(owner: Owner, provider_id: UUID) -> Provider:
     return provider
 
 
-def upsert(owner: Owner, entries: Sequence[Entry]) -> Changes:
+def upsert(owner: Owner, entries: Sequence[ProviderEntry]) -> CatalogueChanges:
     """Adds and updates providers. Deletes none, and leaves it to the operator which are enabled."""
     if not entries:
-        return Changes(0, 0, 0)
+        return CatalogueChanges(0, 0, 0)
     statement = insert(Provider)
     given = {name: statement.excluded[name] for name in asdict(entries[0]) if name != "id"}
     stored = [getattr(Provider, name) for name in given]
@@ -61,7 +61,7 @@ def upsert(owner: Owner, entries: Sequence[Entry]) -> Changes:
     # PostgreSQL names the rows that it wrote; those that are new were never locked for a change, so their `xmax` is 0.
     is_new = literal_column("providers.xmax = 0", Boolean)
     written = owner.session.scalars(statement.returning(is_new), [asdict(entry) for entry in entries]).all()
-    return Changes(new=sum(written), changed=len(written) - sum(written), unchanged=len(entries) - len(written))
+    return CatalogueChanges(new=sum(written), changed=len(written) - sum(written), unchanged=len(entries) - len(written))
 
 
 def set_enabled(owner: Owner, provider_id: UUID, enabled: bool) -> Provider:

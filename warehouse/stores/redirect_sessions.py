@@ -47,7 +47,7 @@ OWN_COLUMNS = 12
 
 
 @dataclass(frozen=True)
-class Talk:
+class SessionDialogue:
     """The dialogue with the bank that a session is at."""
 
     id: UUID
@@ -61,7 +61,7 @@ class Talk:
 
 
 @dataclass(frozen=True)
-class Sight:
+class SessionView:
     """A session with all that its next page depends on, in one look."""
 
     id: UUID
@@ -78,7 +78,7 @@ class Sight:
     tenant_name: str
     design: Mapping[str, Any]
     has_logo: bool
-    talk: Talk | None
+    talk: SessionDialogue | None
     bank_name: str | None = None
     bank_blz: str | None = None
     bank_bic: str | None = None
@@ -137,7 +137,7 @@ def locked(owner: Owner, session_id: UUID, turn: int) -> RedirectSession | None:
     return owner.session.scalar(owner.rows(RedirectSession).where(*wanted).with_for_update())
 
 
-async def look(connections: Connections, browser: str) -> Sight | None:
+async def look(connections: Connections, browser: str) -> SessionView | None:
     """The session of a browser; None if it has none whose time is not over. That it was seen is noted now and then, which is safe
     to do twice, and need not survive a crash.
     """
@@ -145,9 +145,9 @@ async def look(connections: Connections, browser: str) -> Sight | None:
     if row is None:
         return None
     *_, design, has_logo, talk_id, kind, phase, step, messages, over, payment, name, blz, bic, _ = row
-    talk = None if talk_id is None else Talk(talk_id, kind, phase, step, messages, over, payment)
+    talk = None if talk_id is None else SessionDialogue(talk_id, kind, phase, step, messages, over, payment)
     rest = {"design": design or {}, "has_logo": has_logo, "talk": talk, "bank_name": name, "bank_blz": blz, "bank_bic": bic}
-    return Sight(*row[:OWN_COLUMNS], **rest)
+    return SessionView(*row[:OWN_COLUMNS], **rest)
 
 
 def end_all(owner: Owner) -> None:

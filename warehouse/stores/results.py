@@ -53,7 +53,7 @@ READY = "SELECT content FROM results WHERE user_id = %s AND name = %s AND revisi
 
 
 @dataclass(frozen=True)
-class New:
+class NewResult:
     """A result to be published."""
 
     user: UUID
@@ -79,7 +79,7 @@ def stale(owner: Owner, name: str, knowledge: str) -> Sequence[UUID]:
     return owner.session.scalars(STALE, {"name": name, "knowledge": knowledge}).all()
 
 
-def put(owner: Owner, knowledge: str, new: Sequence[New]) -> int:
+def put(owner: Owner, knowledge: str, new: Sequence[NewResult]) -> int:
     """Publishes results of many users, in the caller's transaction; answers how many.
 
     A user who has gone meanwhile gets none, and a newer revision or day is never replaced by an older one.

@@ -72,7 +72,7 @@ class Cursor:
 
 
 @dataclass(frozen=True)
-class Wish:
+class TransactionWindow:
     """Which bookings of a product are wanted, the newest first."""
 
     first: date | None = None
@@ -87,7 +87,9 @@ async def product_of(connection: AsyncConnection[Any], user_id: UUID, access: st
     return await cursor.fetchone()
 
 
-async def pieces(connection: AsyncConnection[Any], product_id: UUID, wish: Wish) -> AsyncIterator[list[tuple[Any, ...]]]:
+async def pieces(
+    connection: AsyncConnection[Any], product_id: UUID, wish: TransactionWindow
+) -> AsyncIterator[list[tuple[Any, ...]]]:
     """The rows of the columns above, a piece at a time."""
     given = {"first": wish.first, "last": wish.last, "before": wish.after, "limit": wish.limit}
     parts = [CONDITIONS[name] for name, value in given.items() if value is not None and name != "limit"]
@@ -106,7 +108,7 @@ async def pieces(connection: AsyncConnection[Any], product_id: UUID, wish: Wish)
                 return
 
 
-def cut(bookings: pl.DataFrame, product_id: UUID, wish: Wish) -> pl.DataFrame:
+def cut(bookings: pl.DataFrame, product_id: UUID, wish: TransactionWindow) -> pl.DataFrame:
     """The same rows in the same order, out of all bookings of a user (`warehouse.stores.ledger.whole`) that were read already."""
     wanted = [pl.col("product") == str(product_id)]
     if wish.first is not None:

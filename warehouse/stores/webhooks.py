@@ -28,7 +28,7 @@ SECRET_PREFIX = "whsec_"  # noqa: S105  # nosec B105  # how Standard Webhooks ma
 SECRET_BYTES = 32
 
 
-class State(StrEnum):
+class EventState(StrEnum):
     """What has become of an event."""
 
     PENDING = "PENDING"

@@ -13,9 +13,9 @@ from analytics.analyses.affordability.amounts import AMOUNTS, amounts, cells, st
 from analytics.analyses.affordability.cards import cards
 from analytics.analyses.affordability.flags import FLAGS, RENT, evidence
 from analytics.analyses.affordability.literacy import literacy
-from analytics.analyses.affordability.window import View, view
+from analytics.analyses.affordability.window import AffordabilityWindow, view
 from analytics.analyses.loans import loans
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from analytics.frames import checked
 
 __all__ = ["AFFORDABILITY", "AMOUNTS", "Affordability", "affordability"]
@@ -65,7 +65,7 @@ class Affordability(NamedTuple):
     amounts: pl.DataFrame
 
 
-def affordability(seen: Seen, lent: pl.DataFrame | None = None) -> Affordability:
+def affordability(seen: Snapshot, lent: pl.DataFrame | None = None) -> Affordability:
     """The affordability of all users with at least three full months; for the others there is no row.
 
     Loans that are worked out already can be handed in.
@@ -111,7 +111,7 @@ def _to_income(part: str) -> pl.Expr:
     return pl.when(pl.col("income") > 0).then(share).when(pl.col(part) > 0).then(MOST_RATIO).otherwise(0.0)
 
 
-def _flagged(whole: pl.DataFrame, looked: View, found: pl.DataFrame) -> pl.DataFrame:
+def _flagged(whole: pl.DataFrame, looked: AffordabilityWindow, found: pl.DataFrame) -> pl.DataFrame:
     """With all flags, the bookings that they rest on, and the reasons."""
     flagged = found.group_by("flag", "who", maintain_order=True).agg(ids="id", latest=pl.last("booked_on"))
     parts = flagged.partition_by("flag", include_key=False, as_dict=True)
@@ -142,7 +142,7 @@ def _unflagged(flag: str) -> tuple[pl.Expr, ...]:
     return pl.lit(value=False).alias(flag), no_ids, _none(FLAGS[flag][1]).alias(f"{flag}_reason")
 
 
-def _with_rent(whole: pl.DataFrame, looked: View, found: pl.DataFrame) -> pl.DataFrame:
+def _with_rent(whole: pl.DataFrame, looked: AffordabilityWindow, found: pl.DataFrame) -> pl.DataFrame:
     """With the day of the latest rent, where rent is paid."""
     paid = looked.rows.filter(pl.col("effective_category") == RENT, pl.col("amount_cents") < 0).select("who", "booked_on")
     told = found.filter(pl.col("flag") == "rental_payments").select("who", "booked_on")

@@ -10,19 +10,25 @@ from functools import cache
 import polars as pl
 
 from analytics import trees
-from analytics.analyses.affordability.window import View
+from analytics.analyses.affordability.window import AffordabilityWindow
 from analytics.analyses.keys import user_key
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text import canonical
 from analytics.frames import checked
 from analytics.knowledge import partners
-from analytics.products import Category
+from analytics.products import ProductCategory
 
 INCOME, NECESSITIES, LUXURIES, SAVINGS = "income", "necessities", "luxuries", "savings"
 PARTS = (INCOME, NECESSITIES, LUXURIES)
 BY_NEED = {"N": NECESSITIES, "L": LUXURIES, "S": SAVINGS}
 OWN_SAVINGS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
-SAVED_ON = (Category.SAVINGS, Category.CALL_MONEY, Category.FIXED_DEPOSIT, Category.HOME_SAVINGS, Category.DEPOT)
+SAVED_ON = (
+    ProductCategory.SAVINGS,
+    ProductCategory.CALL_MONEY,
+    ProductCategory.FIXED_DEPOSIT,
+    ProductCategory.HOME_SAVINGS,
+    ProductCategory.DEPOT,
+)
 """Money is saved when it leaves the other products; what then happens on these is no more saving, and no less."""
 STAKES = "RECREATION_OTHER"
 GAMES = (
@@ -35,7 +41,7 @@ AMOUNTS = pl.Schema({"user": pl.String, "part": pl.String, "regular": pl.Boolean
 """What the parts of an affordability consist of, by category: monthly means above zero, income and expenses both positive."""
 
 
-def cells(seen: Seen, view: View) -> pl.DataFrame:
+def cells(seen: Snapshot, view: AffordabilityWindow) -> pl.DataFrame:
     """`who`, `part` (savings too), `regular`, `category`, `cents`, `months`: what is counted, in sums over the window."""
     saved = pl.col("insurance").is_in(_saving_insurances())
     aside = user_key("product").is_in(_saving_products(seen.products).implode())
@@ -59,14 +65,14 @@ def cells(seen: Seen, view: View) -> pl.DataFrame:
     return floored.join(view.users.select("who", "months"), on="who", how="left").sort("who", "part", "regular", "category")
 
 
-def amounts(view: View, sums: pl.DataFrame) -> pl.DataFrame:
+def amounts(view: AffordabilityWindow, sums: pl.DataFrame) -> pl.DataFrame:
     """The frame `AMOUNTS`, from cells."""
     means = sums.filter(pl.col("part") != SAVINGS).with_columns(cents=monthly(pl.col("cents"))).filter(pl.col("cents") > 0)
     named = means.join(view.users.select("who", "user"), on="who", how="left", maintain_order="left")
     return checked(named.select(AMOUNTS.names()), AMOUNTS)
 
 
-def totals(view: View, sums: pl.DataFrame, stakes: pl.DataFrame) -> pl.DataFrame:
+def totals(view: AffordabilityWindow, sums: pl.DataFrame, stakes: pl.DataFrame) -> pl.DataFrame:
     """For each user of the view the sums of the parts, what is left, what is saved and what is gambled with."""
     cents = monthly(pl.col("cents"))
     pieces = {
@@ -90,7 +96,7 @@ def totals(view: View, sums: pl.DataFrame, stakes: pl.DataFrame) -> pl.DataFrame
     return left.with_columns(discretionary_for_irregular_luxuries=pl.col("discretionary") - pl.col("luxuries_regular"))
 
 
-def stakes(seen: Seen, view: View) -> pl.DataFrame:
+def stakes(seen: Snapshot, view: AffordabilityWindow) -> pl.DataFrame:
     """The rows with stakes: paid to partners who live from gambling or, if the partner is not known, to a place that says so."""
     known = pl.col("partner").is_in(partners().frame.filter("gambling")["partner"].implode())
     unknown = (pl.col("effective_category") == STAKES) & (pl.col("partner") == trees.UNKNOWN)

@@ -4,20 +4,20 @@ import polars as pl
 
 from analytics import trees
 from analytics.analyses.affordability import words
-from analytics.analyses.affordability.window import View
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.affordability.window import AffordabilityWindow
+from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text.channels import Channel
-from analytics.products import Category
+from analytics.products import ProductCategory
 
 LAST_DIGITS = r"x{4,}(\d{4})"
 
 
-def cards(seen: Seen, view: View, told: pl.DataFrame) -> pl.DataFrame:
+def cards(seen: Snapshot, view: AffordabilityWindow, told: pl.DataFrame) -> pl.DataFrame:
     """For each user how many cards there are (`cards`), and the settlements of those that are not connected (`ids`).
 
     Cards of one issuer are told apart by their last digits, where these are told.
     """
-    connected = seen.products.filter(pl.col("category") == Category.CREDIT_CARD).group_by("user").agg(connected=pl.len())
+    connected = seen.products.filter(pl.col("category") == ProductCategory.CREDIT_CARD).group_by("user").agg(connected=pl.len())
     settled = _settlements(seen, view, told)
     told_apart = pl.col("digits").filter(pl.col("digits") != "").n_unique().clip(1)
     issuers = settled.group_by("who", "issuer").agg(cards=told_apart).group_by("who").agg(other=pl.sum("cards"))
@@ -27,7 +27,7 @@ def cards(seen: Seen, view: View, told: pl.DataFrame) -> pl.DataFrame:
     return both.select("who", cards=count.cast(pl.UInt32), ids=pl.col("ids").fill_null(pl.lit([], pl.List(pl.String))))
 
 
-def _settlements(seen: Seen, view: View, told: pl.DataFrame) -> pl.DataFrame:
+def _settlements(seen: Snapshot, view: AffordabilityWindow, told: pl.DataFrame) -> pl.DataFrame:
     """Debits that settle a card and are no own transfer, with who issued it and the last digits where they are told."""
     own = pl.col("effective_category").str.starts_with("TRANSFER_")
     fee = pl.col("channel").is_in([Channel.FEE, Channel.INTEREST])

@@ -7,14 +7,14 @@ import numpy as np
 import polars as pl
 
 from analytics.analyses.affordability import words
-from analytics.analyses.affordability.window import View
+from analytics.analyses.affordability.window import AffordabilityWindow
 from analytics.analyses.keys import user_key
 from analytics.analyses.loans import CREDITS, MORTGAGES, PURCHASE
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text.channels import Channel
 from analytics.calendar import calendar
 from analytics.knowledge import partners
-from analytics.products import Category
+from analytics.products import ProductCategory
 
 FLAGS = {
     "existing_loans": ("Kreditrate", "Kreditraten"),
@@ -37,7 +37,7 @@ REVERSAL = "TRANSFER_REVERSAL"
 OUTSIDE_COLLECTION = r"^(?:INSURANCE|INCOME|SAVINGS|TRANSFER|TAXES|HOUSING_RENT)"
 
 
-def evidence(seen: Seen, view: View, told: pl.DataFrame, lent: pl.DataFrame) -> pl.DataFrame:
+def evidence(seen: Snapshot, view: AffordabilityWindow, told: pl.DataFrame, lent: pl.DataFrame) -> pl.DataFrame:
     """All evidence of all flags, each booking once for a flag, by day."""
     found = [
         _by_contract(seen, view, lent),
@@ -62,7 +62,7 @@ def _reminder() -> pl.Expr:
     return (pl.col("gv_code") == words.REMINDER_CODE).fill_null(value=False) | words.says(words.REMINDER)
 
 
-def _by_contract(seen: Seen, view: View, lent: pl.DataFrame) -> pl.DataFrame:
+def _by_contract(seen: Snapshot, view: AffordabilityWindow, lent: pl.DataFrame) -> pl.DataFrame:
     """The regular payments of active contracts: rent, mortgages, and loans that are not paid back.
 
     Instalments of a purchase are a loan from three on.
@@ -77,21 +77,21 @@ def _by_contract(seen: Seen, view: View, lent: pl.DataFrame) -> pl.DataFrame:
     return paid.join(view.users.select("user", "who"), on="user", how="inner").select(EVIDENCE)
 
 
-def _own_loans(seen: Seen, view: View) -> pl.DataFrame:
+def _own_loans(seen: Snapshot, view: AffordabilityWindow) -> pl.DataFrame:
     """What is paid for a loan account of one's own: as a transfer it belongs to no contract."""
-    own = seen.products.filter(pl.col("category") == Category.LOAN)
+    own = seen.products.filter(pl.col("category") == ProductCategory.LOAN)
     repaid = view.rows.filter(pl.col("amount_cents") < 0, pl.col("effective_category") == "TRANSFER_LOAN")
     return _flagged(repaid.join(own, on="user", how="semi"), "existing_loans")
 
 
-def _late_rents(view: View) -> pl.DataFrame:
+def _late_rents(view: AffordabilityWindow) -> pl.DataFrame:
     """Rents of the last two months, with or without a contract."""
     rents = view.rows.filter(pl.col("amount_cents") < 0, pl.col("effective_category") == RENT)
     days = (view.users["as_of"].gather(rents["who"]) - rents["booked_on"]).dt.total_days()
     return _flagged(rents.filter(days <= RENT_DAYS), "rental_payments")
 
 
-def _returned(seen: Seen, view: View) -> pl.DataFrame:
+def _returned(seen: Snapshot, view: AffordabilityWindow) -> pl.DataFrame:
     """Debits that came back within days because they were not covered, and not because somebody objected."""
     back = view.rows.filter(pl.col("amount_cents") > 0, pl.col("effective_category") == REVERSAL)
     if back.is_empty():
@@ -112,7 +112,7 @@ def _business_days(rows: pl.DataFrame) -> pl.Series:
     return pl.select(pl.when(rows["debited_on"].is_not_null()).then(pl.Series(until - since))).to_series()
 
 
-def _collections(view: View, told: pl.DataFrame) -> pl.DataFrame:
+def _collections(view: AffordabilityWindow, told: pl.DataFrame) -> pl.DataFrame:
     known = partners().frame.filter("inkasso")["partner"].implode()
     outside = pl.col("effective_category").str.contains(OUTSIDE_COLLECTION) | pl.col("effective_category").is_in(words.SENSITIVE)
     paid = view.rows.filter(pl.col("amount_cents") < 0, pl.col("partner").is_in(known)).filter(~outside)

@@ -5,10 +5,10 @@ from functools import cache
 import polars as pl
 
 from analytics import trees
-from analytics.analyses.affordability.window import View
+from analytics.analyses.affordability.window import AffordabilityWindow
 from analytics.analyses.loans import PURCHASE
-from analytics.analyses.snapshot import Seen
-from analytics.products import Category
+from analytics.analyses.snapshot import Snapshot
+from analytics.products import ProductCategory
 
 HIGH, LOW = 3, -2
 SURPLUS, STAKES = 0.1, 0.05
@@ -19,7 +19,7 @@ LIABILITY = "LIABILITY_PRIVATE"
 INVESTED = ("SAVINGS_SECURITIES", "BANKFINANCE_INVESTMENT")
 
 
-def literacy(seen: Seen, view: View, totals: pl.DataFrame, lent: pl.DataFrame) -> pl.DataFrame:
+def literacy(seen: Snapshot, view: AffordabilityWindow, totals: pl.DataFrame, lent: pl.DataFrame) -> pl.DataFrame:
     """The totals with `financial_literacy` (low, neutral, high), its score and its reason.
 
     Totals have the flags as booleans, `overdraft` among them.
@@ -71,21 +71,21 @@ def _saving(active: pl.DataFrame) -> pl.Series:
     return active.filter(saving)["user"]
 
 
-def _invested(seen: Seen, view: View, active: pl.DataFrame) -> pl.Series:
+def _invested(seen: Snapshot, view: AffordabilityWindow, active: pl.DataFrame) -> pl.Series:
     """Users with securities, a depot, or an insurance for old age."""
     plans = active.filter(pl.col("category").is_in(INVESTED) | pl.col("insurance").is_in(_savings_insurances()))
     bought = view.rows.filter(pl.col("effective_category").is_in(INVESTED), pl.col("amount_cents") < 0)
-    depots = seen.products.filter(pl.col("category") == Category.DEPOT)
+    depots = seen.products.filter(pl.col("category") == ProductCategory.DEPOT)
     return pl.concat([frame["user"] for frame in (plans, bought, depots)])
 
 
-def _insured(seen: Seen, active: pl.DataFrame) -> pl.Series:
+def _insured(seen: Snapshot, active: pl.DataFrame) -> pl.Series:
     held = seen.bookings[["user", "booked_on", "as_of"]].filter(seen.bookings["insurance"] == LIABILITY)
     lately = held.filter(pl.col("booked_on") > pl.col("as_of").dt.offset_by(f"-{HELD_MONTHS}mo"))
     return pl.concat([lately["user"], active["user"].filter(active["insurance"] == LIABILITY)])
 
 
-def _purchases(seen: Seen, view: View, lent: pl.DataFrame) -> pl.Series:
+def _purchases(seen: Snapshot, view: AffordabilityWindow, lent: pl.DataFrame) -> pl.Series:
     """Users who paid instalments of several purchases since the window began."""
     bought = lent.filter(pl.col("kind") == PURCHASE)
     if bought.is_empty():

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import polars as pl
 
 from analytics.analyses.keys import user_key
-from analytics.analyses.snapshot import Seen
-from analytics.products import Category
+from analytics.analyses.snapshot import Snapshot
+from analytics.products import ProductCategory
 
 MOST_MONTHS, FEWEST_MONTHS = 12, 3
 FIRST_DAYS = 4
@@ -21,7 +21,7 @@ SELECTED = (
 )  # fmt: skip
 
 
-class View(NamedTuple):
+class AffordabilityWindow(NamedTuple):
     """Users with enough months (`user`, `who`, `as_of`, `first`, `end`, `months`), the months being those from `first` to before
     `end`; and their bookings since then: `SELECTED` with their `row`, `who`, whether their amounts are `counted`, the `contract`
     that they belong to, and whether they are `regular` payments of it.
@@ -31,7 +31,7 @@ class View(NamedTuple):
     rows: pl.DataFrame
 
 
-def view(seen: Seen) -> View:
+def view(seen: Snapshot) -> AffordabilityWindow:
     """What is to be looked at. Which rows these are is found by user and day alone, so that wide rows are copied once."""
     users = windows(seen)
     named = pl.DataFrame({"user": seen.users.categories}).join(users, on="user", how="left", maintain_order="left")
@@ -39,16 +39,16 @@ def view(seen: Seen) -> View:
     row = (day >= named["first"].gather(user)).arg_true().alias("row")
     of = named[["who", "end"]][user.gather(row)]
     rows = seen.bookings[list(SELECTED)][row].hstack([row, of["who"], (day.gather(row) < of["end"]).alias("counted")])
-    return View(users, _with_contracts(rows, seen))
+    return AffordabilityWindow(users, _with_contracts(rows, seen))
 
 
-def windows(seen: Seen) -> pl.DataFrame:
+def windows(seen: Snapshot) -> pl.DataFrame:
     """For each user with at least three full months the first day of the window and the day after it, and how many months it has.
 
     A history begins with the first booking of a current account: an old savings account tells nothing of income.
     """
     begun = seen.bookings.group_by("user", "product").agg(first=pl.min("booked_on"))
-    current = seen.products.filter(pl.col("category") == Category.CHECKING).select("user", "product", current=True)
+    current = seen.products.filter(pl.col("category") == ProductCategory.CHECKING).select("user", "product", current=True)
     first = pl.col("first")
     history = (
         begun.join(current, on=["user", "product"], how="left")
@@ -66,7 +66,7 @@ def windows(seen: Seen) -> pl.DataFrame:
     return enough.sort("user").with_row_index("who")
 
 
-def _with_contracts(rows: pl.DataFrame, seen: Seen) -> pl.DataFrame:
+def _with_contracts(rows: pl.DataFrame, seen: Snapshot) -> pl.DataFrame:
     """The contract of each booking; a refund belongs to the contract of what it refunds."""
     payments, numbers = seen.payments, pl.int_range(seen.payments.height, dtype=pl.UInt32, eager=True)
     paid = pl.repeat(None, seen.bookings.height, dtype=pl.UInt32, eager=True).scatter(seen.places, numbers)[rows["row"]]

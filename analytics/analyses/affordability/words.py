@@ -6,8 +6,8 @@ is told about somebody's health, faith or politics is never read.
 
 import polars as pl
 
-from analytics.analyses.affordability.window import View
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.affordability.window import AffordabilityWindow
+from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text import canonical
 from analytics.bank_text.channels import Channel
 
@@ -31,7 +31,7 @@ ANY = "|".join((RETURN, "mahn", "verzugskosten", SEIZURE, COLLECTION, OVERDRAFT,
 SENSITIVE = ("HEALTH_SERVICES", "HEALTH_CONSUMABLES", "HEALTH_OTHERS", "OTHER_DONATION")
 
 
-def told(seen: Seen, view: View) -> pl.DataFrame:
+def told(seen: Snapshot, view: AffordabilityWindow) -> pl.DataFrame:
     """The debits of the view that may say something, with what they say (`said`)."""
     category, channel = pl.col("effective_category"), pl.col("channel")
     usual = pl.col("regular") & ~category.str.starts_with("BANKFINANCE_") & ~category.str.starts_with("OTHER_")
@@ -41,7 +41,7 @@ def told(seen: Seen, view: View) -> pl.DataFrame:
     return spoken.filter(pl.col("said").str.contains(ANY) | (pl.col("gv_code") == REMINDER_CODE).fill_null(value=False))
 
 
-def said(seen: Seen, rows: pl.Series) -> pl.Series:
+def said(seen: Snapshot, rows: pl.Series) -> pl.Series:
     """Name, purpose and booking text of these rows of the bookings, plain and without blanks."""
     texts = seen.bookings.select("counterparty_name", "purpose", "booking_text")[rows]
     return canonical.squeeze(texts.select(pl.concat_str(pl.all(), separator=" ", ignore_nulls=True)).to_series())

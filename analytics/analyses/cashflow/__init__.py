@@ -13,7 +13,7 @@ from analytics.analyses.cashflow.expected import EXPECTED, awaited, expected, go
 from analytics.analyses.cashflow.flows import flows
 from analytics.analyses.cashflow.predictions import PREDICTIONS, predictions, view
 from analytics.analyses.cashflow.statistics import ROLLED, STATISTICS, rolled, statistics
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 
 __all__ = [
     "EXPECTED",
@@ -40,7 +40,7 @@ class Cashflow:
     expected: pl.DataFrame
 
 
-def cashflow(seen: Seen) -> Cashflow:
+def cashflow(seen: Snapshot) -> Cashflow:
     """The cashflow of all users as of their dates."""
     known = cycles(seen)
     found = flows(seen)

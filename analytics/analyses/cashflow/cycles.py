@@ -3,7 +3,7 @@
 import polars as pl
 
 from analytics.analyses.cashflow.items import month_number, week_number
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 
 CYCLES = 12
 """So many complete cycles are looked at."""
@@ -14,7 +14,7 @@ LATE_START = {"month": 3, "week": 1}
 NUMBERS = {"month": month_number, "week": week_number}
 
 
-def cycles(seen: Seen) -> pl.DataFrame:
+def cycles(seen: Snapshot) -> pl.DataFrame:
     """Of each user with bookings: `as_of`, the current month and week (`…_now`), the last complete one (`…_last`), and how many
     of the complete ones count (`…_seen`).
     """

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from analytics import trees
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from analytics.calendar import FIRST_DAY, calendar
 from analytics.frames import checked
 
@@ -32,12 +32,12 @@ FIRST_DAYS = 4
 Days = NDArray[np.int64]
 
 
-def horizon(seen: Seen) -> pl.DataFrame:
+def horizon(seen: Snapshot) -> pl.DataFrame:
     """For each user the end of the next year (`until`)."""
     return seen.as_of.select("user", until=pl.date(pl.col("as_of").dt.year() + 1, 12, 31))
 
 
-def awaited(seen: Seen, until: pl.DataFrame) -> pl.DataFrame:
+def awaited(seen: Snapshot, until: pl.DataFrame) -> pl.DataFrame:
     """What contracts that go on will bring and take (frame `EXPECTED`). Income that did not come in its month is not awaited on
     top of that of the next one.
     """
@@ -48,7 +48,7 @@ def awaited(seen: Seen, until: pl.DataFrame) -> pl.DataFrame:
     return known.filter(~slipped.fill_null(value=False)).select(due.columns)
 
 
-def going_on(seen: Seen) -> pl.DataFrame:
+def going_on(seen: Snapshot) -> pl.DataFrame:
     """The contracts without income that ended because of work: what is late after another salary has begun does not come."""
     late = seen.contracts.filter("overdue", pl.col("category").is_in(LEFT_FOR_WORK))
     paid = seen.contracts.filter(pl.col("category") == SALARY).select("user", began="date_first")

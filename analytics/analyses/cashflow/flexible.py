@@ -26,7 +26,7 @@ RARE = 2
 """So many of the largest cycles are drawn to the one after them where rare expenses are looked at as a whole."""
 
 
-class Usual(NamedTuple):
+class UsualSpending(NamedTuple):
     """By row: cents in a cycle. By row and cycle: what comes in that month of every year on top of it, and what the cycle strayed
     from the others, 0 where none was seen.
     """
@@ -36,7 +36,7 @@ class Usual(NamedTuple):
     residuals: Floats
 
 
-def usual(history: Floats, seen: Integers, user: Integers, spending: Flags, most_yearly: Floats) -> Usual:
+def usual(history: Floats, seen: Integers, user: Integers, spending: Flags, most_yearly: Floats) -> UsualSpending:
     """What is usual, from a history of rows (tags of users) by cycle, the latest last, in which only the last `seen` count.
 
     Rare expenses are shared among the rows of one `user` that are `spending`. What stands out by
@@ -55,7 +55,7 @@ def usual(history: Floats, seen: Integers, user: Integers, spending: Flags, most
     cents = np.round((capped.sum(1) + cut.sum(1) * kept[user]) / count)
     known = np.arange(CYCLES) >= CYCLES - seen[:, None]
     without = (count / np.maximum(count - 1, 1))[:, None]
-    return Usual(cents, every_year, np.where(known, (history - every_year - cents[:, None]) * without, 0.0))
+    return UsualSpending(cents, every_year, np.where(known, (history - every_year - cents[:, None]) * without, 0.0))
 
 
 def drawn_in(values: Floats, largest: int) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from analytics import trees
 from analytics.analyses.cashflow.cycles import CYCLES
 from analytics.analyses.cashflow.items import month_number, week_number
-from analytics.analyses.snapshot import CATEGORY, Seen
+from analytics.analyses.snapshot import CATEGORY, Snapshot
 from analytics.knowledge import partners
 
 CATEGORIES, PARTNERS = "CATEGORIES", "BUSINESS_PARTNERS"
@@ -66,7 +66,7 @@ def savings(category: pl.Expr) -> pl.Expr:
     return category.is_in(savings_tags())
 
 
-def flows(seen: Seen) -> Flows:
+def flows(seen: Snapshot) -> Flows:
     """What counts of each booking. Texts become numbers in the order of the texts, which group and sort much faster."""
     day, partner = pl.col("booked_on"), seen.bookings["partner"].fill_null(trees.UNKNOWN)
     tags = usual_tags()
@@ -129,7 +129,7 @@ def finest(keys: pl.Series, flows: Flows) -> pl.DataFrame:
     )
 
 
-def _steps(seen: Seen) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+def _steps(seen: Snapshot) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """By booking: whether it is a regular payment of a contract, and by how much that differs from the one before it."""
     at = seen.places.filter(seen.payments["regular"]).to_numpy()
     contract, user = pl.col("contract"), pl.col("user")

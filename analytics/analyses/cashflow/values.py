@@ -9,7 +9,7 @@ import polars as pl
 
 from analytics import trees
 from analytics.analyses.cashflow.cycles import CYCLES
-from analytics.analyses.cashflow.flexible import Flags, Floats, Usual, usual
+from analytics.analyses.cashflow.flexible import Flags, Floats, UsualSpending, usual
 from analytics.analyses.cashflow.flows import CATEGORIES, KEYS, Flows, expense_tags, in_both_trees, savings
 from analytics.analyses.cashflow.items import KINDS, MONTHS, month_number, number, week_number
 
@@ -78,7 +78,7 @@ def _added(places: pl.Series, values: pl.Series, count: int) -> Floats:
     return np.bincount(places.to_numpy(), weights=values.to_numpy().astype(np.float64), minlength=count).astype(np.float64)
 
 
-def _usual(rows: pl.DataFrame, past: pl.DataFrame, cycle: str) -> Usual:
+def _usual(rows: pl.DataFrame, past: pl.DataFrame, cycle: str) -> UsualSpending:
     """What is usual in a month or week. What contracts strayed from the payment before counts among the residuals."""
     place = pl.col(cycle) - pl.col(f"{cycle}_last") + CYCLES - 1
     seen = place.is_between(CYCLES - pl.col(f"{cycle}_seen"), CYCLES - 1)

@@ -33,7 +33,7 @@ PREFERENCE = 0.01
 """What a kind of rule loses to the one before it in the order F, E, S, B: of rules that fit alike the simpler one wins."""
 
 
-class Expected(NamedTuple):
+class DueDates(NamedTuple):
     """By contract: kind and number of its rule, the day after its last regular payment on which the next one is due, and how many
     days late it may be.
     """
@@ -44,7 +44,7 @@ class Expected(NamedTuple):
     grace: Integers
 
 
-class Rules(NamedTuple):
+class DateRules(NamedTuple):
     """All rules in the order of their trial: kind, number, what each loses to the first kind; and by month and rule the day that
     the rule names there. By month also its first day, and by day the business day on or after it.
     """
@@ -57,10 +57,10 @@ class Rules(NamedTuple):
     following: Days
 
 
-def expected(starts: Integers, day: Integers, period: Integers, phase: Floats, slot: Integers) -> Expected:
+def expected(starts: Integers, day: Integers, period: Integers, phase: Floats, slot: Integers) -> DueDates:
     """What follows the regular payments of each contract, given by contract and day."""
     count = starts.size - 1
-    found = Expected(*(np.zeros(count, np.int64) for _ in Expected._fields))
+    found = DueDates(*(np.zeros(count, np.int64) for _ in DueDates._fields))
     _expect(starts, day, period, phase, slot, periods(), rules(), found)
     return found
 
@@ -71,7 +71,7 @@ def next_business_day(days: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 @cache
-def rules() -> Rules:
+def rules() -> DateRules:
     """The rules, with the days that they name in all months."""
     tables = calendar()
     first, after = tables.month_start[:-1, None], tables.month_start[1:, None]
@@ -84,7 +84,7 @@ def rules() -> Rules:
         FROM_START: tables.business[np.minimum(low + business, high - 1)],
         BACK: tables.preceding[nth],
     }
-    return Rules(
+    return DateRules(
         np.concatenate([np.full(count, kind) for kind, count in ORDER]),
         np.concatenate([np.arange(1, count + 1) for _, count in ORDER]),
         np.concatenate([np.full(count, rank * PREFERENCE) for rank, (_, count) in enumerate(ORDER)]),
@@ -96,7 +96,14 @@ def rules() -> Rules:
 
 @compiled
 def _expect(
-    starts: Integers, day: Integers, period: Integers, phase: Floats, slot: Integers, known: Periods, of: Rules, found: Expected
+    starts: Integers,
+    day: Integers,
+    period: Integers,
+    phase: Floats,
+    slot: Integers,
+    known: Periods,
+    of: DateRules,
+    found: DueDates,
 ) -> None:
     """Columns are taken out of their tuples once: in a loop that would count references each time."""
     kinds, numbers, loss, named, month_start, following = of

@@ -7,27 +7,27 @@ health, religion, unions and parties have no part here.
 import polars as pl
 
 from analytics.analyses.events.career import career
+from analytics.analyses.events.evidence import EventEvidence, gather_evidence
 from analytics.analyses.events.family import family, marriages
 from analytics.analyses.events.financial import financial
-from analytics.analyses.events.ground import Ground, ground
 from analytics.analyses.events.guards import EVENTS, guarded, spaced
 from analytics.analyses.events.housing import housing
 from analytics.analyses.events.months import large_incomes, sums
 from analytics.analyses.events.streams import streams
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 from analytics.frames import checked
 
-__all__ = ["EVENTS", "Ground", "ground", "large_incomes", "life_events", "sums"]
+__all__ = ["EVENTS", "EventEvidence", "gather_evidence", "large_incomes", "life_events", "sums"]
 
 
 def life_events(
-    seen: Seen, base: Ground | None = None, large: pl.DataFrame | None = None, marriage: bool = False
+    seen: Snapshot, base: EventEvidence | None = None, large: pl.DataFrame | None = None, marriage: bool = False
 ) -> pl.DataFrame:
     """The events of all users (frame `EVENTS`), by user and day; marriage only if it is asked for.
 
     What is worked out already, the ground and large incomes, can be handed in.
     """
-    known = ground(seen) if base is None else base
+    known = gather_evidence(seen) if base is None else base
     runs = guarded(known)
     large = large_incomes(known, sums(seen)) if large is None else large
     found = [

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.events.ground import Ground, until
+from analytics.analyses.events.evidence import EventEvidence, until
 from analytics.analyses.events.guards import ALIVE, EVENTS, NEW_DAYS, alive_before, events
 from analytics.analyses.events.succession import alone, changed, first_ever, followed, left
 from analytics.analyses.events.words import WAGES
@@ -30,7 +30,7 @@ SEMESTER_DAYS, STUDIES_OVER_DAYS = 183, 244
 SEMESTER_NEW_DAYS = 274
 
 
-def career(base: Ground, runs: pl.DataFrame, bookings: pl.DataFrame) -> list[pl.DataFrame]:
+def career(base: EventEvidence, runs: pl.DataFrame, bookings: pl.DataFrame) -> list[pl.DataFrame]:
     """The events of this group. `bookings` are all, to look up the costs of a business."""
     return [
         *_employment(base, runs),
@@ -45,7 +45,7 @@ def _main() -> pl.Expr:
     return (pl.col("median") >= MAIN_WAGE) | (pl.col("kind") == "TRAINING_PAY")
 
 
-def _employment(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
+def _employment(base: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     wages = runs.filter(pl.col("kind").is_in(WAGES))
     if wages.is_empty():
         return []
@@ -70,7 +70,7 @@ def _employment(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
     ]
 
 
-def _wages(base: Ground) -> list[pl.DataFrame]:
+def _wages(base: EventEvidence) -> list[pl.DataFrame]:
     """Wages that change for good: this one and the next lie above or below the level of those before."""
     main = base.runs.filter(pl.col("kind").is_in(WAGES), _main()).select("contract")
     if main.is_empty():
@@ -118,7 +118,7 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _self_employment(base: Ground, bookings: pl.DataFrame) -> pl.DataFrame:
+def _self_employment(base: EventEvidence, bookings: pl.DataFrame) -> pl.DataFrame:
     """The first time that several customers pay invoices within four months, with costs that only a business has."""
     if "REVENUE" not in base.booked_kinds:
         return EVENTS.to_frame()
@@ -153,7 +153,7 @@ def _self_employment(base: Ground, bookings: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _studies(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
+def _studies(base: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     """Semester fees are single bookings: a year shows only two of them."""
     if base.booked_kinds.isdisjoint(STUDYING):
         return []

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.events.ground import Ground, until
+from analytics.analyses.events.evidence import EventEvidence, until
 from analytics.analyses.events.guards import ALIVE, EVENTS, YEAR, alive_before, events
 from analytics.analyses.events.words import plain
 
@@ -18,12 +18,12 @@ WEDDING_CATEGORIES = ("SHOPPING_CLOTHINGACCESSORIES", "RECREATION_ENTERTAINMENTF
 WEDDING_DAYS, WEDDING_SIGNS = 120, 2
 
 
-def family(base: Ground) -> list[pl.DataFrame]:
+def family(base: EventEvidence) -> list[pl.DataFrame]:
     """The events of this group, but for marriage."""
     return _children(base)
 
 
-def children(base: Ground) -> pl.DataFrame:
+def children(base: EventEvidence) -> pl.DataFrame:
     """The payments of child benefit, a month in one row, with `children`: for how many it is, `sure` once another followed.
 
     It is the middle of what this payment, the one before and the one after say, so that neither back-pay nor a part counts.
@@ -49,7 +49,7 @@ def children(base: Ground) -> pl.DataFrame:
     )
 
 
-def _children(base: Ground) -> list[pl.DataFrame]:
+def _children(base: EventEvidence) -> list[pl.DataFrame]:
     """By the number of children for whom benefit is paid: the first one, more, and fewer."""
     if "CHILD_BENEFIT" not in base.booked_kinds:
         return []

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.events.ground import Ground
+from analytics.analyses.events.evidence import EventEvidence
 from analytics.analyses.events.guards import (
     ALIVE,
     COOLDOWN_DAYS,
@@ -14,14 +14,14 @@ from analytics.analyses.events.guards import (
 )
 from analytics.analyses.events.vehicles import vehicles
 from analytics.analyses.events.words import WAGES
-from analytics.analyses.snapshot import Seen
+from analytics.analyses.snapshot import Snapshot
 
 PAYOUT_DAYS = 60
 LEAST_LOAN = 50_000
 MOVED_CONTRACTS, MOVED_DAYS = 5, 60
 
 
-def financial(base: Ground, runs: pl.DataFrame, seen: Seen, large: pl.DataFrame) -> list[pl.DataFrame]:
+def financial(base: EventEvidence, runs: pl.DataFrame, seen: Snapshot, large: pl.DataFrame) -> list[pl.DataFrame]:
     """The events of this group. All that was seen is needed to look up on which product contracts are paid."""
     return [
         *vehicles(base, runs),
@@ -32,7 +32,7 @@ def financial(base: Ground, runs: pl.DataFrame, seen: Seen, large: pl.DataFrame)
     ]
 
 
-def _loans(base: Ground, runs: pl.DataFrame) -> pl.DataFrame:
+def _loans(base: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
     """Pay-outs and new instalments; instalments that a pay-out preceded belong to it."""
     new = runs.filter("new", pl.col("kind") == "LOAN").select("user", "first", "name", "latest", "opening", sure=sureness())
     payouts = base.rows.filter(pl.col("kind") == "PAYOUT", pl.col("amount_cents") >= LEAST_LOAN).join(base.histories, on="user")
@@ -58,7 +58,7 @@ def _large(large: pl.DataFrame) -> pl.DataFrame:
     return events(large, "LARGEINCOME", pl.col("day"), "Große Einnahme", pl.col("ids"), pl.lit(0.9), pl.col("cents"))
 
 
-def _switches(base: Ground, seen: Seen) -> pl.DataFrame:
+def _switches(base: EventEvidence, seen: Snapshot) -> pl.DataFrame:
     """Wages come to another product than before, and with them at least five other contracts moved."""
     if base.booked_kinds.isdisjoint(WAGES):
         return EVENTS.to_frame()
@@ -85,7 +85,7 @@ def _switches(base: Ground, seen: Seen) -> pl.DataFrame:
     return events(found, "ACCOUNT_SWITCH", pl.col("day"), "Gehalt und Verträge ziehen um", pl.concat_list("id"), pl.lit(0.9))
 
 
-def _difficulties(base: Ground) -> pl.DataFrame:
+def _difficulties(base: EventEvidence) -> pl.DataFrame:
     """A returned debit, a collector or a seizure after half a year without any."""
     kinds = ["RETURNED_DEBIT", "COLLECTION", "SEIZURE"]
     if base.booked_kinds.isdisjoint(kinds):

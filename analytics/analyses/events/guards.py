@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.analyses.events.ground import Ground, until
+from analytics.analyses.events.evidence import EventEvidence, until
 from analytics.native.compiling import compiled
 
 EVENTS = pl.Schema(
@@ -28,7 +28,7 @@ RESUMED_DAYS = 400
 """Within so many days the same payee is not a new one: the contract rested."""
 
 
-def guarded(base: Ground) -> pl.DataFrame:
+def guarded(base: EventEvidence) -> pl.DataFrame:
     """The runs with `new`, `over` and `resumed`, as the guards START and END want it."""
     runs = base.runs
     since = pl.max_horizontal(pl.lit(NEW_DAYS), (pl.col("length") * NEW_PERIODS).ceil().cast(pl.Int64))
@@ -38,7 +38,7 @@ def guarded(base: Ground) -> pl.DataFrame:
     return _resting(flagged)
 
 
-def alive_before(base: Ground, frame: pl.DataFrame, day: pl.Expr) -> pl.Series:
+def alive_before(base: EventEvidence, frame: pl.DataFrame, day: pl.Expr) -> pl.Series:
     """How many bookings there were in the 60 days before that day."""
     upto, before = until(base, frame, *_alive(day))
     return upto - before

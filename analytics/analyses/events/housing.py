@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.events.ground import Ground
+from analytics.analyses.events.evidence import EventEvidence
 from analytics.analyses.events.guards import EVENTS, events
 from analytics.analyses.events.succession import alone, changed, first_ever, followed, left
 
@@ -11,7 +11,7 @@ PURCHASE_DAYS = 120
 LEAST_NOTARY_CENTS = 20_000
 
 
-def housing(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
+def housing(base: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     """The events of this group."""
     return [
         *_tenancies(base, runs),
@@ -19,7 +19,7 @@ def housing(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
     ]
 
 
-def _tenancies(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
+def _tenancies(base: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     rents = runs.filter(pl.col("kind") == "RENT")
     new, over = rents.filter("new"), rents.filter("over")
     if new.is_empty() and over.is_empty():
@@ -37,7 +37,7 @@ def _tenancies(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
     ]
 
 
-def _purchases(base: Ground, runs: pl.DataFrame) -> pl.DataFrame:
+def _purchases(base: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
     """Two of notary, land registry and transfer tax within four months, or one of them or a policy for the building with new
     financing.
     """

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from analytics.analyses.events.ground import INCOMES, Ground
-from analytics.analyses.snapshot import CATEGORY, Seen
+from analytics.analyses.events.evidence import INCOMES, EventEvidence
+from analytics.analyses.snapshot import CATEGORY, Snapshot
 
 LEAST_MONTHS, MOST_MONTHS = 3, 12
 RECENT = "-8mo"
@@ -14,7 +14,7 @@ LARGE = 2
 """An income so many times the average month is large; exactly so many times is."""
 
 
-def sums(seen: Seen) -> pl.DataFrame:
+def sums(seen: Snapshot) -> pl.DataFrame:
     """`user`, `month` (its first day), `category`, `cents`: what was booked in each effective category; incomes of all months,
     everything else of the last ones. What a sum is about is one number while it is added.
     """
@@ -38,7 +38,7 @@ def sums(seen: Seen) -> pl.DataFrame:
     )
 
 
-def last_months(base: Ground, least: int, most: int) -> pl.DataFrame:
+def last_months(base: EventEvidence, least: int, most: int) -> pl.DataFrame:
     """The last full months, up to so many, of each user who has at least so many."""
     newest = pl.col("month").rank("ordinal", descending=True).over("user")
     return base.months.filter(newest <= most, pl.len().over("user") >= least)
@@ -54,7 +54,7 @@ def incomes(months: pl.DataFrame, summed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def large_incomes(base: Ground, summed: pl.DataFrame) -> pl.DataFrame:
+def large_incomes(base: EventEvidence, summed: pl.DataFrame) -> pl.DataFrame:
     """`user`, `day`, `payer`, `cents`, `ids`, `average`: what one payer paid on one day, if it is large beside the average month
     of the up to twelve full months before; fewer than three say nothing.
     """

@@ -3,20 +3,26 @@
 import polars as pl
 
 from analytics import trees
-from analytics.analyses.events.ground import Ground
+from analytics.analyses.events.evidence import EventEvidence
 from analytics.analyses.events.months import incomes, last_months
 from analytics.analyses.events.signs import active
-from analytics.analyses.snapshot import Seen
-from analytics.products import Category
+from analytics.analyses.snapshot import Snapshot
+from analytics.products import ProductCategory
 
 MONTHS, LEAST_MONTHS = 6, 3
 OWN = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
-STORES = (Category.SAVINGS, Category.FIXED_DEPOSIT, Category.CALL_MONEY, Category.HOME_SAVINGS, Category.DEPOT)
+STORES = (
+    ProductCategory.SAVINGS,
+    ProductCategory.FIXED_DEPOSIT,
+    ProductCategory.CALL_MONEY,
+    ProductCategory.HOME_SAVINGS,
+    ProductCategory.DEPOT,
+)
 """On these products money lies that was put aside: what moves there has been counted where it came from."""
 DISSAVING, NO_SAVING, INTENSIVE = -0.05, 0.01, 0.15
 
 
-def saved(seen: Seen, base: Ground, summed: pl.DataFrame) -> pl.DataFrame:
+def saved(seen: Snapshot, base: EventEvidence, summed: pl.DataFrame) -> pl.DataFrame:
     """`user`, `months`, `income`, `put_aside` (net, in cents) over the last up to six full months, and the latest `bookings`."""
     months = last_months(base, LEAST_MONTHS, MONTHS)
     earned = incomes(months, summed).group_by("user").agg(pl.col("income").sum(), months=pl.len())
@@ -37,7 +43,7 @@ def saved(seen: Seen, base: Ground, summed: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(pl.col("put_aside").fill_null(0), pl.col("bookings").fill_null([]))
 
 
-def savings(aside: pl.DataFrame, base: Ground) -> pl.DataFrame:
+def savings(aside: pl.DataFrame, base: EventEvidence) -> pl.DataFrame:
     """By the share of income that was put aside, and whether by contract."""
     plans = (
         active(base, "", "SAVINGS_PLAN", "SECURITIES_PLAN")

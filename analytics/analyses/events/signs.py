@@ -5,7 +5,7 @@ Each sign has `user`, `since`, `cents` (a month or a booking, positive), `bookin
 
 import polars as pl
 
-from analytics.analyses.events.ground import Ground
+from analytics.analyses.events.evidence import EventEvidence
 from analytics.analyses.events.words import WAGES
 
 WAGE_DAYS, WAGES_DAYS, LEAST_WAGES = 45, 100, 2
@@ -19,7 +19,7 @@ SIGNS = pl.Schema(
 COLUMNS = tuple(SIGNS)
 
 
-def active(base: Ground, what: str, *kinds: str) -> pl.DataFrame:
+def active(base: EventEvidence, what: str, *kinds: str) -> pl.DataFrame:
     """The active contracts of these kinds; `since` is the start of the history where they were there from the first."""
     if base.active_kinds.isdisjoint(kinds):
         return SIGNS.to_frame()
@@ -27,14 +27,14 @@ def active(base: Ground, what: str, *kinds: str) -> pl.DataFrame:
     return runs.select("user", since="first", cents=pl.col("latest").abs(), bookings="closing", what=pl.lit(what))
 
 
-def recent(base: Ground, what: str, days: int, *kinds: str) -> pl.DataFrame:
+def recent(base: EventEvidence, what: str, days: int, *kinds: str) -> pl.DataFrame:
     """Users with bookings of these kinds in the last days."""
     if base.booked_kinds.isdisjoint(kinds):
         return SIGNS.to_frame()
     return latest(base, base.rows.filter(pl.col("kind").is_in(kinds)), what, days)
 
 
-def latest(base: Ground, rows: pl.DataFrame, what: str, days: int) -> pl.DataFrame:
+def latest(base: EventEvidence, rows: pl.DataFrame, what: str, days: int) -> pl.DataFrame:
     """Users whose latest of these bookings is so young."""
     if rows.is_empty():
         return SIGNS.to_frame()
@@ -50,7 +50,7 @@ def latest(base: Ground, rows: pl.DataFrame, what: str, days: int) -> pl.DataFra
     return young.select("user", "since", "cents", bookings=pl.concat_list("id"), what=pl.lit(what))
 
 
-def wages(base: Ground) -> pl.DataFrame:
+def wages(base: EventEvidence) -> pl.DataFrame:
     """The wages that are being paid, with their `kind`: contracts, and payers whose last wages are young."""
     if base.booked_kinds.isdisjoint(WAGES):
         return pl.Schema({"kind": pl.String(), **SIGNS}).to_frame()
@@ -71,7 +71,7 @@ def wages(base: Ground) -> pl.DataFrame:
     return pl.concat([known, young.select(known.columns)])
 
 
-def revenue(base: Ground) -> pl.DataFrame:
+def revenue(base: EventEvidence) -> pl.DataFrame:
     """Users whom several customers paid in the last half year, more than wages came in."""
     if "REVENUE" not in base.booked_kinds:
         return SIGNS.to_frame()

@@ -2,8 +2,8 @@
 
 import polars as pl
 
+from analytics.analyses.events.evidence import EventEvidence
 from analytics.analyses.events.family import children
-from analytics.analyses.events.ground import Ground
 from analytics.analyses.events.signs import (
     COLUMNS,
     HALF_A_YEAR,
@@ -41,7 +41,7 @@ Rules = list[tuple[str, pl.DataFrame, float]]
 """Items in the order in which they are tried, the users for whom each holds, and how sure that is."""
 
 
-def work(base: Ground) -> Rules:
+def work(base: EventEvidence) -> Rules:
     """How money is earned: pensions and benefits decide before wages."""
     paid = wages(base)
     low, high = TRAINEE_CENTS
@@ -63,7 +63,7 @@ def work(base: Ground) -> Rules:
     ]
 
 
-def _pensioners(base: Ground, paid: pl.DataFrame) -> pl.DataFrame:
+def _pensioners(base: EventEvidence, paid: pl.DataFrame) -> pl.DataFrame:
     """Users whose pensions make up at least half of what they live on."""
     pensions = active(base, "Rente oder Pension", "PENSION", "SURVIVOR_PENSION")
     if pensions.is_empty():
@@ -79,7 +79,7 @@ def _pensioners(base: Ground, paid: pl.DataFrame) -> pl.DataFrame:
     return pensions.join(own.filter(enough), on="user", how="semi", maintain_order="left")
 
 
-def parenthood(base: Ground, events: pl.DataFrame) -> Rules:
+def parenthood(base: EventEvidence, events: pl.DataFrame) -> Rules:
     """The youngest child decides: what shows a small one is asked first, and purchases only after what tells of school."""
     born = _born(base, events)
     small, school = (latest(base, _cared(base, kind), "Kinderbetreuung", CARE_DAYS) for kind in ("CHILDCARE", "SCHOOL_CARE"))
@@ -98,21 +98,21 @@ def parenthood(base: Ground, events: pl.DataFrame) -> Rules:
     ]
 
 
-def _cared(base: Ground, kind: str) -> pl.DataFrame:
+def _cared(base: EventEvidence, kind: str) -> pl.DataFrame:
     """The payments for care of this kind, of users who paid for care more than once in the last half year."""
     paid = base.rows.filter(pl.col("kind").is_in(["CHILDCARE", "SCHOOL_CARE"])).join(base.histories, on="user")
     again = paid.filter(pl.col("booked_on") > pl.col("as_of").dt.offset_by(HALF_A_YEAR)).filter(pl.len().over("user") > 1)
     return base.rows.filter(pl.col("kind") == kind).join(again, on="user", how="semi", maintain_order="left")
 
 
-def _left_care(base: Ground) -> pl.DataFrame:
+def _left_care(base: EventEvidence) -> pl.DataFrame:
     """Users whose child went to a nursery and does no more: even where that costs nothing, its meals do."""
     paid = base.rows.filter(pl.col("kind") == "CHILDCARE").filter(pl.len().over("user") >= CARED_OFTEN)
     ended = latest(base, paid, "Kinderbetreuung beendet", YEARLY_DAYS)
     return ended.join(latest(base, paid, "", CARE_DAYS), on="user", how="anti", maintain_order="left")
 
 
-def _only_pupils(base: Ground, care: pl.DataFrame) -> pl.DataFrame:
+def _only_pupils(base: EventEvidence, care: pl.DataFrame) -> pl.DataFrame:
     """Users with child benefit for one child who pay for its school."""
     last = children(base).unique("user", keep="last", maintain_order=True)
     one = last.filter(pl.col("children") == 1)
@@ -122,7 +122,7 @@ def _only_pupils(base: Ground, care: pl.DataFrame) -> pl.DataFrame:
     return signs.join(one, on="user", how="semi", maintain_order="left")
 
 
-def _grown_up(base: Ground, events: pl.DataFrame) -> pl.DataFrame:
+def _grown_up(base: EventEvidence, events: pl.DataFrame) -> pl.DataFrame:
     """Users whose child benefit has ended: it is paid until a child is 18, and no child of 18 is older than 25 since then."""
     ended = events.filter(pl.col("item") == "CHILDBENEFIT_END").join(base.histories, on="user", maintain_order="left")
     return ended.filter(pl.col("event_date") > pl.col("as_of").dt.offset_by("-7y")).select(
@@ -130,7 +130,7 @@ def _grown_up(base: Ground, events: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _bought(base: Ground, kinds: tuple[str, ...], months: int) -> pl.DataFrame:
+def _bought(base: EventEvidence, kinds: tuple[str, ...], months: int) -> pl.DataFrame:
     """Users who spent on children in at least so many months of the last year, and still do. Toys alone do not count: they are
     given to the children of others, too.
     """
@@ -154,14 +154,14 @@ def _bought(base: Ground, kinds: tuple[str, ...], months: int) -> pl.DataFrame:
     return found.filter(pl.col("months") >= months, "own", still).select(COLUMNS)
 
 
-def _long(base: Ground) -> pl.DataFrame:
+def _long(base: EventEvidence) -> pl.DataFrame:
     """Users with a year of history, in which nothing was found."""
     long = base.histories.filter((pl.col("as_of") - pl.col("start")).dt.total_days() >= NONE_DAYS)
     nothing = pl.lit([], pl.List(pl.String))
     return long.select("user", since="start", cents=pl.lit(0, pl.Int64), bookings=nothing, what=pl.lit("Kein Hinweis auf Kinder"))
 
 
-def _born(base: Ground, events: pl.DataFrame) -> pl.DataFrame:
+def _born(base: EventEvidence, events: pl.DataFrame) -> pl.DataFrame:
     """Births that benefits show, with the `age` of the child on the as-of date."""
     births = events.filter(pl.col("item").is_in(["CHILD_FIRST", "CHILD_NEXT", "PARENTALLEAVE_START"]))
     seen = births.select("user", "bookings", day="event_date")
@@ -172,7 +172,7 @@ def _born(base: Ground, events: pl.DataFrame) -> pl.DataFrame:
     return both.select("user", "bookings", since=since, cents=pl.lit(0, pl.Int64), what=pl.lit("Geburt eines Kindes"), age=age)
 
 
-def housing(base: Ground, earning: pl.DataFrame) -> Rules:
+def housing(base: EventEvidence, earning: pl.DataFrame) -> Rules:
     """How users live; who studies or is trained and pays for no home lives with the family."""
     building = base.rows.filter(pl.col("insurance") == "HOME_BUILDING")
     owner = [

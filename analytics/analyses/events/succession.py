@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.events.ground import Ground
+from analytics.analyses.events.evidence import EventEvidence
 from analytics.analyses.events.guards import YEAR, events
 
 OVERLAP_DAYS = 45
@@ -42,7 +42,7 @@ def alone(new: pl.DataFrame, pairs: pl.DataFrame, others: pl.DataFrame) -> pl.Da
     return rest.join(waits.with_columns(waiting=True), on="contract", how="left").with_columns(pl.col("waiting").fill_null(False))
 
 
-def first_ever(base: Ground, new: pl.DataFrame, *kinds: str) -> pl.DataFrame:
+def first_ever(base: EventEvidence, new: pl.DataFrame, *kinds: str) -> pl.DataFrame:
     """The new runs with `first_ever`: a year of history before, and in it no booking of these kinds (guard FIRST)."""
     seen = base.rows.filter(pl.col("kind").is_in(kinds)).group_by("user").agg(earliest=pl.col("booked_on").min())
     long = (pl.col("first") - pl.col("start")).dt.total_days() >= YEAR
@@ -50,7 +50,7 @@ def first_ever(base: Ground, new: pl.DataFrame, *kinds: str) -> pl.DataFrame:
     return joined.with_columns(first_ever=long & (pl.col("earliest").is_null() | (pl.col("earliest") >= pl.col("first"))))
 
 
-def left(base: Ground, over: pl.DataFrame, pairs: pl.DataFrame, within: int, *kinds: str) -> pl.DataFrame:
+def left(base: EventEvidence, over: pl.DataFrame, pairs: pl.DataFrame, within: int, *kinds: str) -> pl.DataFrame:
     """The runs that ended with nothing new of these kinds within so many days after, of which so many have passed.
 
     New is whoever is seen first about then and with at least half the amount, even if it is no contract yet.

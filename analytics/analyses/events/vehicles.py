@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.events.ground import Ground
+from analytics.analyses.events.evidence import EventEvidence
 from analytics.analyses.events.guards import EVENTS, events
 from analytics.analyses.events.words import plain
 
@@ -18,7 +18,7 @@ TAX_OVER_DAYS = 410
 COLUMNS = ("user", "day", "name", "latest", "ids", "confidence")
 
 
-def vehicles(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
+def vehicles(base: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     """New vehicles, and the day after which none is paid for any more."""
     if base.booked_kinds.isdisjoint(("VEHICLE_TAX", "VEHICLE_INSURANCE", "VEHICLE_ACQUISITION")):
         return []
@@ -36,7 +36,7 @@ def vehicles(base: Ground, runs: pl.DataFrame) -> list[pl.DataFrame]:
     return [begun, _gone(insured, runs, taxes, signs)]
 
 
-def _insured(base: Ground) -> pl.DataFrame:
+def _insured(base: EventEvidence) -> pl.DataFrame:
     """The first and last premium for a car by insurer, of each user the earliest first."""
     rows = base.rows.filter(pl.col("insurance") == "VEHICLE_CAR", pl.col("amount_cents") < 0)
     insurer = pl.when(pl.col("partner") != "UNKNOWN").then("partner").otherwise("counterparty_key")
@@ -66,7 +66,7 @@ def _policies(insured: pl.DataFrame, runs: pl.DataFrame, signs: pl.DataFrame, ta
     return joined.with_columns(confidence=sure)
 
 
-def _taxes(base: Ground) -> pl.DataFrame:
+def _taxes(base: EventEvidence) -> pl.DataFrame:
     """The payments of vehicle tax with `changed`, for another amount than before, and `new`: that, out of its yearly turn,
     or the first at all, when the history is long enough to show payments of once a year.
     """

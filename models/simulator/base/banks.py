@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from models.simulator.base.chance import Ints, Keys, hashed, uniform, weighted
-from models.simulator.base.lists import Pool, table
+from models.simulator.base.lists import WeightedList, table
 
 FORMAT_SHARES = {
     "sparkasse_camt": 0.24,
@@ -28,12 +28,14 @@ ONLY_CARDS_AND_WALLETS = ("card_statement", "paypal_wallet")
 FORMATS = (*FORMAT_SHARES, *ONLY_CARDS_AND_WALLETS)
 
 
-def formats(allowed: tuple[str, ...]) -> Pool:
+def formats(allowed: tuple[str, ...]) -> WeightedList:
     """The formats of current accounts that may occur."""
     chosen = [name for name in FORMAT_SHARES if name in allowed]
     if not chosen:
         raise ValueError("at least one format of a current account is needed")
-    return Pool(pl.DataFrame({"format": chosen, "weight": [FORMAT_SHARES[name] for name in chosen], "split": [0] * len(chosen)}))
+    return WeightedList(
+        pl.DataFrame({"format": chosen, "weight": [FORMAT_SHARES[name] for name in chosen], "split": [0] * len(chosen)})
+    )
 
 
 @cache

@@ -16,12 +16,12 @@ from models.simulator.base.splits import SHARES, SPLITS, allowed_codes, split_of
 @cache
 def table(name: str) -> pl.DataFrame:
     """A data file, all texts, nothing missing."""
-    source = files("models.simulator").joinpath("data", f"{name}.csv").read_bytes()
+    source = files("models.simulator.base").joinpath("data", f"{name}.csv").read_bytes()
     return pl.read_csv(source, infer_schema=False, comment_prefix="#").fill_null("")
 
 
 @dataclass(frozen=True)
-class Pool:
+class WeightedList:
     """Entries to draw from; `frame` has at least `weight` and `split`."""
 
     frame: pl.DataFrame
@@ -38,10 +38,10 @@ class Pool:
         """Positions in the frame."""
         return weighted(chances, self.weights)
 
-    def limited(self, codes: NDArray[np.uint8]) -> "Pool":
+    def limited(self, codes: NDArray[np.uint8]) -> "WeightedList":
         """Only entries of these splits; all of them where that would leave none: a unique authority has only itself."""
         inside = np.isin(self.splits, codes)
-        return Pool(self.frame.filter(inside)) if inside.any() else self
+        return WeightedList(self.frame.filter(inside)) if inside.any() else self
 
 
 def _with_split(frame: pl.DataFrame, group: str, family: str) -> pl.DataFrame:
@@ -200,7 +200,7 @@ def towns() -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class Shelf:
+class AllowedLists:
     """What may occur in one simulation: every list, limited to the splits that are allowed."""
 
     splits: tuple[str, ...]
@@ -210,24 +210,24 @@ class Shelf:
         return allowed_codes(self.splits)
 
     @cached_property
-    def _pools(self) -> dict[tuple[str, str], Pool]:
+    def _pools(self) -> dict[tuple[str, str], WeightedList]:
         return {}
 
-    def _pool(self, kind: str, name: str, frame: pl.DataFrame) -> Pool:
+    def _pool(self, kind: str, name: str, frame: pl.DataFrame) -> WeightedList:
         key = (kind, name)
         if key not in self._pools:
             if frame.is_empty():
                 raise LookupError(f"no {kind} {name}")
-            self._pools[key] = Pool(frame).limited(self.codes)
+            self._pools[key] = WeightedList(frame).limited(self.codes)
         return self._pools[key]
 
-    def wording(self, kind: str) -> Pool:
+    def wording(self, kind: str) -> WeightedList:
         return self._pool("wording", kind, wordings().filter(pl.col("kind") == kind))
 
-    def party(self, pool: str) -> Pool:
+    def party(self, pool: str) -> WeightedList:
         return self._pool("party", pool, parties().filter(pl.col("pool") == pool))
 
-    def shop(self, category: str, source: str, only: str = "", match: str = "") -> Pool:
+    def shop(self, category: str, source: str, only: str = "", match: str = "") -> WeightedList:
         """Shops of a sort, by their `position` among all. A match that nothing allowed fits is left aside."""
         name = f"{category} {source} {only} {match}"
         if ("shop", name) not in self._pools:
@@ -273,13 +273,13 @@ class Shelf:
 
 
 @cache
-def shelf(splits: tuple[str, ...]) -> Shelf:
+def shelf(splits: tuple[str, ...]) -> AllowedLists:
     """The shelf for these splits, made once."""
-    return Shelf(splits)
+    return AllowedLists(splits)
 
 
 def fill_names(
-    shelf: Shelf, patterns: pl.Series, keys: Keys, splits: NDArray[np.uint8], town: pl.Series, words: pl.Series
+    shelf: AllowedLists, patterns: pl.Series, keys: Keys, splits: NDArray[np.uint8], town: pl.Series, words: pl.Series
 ) -> pl.Series:
     """Party names from patterns: {N}, {M} surnames, {V} first name, {O} town, {S} street, {W} of the list that `words` names."""
     open_ones = patterns.str.contains("{", literal=True)
@@ -306,7 +306,7 @@ def fill_names(
     return patterns.scatter(where, frame.select(filled).to_series())
 
 
-def _house_words(shelf: Shelf, keys: Keys, splits: NDArray[np.uint8], words: pl.Series) -> pl.Series:
+def _house_words(shelf: AllowedLists, keys: Keys, splits: NDArray[np.uint8], words: pl.Series) -> pl.Series:
     """A word for the name of a house, from the list that fits its trade."""
     kinds = words.replace("", "fancy")
     out = pl.Series([""], dtype=pl.String).new_from_index(0, keys.size)

@@ -18,7 +18,7 @@ NEEDED = ("who", "wording", "day", "from_day", "to_day", "number", "key", "n", "
 PER_YEAR = {0: "monatlich", 1: "vierteljährlich", 2: "halbjährlich", 3: "jährlich"}
 
 
-class Lines:
+class Wordings:
     """The bookings of one wording, with what their slots are made of."""
 
     def __init__(self, frame: pl.DataFrame, group: People) -> None:
@@ -44,14 +44,14 @@ def purposes(frame: pl.DataFrame, group: People) -> pl.Series:
     number, first = np.unique(rows["wording"].to_numpy(), return_index=True)
     ends = np.append(first[1:], rows.height)
     parts = [
-        _filled(texts.get(int(wording), ""), Lines(rows.slice(int(begin), int(end - begin)), group))
+        _filled(texts.get(int(wording), ""), Wordings(rows.slice(int(begin), int(end - begin)), group))
         for wording, begin, end in zip(number, first, ends, strict=True)
     ]
     filled = pl.concat(parts) if parts else pl.Series([], dtype=pl.String)
     return rows.select("at").with_columns(purpose=filled).sort("at")["purpose"]
 
 
-def _filled(text: str, lines: Lines) -> pl.Series:
+def _filled(text: str, lines: Wordings) -> pl.Series:
     pieces = SLOT.split(text)
     if len(pieces) == 1:
         return pl.Series("purpose", [text], dtype=pl.String).new_from_index(0, lines.frame.height)
@@ -63,13 +63,13 @@ def _filled(text: str, lines: Lines) -> pl.Series:
     return values.select(purpose=pl.concat_str(order)).to_series()
 
 
-def _slot(name: str, lines: Lines) -> pl.Series:
+def _slot(name: str, lines: Wordings) -> pl.Series:
     if name[0].isupper():
         return _code(name[0], int(name[1:]), lines)
     return SLOTS[name](lines)
 
 
-def _code(letter: str, length: int, lines: Lines) -> pl.Series:
+def _code(letter: str, length: int, lines: Wordings) -> pl.Series:
     """Numbers: V and K are a contract's own, R and S differ from booking to booking, A is letters."""
     source = lines.keys("number" if letter in "VKA" else "key")
     bits = hashed(source, f"digits {letter}{length if letter == 'V' else ''}")
@@ -99,21 +99,21 @@ def day_text(days: Ints, pattern: str) -> pl.Series:
     return texts.gather(pl.Series(days - first, dtype=pl.UInt32))
 
 
-def _dated(column: str, pattern: str) -> Callable[[Lines], pl.Series]:
+def _dated(column: str, pattern: str) -> Callable[[Wordings], pl.Series]:
     return lambda lines: day_text(lines.days(column), pattern)
 
 
-def _months(lines: Lines) -> pl.Series:
+def _months(lines: Wordings) -> pl.Series:
     month = lines.days("from_day").astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
     return pl.Series(MONTHS, dtype=pl.String).gather(pl.Series(month, dtype=pl.UInt32))
 
 
-def _quarter(lines: Lines) -> pl.Series:
+def _quarter(lines: Wordings) -> pl.Series:
     month = lines.days("from_day").astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
     return pl.Series(["Q1", "Q2", "Q3", "Q4"]).gather(pl.Series(month // 3, dtype=pl.UInt32))
 
 
-def _semester(lines: Lines) -> pl.Series:
+def _semester(lines: Wordings) -> pl.Series:
     """Fees of January to May are for the summer that follows."""
     months = lines.days("from_day").astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     year, summer = months // 12 + 1970, months % 12 < 5
@@ -125,20 +125,20 @@ def _semester(lines: Lines) -> pl.Series:
     return frame.to_series()
 
 
-def _per_year(lines: Lines) -> pl.Series:
+def _per_year(lines: Wordings) -> pl.Series:
     length = lines.days("to_day") - lines.days("from_day")
     return pl.Series(list(PER_YEAR.values())).gather(pl.Series(np.searchsorted([45, 120, 220], length), dtype=pl.UInt32))
 
 
-def _street(lines: Lines) -> pl.Series:
+def _street(lines: Wordings) -> pl.Series:
     return lines.name("street") + " " + lines.name("house")
 
 
-def _child(lines: Lines) -> pl.Series:
+def _child(lines: Wordings) -> pl.Series:
     return pl.select(pl.when(lines.frame["word"] == "").then(lines.name("child0")).otherwise(lines.frame["word"])).to_series()
 
 
-def _plate(lines: Lines) -> pl.Series:
+def _plate(lines: Wordings) -> pl.Series:
     """A number plate; a user has one car at a time."""
     keys = lines.group.key[lines.who]
     towns = names("plate")["text"]
@@ -165,16 +165,16 @@ def _euros(cents: Ints) -> pl.Series:
     ).to_series()
 
 
-def _interest(lines: Lines) -> pl.Series:
+def _interest(lines: Wordings) -> pl.Series:
     return _euros(interest(lines.keys("number"), lines.frame["cents"].to_numpy(), lines.days("from_day")))
 
 
-def _principal(lines: Lines) -> pl.Series:
+def _principal(lines: Wordings) -> pl.Series:
     cents = lines.frame["cents"].to_numpy()
     return _euros(np.abs(cents) - interest(lines.keys("number"), cents, lines.days("from_day")))
 
 
-SLOTS: dict[str, Callable[[Lines], pl.Series]] = {
+SLOTS: dict[str, Callable[[Wordings], pl.Series]] = {
     "monat": _months,
     "mm": _dated("from_day", "%m"),
     "jjjj": _dated("from_day", "%Y"),

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from models.simulator.base.chance import Floats, Ints, Keys, hashed, lognormal, uniform, weighted, whole
-from models.simulator.base.lists import Pool
+from models.simulator.base.lists import WeightedList
 from models.simulator.base.splits import split_of_families
 from models.simulator.contracts.templates import Mix, Template, templates
 from models.simulator.people.incomes import MEAN_INCOME
@@ -173,7 +173,7 @@ def _wording(scene: Scene, template: Template, key: Keys) -> tuple[pl.Series, pl
     split = pool.splits[chosen]
     word = pl.Series([""] * key.size, dtype=pl.String)
     if template.words:
-        words = Pool(
+        words = WeightedList(
             pl.DataFrame(
                 {
                     "text": template.words,
@@ -188,7 +188,7 @@ def _wording(scene: Scene, template: Template, key: Keys) -> tuple[pl.Series, pl
     return pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)), word, pl.Series(split, dtype=pl.UInt8)
 
 
-def _party_numbers(party: Pool, chosen: Ints, scene: Scene, who: Ints, key: Keys, entry: pl.DataFrame) -> Keys:
+def _party_numbers(party: WeightedList, chosen: Ints, scene: Scene, who: Ints, key: Keys, entry: pl.DataFrame) -> Keys:
     """A number for each counterparty: one for a brand, one per town for what every town has, one's own for private people."""
     base = party.frame["number"].to_numpy()[chosen]
     local = entry["name"].str.contains("{", literal=True).to_numpy()

@@ -20,7 +20,7 @@ from models.simulator.base.chance import (
     weighted,
     whole,
 )
-from models.simulator.base.lists import Shelf, table, towns
+from models.simulator.base.lists import AllowedLists, table, towns
 from models.simulator.base.splits import SHARES
 
 Flags = NDArray[np.bool_]
@@ -38,12 +38,12 @@ MAX_PRODUCTS = 4
 
 
 @dataclass(frozen=True)
-class World:
+class Setting:
     """What one simulation is about."""
 
     seed: int
     grid: Grid
-    shelf: Shelf
+    shelf: AllowedLists
     formats: tuple[str, ...]
 
 
@@ -83,7 +83,7 @@ class People:
         return uniform(self.key, name, slot)
 
 
-def people(world: World, first: int, count: int) -> People:
+def people(world: Setting, first: int, count: int) -> People:
     """The users from `first` on."""
     number = np.arange(first, first + count, dtype=np.int64)
     key = user_keys(world.seed, number)
@@ -128,7 +128,7 @@ def _owning(rate: Floats, income: Floats) -> Floats:
     return np.clip(rate * np.clip(income / 3800, 0.55, 1.4), 0, 0.9)
 
 
-def _births(world: World, key: Keys, age: Floats, kids: Floats) -> Days:
+def _births(world: Setting, key: Keys, age: Floats, kids: Floats) -> Days:
     """Birthdays of the children at home before the simulation starts, the eldest first."""
     count = np.where(kids > 1, 1 + poisson(kids - 1, key, "kids"), poisson(kids, key, "kids"))
     out = np.full((key.size, CHILDREN), FAR, np.int32)
@@ -144,13 +144,13 @@ def _births(world: World, key: Keys, age: Floats, kids: Floats) -> Days:
     return out
 
 
-def _starts(world: World, key: Keys) -> Days:
+def _starts(world: Setting, key: Keys) -> Days:
     """First day of each user's history: the longest begin with the grid, the shortest have seven tenths of it."""
     spare = world.grid.months - int(np.ceil(world.grid.months * 27 / 39))
     return world.grid.month_starts[whole(key, "history", 0, spare)]
 
 
-def _names(world: World, key: Keys, split: NDArray[np.uint8]) -> pl.DataFrame:
+def _names(world: Setting, key: Keys, split: NDArray[np.uint8]) -> pl.DataFrame:
     shelf = world.shelf
     female = pl.Series(uniform(key, "female") < 0.5)
     women, men = shelf.name("female", key, split), shelf.name("male", key, split)
@@ -171,11 +171,11 @@ def _names(world: World, key: Keys, split: NDArray[np.uint8]) -> pl.DataFrame:
     )
 
 
-def _child_names(shelf: Shelf, key: Keys, split: NDArray[np.uint8]) -> pl.Series:
+def _child_names(shelf: AllowedLists, key: Keys, split: NDArray[np.uint8]) -> pl.Series:
     return shelf.name("girl", key, split).zip_with(pl.Series(uniform(key, "girl") < 0.5), shelf.name("boy", key, split))
 
 
-def _roles(world: World, key: Keys, income: Floats, persona: NDArray[np.object_]) -> Flags:
+def _roles(world: Setting, key: Keys, income: Floats, persona: NDArray[np.object_]) -> Flags:
     """Which products a user has connected, at most four."""
     wealth = np.clip(income / 3500, 0.3, 1.6)
     rates: dict[int, Floats | float] = {
@@ -195,7 +195,7 @@ def _roles(world: World, key: Keys, income: Floats, persona: NDArray[np.object_]
     return roles & (np.cumsum(roles, axis=1) <= MAX_PRODUCTS)
 
 
-def _formats(world: World, key: Keys) -> NDArray[np.object_]:
+def _formats(world: Setting, key: Keys) -> NDArray[np.object_]:
     """The format of each role's account."""
     usual = banks.formats(world.formats)
     main = usual.pick(uniform(key, "bank"))

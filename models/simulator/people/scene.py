@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from models.simulator.base.calendar import Grid
 from models.simulator.base.chance import Floats
-from models.simulator.base.lists import Shelf
+from models.simulator.base.lists import AllowedLists
 from models.simulator.people.incomes import laws
-from models.simulator.people.people import People, World, people
+from models.simulator.people.people import People, Setting, people
 from models.simulator.people.timeline import Timeline, timeline
 
 
@@ -14,7 +14,7 @@ from models.simulator.people.timeline import Timeline, timeline
 class Scene:
     """The world, some of its people, what happens to them, and the amounts that follow from who they are."""
 
-    world: World
+    world: Setting
     group: People
     lives: Timeline
     laws: dict[str, Floats]
@@ -24,11 +24,11 @@ class Scene:
         return self.world.grid
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> AllowedLists:
         return self.world.shelf
 
 
-def scene_of(world: World, first: int, count: int) -> Scene:
+def scene_of(world: Setting, first: int, count: int) -> Scene:
     """The users from `first` on."""
     group = people(world, first, count)
     lives = timeline(world, group)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from models.simulator.base.calendar import Days
 from models.simulator.base.chance import Floats, Ints
-from models.simulator.people.people import CHILDREN, DEPOT, FAR, SECOND, YEAR, Flags, People, World
+from models.simulator.people.people import CHILDREN, DEPOT, FAR, SECOND, YEAR, Flags, People, Setting
 
 Span = tuple[Days, Days]
 
@@ -30,7 +30,7 @@ class Timeline:
         return np.asarray((start[who] <= days) & (days < end[who]), np.bool_)
 
 
-def timeline(world: World, group: People) -> Timeline:
+def timeline(world: Setting, group: People) -> Timeline:
     """The lives of these users."""
     lives = Timeline(births=group.births.copy())
     _work(world, group, lives)
@@ -41,7 +41,7 @@ def timeline(world: World, group: People) -> Timeline:
     return lives
 
 
-def _once(world: World, group: People, name: str, yearly: float | Floats, who: Flags) -> Days:
+def _once(world: Setting, group: People, name: str, yearly: float | Floats, who: Flags) -> Days:
     """A day for those to whom it happens once, at a yearly rate."""
     first, last = group.start + SETTLED_DAYS, world.grid.end_day - 20
     years = np.maximum((last - first) / YEAR, 0)
@@ -64,7 +64,7 @@ def _sooner(*days: NDArray[np.integer]) -> Days:
     return np.asarray(np.minimum.reduce([np.asarray(day) for day in days]), np.int32)
 
 
-def _work(world: World, group: People, lives: Timeline) -> None:
+def _work(world: Setting, group: People, lives: Timeline) -> None:
     employed, days = group.has(*EMPLOYEES), lives.days
     days["job_change"] = _once(world, group, "job change", 0.10, employed & (group.age < 58))
     free = employed & (days["job_change"] == FAR)
@@ -115,7 +115,7 @@ def _work(world: World, group: People, lives: Timeline) -> None:
     )
 
 
-def _children(world: World, group: People, lives: Timeline) -> None:
+def _children(world: Setting, group: People, lives: Timeline) -> None:
     rate = np.select(
         [group.has("COUPLE"), group.has("FAMILY"), group.has("CIVIL_SERVANT"), group.has("FREELANCER")],
         [0.09, 0.06, 0.05, 0.035],
@@ -163,7 +163,7 @@ def _youngest(lives: Timeline, low: float, high: float) -> Span:
     return _span(here, births[:, 0] + int(low * YEAR), last + int(high * YEAR))
 
 
-def _homes(world: World, group: People, lives: Timeline) -> None:
+def _homes(world: Setting, group: People, lives: Timeline) -> None:
     days, spans = lives.days, lives.spans
     tenant = ~group.owner & ~group.with_family
     rate = np.where(group.has("STUDENT", "TRAINEE", "SINGLE"), 0.13, np.where(group.has("PENSIONER"), 0.02, 0.08))
@@ -203,7 +203,7 @@ CAR_RATES = np.array([0.43, 0.69, 0.91, 0.965, 0.99])
 """Share of users with a car at the start, by income class; somewhat above the target, because some are sold."""
 
 
-def _belongings(world: World, group: People, lives: Timeline) -> None:
+def _belongings(world: Setting, group: People, lives: Timeline) -> None:
     days, spans = lives.days, lives.spans
     owns = group.chance("car") < CAR_RATES[group.income_class]
     days["car_first"] = _once(world, group, "car first", 0.05, ~owns & (group.age < 75))
@@ -217,7 +217,7 @@ def _belongings(world: World, group: People, lives: Timeline) -> None:
         spans[name] = _span(group.chance(name) < rate, -FAR)
 
 
-def _money(world: World, group: People, lives: Timeline) -> None:
+def _money(world: Setting, group: People, lives: Timeline) -> None:
     days, spans = lives.days, lives.spans
     couple = group.has("COUPLE", "FAMILY") | group.couple
     days["separation"] = _once(world, group, "separation", 0.012, group.has("COUPLE", "FAMILY") & (days["birth"] == FAR))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from analytics.products import Category
+from analytics.products import ProductCategory
 from models.simulator.renderers.banks.cards import CARD_STATEMENT
 from models.simulator.renderers.banks.comdirect import COMDIRECT
 from models.simulator.renderers.banks.commerzbank import COMMERZBANK
@@ -18,18 +18,18 @@ from models.simulator.renderers.banks.wallet import PAYPAL_WALLET
 from models.simulator.renderers.layouts import Layout
 
 _ACCOUNTS = (
-    Category.CHECKING,
-    Category.SAVINGS,
-    Category.CALL_MONEY,
-    Category.FIXED_DEPOSIT,
-    Category.LOAN,
-    Category.HOME_SAVINGS,
+    ProductCategory.CHECKING,
+    ProductCategory.SAVINGS,
+    ProductCategory.CALL_MONEY,
+    ProductCategory.FIXED_DEPOSIT,
+    ProductCategory.LOAN,
+    ProductCategory.HOME_SAVINGS,
 )
-_ONLINE_ACCOUNTS = (Category.CHECKING, Category.SAVINGS, Category.CALL_MONEY, Category.LOAN)
+_ONLINE_ACCOUNTS = (ProductCategory.CHECKING, ProductCategory.SAVINGS, ProductCategory.CALL_MONEY, ProductCategory.LOAN)
 
 
 @dataclass(frozen=True)
-class Bank:
+class FormatBank:
     """A bank that uses a format; its IBANs are made from the bank code."""
 
     name: str
@@ -38,65 +38,67 @@ class Bank:
 
 
 @dataclass(frozen=True)
-class Format:
+class BankFormat:
     """A format with its banks and the categories of products that it serves. Cards and wallets have no bank code."""
 
     name: str
     layout: Layout
-    banks: tuple[Bank, ...]
-    categories: tuple[Category, ...] = _ACCOUNTS
+    banks: tuple[FormatBank, ...]
+    categories: tuple[ProductCategory, ...] = _ACCOUNTS
 
 
 _SAVINGS_BANKS = (
-    Bank("Sparkasse KölnBonn", "37050198", "COLSDE33XXX"),
-    Bank("Berliner Sparkasse", "10050000", "BELADEBEXXX"),
-    Bank("Hamburger Sparkasse", "20050550", "HASPDEHHXXX"),
-    Bank("Stadtsparkasse München", "70150000", "SSKMDEMMXXX"),
-    Bank("Frankfurter Sparkasse", "50050201", "HELADEF1822"),
+    FormatBank("Sparkasse KölnBonn", "37050198", "COLSDE33XXX"),
+    FormatBank("Berliner Sparkasse", "10050000", "BELADEBEXXX"),
+    FormatBank("Hamburger Sparkasse", "20050550", "HASPDEHHXXX"),
+    FormatBank("Stadtsparkasse München", "70150000", "SSKMDEMMXXX"),
+    FormatBank("Frankfurter Sparkasse", "50050201", "HELADEF1822"),
 )
-_DKB = (Bank("Deutsche Kreditbank", "12030000", "BYLADEM1001"),)
-FORMATS: dict[str, Format] = {
+_DKB = (FormatBank("Deutsche Kreditbank", "12030000", "BYLADEM1001"),)
+FORMATS: dict[str, BankFormat] = {
     each.name: each
     for each in (
-        Format("sparkasse_camt", SPARKASSE_CAMT, _SAVINGS_BANKS),
-        Format("sparkasse_mt940", SPARKASSE_MT940, _SAVINGS_BANKS),
-        Format(
+        BankFormat("sparkasse_camt", SPARKASSE_CAMT, _SAVINGS_BANKS),
+        BankFormat("sparkasse_mt940", SPARKASSE_MT940, _SAVINGS_BANKS),
+        BankFormat(
             "vr",
             VR,
             (
-                Bank("Berliner Volksbank", "10090000", "BEVODEBBXXX"),
-                Bank("Volksbank Stuttgart", "60090100", "VOBADESSXXX"),
-                Bank("Volksbank Mittelhessen", "51390000", "VBMHDE5FXXX"),
+                FormatBank("Berliner Volksbank", "10090000", "BEVODEBBXXX"),
+                FormatBank("Volksbank Stuttgart", "60090100", "VOBADESSXXX"),
+                FormatBank("Volksbank Mittelhessen", "51390000", "VBMHDE5FXXX"),
             ),
         ),
-        Format("ing", ING, (Bank("ING-DiBa", "50010517", "INGDDEFFXXX"),), _ONLINE_ACCOUNTS),
-        Format("dkb_new", DKB_NEW, _DKB, _ONLINE_ACCOUNTS),
-        Format("dkb_old", DKB_OLD, _DKB, _ONLINE_ACCOUNTS),
-        Format(
+        BankFormat("ing", ING, (FormatBank("ING-DiBa", "50010517", "INGDDEFFXXX"),), _ONLINE_ACCOUNTS),
+        BankFormat("dkb_new", DKB_NEW, _DKB, _ONLINE_ACCOUNTS),
+        BankFormat("dkb_old", DKB_OLD, _DKB, _ONLINE_ACCOUNTS),
+        BankFormat(
             "commerzbank",
             COMMERZBANK,
-            (Bank("Commerzbank", "37040044", "COBADEFFXXX"), Bank("Commerzbank", "50040000", "COBADEFFXXX")),
+            (FormatBank("Commerzbank", "37040044", "COBADEFFXXX"), FormatBank("Commerzbank", "50040000", "COBADEFFXXX")),
         ),
-        Format(
+        BankFormat(
             "deutsche_bank",
             DEUTSCHE_BANK,
             (
-                Bank("Deutsche Bank", "10070024", "DEUTDEDBBER"),
-                Bank("Deutsche Bank", "50070024", "DEUTDEDBFRA"),
-                Bank("Postbank", "10010010", "PBNKDEFFXXX"),
+                FormatBank("Deutsche Bank", "10070024", "DEUTDEDBBER"),
+                FormatBank("Deutsche Bank", "50070024", "DEUTDEDBFRA"),
+                FormatBank("Postbank", "10010010", "PBNKDEFFXXX"),
             ),
         ),
-        Format(
+        BankFormat(
             "comdirect",
             COMDIRECT,
-            (Bank("comdirect", "20041133", "COBADEHD001"), Bank("comdirect", "20041155", "COBADEHD055")),
+            (FormatBank("comdirect", "20041133", "COBADEHD001"), FormatBank("comdirect", "20041155", "COBADEHD055")),
             _ONLINE_ACCOUNTS,
         ),
-        Format("n26", N26, (Bank("N26 Bank", "10011001", "NTSBDEB1XXX"),), (Category.CHECKING, Category.SAVINGS)),
-        Format("hvb", HVB, (Bank("HypoVereinsbank", "70020270", "HYVEDEMMXXX"),)),
-        Format("targobank", TARGOBANK, (Bank("TARGOBANK", "30020900", "CMCIDEDDXXX"),)),
-        Format("card_statement", CARD_STATEMENT, (), (Category.CREDIT_CARD, Category.OTHER_CARD)),
-        Format("paypal_wallet", PAYPAL_WALLET, (), (Category.OTHER_ACCOUNT,)),
+        BankFormat(
+            "n26", N26, (FormatBank("N26 Bank", "10011001", "NTSBDEB1XXX"),), (ProductCategory.CHECKING, ProductCategory.SAVINGS)
+        ),
+        BankFormat("hvb", HVB, (FormatBank("HypoVereinsbank", "70020270", "HYVEDEMMXXX"),)),
+        BankFormat("targobank", TARGOBANK, (FormatBank("TARGOBANK", "30020900", "CMCIDEDDXXX"),)),
+        BankFormat("card_statement", CARD_STATEMENT, (), (ProductCategory.CREDIT_CARD, ProductCategory.OTHER_CARD)),
+        BankFormat("paypal_wallet", PAYPAL_WALLET, (), (ProductCategory.OTHER_ACCOUNT,)),
     )
 }
 TEST_FORMATS = ("vr", "commerzbank", "comdirect", "n26")

@@ -30,7 +30,7 @@ class Booking(NamedTuple):
     difficulty: bool
 
 
-class Contract(NamedTuple):
+class TrueContract(NamedTuple):
     """A contract as it truly is on the as-of date."""
 
     category: str
@@ -39,13 +39,13 @@ class Contract(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Life:
+class TrueLife:
     """A user on the as-of date: what was booked until then, contracts, what happened and when, and how the user works."""
 
     user: str
     as_of: date
     bookings: tuple[Booking, ...]
-    contracts: tuple[Contract, ...]
+    contracts: tuple[TrueContract, ...]
     events: tuple[tuple[str, date], ...]
     work: str
 
@@ -85,7 +85,7 @@ def months_before(day: date, months: int) -> date:
     return min(date(year, month + 1, 1) + timedelta(days=day.day - 1), after - timedelta(days=1))
 
 
-def lives(corpus: Corpus) -> list[Life]:
+def lives(corpus: Corpus) -> list[TrueLife]:
     """All users who have a booking."""
     bookings, contracts, events = _bookings(corpus), _contracts(corpus), _events(corpus)
     now = corpus.stages.filter(
@@ -95,7 +95,7 @@ def lives(corpus: Corpus) -> list[Life]:
     )
     work = dict(now.select("user", "item").iter_rows())
     return [
-        Life(f"u{user:07}", corpus.as_of, tuple(rows), tuple(contracts[user]), tuple(events[user]), work.get(user, ""))
+        TrueLife(f"u{user:07}", corpus.as_of, tuple(rows), tuple(contracts[user]), tuple(events[user]), work.get(user, ""))
         for user, rows in sorted(bookings.items())
     ]
 
@@ -119,10 +119,10 @@ def _bookings(corpus: Corpus) -> dict[int, list[Booking]]:
     return found
 
 
-def _contracts(corpus: Corpus) -> dict[int, list[Contract]]:
-    found: dict[int, list[Contract]] = defaultdict(list)
+def _contracts(corpus: Corpus) -> dict[int, list[TrueContract]]:
+    found: dict[int, list[TrueContract]] = defaultdict(list)
     for user, category, insurance, status in corpus.contracts.select("user", "category", "insurance", "status").iter_rows():
-        found[user].append(Contract(category, insurance, status == "ACTIVE"))
+        found[user].append(TrueContract(category, insurance, status == "ACTIVE"))
     return found
 
 

@@ -2,19 +2,19 @@
 
 import polars as pl
 
-from models.simulator.truth.plain_users import Life, month_of
+from models.simulator.truth.plain_users import TrueLife, month_of
 
 MOST_MONTHS, LEAST_MONTHS = 6, 3
 OWN = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
 
 
-def saving_truth(known: list[Life]) -> pl.DataFrame:
+def saving_truth(known: list[TrueLife]) -> pl.DataFrame:
     """`user` and `item`: the stage of saving of these users on the as-of date."""
     rows = [(life.user, f"SAVINGS_{_stage(life)}") for life in known]
     return pl.DataFrame(rows, schema={"user": pl.String, "item": pl.String}, orient="row")
 
 
-def _stage(life: Life) -> str:
+def _stage(life: TrueLife) -> str:
     months = life.full_months[-MOST_MONTHS:]
     income = sum(life.incomes.get(month, 0) for month in months)
     if len(months) < LEAST_MONTHS or income <= 0:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from models.simulator.truth.plain_users import Booking, Life, months_before
+from models.simulator.truth.plain_users import Booking, TrueLife, months_before
 
 TRIGGER_TRUTH = pl.Schema({"user": pl.String, "item": pl.String, "trigger_date": pl.Date, "amount": pl.Int64})
 """The triggers that should be there: since when, and about how many cents, where the rule speaks of an amount."""
@@ -43,13 +43,13 @@ class LargeIncome(NamedTuple):
     cents: int
 
 
-def trigger_truth(known: list[Life]) -> pl.DataFrame:
+def trigger_truth(known: list[TrueLife]) -> pl.DataFrame:
     """The frame `TRIGGER_TRUTH` of these users."""
     rows = [(life.user, *trigger) for life in known for trigger in _triggers(life)]
     return pl.DataFrame(rows, schema=TRIGGER_TRUTH, orient="row")
 
 
-def large_income_truth(known: list[Life]) -> pl.DataFrame:
+def large_income_truth(known: list[TrueLife]) -> pl.DataFrame:
     """The frame `LARGE_TRUTH`: the days of large incomes, none within half a year of the one before."""
     rows = []
     for life in known:
@@ -61,7 +61,7 @@ def large_income_truth(known: list[Life]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=LARGE_TRUTH, orient="row")
 
 
-def _triggers(life: Life) -> Iterator[Trigger]:
+def _triggers(life: TrueLife) -> Iterator[Trigger]:
     yield from _liability(life)
     yield from _disability(life)
     yield from _private_health(life)
@@ -70,19 +70,19 @@ def _triggers(life: Life) -> Iterator[Trigger]:
     yield from _large_income(life)
 
 
-def _liability(life: Life) -> Iterator[Trigger]:
+def _liability(life: TrueLife) -> Iterator[Trigger]:
     if _covered(life) and not _held(life, "LIABILITY_PRIVATE", "OTHER_BUNDLE", "LIABILITY_OTHER", "OTHER_OTHER"):
         yield Trigger("MISSINGINSURANCE_PRIVATELIABILITY", life.as_of, None)
 
 
-def _disability(life: Life) -> Iterator[Trigger]:
+def _disability(life: TrueLife) -> Iterator[Trigger]:
     types = ("INCAPACITY_OCCUPATIONAL", "INCAPACITY_SERVICE", "INCAPACITY_EARNING", "INCAPACITY_BASICABILITY")
     working = life.work in ("LABOURMARKET_EMPLOYED", "LABOURMARKET_TRAINEE", "LABOURMARKET_SELFEMPLOYED")
     if _covered(life) and working and not _held(life, *types):
         yield Trigger("MISSINGINSURANCE_OCCUPATIONALDISABILITY", life.as_of, None)
 
 
-def _private_health(life: Life) -> Iterator[Trigger]:
+def _private_health(life: TrueLife) -> Iterator[Trigger]:
     if len(life.full_months) < 3:
         return
     income = sum(life.incomes.get(month, 0) for month in life.full_months[-3:]) / 3
@@ -91,14 +91,14 @@ def _private_health(life: Life) -> Iterator[Trigger]:
         yield Trigger("MISSINGINSURANCE_PRIVATEHEALTH", life.as_of, round(income))
 
 
-def _covered(life: Life) -> bool:
+def _covered(life: TrueLife) -> bool:
     """A year of history, an active salary or pension, three active contracts."""
     active = [contract for contract in life.contracts if contract.active]
     paid = any(contract.category in ("INCOME_SALARY", "INCOME_PENSION") for contract in active)
     return life.start <= months_before(life.as_of, 12) and paid and len(active) >= 3
 
 
-def _held(life: Life, *types: str) -> bool:
+def _held(life: TrueLife, *types: str) -> bool:
     """An active contract of such a type, or any booking of it in thirteen months."""
     since = months_before(life.as_of, 13)
     return any(contract.active and contract.insurance in types for contract in life.contracts) or any(
@@ -106,14 +106,14 @@ def _held(life: Life, *types: str) -> bool:
     )
 
 
-def _after_events(life: Life) -> Iterator[Trigger]:
+def _after_events(life: TrueLife) -> Iterator[Trigger]:
     for trigger, (items, days) in AFTER_EVENTS.items():
         young = [day for item, day in life.events if item in items and 0 <= (life.as_of - day).days <= days]
         if young:
             yield Trigger(trigger, max(young), None)
 
 
-def _savings_potential(life: Life) -> Iterator[Trigger]:
+def _savings_potential(life: TrueLife) -> Iterator[Trigger]:
     months = life.full_months[-6:]
     since = months_before(life.as_of, 6)
     if len(months) < 6 or any(booking.difficulty and booking.day > since for booking in life.bookings):
@@ -132,13 +132,13 @@ def _counts(booking: Booking) -> bool:
     return not booking.category.startswith(("TRANSFER_", "SAVINGS_")) and booking.category not in NO_CASHFLOW
 
 
-def _large_income(life: Life) -> Iterator[Trigger]:
+def _large_income(life: TrueLife) -> Iterator[Trigger]:
     young = [large for large in _large_incomes(life) if life.as_of - large.day <= timedelta(days=60)]
     if young:
         yield Trigger("FINANCIAL_LARGEINCOME", *max(young))
 
 
-def _large_incomes(life: Life) -> list[LargeIncome]:
+def _large_incomes(life: TrueLife) -> list[LargeIncome]:
     """Incomes of at least twice the average of the up to twelve full months before; where that is nothing, nothing is large."""
     paid: dict[tuple[date, str], int] = defaultdict(int)
     for booking in life.bookings:

@@ -7,9 +7,19 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from analytics.products import Category
-from pipelines.banks.base import Balance, Bookings, FetchRequest, Header, Holdings, HomeSavings, Part, Position, Product
-from pipelines.banks.demo.histories import START, Account, Customer, Histories
+from analytics.products import ProductCategory
+from pipelines.banks.base import (
+    Balance,
+    FetchedBookings,
+    FetchedPosition,
+    FetchedProduct,
+    FetchRequest,
+    Header,
+    Holdings,
+    HomeSavings,
+    Part,
+)
+from pipelines.banks.demo.histories import START, Customer, DemoAccount, Histories
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,12 +30,12 @@ SHORT_HISTORY = timedelta(days=90)
 
 
 @dataclass(frozen=True)
-class Answer:
+class CustomerData:
     """All that the bank knows of a customer on a day."""
 
     customer: Customer
     bookings: Mapping[str, "pl.DataFrame"]
-    positions: Mapping[str, tuple[Position, ...]]
+    positions: Mapping[str, tuple[FetchedPosition, ...]]
     consent_ends_at: datetime | None = None
     notices: tuple[str, ...] = ()
 
@@ -35,19 +45,19 @@ def today(now: datetime) -> date:
     return now.astimezone(BERLIN).date()
 
 
-def answer(histories: Histories, customer: Customer, now: datetime, consent_ends_at: datetime | None = None) -> Answer:
+def answer(histories: Histories, customer: Customer, now: datetime, consent_ends_at: datetime | None = None) -> CustomerData:
     """What is known of a customer now; before the first day of all histories, what is known then."""
     day = max(today(now), START)
-    return Answer(customer, histories.bookings(customer, day), histories.positions(customer, day), consent_ends_at)
+    return CustomerData(customer, histories.bookings(customer, day), histories.positions(customer, day), consent_ends_at)
 
 
-def parts(known: Answer, request: FetchRequest) -> Iterator[Part]:
+def parts(known: CustomerData, request: FetchRequest) -> Iterator[Part]:
     """The whole session."""
     yield header(known, request.now)
     yield from details(known, request)
 
 
-def header(known: Answer, now: datetime) -> Header:
+def header(known: CustomerData, now: datetime) -> Header:
     """All products with their balances, and how the customer confirms."""
     methods = known.customer.methods
     return Header(
@@ -60,7 +70,7 @@ def header(known: Answer, now: datetime) -> Header:
     )
 
 
-def details(known: Answer, request: FetchRequest) -> Iterator[Bookings | Holdings]:
+def details(known: CustomerData, request: FetchRequest) -> Iterator[FetchedBookings | Holdings]:
     """Positions or bookings of every product that is wanted."""
     import polars as pl
 
@@ -72,16 +82,16 @@ def details(known: Answer, request: FetchRequest) -> Iterator[Bookings | Holding
             yield Holdings(key, known.positions[key])
         else:
             since = request.since.get(key) or _first_day(account.product.category, request)
-            yield Bookings(key, since, known.bookings[key].filter(pl.col("booked_on") >= since))
+            yield FetchedBookings(key, since, known.bookings[key].filter(pl.col("booked_on") >= since))
 
 
-def _first_day(category: Category, request: FetchRequest) -> date:
+def _first_day(category: ProductCategory, request: FetchRequest) -> date:
     """From which day on bookings are told when no day is asked for."""
     whole = request.whole_history_of is None or category in request.whole_history_of
     return START if whole else max(START, today(request.now) - SHORT_HISTORY)
 
 
-def _with_balance(account: Account, known: Answer, now: datetime) -> Product:
+def _with_balance(account: DemoAccount, known: CustomerData, now: datetime) -> FetchedProduct:
     product = account.product
     if product.key in known.positions:
         total = sum(position.total_cents or 0 for position in known.positions[product.key])

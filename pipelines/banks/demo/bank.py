@@ -8,19 +8,19 @@ from pathlib import Path
 from threading import Event
 from uuid import UUID
 
-from analytics.products import CARDS, WITH_POSITIONS, Category
+from analytics.products import CARDS, WITH_POSITIONS, ProductCategory
 from pipelines.banks.base import (
     Capability,
+    CatalogueBank,
     Done,
     Failed,
+    FetchedProduct,
     FetchRequest,
     Offer,
     Order,
     Part,
     Payee,
     Payment,
-    Product,
-    Provider,
     Reply,
     Turn,
     WrongCredentials,
@@ -45,12 +45,12 @@ class DemoBank:
         self._histories = histories
         self._pause = pause
 
-    def offer(self, provider: Provider) -> Offer | None:
+    def offer(self, provider: CatalogueBank) -> Offer | None:
         """Two fields, everything that there is, in the three groups in which a customer would look for it."""
         if provider.connector != self.name:
             return None
-        groups = (frozenset(Category) - CARDS - WITH_POSITIONS, CARDS, WITH_POSITIONS)
-        channels = tuple(tuple(kind for kind in Category if kind in group) for group in groups)
+        groups = (frozenset(ProductCategory) - CARDS - WITH_POSITIONS, CARDS, WITH_POSITIONS)
+        channels = tuple(tuple(kind for kind in ProductCategory if kind in group) for group in groups)
         return Offer(login.FIELDS, tuple(Capability), channels, "Eine Bank zum Ausprobieren: demo1 mit der PIN demo.")
 
     def fetch(self, request: FetchRequest) -> Iterator[Part]:
@@ -120,7 +120,7 @@ class DemoBank:
         execute = partial(payments.execute, self.folder, customer.user_id, payment, products, request.now)
         return special.paid(customer.user_id, execute, self._pause)
 
-    def _products(self, customer: Customer, request: FetchRequest) -> tuple[Product, ...]:
+    def _products(self, customer: Customer, request: FetchRequest) -> tuple[FetchedProduct, ...]:
         from pipelines.banks.demo import answers
 
         known = answers.answer(self._histories_of(customer.user_id), customer, request.now)
@@ -154,7 +154,9 @@ class DemoBank:
     def _told(self, customer: Customer, request: FetchRequest) -> Iterator[Part]:
         from pipelines.banks.demo import answers, special
 
-        visit = special.Visit(self.folder, request, customer.user_id, self._consent_ends_at(customer, request.now), self._pause)
+        visit = special.SpecialSession(
+            self.folder, request, customer.user_id, self._consent_ends_at(customer, request.now), self._pause
+        )
         if special.histories(customer.user_id):
             yield from special.told(visit)
         else:

@@ -7,12 +7,12 @@ from datetime import date
 import polars as pl
 
 from analytics.frames import BOOKINGS, checked
-from pipelines.banks.demo.answers import Answer
+from pipelines.banks.demo.answers import CustomerData
 from pipelines.banks.demo.chance import mixed
 from pipelines.banks.demo.histories import START
 
 
-def with_one_for_each(known: Answer, days: Sequence[str]) -> Answer:
+def with_one_for_each(known: CustomerData, days: Sequence[str]) -> CustomerData:
     """One more booking for every fetch, on its day; always told the same way."""
     number = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
     extra = pl.DataFrame({"booked_on": days}).select(
@@ -21,7 +21,7 @@ def with_one_for_each(known: Answer, days: Sequence[str]) -> Answer:
     return _with(known, _shaped(extra))
 
 
-def with_purchase(known: Answer, bought_on: str, *, pending: bool) -> Answer:
+def with_purchase(known: CustomerData, bought_on: str, *, pending: bool) -> CustomerData:
     """A purchase that is pending at first and then booked with more words."""
     text = "VORGEMERKT MEDIAMARKT" if pending else f"MEDIAMARKT//FRANKFURT/DE {bought_on}T17:12:44 Debitk.0 2028-12"
     row = pl.DataFrame(
@@ -31,7 +31,7 @@ def with_purchase(known: Answer, bought_on: str, *, pending: bool) -> Answer:
     return _with(known, _shaped(row).with_columns(primanota=booked, counterparty_name=pl.lit("MEDIAMARKT")))
 
 
-def with_rows(known: Answer, rows: int, until: date) -> Answer:
+def with_rows(known: CustomerData, rows: int, until: date) -> CustomerData:
     """So many bookings, spread evenly over the history."""
     number, days = pl.col("number"), (until - START).days + 1
     frame = pl.DataFrame({"number": pl.int_range(rows, eager=True)}).select(
@@ -43,7 +43,7 @@ def with_rows(known: Answer, rows: int, until: date) -> Answer:
     return replace(known, bookings=dict.fromkeys(known.bookings, _shaped(frame)))
 
 
-def with_other_words(known: Answer, before: int) -> Answer:
+def with_other_words(known: CustomerData, before: int) -> CustomerData:
     """The same bookings in other words and in another order within the day, as banks do after an update."""
     purpose, number = pl.col("purpose"), pl.int_range(pl.len(), dtype=pl.UInt64)
     words = (
@@ -61,7 +61,7 @@ def with_other_words(known: Answer, before: int) -> Answer:
     )
 
 
-def _with(known: Answer, extra: pl.DataFrame) -> Answer:
+def _with(known: CustomerData, extra: pl.DataFrame) -> CustomerData:
     both = {key: pl.concat([frame, extra]).sort("booked_on", maintain_order=True) for key, frame in known.bookings.items()}
     return replace(known, bookings=both)
 

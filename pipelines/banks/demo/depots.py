@@ -6,21 +6,21 @@ from datetime import date, datetime, time, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 from zoneinfo import ZoneInfo
 
-from pipelines.banks.base import Position
+from pipelines.banks.base import FetchedPosition
 from pipelines.banks.demo.histories import START
 from pipelines.banks.demo.plans import Security
 
 CLOSING = time(17, 35, tzinfo=ZoneInfo("Europe/Berlin"))
 
 
-def positions(securities: tuple[Security, ...], as_of: date) -> tuple[Position, ...]:
+def positions(securities: tuple[Security, ...], as_of: date) -> tuple[FetchedPosition, ...]:
     """The securities with pieces, price and value at the close before a day."""
     closed_on = as_of - timedelta(days={0: 3, 6: 2}.get(as_of.weekday(), 1))
     months = (as_of.year - START.year) * 12 + as_of.month - START.month
     return tuple(_valued(security, months, closed_on) for security in securities)
 
 
-def _valued(security: Security, months: int, closed_on: date) -> Position:
+def _valued(security: Security, months: int, closed_on: date) -> FetchedPosition:
     start = security.position
     if start.price is None or start.quantity is None:
         return start
@@ -35,7 +35,7 @@ def _valued(security: Security, months: int, closed_on: date) -> Position:
     )
 
 
-def _total_cents(quantity: Decimal, price: Decimal, position: Position) -> int:
+def _total_cents(quantity: Decimal, price: Decimal, position: FetchedPosition) -> int:
     """The value in the depot's currency. Bonds are quoted in percent; the rate says how much of its currency a euro buys."""
     cents = quantity * price * (100 if position.by_piece else 1) / (position.exchange_rate or 1)
     return int(cents.quantize(Decimal(1), ROUND_HALF_EVEN))

@@ -44,7 +44,7 @@ BACK_FROM_PAGE_AFTER = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
-class State:
+class DialogueState:
     """Where a dialogue stands; `payment` is None for a consent."""
 
     user_id: str
@@ -61,12 +61,12 @@ class State:
         return self.payment or Consent()
 
 
-_STATE = TypeAdapter(State)
+_STATE = TypeAdapter(DialogueState)
 
 
 def begin(customer: Customer, order: Order, request: FetchRequest) -> Turn:
     """The first step: the customer chooses a method, if there is a choice."""
-    known = State(customer.user_id, "method", request.now, order if isinstance(order, Payment) else None)
+    known = DialogueState(customer.user_id, "method", request.now, order if isinstance(order, Payment) else None)
     match security.usable(customer.methods, request.return_to):
         case ():
             return Turn(Failed(Code.METHOD_INVALID, "Es gibt kein Verfahren, mit dem Sie hier freigeben können."))
@@ -75,7 +75,7 @@ def begin(customer: Customer, order: Order, request: FetchRequest) -> Turn:
     return _turn(customer, known, request)
 
 
-def opened(customer: Customer, state: bytes) -> State:
+def opened(customer: Customer, state: bytes) -> DialogueState:
     """The state of a dialogue of this customer; what another wrote is refused."""
     try:
         known = _STATE.validate_json(state)
@@ -87,7 +87,7 @@ def opened(customer: Customer, state: bytes) -> State:
     return known
 
 
-def proceed(customer: Customer, known: State, reply: Reply, request: FetchRequest) -> Turn:
+def proceed(customer: Customer, known: DialogueState, reply: Reply, request: FetchRequest) -> Turn:
     """The step after a move; a move that does not belong here, or none, repeats the step."""
     waited = request.now - known.asked_at
     match known.at:
@@ -106,7 +106,7 @@ def proceed(customer: Customer, known: State, reply: Reply, request: FetchReques
     return _turn(customer, known, request)
 
 
-def _chosen_method(customer: Customer, known: State, method: str, request: FetchRequest) -> Turn:
+def _chosen_method(customer: Customer, known: DialogueState, method: str, request: FetchRequest) -> Turn:
     if method not in {entry.code for entry in security.usable(customer.methods, request.return_to)}:
         return Turn(Failed(Code.METHOD_INVALID))
     media = tuple(medium.name for medium in security.offered(method, customer.media, request.now))
@@ -114,7 +114,7 @@ def _chosen_method(customer: Customer, known: State, method: str, request: Fetch
     return _turn(customer, replace(known, at="medium"), request) if len(media) > 1 else _confirm(customer, known, request)
 
 
-def _confirm(customer: Customer, known: State, request: FetchRequest) -> Turn:
+def _confirm(customer: Customer, known: DialogueState, request: FetchRequest) -> Turn:
     known = replace(known, asked_at=request.now)
     if known.method == security.APP.code:
         return _turn(customer, replace(known, at="app"), request)
@@ -123,22 +123,22 @@ def _confirm(customer: Customer, known: State, request: FetchRequest) -> Turn:
     return _turn(customer, replace(known, at="tan"), request)
 
 
-def _tried(customer: Customer, known: State, tan: str, request: FetchRequest) -> Turn:
+def _tried(customer: Customer, known: DialogueState, tan: str, request: FetchRequest) -> Turn:
     if tan == RIGHT_TAN:
         return _done(known, request)
     known = replace(known, wrong=known.wrong + 1)
     return Turn(Failed(Code.TAN_INVALID)) if known.wrong >= TRIES else _turn(customer, known, request)
 
 
-def _done(known: State, request: FetchRequest) -> Turn:
+def _done(known: DialogueState, request: FetchRequest) -> Turn:
     return Turn(Done() if known.payment else Done(request.now + CONSENT_LASTS))
 
 
-def _turn(customer: Customer, known: State, request: FetchRequest) -> Turn:
+def _turn(customer: Customer, known: DialogueState, request: FetchRequest) -> Turn:
     return Turn(_step(customer, known, request), _STATE.dump_json(known))
 
 
-def _step(customer: Customer, known: State, request: FetchRequest) -> Step:
+def _step(customer: Customer, known: DialogueState, request: FetchRequest) -> Step:
     match known.at:
         case "method":
             return ChooseMethod(security.usable(customer.methods, request.return_to))
@@ -160,7 +160,7 @@ def _page(return_to: str) -> str:
     return str(url.href)
 
 
-def _tan_wanted(customer: Customer, known: State) -> EnterTan:
+def _tan_wanted(customer: Customer, known: DialogueState) -> EnterTan:
     method = next(entry for entry in customer.methods if entry.code == known.method)
     optical, photo = method == security.OPTICAL, method == security.PHOTO
     return EnterTan(

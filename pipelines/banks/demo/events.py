@@ -9,7 +9,7 @@ from pipelines.banks.demo.bankdays import calendar
 from pipelines.banks.demo.chance import mixed, ratio
 from pipelines.banks.demo.histories import START
 from pipelines.banks.demo.planned import habits, recurring
-from pipelines.banks.demo.plans import Kind, Life, Settlement, Style, seed
+from pipelines.banks.demo.plans import PaymentKind, Persona, Settlement, Style, seed
 
 EVENTS = pl.Schema(
     {
@@ -37,11 +37,11 @@ EVENTS = pl.Schema(
 )
 """`number` names the movement and `contract` the plan behind it: references and mandates come from them."""
 
-CARD_KINDS = (Kind.CARD, Kind.CASH)
+CARD_KINDS = (PaymentKind.CARD, PaymentKind.CASH)
 """Movements that a bank shows before it books them."""
 
 
-def events(life: Life, as_of: date) -> pl.DataFrame:
+def events(life: Persona, as_of: date) -> pl.DataFrame:
     """Everything that the bank knows of on a day, in the order in which it tells it."""
     frames = [_recurring(life, as_of), _habits(life, as_of)]
     frames += [_settled(life, settlement, frames[1], as_of) for settlement in life.settlements]
@@ -49,7 +49,7 @@ def events(life: Life, as_of: date) -> pl.DataFrame:
     return told.sort("booked_on", "pending", "number")
 
 
-def _recurring(life: Life, as_of: date) -> pl.DataFrame:
+def _recurring(life: Persona, as_of: date) -> pl.DataFrame:
     plans = recurring(life)
     months = pl.DataFrame({"month": pl.date_range(START, as_of + timedelta(days=31), "1mo", eager=True)})
     month, due = pl.col("month"), pl.col("due")
@@ -76,7 +76,7 @@ def _recurring(life: Life, as_of: date) -> pl.DataFrame:
     )
 
 
-def _habits(life: Life, as_of: date) -> pl.DataFrame:
+def _habits(life: Persona, as_of: date) -> pl.DataFrame:
     lags = {holder.short: 2 if holder.style is Style.VISA else 1 for holder in life.holders}
     plans = habits(life).with_columns(lag=pl.col("account").replace_strict(lags, return_dtype=pl.Int64))
     days = pl.DataFrame({"day": pl.date_range(START, as_of, "1d", eager=True)})
@@ -118,7 +118,7 @@ def _habits(life: Life, as_of: date) -> pl.DataFrame:
     )
 
 
-def _settled(life: Life, settlement: Settlement, purchases: pl.DataFrame, as_of: date) -> pl.DataFrame:
+def _settled(life: Persona, settlement: Settlement, purchases: pl.DataFrame, as_of: date) -> pl.DataFrame:
     """The monthly bill of a card: collected from the account, credited to the card."""
     number = next(holder.product.account_number for holder in life.holders if holder.short == settlement.card)
     bills = (
@@ -129,7 +129,7 @@ def _settled(life: Life, settlement: Settlement, purchases: pl.DataFrame, as_of:
         .join(calendar(as_of.year + 1), left_on="due", right_on="day")
         .filter(pl.col("next") <= as_of)
         .with_columns(
-            kind=pl.lit(Kind.SETTLEMENT.value),
+            kind=pl.lit(PaymentKind.SETTLEMENT.value),
             booked_on="next",
             value_on="next",
             happened_on="next",

@@ -6,9 +6,9 @@ from datetime import date
 
 import polars as pl
 
-from pipelines.banks.base import Bookings, FetchRequest, Header, Part
+from pipelines.banks.base import FetchedBookings, FetchRequest, Header, Part
 from pipelines.banks.demo import answers
-from pipelines.banks.demo.answers import Answer
+from pipelines.banks.demo.answers import CustomerData
 from pipelines.banks.demo.changing import with_rows
 from pipelines.banks.demo.histories import START
 
@@ -17,12 +17,12 @@ HUGE_CENTS = 10**14
 MARKUP = "<script>alert(1)</script>\x00\x1b[31m\r\n\u202e&amp;'\";--"
 
 
-def parts(known: Answer, request: FetchRequest, kind: str) -> Iterator[Part]:
+def parts(known: CustomerData, request: FetchRequest, kind: str) -> Iterator[Part]:
     """A header and bookings with the fault, as far back as there are: such a bank does not mind what is asked."""
     header = answers.header(known, request.now)
     yield _spoilt_header(header, kind)
     for key, frame in known.bookings.items():
-        yield Bookings(key, START, _spoilt(known, frame, key, kind, answers.today(request.now)))
+        yield FetchedBookings(key, START, _spoilt(known, frame, key, kind, answers.today(request.now)))
 
 
 def _spoilt_header(header: Header, kind: str) -> Header:
@@ -39,7 +39,7 @@ def _spoilt_header(header: Header, kind: str) -> Header:
     return header
 
 
-def _spoilt(known: Answer, frame: pl.DataFrame, key: str, kind: str, until: date) -> pl.DataFrame:
+def _spoilt(known: CustomerData, frame: pl.DataFrame, key: str, kind: str, until: date) -> pl.DataFrame:
     match kind:
         case "year":
             days = [date(1, 1, 1), *frame["booked_on"][1:-1], date(9999, 12, 31)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
-from pipelines.banks.base import Balance, Medium, Method, Position, Product
+from pipelines.banks.base import Balance, FetchedPosition, FetchedProduct, Medium, Method
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,10 +15,10 @@ START = date(2023, 11, 1)
 
 
 @dataclass(frozen=True)
-class Account:
+class DemoAccount:
     """A product as the bank keeps it: its balance before the first booking, and in which further currencies it is kept."""
 
-    product: Product
+    product: FetchedProduct
     opening_cents: int = 0
     further: tuple[Balance, ...] = ()
 
@@ -28,7 +28,7 @@ class Customer:
     """A customer of the bank. Depots have positions, everything else has bookings."""
 
     user_id: str
-    accounts: tuple[Account, ...]
+    accounts: tuple[DemoAccount, ...]
     pin: str = field(default="demo", repr=False)
     methods: tuple[Method, ...] = ()
     media: tuple[Medium, ...] = ()
@@ -43,5 +43,5 @@ class Histories(Protocol):
     def bookings(self, customer: Customer, as_of: date) -> Mapping[str, "pl.DataFrame"]:
         """By product key, all bookings (frame `BOOKINGS`, the oldest first) as the bank tells them on a day."""
 
-    def positions(self, customer: Customer, as_of: date) -> Mapping[str, tuple[Position, ...]]:
+    def positions(self, customer: Customer, as_of: date) -> Mapping[str, tuple[FetchedPosition, ...]]:
         """By key of each depot, its positions on a day."""

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
-from pipelines.banks.base import Position
-from pipelines.banks.demo.histories import Account, Customer
+from pipelines.banks.base import FetchedPosition
+from pipelines.banks.demo.histories import Customer, DemoAccount
 from pipelines.banks.demo.lives import LIVES
-from pipelines.banks.demo.plans import Life
+from pipelines.banks.demo.plans import Persona
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Households:
     """Histories of given lives."""
 
-    def __init__(self, lives: tuple[Life, ...] = LIVES) -> None:
+    def __init__(self, lives: tuple[Persona, ...] = LIVES) -> None:
         self._lives = {life.user_id: life for life in lives}
 
     def find(self, user_id: str) -> Customer | None:
@@ -24,7 +24,7 @@ class Households:
         life = self._lives.get(user_id)
         if life is None:
             return None
-        accounts = tuple(Account(holder.product, holder.opening_cents, holder.further) for holder in life.holders)
+        accounts = tuple(DemoAccount(holder.product, holder.opening_cents, holder.further) for holder in life.holders)
         return Customer(user_id, accounts, life.pin, life.methods, life.media)
 
     def bookings(self, customer: Customer, as_of: date) -> Mapping[str, "pl.DataFrame"]:
@@ -42,7 +42,7 @@ class Households:
             if not holder.securities
         }
 
-    def positions(self, customer: Customer, as_of: date) -> Mapping[str, tuple[Position, ...]]:
+    def positions(self, customer: Customer, as_of: date) -> Mapping[str, tuple[FetchedPosition, ...]]:
         """By key of each depot, its positions on a day."""
         from pipelines.banks.demo.depots import positions
 

@@ -12,11 +12,11 @@ from uuid import UUID
 from pydantic import TypeAdapter
 from schwifty import IBAN
 
-from analytics.products import Category
-from pipelines.banks.base import Code, Done, Failed, Payment, Product
+from analytics.products import ProductCategory
+from pipelines.banks.base import Code, Done, Failed, FetchedProduct, Payment
 from pipelines.banks.demo.memory import recalled, remembered
 
-TO_REFERENCE_ACCOUNT_ONLY = frozenset({Category.CALL_MONEY, Category.SAVINGS})
+TO_REFERENCE_ACCOUNT_ONLY = frozenset({ProductCategory.CALL_MONEY, ProductCategory.SAVINGS})
 EURO_AREA = frozenset("AT BE BG CY DE EE ES FI FR GR HR IE IT LT LU LV MT NL PT SI SK".split())  # noqa: SIM905 - one line is enough
 """Where every bank offers instant payments."""
 NO_FUNDS = Failed(Code.TRANSFER_REFUSED, "Keine Deckung: Der Betrag ist höher als der verfügbare.")
@@ -25,7 +25,7 @@ DUPLICATE = Failed(Code.TRANSFER_REFUSED, "Der Auftrag ist ein Duplikat: Ein Auf
 _PAYMENT = TypeAdapter(Payment)
 
 
-def refusal(payment: Payment, products: Sequence[Product], today: date) -> Failed | None:
+def refusal(payment: Payment, products: Sequence[FetchedProduct], today: date) -> Failed | None:
     """Why the bank does not take an order, if it does not."""
     product = _payer(payment, products)
     if product is None or not product.transfer_support:
@@ -38,7 +38,7 @@ def refusal(payment: Payment, products: Sequence[Product], today: date) -> Faile
     return NO_FUNDS if payment.refuse_without_funds and _lacks_funds(payment, products) else None
 
 
-def execute(folder: Path, user_id: str, payment: Payment, products: Sequence[Product], now: datetime) -> Done | Failed:
+def execute(folder: Path, user_id: str, payment: Payment, products: Sequence[FetchedProduct], now: datetime) -> Done | Failed:
     """Executes an order that was confirmed, or lets it wait for money; the same order again changes nothing."""
     waiting = _lacks_funds(payment, products)
     if waiting and payment.refuse_without_funds:
@@ -72,7 +72,7 @@ def _memory(folder: Path) -> Path:
     return folder / "payments"
 
 
-def _payer(payment: Payment, products: Sequence[Product]) -> Product | None:
+def _payer(payment: Payment, products: Sequence[FetchedProduct]) -> FetchedProduct | None:
     return next((product for product in products if product.key == payment.product), None)
 
 
@@ -90,11 +90,11 @@ def _mistake(payment: Payment, today: date) -> str | None:
     return None
 
 
-def _limit(payment: Payment, product: Product, products: Sequence[Product]) -> str | None:
+def _limit(payment: Payment, product: FetchedProduct, products: Sequence[FetchedProduct]) -> str | None:
     """What the account, or a recipient's bank, does not offer."""
     recipients = {transfer.iban for transfer in payment.transfers}
     limited = product.category in TO_REFERENCE_ACCOUNT_ONLY
-    if limited and not recipients <= {entry.iban for entry in products if entry.category is Category.CHECKING}:
+    if limited and not recipients <= {entry.iban for entry in products if entry.category is ProductCategory.CHECKING}:
         return "Von diesem Konto sind nur Überweisungen auf das Referenzkonto möglich."
     if payment.instant and limited:
         return "Von diesem Konto sind keine Echtzeitüberweisungen möglich."
@@ -103,7 +103,7 @@ def _limit(payment: Payment, product: Product, products: Sequence[Product]) -> s
     return None
 
 
-def _lacks_funds(payment: Payment, products: Sequence[Product]) -> bool:
+def _lacks_funds(payment: Payment, products: Sequence[FetchedProduct]) -> bool:
     product = _payer(payment, products)
     available = (product.balance_cents or 0) + (product.overdraft_limit_cents or 0) if product else 0
     return sum(transfer.amount_cents for transfer in payment.transfers) > available

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import polars as pl
 
-from pipelines.banks.demo.plans import Habit, Life, Partner, Recurring, seed
+from pipelines.banks.demo.plans import Counterparty, Persona, Recurring, ScriptedHabit, seed
 
 _Kinds = dict[str, pl.DataType | type[pl.DataType]]
 
@@ -49,18 +49,18 @@ _HABITS: _Kinds = {
 }
 
 
-def recurring(life: Life) -> pl.DataFrame:
+def recurring(life: Persona) -> pl.DataFrame:
     """What recurs in a life."""
     rows = [_flat(plan, plan.partner, f"{life.user_id}/{plan.account}/{plan.purpose}") for plan in life.recurring]
     return pl.DataFrame(rows, schema=_RECURRING)
 
 
-def habits(life: Life) -> pl.DataFrame:
+def habits(life: Persona) -> pl.DataFrame:
     """What is habit in a life."""
     rows = [_flat(plan, plan.payer, f"{life.user_id}/{plan.account}/{plan.merchants}") for plan in life.habits]
     return pl.DataFrame(rows, schema=_HABITS)
 
 
-def _flat(plan: Recurring | Habit, partner: Partner | None, name: str) -> dict[str, object]:
+def _flat(plan: Recurring | ScriptedHabit, partner: Counterparty | None, name: str) -> dict[str, object]:
     """A plan as a row, its partner's fields beside its own."""
-    return asdict(plan) | asdict(partner or Partner("")) | {"name": partner and partner.name, "contract": seed(name)}
+    return asdict(plan) | asdict(partner or Counterparty("")) | {"name": partner and partner.name, "contract": seed(name)}

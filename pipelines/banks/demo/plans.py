@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from schwifty import IBAN
 
-from pipelines.banks.base import Balance, Medium, Method, Position, Product
+from pipelines.banks.base import Balance, FetchedPosition, FetchedProduct, Medium, Method
 
 
-class Kind(StrEnum):
+class PaymentKind(StrEnum):
     """How money moves; each bank has its own words for it."""
 
     SALARY = "SALARY"
@@ -40,7 +40,7 @@ class Style(StrEnum):
 
 
 @dataclass(frozen=True)
-class Partner:
+class Counterparty:
     """The other side of a booking."""
 
     name: str
@@ -54,9 +54,9 @@ class Recurring:
     """A payment on a day of every, or every n-th, month; `anchor` is a month in which it falls due."""
 
     account: str
-    kind: Kind
+    kind: PaymentKind
     amount_cents: int
-    partner: Partner | None
+    partner: Counterparty | None
     purpose: str
     """`{month}` stands for the month, such as 11/2026."""
     day: int
@@ -77,7 +77,7 @@ class Recurring:
 
 
 @dataclass(frozen=True)
-class Habit:
+class ScriptedHabit:
     """Purchases that happen about so often a week, at one of some merchants."""
 
     account: str
@@ -85,7 +85,7 @@ class Habit:
     per_week: float
     low_cents: int
     high_cents: int
-    kind: Kind = Kind.CARD
+    kind: PaymentKind = PaymentKind.CARD
     sundays: bool = False
     twins: float = 0.0
     """How often two equal purchases are made on one day."""
@@ -93,7 +93,7 @@ class Habit:
     """Where it is, unless where the customer lives."""
     country: str = "DE"
     foreign_currency: str | None = None
-    payer: Partner | None = None
+    payer: Counterparty | None = None
     """Who collects the money for the merchant, if somebody does."""
 
 
@@ -110,7 +110,7 @@ class Settlement:
 class Security:
     """A holding; `monthly` pieces come by a savings plan. Prices swing around that of the position."""
 
-    position: Position
+    position: FetchedPosition
     monthly: int = 0
 
 
@@ -119,7 +119,7 @@ class Holder:
     """An account by the short name that the plans use."""
 
     short: str
-    product: Product
+    product: FetchedProduct
     style: Style
     opening_cents: int = 0
     further: tuple[Balance, ...] = ()
@@ -127,14 +127,14 @@ class Holder:
 
 
 @dataclass(frozen=True)
-class Life:
+class Persona:
     """A customer with everything that ever happens on the accounts."""
 
     user_id: str
     city: str
     holders: tuple[Holder, ...]
     recurring: tuple[Recurring, ...]
-    habits: tuple[Habit, ...] = ()
+    habits: tuple[ScriptedHabit, ...] = ()
     settlements: tuple[Settlement, ...] = ()
     methods: tuple[Method, ...] = ()
     media: tuple[Medium, ...] = ()
@@ -159,10 +159,10 @@ def bank(bank_code: str) -> tuple[str | None, str | None]:
     return (str(known.bic) if known.bic else None), known.bank_name
 
 
-def partner(name: str, bank_code: str) -> Partner:
+def partner(name: str, bank_code: str) -> Counterparty:
     """A partner with an invented account at a real bank, and an invented creditor identifier."""
     number = seed(name)
-    return Partner(name, iban(bank_code, f"{number % 10**9:09d}"), bank(bank_code)[0], creditor_id(number))
+    return Counterparty(name, iban(bank_code, f"{number % 10**9:09d}"), bank(bank_code)[0], creditor_id(number))
 
 
 def creditor_id(number: int) -> str:
@@ -176,9 +176,9 @@ def own_transfer(
     source: Holder, target: Holder, amount_cents: int, day: int, purpose: str, *, every: int = 1, anchor: int = 1
 ) -> tuple[Recurring, Recurring]:
     """A standing order between accounts of one customer: what leaves the one arrives on the other, on the same day."""
-    there = Partner(target.product.owner_name, target.product.iban, target.product.bic)
-    back = Partner(source.product.owner_name, source.product.iban, source.product.bic)
+    there = Counterparty(target.product.owner_name, target.product.iban, target.product.bic)
+    back = Counterparty(source.product.owner_name, source.product.iban, source.product.bic)
     return (
-        Recurring(source.short, Kind.STANDING, -amount_cents, there, purpose, day, every=every, anchor=anchor),
-        Recurring(target.short, Kind.CREDIT, amount_cents, back, purpose, day, every=every, anchor=anchor),
+        Recurring(source.short, PaymentKind.STANDING, -amount_cents, there, purpose, day, every=every, anchor=anchor),
+        Recurring(target.short, PaymentKind.CREDIT, amount_cents, back, purpose, day, every=every, anchor=anchor),
     )

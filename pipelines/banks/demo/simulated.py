@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from schwifty import IBAN
 
-from analytics.products import WITH_POSITIONS, Category
-from pipelines.banks.base import Position, Product
+from analytics.products import WITH_POSITIONS, ProductCategory
+from pipelines.banks.base import FetchedPosition, FetchedProduct
 from pipelines.banks.demo import security
-from pipelines.banks.demo.histories import START, Account, Customer
+from pipelines.banks.demo.histories import START, Customer, DemoAccount
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,14 +27,14 @@ SEED = 2026
 MONTHS = 96
 """The horizon: lives are made whole, then told day by day, so that what was told never changes."""
 NAMES = {
-    Category.CHECKING: "Girokonto",
-    Category.CALL_MONEY: "Tagesgeldkonto",
-    Category.CREDIT_CARD: "Kreditkarte",
-    Category.DEPOT: "Depot",
-    Category.LOAN: "Kreditkonto",
-    Category.OTHER_ACCOUNT: "Wallet",
+    ProductCategory.CHECKING: "Girokonto",
+    ProductCategory.CALL_MONEY: "Tagesgeldkonto",
+    ProductCategory.CREDIT_CARD: "Kreditkarte",
+    ProductCategory.DEPOT: "Depot",
+    ProductCategory.LOAN: "Kreditkonto",
+    ProductCategory.OTHER_ACCOUNT: "Wallet",
 }
-PAYERS = frozenset({Category.CHECKING, Category.CALL_MONEY})
+PAYERS = frozenset({ProductCategory.CHECKING, ProductCategory.CALL_MONEY})
 RESERVE_CENTS = 50_000
 """What is left on an account on its worst day."""
 
@@ -55,7 +55,7 @@ class SimulatedHouseholds:
         told = {account.product.key: whole[account.product.key] for account in customer.accounts}
         return {key: frame.filter(pl.col("booked_on") <= as_of) for key, frame in told.items()}
 
-    def positions(self, customer: Customer, as_of: date) -> Mapping[str, tuple[Position, ...]]:
+    def positions(self, customer: Customer, as_of: date) -> Mapping[str, tuple[FetchedPosition, ...]]:
         """By key of each depot, its positions on a day: all that was paid in lies in one fund."""
         paid = self.bookings(customer, as_of)
         depots = [account.product.key for account in customer.accounts if account.product.category in WITH_POSITIONS]
@@ -97,10 +97,10 @@ def _customer(user_id: str, number: int) -> Customer:
     return Customer(user_id, accounts, methods=(security.PUSH, security.APP), media=(security.PHONE_APP,))
 
 
-def _account(row: dict[str, str | None], bookings: "pl.DataFrame") -> Account:
-    category, iban = Category(row["category"] or ""), row["iban"]
+def _account(row: dict[str, str | None], bookings: "pl.DataFrame") -> DemoAccount:
+    category, iban = ProductCategory(row["category"] or ""), row["iban"]
     known = IBAN(iban) if iban else None
-    product = Product(
+    product = FetchedProduct(
         _key(row),
         category,
         NAMES.get(category, "Konto"),
@@ -114,14 +114,14 @@ def _account(row: dict[str, str | None], bookings: "pl.DataFrame") -> Account:
     )
     lowest = bookings["amount_cents"].cum_sum().min() if bookings.height else 0
     low = int(lowest) if isinstance(lowest, int) else 0
-    return Account(product, opening_cents=0 if category is Category.CREDIT_CARD else RESERVE_CENTS - min(low, 0))
+    return DemoAccount(product, opening_cents=0 if category is ProductCategory.CREDIT_CARD else RESERVE_CENTS - min(low, 0))
 
 
 def _key(row: dict[str, str | None]) -> str:
     return row["iban"] or f"SIM-{row['product']}"
 
 
-def _fund(paid_cents: int) -> tuple[Position, ...]:
+def _fund(paid_cents: int) -> tuple[FetchedPosition, ...]:
     price, total = Decimal("100.00"), abs(paid_cents)
     quantity = Decimal(total) / 100 / price
-    return (Position("Weltfonds", quantity, by_piece=True, price=price, currency="EUR", total_cents=total),)
+    return (FetchedPosition("Weltfonds", quantity, by_piece=True, price=price, currency="EUR", total_cents=total),)

@@ -6,9 +6,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from pipelines.banks.base import Code, Done, Failed, Failure, FetchRequest, Order, Part, Payment, ScaNeeded, Unreachable, Unusable
+from pipelines.banks.base import (
+    Code,
+    Done,
+    Failed,
+    FetchRequest,
+    Order,
+    Part,
+    Payment,
+    ProductFailure,
+    ScaNeeded,
+    Unreachable,
+    Unusable,
+)
 from pipelines.banks.demo import answers, security
-from pipelines.banks.demo.answers import Answer
+from pipelines.banks.demo.answers import CustomerData
 from pipelines.banks.demo.histories import Customer
 from pipelines.banks.demo.households import Households
 from pipelines.banks.demo.lives import EMPLOYEE
@@ -19,7 +31,7 @@ AN_HOUR = 3600.0
 
 
 @dataclass(frozen=True)
-class Visit:
+class SpecialSession:
     """A session of a special user id, with the end of a consent that still holds and the bank's way to wait."""
 
     folder: Path
@@ -34,13 +46,13 @@ def histories(user_id: str) -> Households | None:
     return _households(user_id) if _behaviour(user_id) else None
 
 
-def told(visit: Visit) -> Iterator[Part]:
+def told(visit: SpecialSession) -> Iterator[Part]:
     """What a special user id is told."""
     found = _behaviour(visit.user_id)
     return found(visit) if found else iter(())
 
 
-def _known(visit: Visit) -> Answer:
+def _known(visit: SpecialSession) -> CustomerData:
     supply = _households(visit.user_id)
     customer = supply.find(visit.user_id) or Customer(visit.user_id, ())
     return answers.answer(supply, customer, visit.request.now, visit.consent_ends_at)
@@ -92,7 +104,7 @@ def _households(user_id: str) -> Households:
     return Households((life,))
 
 
-def _number(visit: Visit, otherwise: float) -> float:
+def _number(visit: SpecialSession, otherwise: float) -> float:
     """The number at the end of the user id."""
     found = re.search(r"_(\d+(?:\.\d+)?)$", visit.user_id)
     return float(found[1]) if found else otherwise
@@ -101,53 +113,53 @@ def _number(visit: Visit, otherwise: float) -> float:
 # What the user ids do.
 
 
-def _ordinary(visit: Visit) -> Iterator[Part]:
+def _ordinary(visit: SpecialSession) -> Iterator[Part]:
     return answers.parts(_known(visit), visit.request)
 
 
-def _slow(visit: Visit) -> Iterator[Part]:
+def _slow(visit: SpecialSession) -> Iterator[Part]:
     visit.pause(min(_number(visit, 10.0), AN_HOUR))
     yield from _ordinary(visit)
 
 
-def _slow_bookings(visit: Visit) -> Iterator[Part]:
+def _slow_bookings(visit: SpecialSession) -> Iterator[Part]:
     known = _known(visit)
     yield answers.header(known, visit.request.now)
     visit.pause(min(_number(visit, 10.0), AN_HOUR))
     yield from answers.details(known, visit.request)
 
 
-def _hang(visit: Visit) -> Iterator[Part]:
+def _hang(visit: SpecialSession) -> Iterator[Part]:
     visit.pause(AN_HOUR)
     raise Unreachable
     yield
 
 
-def _unusable(visit: Visit) -> Iterator[Part]:
+def _unusable(visit: SpecialSession) -> Iterator[Part]:
     """A header, and then an answer that makes no sense."""
     yield answers.header(_known(visit), visit.request.now)
     raise Unusable
 
 
-def _partial(visit: Visit) -> Iterator[Part]:
+def _partial(visit: SpecialSession) -> Iterator[Part]:
     """The first product comes; of the others the bank gives one fault each."""
     known = _known(visit)
     keys = [account.product.key for account in known.customer.accounts]
     codes = dict(zip(keys[1:], (Code.BOOKINGS_FAILED, Code.PRODUCT_FAILED, Code.POSITIONS_FAILED), strict=True))
     yield answers.header(known, visit.request.now)
     for part in answers.details(known, visit.request):
-        yield Failure(part.product, codes[part.product]) if part.product in codes else part
+        yield ProductFailure(part.product, codes[part.product]) if part.product in codes else part
 
 
-def _empty(visit: Visit) -> Iterator[Part]:
-    return answers.parts(Answer(Customer(visit.user_id, ()), {}, {}), visit.request)
+def _empty(visit: SpecialSession) -> Iterator[Part]:
+    return answers.parts(CustomerData(Customer(visit.user_id, ()), {}, {}), visit.request)
 
 
-def _empty_later(visit: Visit) -> Iterator[Part]:
+def _empty_later(visit: SpecialSession) -> Iterator[Part]:
     return _empty(visit) if count(visit.folder, visit.user_id, "fetches") else _ordinary(visit)
 
 
-def _consent_ends(visit: Visit) -> Iterator[Part]:
+def _consent_ends(visit: SpecialSession) -> Iterator[Part]:
     if visit.consent_ends_at:
         return _ordinary(visit)
     ends_at = visit.request.now + timedelta(days=7)
@@ -155,13 +167,13 @@ def _consent_ends(visit: Visit) -> Iterator[Part]:
     return answers.parts(replace(_known(visit), consent_ends_at=ends_at, notices=(notice,)), visit.request)
 
 
-def _consent_needed(visit: Visit) -> Iterator[Part]:
+def _consent_needed(visit: SpecialSession) -> Iterator[Part]:
     if visit.consent_ends_at is None:
         raise ScaNeeded
     return _ordinary(visit)
 
 
-def _new_transactions(visit: Visit) -> Iterator[Part]:
+def _new_transactions(visit: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import changing
 
     with remembered(visit.folder, visit.user_id) as state:
@@ -170,14 +182,14 @@ def _new_transactions(visit: Visit) -> Iterator[Part]:
     return answers.parts(changing.with_one_for_each(_known(visit), days), visit.request)
 
 
-def _changing_texts(visit: Visit) -> Iterator[Part]:
+def _changing_texts(visit: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import changing
 
     before = count(visit.folder, visit.user_id, "fetches")
     return answers.parts(changing.with_other_words(_known(visit), before), visit.request)
 
 
-def _pending(visit: Visit) -> Iterator[Part]:
+def _pending(visit: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import changing
 
     with remembered(visit.folder, visit.user_id) as state:
@@ -186,7 +198,7 @@ def _pending(visit: Visit) -> Iterator[Part]:
     return answers.parts(changing.with_purchase(_known(visit), bought_on, pending=first), visit.request)
 
 
-def _many(visit: Visit) -> Iterator[Part]:
+def _many(visit: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import changing
 
     return answers.parts(
@@ -194,7 +206,7 @@ def _many(visit: Visit) -> Iterator[Part]:
     )
 
 
-def _garbage(visit: Visit) -> Iterator[Part]:
+def _garbage(visit: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import garbage
 
     return garbage.parts(_known(visit), visit.request, visit.user_id.removeprefix("test_garbage_"))
@@ -203,7 +215,7 @@ def _garbage(visit: Visit) -> Iterator[Part]:
 _SUFFIX = r"(_[A-Za-z0-9.-]+)?"
 """User ids with a memory take a suffix, and each has its own."""
 
-SPECIAL: tuple[tuple[str, Callable[[Visit], Iterator[Part]]], ...] = (
+SPECIAL: tuple[tuple[str, Callable[[SpecialSession], Iterator[Part]]], ...] = (
     (r"test_wrong_pin|test_locked|test_unreachable|test_incomplete|test_lock_.+", _ordinary),
     (r"test_slow(_\d+(\.\d+)?)?", _slow),
     (r"test_slow_bookings(_\d+(\.\d+)?)?", _slow_bookings),
@@ -229,5 +241,5 @@ SPECIAL: tuple[tuple[str, Callable[[Visit], Iterator[Part]]], ...] = (
 )
 
 
-def _behaviour(user_id: str) -> Callable[[Visit], Iterator[Part]] | None:
+def _behaviour(user_id: str) -> Callable[[SpecialSession], Iterator[Part]] | None:
     return next((behaviour for pattern, behaviour in SPECIAL if re.fullmatch(pattern, user_id)), None)

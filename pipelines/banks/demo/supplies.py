@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
-from pipelines.banks.base import Position
+from pipelines.banks.base import FetchedPosition
 from pipelines.banks.demo.histories import Customer, Histories
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Supplies:
         """By product key, all bookings as the bank tells them on a day."""
         return self._of(customer).bookings(customer, as_of)
 
-    def positions(self, customer: Customer, as_of: date) -> Mapping[str, tuple[Position, ...]]:
+    def positions(self, customer: Customer, as_of: date) -> Mapping[str, tuple[FetchedPosition, ...]]:
         """By key of each depot, its positions on a day."""
         return self._of(customer).positions(customer, as_of)
 

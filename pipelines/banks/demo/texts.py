@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from analytics.frames import BOOKINGS, checked
-from pipelines.banks.demo.plans import Kind, Style
+from pipelines.banks.demo.plans import PaymentKind, Style
 
 _kind, _number, _contract = pl.col("kind"), pl.col("number"), pl.col("contract")
-_is_card = _kind.is_in([Kind.CARD, Kind.CASH])
+_is_card = _kind.is_in([PaymentKind.CARD, PaymentKind.CASH])
 _seconds = _number % 43_200 + 28_800
 """Shops are open from eight to eight."""
 
@@ -41,20 +41,20 @@ def _savings_bank(events: pl.DataFrame) -> pl.DataFrame:
         events,
         purpose=pl.when(_is_card).then(line).otherwise(subfields),
         words={
-            Kind.SALARY: ("LOHN  GEHALT", "153", "9603"),
-            Kind.PENSION: ("RENTE", "153", "9603"),
-            Kind.BENEFIT: ("GUTSCHR. UEBERWEISUNG OEFFENTL. KASSEN", "156", "9603"),
-            Kind.CREDIT: ("GUTSCHR. UEBERWEISUNG", "166", "9601"),
-            Kind.DEBIT: ("FOLGELASTSCHRIFT", "105", "9248"),
-            Kind.STANDING: ("DAUERAUFTRAG", "117", "9245"),
-            Kind.TRANSFER: ("ONLINE-UEBERWEISUNG", "177", "9311"),
-            Kind.CARD: ("KARTENZAHLUNG", "106", "9290"),
-            Kind.CASH: ("BARGELDAUSZAHLUNG", "083", "9291"),
-            Kind.FEE: ("ENTGELTABSCHLUSS", "808", "9800"),
-            Kind.INTEREST: ("ABSCHLUSS", "805", "9800"),
-            Kind.INSTALMENT: ("DARLEHENSRATE", "601", "9700"),
-            Kind.SETTLEMENT: ("KREDITKARTENABRECHNUNG", "006", "9292"),
-            Kind.SECURITIES: ("WERTPAPIERE", "303", "9500"),
+            PaymentKind.SALARY: ("LOHN  GEHALT", "153", "9603"),
+            PaymentKind.PENSION: ("RENTE", "153", "9603"),
+            PaymentKind.BENEFIT: ("GUTSCHR. UEBERWEISUNG OEFFENTL. KASSEN", "156", "9603"),
+            PaymentKind.CREDIT: ("GUTSCHR. UEBERWEISUNG", "166", "9601"),
+            PaymentKind.DEBIT: ("FOLGELASTSCHRIFT", "105", "9248"),
+            PaymentKind.STANDING: ("DAUERAUFTRAG", "117", "9245"),
+            PaymentKind.TRANSFER: ("ONLINE-UEBERWEISUNG", "177", "9311"),
+            PaymentKind.CARD: ("KARTENZAHLUNG", "106", "9290"),
+            PaymentKind.CASH: ("BARGELDAUSZAHLUNG", "083", "9291"),
+            PaymentKind.FEE: ("ENTGELTABSCHLUSS", "808", "9800"),
+            PaymentKind.INTEREST: ("ABSCHLUSS", "805", "9800"),
+            PaymentKind.INSTALMENT: ("DARLEHENSRATE", "601", "9700"),
+            PaymentKind.SETTLEMENT: ("KREDITKARTENABRECHNUNG", "006", "9292"),
+            PaymentKind.SECURITIES: ("WERTPAPIERE", "303", "9500"),
         },
     )
 
@@ -73,20 +73,20 @@ def _cooperative(events: pl.DataFrame) -> pl.DataFrame:
         events,
         purpose=pl.when(_is_card).then(line).otherwise(text),
         words={
-            Kind.SALARY: ("Lohn/Gehalt/Rente", "153", "4051"),
-            Kind.PENSION: ("Lohn/Gehalt/Rente", "153", "4051"),
-            Kind.BENEFIT: ("Überweisungsgutschr.", "156", "4051"),
-            Kind.CREDIT: ("Überweisungsgutschr.", "166", "4050"),
-            Kind.DEBIT: ("Basislastschrift", "105", "4240"),
-            Kind.STANDING: ("Dauerauftragsbelast", "117", "4170"),
-            Kind.TRANSFER: ("Überweisungsauftrag", "116", "4110"),
-            Kind.CARD: ("Kartenzahlung girocard", "107", "4260"),
-            Kind.CASH: ("Auszahlung girocard", "083", "4261"),
-            Kind.FEE: ("Kontoführungsgebühr", "808", "8000"),
-            Kind.INTEREST: ("Zinsen", "814", "8000"),
-            Kind.INSTALMENT: ("Annuität", "602", "7000"),
-            Kind.SETTLEMENT: ("Kreditkartenabrechnung", "006", "4270"),
-            Kind.SECURITIES: ("Wertpapierabrechnung", "303", "5000"),
+            PaymentKind.SALARY: ("Lohn/Gehalt/Rente", "153", "4051"),
+            PaymentKind.PENSION: ("Lohn/Gehalt/Rente", "153", "4051"),
+            PaymentKind.BENEFIT: ("Überweisungsgutschr.", "156", "4051"),
+            PaymentKind.CREDIT: ("Überweisungsgutschr.", "166", "4050"),
+            PaymentKind.DEBIT: ("Basislastschrift", "105", "4240"),
+            PaymentKind.STANDING: ("Dauerauftragsbelast", "117", "4170"),
+            PaymentKind.TRANSFER: ("Überweisungsauftrag", "116", "4110"),
+            PaymentKind.CARD: ("Kartenzahlung girocard", "107", "4260"),
+            PaymentKind.CASH: ("Auszahlung girocard", "083", "4261"),
+            PaymentKind.FEE: ("Kontoführungsgebühr", "808", "8000"),
+            PaymentKind.INTEREST: ("Zinsen", "814", "8000"),
+            PaymentKind.INSTALMENT: ("Annuität", "602", "7000"),
+            PaymentKind.SETTLEMENT: ("Kreditkartenabrechnung", "006", "4270"),
+            PaymentKind.SECURITIES: ("Wertpapierabrechnung", "303", "5000"),
         },
     )
 
@@ -95,25 +95,25 @@ def _direct(events: pl.DataFrame) -> pl.DataFrame:
     """Words instead of codes; direct debits lose their blanks on the way. No time, so that twins stay twins."""
     line = pl.format("{} {} {} KAUFUMSATZ {}", "merchant", "city", "country", pl.col("happened_on").dt.strftime("%d.%m"))
     debit = pl.concat_str(pl.col("purpose"), pl.lit(" Mandat:") + _mandate(), pl.lit(" Referenz:") + _reference())
-    text = pl.when(_kind == Kind.DEBIT).then(debit.str.replace_all(" ", "", literal=True)).otherwise("purpose")
+    text = pl.when(_kind == PaymentKind.DEBIT).then(debit.str.replace_all(" ", "", literal=True)).otherwise("purpose")
     return _named(
         events,
         purpose=pl.when(_is_card).then(line).otherwise(text),
         words={
-            Kind.SALARY: ("Gehalt/Rente", None, None),
-            Kind.PENSION: ("Gehalt/Rente", None, None),
-            Kind.BENEFIT: ("Gutschrift", None, None),
-            Kind.CREDIT: ("Gutschrift", None, None),
-            Kind.DEBIT: ("Lastschrift", None, None),
-            Kind.STANDING: ("Dauerauftrag/Terminueberweisung", None, None),
-            Kind.TRANSFER: ("Ueberweisung", None, None),
-            Kind.CARD: ("Kartenzahlung", None, None),
-            Kind.CASH: ("Bargeldabhebung", None, None),
-            Kind.FEE: ("Entgelt", None, None),
-            Kind.INTEREST: ("Zinsertrag", None, None),
-            Kind.INSTALMENT: ("Lastschrift", None, None),
-            Kind.SETTLEMENT: ("Visa-Kartenabrechnung", None, None),
-            Kind.SECURITIES: ("Wertpapierkauf", None, None),
+            PaymentKind.SALARY: ("Gehalt/Rente", None, None),
+            PaymentKind.PENSION: ("Gehalt/Rente", None, None),
+            PaymentKind.BENEFIT: ("Gutschrift", None, None),
+            PaymentKind.CREDIT: ("Gutschrift", None, None),
+            PaymentKind.DEBIT: ("Lastschrift", None, None),
+            PaymentKind.STANDING: ("Dauerauftrag/Terminueberweisung", None, None),
+            PaymentKind.TRANSFER: ("Ueberweisung", None, None),
+            PaymentKind.CARD: ("Kartenzahlung", None, None),
+            PaymentKind.CASH: ("Bargeldabhebung", None, None),
+            PaymentKind.FEE: ("Entgelt", None, None),
+            PaymentKind.INTEREST: ("Zinsertrag", None, None),
+            PaymentKind.INSTALMENT: ("Lastschrift", None, None),
+            PaymentKind.SETTLEMENT: ("Visa-Kartenabrechnung", None, None),
+            PaymentKind.SECURITIES: ("Wertpapierkauf", None, None),
         },
     )
 
@@ -127,11 +127,12 @@ def _visa(events: pl.DataFrame) -> pl.DataFrame:
     return _named(
         events,
         purpose=pl.when(_is_card).then(pl.format("{} {} {} VISA {}", "merchant", "city", "country", amount)).otherwise("purpose"),
-        words=dict.fromkeys(Kind, ("Visa-Umsatz", None, None)) | {Kind.SETTLEMENT: ("Ausgleich Kartenkonto", None, None)},
+        words=dict.fromkeys(PaymentKind, ("Visa-Umsatz", None, None))
+        | {PaymentKind.SETTLEMENT: ("Ausgleich Kartenkonto", None, None)},
     )
 
 
-_Words = Mapping[Kind, tuple[str, str | None, str | None]]
+_Words = Mapping[PaymentKind, tuple[str, str | None, str | None]]
 _STYLES: Mapping[Style, Callable[[pl.DataFrame], pl.DataFrame]] = {
     Style.SAVINGS_BANK: _savings_bank,
     Style.COOPERATIVE: _cooperative,
@@ -148,7 +149,7 @@ def _named(events: pl.DataFrame, purpose: pl.Expr, words: _Words) -> pl.DataFram
         orient="row",
     )
     return (
-        events.with_columns(mandated=(_kind == Kind.DEBIT) & pl.col("creditor_id").is_not_null())
+        events.with_columns(mandated=(_kind == PaymentKind.DEBIT) & pl.col("creditor_id").is_not_null())
         .with_columns(purpose=purpose)
         .join(codes, on="kind", how="left", maintain_order="left")
         .rename(

@@ -23,7 +23,7 @@ USERS_AT_ONCE = 16
 NO_LIST, NO_OBJECT = b"[]", b"{}"
 
 
-class Kind(NamedTuple):
+class DocumentGroup(NamedTuple):
     """Documents that are written together: their names, the frames that are read, what stands for nothing, and how."""
 
     names: tuple[str, ...]
@@ -32,24 +32,24 @@ class Kind(NamedTuple):
     write: Write
 
 
-def _cashflow(chosen: CashflowView) -> Kind:
+def _cashflow(chosen: CashflowView) -> DocumentGroup:
     write = partial(cashflow.cashflow, chosen=chosen)
-    return Kind((cashflow.DOCUMENT,), ("cashflow", "cashflow_predictions"), NO_LIST, write)
+    return DocumentGroup((cashflow.DOCUMENT,), ("cashflow", "cashflow_predictions"), NO_LIST, write)
 
 
 KINDS = (
-    Kind(
+    DocumentGroup(
         (contracts.ALL, contracts.INSURANCE, contracts.EXTENDED),
         ("contracts", "contract_bookings", "loans"),
         NO_LIST,
         contracts.contracts,
     ),
     _cashflow(CashflowView()),
-    Kind((disposable_money.DOCUMENT,), ("disposable_money",), NO_OBJECT, disposable_money.disposable_money),
-    Kind((life.EVENTS,), ("life_events",), NO_LIST, life.life_events),
-    Kind((life.STAGES,), ("life_stages",), NO_LIST, life.life_stages),
-    Kind((life.TRIGGERS,), ("sales_triggers",), NO_LIST, life.sales_triggers),
-    Kind((affordability.DOCUMENT,), ("affordability", "affordability_amounts"), NO_OBJECT, affordability.affordability),
+    DocumentGroup((disposable_money.DOCUMENT,), ("disposable_money",), NO_OBJECT, disposable_money.disposable_money),
+    DocumentGroup((life.EVENTS,), ("life_events",), NO_LIST, life.life_events),
+    DocumentGroup((life.STAGES,), ("life_stages",), NO_LIST, life.life_stages),
+    DocumentGroup((life.TRIGGERS,), ("sales_triggers",), NO_LIST, life.sales_triggers),
+    DocumentGroup((affordability.DOCUMENT,), ("affordability", "affordability_amounts"), NO_OBJECT, affordability.affordability),
 )
 NAMES = tuple(name for kind in KINDS for name in kind.names)
 
@@ -74,7 +74,7 @@ def nothing(name: str) -> bytes:
     return next(kind.nothing for kind in KINDS if name in kind.names)
 
 
-def _told(kind: Kind, writer: TagWriter, frames: Frames, as_of: pl.DataFrame) -> Iterator[tuple[str, Told]]:
+def _told(kind: DocumentGroup, writer: TagWriter, frames: Frames, as_of: pl.DataFrame) -> Iterator[tuple[str, Told]]:
     for some, part in _pieces({name: frames[name] for name in kind.reads}, as_of, USERS_AT_ONCE):
         written = some.select("user").join(kind.write(writer, part, some), on="user", how="left", maintain_order="left")
         bodies = written.select("user", pl.col(kind.names).cast(pl.Binary).fill_null(pl.lit(kind.nothing)))

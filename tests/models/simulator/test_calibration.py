@@ -14,7 +14,7 @@ from models.simulator.contracts.holdings import holdings
 from models.simulator.contracts.payments import named
 from models.simulator.contracts.schedule import schedule
 from models.simulator.contracts.templates import templates
-from models.simulator.people.people import World
+from models.simulator.people.people import Setting
 from models.simulator.people.scene import scene_of
 from models.simulator.simulation import lived, truth_of, users_of
 
@@ -22,8 +22,8 @@ USERS = 3_000
 AT_ONCE = 500
 
 
-def world(months: int) -> World:
-    return World(2, Grid(date(2024, 1, 1), months), shelf(SPLITS), FORMATS)
+def world(months: int) -> Setting:
+    return Setting(2, Grid(date(2024, 1, 1), months), shelf(SPLITS), FORMATS)
 
 
 @pytest.mark.thorough

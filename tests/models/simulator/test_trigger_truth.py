@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from models.simulator.truth.plain_users import Booking, Contract, Life, month_of, months_before
+from models.simulator.truth.plain_users import Booking, TrueContract, TrueLife, month_of, months_before
 from models.simulator.truth.saving import saving_truth
 from models.simulator.truth.triggers import large_income_truth, trigger_truth
 
@@ -17,15 +17,19 @@ def booking(day: date, cents: int, category: str, insurance: str = "UNRELATED_OT
     return Booking(day, cents, category, insurance, payer, stored=False, difficulty=False)
 
 
-def life(*more: Booking, salary: int = 320_000, work: str = "LABOURMARKET_EMPLOYED") -> Life:
+def life(*more: Booking, salary: int = 320_000, work: str = "LABOURMARKET_EMPLOYED") -> TrueLife:
     """A year and a half of wages and rent, with what is given."""
     wages = [booking(day, salary, "INCOME_SALARY") for day in MONTHS]
     rents = [booking(day, -100_000, "HOUSING_RENT") for day in MONTHS]
-    contracts = (Contract("INCOME_SALARY", "", True), Contract("HOUSING_RENT", "", True), Contract("BILLS_MOBILE", "", True))
-    return Life("u0000001", AS_OF, (*wages, *rents, *more), contracts, (), work)
+    contracts = (
+        TrueContract("INCOME_SALARY", "", True),
+        TrueContract("HOUSING_RENT", "", True),
+        TrueContract("BILLS_MOBILE", "", True),
+    )
+    return TrueLife("u0000001", AS_OF, (*wages, *rents, *more), contracts, (), work)
 
 
-def triggers(of: Life) -> set[str]:
+def triggers(of: TrueLife) -> set[str]:
     return set(trigger_truth([of])["item"])
 
 
@@ -75,7 +79,7 @@ def test_difficulties_leave_no_potential_to_save() -> None:
 )
 def test_savings_are_a_share_of_income(aside: int, plan: bool, stage: str) -> None:
     known = life(*(booking(day, -aside, "SAVINGS_ACCOUNT") for day in MONTHS))
-    contracts = (*known.contracts, Contract("SAVINGS_ACCOUNT", "", plan))
+    contracts = (*known.contracts, TrueContract("SAVINGS_ACCOUNT", "", plan))
     assert saving_truth([replace(known, contracts=contracts)])["item"].to_list() == [f"SAVINGS_{stage}"]
 
 

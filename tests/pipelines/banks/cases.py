@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
-from pipelines.banks.base import Code, Connector, FetchRequest, Header, Part, Provider, Reply, Transfer
+from pipelines.banks.base import CatalogueBank, Code, Connector, FetchRequest, Header, Part, Reply, Transfer
 from pipelines.banks.demo import DemoBank, security
 
 NOW = datetime(2026, 11, 16, 11, 30, tzinfo=UTC)
@@ -18,7 +18,7 @@ class Case:
 
     name: str
     build: Callable[[Path], Connector]
-    provider: Provider
+    provider: CatalogueBank
     logins: tuple[Mapping[str, str], ...] = field(repr=False)
     faults: Mapping[Code, Mapping[str, str]] = field(repr=False)
     """A login for every code that a fetch can end with, or fail a product with."""
@@ -39,7 +39,7 @@ def demo(user_id: str, pin: str | None = None) -> Mapping[str, str]:
 DEMO = Case(
     "demo",
     lambda folder: DemoBank(folder, pause=lambda seconds: None),
-    Provider(UUID(int=0), "Demobank", "demo"),
+    CatalogueBank(UUID(int=0), "Demobank", "demo"),
     tuple(demo(f"demo{number}") for number in range(1, 9)),
     {
         Code.WRONG_CREDENTIALS: demo("test_wrong_pin"),

@@ -16,19 +16,19 @@ from analytics.products import WITH_POSITIONS
 from pipelines.banks import formats
 from pipelines.banks.base import (
     BankFault,
-    Bookings,
+    CatalogueBank,
     Code,
     Consent,
     Done,
     Failed,
-    Failure,
+    FetchedBookings,
     FetchRequest,
     Header,
     Holdings,
     Part,
     PayeeMatch,
     Payment,
-    Provider,
+    ProductFailure,
     Reply,
     Turn,
 )
@@ -74,7 +74,7 @@ def parts_of(case: Case, request: FetchRequest, folder: Path) -> list[Part]:
 def codes_of(case: Case, request: FetchRequest, folder: Path) -> set[Code]:
     """The code that a session ends with, or those of the products that failed in it."""
     try:
-        return {part.code for part in parts_of(case, request, folder) if isinstance(part, Failure)}
+        return {part.code for part in parts_of(case, request, folder) if isinstance(part, ProductFailure)}
     except BankFault as fault:
         return {fault.code}
 
@@ -99,7 +99,7 @@ def test_logins_fit_the_formats_of_the_offer(case: Case, tmp_path: Path) -> None
 
 
 def test_a_provider_of_another_connector_is_not_served(case: Case, tmp_path: Path) -> None:
-    stranger = Provider(case.provider.id, "Fremdbank", "another connector")
+    stranger = CatalogueBank(case.provider.id, "Fremdbank", "another connector")
     assert case.build(tmp_path).offer(stranger) is None
 
 
@@ -122,10 +122,10 @@ def test_product_keys_are_unique_and_fit_for_addresses(case: Case, login: Mappin
 def test_every_product_gets_exactly_one_answer_of_its_kind(case: Case, login: Mapping[str, str], tmp_path: Path) -> None:
     header, *details = parts_of(case, case.request(login), tmp_path)
     assert isinstance(header, Header)
-    kinds = {product.key: Holdings if product.category in WITH_POSITIONS else Bookings for product in header.products}
+    kinds = {product.key: Holdings if product.category in WITH_POSITIONS else FetchedBookings for product in header.products}
     told = [part for part in details if not isinstance(part, Header)]
     assert sorted(part.product for part in told) == sorted(kinds)
-    assert all(isinstance(part, (kinds[part.product], Failure)) for part in told)
+    assert all(isinstance(part, (kinds[part.product], ProductFailure)) for part in told)
 
 
 @pytest.mark.parametrize(("case", "login"), LOGINS)
@@ -134,7 +134,7 @@ def test_bookings_have_the_schema_and_come_oldest_first_from_the_promised_day(
 ) -> None:
     today = case.request(login).now.date()
     for part in parts_of(case, case.request(login), tmp_path):
-        if isinstance(part, Bookings):
+        if isinstance(part, FetchedBookings):
             assert part.frame.schema == BOOKINGS
             assert part.frame["booked_on"].is_sorted()
             assert part.frame["booked_on"].is_between(part.complete_from, today).all()
@@ -157,10 +157,10 @@ def test_the_same_request_gets_the_same_answer(case: Case, login: Mapping[str, s
 @pytest.mark.parametrize(("case", "login"), LOGINS)
 def test_since_limits_bookings_to_a_day_and_later(case: Case, login: Mapping[str, str], tmp_path: Path) -> None:
     request = case.request(login)
-    everything = {part.product: part.frame for part in parts_of(case, request, tmp_path) if isinstance(part, Bookings)}
+    everything = {part.product: part.frame for part in parts_of(case, request, tmp_path) if isinstance(part, FetchedBookings)}
     limited = replace(request, since=dict.fromkeys(everything, SINCE))
     for part in parts_of(case, limited, tmp_path):
-        if isinstance(part, Bookings):
+        if isinstance(part, FetchedBookings):
             assert part.complete_from == SINCE
             assert part.frame.equals(everything[part.product].filter(pl.col("booked_on") >= SINCE))
 
@@ -173,13 +173,13 @@ def test_old_bookings_come_only_of_the_categories_that_are_wanted_whole(
     header, *details = parts_of(case, request, tmp_path)
     assert isinstance(header, Header)
     kinds = {product.key: product.category for product in header.products}
-    whole = {part.product: part for part in details if isinstance(part, Bookings)}
+    whole = {part.product: part for part in details if isinstance(part, FetchedBookings)}
     first = next(iter(whole))
     limited = replace(
         request, whole_history_of=frozenset({kinds[first]}), since={list(whole)[-1]: SINCE} if len(whole) > 1 else {}
     )
     for part in parts_of(case, limited, tmp_path):
-        if isinstance(part, Bookings):
+        if isinstance(part, FetchedBookings):
             days_ago = request.now.date() - timedelta(days=90)
             oldest = whole[part.product].complete_from if kinds[part.product] == kinds[first] else days_ago
             assert part.complete_from == limited.since.get(part.product, oldest)
@@ -340,4 +340,4 @@ def played(
 
 
 def content(part: Part) -> object:
-    return (part.product, part.complete_from, part.frame.rows()) if isinstance(part, Bookings) else part
+    return (part.product, part.complete_from, part.frame.rows()) if isinstance(part, FetchedBookings) else part

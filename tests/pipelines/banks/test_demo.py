@@ -17,11 +17,10 @@ import pytest
 from schwifty import IBAN
 
 from analytics.frames import BOOKINGS
-from analytics.products import CARDS, Category
+from analytics.products import CARDS, ProductCategory
 from pipelines.banks.base import (
     AccessLocked,
     BankFault,
-    Bookings,
     ChooseMedium,
     ChooseMethod,
     Code,
@@ -29,14 +28,15 @@ from pipelines.banks.base import (
     Done,
     EnterTan,
     Failed,
-    Failure,
+    FetchedBookings,
+    FetchedProduct,
     FetchRequest,
     FieldsMissing,
     Header,
     Holdings,
     MediumClass,
     Part,
-    Product,
+    ProductFailure,
     Reply,
     ScaNeeded,
     Turn,
@@ -46,7 +46,7 @@ from pipelines.banks.base import (
 )
 from pipelines.banks.demo import DemoBank, calls
 from pipelines.banks.demo.chance import mixed
-from pipelines.banks.demo.histories import START, Account, Customer
+from pipelines.banks.demo.histories import START, Customer, DemoAccount
 from pipelines.banks.demo.households import Households
 from pipelines.banks.demo.memory import count
 from pipelines.banks.demo.plans import Style, creditor_id
@@ -72,7 +72,7 @@ def frame_of(bank: DemoBank, user_id: str, now: datetime = NOW) -> pl.DataFrame:
     frames = [
         part.frame.with_columns(product=pl.lit(part.product))
         for part in fetched(bank, user_id, now)[1]
-        if isinstance(part, Bookings)
+        if isinstance(part, FetchedBookings)
     ]
     return pl.concat(frames)
 
@@ -92,7 +92,7 @@ def bank(tmp_path: Path, pauses: list[float]) -> DemoBank:
 
 def test_the_customers_have_all_eleven_categories(bank: DemoBank) -> None:
     found = {product.category for user_id in CUSTOMERS for product in fetched(bank, user_id)[0].products}
-    assert found == set(Category)
+    assert found == set(ProductCategory)
 
 
 @pytest.mark.parametrize("user_id", CUSTOMERS)
@@ -100,10 +100,10 @@ def test_the_balance_is_the_opening_one_and_all_booked_bookings(bank: DemoBank, 
     customer = Households().find(user_id)
     assert customer is not None
     header, details = fetched(bank, user_id)
-    sums = {part.product: booked_cents(part.frame) for part in details if isinstance(part, Bookings)}
+    sums = {part.product: booked_cents(part.frame) for part in details if isinstance(part, FetchedBookings)}
     totals = {part.product: sum(p.total_cents or 0 for p in part.positions) for part in details if isinstance(part, Holdings)}
     for account, product in zip(customer.accounts, header.products, strict=True):
-        if product.category is Category.DEPOT:
+        if product.category is ProductCategory.DEPOT:
             assert product.balance_cents == totals[product.key]
             continue
         openings = {product.currency: account.opening_cents} | {entry.currency: entry.balance_cents for entry in account.further}
@@ -196,7 +196,7 @@ def test_accounts_are_keyed_by_iban_and_cards_by_nothing_that_tells_their_number
                 assert "****" in number
                 assert number[:4] not in product.key
                 assert number[-4:] not in product.key
-            elif product.category is not Category.DEPOT:
+            elif product.category is not ProductCategory.DEPOT:
                 assert product.key == product.iban
 
 
@@ -233,8 +233,8 @@ def test_a_fetch_before_the_first_day_of_the_histories_is_answered(bank: DemoBan
 def test_other_histories_can_be_supplied(tmp_path: Path) -> None:
     class Simulated:
         def find(self, user_id: str) -> Customer | None:
-            product = Product("K-1", Category.CHECKING, "Konto", "Kim Neu")
-            return Customer(user_id, (Account(product, 500),), pin="sim") if user_id == "sim1" else None
+            product = FetchedProduct("K-1", ProductCategory.CHECKING, "Konto", "Kim Neu")
+            return Customer(user_id, (DemoAccount(product, 500),), pin="sim") if user_id == "sim1" else None
 
         def bookings(self, customer: Customer, as_of: date) -> dict[str, pl.DataFrame]:
             return {"K-1": BOOKINGS.to_frame()}
@@ -314,14 +314,14 @@ def test_slow_bookings_wait_after_the_header(bank: DemoBank, pauses: list[float]
     session = bank.fetch(asked("test_slow_bookings_4"))
     header_of(session)
     assert pauses == []
-    assert isinstance(next(session), Bookings)
+    assert isinstance(next(session), FetchedBookings)
     assert pauses == [4]
 
 
 def test_partial_gives_one_product_and_three_failures(bank: DemoBank) -> None:
     header, details = fetched(bank, "test_partial")
     assert [part.product for part in details if not isinstance(part, Header)] == [product.key for product in header.products]
-    codes = [part.code if isinstance(part, Failure) else None for part in details]
+    codes = [part.code if isinstance(part, ProductFailure) else None for part in details]
     assert codes == [None, Code.BOOKINGS_FAILED, Code.PRODUCT_FAILED, Code.POSITIONS_FAILED]
 
 
@@ -361,7 +361,7 @@ def test_pending_is_booked_at_the_second_fetch(bank: DemoBank) -> None:
     seen = []
     for _ in range(3):
         header, (part,) = fetched(bank, "test_pending")
-        assert isinstance(part, Bookings)
+        assert isinstance(part, FetchedBookings)
         (row,) = part.frame.filter(pl.col("counterparty_name") == "MEDIAMARKT").iter_rows(named=True)
         seen.append((row["pending"], row["booked_on"], header.products[0].balance_cents or 0))
     assert [pending for pending, *_ in seen] == [True, False, False]
@@ -377,7 +377,7 @@ def test_many_gives_so_many(bank: DemoBank) -> None:
 @pytest.mark.parametrize("kind", ["year", "rows", "html", "currency", "twice", "huge", "schema"])
 def test_garbage_makes_no_sense(bank: DemoBank, kind: str) -> None:
     header, details = fetched(bank, f"test_garbage_{kind}")
-    frame = next(part.frame for part in details if isinstance(part, Bookings))
+    frame = next(part.frame for part in details if isinstance(part, FetchedBookings))
     years = frame["booked_on"].dt.year()
     signs = {
         "year": (years.min(), years.max()) == (1, 9999),

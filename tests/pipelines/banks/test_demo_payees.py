@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from schwifty import IBAN
 
-from pipelines.banks.base import FetchRequest, Payee, PayeeMatch, Product
+from pipelines.banks.base import FetchedProduct, FetchRequest, Payee, PayeeMatch
 from pipelines.banks.demo import DemoBank
 from pipelines.banks.demo.households import Households
 from pipelines.banks.demo.lives import EMPLOYEE
@@ -22,7 +22,7 @@ def asked(user_id: str) -> FetchRequest:
     return DEMO.request(demo(user_id))
 
 
-def account_of(bank: DemoBank, user_id: str) -> Product:
+def account_of(bank: DemoBank, user_id: str) -> FetchedProduct:
     return header_of(bank.fetch(asked(user_id))).products[0]
 
 

@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 import pytest
 from ada_url import URL, URLSearchParams
 
-from analytics.products import Category
+from analytics.products import ProductCategory
 from pipelines.banks.base import (
     BankFault,
     ChooseMedium,
@@ -22,10 +22,10 @@ from pipelines.banks.base import (
     Done,
     EnterTan,
     Failed,
+    FetchedProduct,
     FetchRequest,
     Order,
     Payment,
-    Product,
     Redirect,
     Reply,
     ScaNeeded,
@@ -59,7 +59,7 @@ def asked(user_id: str, seconds: float = 0, return_to: str | None = BACK) -> Fet
     return FetchRequest(DEMO.provider, demo(user_id, pin), NOW + timedelta(seconds=seconds), return_to=return_to)
 
 
-def product(bank: DemoBank, user_id: str, category: Category = Category.CHECKING) -> Product:
+def product(bank: DemoBank, user_id: str, category: ProductCategory = ProductCategory.CHECKING) -> FetchedProduct:
     products = header_of(bank.fetch(asked(user_id))).products
     return next(entry for entry in products if entry.category is category)
 
@@ -219,16 +219,17 @@ def test_an_order_that_breaks_a_rule_is_refused(bank: DemoBank, changes: dict[st
 
 
 @pytest.mark.parametrize(
-    ("user_id", "category"), [("demo1", Category.CREDIT_CARD), ("demo1", Category.DEPOT), ("demo4", Category.SAVINGS)]
+    ("user_id", "category"),
+    [("demo1", ProductCategory.CREDIT_CARD), ("demo1", ProductCategory.DEPOT), ("demo4", ProductCategory.SAVINGS)],
 )
-def test_products_without_transfers_pay_nothing(bank: DemoBank, user_id: str, category: Category) -> None:
+def test_products_without_transfers_pay_nothing(bank: DemoBank, user_id: str, category: ProductCategory) -> None:
     payment = Payment(uuid4(), product(bank, user_id, category).key, (transfer(),))
     assert refused(bank.start(payment, asked(user_id)).step)[0] == Code.TRANSFER_REFUSED
 
 
 @pytest.mark.parametrize("user_id", ["demo1", "demo5", "demo6"])
 def test_call_money_goes_to_the_own_checking_account_only(bank: DemoBank, user_id: str) -> None:
-    call, own = product(bank, user_id, Category.CALL_MONEY), product(bank, user_id)
+    call, own = product(bank, user_id, ProductCategory.CALL_MONEY), product(bank, user_id)
     assert call.transfer_support
     home = Payment(uuid4(), call.key, (transfer(iban=own.iban or ""),))
     turn = bank.start(home, asked(user_id))

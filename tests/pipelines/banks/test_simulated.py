@@ -12,10 +12,10 @@ import pytest
 from schwifty import IBAN
 
 from analytics.frames import BOOKINGS
-from analytics.products import WITH_POSITIONS, Category
-from pipelines.banks.base import Bookings, FetchRequest, Header, Holdings, WrongCredentials
+from analytics.products import WITH_POSITIONS, ProductCategory
+from pipelines.banks.base import FetchedBookings, FetchRequest, Header, Holdings, WrongCredentials
 from pipelines.banks.demo import DemoBank
-from pipelines.banks.demo.histories import START, Account, Customer
+from pipelines.banks.demo.histories import START, Customer, DemoAccount
 from pipelines.banks.demo.households import Households
 from pipelines.banks.demo.simulated import SimulatedHouseholds
 from pipelines.banks.demo.supplies import Supplies
@@ -95,10 +95,10 @@ def test_ibans_are_valid_and_no_account_is_ever_overdrawn(user_id: str) -> None:
     told = SUPPLY.bookings(customer_of(user_id), TODAY)
     for account in customer_of(user_id).accounts:
         assert account.product.iban is None or IBAN(account.product.iban).is_valid
-        assert account.product.category is Category.CREDIT_CARD or lowest(account, told[account.product.key]) > 0
+        assert account.product.category is ProductCategory.CREDIT_CARD or lowest(account, told[account.product.key]) > 0
 
 
-def lowest(account: Account, bookings: pl.DataFrame) -> int:
+def lowest(account: DemoAccount, bookings: pl.DataFrame) -> int:
     """The balance on the worst day."""
     sums: list[int] = bookings["amount_cents"].cum_sum().to_list()
     return account.opening_cents + min(0, *sums)
@@ -116,7 +116,7 @@ def test_the_bank_tells_a_household_as_it_tells_any_customer(tmp_path: Path, use
         if isinstance(part, Holdings)
     }
     assert holdings == depots
-    booked = {part.product: part.frame for part in details if isinstance(part, Bookings)}
+    booked = {part.product: part.frame for part in details if isinstance(part, FetchedBookings)}
     for account, product in zip(customer_of(user_id).accounts, header.products, strict=True):
         if product.key not in depots:
             assert product.balance_cents == account.opening_cents + booked[product.key]["amount_cents"].sum()

@@ -34,7 +34,7 @@ class _Lists:
 
 
 @dataclass(frozen=True)
-class Services:
+class ServiceTable:
     """The payment services: place by name (unknown ones are the last), and by place what banks write of them."""
 
     places: dict[str, int]
@@ -45,7 +45,7 @@ class Services:
 
 
 @dataclass(frozen=True)
-class House:
+class LayoutTables:
     """By format and case the lines, by line its templates and facts, by format what noise may do."""
 
     steps: Numbers
@@ -57,11 +57,11 @@ class House:
     capitals: NDArray[np.bool_]
     widths: Numbers
     coded: NDArray[np.float64]
-    services: Services
+    services: ServiceTable
 
 
 @cache
-def house() -> House:
+def house() -> LayoutTables:
     """The house as it stands in the files of the banks."""
     book = Book()
     layouts = [each.layout for each in FORMATS.values()]
@@ -70,7 +70,7 @@ def house() -> House:
     shapes = [line.shape for _, line in lines]
     templates = [[*book.bounds(each.name), *book.bounds(each.ultimate), *book.bounds(each.purpose)] for each in shapes]
     steps, literals = book.arrays()
-    return House(
+    return LayoutTables(
         steps,
         literals,
         np.array(templates, np.int64),
@@ -117,9 +117,9 @@ def _slots(layout: Layout, case: Case) -> Numbers:
     return slots
 
 
-def _services(book: Book) -> Services:
+def _services(book: Book) -> ServiceTable:
     known = [*INTERMEDIARIES.values(), UNLISTED]
-    return Services(
+    return ServiceTable(
         {name: place for place, name in enumerate(INTERMEDIARIES)},
         pl.Series([each.legal for each in known]),
         _lists([each.prefixes for each in known], np.dtype(object)),

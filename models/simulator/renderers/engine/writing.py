@@ -8,7 +8,7 @@ from analytics.bank_text.channels import Channel
 from models.simulator.base.chance import Keys, hashed, uniform
 from models.simulator.renderers.engine.cases import cases, minutes, purchase_days
 from models.simulator.renderers.engine.fill import Numbers
-from models.simulator.renderers.engine.layout_tables import SLOTS, House, house
+from models.simulator.renderers.engine.layout_tables import SLOTS, LayoutTables, house
 from models.simulator.renderers.engine.memory import Memory, column
 from models.simulator.renderers.engine.noise import Rates, spoil
 from models.simulator.renderers.engine.vocabulary import FACTS, Fact, Sink, Word
@@ -149,7 +149,7 @@ def _with_accounts_of_services(acts: pl.DataFrame) -> pl.DataFrame:
     return acts
 
 
-def _hold_services(memory: Memory, facts: Numbers, acts: pl.DataFrame, keys: Keys, banks: House) -> None:
+def _hold_services(memory: Memory, facts: Numbers, acts: pl.DataFrame, keys: Keys, banks: LayoutTables) -> None:
     """Gives the rows with a payment service its name and its wording, or its mark before the shop."""
     rows = np.flatnonzero(acts["via"].is_not_null().to_numpy())
     if not rows.size:
@@ -170,13 +170,13 @@ def _hold_services(memory: Memory, facts: Numbers, acts: pl.DataFrame, keys: Key
         _place(facts, word, rows[where], begins[where], stops[where])
 
 
-def _places(via: pl.Series, banks: House) -> NDArray[np.int64]:
+def _places(via: pl.Series, banks: LayoutTables) -> NDArray[np.int64]:
     """The places of payment services in the house; unknown ones share the last."""
     places = banks.services.places
     return via.replace_strict(places, default=len(places), return_dtype=pl.Int64).to_numpy()
 
 
-def _hold_mandates(memory: Memory, facts: Numbers, acts: pl.DataFrame, accounts: Keys, banks: House) -> None:
+def _hold_mandates(memory: Memory, facts: Numbers, acts: pl.DataFrame, accounts: Keys, banks: LayoutTables) -> None:
     """Gives debits of a payment service a mandate where the act has none: one for all shops, as these services do it."""
     without = acts.select(
         pl.col("via").is_not_null() & ~_at_till() & (pl.col("kind") == Channel.DIRECTDEBIT) & pl.col("mandate").is_null()

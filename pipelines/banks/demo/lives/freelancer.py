@@ -5,7 +5,16 @@ from datetime import date
 from pipelines.banks.base import Balance
 from pipelines.banks.demo import partners, security
 from pipelines.banks.demo.accounts import call_money, card, checking, multicurrency
-from pipelines.banks.demo.plans import Habit, Kind, Life, Partner, Recurring, Settlement, Style, own_transfer
+from pipelines.banks.demo.plans import (
+    Counterparty,
+    PaymentKind,
+    Persona,
+    Recurring,
+    ScriptedHabit,
+    Settlement,
+    Style,
+    own_transfer,
+)
 
 _OWNER, _BANK = "Samira Haddad", "43060967"
 _BUSINESS = checking(
@@ -30,23 +39,35 @@ _MULTI = multicurrency(
     (Balance("USD", 220_000), Balance("CHF", 84_000)),
 )
 _CARD = card("Mastercard Business", "Studio Haddad", _BANK, "5232", "4408", limit_cents=400_000)
-_CLIENT_US = Partner("Bluebird Apps Inc.", None, "CHASUS33XXX")
-_CLIENT_CH = Partner("Alpenblick Design AG", "CH9300762011623852957", "ZKBKCHZZ80A")
+_CLIENT_US = Counterparty("Bluebird Apps Inc.", None, "CHASUS33XXX")
+_CLIENT_CH = Counterparty("Alpenblick Design AG", "CH9300762011623852957", "ZKBKCHZZ80A")
 
-FREELANCER = Life(
+FREELANCER = Persona(
     "demo5",
     "Berlin",
     (_BUSINESS, _GIRO, _TAX, _MULTI, _CARD),
     (
         Recurring(
-            "business", Kind.CREDIT, 218_000, partners.CLIENT_AGENCY, "RE {month}-01 Gestaltung Kampagne", 12, spread_permille=350
-        ),
-        Recurring(
-            "business", Kind.CREDIT, 142_800, partners.CLIENT_PUBLISHER, "Honorar {month} Rechnung 0417", 21, spread_permille=300
+            "business",
+            PaymentKind.CREDIT,
+            218_000,
+            partners.CLIENT_AGENCY,
+            "RE {month}-01 Gestaltung Kampagne",
+            12,
+            spread_permille=350,
         ),
         Recurring(
             "business",
-            Kind.CREDIT,
+            PaymentKind.CREDIT,
+            142_800,
+            partners.CLIENT_PUBLISHER,
+            "Honorar {month} Rechnung 0417",
+            21,
+            spread_permille=300,
+        ),
+        Recurring(
+            "business",
+            PaymentKind.CREDIT,
             297_500,
             partners.CLIENT_STARTUP,
             "Rechnung {month}-07 Marke und Website",
@@ -55,31 +76,42 @@ FREELANCER = Life(
             anchor=2,
             spread_permille=450,
         ),
-        Recurring("business", Kind.STANDING, -29_900, partners.COWORKING, "Coworking Fixdesk {month}", 1, rise_permille=30),
+        Recurring(
+            "business", PaymentKind.STANDING, -29_900, partners.COWORKING, "Coworking Fixdesk {month}", 1, rise_permille=30
+        ),
         Recurring(
             "business",
-            Kind.TRANSFER,
+            PaymentKind.TRANSFER,
             -76_000,
             partners.TAX_OFFICE,
             "USt-VA {month} St.-Nr. 34/311/00417",
             10,
             spread_permille=300,
         ),
-        Recurring("business", Kind.DEBIT, -5_236, partners.TELEKOM, "Business Mobil RG {month} Kundenkonto 3300417", 18),
-        Recurring("business", Kind.DEBIT, -2_380, partners.ERGO, "Berufshaftpflicht SV 4410.22 Beitrag {month}", 1),
-        Recurring("business", Kind.FEE, -1_250, None, "Kontofuehrung und Buchungsposten {month}", 31, earlier=True),
+        Recurring("business", PaymentKind.DEBIT, -5_236, partners.TELEKOM, "Business Mobil RG {month} Kundenkonto 3300417", 18),
+        Recurring("business", PaymentKind.DEBIT, -2_380, partners.ERGO, "Berufshaftpflicht SV 4410.22 Beitrag {month}", 1),
+        Recurring("business", PaymentKind.FEE, -1_250, None, "Kontofuehrung und Buchungsposten {month}", 31, earlier=True),
         Recurring(
-            "tax", Kind.TRANSFER, -212_000, partners.TAX_OFFICE, "ESt-Vorauszahlung St.-Nr. 34/311/00417", 10, every=3, anchor=3
+            "tax",
+            PaymentKind.TRANSFER,
+            -212_000,
+            partners.TAX_OFFICE,
+            "ESt-Vorauszahlung St.-Nr. 34/311/00417",
+            10,
+            every=3,
+            anchor=3,
         ),
-        Recurring("tax", Kind.INTEREST, 1_610, None, "Zinsen {month}", 31, every=3, anchor=3, earlier=True),
+        Recurring("tax", PaymentKind.INTEREST, 1_610, None, "Zinsen {month}", 31, every=3, anchor=3, earlier=True),
         Recurring(
-            "giro", Kind.STANDING, -92_000, partners.LANDLORD_BERLIN, "Miete Haddad Weserstr. 14 VH 3", 3, rise_permille=20
+            "giro", PaymentKind.STANDING, -92_000, partners.LANDLORD_BERLIN, "Miete Haddad Weserstr. 14 VH 3", 3, rise_permille=20
         ),
-        Recurring("giro", Kind.DEBIT, -31_240, partners.TK, "Beitrag KV/PV freiwillig 110447220 {month}", 15, rise_permille=40),
-        Recurring("giro", Kind.DEBIT, -7_300, partners.VATTENFALL, "Abschlag Strom Vertragskonto 811400227", 15),
+        Recurring(
+            "giro", PaymentKind.DEBIT, -31_240, partners.TK, "Beitrag KV/PV freiwillig 110447220 {month}", 15, rise_permille=40
+        ),
+        Recurring("giro", PaymentKind.DEBIT, -7_300, partners.VATTENFALL, "Abschlag Strom Vertragskonto 811400227", 15),
         Recurring(
             "giro",
-            Kind.DEBIT,
+            PaymentKind.DEBIT,
             -5_508,
             partners.BROADCASTING,
             "Rundfunkbeitrag 3 Monate Beitragsnr. 330 441 200",
@@ -87,10 +119,10 @@ FREELANCER = Life(
             every=3,
             anchor=2,
         ),
-        Recurring("giro", Kind.DEBIT, -3_499, partners.O2, "o2 my Home Kundennr. 8814420 {month}", 8),
+        Recurring("giro", PaymentKind.DEBIT, -3_499, partners.O2, "o2 my Home Kundennr. 8814420 {month}", 8),
         Recurring(
             "giro",
-            Kind.DEBIT,
+            PaymentKind.DEBIT,
             -1_099,
             partners.PAYPAL,
             "PP.2201.PP . Spotify AB, Ihr Einkauf bei Spotify AB",
@@ -99,7 +131,7 @@ FREELANCER = Life(
         ),
         Recurring(
             "giro",
-            Kind.DEBIT,
+            PaymentKind.DEBIT,
             -12_000,
             partners.ALLIANZ_LIFE,
             "Basisrente Vers.-Nr. 3/9917/44 Beitrag {month}",
@@ -108,7 +140,7 @@ FREELANCER = Life(
         ),
         Recurring(
             "multi",
-            Kind.CREDIT,
+            PaymentKind.CREDIT,
             180_000,
             _CLIENT_US,
             "INV {month} UI design",
@@ -118,20 +150,30 @@ FREELANCER = Life(
             spread_permille=200,
             currency="USD",
         ),
-        Recurring("multi", Kind.TRANSFER, -160_000, _CLIENT_US, "Currency sale {month}", 27, every=2, anchor=1, currency="USD"),
         Recurring(
-            "multi", Kind.CREDIT, 95_000, _CLIENT_CH, "Rechnung {month} Illustration", 14, every=6, anchor=4, currency="CHF"
+            "multi", PaymentKind.TRANSFER, -160_000, _CLIENT_US, "Currency sale {month}", 27, every=2, anchor=1, currency="USD"
         ),
-        Recurring("multi", Kind.FEE, -500, None, "Fuehrung Waehrungskonto {month}", 31, every=3, anchor=3, earlier=True),
+        Recurring(
+            "multi",
+            PaymentKind.CREDIT,
+            95_000,
+            _CLIENT_CH,
+            "Rechnung {month} Illustration",
+            14,
+            every=6,
+            anchor=4,
+            currency="CHF",
+        ),
+        Recurring("multi", PaymentKind.FEE, -500, None, "Fuehrung Waehrungskonto {month}", 31, every=3, anchor=3, earlier=True),
         *own_transfer(_BUSINESS, _GIRO, 225_000, 2, "Privatentnahme"),
         *own_transfer(_BUSINESS, _TAX, 72_000, 15, "Steuerruecklage"),
     ),
     (
-        Habit("giro", ("REWE SAGT DANKE. 41007", "EDEKA NEUKOELLN", "BIO COMPANY", "DENNS BIOMARKT"), 3.0, 600, 6_800),
-        Habit("giro", ("CAFE LEUCHTSTOFF", "SPAETI AM ECK", "HANS IM GLUECK"), 2.0, 350, 3_600, sundays=True),
-        Habit("giro", ("DM FIL.0811", "THALIA BERLIN"), 0.6, 500, 4_200),
-        Habit("giro", ("GLS GAA KREUZBERG",), 0.4, 3_000, 12_000, kind=Kind.CASH, sundays=True),
-        Habit(
+        ScriptedHabit("giro", ("REWE SAGT DANKE. 41007", "EDEKA NEUKOELLN", "BIO COMPANY", "DENNS BIOMARKT"), 3.0, 600, 6_800),
+        ScriptedHabit("giro", ("CAFE LEUCHTSTOFF", "SPAETI AM ECK", "HANS IM GLUECK"), 2.0, 350, 3_600, sundays=True),
+        ScriptedHabit("giro", ("DM FIL.0811", "THALIA BERLIN"), 0.6, 500, 4_200),
+        ScriptedHabit("giro", ("GLS GAA KREUZBERG",), 0.4, 3_000, 12_000, kind=PaymentKind.CASH, sundays=True),
+        ScriptedHabit(
             "card",
             ("ADOBE SYSTEMS", "FIGMA INC", "GITHUB INC"),
             0.7,
@@ -142,8 +184,8 @@ FREELANCER = Life(
             country="US",
             foreign_currency="USD",
         ),
-        Habit("card", ("DB VERTRIEB GMBH", "MIETWAGEN SIXT"), 0.4, 2_900, 18_900, sundays=True),
-        Habit("card", ("GRAVIS BERLIN", "MODULOR GMBH"), 0.3, 1_500, 24_000, twins=0.05),
+        ScriptedHabit("card", ("DB VERTRIEB GMBH", "MIETWAGEN SIXT"), 0.4, 2_900, 18_900, sundays=True),
+        ScriptedHabit("card", ("GRAVIS BERLIN", "MODULOR GMBH"), 0.3, 1_500, 24_000, twins=0.05),
     ),
     (Settlement("card", "business", 8),),
     (security.PUSH, security.APP, security.OPTICAL),

@@ -2,22 +2,26 @@
 
 from decimal import Decimal
 
-from analytics.products import Category
-from pipelines.banks.base import Position
+from analytics.products import ProductCategory
+from pipelines.banks.base import FetchedPosition
 from pipelines.banks.demo import partners, security
 from pipelines.banks.demo.accounts import account, card, checking, depot
-from pipelines.banks.demo.plans import Habit, Kind, Life, Recurring, Security, Settlement, Style
+from pipelines.banks.demo.plans import PaymentKind, Persona, Recurring, ScriptedHabit, Security, Settlement, Style
 
 _OWNER, _BANK = "Dr. Martin Seidel", "20041133"
 
 
 def _share(name: str, isin: str, wkn: str, quantity: str, price: str, monthly: int = 0, venue: str = "Xetra") -> Security:
-    return Security(Position(name, Decimal(quantity), True, isin, wkn, Decimal(price), currency="EUR", venue=venue), monthly)
+    return Security(
+        FetchedPosition(name, Decimal(quantity), True, isin, wkn, Decimal(price), currency="EUR", venue=venue), monthly
+    )
 
 
 _GIRO = checking("Girokonto", _OWNER, _BANK, "887104400", Style.DIRECT, 914_200, overdraft_limit_cents=1_000_000)
-_FIXED = account("fixed", Category.FIXED_DEPOSIT, "Festgeld 24 Monate", _OWNER, _BANK, "887104455", Style.DIRECT, 5_000_000)
-_GOLD = account("gold", Category.OTHER_PRODUCT, "Goldkonto", _OWNER, _BANK, "887104466", Style.DIRECT, 1_250_000)
+_FIXED = account(
+    "fixed", ProductCategory.FIXED_DEPOSIT, "Festgeld 24 Monate", _OWNER, _BANK, "887104455", Style.DIRECT, 5_000_000
+)
+_GOLD = account("gold", ProductCategory.OTHER_PRODUCT, "Goldkonto", _OWNER, _BANK, "887104466", Style.DIRECT, 1_250_000)
 _CARD = card("Visa Gold", _OWNER, _BANK, "4023", "6612", limit_cents=1_000_000)
 _SHARES = depot(
     "Depot Aktien",
@@ -30,7 +34,7 @@ _SHARES = depot(
         _share("Deutsche Telekom AG", "DE0005557508", "555750", "420", "22.18"),
         _share("Muenchener Rueck AG", "DE0008430026", "843002", "22", "384.10"),
         Security(
-            Position(
+            FetchedPosition(
                 "Apple Inc.",
                 Decimal(40),
                 True,
@@ -43,7 +47,7 @@ _SHARES = depot(
             )
         ),
         Security(
-            Position(
+            FetchedPosition(
                 "Bundesrepublik Deutschland 2,30 % 2033",
                 Decimal(20_000),
                 False,
@@ -69,16 +73,18 @@ _FUNDS = depot(
     short="funds",
 )
 
-INVESTOR = Life(
+INVESTOR = Persona(
     "demo7",
     "Muenchen",
     (_GIRO, _SHARES, _FUNDS, _FIXED, _CARD, _GOLD),
     (
-        Recurring("giro", Kind.SALARY, 618_900, partners.HANDEL, "Gehalt {month} 1180044", 26, earlier=True, rise_permille=20),
-        Recurring("giro", Kind.CREDIT, 98_000, partners.TENANT, "Miete Wohnung Lindwurmstr. 12", 2),
+        Recurring(
+            "giro", PaymentKind.SALARY, 618_900, partners.HANDEL, "Gehalt {month} 1180044", 26, earlier=True, rise_permille=20
+        ),
+        Recurring("giro", PaymentKind.CREDIT, 98_000, partners.TENANT, "Miete Wohnung Lindwurmstr. 12", 2),
         Recurring(
             "giro",
-            Kind.CREDIT,
+            PaymentKind.CREDIT,
             21_400,
             None,
             "Dividende Deutsche Telekom AG ISIN DE0005557508",
@@ -88,12 +94,20 @@ INVESTOR = Life(
             rise_permille=60,
         ),
         Recurring(
-            "giro", Kind.CREDIT, 61_300, None, "Dividende Allianz SE ISIN DE0008404005", 12, every=12, anchor=5, rise_permille=80
+            "giro",
+            PaymentKind.CREDIT,
+            61_300,
+            None,
+            "Dividende Allianz SE ISIN DE0008404005",
+            12,
+            every=12,
+            anchor=5,
+            rise_permille=80,
         ),
-        Recurring("giro", Kind.CREDIT, 46_000, None, "Kupon Bund 2,30 % ISIN DE000BU2Z007", 15, every=12, anchor=2),
+        Recurring("giro", PaymentKind.CREDIT, 46_000, None, "Kupon Bund 2,30 % ISIN DE000BU2Z007", 15, every=12, anchor=2),
         Recurring(
             "giro",
-            Kind.SECURITIES,
+            PaymentKind.SECURITIES,
             -50_700,
             None,
             "Sparplan Vanguard FTSE All-World ISIN IE00B3RBWM25 {month}",
@@ -102,22 +116,30 @@ INVESTOR = Life(
         ),
         Recurring(
             "giro",
-            Kind.SECURITIES,
+            PaymentKind.SECURITIES,
             -31_400,
             None,
             "Sparplan iShares Core MSCI World ISIN IE00B4L5Y983 {month}",
             7,
             rise_permille=35,
         ),
-        Recurring("giro", Kind.STANDING, -168_000, partners.LANDLORD_BERLIN, "Miete Penthouse Isarufer", 1, rise_permille=20),
-        Recurring("giro", Kind.DEBIT, -42_500, partners.CAR_FINANCE, "Leasingrate Vertrag 77-1204417 {month}", 1),
-        Recurring("giro", Kind.DEBIT, -12_400, partners.STADTWERKE, "Abschlag Strom Waerme Vertragskonto 50011744", 4),
         Recurring(
-            "giro", Kind.DEBIT, -68_410, partners.DEBEKA, "Krankenversicherung 44 120 881 Beitrag {month}", 1, rise_permille=60
+            "giro", PaymentKind.STANDING, -168_000, partners.LANDLORD_BERLIN, "Miete Penthouse Isarufer", 1, rise_permille=20
+        ),
+        Recurring("giro", PaymentKind.DEBIT, -42_500, partners.CAR_FINANCE, "Leasingrate Vertrag 77-1204417 {month}", 1),
+        Recurring("giro", PaymentKind.DEBIT, -12_400, partners.STADTWERKE, "Abschlag Strom Waerme Vertragskonto 50011744", 4),
+        Recurring(
+            "giro",
+            PaymentKind.DEBIT,
+            -68_410,
+            partners.DEBEKA,
+            "Krankenversicherung 44 120 881 Beitrag {month}",
+            1,
+            rise_permille=60,
         ),
         Recurring(
             "giro",
-            Kind.DEBIT,
+            PaymentKind.DEBIT,
             -98_240,
             partners.ALLIANZ,
             "Kfz AS-4410002217 Jahresbeitrag",
@@ -126,11 +148,11 @@ INVESTOR = Life(
             anchor=1,
             rise_permille=40,
         ),
-        Recurring("giro", Kind.DEBIT, -9_440, partners.ADAC, "ADAC Plus Mitgliedschaft", 3, every=12, anchor=8),
-        Recurring("giro", Kind.DEBIT, -5_995, partners.TELEKOM, "Magenta Mobil und Zuhause 330041 RG {month}", 14),
+        Recurring("giro", PaymentKind.DEBIT, -9_440, partners.ADAC, "ADAC Plus Mitgliedschaft", 3, every=12, anchor=8),
+        Recurring("giro", PaymentKind.DEBIT, -5_995, partners.TELEKOM, "Magenta Mobil und Zuhause 330041 RG {month}", 14),
         Recurring(
             "giro",
-            Kind.DEBIT,
+            PaymentKind.DEBIT,
             -5_508,
             partners.BROADCASTING,
             "Rundfunkbeitrag 3 Monate Beitragsnr. 900 441 027",
@@ -139,19 +161,28 @@ INVESTOR = Life(
             anchor=2,
         ),
         Recurring(
-            "giro", Kind.TRANSFER, -214_000, partners.TAX_OFFICE, "ESt-Vorauszahlung St.-Nr. 147/882/10044", 10, every=3, anchor=3
+            "giro",
+            PaymentKind.TRANSFER,
+            -214_000,
+            partners.TAX_OFFICE,
+            "ESt-Vorauszahlung St.-Nr. 147/882/10044",
+            10,
+            every=3,
+            anchor=3,
         ),
-        Recurring("giro", Kind.DEBIT, -22_500, partners.ALLIANZ_LIFE, "Fondsgebundene Rente Vers.-Nr. 1/7714/09 {month}", 1),
-        Recurring("fixed", Kind.INTEREST, 162_500, None, "Zinsen Festgeld 3,25 %", 1, every=12, anchor=10),
-        Recurring("gold", Kind.FEE, -1_200, None, "Verwahrentgelt {month}", 31, every=3, anchor=3, earlier=True),
+        Recurring(
+            "giro", PaymentKind.DEBIT, -22_500, partners.ALLIANZ_LIFE, "Fondsgebundene Rente Vers.-Nr. 1/7714/09 {month}", 1
+        ),
+        Recurring("fixed", PaymentKind.INTEREST, 162_500, None, "Zinsen Festgeld 3,25 %", 1, every=12, anchor=10),
+        Recurring("gold", PaymentKind.FEE, -1_200, None, "Verwahrentgelt {month}", 31, every=3, anchor=3, earlier=True),
     ),
     (
-        Habit("giro", ("EDEKA SIMMEL", "REWE MUENCHEN", "DALLMAYR", "BASIC BIO"), 2.4, 900, 9_800),
-        Habit("giro", ("SHELL 1247", "ARAL STATION 4410"), 0.7, 5_500, 11_500, sundays=True),
-        Habit("giro", ("GAA COMDIRECT COMMERZBANK",), 0.3, 10_000, 30_000, kind=Kind.CASH, sundays=True),
-        Habit("card", ("TANTRIS", "BRENNER GRILL", "KAEFER"), 1.0, 3_800, 21_000, sundays=True),
-        Habit("card", ("LUFTHANSA", "HOTEL SACHER"), 0.25, 14_000, 68_000, sundays=True, city="WIEN", country="AT"),
-        Habit(
+        ScriptedHabit("giro", ("EDEKA SIMMEL", "REWE MUENCHEN", "DALLMAYR", "BASIC BIO"), 2.4, 900, 9_800),
+        ScriptedHabit("giro", ("SHELL 1247", "ARAL STATION 4410"), 0.7, 5_500, 11_500, sundays=True),
+        ScriptedHabit("giro", ("GAA COMDIRECT COMMERZBANK",), 0.3, 10_000, 30_000, kind=PaymentKind.CASH, sundays=True),
+        ScriptedHabit("card", ("TANTRIS", "BRENNER GRILL", "KAEFER"), 1.0, 3_800, 21_000, sundays=True),
+        ScriptedHabit("card", ("LUFTHANSA", "HOTEL SACHER"), 0.25, 14_000, 68_000, sundays=True, city="WIEN", country="AT"),
+        ScriptedHabit(
             "card",
             ("THE WALL STREET JOURNAL", "NYT DIGITAL"),
             0.25,
@@ -162,7 +193,7 @@ INVESTOR = Life(
             country="US",
             foreign_currency="USD",
         ),
-        Habit("card", ("BREUNINGER", "APPLE STORE R045"), 0.4, 2_900, 42_000, twins=0.04),
+        ScriptedHabit("card", ("BREUNINGER", "APPLE STORE R045"), 0.4, 2_900, 42_000, twins=0.04),
     ),
     (Settlement("card", "giro", 3),),
     (security.PHOTO, security.PUSH, security.MANUAL),

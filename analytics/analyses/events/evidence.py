@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analytics import trees
 from analytics.analyses.events.words import CATEGORIES, folded, read
 from analytics.analyses.keys import user_key
-from analytics.analyses.snapshot import CATEGORY, SPAN, Seen
+from analytics.analyses.snapshot import CATEGORY, SPAN, Snapshot
 from analytics.bank_text.channels import Channel
 from analytics.knowledge import partners
 
@@ -39,7 +39,7 @@ ROWS = (
 
 
 @dataclass(frozen=True)
-class Ground:
+class EventEvidence:
     """What the rules read; every frame is sorted by user and day."""
 
     histories: pl.DataFrame
@@ -70,16 +70,16 @@ class Ground:
         return frozenset(self.runs["kind"].filter(self.runs["active"]).unique())
 
 
-def ground(seen: Seen) -> Ground:
+def gather_evidence(seen: Snapshot) -> EventEvidence:
     """The small frames of what was seen."""
     histories, places = seen.histories.drop("place"), seen.histories.select("user", "place")
     rows = _rows(seen)
     paid = _paid(seen, rows)
     runs = _runs(seen, paid, histories)
-    return Ground(histories, places, seen.days, _full_months(histories), _income(seen), rows, runs, paid)
+    return EventEvidence(histories, places, seen.days, _full_months(histories), _income(seen), rows, runs, paid)
 
 
-def until(base: Ground, frame: pl.DataFrame, *days: pl.Expr) -> list[pl.Series]:
+def until(base: EventEvidence, frame: pl.DataFrame, *days: pl.Expr) -> list[pl.Series]:
     """For each row of a frame with `user`, and each of these days, how many bookings its user had until that day."""
     asked = frame.select("user", *(day.to_physical().cast(pl.Int64).alias(f"{place}") for place, day in enumerate(days)))
     begin = asked[["user"]].join(base.places, on="user", how="left", maintain_order="left")["place"].to_numpy() * SPAN
@@ -88,12 +88,12 @@ def until(base: Ground, frame: pl.DataFrame, *days: pl.Expr) -> list[pl.Series]:
     return [pl.Series("until", np.searchsorted(base.days, day, "right") - first, pl.Int64) for day in each]
 
 
-def _income(seen: Seen) -> pl.DataFrame:
+def _income(seen: Snapshot) -> pl.DataFrame:
     columns = {"day": "booked_on", "cents": "amount_cents", "payer": "counterparty_key", "name": "counterparty_name"}
     return seen.bookings.select("user", "id", **columns).filter(seen.are_in(INCOMES))
 
 
-def _rows(seen: Seen) -> pl.DataFrame:
+def _rows(seen: Snapshot) -> pl.DataFrame:
     """The bookings of kinds that are of interest, with the surname of the owner of their product."""
     collectors = partners().frame.filter("inkasso")["partner"].implode()
     returned, collected = (pl.col("channel") == Channel.DD_RETURN), pl.col("partner").is_in(collectors)
@@ -107,7 +107,7 @@ def _rows(seen: Seen) -> pl.DataFrame:
     return read(named).filter(pl.col("kind") != "").sort("user", "booked_on", "id")
 
 
-def _paid(seen: Seen, rows: pl.DataFrame) -> pl.DataFrame:
+def _paid(seen: Snapshot, rows: pl.DataFrame) -> pl.DataFrame:
     """The regular payments of contracts in these categories, each contract with the kind that most of them have."""
     wanted = seen.contracts.filter(pl.col("category").is_in(CATEGORIES)).select(user_key("id")).to_series()
     chosen = seen.payments.filter("regular").filter(user_key("contract").is_in(wanted.implode()))
@@ -120,7 +120,7 @@ def _paid(seen: Seen, rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _runs(seen: Seen, paid: pl.DataFrame, histories: pl.DataFrame) -> pl.DataFrame:
+def _runs(seen: Snapshot, paid: pl.DataFrame, histories: pl.DataFrame) -> pl.DataFrame:
     evidence = paid.group_by("contract", maintain_order=True).agg(
         kind=pl.col("kind").first(), opening=pl.col("id").head(EVIDENCE), closing=pl.col("id").tail(1)
     )
