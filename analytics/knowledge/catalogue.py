@@ -1,8 +1,9 @@
 """The catalogue of business partners: brands with their spellings, categories, flags and addresses (`partners.csv`).
 
-A partner's number is fixed for ever, and so is its system name. An alias is plain text as
-`analytics.bank_text.canonical` writes it. Its guard says where it counts: none, anywhere on token borders; `!`, as the whole text, or at its start where a shop was paid by card or
-through a payment service; `!!`, only as the whole text, and not on transfers, where it may be somebody's name.
+A partner's number is fixed for ever, and so is its system name. An alias is plain text as `analytics.bank_text.canonical`
+writes it. Its guard says where it counts: none, anywhere on token borders; `!`, as the whole text, or at its start where a shop
+was paid by card or through a payment service; `!!`, only as the whole text, and not on transfers, where it may be somebody's
+name.
 """
 
 from collections.abc import Callable, Set

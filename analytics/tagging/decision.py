@@ -1,8 +1,8 @@
 """Who has the last word on a line: insurance, rule, partner, then the likelier of word and model, and how sure that is.
 
 The confidence of a rule or partner is its measured precision (`knowledge/measured/measured.csv`, from `kontor knowledge
-measure`); what has not been measured is as sure as its author thought. A rule or partner that was measured and says something else than a
-model that is surer of this line gives way to it; where both say the same, the tag is as sure as the surer of them.
+measure`); what has not been measured is as sure as its author thought. A rule or partner that was measured and says something
+else than a model that is surer of this line gives way to it; where both say the same, the tag is as sure as the surer of them.
 """
 
 from functools import cache

@@ -1,8 +1,8 @@
 """Rules as data: a knowledge file of conditions, compiled once into arrays and an automaton.
 
 Here belong the columns that a rule may have and what they mean; `analytics.tagging.rule_matching` compares them with lines, and
-each tagger decides which of the rules that hold has the say. A rule holds if every condition that it names holds; the words of one column
-are alternatives; words of `none` and `name_none` forbid.
+each tagger decides which of the rules that hold has the say. A rule holds if every condition that it names holds; the words of
+one column are alternatives; words of `none` and `name_none` forbid.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

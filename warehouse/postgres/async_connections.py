@@ -1,7 +1,7 @@
 """Asynchronous connections, for what an event loop does itself: checking tokens, waiting for news, sending long lists.
 
-Everything else goes through `warehouse.postgres.database`. A connection of this pool acts for the operator unless
-a transaction on it says for whom it acts (`acting_for`). A database that is just restarting is waited for, as long as trying again is safe.
+Everything else goes through `warehouse.postgres.database`. A connection of this pool acts for the operator unless a transaction
+on it says for whom it acts (`acting_for`). A database that is just restarting is waited for, as long as trying again is safe.
 """
 
 import asyncio

@@ -32,8 +32,8 @@ ACTS = pl.Schema(
     }
 )
 """One row per true booking, before any bank has put it into its own words. `kind` is a value of
-`analytics.bank_text.channels.Channel`; the `value_on` of a card payment is the day at the till; `account` is its role: 0 current, 1 savings, 2 card, 3 depot, 4 second
-current, 5 wallet, 6 loan."""
+`analytics.bank_text.channels.Channel`; the `value_on` of a card payment is the day at the till; `account` is its role: 0
+current, 1 savings, 2 card, 3 depot, 4 second current, 5 wallet, 6 loan."""
 
 TRUTH = pl.Schema(
     {
