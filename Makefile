@@ -9,7 +9,7 @@ BANDIT = printf '%s\n' analytics api docs models pipelines warehouse | xargs -P 
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run test thorough bench soak fuzz lint compiled simulated chromium format audit lock screenshots clean
+.PHONY: run check test thorough bench soak fuzz lint compiled simulated chromium format audit lock screenshots clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
@@ -18,7 +18,11 @@ test: $(VENV)/.dev  ## everything that CI runs
 	@$(MAKE) --no-print-directory --jobs 3 chromium lint compiled simulated
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
-thorough: $(VENV)/.dev compiled simulated  ## what takes long and seldom fails: before a release
+check: $(VENV)/.dev  ## format, lint, types, import contracts, and all tests that need no running service
+	@$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest -q -m "not thorough and not service" -n 2 --dist loadfile --no-loadscope-reorder
+
+thorough: $(VENV)/.dev compiled simulated  ## slow tests that rarely fail: before a release
 	$(BIN)/python -m pytest -m thorough -n 2 --dist loadfile
 
 lint: $(VENV)/.dev  ## format, lint, types, import contracts, known mistakes of security

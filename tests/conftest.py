@@ -39,13 +39,22 @@ LONG = (
 """Files that take longest, the longest first: whoever begins with them does not wait for one of them at the end."""
 
 
+SERVICES = frozenset({"homes", "browser"})
+"""Fixtures that start a database, a service or a browser. `make check` leaves out every test that uses one."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks the tests that need a running service, before any is chosen by its mark, and puts the longest files first."""
+    for item in items:
+        if SERVICES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("service")
     items.sort(key=lambda item: next((rank for rank, name in enumerate(LONG) if name in item.nodeid), len(LONG)))
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def homes() -> Iterator[Path]:
-    """A folder for data directories. Not pytest's own: that one is closed to the user as whom the database runs under root.
+    """A folder for data directories. Not pytest's own: under root, the user that runs the database cannot enter that one.
 
     No process that works in it may outlive the tests.
     """
