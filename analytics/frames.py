@@ -153,6 +153,182 @@ CONTRACT_BOOKINGS = pl.Schema(
     }
 )
 """The bookings of contracts, by contract and day."""
+UNREAD_COLUMNS = ("value_on", "primanota", *(f"{tagger}_{part}" for tagger in TAGGERS for part in TAG_PARTS[1:]))
+"""Stored columns of a booking that no analysis reads: copying them took as long as some of the analyses."""
+SNAPSHOT_BOOKINGS = pl.Schema(
+    {name: kind for name, kind in {**TRANSACTIONS, **TAGGED, "as_of": pl.Date()}.items() if name not in UNREAD_COLUMNS}
+)
+"""The bookings that the analyses read, with their tags and the as-of date of their user."""
+LOANS = pl.Schema(
+    {
+        "contract": pl.String,
+        "user": pl.String,
+        "kind": pl.String,
+        "installment": pl.Int64,
+        "installments_paid": pl.Int64,
+        "amount_total": pl.Int64,
+        "interest_rate": pl.Float64,
+        "term_months": pl.Int64,
+        "remaining_amount": pl.Int64,
+        "date_end": pl.Date,
+        "confidence": pl.Float64,
+        "reason": pl.String,
+        "payout": pl.String,
+    }
+)
+"""One row per loan contract, amounts in cents. `kind` is `purchase` (instalments of a purchase), `credit` or `mortgage`; `payout`
+is the id of the booking that paid the money out. Unknown values are null. For loans that are no longer paid, `remaining_amount`
+is null unless it is zero."""
+
+CASHFLOW = pl.Schema(
+    {
+        "user": pl.String,
+        "tree": pl.String,
+        "tag": pl.String,
+        "savings": pl.Boolean,
+        "kind": pl.String,
+        "item": pl.String,
+        "cents": pl.Int64,
+    }
+)
+"""Sums of the months (kind M) and weeks (kind W) with at least one booking, by tree, tag and whether the tag is savings."""
+CASHFLOW_TOTALS = pl.Schema({"user": pl.String, "level": pl.String, "tag": pl.String, "item": pl.String, "cents": pl.Int64})
+"""All time items of one view of the cashflow. `level` is `sub`, `main` or `aggregate`; partners only have `sub`."""
+CASHFLOW_PREDICTIONS = pl.Schema(
+    {
+        "user": pl.String,
+        "tree": pl.String,
+        "level": pl.String,
+        "tag": pl.String,
+        "with_savings": pl.Boolean,
+        "without_savings": pl.Boolean,
+        "kind": pl.String,
+        "item": pl.String,
+        "cents": pl.Int64,
+        "fixed": pl.Int64,
+        "flex": pl.Int64,
+        "lower": pl.Int64,
+        "upper": pl.Int64,
+    }
+)
+"""Predictions as they are served: a view with savings has the rows of `with_savings`, one without them those of
+`without_savings`. Tags without a recent booking and without an expected one have no row, nor have users with too few complete
+months or weeks."""
+EXPECTED_PAYMENTS = pl.Schema(
+    {
+        "contract": pl.String,
+        "user": pl.String,
+        "category": pl.String,
+        "partner": pl.String,
+        "expected_on": pl.Date,
+        "cents": pl.Int64,
+    }
+)
+"""Future payments of active contracts, by user, contract and day."""
+DISPOSABLE_MONEY = pl.Schema(
+    [
+        ("user", pl.String),
+        ("date_salary_latest", pl.Date),
+        ("date_salary_next", pl.Date),
+        ("days_until_salary", pl.Int64),
+        ("salary_latest", pl.Int64),
+        ("salary_next", pl.Int64),
+        ("cashflow", pl.Int64),
+        ("currently_left", pl.Int64),
+        ("expected_fixed", pl.Int64),
+        ("disposable_money", pl.Int64),
+        ("expected_flex", pl.Int64),
+        ("expected_left", pl.Int64),
+        ("expected_left_daily", pl.Int64),
+        ("reason", pl.String),
+        ("transactions", pl.List(pl.String)),
+    ]
+)
+"""One row per user with an active salary, amounts in cents. `transactions` are the ids of the salary and of the bookings since."""
+
+LIFE_EVENTS = pl.Schema(
+    [
+        ("user", pl.String),
+        ("item", pl.String),
+        ("event_date", pl.Date),
+        ("confidence", pl.Float64),
+        ("reason", pl.String),
+        ("bookings", pl.List(pl.String)),
+        ("amount", pl.Int64),
+    ]
+)
+"""Life events of users. `reason` is written for people, `bookings` are the ids of the evidence, `amount` is in cents or null."""
+LIFE_SIGNS = pl.Schema(
+    {"user": pl.String(), "since": pl.Date(), "cents": pl.Int64(), "bookings": pl.List(pl.String), "what": pl.String()}
+)
+"""Signs that a life stage holds on the as-of date. `cents` is the positive amount of a month or a booking, `bookings` are the ids
+of the evidence, `what` describes the sign for people."""
+LIFE_STAGES = pl.Schema(
+    [
+        ("user", pl.String),
+        ("dimension", pl.String),
+        ("item", pl.String),
+        ("since", pl.Date),
+        ("confidence", pl.Float64),
+        ("reason", pl.String),
+        ("bookings", pl.List(pl.String)),
+    ]
+)
+"""The stages of users on their as-of dates: one per dimension; landlords have a second one in the dimension of housing."""
+SALES_TRIGGERS = pl.Schema(
+    [
+        ("user", pl.String),
+        ("item", pl.String),
+        ("trigger_date", pl.Date),
+        ("amount", pl.Int64),
+        ("confidence", pl.Float64),
+        ("reason", pl.String),
+        ("bookings", pl.List(pl.String)),
+    ]
+)
+"""Sales triggers of users. `amount` is in cents or null, `reason` is written for people, `bookings` are the ids of the evidence."""
+
+AFFORDABILITY_CENTS = (
+    "income", "income_regular", "income_irregular",
+    "expenses",
+    "necessities", "necessities_regular", "necessities_irregular",
+    "luxuries", "luxuries_regular", "luxuries_irregular",
+    "discretionary", "discretionary_for_irregular_luxuries",
+    "savings", "gambling",
+)  # fmt: skip
+AFFORDABILITY_RATIOS = (
+    "ratio_luxuries_to_expenses", "ratio_necessities_to_expenses",
+    "ratio_luxuries_to_income", "ratio_necessities_to_income", "ratio_expenses_to_income",
+    "ratio_gambling_to_discretionary_for_irregular_luxuries",
+)  # fmt: skip
+AFFORDABILITY_FLAGS = (
+    "existing_loans", "mortgage_payments", "rental_payments",
+    "return_debits", "reminder_charges", "seizure_payments", "debt_collection_payments",
+)  # fmt: skip
+AFFORDABILITY = pl.Schema(
+    [
+        ("user", pl.String),
+        ("as_of", pl.Date),
+        ("window_first", pl.Date),
+        ("window_last", pl.Date),
+        ("months", pl.Int64),
+        *((name, pl.Int64) for name in AFFORDABILITY_CENTS),
+        *((name, pl.Float64) for name in AFFORDABILITY_RATIOS),
+        *((flag, pl.Boolean) for flag in AFFORDABILITY_FLAGS),
+        ("most_recent_rental_payment", pl.Date),
+        ("credit_cards", pl.UInt32),
+        ("financial_literacy", pl.String),
+        ("financial_literacy_score", pl.Int8),
+        *((f"{flag}_ids", pl.List(pl.String)) for flag in (*AFFORDABILITY_FLAGS, "overdraft", "gambling", "credit_cards")),
+        *((f"{flag}_reason", pl.String) for flag in (*AFFORDABILITY_FLAGS, "overdraft", "financial_literacy")),
+    ]
+)
+"""One row per user: monthly means in cents, expenses as positive numbers. Lists are the ids of the bookings behind a flag, by day;
+for `credit_cards` they are the settlements of cards that are not connected. The latest rent is null unless rent is paid."""
+AFFORDABILITY_AMOUNTS = pl.Schema(
+    {"user": pl.String, "part": pl.String, "regular": pl.Boolean, "category": pl.String, "cents": pl.Int64}
+)
+"""The parts of an affordability by category: monthly means in cents above zero, income and expenses both positive."""
 
 
 class SchemaDiffers(ValueError):

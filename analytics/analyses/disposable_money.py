@@ -7,28 +7,8 @@ from analytics.analyses.cashflow import Cashflow, awaited, going_on, horizon
 from analytics.analyses.cashflow.flows import EXPENSES
 from analytics.analyses.cashflow.statistics import AGGREGATE
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import checked
+from analytics.frames import DISPOSABLE_MONEY, checked
 
-DISPOSABLE = pl.Schema(
-    [
-        ("user", pl.String),
-        ("date_salary_latest", pl.Date),
-        ("date_salary_next", pl.Date),
-        ("days_until_salary", pl.Int64),
-        ("salary_latest", pl.Int64),
-        ("salary_next", pl.Int64),
-        ("cashflow", pl.Int64),
-        ("currently_left", pl.Int64),
-        ("expected_fixed", pl.Int64),
-        ("disposable_money", pl.Int64),
-        ("expected_flex", pl.Int64),
-        ("expected_left", pl.Int64),
-        ("expected_left_daily", pl.Int64),
-        ("reason", pl.String),
-        ("transactions", pl.List(pl.String)),
-    ]
-)
-"""One row for every user with an active salary; amounts in cents. `transactions` are the salary and what was booked since."""
 SALARY = "INCOME_SALARY"
 MONTH_DAYS = 30.4369
 RARE_SHARE = 0.35
@@ -39,8 +19,8 @@ OWN = "TRANSFER_"
 """How categories of own transfers begin: they neither give nor take."""
 
 
-def disposable(seen: Snapshot, cashflow: Cashflow) -> pl.DataFrame:
-    """The disposable money (frame `DISPOSABLE`) of users with an active salary contract."""
+def disposable_money(seen: Snapshot, cashflow: Cashflow) -> pl.DataFrame:
+    """The disposable money (frame `DISPOSABLE_MONEY`) of users with an active salary contract."""
     salaries = _salaries(seen)
     known = salaries.join(_flexible(cashflow), on="user", how="left")
     for sums in (_since(seen, salaries), _fixed(seen, salaries, cashflow)):
@@ -53,7 +33,7 @@ def disposable(seen: Snapshot, cashflow: Cashflow) -> pl.DataFrame:
         days_until_salary=days.clip(lower_bound=0),
         expected_flex=(pl.col("monthly_flex").fill_null(0) * part * usual).round().cast(pl.Int64),
     )
-    return checked(_told(filled).sort("user").select(DISPOSABLE.names()), DISPOSABLE)
+    return checked(_told(filled).sort("user").select(DISPOSABLE_MONEY.names()), DISPOSABLE_MONEY)
 
 
 def _salaries(seen: Snapshot) -> pl.DataFrame:

@@ -5,28 +5,14 @@ Of the rules of a dimension the first that holds decides; what cannot be told is
 
 import polars as pl
 
-from analytics.analyses.events.evidence import EventEvidence, gather_evidence
-from analytics.analyses.events.months import sums
-from analytics.analyses.events.saving import saved, savings
-from analytics.analyses.events.signs import COLUMNS, active
-from analytics.analyses.events.standing import Rules, housing, parenthood, work
+from analytics.analyses.life_events.evidence import EventEvidence, gather_evidence
+from analytics.analyses.life_events.months import sums
+from analytics.analyses.life_events.saving import saved, savings
+from analytics.analyses.life_events.signs import COLUMNS, active
+from analytics.analyses.life_events.standing import Rules, housing, parenthood, work
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import checked
+from analytics.frames import LIFE_STAGES, checked
 
-__all__ = ["STAGES", "life_stages"]
-
-STAGES = pl.Schema(
-    [
-        ("user", pl.String),
-        ("dimension", pl.String),
-        ("item", pl.String),
-        ("since", pl.Date),
-        ("confidence", pl.Float64),
-        ("reason", pl.String),
-        ("bookings", pl.List(pl.String)),
-    ]
-)
-"""The stages of users on their as-of dates: in each dimension one, and beside the own housing that of landlords."""
 DECIDED = pl.Schema(
     {
         "user": pl.String(),
@@ -45,7 +31,7 @@ LEAST_MONTHS = 3
 def life_stages(
     seen: Snapshot, events: pl.DataFrame, base: EventEvidence | None = None, summed: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """The stages of all users (frame `STAGES`), given their events; what is worked out already can be handed in."""
+    """The stages of all users (frame `LIFE_STAGES`), given their events; what is worked out already can be handed in."""
     known = gather_evidence(seen) if base is None else base
     monthly = sums(seen) if summed is None else summed
     earning = _decided(work(known))
@@ -63,7 +49,7 @@ def life_stages(
     if not short.is_empty():
         unknown = stages.join(short, on="user", how="semi").select("user", "dimension").pipe(_unknown, known)
         whole = pl.concat([whole.join(short, on="user", how="anti"), unknown])
-    return checked(whole.cast(STAGES).sort("user", "dimension", "item"), STAGES)
+    return checked(whole.cast(LIFE_STAGES).sort("user", "dimension", "item"), LIFE_STAGES)
 
 
 def _short(base: EventEvidence) -> pl.DataFrame:
@@ -96,7 +82,7 @@ def _complete(base: EventEvidence, dimension: str, found: pl.DataFrame) -> pl.Da
 
 
 def _placed(dimension: str, found: pl.DataFrame) -> pl.DataFrame:
-    return found.select(pl.lit(dimension).alias(name) if name == "dimension" else name for name in STAGES)
+    return found.select(pl.lit(dimension).alias(name) if name == "dimension" else name for name in LIFE_STAGES)
 
 
 def _unknown(users: pl.DataFrame, base: EventEvidence) -> pl.DataFrame:

@@ -14,30 +14,10 @@ from analytics import trees
 from analytics.analyses import loan_purposes
 from analytics.analyses.loan_purposes import CREDITS, MORTGAGES, PURCHASE
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import checked
+from analytics.frames import LOANS, checked
 
 __all__ = ["CREDITS", "LOANS", "MORTGAGES", "PURCHASE", "loans"]
 
-LOANS = pl.Schema(
-    {
-        "contract": pl.String,
-        "user": pl.String,
-        "kind": pl.String,
-        "installment": pl.Int64,
-        "installments_paid": pl.Int64,
-        "amount_total": pl.Int64,
-        "interest_rate": pl.Float64,
-        "term_months": pl.Int64,
-        "remaining_amount": pl.Int64,
-        "date_end": pl.Date,
-        "confidence": pl.Float64,
-        "reason": pl.String,
-        "payout": pl.String,
-    }
-)
-"""One row per contract of a loan. `kind` is `purchase` (instalments of a purchase), `credit` or `mortgage`; `payout` is the
-booking by which the money came. What is not known is null; of loans that are no longer paid, what is left is not known unless it
-is zero."""
 USUAL = {"purchase": 0.0, "credit": 0.07, "mortgage": 0.035}
 """Rates that lenders usually ask."""
 HIGHEST = 0.18

@@ -8,26 +8,12 @@ from functools import cache
 import polars as pl
 
 from analytics import trees
-from analytics.analyses.events.evidence import EventEvidence, gather_evidence
-from analytics.analyses.events.months import incomes, large_incomes, last_months, sums
-from analytics.analyses.events.words import WAGES
+from analytics.analyses.life_events.evidence import EventEvidence, gather_evidence
+from analytics.analyses.life_events.months import incomes, large_incomes, last_months, sums
+from analytics.analyses.life_events.words import WAGES
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import checked
+from analytics.frames import SALES_TRIGGERS, checked
 
-__all__ = ["TRIGGERS", "sales_triggers"]
-
-TRIGGERS = pl.Schema(
-    [
-        ("user", pl.String),
-        ("item", pl.String),
-        ("trigger_date", pl.Date),
-        ("amount", pl.Int64),
-        ("confidence", pl.Float64),
-        ("reason", pl.String),
-        ("bookings", pl.List(pl.String)),
-    ]
-)
-"""The triggers of users: since when, about how many cents if about any, how sure, why (for people), and by which bookings."""
 INCOME_MONTHS, HIGH_INCOME = 3, 320_000
 COVERED_MONTHS, COVERED_CONTRACTS = 12, 3
 HELD = "-13mo"
@@ -67,7 +53,7 @@ def sales_triggers(
     summed: pl.DataFrame | None = None,
     large: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
-    """The triggers of all users (frame `TRIGGERS`), given their events and stages.
+    """The triggers of all users (frame `SALES_TRIGGERS`), given their events and stages.
 
     What is worked out already, the ground, the sums by month and large incomes, can be handed in.
     """
@@ -79,7 +65,7 @@ def sales_triggers(
         _savings(known, monthly),
         _large(known, large_incomes(known, monthly) if large is None else large),
     ]
-    return checked(pl.concat(found).sort("user", "item"), TRIGGERS)
+    return checked(pl.concat(found).sort("user", "item"), SALES_TRIGGERS)
 
 
 def monthly_income(base: EventEvidence, summed: pl.DataFrame) -> pl.DataFrame:
@@ -138,7 +124,7 @@ def _held(seen: Snapshot) -> pl.DataFrame:
 def _lacking(held: pl.DataFrame, users: pl.DataFrame, item: str, reason: str, types: tuple[str, ...]) -> pl.DataFrame:
     """A trigger for each of the users who holds none of these insurances."""
     if users.is_empty():
-        return TRIGGERS.to_frame()
+        return SALES_TRIGGERS.to_frame()
     lacking = users.join(held.filter(pl.col("insurance").is_in(types)), on="user", how="anti", maintain_order="left")
     amount = pl.col("amount") if "amount" in users.columns else pl.lit(None)
     return _triggers(lacking, item, pl.col("as_of"), amount, pl.lit(0.8), pl.lit(reason), pl.col("bookings"))
@@ -154,7 +140,7 @@ def _income_ids(base: EventEvidence, count: int) -> pl.DataFrame:
 def _after(base: EventEvidence, events: pl.DataFrame) -> pl.DataFrame:
     """For each trigger the latest of the events that set it off, if it is so young."""
     if events.is_empty():
-        return TRIGGERS.to_frame()
+        return SALES_TRIGGERS.to_frame()
     dated = events.join(OF_EVENTS, on="item").join(base.histories, on="user")
     young = dated.filter((pl.col("as_of") - pl.col("event_date")).dt.total_days().is_between(0, pl.col("days")))
     last = young.sort("user", "event_date", "item").unique(["user", "trigger"], keep="last", maintain_order=True)
@@ -179,7 +165,7 @@ def _savings(base: EventEvidence, summed: pl.DataFrame) -> pl.DataFrame:
     enough = (pl.col("net") >= SAVING_MONTHS * LEAST_SURPLUS) & (pl.col("net") * SURPLUS_SHARE >= pl.col("income"))
     found = total.filter(enough, pl.col("positive") >= SAVING_POSITIVE).join(_in_difficulties(base), on="user", how="anti")
     if found.is_empty():
-        return TRIGGERS.to_frame()
+        return SALES_TRIGGERS.to_frame()
     mean = (pl.col("net") / SAVING_MONTHS).round().cast(pl.Int64)
     reason = pl.lit("Im Mittel von sechs Monaten bleibt Geld übrig")
     dated = found.join(base.histories, on="user").join(_income_ids(base, SAVING_MONTHS), on="user", how="left")
@@ -202,7 +188,7 @@ def _in_difficulties(base: EventEvidence) -> pl.DataFrame:
 def _large(base: EventEvidence, large: pl.DataFrame) -> pl.DataFrame:
     """The latest income of at least twice the average month, if it is so young."""
     if large.is_empty():
-        return TRIGGERS.to_frame()
+        return SALES_TRIGGERS.to_frame()
     dated = large.join(base.histories, on="user")
     young = dated.filter((pl.col("as_of") - pl.col("day")).dt.total_days().is_between(0, LARGE_DAYS))
     last = young.sort("user", "day", "cents", "payer").unique("user", keep="last", maintain_order=True)
@@ -228,4 +214,4 @@ def _triggers(
         confidence=confidence,
         reason=reason,
         bookings=bookings.fill_null([]),
-    ).cast(TRIGGERS)
+    ).cast(SALES_TRIGGERS)

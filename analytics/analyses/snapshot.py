@@ -11,15 +11,20 @@ from numpy.typing import NDArray
 from analytics import trees
 from analytics.analyses.contracts import contracts
 from analytics.analyses.duplicate_accounts import counted_once
-from analytics.frames import AS_OF, CONTRACT_BOOKINGS, CONTRACTS, PRODUCTS, TAG_PARTS, TAGGED, TAGGERS, TRANSACTIONS, checked
+from analytics.frames import (
+    AS_OF,
+    CONTRACT_BOOKINGS,
+    CONTRACTS,
+    PRODUCTS,
+    SNAPSHOT_BOOKINGS,
+    UNREAD_COLUMNS,
+    checked,
+)
 
 EURO = "EUR"
 NO_RUN = (1 << 32) - 1
 SPAN = 1 << 17
 """More than there are days."""
-UNREAD = ("value_on", "primanota", *(f"{tagger}_{part}" for tagger in TAGGERS for part in TAG_PARTS[1:]))
-"""What is stored of a booking and read by no analysis: copying it took as long as some of them."""
-BOOKED = pl.Schema({name: kind for name, kind in {**TRANSACTIONS, **TAGGED, "as_of": pl.Date()}.items() if name not in UNREAD})
 CATEGORY = pl.Enum(trees.categories_frame()["system_name"])
 
 
@@ -101,10 +106,10 @@ def counted(bookings: pl.DataFrame, as_of: pl.DataFrame) -> pl.DataFrame:
 
 def snapshot(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> Snapshot:
     """What can be seen in tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates."""
-    booked = counted_once(counted(tagged.drop(UNREAD, strict=False), as_of), products).select(BOOKED.names())
+    booked = counted_once(counted(tagged.drop(UNREAD_COLUMNS, strict=False), as_of), products).select(SNAPSHOT_BOOKINGS.names())
     found = contracts(booked)
     return Snapshot(
-        checked(booked, BOOKED),
+        checked(booked, SNAPSHOT_BOOKINGS),
         checked(products, PRODUCTS),
         checked(as_of, AS_OF),
         checked(found.contracts, CONTRACTS),

@@ -11,15 +11,28 @@ from typing import NamedTuple
 
 import polars as pl
 
-from analytics.analyses.affordability import AFFORDABILITY, AMOUNTS, Affordability, affordability
-from analytics.analyses.cashflow import PREDICTIONS, STATISTICS, Cashflow, cashflow
-from analytics.analyses.disposable_money import DISPOSABLE, disposable
-from analytics.analyses.events import EVENTS, EventEvidence, gather_evidence, large_incomes, life_events, sums
-from analytics.analyses.life_stages import STAGES, life_stages
-from analytics.analyses.loans import LOANS, loans
-from analytics.analyses.sales_triggers import TRIGGERS, sales_triggers
+from analytics.analyses.affordability import Affordability, affordability
+from analytics.analyses.cashflow import Cashflow, cashflow
+from analytics.analyses.disposable_money import disposable_money
+from analytics.analyses.life_events import EventEvidence, gather_evidence, large_incomes, life_events, sums
+from analytics.analyses.life_stages import life_stages
+from analytics.analyses.loans import loans
+from analytics.analyses.sales_triggers import sales_triggers
 from analytics.analyses.snapshot import Snapshot, snapshot
-from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, checked
+from analytics.frames import (
+    AFFORDABILITY,
+    AFFORDABILITY_AMOUNTS,
+    CASHFLOW,
+    CASHFLOW_PREDICTIONS,
+    CONTRACT_BOOKINGS,
+    CONTRACTS,
+    DISPOSABLE_MONEY,
+    LIFE_EVENTS,
+    LIFE_STAGES,
+    LOANS,
+    SALES_TRIGGERS,
+    checked,
+)
 
 Frames = Mapping[str, pl.DataFrame]
 """What the analyses say, by the names of frames."""
@@ -101,33 +114,33 @@ ANALYSES = (
         ("contracts",),
         "What came in and went out, by category or partner and by month and week, and what is to be expected.",
         {
-            "cashflow": AnalysisFrame(STATISTICS, lambda w: w.cashflow.statistics),
-            "cashflow_predictions": AnalysisFrame(PREDICTIONS, lambda w: w.cashflow.predictions),
+            "cashflow": AnalysisFrame(CASHFLOW, lambda w: w.cashflow.statistics),
+            "cashflow_predictions": AnalysisFrame(CASHFLOW_PREDICTIONS, lambda w: w.cashflow.predictions),
         },
     ),
     Analysis(
         "disposable_money",
         ("contracts", "cashflow"),
         "What is left of the latest salary, and will be left when the next one comes.",
-        {"disposable_money": AnalysisFrame(DISPOSABLE, lambda w: disposable(w.seen, w.cashflow))},
+        {"disposable_money": AnalysisFrame(DISPOSABLE_MONEY, lambda w: disposable_money(w.seen, w.cashflow))},
     ),
     Analysis(
         "life_events",
         ("contracts",),
         "What has changed in a user's life, by the contracts and bookings that show it.",
-        {"life_events": AnalysisFrame(EVENTS, lambda w: w.events)},
+        {"life_events": AnalysisFrame(LIFE_EVENTS, lambda w: w.events)},
     ),
     Analysis(
         "life_stages",
         ("contracts", "life_events"),
         "How a user earns, lives and saves, and how old the youngest child is.",
-        {"life_stages": AnalysisFrame(STAGES, lambda w: w.stages)},
+        {"life_stages": AnalysisFrame(LIFE_STAGES, lambda w: w.stages)},
     ),
     Analysis(
         "sales_triggers",
         ("contracts", "life_events", "life_stages"),
         "Occasions to talk with a user, each by an exact rule.",
-        {"sales_triggers": AnalysisFrame(TRIGGERS, lambda w: w.triggers)},
+        {"sales_triggers": AnalysisFrame(SALES_TRIGGERS, lambda w: w.triggers)},
     ),
     Analysis(
         "affordability",
@@ -135,7 +148,7 @@ ANALYSES = (
         "Income and expenses by need and regularity, what is left, and signs of risk.",
         {
             "affordability": AnalysisFrame(AFFORDABILITY, lambda w: w.affordability.affordability),
-            "affordability_amounts": AnalysisFrame(AMOUNTS, lambda w: w.affordability.amounts),
+            "affordability_amounts": AnalysisFrame(AFFORDABILITY_AMOUNTS, lambda w: w.affordability.amounts),
         },
     ),
 )

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from analytics.analyses import suite
-from analytics.analyses.snapshot import UNREAD
-from analytics.frames import AS_OF, CHOICES, PRODUCTS
+from analytics.frames import AS_OF, CHOICES, PRODUCTS, UNREAD_COLUMNS
 from analytics.tagging import tag
 from analytics.tagging.tag import Tagger
 from pipelines.results.export import STATE
@@ -143,7 +142,7 @@ def by_bucket(frame: pl.DataFrame, users: Mapping[int, pl.Series]) -> Iterator[t
 def _seen(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tagged bookings of some users of these buckets, and their products."""
     bookings, tags, owned = (
-        lake.read(table, buckets, [name for name in table.schema if name not in UNREAD]).join(
+        lake.read(table, buckets, [name for name in table.schema if name not in UNREAD_COLUMNS]).join(
             users, on="user", how="semi", maintain_order="left"
         )
         for table in (TRANSACTIONS, TRANSACTION_TAGS, OWNED)

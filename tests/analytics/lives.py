@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from analytics.analyses.events import life_events
+from analytics.analyses.life_events import life_events
 from analytics.analyses.life_stages import life_stages
 from analytics.analyses.sales_triggers import sales_triggers
 from analytics.analyses.snapshot import Snapshot, snapshot

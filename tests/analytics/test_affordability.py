@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from analytics.analyses.affordability import AFFORDABILITY, AMOUNTS, Affordability, affordability
+from analytics.analyses.affordability import Affordability, affordability
 from analytics.analyses.affordability.flags import FLAGS
 from analytics.analyses.snapshot import snapshot
-from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
+from analytics.frames import AFFORDABILITY, AFFORDABILITY_AMOUNTS, AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
 from models.simulator import Corpus, simulate
 from models.simulator.truth.affordability import affordability_truth
 
@@ -328,7 +328,7 @@ def test_literacy_weighs_provision_against_difficulties() -> None:
 def test_nobody_has_nothing() -> None:
     nothing = found()
     assert nothing.affordability.schema == AFFORDABILITY
-    assert nothing.amounts.schema == AMOUNTS
+    assert nothing.amounts.schema == AFFORDABILITY_AMOUNTS
     assert nothing.affordability.is_empty()
     assert nothing.amounts.is_empty()
 

@@ -8,13 +8,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics.analyses.cashflow import cashflow
-from analytics.analyses.disposable_money import disposable
+from analytics.analyses.disposable_money import disposable_money
 from tests.analytics.households import AS_OF_DAY, BOOKED, booked, household, households, looked_at, monthly, rent, salary
 
 
 def found(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> pl.DataFrame:
     whole = looked_at(bookings, as_of, "nobody")
-    return disposable(whole, cashflow(whole))
+    return disposable_money(whole, cashflow(whole))
 
 
 def only(*bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def test_a_thirteenth_salary_every_year_is_not_the_salary() -> None:
     yearly = booked(years, 400_000, "INCOME_SALARY", channel="SALARY", counterparty_key="jahr")
     whole = looked_at(pl.concat([salary(months=36), yearly]), AS_OF_DAY, "nobody")
     assert whole.contracts.filter(pl.col("status") == "ACTIVE")["amount_median"].max() == 400_000
-    assert disposable(whole, cashflow(whole)).row(0, named=True)["salary_latest"] == 250_000
+    assert disposable_money(whole, cashflow(whole)).row(0, named=True)["salary_latest"] == 250_000
 
 
 def test_usual_spending_is_expected_until_the_next_salary_and_irregular_income_is_not() -> None:

@@ -7,9 +7,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.analyses.events import life_events
-from analytics.analyses.life_stages import STAGES, life_stages
-from analytics.frames import PRODUCTS
+from analytics.analyses.life_events import life_events
+from analytics.analyses.life_stages import life_stages
+from analytics.frames import LIFE_STAGES, PRODUCTS
 from tests.analytics.lives import booked, child_benefit, debit, everyday, look, months, rent, stands, wage
 
 WHOLE = ("2024-01", "2026-06")
@@ -30,7 +30,7 @@ def home(*parts: pl.DataFrame) -> str:
 
 def test_nobody_without_bookings_has_stages() -> None:
     nothing = look()
-    assert_frame_equal(life_stages(nothing, life_events(nothing)), STAGES.to_frame())
+    assert_frame_equal(life_stages(nothing, life_events(nothing)), LIFE_STAGES.to_frame())
 
 
 def test_each_dimension_has_one_stage_of_the_tree() -> None:

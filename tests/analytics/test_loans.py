@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from analytics.analyses.loans import LOANS, loans, principal, rates
+from analytics.analyses.loans import loans, principal, rates
 from analytics.analyses.snapshot import Snapshot, snapshot
-from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
+from analytics.frames import AS_OF, LOANS, PRODUCTS, TAGGED, TRANSACTIONS
 
 AS_OF_DAY = date(2026, 6, 30)
 BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED})

@@ -8,9 +8,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.analyses.events import life_events
+from analytics.analyses.life_events import life_events
 from analytics.analyses.life_stages import life_stages
-from analytics.analyses.sales_triggers import TRIGGERS, sales_triggers
+from analytics.analyses.sales_triggers import sales_triggers
+from analytics.frames import SALES_TRIGGERS
 from tests.analytics.lives import TODAY, booked, child_benefit, debit, everyday, look, months, rent, set_off, wage
 
 WHOLE = ("2024-01", "2026-06")
@@ -36,7 +37,7 @@ def policy(insurance: str, days: list[date], category: str = "INSURANCE_LIABILIT
 def test_nobody_without_bookings_has_triggers() -> None:
     nothing = look()
     events = life_events(nothing)
-    assert_frame_equal(sales_triggers(nothing, events, life_stages(nothing, events)), TRIGGERS.to_frame())
+    assert_frame_equal(sales_triggers(nothing, events, life_stages(nothing, events)), SALES_TRIGGERS.to_frame())
 
 
 def test_every_trigger_is_an_item_of_the_tree_and_names_its_bookings() -> None:

@@ -15,8 +15,7 @@ from uuid import NAMESPACE_OID, uuid5
 import polars as pl
 
 from analytics.tagging import tag
-from analytics.frames import CHOICES, RULES, TRANSACTIONS
-from analytics.analyses.snapshot import UNREAD
+from analytics.frames import CHOICES, RULES, TRANSACTIONS, UNREAD_COLUMNS
 from analytics.analyses.suite import analysed
 from analytics.tagging.tag import Tagger, Scorer
 from models import registry
@@ -26,7 +25,7 @@ from pipelines.engine.executors import _environment, _limits
 from pipelines.results.tasks import shared_out
 from warehouse.lake import parquet
 
-READ = [name for name in TRANSACTIONS if name not in UNREAD]
+READ = [name for name in TRANSACTIONS if name not in UNREAD_COLUMNS]
 """The columns of a booking that tagging or an analysis looks at. The whole way reads them, and stands beside reading them."""
 BOOKINGS, PRODUCTS, RESULTS = "transactions", "products", "results"
 

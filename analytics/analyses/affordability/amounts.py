@@ -14,7 +14,7 @@ from analytics.analyses.affordability.window import AffordabilityWindow
 from analytics.analyses.keys import user_key
 from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text import canonical
-from analytics.frames import checked
+from analytics.frames import AFFORDABILITY_AMOUNTS, checked
 from analytics.knowledge import partners
 from analytics.products import ProductCategory
 
@@ -36,9 +36,6 @@ GAMES = (
     r"|\bbet\b|\b[a-z]+bets?\b|\bbet\d"
 )
 """Names of places to gamble that the catalogue does not know."""
-
-AMOUNTS = pl.Schema({"user": pl.String, "part": pl.String, "regular": pl.Boolean, "category": pl.String, "cents": pl.Int64})
-"""What the parts of an affordability consist of, by category: monthly means above zero, income and expenses both positive."""
 
 
 def cells(seen: Snapshot, view: AffordabilityWindow) -> pl.DataFrame:
@@ -66,10 +63,10 @@ def cells(seen: Snapshot, view: AffordabilityWindow) -> pl.DataFrame:
 
 
 def amounts(view: AffordabilityWindow, sums: pl.DataFrame) -> pl.DataFrame:
-    """The frame `AMOUNTS`, from cells."""
+    """The frame `AFFORDABILITY_AMOUNTS`, from cells."""
     means = sums.filter(pl.col("part") != SAVINGS).with_columns(cents=monthly(pl.col("cents"))).filter(pl.col("cents") > 0)
     named = means.join(view.users.select("who", "user"), on="who", how="left", maintain_order="left")
-    return checked(named.select(AMOUNTS.names()), AMOUNTS)
+    return checked(named.select(AFFORDABILITY_AMOUNTS.names()), AFFORDABILITY_AMOUNTS)
 
 
 def totals(view: AffordabilityWindow, sums: pl.DataFrame, stakes: pl.DataFrame) -> pl.DataFrame:

@@ -11,19 +11,8 @@ from numpy.typing import NDArray
 from analytics import trees
 from analytics.analyses.snapshot import Snapshot
 from analytics.calendar import FIRST_DAY, calendar
-from analytics.frames import checked
+from analytics.frames import EXPECTED_PAYMENTS, checked
 
-EXPECTED = pl.Schema(
-    {
-        "contract": pl.String,
-        "user": pl.String,
-        "category": pl.String,
-        "partner": pl.String,
-        "expected_on": pl.Date,
-        "cents": pl.Int64,
-    }
-)
-"""Occurrences of active contracts that are still to come, by user, contract and day."""
 SALARY = "INCOME_SALARY"
 LEFT_FOR_WORK = (SALARY, "INCOME_OTHER")
 """Income that ends when another employer pays: salary, and benefits for those without work."""
@@ -38,7 +27,7 @@ def horizon(seen: Snapshot) -> pl.DataFrame:
 
 
 def awaited(seen: Snapshot, until: pl.DataFrame) -> pl.DataFrame:
-    """What contracts that go on will bring and take (frame `EXPECTED`). Income that did not come in its month is not awaited on
+    """What contracts that go on will bring and take (frame `EXPECTED_PAYMENTS`). Income that did not come in its month is not awaited on
     top of that of the next one.
     """
     due, day = expected(going_on(seen), until), pl.col("expected_on")
@@ -57,7 +46,7 @@ def going_on(seen: Snapshot) -> pl.DataFrame:
 
 
 def expected(contracts: pl.DataFrame, until: pl.DataFrame) -> pl.DataFrame:
-    """The occurrences (frame `EXPECTED`) of active contracts, those until the last day of each user (`user`, `until`)."""
+    """The occurrences (frame `EXPECTED_PAYMENTS`) of active contracts, those until the last day of each user (`user`, `until`)."""
     periods = trees.periods_frame().select(period="system_name", months="months", days="days")
     active = contracts.filter(pl.col("status") == "ACTIVE", pl.col("date_next").is_not_null())
     known = active.join(until, on="user", how="inner").join(periods, on="period", how="left").sort("user", "id")
@@ -80,7 +69,7 @@ def expected(contracts: pl.DataFrame, until: pl.DataFrame) -> pl.DataFrame:
     due = dated.filter(
         pl.col("expected_on") <= pl.col("until"), (pl.col("turn") == 0) | (pl.col("expected_on") > pl.col("date_next"))
     )
-    return checked(due.select(EXPECTED.names()).sort("user", "contract", "expected_on"), EXPECTED)
+    return checked(due.select(EXPECTED_PAYMENTS.names()).sort("user", "contract", "expected_on"), EXPECTED_PAYMENTS)
 
 
 def _later(rows: pl.DataFrame) -> pl.Series:

@@ -26,36 +26,17 @@ from analytics.analyses.cashflow.flows import (
 from analytics.analyses.cashflow.items import KINDS, MONTHS, names
 from analytics.analyses.cashflow.statistics import AGGREGATE, LEVEL, MAIN, SUB, SUMS
 from analytics.analyses.cashflow.values import RESIDUALS, STEPS, cycle_of, future, months_after, now, valued
-from analytics.frames import checked
+from analytics.frames import CASHFLOW_PREDICTIONS, checked
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering
 
-PREDICTIONS = pl.Schema(
-    {
-        "user": pl.String,
-        "tree": pl.String,
-        "level": pl.String,
-        "tag": pl.String,
-        "with_savings": pl.Boolean,
-        "without_savings": pl.Boolean,
-        "kind": pl.String,
-        "item": pl.String,
-        "cents": pl.Int64,
-        "fixed": pl.Int64,
-        "flex": pl.Int64,
-        "lower": pl.Int64,
-        "upper": pl.Int64,
-    }
-)
-"""Predictions as they are shown: a view with savings has the rows of `with_savings`, one without them those of `without_savings`.
-Tags of which nothing is known in the last cycles and nothing is expected have no row, nor have users with too few cycles."""
 LASTING = 0.65
 """The power of the months with which bounds grow: residuals by chance cancel out (0.5), changes of contracts last (1)."""
 SHOWN = ["user", "tree", "level", "tag", "with_savings", "without_savings"]
 
 
 def predictions(due: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
-    """What can be expected (frame `PREDICTIONS`), given what contracts will bring (frame `EXPECTED`)."""
+    """What can be expected (frame `CASHFLOW_PREDICTIONS`), given what contracts will bring (frame `EXPECTED`)."""
     lately = recent(flows, cycles)
     users, past = remaining(cycles, spending(lately)), in_both_trees(lately, flows)
     coming = future(due, flows, cycles)
@@ -68,8 +49,8 @@ def predictions(due: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.Dat
     cycled = {cycle: shown.filter(pl.col(f"{cycle}_seen") >= LEAST) for cycle in RESIDUALS}
     parts = [_told(cycled[cycle_of(kind)], kind, step) for kind in KINDS for step in STEPS]
     whole = pl.concat(parts).sort("place")
-    about = shown[SHOWN].cast({name: PREDICTIONS[name] for name in SHOWN})[whole["place"] // len(parts)]
-    return checked(about.hstack(whole[PREDICTIONS.names()[len(SHOWN) :]]), PREDICTIONS)
+    about = shown[SHOWN].cast({name: CASHFLOW_PREDICTIONS[name] for name in SHOWN})[whole["place"] // len(parts)]
+    return checked(about.hstack(whole[CASHFLOW_PREDICTIONS.names()[len(SHOWN) :]]), CASHFLOW_PREDICTIONS)
 
 
 def _ranked(keys: pl.Series) -> tuple[pl.Series, pl.Series]:

@@ -18,26 +18,12 @@ from analytics.analyses.cashflow.flows import (
     category_names,
 )
 from analytics.analyses.cashflow.items import KINDS, month_number, names, number, week_number
-from analytics.frames import checked
+from analytics.frames import CASHFLOW, CASHFLOW_TOTALS, checked
 from analytics.native.compiling import compiled
 from analytics.trees.cashflow import TOTAL
 
 Codes = NDArray[np.uint32]
 Places = NDArray[np.int32]
-STATISTICS = pl.Schema(
-    {
-        "user": pl.String,
-        "tree": pl.String,
-        "tag": pl.String,
-        "savings": pl.Boolean,
-        "kind": pl.String,
-        "item": pl.String,
-        "cents": pl.Int64,
-    }
-)
-"""Months (kind M) and weeks (W) with at least one booking, by tree, tag and whether it is savings."""
-ROLLED = pl.Schema({"user": pl.String, "level": pl.String, "tag": pl.String, "item": pl.String, "cents": pl.Int64})
-"""All time items of one view, by user, level, tag and item. `level` is `sub`, `main` or `aggregate`; partners have `sub`."""
 SUB, MAIN, AGGREGATE = "sub", "main", "aggregate"
 LEVEL = pl.Enum([AGGREGATE, MAIN, SUB])
 SUMS = [EXPENSES, INCOME, NET]
@@ -55,9 +41,9 @@ class Sums(NamedTuple):
 
 
 def statistics(flows: Flows) -> pl.DataFrame:
-    """The sums (frame `STATISTICS`) of months and weeks."""
+    """The sums (frame `CASHFLOW`) of months and weeks."""
     if flows.rows.is_empty():
-        return STATISTICS.to_frame()
+        return CASHFLOW.to_frame()
     user, partner, category = (
         flows.rows[name].to_physical().to_numpy().astype(np.uint32) for name in ("user", TAGS[PARTNERS], TAGS[CATEGORIES])
     )
@@ -73,7 +59,7 @@ def statistics(flows: Flows) -> pl.DataFrame:
     named = {"user": flows.users.categories, "tree": pl.Series(list(TAGS)), "tag": flows.tags.categories}
     told = {name: known.gather(found[name]) for name, known in named.items()}
     timed = {name: times[name].gather(found["time"]) for name in times.columns}
-    return checked(found.select(**told, savings="savings", **timed, cents="cents"), STATISTICS)
+    return checked(found.select(**told, savings="savings", **timed, cents="cents"), CASHFLOW)
 
 
 def _times(flows: Flows) -> tuple[pl.DataFrame, tuple[Places, Places]]:
@@ -142,7 +128,7 @@ def rolled(
     exclude_savings: bool = False,
     aggregates: bool = True,
 ) -> pl.DataFrame:
-    """One view (frame `ROLLED`) of the statistics: items with a booking, and always the current ones of each tag.
+    """One view (frame `CASHFLOW_TOTALS`) of the statistics: items with a booking, and always the current ones of each tag.
 
     The main category INCOME and the sum INCOME are one item of the tree: where sums are wanted, it is the sum.
     """
@@ -161,7 +147,10 @@ def rolled(
     )
     rows = _tagged(coded, MAIN if level == MAIN and tree == CATEGORIES else SUB, sums=sums)
     whole = _with_current(pl.concat([rows, _higher(rows, above)]), current, sums=sums)
-    return checked(whole.sort("user", "level", "tag", "item").cast(dict(ROLLED.items())).select(ROLLED.names()), ROLLED)
+    return checked(
+        whole.sort("user", "level", "tag", "item").cast(dict(CASHFLOW_TOTALS.items())).select(CASHFLOW_TOTALS.names()),
+        CASHFLOW_TOTALS,
+    )
 
 
 def _tagged(coded: pl.DataFrame, level: str, *, sums: bool) -> pl.DataFrame:

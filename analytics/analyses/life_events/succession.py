@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from analytics.analyses.events.evidence import EventEvidence
-from analytics.analyses.events.guards import YEAR, events
+from analytics.analyses.life_events.evidence import EventEvidence
+from analytics.analyses.life_events.guards import YEAR, events
 
 OVERLAP_DAYS = 45
 """So long the old one may go on beside the new one: a last wage, a double rent."""

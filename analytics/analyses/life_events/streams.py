@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.events.guards import events
+from analytics.analyses.life_events.guards import events
 
 STREAMS = pl.DataFrame(
     [

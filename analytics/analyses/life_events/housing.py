@@ -2,9 +2,10 @@
 
 import polars as pl
 
-from analytics.analyses.events.evidence import EventEvidence
-from analytics.analyses.events.guards import EVENTS, events
-from analytics.analyses.events.succession import alone, changed, first_ever, followed, left
+from analytics.analyses.life_events.evidence import EventEvidence
+from analytics.analyses.life_events.guards import events
+from analytics.analyses.life_events.succession import alone, changed, first_ever, followed, left
+from analytics.frames import LIFE_EVENTS
 
 CHANGE_DAYS, END_DAYS = 90, 62
 PURCHASE_DAYS = 120
@@ -51,7 +52,7 @@ def _purchases(base: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
         "user", other=pl.col("opening").list.first(), other_day="first"
     )
     if signs.is_empty() and loans.is_empty():
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     others = pl.concat([loans, signs.select("user", other="id", other_day="day")])
     pairs = pl.concat([signs, policies.join(loans, on="user", how="semi")]).join(others, on="user")
     near = (pl.col("day") - pl.col("other_day")).dt.total_days().abs() <= PURCHASE_DAYS

@@ -2,9 +2,10 @@
 
 import polars as pl
 
-from analytics.analyses.events.evidence import EventEvidence
-from analytics.analyses.events.guards import EVENTS, events
-from analytics.analyses.events.words import plain
+from analytics.analyses.life_events.evidence import EventEvidence
+from analytics.analyses.life_events.guards import events
+from analytics.analyses.life_events.words import plain
+from analytics.frames import LIFE_EVENTS
 
 PLATE = r"\b([a-z]{1,3}[ -][a-z]{1,2} ?[0-9]{1,4})\b"
 SUPPORT_DAYS = 120
@@ -90,7 +91,7 @@ def _gone(insured: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFrame, signs:
         pl.col("over").all(), pl.last("last", "due", "closing", "name", "latest", "as_of")
     )
     if not ends["over"].any():
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     paid = pl.concat([insured.select("user", day="last"), signs])
     latest = paid.group_by("user").agg(paid=pl.col("day").max())
     taxed = taxes.group_by("user").agg(tax=pl.col("day").max())

@@ -6,24 +6,22 @@ health, religion, unions and parties have no part here.
 
 import polars as pl
 
-from analytics.analyses.events.career import career
-from analytics.analyses.events.evidence import EventEvidence, gather_evidence
-from analytics.analyses.events.family import family, marriages
-from analytics.analyses.events.financial import financial
-from analytics.analyses.events.guards import EVENTS, guarded, spaced
-from analytics.analyses.events.housing import housing
-from analytics.analyses.events.months import large_incomes, sums
-from analytics.analyses.events.streams import streams
+from analytics.analyses.life_events.career import career
+from analytics.analyses.life_events.evidence import EventEvidence, gather_evidence
+from analytics.analyses.life_events.family import family, marriages
+from analytics.analyses.life_events.financial import financial
+from analytics.analyses.life_events.guards import guarded, spaced
+from analytics.analyses.life_events.housing import housing
+from analytics.analyses.life_events.months import large_incomes, sums
+from analytics.analyses.life_events.streams import streams
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import checked
-
-__all__ = ["EVENTS", "EventEvidence", "gather_evidence", "large_incomes", "life_events", "sums"]
+from analytics.frames import LIFE_EVENTS, checked
 
 
 def life_events(
     seen: Snapshot, base: EventEvidence | None = None, large: pl.DataFrame | None = None, marriage: bool = False
 ) -> pl.DataFrame:
-    """The events of all users (frame `EVENTS`), by user and day; marriage only if it is asked for.
+    """The events of all users (frame `LIFE_EVENTS`), by user and day; marriage only if it is asked for.
 
     What is worked out already, the ground and large incomes, can be handed in.
     """
@@ -38,4 +36,4 @@ def life_events(
         *financial(known, runs, seen, large),
         *([marriages(seen.bookings)] if marriage else []),
     ]
-    return checked(spaced(pl.concat(found)), EVENTS)
+    return checked(spaced(pl.concat(found)), LIFE_EVENTS)

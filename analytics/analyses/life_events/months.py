@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.events.evidence import INCOMES, EventEvidence
+from analytics.analyses.life_events.evidence import INCOMES, EventEvidence
 from analytics.analyses.snapshot import CATEGORY, Snapshot
 
 LEAST_MONTHS, MOST_MONTHS = 3, 12

@@ -2,20 +2,11 @@
 
 import polars as pl
 
-from analytics.analyses.events.evidence import EventEvidence
-from analytics.analyses.events.family import children
-from analytics.analyses.events.signs import (
-    COLUMNS,
-    HALF_A_YEAR,
-    SIGNS,
-    YEARLY_DAYS,
-    active,
-    latest,
-    recent,
-    revenue,
-    wages,
-)
-from analytics.analyses.events.words import plain
+from analytics.analyses.life_events.evidence import EventEvidence
+from analytics.analyses.life_events.family import children
+from analytics.analyses.life_events.signs import COLUMNS, HALF_A_YEAR, YEARLY_DAYS, active, latest, recent, revenue, wages
+from analytics.analyses.life_events.words import plain
+from analytics.frames import LIFE_SIGNS
 
 PENSION_SHARE = 0.5
 EMPLOYED_CENTS = 80_000
@@ -135,7 +126,7 @@ def _bought(base: EventEvidence, kinds: tuple[str, ...], months: int) -> pl.Data
     given to the children of others, too.
     """
     if base.booked_kinds.isdisjoint(kinds):
-        return SIGNS.to_frame()
+        return LIFE_SIGNS.to_frame()
     spent = base.rows.filter(pl.col("kind").is_in(kinds), pl.col("amount_cents") < 0).join(
         base.histories, on="user", maintain_order="left"
     )

@@ -2,9 +2,10 @@
 
 import polars as pl
 
-from analytics.analyses.events.evidence import EventEvidence, until
-from analytics.analyses.events.guards import ALIVE, EVENTS, YEAR, alive_before, events
-from analytics.analyses.events.words import plain
+from analytics.analyses.life_events.evidence import EventEvidence, until
+from analytics.analyses.life_events.guards import ALIVE, YEAR, alive_before, events
+from analytics.analyses.life_events.words import plain
+from analytics.frames import LIFE_EVENTS
 
 CHILD_BENEFIT_CENTS = {2019: 20_400, 2021: 21_900, 2023: 25_000, 2025: 25_500, 2026: 25_900}
 """Child benefit for one child and month, from this year on."""
@@ -93,7 +94,7 @@ def marriages(bookings: pl.DataFrame) -> pl.DataFrame:
     found = pairs.filter(pl.col("sign") != pl.col("sign_other"), gap.is_between(0, WEDDING_DAYS))
     last = found.sort("user", "booked_on", "id", "id_other").unique("user", keep="last", maintain_order=True)
     if last.is_empty():
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     bookings_of = pl.concat_list("id_other", "id")
     return events(
         last.with_columns(name=pl.lit("")), "MARRIAGE", pl.col("booked_on"), "Hochzeit erkennbar", bookings_of, pl.lit(0.75)

@@ -3,9 +3,9 @@
 import polars as pl
 
 from analytics import trees
-from analytics.analyses.events.evidence import EventEvidence
-from analytics.analyses.events.months import incomes, last_months
-from analytics.analyses.events.signs import active
+from analytics.analyses.life_events.evidence import EventEvidence
+from analytics.analyses.life_events.months import incomes, last_months
+from analytics.analyses.life_events.signs import active
 from analytics.analyses.snapshot import Snapshot
 from analytics.products import ProductCategory
 

@@ -5,24 +5,22 @@ Each sign has `user`, `since`, `cents` (a month or a booking, positive), `bookin
 
 import polars as pl
 
-from analytics.analyses.events.evidence import EventEvidence
-from analytics.analyses.events.words import WAGES
+from analytics.analyses.life_events.evidence import EventEvidence
+from analytics.analyses.life_events.words import WAGES
+from analytics.frames import LIFE_SIGNS
 
 WAGE_DAYS, WAGES_DAYS, LEAST_WAGES = 45, 100, 2
 """Somebody is paid wages if the last one is so young and there were so many within so many days."""
 YEARLY_DAYS = 396
 """Thirteen months: what is paid once a year is seen within them."""
 HALF_A_YEAR = "-6mo"
-SIGNS = pl.Schema(
-    {"user": pl.String(), "since": pl.Date(), "cents": pl.Int64(), "bookings": pl.List(pl.String), "what": pl.String()}
-)
-COLUMNS = tuple(SIGNS)
+COLUMNS = tuple(LIFE_SIGNS)
 
 
 def active(base: EventEvidence, what: str, *kinds: str) -> pl.DataFrame:
     """The active contracts of these kinds; `since` is the start of the history where they were there from the first."""
     if base.active_kinds.isdisjoint(kinds):
-        return SIGNS.to_frame()
+        return LIFE_SIGNS.to_frame()
     runs = base.runs.filter("active", pl.col("kind").is_in(kinds))
     return runs.select("user", since="first", cents=pl.col("latest").abs(), bookings="closing", what=pl.lit(what))
 
@@ -30,14 +28,14 @@ def active(base: EventEvidence, what: str, *kinds: str) -> pl.DataFrame:
 def recent(base: EventEvidence, what: str, days: int, *kinds: str) -> pl.DataFrame:
     """Users with bookings of these kinds in the last days."""
     if base.booked_kinds.isdisjoint(kinds):
-        return SIGNS.to_frame()
+        return LIFE_SIGNS.to_frame()
     return latest(base, base.rows.filter(pl.col("kind").is_in(kinds)), what, days)
 
 
 def latest(base: EventEvidence, rows: pl.DataFrame, what: str, days: int) -> pl.DataFrame:
     """Users whose latest of these bookings is so young."""
     if rows.is_empty():
-        return SIGNS.to_frame()
+        return LIFE_SIGNS.to_frame()
     joined = rows.join(base.histories, on="user", maintain_order="left")
     spans = joined.group_by("user", maintain_order=True).agg(
         pl.last("as_of"),
@@ -53,7 +51,7 @@ def latest(base: EventEvidence, rows: pl.DataFrame, what: str, days: int) -> pl.
 def wages(base: EventEvidence) -> pl.DataFrame:
     """The wages that are being paid, with their `kind`: contracts, and payers whose last wages are young."""
     if base.booked_kinds.isdisjoint(WAGES):
-        return pl.Schema({"kind": pl.String(), **SIGNS}).to_frame()
+        return pl.Schema({"kind": pl.String(), **LIFE_SIGNS}).to_frame()
     runs = base.runs.filter("active", pl.col("kind").is_in(WAGES))
     known = runs.select("user", "kind", since="first", cents=pl.col("median").abs(), bookings="closing", what=pl.lit("Gehalt"))
     rows = base.rows.filter(pl.col("kind").is_in(WAGES)).join(base.histories, on="user", maintain_order="left")
@@ -74,7 +72,7 @@ def wages(base: EventEvidence) -> pl.DataFrame:
 def revenue(base: EventEvidence) -> pl.DataFrame:
     """Users whom several customers paid in the last half year, more than wages came in."""
     if "REVENUE" not in base.booked_kinds:
-        return SIGNS.to_frame()
+        return LIFE_SIGNS.to_frame()
     rows = base.rows.filter(pl.col("kind").is_in([*WAGES, "REVENUE"])).join(base.histories, on="user", maintain_order="left")
     young = pl.col("booked_on") > pl.col("as_of").dt.offset_by(HALF_A_YEAR)
     own = pl.col("kind") == "REVENUE"

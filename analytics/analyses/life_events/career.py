@@ -2,10 +2,11 @@
 
 import polars as pl
 
-from analytics.analyses.events.evidence import EventEvidence, until
-from analytics.analyses.events.guards import ALIVE, EVENTS, NEW_DAYS, alive_before, events
-from analytics.analyses.events.succession import alone, changed, first_ever, followed, left
-from analytics.analyses.events.words import WAGES
+from analytics.analyses.life_events.evidence import EventEvidence, until
+from analytics.analyses.life_events.guards import ALIVE, NEW_DAYS, alive_before, events
+from analytics.analyses.life_events.succession import alone, changed, first_ever, followed, left
+from analytics.analyses.life_events.words import WAGES
+from analytics.frames import LIFE_EVENTS
 
 MAIN_WAGE = 80_000
 """From this wage on it is an employment; below it a side job, which by itself is no event of a life."""
@@ -100,11 +101,11 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
     """The first own pension, unless wages go on beside it."""
     pensions = runs.filter(pl.col("kind") == "PENSION")
     if pensions.is_empty():
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     pensions = pensions.sort("user", "first", "contract")
     first = pensions.unique("user", keep="first", maintain_order=True).filter("new")
     if first.is_empty():
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     working = runs.filter(pl.col("kind").is_in(WAGES), pl.col("median") >= MAIN_WAGE).select("user", wage_until="last")
     latest = working.group_by("user").agg(pl.col("wage_until").max())
     joined = first.join(latest, on="user", how="left", maintain_order="left")
@@ -121,7 +122,7 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
 def _self_employment(base: EventEvidence, bookings: pl.DataFrame) -> pl.DataFrame:
     """The first time that several customers pay invoices within four months, with costs that only a business has."""
     if "REVENUE" not in base.booked_kinds:
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     paid = base.rows.filter(pl.col("kind") == "REVENUE").select(
         "id", "user", "booked_on", "counterparty_key", latest="amount_cents"
     )
@@ -136,7 +137,7 @@ def _self_employment(base: EventEvidence, bookings: pl.DataFrame) -> pl.DataFram
     begun = begun.filter((pl.col("booked_on") - pl.col("start")).dt.total_days() >= NEW_DAYS)
     begun = begun.filter(alive_before(base, begun, pl.col("booked_on")) >= ALIVE)
     if begun.is_empty():  # nearly always: then all bookings need not be searched
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     costs = bookings.join(begun, on="user", how="semi").filter(pl.col("freelancer").is_in(BUSINESS), pl.col("amount_cents") < 0)
     costs = costs.select("user", cost="id", spent="booked_on").sort("user", "spent", "cost")
     near = begun.join(costs, on="user", maintain_order="left_right").filter(

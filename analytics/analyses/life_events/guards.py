@@ -4,21 +4,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.analyses.events.evidence import EventEvidence, until
+from analytics.analyses.life_events.evidence import EventEvidence, until
+from analytics.frames import LIFE_EVENTS
 from analytics.native.compiling import compiled
 
-EVENTS = pl.Schema(
-    [
-        ("user", pl.String),
-        ("item", pl.String),
-        ("event_date", pl.Date),
-        ("confidence", pl.Float64),
-        ("reason", pl.String),
-        ("bookings", pl.List(pl.String)),
-        ("amount", pl.Int64),
-    ]
-)
-"""Life events of users: when, how sure, why (for people), by which bookings, and about how many cents, if about any."""
 LEAST_CONFIDENCE = 0.7
 COOLDOWN_DAYS = 180
 NEW_DAYS, NEW_PERIODS = 45, 1.5
@@ -80,7 +69,7 @@ def events(
 ) -> pl.DataFrame:
     """The rows as events; the reason says what happened, with whom, and since when."""
     if frame.is_empty():
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     said = pl.lit(what) if isinstance(what, str) else what
     who = pl.when(pl.col("name") != "").then(pl.format(" ({})", pl.col("name"))).otherwise(pl.lit(""))
     return frame.select(
@@ -91,7 +80,7 @@ def events(
         reason=pl.format("{}{} am {}", said, who, day.dt.strftime("%d.%m.%Y")),
         bookings=bookings,
         amount=pl.col("latest").abs() if amount is None else amount,
-    ).cast(EVENTS)
+    ).cast(LIFE_EVENTS)
 
 
 def spaced(found: pl.DataFrame) -> pl.DataFrame:

@@ -2,19 +2,12 @@
 
 import polars as pl
 
-from analytics.analyses.events.evidence import EventEvidence
-from analytics.analyses.events.guards import (
-    ALIVE,
-    COOLDOWN_DAYS,
-    EVENTS,
-    NEW_DAYS,
-    alive_before,
-    events,
-    sureness,
-)
-from analytics.analyses.events.vehicles import vehicles
-from analytics.analyses.events.words import WAGES
+from analytics.analyses.life_events.evidence import EventEvidence
+from analytics.analyses.life_events.guards import ALIVE, COOLDOWN_DAYS, NEW_DAYS, alive_before, events, sureness
+from analytics.analyses.life_events.vehicles import vehicles
+from analytics.analyses.life_events.words import WAGES
 from analytics.analyses.snapshot import Snapshot
+from analytics.frames import LIFE_EVENTS
 
 PAYOUT_DAYS = 60
 LEAST_LOAN = 50_000
@@ -37,7 +30,7 @@ def _loans(base: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
     new = runs.filter("new", pl.col("kind") == "LOAN").select("user", "first", "name", "latest", "opening", sure=sureness())
     payouts = base.rows.filter(pl.col("kind") == "PAYOUT", pl.col("amount_cents") >= LEAST_LOAN).join(base.histories, on="user")
     if new.is_empty() and payouts.is_empty():
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     late = (pl.col("booked_on") - pl.col("start")).dt.total_days() >= NEW_DAYS
     paid = payouts.filter(late, alive_before(base, payouts, pl.col("booked_on")) >= ALIVE)
     single = paid.select(
@@ -61,7 +54,7 @@ def _large(large: pl.DataFrame) -> pl.DataFrame:
 def _switches(base: EventEvidence, seen: Snapshot) -> pl.DataFrame:
     """Wages come to another product than before, and with them at least five other contracts moved."""
     if base.booked_kinds.isdisjoint(WAGES):
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     wages = base.rows.filter(pl.col("kind").is_in(WAGES)).select(
         "user", "id", "product", day="booked_on", latest="amount_cents", payer="counterparty_key"
     )
@@ -70,7 +63,7 @@ def _switches(base: EventEvidence, seen: Snapshot) -> pl.DataFrame:
     stays = pl.col("after").is_null() | (pl.col("after") == pl.col("product"))
     moved = wages.filter(pl.col("before") != pl.col("product"), stays)
     if moved.is_empty():  # nearly always: then all bookings need not be searched
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     paid = seen.payments.join(moved, on="user", how="semi").filter("regular")
     there = seen.bookings.join(moved, on="user", how="semi").select("user", "id", "product")
     paid = paid.join(there, on=["user", "id"]).sort("contract", "booked_on", "id")
@@ -89,7 +82,7 @@ def _difficulties(base: EventEvidence) -> pl.DataFrame:
     """A returned debit, a collector or a seizure after half a year without any."""
     kinds = ["RETURNED_DEBIT", "COLLECTION", "SEIZURE"]
     if base.booked_kinds.isdisjoint(kinds):
-        return EVENTS.to_frame()
+        return LIFE_EVENTS.to_frame()
     bad = base.rows.filter(pl.col("kind").is_in(kinds)).join(base.histories, on="user", maintain_order="left")
     before = pl.col("booked_on").shift(1).over("user").fill_null(pl.col("start"))
     clean = (pl.col("booked_on") - before).dt.total_days() >= COOLDOWN_DAYS

@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from analytics import trees
-from analytics.analyses.events.words import CATEGORIES, folded, read
 from analytics.analyses.keys import user_key
+from analytics.analyses.life_events.words import CATEGORIES, folded, read
 from analytics.analyses.snapshot import CATEGORY, SPAN, Snapshot
 from analytics.bank_text.channels import Channel
 from analytics.knowledge import partners

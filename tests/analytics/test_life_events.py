@@ -7,7 +7,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.analyses.events import EVENTS, life_events
+from analytics.analyses.life_events import life_events
+from analytics.frames import LIFE_EVENTS
 from tests.analytics.lives import BOOKED, TODAY, booked, child_benefit, debit, everyday, happened, look, months, rent, wage
 
 OLD = wage(days=months("2024-01", "2025-05", 28), euros=2500.0, name="Alt GmbH")
@@ -17,7 +18,7 @@ HOME = rent(days=months("2024-01", "2026-06", 1), euros=-700.0, name="Wohnbau")
 
 def test_nobody_without_bookings_has_events() -> None:
     assert life_events(look()).is_empty()
-    assert life_events(look()).schema == EVENTS
+    assert life_events(look()).schema == LIFE_EVENTS
 
 
 def test_a_life_in_which_nothing_changes_has_no_events() -> None:
