@@ -1,6 +1,6 @@
 """Life stages: how a user earns, lives and saves on the as-of date, and how old the youngest child is. One item per dimension.
 
-Of the rules of a dimension the first that holds decides; what cannot be told is unknown. Nothing sensitive is evidence.
+In each dimension the first rule that holds decides; without one the stage is unknown. Sensitive bookings are never evidence.
 """
 
 import polars as pl
@@ -13,7 +13,7 @@ from analytics.analyses.life_events.standing import Rules, housing, parenthood, 
 from analytics.analyses.snapshot import Snapshot
 from analytics.frames import LIFE_STAGES, checked
 
-DECIDED = pl.Schema(
+DECISIONS = pl.Schema(
     {
         "user": pl.String(),
         "item": pl.String(),
@@ -23,50 +23,50 @@ DECIDED = pl.Schema(
         "since": pl.Date(),
     }
 )
-"""What is decided in one dimension, of users for whom something is."""
+"""The decisions in one dimension, for users to whom a rule applies."""
 LANDLORD = "HOUSING_LANDLORD"
-LEAST_MONTHS = 3
+MIN_MONTHS = 3
 
 
 def life_stages(
-    seen: Snapshot, events: pl.DataFrame, base: EventEvidence | None = None, summed: pl.DataFrame | None = None
+    snapshot: Snapshot, events: pl.DataFrame, evidence: EventEvidence | None = None, month_sums: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """The stages of all users (frame `LIFE_STAGES`), given their events; what is worked out already can be handed in."""
-    known = gather_evidence(seen) if base is None else base
-    monthly = sums(seen) if summed is None else summed
-    earning = _decided(work(known))
-    found = {
-        "LABOURMARKET": earning,
-        "PARENTHOOD": _decided(parenthood(known, events)),
-        "HOUSING": _decided(housing(known, earning)),
-        "SAVINGS": savings(saved(seen, known, monthly), known),
+    """The stages of all users (frame `LIFE_STAGES`), given their events; evidence and month sums are computed if not passed."""
+    evidence = gather_evidence(snapshot) if evidence is None else evidence
+    month_sums = sums(snapshot) if month_sums is None else month_sums
+    work_decisions = _decide(work(evidence))
+    decisions = {
+        "LABOURMARKET": work_decisions,
+        "PARENTHOOD": _decide(parenthood(evidence, events)),
+        "HOUSING": _decide(housing(evidence, work_decisions)),
+        "SAVINGS": savings(saved(snapshot, evidence, month_sums), evidence),
     }
-    stages = pl.concat([_complete(known, dimension, frame) for dimension, frame in found.items()])
-    landlords = _decided([(LANDLORD, active(known, "Mieteinnahmen", "RENTAL"), 0.9)])
-    short = _short(known)
-    overlay = _placed("HOUSING", landlords)
-    whole = pl.concat([stages, overlay])
-    if not short.is_empty():
-        unknown = stages.join(short, on="user", how="semi").select("user", "dimension").pipe(_unknown, known)
-        whole = pl.concat([whole.join(short, on="user", how="anti"), unknown])
-    return checked(whole.cast(LIFE_STAGES).sort("user", "dimension", "item"), LIFE_STAGES)
+    stages = pl.concat([_complete(evidence, dimension, frame) for dimension, frame in decisions.items()])
+    landlords = _decide([(LANDLORD, active(evidence, "Mieteinnahmen", "RENTAL"), 0.9)])
+    short_histories = _users_with_short_history(evidence)
+    landlord_stages = _in_dimension("HOUSING", landlords)
+    all_stages = pl.concat([stages, landlord_stages])
+    if not short_histories.is_empty():
+        unknown = stages.join(short_histories, on="user", how="semi").select("user", "dimension").pipe(_unknown, evidence)
+        all_stages = pl.concat([all_stages.join(short_histories, on="user", how="anti"), unknown])
+    return checked(all_stages.cast(LIFE_STAGES).sort("user", "dimension", "item"), LIFE_STAGES)
 
 
-def _short(base: EventEvidence) -> pl.DataFrame:
-    """Users with less than three full months of history."""
-    months = base.months.group_by("user").len()
-    return base.histories.join(months.filter(pl.col("len") >= LEAST_MONTHS), on="user", how="anti").select("user")
+def _users_with_short_history(evidence: EventEvidence) -> pl.DataFrame:
+    """Users with fewer than `MIN_MONTHS` full months of history."""
+    months = evidence.months.group_by("user").len()
+    return evidence.histories.join(months.filter(pl.col("len") >= MIN_MONTHS), on="user", how="anti").select("user")
 
 
-def _decided(rules: Rules) -> pl.DataFrame:
-    """For each user the first item that holds; of its signs the largest, and since the earliest."""
+def _decide(rules: Rules) -> pl.DataFrame:
+    """For each user the first item that has a sign; confidence and bookings of its largest sign, `since` of its earliest."""
     frames = [
-        frame.select(*COLUMNS, item=pl.lit(item), rank=pl.lit(rank), confidence=pl.lit(sure))
-        for rank, (item, frame, sure) in enumerate(rules)
+        frame.select(*COLUMNS, item=pl.lit(item), rank=pl.lit(rank), confidence=pl.lit(confidence))
+        for rank, (item, frame, confidence) in enumerate(rules)
         if not frame.is_empty()
     ]
     if not frames:
-        return DECIDED.to_frame()
+        return DECISIONS.to_frame()
     signs = pl.concat(frames).sort("user", "rank", -pl.col("cents"), "since", pl.col("bookings").list.first())
     best = signs.filter(pl.col("rank") == pl.col("rank").min().over("user"))
     return best.group_by("user", maintain_order=True).agg(
@@ -74,19 +74,19 @@ def _decided(rules: Rules) -> pl.DataFrame:
     )
 
 
-def _complete(base: EventEvidence, dimension: str, found: pl.DataFrame) -> pl.DataFrame:
-    """The stages of a dimension, unknown for users without one."""
-    stages = _placed(dimension, found)
-    rest = base.histories.join(found, on="user", how="anti").select("user", dimension=pl.lit(dimension))
-    return stages if rest.is_empty() else pl.concat([stages, _unknown(rest, base)])
+def _complete(evidence: EventEvidence, dimension: str, decisions: pl.DataFrame) -> pl.DataFrame:
+    """The stages of a dimension, with an unknown one for each user without a decision."""
+    stages = _in_dimension(dimension, decisions)
+    rest = evidence.histories.join(decisions, on="user", how="anti").select("user", dimension=pl.lit(dimension))
+    return stages if rest.is_empty() else pl.concat([stages, _unknown(rest, evidence)])
 
 
-def _placed(dimension: str, found: pl.DataFrame) -> pl.DataFrame:
-    return found.select(pl.lit(dimension).alias(name) if name == "dimension" else name for name in LIFE_STAGES)
+def _in_dimension(dimension: str, decisions: pl.DataFrame) -> pl.DataFrame:
+    return decisions.select(pl.lit(dimension).alias(name) if name == "dimension" else name for name in LIFE_STAGES)
 
 
-def _unknown(users: pl.DataFrame, base: EventEvidence) -> pl.DataFrame:
-    return users.join(base.histories, on="user").select(
+def _unknown(users: pl.DataFrame, evidence: EventEvidence) -> pl.DataFrame:
+    return users.join(evidence.histories, on="user").select(
         "user",
         "dimension",
         item=pl.format("{}_UNKNOWN", "dimension"),

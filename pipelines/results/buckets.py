@@ -106,7 +106,7 @@ def analyse_buckets(lake: Lake, buckets: Sequence[int], version: str, *, everyth
     due = {bucket: _unanalysed(lake, bucket, version, everything=everything) for bucket in sorted(buckets)}
     changed = pl.concat([left.changed for left in due.values()])
     given = _seen(lake, [bucket for bucket, left in due.items() if left.changed.height], changed)
-    found = suite.analysed(*given, changed.select(AS_OF.names())) if changed.height else suite.nothing()
+    found = suite.analyse(*given, changed.select(AS_OF.names())) if changed.height else suite.empty_frames()
     rows: dict[int, dict[str, int]] = {bucket: {} for bucket in due}
     for name, table in ANALYSES.items():
         for bucket, own in by_bucket(found[name], {bucket: left.changed["user"] for bucket, left in due.items()}):

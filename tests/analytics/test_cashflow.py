@@ -8,7 +8,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.analyses.cashflow import Cashflow, cashflow, expected, rolled, view
+from analytics.analyses.cashflow import Cashflow, cashflow, payments_until, roll_up, select_view
 from analytics.analyses.cashflow.flows import category_groups
 from analytics.analyses.snapshot import Snapshot
 from tests.analytics.households import AS_OF_DAY, BOOKED, booked, household, households, looked_at, monthly, rent, salary
@@ -35,27 +35,27 @@ def tag_sums(rows: pl.DataFrame, *tags: str) -> pl.DataFrame:
 
 
 def predicted(bookings: pl.DataFrame, tag: str, item: str, as_of: date = AS_OF_DAY, tree: str = "CATEGORIES") -> dict[str, int]:
-    rows = view(flowing(bookings, as_of)[1].predictions, tree).filter(tag=tag, item=item)
+    rows = select_view(flowing(bookings, as_of)[1].predictions, tree).filter(tag=tag, item=item)
     return rows.row(0, named=True) if rows.height else {}
 
 
 def statistic(bookings: pl.DataFrame, tag: str, item: str, as_of: date = AS_OF_DAY) -> int | None:
     whole, found = flowing(bookings, as_of)
-    rows = rolled(found.statistics, whole.as_of).filter(tag=tag, item=item)
+    rows = roll_up(found.statistics, whole.as_of).filter(tag=tag, item=item)
     return rows["cents"][0] if rows.height else None
 
 
 @pytest.mark.parametrize(("level", "exclude"), VIEWS)
 def test_net_is_income_plus_expenses_in_the_past(level: str, exclude: bool) -> None:
     whole, found = world()
-    sums = rolled(found.statistics, whole.as_of, level=level, exclude_savings=exclude).filter(level="aggregate")
+    sums = roll_up(found.statistics, whole.as_of, level=level, exclude_savings=exclude).filter(level="aggregate")
     assert_frame_equal(tag_sums(sums, "INCOME", "EXPENSES"), tag_sums(sums, "NET"))
 
 
 @pytest.mark.parametrize("exclude", [False, True])
 @pytest.mark.parametrize("part", ["cents", "fixed", "flex"])
 def test_net_is_income_plus_expenses_in_what_is_to_come(exclude: bool, part: str) -> None:
-    sums = view(world()[1].predictions, exclude_savings=exclude).filter(level="aggregate").with_columns(cents=part)
+    sums = select_view(world()[1].predictions, exclude_savings=exclude).filter(level="aggregate").with_columns(cents=part)
     assert sums.height == 10 * 3 * 8
     assert_frame_equal(tag_sums(sums, "INCOME", "EXPENSES"), tag_sums(sums, "NET"))
 
@@ -66,12 +66,12 @@ def test_a_main_category_is_the_sum_of_its_subcategories(exclude: bool) -> None:
     above = category_groups().select("tag", "main")
     for sub, main in (
         (
-            rolled(found.statistics, whole.as_of, level="sub", exclude_savings=exclude, aggregates=False),
-            rolled(found.statistics, whole.as_of, level="main", exclude_savings=exclude, aggregates=False),
+            roll_up(found.statistics, whole.as_of, level="sub", exclude_savings=exclude, aggregates=False),
+            roll_up(found.statistics, whole.as_of, level="main", exclude_savings=exclude, aggregates=False),
         ),
         (
-            view(found.predictions, level="sub", exclude_savings=exclude, aggregates=False),
-            view(found.predictions, level="main", exclude_savings=exclude, aggregates=False),
+            select_view(found.predictions, level="sub", exclude_savings=exclude, aggregates=False),
+            select_view(found.predictions, level="main", exclude_savings=exclude, aggregates=False),
         ),
     ):
         summed = sub.join(above, on="tag").group_by("user", "item", tag="main").agg(pl.sum("cents"))
@@ -83,7 +83,7 @@ def test_a_main_category_is_the_sum_of_its_subcategories(exclude: bool) -> None:
 def test_every_booking_counts_once_in_each_kind_of_item(tree: str, column: str) -> None:
     whole, found = world()
     totals = whole.bookings.group_by("user", tag=column).agg(pl.sum("amount_cents")).sort("user", "tag")
-    items = rolled(found.statistics, whole.as_of, tree, aggregates=False)
+    items = roll_up(found.statistics, whole.as_of, tree, aggregates=False)
     for kind in (r"^TOTAL_TOTAL$", r"_Y$", r"_Q\d$", r"_M\d\d$", r"_W\d\d$"):
         chosen = items.filter(pl.col("item").str.contains(kind)).group_by("user", "tag").agg(pl.sum("cents")).sort("user", "tag")
         assert chosen["cents"].to_list() == totals["amount_cents"].to_list()
@@ -108,9 +108,9 @@ def test_without_savings_only_savings_are_missing() -> None:
     saved = ("SAVINGS_SECURITIES", "BANKFINANCE_INVESTMENT", "TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
     stays = ("INCOME_INVESTMENT", "BANKFINANCE_OTHER", "TRANSFER_INTERNAL")
     whole, found = flowing(pl.concat([booked([date(2026, 5, 4)], 700, category) for category in saved + stays]))
-    left = rolled(found.statistics, whole.as_of, exclude_savings=True, aggregates=False)
+    left = roll_up(found.statistics, whole.as_of, exclude_savings=True, aggregates=False)
     assert set(left["tag"]) == set(stays)
-    partners = rolled(found.statistics, whole.as_of, "BUSINESS_PARTNERS", exclude_savings=True).filter(item="2026_M05")
+    partners = roll_up(found.statistics, whole.as_of, "BUSINESS_PARTNERS", exclude_savings=True).filter(item="2026_M05")
     assert partners["cents"].to_list() == [700 * len(stays)]
 
 
@@ -122,7 +122,7 @@ def test_a_refund_lessens_what_was_spent_on_the_purchase() -> None:
 
 def test_the_current_items_are_there_without_any_booking() -> None:
     whole, found = flowing(booked([date(2024, 2, 5)], -500, "LIVING_GROCERIES"))
-    items = rolled(found.statistics, whole.as_of).filter(tag="LIVING_GROCERIES", cents=0)["item"].to_list()
+    items = roll_up(found.statistics, whole.as_of).filter(tag="LIVING_GROCERIES", cents=0)["item"].to_list()
     assert items == ["2026_M06", "2026_Q2", "2026_W25", "2026_Y"]
 
 
@@ -135,7 +135,7 @@ def test_a_week_belongs_to_the_year_of_its_thursday(day: date, week: str) -> Non
 
 def test_every_item_is_one_of_the_tree() -> None:
     whole, found = world()
-    tree, shown = trees.tree("CASHFLOW"), rolled(found.statistics, whole.as_of)
+    tree, shown = trees.tree("CASHFLOW"), roll_up(found.statistics, whole.as_of)
     names = {*shown["item"], *found.predictions["item"]}
     assert {tree.item(name).system_name for name in names} == names
 
@@ -147,7 +147,7 @@ def test_a_user_without_bookings_has_no_cashflow() -> None:
     nobody = cashflow(looked_at(BOOKED.to_frame(), AS_OF_DAY, "nobody"))
     assert nobody.statistics.is_empty()
     assert nobody.predictions.is_empty()
-    assert rolled(nobody.statistics, whole.as_of).is_empty()
+    assert roll_up(nobody.statistics, whole.as_of).is_empty()
 
 
 def test_one_booking_is_counted_but_nothing_follows_from_it() -> None:
@@ -175,8 +175,8 @@ def test_neither_order_nor_other_users_change_anything() -> None:
 def test_one_month_more_never_changes_what_is_closed() -> None:
     whole, found = world()
     before = looked_at(households(), date(2026, 5, 31))
-    past = rolled(cashflow(before).statistics, before.as_of)
-    now = rolled(found.statistics, whole.as_of)
+    past = roll_up(cashflow(before).statistics, before.as_of)
+    now = roll_up(found.statistics, whole.as_of)
     closed = pl.col("item").str.contains(r"_M") & (pl.col("item") < "2026_M06") & (pl.col("cents") != 0)
     keys = ["user", "level", "tag", "item", "cents"]
     known = past.join(now.select("user", "level", "tag").unique(), on=["user", "level", "tag"], how="semi")
@@ -191,8 +191,8 @@ def test_what_comes_after_the_as_of_date_is_not_seen() -> None:
 
 def test_a_quarter_is_its_closed_months_and_the_predicted_ones() -> None:
     whole, found = world()
-    past = rolled(found.statistics, whole.as_of).filter(pl.col("item").is_in(["2026_M04", "2026_M05"]))
-    shown = view(found.predictions)
+    past = roll_up(found.statistics, whole.as_of).filter(pl.col("item").is_in(["2026_M04", "2026_M05"]))
+    shown = select_view(found.predictions)
     keys = ["user", "level", "tag"]
     months = pl.concat([past.select(*keys, "cents"), shown.filter(item="2026_M06").select(*keys, "cents")])
     quarter = shown.filter(item="2026_Q2").select(*keys, "cents").sort(keys)
@@ -317,7 +317,7 @@ def test_partners_have_predictions_of_their_own() -> None:
 def test_occurrences_of_contracts_follow_their_period_and_avoid_weekends() -> None:
     found = looked_at(rent())
     until = pl.DataFrame({"user": ["anna"], "until": [date(2026, 12, 31)]})
-    days = expected(found.contracts, until)["expected_on"].to_list()
+    days = payments_until(found.contracts, until)["expected_on"].to_list()
     assert [day.month for day in days] == [7, 8, 9, 10, 11, 12]
     assert all(day.isoweekday() < 6 and abs(day.day - 3) <= 2 for day in days)
 
@@ -326,11 +326,11 @@ def test_the_last_business_day_stays_the_last_one() -> None:
     ends = [date(2025, 9, 30), date(2025, 10, 31), date(2025, 11, 28), date(2025, 12, 31), date(2026, 1, 30), date(2026, 2, 27)]
     paid = booked([*ends, date(2026, 3, 31), date(2026, 4, 30), date(2026, 5, 29)], 300_000, "INCOME_SALARY", channel="TRANSFER")
     until = pl.DataFrame({"user": ["anna"], "until": [date(2026, 9, 30)]})
-    found = expected(looked_at(paid).contracts, until)
+    found = payments_until(looked_at(paid).contracts, until)
     assert found["expected_on"].to_list() == [date(2026, 6, 30), date(2026, 7, 31), date(2026, 8, 31), date(2026, 9, 30)]
     assert found["cents"].to_list() == [300_000] * 4
 
 
 def test_an_ended_contract_brings_nothing() -> None:
     found = looked_at(rent(last=(2025, 12)))
-    assert expected(found.contracts, pl.DataFrame({"user": ["anna"], "until": [date(2027, 1, 1)]})).is_empty()
+    assert payments_until(found.contracts, pl.DataFrame({"user": ["anna"], "until": [date(2027, 1, 1)]})).is_empty()

@@ -51,7 +51,7 @@ def found(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> Contracts:
     users = bookings["user"].unique().sort()
     days = pl.DataFrame({"user": users, "as_of": [as_of] * users.len()}, schema=AS_OF)
     whole = snapshot(bookings, PRODUCTS.to_frame(), days)
-    return Contracts(whole.contracts, whole.payments, whole.places)
+    return Contracts(whole.contracts, whole.payments, whole.payment_rows)
 
 
 def only(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from datetime import date
 import polars as pl
 import pytest
 
-from analytics.analyses.suite import analysed
+from analytics.analyses.suite import analyse
 from analytics.frames import PRODUCTS
 from tests.analytics.lives import BOOKED, TODAY, booked, everyday, look, months, rent, wage
 
@@ -45,7 +45,7 @@ def test_what_both_accesses_show_counts_once() -> None:
 def test_all_analyses_say_the_same() -> None:
     as_of = pl.DataFrame({"user": ["anna"], "as_of": [TODAY]})
     once, twice = under("p0", life()), pl.concat([under("p0", life()), under("p1", life())])
-    alone, both = (analysed(bookings, accounts(IBAN, IBAN), as_of) for bookings in (once, twice))
+    alone, both = (analyse(bookings, accounts(IBAN, IBAN), as_of) for bookings in (once, twice))
     for name, frame in alone.items():
         assert both[name].equals(frame), name
 

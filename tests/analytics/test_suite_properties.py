@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.analyses.cashflow import rolled
+from analytics.analyses.cashflow import roll_up
 from analytics.analyses.snapshot import snapshot
-from analytics.analyses.suite import FRAMES, Frames, SuiteCache, analysed
+from analytics.analyses.suite import FRAMES, Frames, SuiteCache, analyse
 from analytics.frames import AS_OF, CHOICES, PRODUCTS, RULES
 from analytics.tagging import tag
 from analytics.tagging.tag import Tagger
@@ -33,7 +33,7 @@ def look(tagged: pl.DataFrame, as_of: date = TODAY, products: pl.DataFrame = NOT
     """What the suite says of the users of these bookings, and of more."""
     users = sorted({*tagged["user"], *more})
     days = pl.DataFrame({"user": users, "as_of": [as_of] * len(users)}, schema=AS_OF)
-    return Looked(tagged, products, days, analysed(tagged, products, days))
+    return Looked(tagged, products, days, analyse(tagged, products, days))
 
 
 def same(one: Frames, other: Frames) -> None:
@@ -84,14 +84,14 @@ def test_quarters_and_years_are_their_months(day: date, items: list[str]) -> Non
 
 def test_the_order_of_rows_changes_nothing() -> None:
     mixed = [frame.sample(fraction=1, shuffle=True, seed=7) for frame in (crowd().tagged, crowd().products, crowd().as_of)]
-    same(analysed(*mixed), crowd().frames)
+    same(analyse(*mixed), crowd().frames)
 
 
 def test_users_can_be_analysed_apart_each_on_an_own_day() -> None:
     days = crowd().as_of.sort("user").with_columns(as_of=pl.col("as_of") - pl.duration(days=23 * pl.int_range(pl.len())))
     whole = (crowd().tagged, crowd().products, days)
-    alone = [analysed(*(frame.filter(user=user) for frame in whole)) for user in days["user"]]
-    same({name: pl.concat([frames[name] for frames in alone]) for name in FRAMES}, analysed(*whole))
+    alone = [analyse(*(frame.filter(user=user) for frame in whole)) for user in days["user"]]
+    same({name: pl.concat([frames[name] for frames in alone]) for name in FRAMES}, analyse(*whole))
 
 
 def test_unrelated_users_change_nothing() -> None:
@@ -213,7 +213,7 @@ def test_bookings_in_francs_count_as_those_in_euros_do() -> None:
 def test_of_a_single_booking_only_the_sums_are_told() -> None:
     looked = look(EDGES["one"].select(BOOKED.names()))
     assert looked.frames["contracts"].is_empty()
-    assert rolled(looked.frames["cashflow"], looked.as_of).filter(tag="NET", item="TOTAL_TOTAL")["cents"].to_list() == [-500]
+    assert roll_up(looked.frames["cashflow"], looked.as_of).filter(tag="NET", item="TOTAL_TOTAL")["cents"].to_list() == [-500]
 
 
 def test_a_user_may_have_fifty_thousand_bookings() -> None:

@@ -16,7 +16,7 @@ import polars as pl
 
 from analytics.tagging import tag
 from analytics.frames import CHOICES, RULES, TRANSACTIONS, UNREAD_COLUMNS
-from analytics.analyses.suite import analysed
+from analytics.analyses.suite import analyse
 from analytics.tagging.tag import Tagger, Scorer
 from models import registry
 from models.simulator import Corpus
@@ -98,7 +98,7 @@ def _results(bookings: pl.DataFrame, products: pl.DataFrame, folder: Path) -> di
     whole = bookings.hstack(tagged[[name for name in tagged.columns if name not in bookings.columns]])
     day = pl.read_parquet(folder / "as_of.parquet").item()
     as_of = pl.DataFrame({"user": bookings["user"].unique()}).with_columns(as_of=pl.lit(day, pl.Date))
-    return {"transaction_tags": tagged, **analysed(whole, products, as_of)}
+    return {"transaction_tags": tagged, **analyse(whole, products, as_of)}
 
 
 def scan(folder: Path) -> float:

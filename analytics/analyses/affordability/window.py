@@ -69,7 +69,7 @@ def windows(seen: Snapshot) -> pl.DataFrame:
 def _with_contracts(rows: pl.DataFrame, seen: Snapshot) -> pl.DataFrame:
     """The contract of each booking; a refund belongs to the contract of what it refunds."""
     payments, numbers = seen.payments, pl.int_range(seen.payments.height, dtype=pl.UInt32, eager=True)
-    paid = pl.repeat(None, seen.bookings.height, dtype=pl.UInt32, eager=True).scatter(seen.places, numbers)[rows["row"]]
+    paid = pl.repeat(None, seen.bookings.height, dtype=pl.UInt32, eager=True).scatter(seen.payment_rows, numbers)[rows["row"]]
     contract, regular = payments["contract"].gather(paid), payments["regular"].gather(paid).fill_null(value=False)
     back = rows["refund_of"].is_not_null().arg_true()
     if not back.is_empty():

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from analytics import trees
 from analytics.analyses.keys import user_key
 from analytics.analyses.life_events.words import CATEGORIES, folded, read
-from analytics.analyses.snapshot import CATEGORY, SPAN, Snapshot
+from analytics.analyses.snapshot import CATEGORY_CODES, USER_STRIDE_DAYS, Snapshot
 from analytics.bank_text.channels import Channel
 from analytics.knowledge import partners
 
 EVIDENCE = 3
 """So many bookings of a contract are named as evidence for its start."""
-INCOMES = tuple(name for name in CATEGORY.categories if name.startswith("INCOME_"))
+INCOMES = tuple(name for name in CATEGORY_CODES.categories if name.startswith("INCOME_"))
 ROWS = (
     "id",
     "key",
@@ -47,7 +47,7 @@ class EventEvidence:
     places: pl.DataFrame
     """`user` and its `place` among all users."""
     days: NDArray[np.int64]
-    """The day of every booking, by user: the place of the user × `SPAN` + the day, sorted."""
+    """The day of every booking, by user: the place of the user × `USER_STRIDE_DAYS` + the day, sorted."""
     months: pl.DataFrame
     """`user` and `month`: each month that lies wholly between the first booking and the as-of date."""
     income: pl.DataFrame
@@ -82,7 +82,7 @@ def gather_evidence(seen: Snapshot) -> EventEvidence:
 def until(base: EventEvidence, frame: pl.DataFrame, *days: pl.Expr) -> list[pl.Series]:
     """For each row of a frame with `user`, and each of these days, how many bookings its user had until that day."""
     asked = frame.select("user", *(day.to_physical().cast(pl.Int64).alias(f"{place}") for place, day in enumerate(days)))
-    begin = asked[["user"]].join(base.places, on="user", how="left", maintain_order="left")["place"].to_numpy() * SPAN
+    begin = asked[["user"]].join(base.places, on="user", how="left", maintain_order="left")["place"].to_numpy() * USER_STRIDE_DAYS
     first = np.searchsorted(base.days, begin, "left")
     each = (begin + asked[f"{place}"].to_numpy() for place in range(len(days)))
     return [pl.Series("until", np.searchsorted(base.days, day, "right") - first, pl.Int64) for day in each]

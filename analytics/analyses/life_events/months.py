@@ -3,7 +3,7 @@
 import polars as pl
 
 from analytics.analyses.life_events.evidence import INCOMES, EventEvidence
-from analytics.analyses.snapshot import CATEGORY, Snapshot
+from analytics.analyses.snapshot import CATEGORY_CODES, Snapshot
 
 LEAST_MONTHS, MOST_MONTHS = 3, 12
 RECENT = "-8mo"
@@ -25,7 +25,7 @@ def sums(seen: Snapshot) -> pl.DataFrame:
         {"user": user, "day": day, "category": seen.category.to_physical(), "cents": seen.bookings["amount_cents"]}
     )
     wanted = rows.filter(seen.are_in(INCOMES) | (day >= known.gather(user)))
-    categories = len(CATEGORY.categories)
+    categories = len(CATEGORY_CODES.categories)
     month = pl.col("day").dt.year() * 12 + pl.col("day").dt.month() - 1
     about = (pl.col("user") * MOST_NUMBER + month) * categories + pl.col("category")
     found = wanted.group_by(about=about).agg(pl.sum("cents"))
@@ -33,7 +33,7 @@ def sums(seen: Snapshot) -> pl.DataFrame:
     return found.select(
         user=seen.users.categories.gather(found["about"] // (MOST_NUMBER * categories)),
         month=pl.date(number // 12, number % 12 + 1, 1),
-        category=CATEGORY.categories.gather(found["about"] % categories),
+        category=CATEGORY_CODES.categories.gather(found["about"] % categories),
         cents="cents",
     )
 
