@@ -59,7 +59,9 @@ def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> p
     rows_by_cycle = {cycle: view_rows.filter(pl.col(f"{cycle}_count") >= MIN_CYCLES) for cycle in RESIDUAL_COLUMNS}
     parts = [_predict_item(rows_by_cycle[cycle_of(kind)], kind, step) for kind in KINDS for step in STEPS]
     items = pl.concat(parts).sort("position")
-    view_keys = view_rows[VIEW_KEYS].cast({name: CASHFLOW_PREDICTIONS[name] for name in VIEW_KEYS})[items["position"] // len(parts)]
+    view_keys = view_rows[VIEW_KEYS].cast({name: CASHFLOW_PREDICTIONS[name] for name in VIEW_KEYS})[
+        items["position"] // len(parts)
+    ]
     return checked(view_keys.hstack(items[CASHFLOW_PREDICTIONS.names()[len(VIEW_KEYS) :]]), CASHFLOW_PREDICTIONS)
 
 

@@ -1,7 +1,4 @@
-"""Contracts: what a user pays or receives again and again, since when, how much, and when next.
-
-`contracts` is the whole way; each step of it is a module of its own. Nothing here looks at a clock: every user has an as-of date.
-"""
+"""The analysis of contracts: calls the steps in order, from streams of bookings to the described contracts."""
 
 from typing import NamedTuple
 
@@ -9,51 +6,53 @@ import numpy as np
 import polars as pl
 
 from analytics.analyses.contracts import amounts, dates
-from analytics.analyses.contracts.details import described
-from analytics.analyses.contracts.recognition import recognised
-from analytics.analyses.contracts.regular import regular
-from analytics.analyses.contracts.rhythm import names, periods, starts_of
-from analytics.analyses.contracts.streams import Gathered, gathered
+from analytics.analyses.contracts.details import describe_contracts
+from analytics.analyses.contracts.recognition import recognise_contracts
+from analytics.analyses.contracts.regular import find_regular
+from analytics.analyses.contracts.rhythm import period_names, periods, starts_of
+from analytics.analyses.contracts.streams import GatheredStreams, gather_streams
 
 
 class Contracts(NamedTuple):
-    """The contracts (frame `CONTRACTS`), the bookings of each (frame `CONTRACT_BOOKINGS`), and the places of these among all."""
+    """The contracts (frame `CONTRACTS`), their bookings (frame `CONTRACT_BOOKINGS`), and the rows of these among all bookings."""
 
     contracts: pl.DataFrame
     bookings: pl.DataFrame
-    places: pl.Series
+    payment_rows: pl.Series
 
 
-def contracts(seen: pl.DataFrame) -> Contracts:
-    """The contracts of users in their booked bookings with tags until the as-of date, which stands beside them (`as_of`)."""
-    found = gathered(seen)
-    chosen = recognised(found, seen)
-    rows = _payments(found, chosen, seen)
-    return Contracts(*described(_forecast(rows), rows, found.others, seen))
+def contracts(bookings: pl.DataFrame) -> Contracts:
+    """The contracts in the bookings of users (frame `SNAPSHOT_BOOKINGS`)."""
+    streams = gather_streams(bookings)
+    recognised_streams = recognise_contracts(streams, bookings)
+    payments = _payments(streams, recognised_streams, bookings)
+    return Contracts(*describe_contracts(_forecast(payments), payments, streams.others, bookings))
 
 
-def _payments(found: Gathered, chosen: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
+def _payments(streams: GatheredStreams, recognised_streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     """The bookings of the contracts, with whether each is a regular one."""
-    placed = found.rows.with_columns(slot=pl.Series(found.rhythm.slot), inlier=pl.Series(found.rhythm.inlier))
-    phases = found.rows.select(pl.col("stream").unique(maintain_order=True)).with_columns(phase=pl.Series(found.rhythm.phase))
-    rows = placed.join(chosen.join(phases, on="stream"), on="stream", how="inner", maintain_order="left")
-    return rows.with_columns(regular=pl.Series(regular(rows, starts_of(rows["stream"]), seen["purpose"][rows["row"]])))
+    slot_rows = streams.rows.with_columns(slot=pl.Series(streams.rhythm.slot), inlier=pl.Series(streams.rhythm.inlier))
+    phases = streams.rows.select(pl.col("stream").unique(maintain_order=True)).with_columns(phase=pl.Series(streams.rhythm.phase))
+    rows = slot_rows.join(recognised_streams.join(phases, on="stream"), on="stream", how="inner", maintain_order="left")
+    return rows.with_columns(regular=pl.Series(find_regular(rows, starts_of(rows["stream"]), bookings["purpose"][rows["row"]])))
 
 
-def _forecast(rows: pl.DataFrame) -> pl.DataFrame:
-    """Of each contract the rule of its days, when it is due next, and how much that will be."""
-    paid = rows.filter("regular")
-    heads = paid.group_by("stream", maintain_order=True).agg(pl.first("period", "phase", "period_confidence", "score"))
-    starts, period = starts_of(paid["stream"]), heads["period"].to_numpy()
-    day = paid["booked_on"].to_physical().cast(pl.Int64).to_numpy()
-    due = dates.expected(starts, day, period, heads["phase"].to_numpy(), paid["slot"].to_numpy())
+def _forecast(payments: pl.DataFrame) -> pl.DataFrame:
+    """By contract: its date rule, the day on which it is due next, and the next amount in cents."""
+    regular_payments = payments.filter("regular")
+    contract_rows = regular_payments.group_by("stream", maintain_order=True).agg(
+        pl.first("period", "phase", "period_confidence", "score")
+    )
+    starts, period = starts_of(regular_payments["stream"]), contract_rows["period"].to_numpy()
+    day = regular_payments["booked_on"].to_physical().cast(pl.Int64).to_numpy()
+    due_dates = dates.due_dates(starts, day, period, contract_rows["phase"].to_numpy(), regular_payments["slot"].to_numpy())
     months = periods().months[period]
     yearly = np.where(months > 0, 12 / np.maximum(months, 1), 0).astype(np.int64)
-    return heads.with_columns(
-        amount_next=pl.Series(amounts.following(starts, paid["cents"].to_numpy(), yearly)),
-        due=pl.Series(due.due, dtype=pl.Int64).cast(pl.Int32).cast(pl.Date),
-        grace=pl.Series(due.grace, dtype=pl.Int64),
-        rule_kind=pl.Series(due.kind, dtype=pl.Int64),
-        rule_number=pl.Series(due.number, dtype=pl.Int64),
-        period=pl.Series(names()).gather(period),
+    return contract_rows.with_columns(
+        amount_next=pl.Series(amounts.next_amounts(starts, regular_payments["cents"].to_numpy(), yearly)),
+        due=pl.Series(due_dates.due, dtype=pl.Int64).cast(pl.Int32).cast(pl.Date),
+        grace=pl.Series(due_dates.grace, dtype=pl.Int64),
+        rule_kind=pl.Series(due_dates.kind, dtype=pl.Int64),
+        rule_number=pl.Series(due_dates.number, dtype=pl.Int64),
+        period=pl.Series(period_names()).gather(period),
     )
