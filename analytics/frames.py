@@ -263,10 +263,10 @@ LIFE_EVENTS = pl.Schema(
 )
 """Life events of users. `reason` is written for people, `bookings` are the ids of the evidence, `amount` is cents or null."""
 LIFE_SIGNS = pl.Schema(
-    {"user": pl.String(), "since": pl.Date(), "cents": pl.Int64(), "bookings": pl.List(pl.String), "what": pl.String()}
+    {"user": pl.String(), "since": pl.Date(), "cents": pl.Int64(), "bookings": pl.List(pl.String), "description": pl.String()}
 )
 """Signs that a life stage holds on the as-of date. `cents` is the positive amount of a month or a booking, `bookings` are the ids
-of the evidence, `what` describes the sign for people."""
+of the evidence, `description` describes the sign for people."""
 LIFE_STAGES = pl.Schema(
     [
         ("user", pl.String),

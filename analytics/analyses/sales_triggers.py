@@ -9,8 +9,8 @@ import polars as pl
 
 from analytics import trees
 from analytics.analyses.life_events.evidence import EventEvidence, gather_evidence
-from analytics.analyses.life_events.months import incomes, large_incomes, last_months, sums
-from analytics.analyses.life_events.words import WAGES
+from analytics.analyses.life_events.months import large_incomes, last_months, monthly_incomes, sum_months
+from analytics.analyses.life_events.words import WAGE_KINDS
 from analytics.analyses.snapshot import Snapshot
 from analytics.frames import SALES_TRIGGERS, checked
 
@@ -51,19 +51,19 @@ def sales_triggers(
     stages: pl.DataFrame,
     evidence: EventEvidence | None = None,
     month_sums: pl.DataFrame | None = None,
-    large: pl.DataFrame | None = None,
+    large_income_rows: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """The triggers of all users (frame `SALES_TRIGGERS`), given their events and stages.
 
     Evidence, month sums and large incomes are computed if they are not passed.
     """
     evidence = gather_evidence(snapshot) if evidence is None else evidence
-    month_sums = sums(snapshot) if month_sums is None else month_sums
+    month_sums = sum_months(snapshot) if month_sums is None else month_sums
     triggers = [
         *_missing_insurances(snapshot, evidence, stages, month_sums),
         _event_triggers(evidence, events),
         _savings_potential(evidence, month_sums),
-        _large_income(evidence, large_incomes(evidence, month_sums) if large is None else large),
+        _large_income(evidence, large_incomes(evidence, month_sums) if large_income_rows is None else large_income_rows),
     ]
     return checked(pl.concat(triggers).sort("user", "item"), SALES_TRIGGERS)
 
@@ -71,7 +71,7 @@ def sales_triggers(
 def monthly_income(evidence: EventEvidence, month_sums: pl.DataFrame) -> pl.DataFrame:
     """`user` and `total`: the sum of the income of the last three full months in cents, for users who have them."""
     return (
-        incomes(last_months(evidence, INCOME_MONTHS, INCOME_MONTHS), month_sums)
+        monthly_incomes(last_months(evidence, INCOME_MONTHS, INCOME_MONTHS), month_sums)
         .group_by("user")
         .agg(total=pl.col("income").sum())
     )
@@ -125,7 +125,7 @@ def _users_with_full_picture(snapshot: Snapshot, evidence: EventEvidence) -> pl.
     users = long.join(active.filter("paid", pl.col("contracts") >= MIN_ACTIVE_CONTRACTS), on="user", how="semi")
     if users.is_empty():
         return users.with_columns(bookings=pl.lit(None, pl.List(pl.String)))
-    wages = evidence.runs.filter("active", pl.col("kind").is_in([*WAGES, "PENSION", "SURVIVOR_PENSION"])).sort(
+    wages = evidence.runs.filter("active", pl.col("kind").is_in([*WAGE_KINDS, "PENSION", "SURVIVOR_PENSION"])).sort(
         "user", "last", "contract"
     )
     closing = wages.group_by("user", maintain_order=True).agg(bookings=pl.last("closing"))
@@ -211,11 +211,11 @@ def _users_in_difficulties(evidence: EventEvidence) -> pl.DataFrame:
     return difficulties.filter(pl.col("booked_on") > pl.col("as_of").dt.offset_by(f"-{SAVING_MONTHS}mo")).select("user").unique()
 
 
-def _large_income(evidence: EventEvidence, large: pl.DataFrame) -> pl.DataFrame:
+def _large_income(evidence: EventEvidence, large_income_rows: pl.DataFrame) -> pl.DataFrame:
     """The latest large income, if it is at most `LARGE_INCOME_DAYS` old."""
-    if large.is_empty():
+    if large_income_rows.is_empty():
         return SALES_TRIGGERS.to_frame()
-    dated = large.join(evidence.histories, on="user")
+    dated = large_income_rows.join(evidence.histories, on="user")
     young = dated.filter((pl.col("as_of") - pl.col("day")).dt.total_days().is_between(0, LARGE_INCOME_DAYS))
     last = young.sort("user", "day", "cents", "payer").unique("user", keep="last", maintain_order=True)
     times = (pl.col("cents") / pl.col("average")).round(1).cast(pl.String).str.replace(".", ",", literal=True)

@@ -14,7 +14,7 @@ import polars as pl
 from analytics.analyses.affordability import Affordability, affordability
 from analytics.analyses.cashflow import Cashflow, cashflow
 from analytics.analyses.disposable_money import disposable_money
-from analytics.analyses.life_events import EventEvidence, gather_evidence, large_incomes, life_events, sums
+from analytics.analyses.life_events import EventEvidence, gather_evidence, large_incomes, life_events, sum_months
 from analytics.analyses.life_stages import life_stages
 from analytics.analyses.loans import loans
 from analytics.analyses.sales_triggers import sales_triggers
@@ -50,7 +50,7 @@ class SuiteCache:
 
     @cached_property
     def month_sums(self) -> pl.DataFrame:
-        return sums(self.snapshot)
+        return sum_months(self.snapshot)
 
     @cached_property
     def large_incomes(self) -> pl.DataFrame:

@@ -150,8 +150,10 @@ def roll_up(
         each.cast({k: v for k, v in names_of.items() if k in each.columns})
         for each in (statistics_of_tree, current_items, parent_items)
     )
-    rows = _sum_tags(coded_statistics, MAIN if level == MAIN and tree == CATEGORIES else SUB, sums=with_aggregates)
-    totals = _with_current_items(pl.concat([rows, _sum_parents(rows, parent_items)]), current_items, sums=with_aggregates)
+    rows = _sum_tags(coded_statistics, MAIN if level == MAIN and tree == CATEGORIES else SUB, with_aggregates=with_aggregates)
+    totals = _with_current_items(
+        pl.concat([rows, _sum_parents(rows, parent_items)]), current_items, with_aggregates=with_aggregates
+    )
     return checked(
         totals.sort("user", "level", "tag", "item").cast(dict(CASHFLOW_TOTALS.items())).select(CASHFLOW_TOTALS.names()),
         CASHFLOW_TOTALS,

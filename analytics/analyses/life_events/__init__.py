@@ -6,6 +6,6 @@ health, religion, unions and parties are never used as evidence.
 
 from analytics.analyses.life_events.analysis import life_events
 from analytics.analyses.life_events.evidence import EventEvidence, gather_evidence
-from analytics.analyses.life_events.months import large_incomes, sums
+from analytics.analyses.life_events.months import large_incomes, sum_months
 
-__all__ = ["EventEvidence", "gather_evidence", "large_incomes", "life_events", "sums"]
+__all__ = ["EventEvidence", "gather_evidence", "large_incomes", "life_events", "sum_months"]

@@ -1,8 +1,4 @@
-"""Life events: what has changed in a user's life, by the contracts and bookings that show it.
-
-Rules stand in a module per group of events; what they rest on is worked out once in `ground`. Nothing sensitive is evidence:
-health, religion, unions and parties have no part here.
-"""
+"""The analysis of life events: applies the rules of all groups to the evidence, and spaces the events."""
 
 import polars as pl
 
@@ -10,30 +6,33 @@ from analytics.analyses.life_events.career import career
 from analytics.analyses.life_events.evidence import EventEvidence, gather_evidence
 from analytics.analyses.life_events.family import family, marriages
 from analytics.analyses.life_events.financial import financial
-from analytics.analyses.life_events.guards import guarded, spaced
+from analytics.analyses.life_events.guards import apply_guards, space_events
 from analytics.analyses.life_events.housing import housing
-from analytics.analyses.life_events.months import large_incomes, sums
-from analytics.analyses.life_events.streams import streams
+from analytics.analyses.life_events.months import large_incomes, sum_months
+from analytics.analyses.life_events.streams import contract_events
 from analytics.analyses.snapshot import Snapshot
 from analytics.frames import LIFE_EVENTS, checked
 
 
 def life_events(
-    seen: Snapshot, base: EventEvidence | None = None, large: pl.DataFrame | None = None, marriage: bool = False
+    snapshot: Snapshot,
+    evidence: EventEvidence | None = None,
+    large_income_rows: pl.DataFrame | None = None,
+    marriage: bool = False,
 ) -> pl.DataFrame:
-    """The events of all users (frame `LIFE_EVENTS`), by user and day; marriage only if it is asked for.
+    """The events of all users (frame `LIFE_EVENTS`), by user and day; marriages only if `marriage` is set.
 
-    What is worked out already, the ground and large incomes, can be handed in.
+    Evidence and large incomes are computed if they are not passed.
     """
-    known = gather_evidence(seen) if base is None else base
-    runs = guarded(known)
-    large = large_incomes(known, sums(seen)) if large is None else large
-    found = [
-        *streams(runs),
-        *career(known, runs, seen.bookings),
-        *housing(known, runs),
-        *family(known),
-        *financial(known, runs, seen, large),
-        *([marriages(seen.bookings)] if marriage else []),
+    evidence = gather_evidence(snapshot) if evidence is None else evidence
+    runs = apply_guards(evidence)
+    large_income_rows = large_incomes(evidence, sum_months(snapshot)) if large_income_rows is None else large_income_rows
+    event_parts = [
+        *contract_events(runs),
+        *career(evidence, runs, snapshot.bookings),
+        *housing(evidence, runs),
+        *family(evidence),
+        *financial(evidence, runs, snapshot, large_income_rows),
+        *([marriages(snapshot.bookings)] if marriage else []),
     ]
-    return checked(spaced(pl.concat(found)), LIFE_EVENTS)
+    return checked(space_events(pl.concat(event_parts)), LIFE_EVENTS)

@@ -2,20 +2,26 @@
 
 import polars as pl
 
-from analytics.analyses.life_events.evidence import EventEvidence, until
-from analytics.analyses.life_events.guards import ALIVE, NEW_DAYS, alive_before, events
-from analytics.analyses.life_events.succession import alone, changed, first_ever, followed, left
-from analytics.analyses.life_events.words import WAGES
+from analytics.analyses.life_events.evidence import EventEvidence, bookings_until
+from analytics.analyses.life_events.guards import MIN_ACTIVITY_BOOKINGS, MIN_HISTORY_DAYS, bookings_before, events
+from analytics.analyses.life_events.succession import (
+    change_events,
+    runs_without_predecessor,
+    runs_without_successor,
+    successions,
+    with_first_ever,
+)
+from analytics.analyses.life_events.words import WAGE_KINDS
 from analytics.frames import LIFE_EVENTS
 
-MAIN_WAGE = 80_000
-"""From this wage on it is an employment; below it a side job, which by itself is no event of a life."""
-CHANGE_DAYS, END_DAYS = 75, 62
-LEAST_CHANGE, LEAST_CHANGE_CENTS = 0.03, 5_000
-WAGES_BEFORE, LEAST_WAGES_BEFORE = 6, 3
-RETIRING_DAYS = 120
-INVOICES, INVOICES_DAYS = 3, 120
-BUSINESS = (
+MIN_MAIN_WAGE_CENTS = 80_000
+"""A lower wage is a side job, which is not a life event by itself."""
+MAX_CHANGE_DAYS, END_DAYS = 75, 62
+MIN_CHANGE_SHARE, MIN_CHANGE_CENTS = 0.03, 5_000
+MAX_WAGES_BEFORE, MIN_WAGES_BEFORE = 6, 3
+MAX_WAGE_DAYS_AFTER_PENSION = 120
+MIN_INVOICES, MAX_INVOICES_DAYS = 3, 120
+BUSINESS_COSTS = (
     "VAT_PAID",
     "LEGAL_TAX_ADVICE",
     "GOODS_MATERIALS",
@@ -25,44 +31,44 @@ BUSINESS = (
     "RENT_PREMISES",
     "TRADE_TAX",
 )
-"""Costs that a private person does not have."""
-STUDYING = ("SEMESTER_FEE", "STUDENT_AID")
-SEMESTER_DAYS, STUDIES_OVER_DAYS = 183, 244
-SEMESTER_NEW_DAYS = 274
+"""Freelancer tags of costs that a private person does not have."""
+STUDY_KINDS = ("SEMESTER_FEE", "STUDENT_AID")
+SEMESTER_DAYS, MIN_STUDIES_OVER_DAYS = 183, 244
+MIN_SEMESTER_HISTORY_DAYS = 274
 
 
-def career(base: EventEvidence, runs: pl.DataFrame, bookings: pl.DataFrame) -> list[pl.DataFrame]:
-    """The events of this group. `bookings` are all, to look up the costs of a business."""
+def career(evidence: EventEvidence, runs: pl.DataFrame, bookings: pl.DataFrame) -> list[pl.DataFrame]:
+    """The events of this group. `bookings` are all bookings, for the costs of a business."""
     return [
-        *_employment(base, runs),
-        *_wages(base),
+        *_employment(evidence, runs),
+        *_wage_changes(evidence),
         _retirement(runs),
-        _self_employment(base, bookings),
-        *_studies(base, runs),
+        _self_employment(evidence, bookings),
+        *_studies(evidence, runs),
     ]
 
 
-def _main() -> pl.Expr:
-    return (pl.col("median") >= MAIN_WAGE) | (pl.col("kind") == "TRAINING_PAY")
+def _is_main_wage() -> pl.Expr:
+    return (pl.col("median") >= MIN_MAIN_WAGE_CENTS) | (pl.col("kind") == "TRAINING_PAY")
 
 
-def _employment(base: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
-    wages = runs.filter(pl.col("kind").is_in(WAGES))
+def _employment(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
+    wages = runs.filter(pl.col("kind").is_in(WAGE_KINDS))
     if wages.is_empty():
         return []
-    new, over = wages.filter("new", _main()), wages.filter("over")
-    if new.is_empty() and over.is_empty():
+    new, ended_runs = wages.filter("new", _is_main_wage()), wages.filter("over")
+    if new.is_empty() and ended_runs.is_empty():
         return []
-    pairs = followed(new, over, CHANGE_DAYS)
-    single = first_ever(base, alone(new, pairs, wages), *WAGES)
-    gone = left(base, over.filter(_main()), pairs, END_DAYS, *WAGES)
-    again = single.filter(~pl.col("first_ever"), ~pl.col("waiting"))
+    pairs = successions(new, ended_runs, MAX_CHANGE_DAYS)
+    new_runs = with_first_ever(evidence, runs_without_predecessor(new, pairs, wages), *WAGE_KINDS)
+    ended = runs_without_successor(evidence, ended_runs.filter(_is_main_wage()), pairs, END_DAYS, *WAGE_KINDS)
+    repeated = new_runs.filter(~pl.col("first_ever"), ~pl.col("waiting"))
     return [
-        changed(pairs, "EMPLOYMENT_CHANGE", "Neuer Arbeitgeber"),
-        events(single.filter("first_ever"), "EMPLOYMENT_FIRST", pl.col("first"), "Erstes Gehalt", pl.col("opening")),
-        events(again, "EMPLOYMENT_START", pl.col("first"), "Neues Gehalt", pl.col("opening")),
+        change_events(pairs, "EMPLOYMENT_CHANGE", "Neuer Arbeitgeber"),
+        events(new_runs.filter("first_ever"), "EMPLOYMENT_FIRST", pl.col("first"), "Erstes Gehalt", pl.col("opening")),
+        events(repeated, "EMPLOYMENT_START", pl.col("first"), "Neues Gehalt", pl.col("opening")),
         events(
-            gone,
+            ended,
             "EMPLOYMENT_END",
             pl.col("last") + pl.duration(days=pl.col("length")),
             "Gehalt bleibt aus",
@@ -71,34 +77,44 @@ def _employment(base: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     ]
 
 
-def _wages(base: EventEvidence) -> list[pl.DataFrame]:
-    """Wages that change for good: this one and the next lie above or below the level of those before."""
-    main = base.runs.filter(pl.col("kind").is_in(WAGES), _main()).select("contract")
-    if main.is_empty():
+def _wage_changes(evidence: EventEvidence) -> list[pl.DataFrame]:
+    """Lasting changes of wages: a wage and the next one are both above or below the median of those before."""
+    main_contracts = evidence.runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).select("contract")
+    if main_contracts.is_empty():
         return []
-    paid = base.paid.join(main, on="contract", how="semi", maintain_order="left")
-    middle = pl.col("cents").rolling_median(WAGES_BEFORE, min_samples=LEAST_WAGES_BEFORE).shift(1).over("contract")
-    wages = paid.with_columns(
+    payments = evidence.payments.join(main_contracts, on="contract", how="semi", maintain_order="left")
+    middle = pl.col("cents").rolling_median(MAX_WAGES_BEFORE, min_samples=MIN_WAGES_BEFORE).shift(1).over("contract")
+    wages = payments.with_columns(
         after=pl.col("cents").shift(-1).over("contract"), next=pl.col("id").shift(-1).over("contract"), middle=middle
     ).drop_nulls(["after", "middle"])
-    names = base.runs.select("contract", "name")
+    names = evidence.runs.select("contract", "name")
     wages = wages.join(names, on="contract").with_columns(
         rise=pl.min_horizontal("cents", "after") - pl.col("middle"), fall=pl.col("middle") - pl.max_horizontal("cents", "after")
     )
     return [
-        _shift(wages, "rise", "SALARY_INCREASE", "Gehalt steigt"),
-        _shift(wages, "fall", "SALARY_DECREASE", "Gehalt sinkt"),
+        _shifts(wages, "rise", "SALARY_INCREASE", "Gehalt steigt"),
+        _shifts(wages, "fall", "SALARY_DECREASE", "Gehalt sinkt"),
     ]
 
 
-def _shift(wages: pl.DataFrame, way: str, item: str, what: str) -> pl.DataFrame:
-    shifted = wages.with_columns(shifted=(pl.col(way) >= LEAST_CHANGE_CENTS) & (pl.col(way) >= LEAST_CHANGE * pl.col("middle")))
-    found = shifted.filter("shifted", ~pl.col("shifted").shift(1).over("contract").fill_null(False))
-    return events(found, item, pl.col("day"), what, pl.concat_list("id", "next"), pl.lit(0.9), pl.col(way).round().cast(pl.Int64))
+def _shifts(wages: pl.DataFrame, direction: str, item: str, description: str) -> pl.DataFrame:
+    shifted = wages.with_columns(
+        shifted=(pl.col(direction) >= MIN_CHANGE_CENTS) & (pl.col(direction) >= MIN_CHANGE_SHARE * pl.col("middle"))
+    )
+    changes = shifted.filter("shifted", ~pl.col("shifted").shift(1).over("contract").fill_null(False))
+    return events(
+        changes,
+        item,
+        pl.col("day"),
+        description,
+        pl.concat_list("id", "next"),
+        pl.lit(0.9),
+        pl.col(direction).round().cast(pl.Int64),
+    )
 
 
 def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
-    """The first own pension, unless wages go on beside it."""
+    """The first pension of a user, unless wages continue beside it."""
     pensions = runs.filter(pl.col("kind") == "PENSION")
     if pensions.is_empty():
         return LIFE_EVENTS.to_frame()
@@ -106,12 +122,14 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
     first = pensions.unique("user", keep="first", maintain_order=True).filter("new")
     if first.is_empty():
         return LIFE_EVENTS.to_frame()
-    working = runs.filter(pl.col("kind").is_in(WAGES), pl.col("median") >= MAIN_WAGE).select("user", wage_until="last")
+    working = runs.filter(pl.col("kind").is_in(WAGE_KINDS), pl.col("median") >= MIN_MAIN_WAGE_CENTS).select(
+        "user", wage_until="last"
+    )
     latest = working.group_by("user").agg(pl.col("wage_until").max())
-    joined = first.join(latest, on="user", how="left", maintain_order="left")
-    beyond = (pl.col("wage_until") - pl.col("first")).dt.total_days()
+    with_wages = first.join(latest, on="user", how="left", maintain_order="left")
+    wage_days_after = (pl.col("wage_until") - pl.col("first")).dt.total_days()
     return events(
-        joined.filter((beyond <= RETIRING_DAYS).fill_null(True)),
+        with_wages.filter((wage_days_after <= MAX_WAGE_DAYS_AFTER_PENSION).fill_null(True)),
         "RETIREMENT_START",
         pl.col("first"),
         "Rente oder Pension beginnt",
@@ -119,31 +137,40 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _self_employment(base: EventEvidence, bookings: pl.DataFrame) -> pl.DataFrame:
-    """The first time that several customers pay invoices within four months, with costs that only a business has."""
-    if "REVENUE" not in base.booked_kinds:
+def _self_employment(evidence: EventEvidence, bookings: pl.DataFrame) -> pl.DataFrame:
+    """The first time that several customers pay invoices within four months, beside costs that only a business has."""
+    if "REVENUE" not in evidence.booked_kinds:
         return LIFE_EVENTS.to_frame()
-    paid = base.rows.filter(pl.col("kind") == "REVENUE").select(
+    invoices = evidence.rows.filter(pl.col("kind") == "REVENUE").select(
         "id", "user", "booked_on", "counterparty_key", latest="amount_cents"
     )
     ids, payers = (
-        pl.concat_list([pl.col(name).shift(-at).over("user") for at in range(INVOICES)]) for name in ("id", "counterparty_key")
+        pl.concat_list([pl.col(name).shift(-at).over("user") for at in range(MIN_INVOICES)])
+        for name in ("id", "counterparty_key")
     )
-    last = pl.col("booked_on").shift(1 - INVOICES).over("user")
-    windows = paid.with_columns(ids=ids, payers=payers, last=last, place=pl.int_range(pl.len()).over("user"))
-    within = (pl.col("last") - pl.col("booked_on")).dt.total_days() <= INVOICES_DAYS
-    many = windows.filter(within, pl.col("payers").list.n_unique() >= 2).unique("user", keep="first", maintain_order=True)
-    begun = many.filter(pl.col("place") < INVOICES).join(base.histories, on="user", maintain_order="left")
-    begun = begun.filter((pl.col("booked_on") - pl.col("start")).dt.total_days() >= NEW_DAYS)
-    begun = begun.filter(alive_before(base, begun, pl.col("booked_on")) >= ALIVE)
-    if begun.is_empty():  # nearly always: then all bookings need not be searched
+    last = pl.col("booked_on").shift(1 - MIN_INVOICES).over("user")
+    windows = invoices.with_columns(ids=ids, payers=payers, last=last, position=pl.int_range(pl.len()).over("user"))
+    is_within = (pl.col("last") - pl.col("booked_on")).dt.total_days() <= MAX_INVOICES_DAYS
+    with_several_payers = windows.filter(is_within, pl.col("payers").list.n_unique() >= 2).unique(
+        "user", keep="first", maintain_order=True
+    )
+    first_invoices = with_several_payers.filter(pl.col("position") < MIN_INVOICES).join(
+        evidence.histories, on="user", maintain_order="left"
+    )
+    first_invoices = first_invoices.filter((pl.col("booked_on") - pl.col("start")).dt.total_days() >= MIN_HISTORY_DAYS)
+    first_invoices = first_invoices.filter(
+        bookings_before(evidence, first_invoices, pl.col("booked_on")) >= MIN_ACTIVITY_BOOKINGS
+    )
+    if first_invoices.is_empty():  # nearly always: then the search through all bookings is saved
         return LIFE_EVENTS.to_frame()
-    costs = bookings.join(begun, on="user", how="semi").filter(pl.col("freelancer").is_in(BUSINESS), pl.col("amount_cents") < 0)
-    costs = costs.select("user", cost="id", spent="booked_on").sort("user", "spent", "cost")
-    near = begun.join(costs, on="user", maintain_order="left_right").filter(
-        (pl.col("spent") - pl.col("booked_on")).dt.total_days().is_between(-INVOICES_DAYS, INVOICES_DAYS)
+    costs = bookings.join(first_invoices, on="user", how="semi").filter(
+        pl.col("freelancer").is_in(BUSINESS_COSTS), pl.col("amount_cents") < 0
     )
-    first = near.unique("user", keep="first", maintain_order=True).with_columns(name=pl.lit(""))
+    costs = costs.select("user", cost="id", spent="booked_on").sort("user", "spent", "cost")
+    with_costs = first_invoices.join(costs, on="user", maintain_order="left_right").filter(
+        (pl.col("spent") - pl.col("booked_on")).dt.total_days().is_between(-MAX_INVOICES_DAYS, MAX_INVOICES_DAYS)
+    )
+    first = with_costs.unique("user", keep="first", maintain_order=True).with_columns(name=pl.lit(""))
     return events(
         first,
         "SELFEMPLOYMENT_START",
@@ -154,12 +181,12 @@ def _self_employment(base: EventEvidence, bookings: pl.DataFrame) -> pl.DataFram
     )
 
 
-def _studies(base: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
-    """Semester fees are single bookings: a year shows only two of them."""
-    if base.booked_kinds.isdisjoint(STUDYING):
+def _studies(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
+    """Starts and ends of studies. Semester fees are no contracts: there are only two a year."""
+    if evidence.booked_kinds.isdisjoint(STUDY_KINDS):
         return []
-    studying = base.rows.filter(pl.col("kind").is_in(STUDYING))
-    fees = base.rows.filter(pl.col("kind") == "SEMESTER_FEE", pl.col("amount_cents") < 0)
+    studying = evidence.rows.filter(pl.col("kind").is_in(STUDY_KINDS))
+    fees = evidence.rows.filter(pl.col("kind") == "SEMESTER_FEE", pl.col("amount_cents") < 0)
     ends = (
         pl.first("booked_on").alias("first"),
         pl.last("booked_on").alias("last"),
@@ -167,22 +194,22 @@ def _studies(base: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
         pl.last("id").alias("last_id"),
     )
     fees = fees.group_by("user", maintain_order=True).agg(*ends, latest=pl.col("amount_cents").last(), name=pl.lit("").first())
-    fees = fees.join(base.histories, on="user", maintain_order="left")
-    late = (pl.col("first") - pl.col("start")).dt.total_days() >= SEMESTER_NEW_DAYS
-    begun = fees.filter(late).with_columns(opening=pl.concat_list("id"), count=pl.lit(3), length=pl.lit(1))
-    aid = runs.filter("new", pl.col("kind") == "STUDENT_AID")
+    fees = fees.join(evidence.histories, on="user", maintain_order="left")
+    is_late = (pl.col("first") - pl.col("start")).dt.total_days() >= MIN_SEMESTER_HISTORY_DAYS
+    first_fees = fees.filter(is_late).with_columns(opening=pl.concat_list("id"), count=pl.lit(3), length=pl.lit(1))
+    new_aid = runs.filter("new", pl.col("kind") == "STUDENT_AID")
     earlier = studying.group_by("user").agg(since=pl.col("booked_on").min())
     columns = ["user", "first", "opening", "latest", "name", "count", "length"]
-    both = pl.concat([part.select(columns) for part in (begun, aid)], how="vertical_relaxed").join(earlier, on="user")
-    both = both.filter((pl.col("first") - pl.col("since")).dt.total_days() <= 1)
-    silent = runs.filter("active", pl.col("kind") == "STUDENT_AID").select("user")
-    over = fees.filter((pl.col("as_of") - pl.col("last")).dt.total_days() >= STUDIES_OVER_DAYS).join(
-        silent, on="user", how="anti"
+    starts = pl.concat([part.select(columns) for part in (first_fees, new_aid)], how="vertical_relaxed").join(earlier, on="user")
+    starts = starts.filter((pl.col("first") - pl.col("since")).dt.total_days() <= 1)
+    receiving_aid = runs.filter("active", pl.col("kind") == "STUDENT_AID").select("user")
+    ended_studies = fees.filter((pl.col("as_of") - pl.col("last")).dt.total_days() >= MIN_STUDIES_OVER_DAYS).join(
+        receiving_aid, on="user", how="anti"
     )
-    total, before = until(base, over, pl.col("as_of"), pl.col("last"))
-    over = over.filter(total - before >= ALIVE)
+    total, before = bookings_until(evidence, ended_studies, pl.col("as_of"), pl.col("last"))
+    ended_studies = ended_studies.filter(total - before >= MIN_ACTIVITY_BOOKINGS)
     ending = pl.col("last") + pl.duration(days=SEMESTER_DAYS)
     return [
-        events(both, "STUDIES_START", pl.col("first"), "BAföG oder Semesterbeitrag beginnt", pl.col("opening")),
-        events(over, "STUDIES_END", ending, "Kein Semesterbeitrag mehr", pl.concat_list("last_id"), pl.lit(0.85)),
+        events(starts, "STUDIES_START", pl.col("first"), "BAföG oder Semesterbeitrag beginnt", pl.col("opening")),
+        events(ended_studies, "STUDIES_END", ending, "Kein Semesterbeitrag mehr", pl.concat_list("last_id"), pl.lit(0.85)),
     ]

@@ -1,6 +1,6 @@
-"""The small frames on which the rules about events and stages stand: histories, bookings with a kind, and contracts with one.
+"""The evidence for life events and stages: small frames of histories, of bookings with a kind, and of contracts with a kind.
 
-Everything that has to look at all bookings happens here and once; the rules read a few rows per user.
+Everything that reads all bookings happens here, once; the rules read a few rows per user.
 """
 
 from dataclasses import dataclass
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from analytics import trees
 from analytics.analyses.keys import user_key
-from analytics.analyses.life_events.words import CATEGORIES, folded, read
+from analytics.analyses.life_events.words import CATEGORIES, fold_umlauts, read_kinds
 from analytics.analyses.snapshot import CATEGORY_CODES, USER_STRIDE_DAYS, Snapshot
 from analytics.bank_text.channels import Channel
 from analytics.knowledge import partners
 
-EVIDENCE = 3
-"""So many bookings of a contract are named as evidence for its start."""
-INCOMES = tuple(name for name in CATEGORY_CODES.categories if name.startswith("INCOME_"))
-ROWS = (
+MAX_OPENING_BOOKINGS = 3
+"""The evidence for the start of a contract is at most this many of its first bookings."""
+INCOME_CATEGORIES = tuple(name for name in CATEGORY_CODES.categories if name.startswith("INCOME_"))
+BOOKING_COLUMNS = (
     "id",
     "key",
     "user",
@@ -40,96 +40,99 @@ ROWS = (
 
 @dataclass(frozen=True)
 class EventEvidence:
-    """What the rules read; every frame is sorted by user and day."""
+    """The frames that the rules read, each sorted by user and day."""
 
     histories: pl.DataFrame
-    """`user`, `as_of`, `start`: the day of the first booking."""
-    places: pl.DataFrame
-    """`user` and its `place` among all users."""
+    """`user`, `as_of`, and `start`, the day of the first booking."""
+    user_indices: pl.DataFrame
+    """`user` and its `user_index` among all users."""
     days: NDArray[np.int64]
-    """The day of every booking, by user: the place of the user × `USER_STRIDE_DAYS` + the day, sorted."""
+    """The day of every booking as index of its user × `USER_STRIDE_DAYS` + day, sorted."""
     months: pl.DataFrame
-    """`user` and `month`: each month that lies wholly between the first booking and the as-of date."""
+    """`user` and `month`: each full month between the first booking and the as-of date."""
     income: pl.DataFrame
-    """The bookings of effective income: `user`, `id`, `day`, `cents`, `payer`, `name`."""
+    """The bookings in categories of income: `user`, `id`, `day`, `cents`, `payer`, `name`."""
     rows: pl.DataFrame
     """Single bookings with their `kind`."""
     runs: pl.DataFrame
-    """Contracts with their `kind`, `first`, `last` and `due` day, their `length` in days, and what the guards say."""
-    paid: pl.DataFrame
+    """Contracts with their `kind`, their `first`, `last` and `due` day, and their period `length` in days."""
+    payments: pl.DataFrame
     """The regular payments of these contracts: `user`, `contract`, `kind`, `id`, `day`, `cents`."""
 
     @cached_property
     def booked_kinds(self) -> frozenset[str]:
-        """The kinds that single bookings have: of others nothing need be searched, as is usual for one user."""
+        """The kinds of single bookings. Rules about other kinds need no search, which is usual for a single user."""
         return frozenset(self.rows["kind"].unique())
 
     @cached_property
     def active_kinds(self) -> frozenset[str]:
-        """The kinds that active contracts have."""
+        """The kinds of active contracts."""
         return frozenset(self.runs["kind"].filter(self.runs["active"]).unique())
 
 
-def gather_evidence(seen: Snapshot) -> EventEvidence:
-    """The small frames of what was seen."""
-    histories, places = seen.histories.drop("place"), seen.histories.select("user", "place")
-    rows = _rows(seen)
-    paid = _paid(seen, rows)
-    runs = _runs(seen, paid, histories)
-    return EventEvidence(histories, places, seen.days, _full_months(histories), _income(seen), rows, runs, paid)
+def gather_evidence(snapshot: Snapshot) -> EventEvidence:
+    """The evidence in a snapshot."""
+    histories, user_indices = snapshot.histories.drop("user_index"), snapshot.histories.select("user", "user_index")
+    rows = _bookings_with_kind(snapshot)
+    payments = _regular_payments(snapshot, rows)
+    runs = _contract_runs(snapshot, payments, histories)
+    return EventEvidence(histories, user_indices, snapshot.days, _full_months(histories), _income(snapshot), rows, runs, payments)
 
 
-def until(base: EventEvidence, frame: pl.DataFrame, *days: pl.Expr) -> list[pl.Series]:
-    """For each row of a frame with `user`, and each of these days, how many bookings its user had until that day."""
-    asked = frame.select("user", *(day.to_physical().cast(pl.Int64).alias(f"{place}") for place, day in enumerate(days)))
-    begin = asked[["user"]].join(base.places, on="user", how="left", maintain_order="left")["place"].to_numpy() * USER_STRIDE_DAYS
-    first = np.searchsorted(base.days, begin, "left")
-    each = (begin + asked[f"{place}"].to_numpy() for place in range(len(days)))
-    return [pl.Series("until", np.searchsorted(base.days, day, "right") - first, pl.Int64) for day in each]
-
-
-def _income(seen: Snapshot) -> pl.DataFrame:
-    columns = {"day": "booked_on", "cents": "amount_cents", "payer": "counterparty_key", "name": "counterparty_name"}
-    return seen.bookings.select("user", "id", **columns).filter(seen.are_in(INCOMES))
-
-
-def _rows(seen: Snapshot) -> pl.DataFrame:
-    """The bookings of kinds that are of interest, with the surname of the owner of their product."""
-    collectors = partners().frame.filter("inkasso")["partner"].implode()
-    returned, collected = (pl.col("channel") == Channel.DD_RETURN), pl.col("partner").is_in(collectors)
-    rows = seen.bookings.select(ROWS).filter(pl.lit(seen.are_in(CATEGORIES)) | returned | collected)
-    surnames = seen.products.select(
-        "user", "product", surname=folded(pl.col("owner_name")).str.extract(r"([a-z]{3,})\W*$").fill_null("")
+def bookings_until(evidence: EventEvidence, frame: pl.DataFrame, *days: pl.Expr) -> list[pl.Series]:
+    """For each of these days: by row of a frame with `user` the number of bookings of its user up to and including that day."""
+    days_by_row = frame.select("user", *(day.to_physical().cast(pl.Int64).alias(f"{index}") for index, day in enumerate(days)))
+    user_offsets = (
+        days_by_row[["user"]].join(evidence.user_indices, on="user", how="left", maintain_order="left")["user_index"].to_numpy()
+        * USER_STRIDE_DAYS
     )
-    named = rows.join(surnames, on=["user", "product"], how="left", maintain_order="left").with_columns(
+    first_bookings = np.searchsorted(evidence.days, user_offsets, "left")
+    day_keys = (user_offsets + days_by_row[f"{index}"].to_numpy() for index in range(len(days)))
+    return [pl.Series("until", np.searchsorted(evidence.days, day, "right") - first_bookings, pl.Int64) for day in day_keys]
+
+
+def _income(snapshot: Snapshot) -> pl.DataFrame:
+    columns = {"day": "booked_on", "cents": "amount_cents", "payer": "counterparty_key", "name": "counterparty_name"}
+    return snapshot.bookings.select("user", "id", **columns).filter(snapshot.are_in(INCOME_CATEGORIES))
+
+
+def _bookings_with_kind(snapshot: Snapshot) -> pl.DataFrame:
+    """The bookings that have a kind, with their `kind`."""
+    collectors = partners().frame.filter("inkasso")["partner"].implode()
+    is_returned, is_collected = (pl.col("channel") == Channel.DD_RETURN), pl.col("partner").is_in(collectors)
+    rows = snapshot.bookings.select(BOOKING_COLUMNS).filter(pl.lit(snapshot.are_in(CATEGORIES)) | is_returned | is_collected)
+    surnames = snapshot.products.select(
+        "user", "product", surname=fold_umlauts(pl.col("owner_name")).str.extract(r"([a-z]{3,})\W*$").fill_null("")
+    )
+    with_surnames = rows.join(surnames, on=["user", "product"], how="left", maintain_order="left").with_columns(
         pl.col("surname").fill_null("")
     )
-    return read(named).filter(pl.col("kind") != "").sort("user", "booked_on", "id")
+    return read_kinds(with_surnames).filter(pl.col("kind") != "").sort("user", "booked_on", "id")
 
 
-def _paid(seen: Snapshot, rows: pl.DataFrame) -> pl.DataFrame:
-    """The regular payments of contracts in these categories, each contract with the kind that most of them have."""
-    wanted = seen.contracts.filter(pl.col("category").is_in(CATEGORIES)).select(user_key("id")).to_series()
-    chosen = seen.payments.filter("regular").filter(user_key("contract").is_in(wanted.implode()))
-    of = chosen.with_columns(contract=_of_user("contract"), key=user_key("id"))
-    kinds = of.join(rows.select("kind", key=user_key("id")), on="key").group_by("contract", "kind").len()
+def _regular_payments(snapshot: Snapshot, rows: pl.DataFrame) -> pl.DataFrame:
+    """The regular payments of contracts in the categories of kinds, each with the most frequent kind of its contract."""
+    contract_keys = snapshot.contracts.filter(pl.col("category").is_in(CATEGORIES)).select(user_key("id")).to_series()
+    payments = snapshot.payments.filter("regular").filter(user_key("contract").is_in(contract_keys.implode()))
+    keyed_payments = payments.with_columns(contract=_user_contract("contract"), key=user_key("id"))
+    kinds = keyed_payments.join(rows.select("kind", key=user_key("id")), on="key").group_by("contract", "kind").len()
     kinds = kinds.sort(-pl.col("len").cast(pl.Int64), "kind").unique("contract", keep="first", maintain_order=True)
-    known = of.join(kinds.select("contract", "kind"), on="contract")
-    return known.select("user", "contract", "kind", "id", day="booked_on", cents="amount_cents").sort(
+    payments_with_kind = keyed_payments.join(kinds.select("contract", "kind"), on="contract")
+    return payments_with_kind.select("user", "contract", "kind", "id", day="booked_on", cents="amount_cents").sort(
         "user", "contract", "day", "id"
     )
 
 
-def _runs(seen: Snapshot, paid: pl.DataFrame, histories: pl.DataFrame) -> pl.DataFrame:
-    evidence = paid.group_by("contract", maintain_order=True).agg(
-        kind=pl.col("kind").first(), opening=pl.col("id").head(EVIDENCE), closing=pl.col("id").tail(1)
+def _contract_runs(snapshot: Snapshot, payments: pl.DataFrame, histories: pl.DataFrame) -> pl.DataFrame:
+    payment_ids = payments.group_by("contract", maintain_order=True).agg(
+        kind=pl.col("kind").first(), opening=pl.col("id").head(MAX_OPENING_BOOKINGS), closing=pl.col("id").tail(1)
     )
     lengths = trees.periods_frame().select(period="system_name", length=pl.col("days").cast(pl.Int64))
-    contracts = seen.contracts.select(
+    contracts = snapshot.contracts.select(
         "user",
         "insurance",
         "period",
-        contract=_of_user("id"),
+        contract=_user_contract("id"),
         first="date_first",
         last="date_latest",
         due="date_due",
@@ -140,26 +143,26 @@ def _runs(seen: Snapshot, paid: pl.DataFrame, histories: pl.DataFrame) -> pl.Dat
         name=pl.col("counterparty_name").fill_null(""),
         payee=_payee(),
     )
-    joined = contracts.join(evidence, on="contract").join(lengths, on="period", how="left").join(histories, on="user")
-    return joined.sort("user", "first", "contract")
+    runs = contracts.join(payment_ids, on="contract").join(lengths, on="period", how="left").join(histories, on="user")
+    return runs.sort("user", "first", "contract")
 
 
-def _of_user(contract: str) -> pl.Expr:
-    """The contract together with its user: ids are only unique so."""
+def _user_contract(contract: str) -> pl.Expr:
+    """The contract id together with its user: ids are only unique per user."""
     return pl.concat_str("user", contract, separator=" ")
 
 
 def _payee() -> pl.Expr:
-    """By what the other side is known again: its brand, else the first word of its name, so that two companies of one group are
-    one employer; else its account.
+    """The identity of the counterparty: its partner, otherwise the first word of its name, so that two companies of one group are
+    one employer, otherwise its account.
     """
-    word = folded(pl.col("counterparty_name").fill_null("")).str.extract(r"([a-z0-9?]{3,})")
+    word = fold_umlauts(pl.col("counterparty_name").fill_null("")).str.extract(r"([a-z0-9?]{3,})")
     brand = pl.when(pl.col("partner") != trees.UNKNOWN).then("partner")
     return pl.coalesce(brand, word, pl.col("counterparty_iban"), "id")
 
 
 def _full_months(histories: pl.DataFrame) -> pl.DataFrame:
-    """`user` and `month`: each month that lies wholly between the first booking and the as-of date."""
+    """`user` and `month`: each full month between the first booking and the as-of date."""
     begins, ends = pl.col("start").dt.offset_by("-1d").dt.month_start().dt.offset_by("1mo"), pl.col("as_of").dt.offset_by("1d")
     spans = histories.select("user", begin=begins, end=ends.dt.month_start()).filter(pl.col("begin") < pl.col("end"))
     months = spans.select("user", month=pl.date_ranges("begin", "end", "1mo", closed="left"))

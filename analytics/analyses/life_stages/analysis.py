@@ -1,15 +1,12 @@
-"""Life stages: how a user earns, lives and saves on the as-of date, and how old the youngest child is. One item per dimension.
-
-In each dimension the first rule that holds decides; without one the stage is unknown. Sensitive bookings are never evidence.
-"""
+"""The analysis of life stages: decides one item per dimension, by the first rule that has a sign."""
 
 import polars as pl
 
 from analytics.analyses.life_events.evidence import EventEvidence, gather_evidence
-from analytics.analyses.life_events.months import sums
-from analytics.analyses.life_events.saving import saved, savings
-from analytics.analyses.life_events.signs import COLUMNS, active
-from analytics.analyses.life_events.standing import Rules, housing, parenthood, work
+from analytics.analyses.life_events.months import sum_months
+from analytics.analyses.life_stages.rules import StageRules, housing, parenthood, work
+from analytics.analyses.life_stages.saving import amounts_saved, saving_stages
+from analytics.analyses.life_stages.signs import SIGN_COLUMNS, active_contracts
 from analytics.analyses.snapshot import Snapshot
 from analytics.frames import LIFE_STAGES, checked
 
@@ -33,16 +30,16 @@ def life_stages(
 ) -> pl.DataFrame:
     """The stages of all users (frame `LIFE_STAGES`), given their events; evidence and month sums are computed if not passed."""
     evidence = gather_evidence(snapshot) if evidence is None else evidence
-    month_sums = sums(snapshot) if month_sums is None else month_sums
+    month_sums = sum_months(snapshot) if month_sums is None else month_sums
     work_decisions = _decide(work(evidence))
     decisions = {
         "LABOURMARKET": work_decisions,
         "PARENTHOOD": _decide(parenthood(evidence, events)),
         "HOUSING": _decide(housing(evidence, work_decisions)),
-        "SAVINGS": savings(saved(snapshot, evidence, month_sums), evidence),
+        "SAVINGS": saving_stages(amounts_saved(snapshot, evidence, month_sums), evidence),
     }
     stages = pl.concat([_complete(evidence, dimension, frame) for dimension, frame in decisions.items()])
-    landlords = _decide([(LANDLORD, active(evidence, "Mieteinnahmen", "RENTAL"), 0.9)])
+    landlords = _decide([(LANDLORD, active_contracts(evidence, "Mieteinnahmen", "RENTAL"), 0.9)])
     short_histories = _users_with_short_history(evidence)
     landlord_stages = _in_dimension("HOUSING", landlords)
     all_stages = pl.concat([stages, landlord_stages])
@@ -58,10 +55,10 @@ def _users_with_short_history(evidence: EventEvidence) -> pl.DataFrame:
     return evidence.histories.join(months.filter(pl.col("len") >= MIN_MONTHS), on="user", how="anti").select("user")
 
 
-def _decide(rules: Rules) -> pl.DataFrame:
+def _decide(rules: StageRules) -> pl.DataFrame:
     """For each user the first item that has a sign; confidence and bookings of its largest sign, `since` of its earliest."""
     frames = [
-        frame.select(*COLUMNS, item=pl.lit(item), rank=pl.lit(rank), confidence=pl.lit(confidence))
+        frame.select(*SIGN_COLUMNS, item=pl.lit(item), rank=pl.lit(rank), confidence=pl.lit(confidence))
         for rank, (item, frame, confidence) in enumerate(rules)
         if not frame.is_empty()
     ]
@@ -70,7 +67,7 @@ def _decide(rules: Rules) -> pl.DataFrame:
     signs = pl.concat(frames).sort("user", "rank", -pl.col("cents"), "since", pl.col("bookings").list.first())
     best = signs.filter(pl.col("rank") == pl.col("rank").min().over("user"))
     return best.group_by("user", maintain_order=True).agg(
-        pl.first("item", "confidence", "bookings"), reason=pl.first("what"), since=pl.col("since").min()
+        pl.first("item", "confidence", "bookings"), reason=pl.first("description"), since=pl.col("since").min()
     )
 
 
