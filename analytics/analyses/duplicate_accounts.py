@@ -16,12 +16,12 @@ MIN_SHARED_BOOKINGS, MIN_SHARED_RATIO = 5, 0.9
 def merge_duplicates(bookings: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
     """The bookings without those that another product of the same account has already; each account keeps its first product."""
     has_iban = pl.col("iban").fill_null("") != ""
-    repeated = products.filter(has_iban, pl.struct(*ACCOUNT_KIND, "iban").is_duplicated())
+    repeated_ibans = products.filter(has_iban, pl.struct(*ACCOUNT_KIND, "iban").is_duplicated())
     nameless = products.filter(~has_iban).filter(pl.struct(*ACCOUNT_KIND, "owner_name").is_duplicated())
-    if repeated.is_empty() and nameless.is_empty():
+    if repeated_ibans.is_empty() and nameless.is_empty():
         return bookings
     accounts = [
-        repeated.select("user", "product", account=pl.min("product").over(*ACCOUNT_KIND, "iban")),
+        repeated_ibans.select("user", "product", account=pl.min("product").over(*ACCOUNT_KIND, "iban")),
         _cards_with_same_bookings(bookings, nameless),
     ]
     product_accounts = pl.concat(accounts).group_by("user", "product").agg(pl.min("account"))
@@ -38,10 +38,12 @@ def _cards_with_same_bookings(bookings: pl.DataFrame, products: pl.DataFrame) ->
     """Products without an IBAN, such as cards, that have the same bookings as another one: `user`, `product` and `account`."""
     rows = _numbered_bookings(bookings, products.select(*ACCOUNT_KIND, "product"))
     spans = rows.group_by("user", "product").agg(first=pl.min("booked_on"), last=pl.max("booked_on"))
-    both = rows.join(rows, on=[*ACCOUNT_KIND, *BOOKING_IDENTITY], suffix="_again").filter(
+    shared_bookings = rows.join(rows, on=[*ACCOUNT_KIND, *BOOKING_IDENTITY], suffix="_again").filter(
         pl.col("product") < pl.col("product_again")
     )
-    pairs = both.group_by("user", "product", "product_again").len("shared").filter(pl.col("shared") >= MIN_SHARED_BOOKINGS)
+    pairs = (
+        shared_bookings.group_by("user", "product", "product_again").len("shared").filter(pl.col("shared") >= MIN_SHARED_BOOKINGS)
+    )
     pairs = pairs.join(spans, on=["user", "product"]).join(
         spans, left_on=["user", "product_again"], right_on=["user", "product"], suffix="_again"
     )

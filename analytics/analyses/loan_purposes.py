@@ -113,8 +113,8 @@ def _kinds(loan_contracts: pl.DataFrame, instalments: pl.DataFrame) -> pl.DataFr
 def _numbers(instalments: pl.DataFrame) -> pl.DataFrame:
     """The total number of instalments (`number`) and the latest one paid (`reached`), where the texts count up with time."""
     texts = pl.col("said")
-    numbered, total_in_reference = references.instalment(texts)
-    nth = pl.coalesce(numbered, texts.str.extract(_NUMBER_OF_TOTAL, 1), texts.str.extract(_NUMBER_ONLY, 1))
+    number_in_reference, total_in_reference = references.instalment(texts)
+    nth = pl.coalesce(number_in_reference, texts.str.extract(_NUMBER_OF_TOTAL, 1), texts.str.extract(_NUMBER_ONLY, 1))
     total = pl.coalesce(total_in_reference, texts.str.extract(_NUMBER_OF_TOTAL, 2))
     day = pl.col("booked_on")
     rows = instalments.select(
@@ -168,8 +168,8 @@ def _shares(instalments: pl.DataFrame) -> pl.DataFrame:
     ends = rows.group_by("user", "contract", maintain_order=True).agg(
         first=pl.first("interest"), last=pl.last("interest"), repaid=pl.last("principal")
     )
-    solved = ends.join(rate.filter(pl.col("split_rate") > 0), on=["user", "contract"], how="inner")
-    return solved.select(
+    solved_loans = ends.join(rate.filter(pl.col("split_rate") > 0), on=["user", "contract"], how="inner")
+    return solved_loans.select(
         "user",
         "contract",
         "split_rate",
@@ -190,8 +190,8 @@ def _payouts(loan_contracts: pl.DataFrame, loan_bookings: pl.DataFrame) -> pl.Da
     payouts = payouts.select("user", "booked_on", payout="id", lent="amount_cents", lender=_lender(payouts))
     lenders = loan_contracts.select("user", "contract", "date_first", "amount_latest", lender=_lender(loan_contracts))
     days = (pl.col("date_first") - pl.col("booked_on")).dt.total_days()
-    both = lenders.join(payouts, on=["user", "lender"], how="inner").with_columns(days=days)
-    likely = both.filter(pl.col("days").is_between(0, MAX_PAYOUT_DAYS), pl.col("lent") > -pl.col("amount_latest"))
+    loans_with_bookings = lenders.join(payouts, on=["user", "lender"], how="inner").with_columns(days=days)
+    likely = loans_with_bookings.filter(pl.col("days").is_between(0, MAX_PAYOUT_DAYS), pl.col("lent") > -pl.col("amount_latest"))
     nearest = likely.sort("user", "payout", "days", "contract").unique(("user", "payout"), keep="first", maintain_order=True)
     single = nearest.sort("user", "contract", "days", "payout").unique(("user", "contract"), keep="first", maintain_order=True)
     return single.select("user", "contract", "payout", "lent")
@@ -206,10 +206,10 @@ def _early_repayments(loan_contracts: pl.DataFrame, loan_bookings: pl.DataFrame)
         return EARLY_REPAYMENTS.to_frame()
     repayments = repayments.select("user", "booked_on", "amount_cents", lender=_lender(repayments))
     lenders = loan_contracts.select("user", "contract", "date_latest", "amount_latest", lender=_lender(loan_contracts))
-    both = lenders.join(repayments, on=["user", "lender"], how="inner")
+    loans_with_bookings = lenders.join(repayments, on=["user", "lender"], how="inner")
     is_last = (pl.col("date_latest") - pl.col("booked_on")).dt.total_days() <= MAX_REST_DAYS
     is_large = pl.col("amount_cents") <= MIN_REST_INSTALMENTS * pl.col("amount_latest")
-    return both.filter(is_last, is_large).group_by("user", "contract").agg(repaid_on=pl.max("booked_on"))
+    return loans_with_bookings.filter(is_last, is_large).group_by("user", "contract").agg(repaid_on=pl.max("booked_on"))
 
 
 def _lender(rows: pl.DataFrame) -> pl.Series:

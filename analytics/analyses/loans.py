@@ -62,12 +62,12 @@ def _solve(facts: pl.DataFrame) -> pl.DataFrame:
     likely_rate, term = _most_usual(payment, lent, months, usual, facts["paid"].cast(pl.Float64).to_numpy())
     methods = [split <= MAX_RATE * months / 12, np.isfinite(exact), np.isfinite(number), np.isfinite(likely_rate)]
     unknown = np.full(count, np.nan)
-    borrowed = np.where(np.isfinite(lent), lent, facts["opening"].cast(pl.Float64).fill_null(np.nan).to_numpy())
+    borrowed_cents = np.where(np.isfinite(lent), lent, facts["opening"].cast(pl.Float64).fill_null(np.nan).to_numpy())
     return pl.DataFrame(
         {
             "method": pl.Series(np.select(methods, ["b", "ac", "a", "c"], "d"), dtype=pl.String),
             "rate": np.select(methods, [split, exact, usual, likely_rate], unknown),
-            "principal": np.select(methods, [borrowed, lent, principal(payment, usual, number), lent], unknown),
+            "principal": np.select(methods, [borrowed_cents, lent, principal(payment, usual, number), lent], unknown),
             "number": np.select(methods, [unknown, number, number, term], unknown),
         }
     ).with_columns(pl.col("rate", "principal", "number").fill_nan(None))
@@ -104,13 +104,13 @@ def _most_usual(payment: Floats, lent: Floats, months: Floats, usual: Floats, in
 
 def _with_remaining(loans: pl.DataFrame) -> pl.DataFrame:
     """With the cents `left` of each loan, the number of instalments `to_come`, and whether it is `over`."""
-    rate, payment, paid, lent = pl.col("rate"), pl.col("installment"), pl.col("paid"), pl.col("principal")
-    split, grown = pl.col("method") == "b", (1 + rate) ** paid
-    owed = pl.when(rate > 0).then(lent * grown - payment * (grown - 1) / rate).otherwise(lent - payment * paid)
+    rate, payment, instalments_paid, lent = pl.col("rate"), pl.col("installment"), pl.col("paid"), pl.col("principal")
+    split, grown = pl.col("method") == "b", (1 + rate) ** instalments_paid
+    balance = pl.when(rate > 0).then(lent * grown - payment * (grown - 1) / rate).otherwise(lent - payment * instalments_paid)
     left, to_come = pl.col("left"), pl.col("to_come")
     by_rate = (-(1 - left * rate / payment).log() / (1 + rate).log()).ceil()
-    loans = loans.with_columns(left=pl.when(split).then("balance").otherwise(owed).clip(0))
-    loans = loans.with_columns(to_come=pl.when(split).then(by_rate).otherwise(pl.col("number") - paid))
+    loans = loans.with_columns(left=pl.when(split).then("balance").otherwise(balance).clip(0))
+    loans = loans.with_columns(to_come=pl.when(split).then(by_rate).otherwise(pl.col("number") - instalments_paid))
     sensible = to_come.is_finite() & (to_come * pl.col("months") <= MAX_TERM_MONTHS)
     loans = loans.with_columns(to_come=pl.when(sensible).then(to_come))
     return loans.with_columns(over=pl.col("repaid_on").is_not_null() | (pl.col("to_come") <= 0).fill_null(value=False))
@@ -121,7 +121,7 @@ def _describe(loans: pl.DataFrame) -> pl.DataFrame:
     loans = _with_remaining(loans)
     over, active, repaid = pl.col("over"), pl.col("status") == "ACTIVE", pl.col("repaid_on").is_not_null()
     split = (pl.col("method") == "b") & pl.col("principal").is_not_null()
-    whole = pl.when(split).then(pl.col("paid") + pl.col("to_come")).otherwise("number")
+    total_number = pl.when(split).then(pl.col("paid") + pl.col("to_come")).otherwise("number")
     months = (pl.col("to_come") * pl.col("months")).round().cast(pl.Int64)
     ends = pl.col("date_latest").dt.offset_by(pl.format("{}mo", months.clip(0).fill_null(0)))
     return loans.select(
@@ -132,7 +132,7 @@ def _describe(loans: pl.DataFrame) -> pl.DataFrame:
         installments_paid="paid",
         amount_total=pl.col("principal").round().cast(pl.Int64),
         interest_rate=pl.when(pl.col("method").is_in(["b", "ac", "c"])).then(pl.col("rate") * 12 / pl.col("months")),
-        term_months=(whole * pl.col("months")).round().cast(pl.Int64),
+        term_months=(total_number * pl.col("months")).round().cast(pl.Int64),
         remaining_amount=pl.when(over).then(0).when(active).then(pl.col("left").round().cast(pl.Int64)),
         date_end=pl.when(repaid).then("repaid_on").when(pl.col("to_come").is_not_null() & (active | over)).then(ends),
         confidence=pl.col("method").replace_strict(CONFIDENCE, return_dtype=pl.Float64),

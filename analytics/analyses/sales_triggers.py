@@ -165,9 +165,9 @@ def _event_triggers(evidence: EventEvidence, events: pl.DataFrame) -> pl.DataFra
     """For each trigger the latest of the events that set it off, if it is recent enough."""
     if events.is_empty():
         return SALES_TRIGGERS.to_frame()
-    dated = events.join(EVENT_TRIGGERS, on="item").join(evidence.histories, on="user")
-    young = dated.filter((pl.col("as_of") - pl.col("event_date")).dt.total_days().is_between(0, pl.col("days")))
-    last = young.sort("user", "event_date", "item").unique(["user", "trigger"], keep="last", maintain_order=True)
+    dated_events = events.join(EVENT_TRIGGERS, on="item").join(evidence.histories, on="user")
+    recent_events = dated_events.filter((pl.col("as_of") - pl.col("event_date")).dt.total_days().is_between(0, pl.col("days")))
+    last = recent_events.sort("user", "event_date", "item").unique(["user", "trigger"], keep="last", maintain_order=True)
     amount = pl.when(pl.col("trigger") == SALARY_INCREASE).then("amount")
     return _triggers(
         last, pl.col("trigger"), pl.col("event_date"), amount, pl.col("confidence"), pl.col("reason"), pl.col("bookings")
@@ -194,8 +194,8 @@ def _savings_potential(evidence: EventEvidence, month_sums: pl.DataFrame) -> pl.
         return SALES_TRIGGERS.to_frame()
     mean = (pl.col("net") / SAVING_MONTHS).round().cast(pl.Int64)
     reason = pl.lit("Im Mittel von sechs Monaten bleibt Geld übrig")
-    dated = savers.join(evidence.histories, on="user").join(_income_ids(evidence, SAVING_MONTHS), on="user", how="left")
-    return _triggers(dated, "FINANCIAL_SAVINGSPOTENTIAL", pl.col("as_of"), mean, pl.lit(0.85), reason, pl.col("bookings"))
+    dated_savers = savers.join(evidence.histories, on="user").join(_income_ids(evidence, SAVING_MONTHS), on="user", how="left")
+    return _triggers(dated_savers, "FINANCIAL_SAVINGSPOTENTIAL", pl.col("as_of"), mean, pl.lit(0.85), reason, pl.col("bookings"))
 
 
 @cache
@@ -215,9 +215,9 @@ def _large_income(evidence: EventEvidence, large_income_rows: pl.DataFrame) -> p
     """The latest large income, if it is at most `LARGE_INCOME_DAYS` old."""
     if large_income_rows.is_empty():
         return SALES_TRIGGERS.to_frame()
-    dated = large_income_rows.join(evidence.histories, on="user")
-    young = dated.filter((pl.col("as_of") - pl.col("day")).dt.total_days().is_between(0, LARGE_INCOME_DAYS))
-    last = young.sort("user", "day", "cents", "payer").unique("user", keep="last", maintain_order=True)
+    dated_incomes = large_income_rows.join(evidence.histories, on="user")
+    recent_incomes = dated_incomes.filter((pl.col("as_of") - pl.col("day")).dt.total_days().is_between(0, LARGE_INCOME_DAYS))
+    last = recent_incomes.sort("user", "day", "cents", "payer").unique("user", keep="last", maintain_order=True)
     times = (pl.col("cents") / pl.col("average")).round(1).cast(pl.String).str.replace(".", ",", literal=True)
     reason = pl.format("Einnahme vom {} ist {}-mal so hoch wie ein mittlerer Monat", pl.col("day").dt.strftime("%d.%m.%Y"), times)
     return _triggers(last, "FINANCIAL_LARGEINCOME", pl.col("day"), pl.col("cents"), pl.lit(0.9), reason, pl.col("ids"))

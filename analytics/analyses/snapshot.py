@@ -113,9 +113,9 @@ def visible_bookings(bookings: pl.DataFrame, as_of: pl.DataFrame) -> pl.DataFram
     return visible.join(main_currency, on=["user", "currency"], how="semi", maintain_order="left")
 
 
-def snapshot(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> Snapshot:
+def snapshot(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> Snapshot:
     """The snapshot of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
-    bookings = merge_duplicates(visible_bookings(tagged.drop(UNREAD_COLUMNS, strict=False), as_of), products).select(
+    bookings = merge_duplicates(visible_bookings(tagged_bookings.drop(UNREAD_COLUMNS, strict=False), as_of), products).select(
         SNAPSHOT_BOOKINGS.names()
     )
     user_contracts = contracts(bookings)

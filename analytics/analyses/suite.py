@@ -157,9 +157,9 @@ ANALYSES = (
 FRAMES = {name: frame for analysis in ANALYSES for name, frame in analysis.frames.items()}
 
 
-def analyse(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def analyse(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """All analyses of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
-    suite_cache = SuiteCache(snapshot(tagged.rechunk(), products, as_of))
+    suite_cache = SuiteCache(snapshot(tagged_bookings.rechunk(), products, as_of))
     return {name: checked(frame.make(suite_cache), frame.schema) for name, frame in FRAMES.items()}
 
 

@@ -17,7 +17,7 @@ def cards(snapshot: Snapshot, window: AffordabilityWindow, debits: pl.DataFrame)
 
     Cards of one issuer are distinguished by their last digits, where the text has them.
     """
-    connected = (
+    connected_cards = (
         snapshot.products.filter(pl.col("category") == ProductCategory.CREDIT_CARD).group_by("user").agg(connected=pl.len())
     )
     settlements = _settlements(snapshot, window, debits)
@@ -26,11 +26,15 @@ def cards(snapshot: Snapshot, window: AffordabilityWindow, debits: pl.DataFrame)
         settlements.group_by("user_index", "issuer").agg(cards=distinct_digits).group_by("user_index").agg(other=pl.sum("cards"))
     )
     other = settlements.group_by("user_index").agg(ids="id").join(issuers, on="user_index")
-    both = (
-        window.users.select("user", "user_index").join(connected, on="user", how="left").join(other, on="user_index", how="left")
+    user_cards = (
+        window.users.select("user", "user_index")
+        .join(connected_cards, on="user", how="left")
+        .join(other, on="user_index", how="left")
     )
     count = pl.col("connected").fill_null(0) + pl.col("other").fill_null(0)
-    return both.select("user_index", cards=count.cast(pl.UInt32), ids=pl.col("ids").fill_null(pl.lit([], pl.List(pl.String))))
+    return user_cards.select(
+        "user_index", cards=count.cast(pl.UInt32), ids=pl.col("ids").fill_null(pl.lit([], pl.List(pl.String)))
+    )
 
 
 def _settlements(snapshot: Snapshot, window: AffordabilityWindow, debits: pl.DataFrame) -> pl.DataFrame:

@@ -89,9 +89,9 @@ def _by_contract(snapshot: Snapshot, window: AffordabilityWindow, loans: pl.Data
 
 def _own_loans(snapshot: Snapshot, window: AffordabilityWindow) -> pl.DataFrame:
     """Payments to the user's own loan account: as transfers they belong to no contract."""
-    own = snapshot.products.filter(pl.col("category") == ProductCategory.LOAN)
-    repaid = window.rows.filter(pl.col("amount_cents") < 0, pl.col("effective_category") == "TRANSFER_LOAN")
-    return _rows_of_flag(repaid.join(own, on="user", how="semi"), "existing_loans")
+    loan_accounts = snapshot.products.filter(pl.col("category") == ProductCategory.LOAN)
+    repayments = window.rows.filter(pl.col("amount_cents") < 0, pl.col("effective_category") == "TRANSFER_LOAN")
+    return _rows_of_flag(repayments.join(loan_accounts, on="user", how="semi"), "existing_loans")
 
 
 def _recent_rents(window: AffordabilityWindow) -> pl.DataFrame:
@@ -108,8 +108,10 @@ def _returned_debits(snapshot: Snapshot, window: AffordabilityWindow) -> pl.Data
         return _rows_of_flag(returns, "return_debits")
     debits = snapshot.bookings.lazy().filter(pl.col("amount_cents") < 0, pl.col("effective_category") == REVERSAL_CATEGORY)
     origin = debits.select(key=user_key("id"), debited_on="booked_on", way="channel").collect()
-    paired = returns.with_columns(key=user_key("pair_of")).join(origin, on="key", how="left", maintain_order="left")
-    with_texts = paired.with_columns(text=words.booking_texts(snapshot, paired["row"]), days=_business_days(paired))
+    paired_returns = returns.with_columns(key=user_key("pair_of")).join(origin, on="key", how="left", maintain_order="left")
+    with_texts = paired_returns.with_columns(
+        text=words.booking_texts(snapshot, paired_returns["row"]), days=_business_days(paired_returns)
+    )
     is_debit = (pl.col("channel") == Channel.DD_RETURN) | (pl.col("way") == Channel.DIRECTDEBIT).fill_null(value=False)
     is_soon = (pl.col("days") <= MAX_RETURN_BUSINESS_DAYS).fill_null(value=True)
     return _rows_of_flag(

@@ -85,7 +85,7 @@ def _with_contracts(rows: pl.DataFrame, snapshot: Snapshot) -> pl.DataFrame:
     refund_rows = rows["refund_of"].is_not_null().arg_true()
     if not refund_rows.is_empty():
         refunds = rows[refund_rows].select(key=user_key("refund_of"))
-        refunded = payments.select("contract", key=user_key("id")).filter(pl.col("key").is_in(refunds["key"].implode()))
-        refunds = refunds.join(refunded.unique("key", keep="first"), on="key", how="left", maintain_order="left")
+        refunded_payments = payments.select("contract", key=user_key("id")).filter(pl.col("key").is_in(refunds["key"].implode()))
+        refunds = refunds.join(refunded_payments.unique("key", keep="first"), on="key", how="left", maintain_order="left")
         contract = contract.scatter(refund_rows, pl.select(pl.coalesce(contract[refund_rows], refunds["contract"])).to_series())
     return rows.hstack([contract, regular])

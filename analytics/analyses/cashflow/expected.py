@@ -42,8 +42,8 @@ def continuing_contracts(snapshot: Snapshot) -> pl.DataFrame:
     """The contracts without overdue income that a new job has ended: it does not come after another salary has begun."""
     late = snapshot.contracts.filter("overdue", pl.col("category").is_in(ENDED_BY_NEW_JOB))
     salaries = snapshot.contracts.filter(pl.col("category") == SALARY_CATEGORY).select("user", began="date_first")
-    ended = late.join(salaries, on="user").filter(pl.col("began") > pl.col("date_latest"))
-    return snapshot.contracts.join(ended, on=["user", "id"], how="anti", maintain_order="left")
+    ended_contracts = late.join(salaries, on="user").filter(pl.col("began") > pl.col("date_latest"))
+    return snapshot.contracts.join(ended_contracts, on=["user", "id"], how="anti", maintain_order="left")
 
 
 def payments_until(contracts: pl.DataFrame, until: pl.DataFrame) -> pl.DataFrame:

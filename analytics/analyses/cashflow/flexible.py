@@ -45,18 +45,18 @@ def usual_spending(
     every year; where that is 0, none does.
     """
     count = np.maximum(complete_cycles, 1).astype(np.float64)
-    capped, every_year, yearly = winsorise(history, 1), np.zeros_like(history), max_yearly > 0
-    capped[yearly] = winsorise(history[yearly], EXTRA_SALARY_MONTHS)
-    above = np.maximum(history[yearly] - capped[yearly], 0.0)
+    capped_history, every_year, yearly = winsorise(history, 1), np.zeros_like(history), max_yearly > 0
+    capped_history[yearly] = winsorise(history[yearly], EXTRA_SALARY_MONTHS)
+    above = np.maximum(history[yearly] - capped_history[yearly], 0.0)
     every_year[yearly] = np.where(above <= max_yearly[yearly, None], above, 0.0)
-    cut = np.minimum(history - capped, 0.0) * spending[:, None]
+    cut = np.minimum(history - capped_history, 0.0) * spending[:, None]
     rare_by_user = np.zeros((int(user.max(initial=-1)) + 1, MAX_CYCLES))
     np.add.at(rare_by_user, user[spending], cut[spending])
     rare_total = rare_by_user.sum(1)
     expected_share = np.divide(
         winsorise(rare_by_user, RARE_CYCLES).sum(1), rare_total, out=np.zeros_like(rare_total), where=rare_total < 0
     )
-    cents = np.round((capped.sum(1) + cut.sum(1) * expected_share[user]) / count)
+    cents = np.round((capped_history.sum(1) + cut.sum(1) * expected_share[user]) / count)
     is_complete = np.arange(MAX_CYCLES) >= MAX_CYCLES - complete_cycles[:, None]
     leave_one_out = (count / np.maximum(count - 1, 1))[:, None]
     return UsualSpending(cents, every_year, np.where(is_complete, (history - every_year - cents[:, None]) * leave_one_out, 0.0))
@@ -83,8 +83,8 @@ def remaining_shares(cycles: pl.DataFrame, spending: pl.DataFrame) -> pl.DataFra
 
 def _remaining_share(name: str) -> pl.Expr:
     """The share that is left by the course of spending: the usual one, and the user's own by the number of complete cycles."""
-    whole, complete_cycles = pl.col(f"{name}_whole"), pl.col(f"{name}_count")
-    share = pl.when(whole < 0).then(pl.col(f"{name}_part") / whole).otherwise(f"{name}_usual")
+    total_cents, complete_cycles = pl.col(f"{name}_whole"), pl.col(f"{name}_count")
+    share = pl.when(total_cents < 0).then(pl.col(f"{name}_part") / total_cents).otherwise(f"{name}_usual")
     weight = complete_cycles / (complete_cycles + OWN_COURSE_CYCLES)
     course = share * weight + pl.col(f"{name}_usual") * (1 - weight)
     over = pl.col(f"{name}_last") == pl.col(f"{name}_now")

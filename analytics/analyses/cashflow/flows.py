@@ -110,10 +110,12 @@ def recent_flows(flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
 
 def in_both_trees(rows: pl.DataFrame, flows: Flows) -> pl.DataFrame:
     """The rows once for their category and once for their partner; `key` is a number for user, tree, tag and savings."""
-    user, saved = pl.col("user").to_physical().cast(pl.Int64), pl.col("savings").cast(pl.Int64)
+    user, savings_flag = pl.col("user").to_physical().cast(pl.Int64), pl.col("savings").cast(pl.Int64)
     size = len(flows.tags.categories)
     kept_columns = [name for name in rows.columns if name not in {"user", "booked_on", "category", "partner", "savings", "as_of"}]
-    keys = [((user * 2 + tree) * size + pl.col(tag).to_physical()) * 2 + saved for tree, tag in enumerate(TAG_COLUMNS.values())]
+    keys = [
+        ((user * 2 + tree) * size + pl.col(tag).to_physical()) * 2 + savings_flag for tree, tag in enumerate(TAG_COLUMNS.values())
+    ]
     return pl.concat([rows.select(*kept_columns, key=key) for key in keys])
 
 
@@ -155,9 +157,9 @@ def spending_course(recent_rows: pl.DataFrame) -> pl.DataFrame:
     """
     expenses = recent_rows.filter(~pl.col("regular"), pl.col("cents") < 0, pl.col("category").is_in(expense_tags()))
     cents, day, as_of = pl.col("cents").clip(lower_bound=-MAX_COURSE_CENTS), pl.col("booked_on"), pl.col("as_of")
-    reached = {"month": day.dt.day() <= as_of.dt.day(), "week": day.dt.weekday() <= as_of.dt.weekday()}
+    day_is_reached = {"month": day.dt.day() <= as_of.dt.day(), "week": day.dt.weekday() <= as_of.dt.weekday()}
     parts: dict[str, pl.Expr] = {}
-    for name, until in reached.items():
+    for name, until in day_is_reached.items():
         is_complete = pl.col(name).is_between(pl.col(f"{name}_last") - MAX_CYCLES + 1, pl.col(f"{name}_last"))
         parts[f"{name}_whole"], parts[f"{name}_part"] = cents * is_complete, cents * (is_complete & until)
     return expenses.select("user", **parts).group_by("user").sum()

@@ -47,5 +47,5 @@ def item_name(kind: str, number: int) -> str:
     if kind == "W":
         year, week, _ = (EPOCH + timedelta(weeks=number)).isocalendar()
         return f"{year}_W{week:02d}"
-    year, place = divmod(number, 12 // ITEM_MONTHS[kind])
-    return f"{year}_Y" if kind == "Y" else f"{year}_{kind}{place + 1:0{2 if kind == 'M' else 1}d}"
+    year, index = divmod(number, 12 // ITEM_MONTHS[kind])
+    return f"{year}_Y" if kind == "Y" else f"{year}_{kind}{index + 1:0{2 if kind == 'M' else 1}d}"

@@ -157,7 +157,7 @@ def _predict_item(view_rows: pl.DataFrame, kind: str, step: int) -> pl.DataFrame
     cycle = cycle_of(kind)
     months = pl.lit(float(ITEM_MONTHS.get(kind, 1))) if step else pl.col(f"{cycle}_left") + months_after(kind)
     cents = pl.col(f"fixed_{kind}{step}") + pl.col(f"flex_{kind}{step}")
-    off = {end: (pl.col(f"{cycle}_{end}") * _bound_growth(months)).round().cast(pl.Int64) for end in ("lowest", "highest")}
+    margins = {end: (pl.col(f"{cycle}_{end}") * _bound_growth(months)).round().cast(pl.Int64) for end in ("lowest", "highest")}
     extra = pl.col(f"extra_{kind}{step}") if kind in ITEM_MONTHS else pl.lit(0)
     return view_rows.select(
         kind=pl.lit(kind),
@@ -165,8 +165,8 @@ def _predict_item(view_rows: pl.DataFrame, kind: str, step: int) -> pl.DataFrame
         cents=cents,
         fixed=f"fixed_{kind}{step}",
         flex=f"flex_{kind}{step}",
-        lower=cents + off["lowest"] - extra,
-        upper=cents + off["highest"] + extra // 2,
+        lower=cents + margins["lowest"] - extra,
+        upper=cents + margins["highest"] + extra // 2,
         position=pl.col("row") * 8 + (2 * KINDS.index(kind) + step),
     )
 

@@ -25,7 +25,7 @@ MAX_EXTRA_SALARIES = 2.5
 def future_flows(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
     """The expected payments of contracts as flows, once for their category and once for their partner."""
     day = pl.col("expected_on")
-    timed = payments.select(
+    payment_rows = payments.select(
         pl.col("user").cast(flows.users),
         pl.col("category").cast(flows.tags),
         pl.col("partner").fill_null(trees.UNKNOWN).cast(flows.tags),
@@ -34,7 +34,7 @@ def future_flows(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> 
         week=week_number(day),
         savings=is_savings(pl.col("category")),
     )
-    return in_both_trees(timed.join(cycles, on="user", how="inner"), flows)
+    return in_both_trees(payment_rows.join(cycles, on="user", how="inner"), flows)
 
 
 def add_values(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame) -> pl.DataFrame:

@@ -113,6 +113,6 @@ def _correlation(one: Floats, other: Floats) -> float:
 @inner
 def _winsorised(values: Floats) -> float:
     """The mean, with the largest and the smallest value replaced by the next ones."""
-    ordered = np.sort(values)
-    ordered[0], ordered[-1] = ordered[1], ordered[-2]
-    return float(np.mean(ordered))
+    sorted_values = np.sort(values)
+    sorted_values[0], sorted_values[-1] = sorted_values[1], sorted_values[-2]
+    return float(np.mean(sorted_values))

@@ -16,7 +16,6 @@ from analytics.native.compiling import compiled, inner
 
 Days = NDArray[np.int32]
 FORWARD, BACK, FROM_START, FROM_END = 0, 1, 2, 3
-KINDS = "FBSE"
 MONTH_DAYS, BUSINESS_DAYS = 31, 6
 RULE_ORDER = ((FORWARD, MONTH_DAYS), (FROM_END, BUSINESS_DAYS), (FROM_START, BUSINESS_DAYS), (BACK, MONTH_DAYS))
 """The kinds of rules in the order in which they are tried, and the number of rules of each kind."""

@@ -115,8 +115,8 @@ def _numbers(regular: pl.DataFrame) -> pl.DataFrame:
             lists = lists.with_columns(pl.lit([], pl.List(pl.String)).alias(name))
             continue
         number_counts = numbers.filter(pl.col(name).is_not_null()).group_by("stream", name).len().sort("stream", "len", name)
-        listed = number_counts.group_by("stream").agg(pl.col(name).reverse().head(MAX_NUMBERS))
-        lists = lists.join(listed, on="stream", how="left", maintain_order="left").with_columns(
+        number_lists = number_counts.group_by("stream").agg(pl.col(name).reverse().head(MAX_NUMBERS))
+        lists = lists.join(number_lists, on="stream", how="left", maintain_order="left").with_columns(
             pl.col(name).fill_null(pl.lit([], pl.List(pl.String)))
         )
     return lists

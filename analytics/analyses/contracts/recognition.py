@@ -43,22 +43,24 @@ PERIODS_BY_MONTHS = {
 }
 
 
-def recognise_contracts(gathered: GatheredStreams, bookings: pl.DataFrame) -> pl.DataFrame:
+def recognise_contracts(gathered_streams: GatheredStreams, bookings: pl.DataFrame) -> pl.DataFrame:
     """The streams that are contracts: `stream`, `period` (index in `periods()`), `period_confidence` (null if sure), `score`."""
-    streams = _score_streams(gathered)
-    repeated = streams.filter(_is_contract()).with_columns(
+    streams = _score_streams(gathered_streams)
+    repeated_streams = streams.filter(_is_contract()).with_columns(
         period_confidence=pl.when(pl.col("slots") == FEW_SLOTS).then(pl.min_horizontal("score", MAX_PERIOD_CONFIDENCE))
     )
     columns = ["stream", "period", "period_confidence", "score"]
-    return pl.concat([repeated.select(columns), _single_payments(gathered, streams, bookings).select(columns)])
+    return pl.concat([repeated_streams.select(columns), _single_payments(gathered_streams, streams, bookings).select(columns)])
 
 
-def _score_streams(gathered: GatheredStreams) -> pl.DataFrame:
+def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
     """By stream: period, timing, evenness, evidence and score."""
-    streams = gathered.rows.group_by(pl.col("stream").rle_id().set_sorted().alias("stream_index"), maintain_order=True).agg(
+    streams = gathered_streams.rows.group_by(
+        pl.col("stream").rle_id().set_sorted().alias("stream_index"), maintain_order=True
+    ).agg(
         pl.first("stream"), n=pl.len(), prior=pl.mean("prior"), steady=pl.mean("steady") > 0.5, repeated=pl.mean("repeated") > 0.3
     )
-    median, deviation = medians(streams["n"].to_numpy(), gathered.rows["cents"].abs().cast(pl.Float64).to_numpy())
+    median, deviation = medians(streams["n"].to_numpy(), gathered_streams.rows["cents"].abs().cast(pl.Float64).to_numpy())
     evidence = pl.max_horizontal(
         "prior",
         pl.when("steady").then(CHANNEL_EVIDENCE).otherwise(0.0),
@@ -68,9 +70,9 @@ def _score_streams(gathered: GatheredStreams) -> pl.DataFrame:
         evidence=evidence,
         deviation=pl.Series(deviation),
         evenness=1 - pl.min_horizontal(1.0, pl.Series(4 * deviation / median)),
-        period=pl.Series(gathered.rhythm.period),
-        timing=pl.Series(gathered.rhythm.timing),
-        slots=pl.Series(gathered.rhythm.slots),
+        period=pl.Series(gathered_streams.rhythm.period),
+        timing=pl.Series(gathered_streams.rhythm.timing),
+        slots=pl.Series(gathered_streams.rhythm.slots),
     )
     return scored_streams.with_columns(
         score=TIMING_WEIGHT * pl.col("timing") + EVENNESS_WEIGHT * pl.col("evenness") + EVIDENCE_WEIGHT * pl.col("evidence")
@@ -109,10 +111,10 @@ def _is_contract() -> pl.Expr:
     return (pl.col("timing") >= min_timing) & even & firm & (~habit | equal) & ~appointment
 
 
-def _single_payments(gathered: GatheredStreams, streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
+def _single_payments(gathered_streams: GatheredStreams, streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     """Single bookings in categories of contracts that carry a mark of a contract; their period is an estimate."""
     single_streams = streams.filter(pl.col("n") == 1, pl.col("prior") >= MIN_SINGLE_PRIOR)
-    rows = gathered.rows.join(single_streams, on="stream", how="semi", maintain_order="left")
+    rows = gathered_streams.rows.join(single_streams, on="stream", how="semi", maintain_order="left")
     texts = bookings.select("purpose", "category", "insurance", "as_of")[rows["row"]]
     span = references.numbered_span(texts["purpose"])
     rows_with_texts = rows.hstack(texts).hstack(span[["months", "numbered"]])
@@ -123,10 +125,12 @@ def _single_payments(gathered: GatheredStreams, streams: pl.DataFrame, bookings:
         | pl.col("numbered")
         | pl.col("months").is_not_null()
     )
-    spanned = pl.col("months").replace_strict(PERIODS_BY_MONTHS, default=None, return_dtype=pl.String)
+    span_period = pl.col("months").replace_strict(PERIODS_BY_MONTHS, default=None, return_dtype=pl.String)
     kind = pl.when(pl.col("insurance") != UNRELATED).then("insurance").otherwise("category")
     age = (pl.col("as_of") - pl.col("booked_on")).dt.total_days()
-    estimates = _estimate_periods(marked_rows.select("stream", kind=kind, size=pl.col("cents").abs(), spanned=spanned, age=age))
+    estimates = _estimate_periods(
+        marked_rows.select("stream", kind=kind, size=pl.col("cents").abs(), spanned=span_period, age=age)
+    )
     period_lengths = (
         pl.DataFrame({"item": period_names(), "days": periods().days}).with_row_index("period").cast({"period": pl.Int64})
     )

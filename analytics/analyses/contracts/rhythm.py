@@ -81,8 +81,8 @@ def periods() -> Periods:
 
 
 def _period_table() -> pl.DataFrame:
-    timed = trees.periods_frame().filter(pl.col("tolerance").is_not_null(), pl.col("system_name") != "MONTH_HALF")
-    return timed.sort("days")
+    periods_with_length = trees.periods_frame().filter(pl.col("tolerance").is_not_null(), pl.col("system_name") != "MONTH_HALF")
+    return periods_with_length.sort("days")
 
 
 def starts_of(streams: pl.Series) -> Integers:
@@ -137,11 +137,11 @@ def _fit(stream_dates: StreamDates, period_table: Periods, result: Rhythm) -> No
     sines, cosines, stream_turns = np.empty(turns.shape), np.empty(turns.shape), np.empty(_longest(starts))
     for stream in range(starts.size - 1):
         low, dates = starts[stream], starts[stream + 1] - starts[stream]
-        passed, passed_months = day[low + dates - 1] - day[low], month[low + dates - 1] - month[low]
+        passed_days, passed_months = day[low + dates - 1] - day[low], month[low + dates - 1] - month[low]
         for period in range(days.size if dates > 1 else 0):
-            if days[period] > MAX_PERIOD_REACH * passed + tolerance[period]:
+            if days[period] > MAX_PERIOD_REACH * passed_days + tolerance[period]:
                 continue
-            if _max_timing(_turn(passed, passed_months, days[period], months[period]), dates) < best_timing[stream] - 1e-6:
+            if _max_timing(_turn(passed_days, passed_months, days[period], months[period]), dates) < best_timing[stream] - 1e-6:
                 continue
             sine, cosine = 0.0, 0.0
             for date in range(dates):
@@ -236,5 +236,5 @@ def _timing(turns: Floats, dates: int, phase: float, days: float, tolerance: flo
                 slots += 1
     if slots == 0:
         return 0, 0.0
-    filled = slots / (last - first + 1)
-    return slots, slots / dates * np.sqrt(filled) * (1 - NEARNESS_WEIGHT + NEARNESS_WEIGHT * nearness / fitting)
+    filled_share = slots / (last - first + 1)
+    return slots, slots / dates * np.sqrt(filled_share) * (1 - NEARNESS_WEIGHT + NEARNESS_WEIGHT * nearness / fitting)

@@ -211,8 +211,8 @@ def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     parties = (
         with_mandate.filter(pl.col("mandate").is_not_null()).group_by("mandate").agg(one=pl.min("party"), other=pl.max("party"))
     )
-    shared = parties.filter(pl.col("one") != pl.col("other"))["mandate"]
-    own_mandates = with_mandate.with_columns(mandate=pl.when(~pl.col("mandate").is_in(shared.implode())).then("mandate"))
+    shared_mandates = parties.filter(pl.col("one") != pl.col("other"))["mandate"]
+    own_mandates = with_mandate.with_columns(mandate=pl.when(~pl.col("mandate").is_in(shared_mandates.implode())).then("mandate"))
     is_repeated = own_mandates.select(
         pl.col("mandate").is_not_null() & pl.struct("group_key", "mandate").hash().is_duplicated()
     ).to_series()
@@ -246,12 +246,12 @@ def _with_main_sign(rows: pl.DataFrame) -> pl.DataFrame:
 def _split_by_number(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     """The rows with streams split by contract number, where at least two numbers appear at least twice."""
     number = references.contract_number(bookings["purpose"][rows["row"]]).alias("number")
-    numbered = rows.with_columns(number)
+    numbered_rows = rows.with_columns(number)
     repeated_numbers = (
-        numbered.filter(pl.col("number").is_not_null()).group_by("stream", "number").len().filter(pl.col("len") > 1)
+        numbered_rows.filter(pl.col("number").is_not_null()).group_by("stream", "number").len().filter(pl.col("len") > 1)
     )
     split_streams = repeated_numbers.group_by("stream").len().filter(pl.col("len") > 1).select("stream", apart=True)
-    with_flag = numbered.join(split_streams, on="stream", how="left", maintain_order="left")
+    with_flag = numbered_rows.join(split_streams, on="stream", how="left", maintain_order="left")
     apart = pl.when("apart", pl.col("number").is_not_null())
     return with_flag.with_columns(stream=apart.then(pl.struct("stream", "number").hash()).otherwise("stream")).drop(
         "number", "apart"
@@ -271,12 +271,12 @@ def _amount_levels(rows: pl.DataFrame) -> pl.Series:
 def _split_by_amount(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with streams split by amount level, unless one level follows the other: that is a contract with a new price."""
     size = pl.col("cents").abs()
-    sized = sort_by_day(rows.with_columns(level=_amount_levels(rows)), "level").set_sorted("level")
-    level_rhythm = rhythm(stream_dates(sized, "level"))
-    levels = sized.group_by("level", maintain_order=True).agg(
+    level_rows = sort_by_day(rows.with_columns(level=_amount_levels(rows)), "level").set_sorted("level")
+    level_rhythm = rhythm(stream_dates(level_rows, "level"))
+    levels = level_rows.group_by("level", maintain_order=True).agg(
         pl.first("stream"), first=pl.min("booked_on"), last=pl.max("booked_on"), size=size.median()
     )
-    dated = levels.with_columns(days=pl.Series(periods().days[np.maximum(level_rhythm.period, 0)])).sort(
+    dated_levels = levels.with_columns(days=pl.Series(periods().days[np.maximum(level_rhythm.period, 0)])).sort(
         "stream", "first", "level"
     )
     before = pl.col("last").shift()
@@ -286,6 +286,6 @@ def _split_by_amount(rows: pl.DataFrame) -> pl.DataFrame:
         & ((pl.col("first") - before).dt.total_days() < MAX_PAUSE_PERIODS * pl.col("days"))
         & (pl.col("size") / pl.col("size").shift()).is_between(1 / MAX_PRICE_FACTOR, MAX_PRICE_FACTOR)
     )
-    chains = dated.select("level", chain=(~follows.fill_null(value=False)).cum_sum()).sort("level")["chain"]
-    chain = chains.gather(sized["level"] - 1)  # levels are numbered from one
-    return sized.with_columns(stream=pl.struct("stream", chain).hash()).drop("level")
+    chains = dated_levels.select("level", chain=(~follows.fill_null(value=False)).cum_sum()).sort("level")["chain"]
+    chain = chains.gather(level_rows["level"] - 1)  # levels are numbered from one
+    return level_rows.with_columns(stream=pl.struct("stream", chain).hash()).drop("level")

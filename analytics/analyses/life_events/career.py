@@ -61,14 +61,14 @@ def _employment(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFram
         return []
     pairs = successions(new, ended_runs, MAX_CHANGE_DAYS)
     new_runs = with_first_ever(evidence, runs_without_predecessor(new, pairs, wages), *WAGE_KINDS)
-    ended = runs_without_successor(evidence, ended_runs.filter(_is_main_wage()), pairs, END_DAYS, *WAGE_KINDS)
-    repeated = new_runs.filter(~pl.col("first_ever"), ~pl.col("waiting"))
+    ended_wages = runs_without_successor(evidence, ended_runs.filter(_is_main_wage()), pairs, END_DAYS, *WAGE_KINDS)
+    later_wages = new_runs.filter(~pl.col("first_ever"), ~pl.col("waiting"))
     return [
         change_events(pairs, "EMPLOYMENT_CHANGE", "Neuer Arbeitgeber"),
         events(new_runs.filter("first_ever"), "EMPLOYMENT_FIRST", pl.col("first"), "Erstes Gehalt", pl.col("opening")),
-        events(repeated, "EMPLOYMENT_START", pl.col("first"), "Neues Gehalt", pl.col("opening")),
+        events(later_wages, "EMPLOYMENT_START", pl.col("first"), "Neues Gehalt", pl.col("opening")),
         events(
-            ended,
+            ended_wages,
             "EMPLOYMENT_END",
             pl.col("last") + pl.duration(days=pl.col("length")),
             "Gehalt bleibt aus",
@@ -98,10 +98,10 @@ def _wage_changes(evidence: EventEvidence) -> list[pl.DataFrame]:
 
 
 def _shifts(wages: pl.DataFrame, direction: str, item: str, description: str) -> pl.DataFrame:
-    shifted = wages.with_columns(
+    shifted_wages = wages.with_columns(
         shifted=(pl.col(direction) >= MIN_CHANGE_CENTS) & (pl.col(direction) >= MIN_CHANGE_SHARE * pl.col("middle"))
     )
-    changes = shifted.filter("shifted", ~pl.col("shifted").shift(1).over("contract").fill_null(False))
+    changes = shifted_wages.filter("shifted", ~pl.col("shifted").shift(1).over("contract").fill_null(False))
     return events(
         changes,
         item,
@@ -145,7 +145,7 @@ def _self_employment(evidence: EventEvidence, bookings: pl.DataFrame) -> pl.Data
         "id", "user", "booked_on", "counterparty_key", latest="amount_cents"
     )
     ids, payers = (
-        pl.concat_list([pl.col(name).shift(-at).over("user") for at in range(MIN_INVOICES)])
+        pl.concat_list([pl.col(name).shift(-offset).over("user") for offset in range(MIN_INVOICES)])
         for name in ("id", "counterparty_key")
     )
     last = pl.col("booked_on").shift(1 - MIN_INVOICES).over("user")

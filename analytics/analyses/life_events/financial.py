@@ -51,8 +51,8 @@ def _loans(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
         sure=pl.lit(0.9),
     )
     is_near = (pl.col("first") - pl.col("booked_on")).dt.total_days().is_between(0, MAX_PAYOUT_DAYS)
-    covered = new.join(visible_payouts.select("user", "booked_on"), on="user").filter(is_near)
-    loan_starts = pl.concat([single, new.join(covered, on=["user", "first", "opening"], how="anti")])
+    covered_runs = new.join(visible_payouts.select("user", "booked_on"), on="user").filter(is_near)
+    loan_starts = pl.concat([single, new.join(covered_runs, on=["user", "first", "opening"], how="anti")])
     return events(loan_starts, "LOAN_START", pl.col("first"), "Neuer Kredit", pl.col("opening"), pl.col("sure"))
 
 
@@ -72,18 +72,18 @@ def _account_switches(evidence: EventEvidence, snapshot: Snapshot) -> pl.DataFra
         before=pl.col("product").shift(1).over(payer_keys), after=pl.col("product").shift(-1).over(payer_keys)
     )
     stays = pl.col("after").is_null() | (pl.col("after") == pl.col("product"))
-    moved = wages.filter(pl.col("before") != pl.col("product"), stays)
-    if moved.is_empty():  # nearly always: then the search through all bookings is saved
+    moved_wages = wages.filter(pl.col("before") != pl.col("product"), stays)
+    if moved_wages.is_empty():  # nearly always: then the search through all bookings is saved
         return LIFE_EVENTS.to_frame()
-    payments = snapshot.payments.join(moved, on="user", how="semi").filter("regular")
-    products = snapshot.bookings.join(moved, on="user", how="semi").select("user", "id", "product")
+    payments = snapshot.payments.join(moved_wages, on="user", how="semi").filter("regular")
+    products = snapshot.bookings.join(moved_wages, on="user", how="semi").select("user", "id", "product")
     payments = payments.join(products, on=["user", "id"]).sort("contract", "booked_on", "id")
     payments = payments.with_columns(before=pl.col("product").shift(1).over("user", "contract"))
     changes = payments.filter(pl.col("before") != pl.col("product")).select(
         "user", "contract", "product", "before", changed="booked_on"
     )
     near = (pl.col("changed") - pl.col("day")).dt.total_days().abs() <= MAX_MOVE_DAYS
-    moved_together = moved.join(changes, on=["user", "product", "before"]).filter(near)
+    moved_together = moved_wages.join(changes, on=["user", "product", "before"]).filter(near)
     moved_counts = moved_together.group_by("user", "id", "day", "latest").agg(contracts=pl.col("contract").n_unique())
     switches = moved_counts.filter(pl.col("contracts") > MIN_OTHER_CONTRACTS).with_columns(name=pl.lit(""))
     return events(switches, "ACCOUNT_SWITCH", pl.col("day"), "Gehalt und Verträge ziehen um", pl.concat_list("id"), pl.lit(0.9))

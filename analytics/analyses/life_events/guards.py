@@ -45,22 +45,22 @@ def _days_before(day: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 def _merge_resumed(runs: pl.DataFrame) -> pl.DataFrame:
     """With `resumed`; a run that the same payee continues has neither ended nor begun anew."""
     same = ["user", "kind", "payee"]
-    ordered = runs.sort(*same, "first", "contract")
+    sorted_runs = runs.sort(*same, "first", "contract")
     gap = (pl.col("first") - pl.col("last").shift(1).over(same)).dt.total_days()
-    resumed = gap.is_between(1, MAX_REST_DAYS).fill_null(False)
-    continued = ordered.with_columns(resumed=resumed).with_columns(
+    is_resumed = gap.is_between(1, MAX_REST_DAYS).fill_null(False)
+    continued_runs = sorted_runs.with_columns(resumed=is_resumed).with_columns(
         goes_on=pl.col("resumed").shift(-1).over(same).fill_null(False)
     )
-    return continued.with_columns(new=pl.col("new") & ~pl.col("resumed"), over=pl.col("over") & ~pl.col("goes_on")).sort(
+    return continued_runs.with_columns(new=pl.col("new") & ~pl.col("resumed"), over=pl.col("over") & ~pl.col("goes_on")).sort(
         "user", "first", "contract"
     )
 
 
 def run_confidence() -> pl.Expr:
     """The confidence of a run by its number of payments."""
-    rare = pl.col("length") > 31
-    once = pl.when(rare).then(0.75).otherwise(0.65)
-    return pl.when(pl.col("count") >= 3).then(0.95).when(pl.col("count") == 2).then(0.85).otherwise(once)
+    is_rare = pl.col("length") > 31
+    single_confidence = pl.when(is_rare).then(0.75).otherwise(0.65)
+    return pl.when(pl.col("count") >= 3).then(0.95).when(pl.col("count") == 2).then(0.85).otherwise(single_confidence)
 
 
 def events(
@@ -90,12 +90,12 @@ def events(
 
 def space_events(all_events: pl.DataFrame) -> pl.DataFrame:
     """The events with enough confidence, those of one item at least `COOLDOWN_DAYS` apart."""
-    sure = all_events.filter(pl.col("confidence") >= MIN_CONFIDENCE)
-    ordered = sure.sort("user", "item", "event_date", -pl.col("confidence"), pl.col("bookings").list.first())
-    group = ordered.select(pl.struct("user", "item").rle_id()).to_series().cast(pl.Int64)
-    keep = np.zeros(ordered.height, np.bool_)
-    _space(group.to_numpy(), ordered["event_date"].to_physical().cast(pl.Int64).to_numpy(), keep)
-    return ordered.filter(pl.Series(keep)).sort("user", "event_date", "item")
+    sure_events = all_events.filter(pl.col("confidence") >= MIN_CONFIDENCE)
+    sorted_events = sure_events.sort("user", "item", "event_date", -pl.col("confidence"), pl.col("bookings").list.first())
+    group = sorted_events.select(pl.struct("user", "item").rle_id()).to_series().cast(pl.Int64)
+    keep = np.zeros(sorted_events.height, np.bool_)
+    _space(group.to_numpy(), sorted_events["event_date"].to_physical().cast(pl.Int64).to_numpy(), keep)
+    return sorted_events.filter(pl.Series(keep)).sort("user", "event_date", "item")
 
 
 @compiled

@@ -33,14 +33,14 @@ def _tenancies(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame
         return []
     pairs = successions(new, ended_rents, MAX_CHANGE_DAYS, same_payee=True)
     new_rents = with_first_ever(evidence, runs_without_predecessor(new, pairs, rents), "RENT")
-    ended = runs_without_successor(evidence, ended_rents, pairs, END_DAYS, "RENT")
-    repeated = new_rents.filter(~pl.col("first_ever"), ~pl.col("waiting"))
+    ended_tenancies = runs_without_successor(evidence, ended_rents, pairs, END_DAYS, "RENT")
+    later_rents = new_rents.filter(~pl.col("first_ever"), ~pl.col("waiting"))
     until = pl.col("last") + pl.duration(days=pl.col("length") - 1)
     return [
         change_events(pairs, "TENANCY_CHANGE", "Umzug"),
         events(new_rents.filter("first_ever"), "TENANCY_FIRST", pl.col("first"), "Erste Miete", pl.col("opening")),
-        events(repeated, "TENANCY_START", pl.col("first"), "Neue Miete", pl.col("opening")),
-        events(ended, "TENANCY_END", until, "Miete endet", pl.col("closing")),
+        events(later_rents, "TENANCY_START", pl.col("first"), "Neue Miete", pl.col("opening")),
+        events(ended_tenancies, "TENANCY_END", until, "Miete endet", pl.col("closing")),
     ]
 
 

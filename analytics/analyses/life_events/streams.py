@@ -27,9 +27,9 @@ CONTRACT_EVENTS = pl.DataFrame(
 def contract_events(runs: pl.DataFrame) -> list[pl.DataFrame]:
     """The events of new contracts and of those that are over."""
     runs_with_events = runs.join(CONTRACT_EVENTS, on="kind", maintain_order="left")
-    new, ended = runs_with_events.filter("new", pl.col("begins").is_not_null()), runs_with_events.filter("over")
+    new_runs, ended_runs = runs_with_events.filter("new", pl.col("begins").is_not_null()), runs_with_events.filter("over")
     ending = pl.col("last") + pl.duration(days=pl.col("length") * pl.col("periods"))
     return [
-        events(new, pl.col("begins"), pl.col("first"), pl.format("{} beginnt", "description"), pl.col("opening")),
-        events(ended, pl.col("ends"), ending, pl.format("{} endet", "description"), pl.col("closing")),
+        events(new_runs, pl.col("begins"), pl.col("first"), pl.format("{} beginnt", "description"), pl.col("opening")),
+        events(ended_runs, pl.col("ends"), ending, pl.format("{} endet", "description"), pl.col("closing")),
     ]

@@ -11,12 +11,12 @@ MAX_WAIT_DAYS, MAX_LAST_PAYMENT_DAYS = 75, 35
 """For this long after its start a new run may still prove to follow another one, whose last payment lies around the same time."""
 
 
-def successions(new: pl.DataFrame, ended: pl.DataFrame, max_days: int, *, same_payee: bool = False) -> pl.DataFrame:
+def successions(new: pl.DataFrame, ended_runs: pl.DataFrame, max_days: int, *, same_payee: bool = False) -> pl.DataFrame:
     """Each new run that follows an ended one, paired with the latest of them. With `same_payee` the payee may be the same if the
     runs overlap; otherwise the old run continues.
     """
     gap = (pl.col("first") - pl.col("last_old")).dt.total_days()
-    pairs = new.join(ended, on="user", suffix="_old").filter(
+    pairs = new.join(ended_runs, on="user", suffix="_old").filter(
         pl.col("contract") != pl.col("contract_old"),
         (pl.col("payee") != pl.col("payee_old")) | (pl.lit(same_payee) & (gap <= 0)),
         pl.col("first_old") < pl.col("first"),
@@ -34,17 +34,17 @@ def change_events(pairs: pl.DataFrame, item: str, description: str) -> pl.DataFr
 
 def runs_without_predecessor(new: pl.DataFrame, pairs: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     """The new runs that follow none, with `waiting`: whether another run may still prove to have ended."""
-    unpaired = new.join(pairs, on="contract", how="anti")
+    unpaired_runs = new.join(pairs, on="contract", how="anti")
     is_recent = (pl.col("as_of") - pl.col("first")).dt.total_days() <= MAX_WAIT_DAYS
     is_near = (pl.col("last_other") - pl.col("first")).dt.total_days().is_between(-MAX_WAIT_DAYS, MAX_LAST_PAYMENT_DAYS)
     active_others = others.filter("active").select("user", other="contract", last_other="last")
     waiting_runs = (
-        unpaired.join(active_others, on="user")
+        unpaired_runs.join(active_others, on="user")
         .filter(is_recent, is_near, pl.col("other") != pl.col("contract"))
         .select("contract")
         .unique()
     )
-    return unpaired.join(waiting_runs.with_columns(waiting=True), on="contract", how="left").with_columns(
+    return unpaired_runs.join(waiting_runs.with_columns(waiting=True), on="contract", how="left").with_columns(
         pl.col("waiting").fill_null(False)
     )
 
@@ -60,7 +60,7 @@ def with_first_ever(evidence: EventEvidence, new: pl.DataFrame, *kinds: str) -> 
 
 
 def runs_without_successor(
-    evidence: EventEvidence, ended: pl.DataFrame, pairs: pl.DataFrame, max_days: int, *kinds: str
+    evidence: EventEvidence, ended_runs: pl.DataFrame, pairs: pl.DataFrame, max_days: int, *kinds: str
 ) -> pl.DataFrame:
     """The runs that ended more than `max_days` ago, with no new payee of these kinds within that time.
 
@@ -72,13 +72,13 @@ def runs_without_successor(
     )
     gap = (pl.col("seen") - pl.col("last")).dt.total_days()
     is_similar = pl.col("most") * 2 >= pl.col("median").abs()
-    replaced = ended.join(payees, on="user").filter(
+    replaced_runs = ended_runs.join(payees, on="user").filter(
         gap.is_between(-MAX_OVERLAP_DAYS, max_days), is_similar, pl.col("seen") > pl.col("first")
     )
-    unpaired = ended.join(replaced, on="contract", how="anti").join(
+    unpaired_runs = ended_runs.join(replaced_runs, on="contract", how="anti").join(
         pairs, left_on="contract", right_on="contract_old", how="anti"
     )
-    return unpaired.filter((pl.col("as_of") - pl.col("last")).dt.total_days() > max_days)
+    return unpaired_runs.filter((pl.col("as_of") - pl.col("last")).dt.total_days() > max_days)
 
 
 def _name_or_none(name: str) -> pl.Expr:

@@ -28,15 +28,15 @@ def vehicles(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     new_taxes = taxes.filter("new").with_columns(confidence=pl.lit(0.85))
     leases = lease_runs.filter("new").with_columns(day="first", ids="opening", confidence=pl.lit(0.9))
     purchases = evidence.rows.filter(pl.col("kind") == "VEHICLE_ACQUISITION", pl.col("amount_cents") <= -MIN_PRICE_CENTS)
-    changed = taxes.filter("changed")
+    changed_taxes = taxes.filter("changed")
     signs = pl.concat(
-        [part.select("user", "day") for part in (new_taxes, leases, changed, purchases.rename({"booked_on": "day"}))]
+        [part.select("user", "day") for part in (new_taxes, leases, changed_taxes, purchases.rename({"booked_on": "day"}))]
     )
-    insured = _car_insurances(evidence)
-    policies = _policies(insured, runs, signs, taxes)
+    insurances = _car_insurances(evidence)
+    policies = _policies(insurances, runs, signs, taxes)
     start_rows = pl.concat([part.select(EVENT_COLUMNS) for part in (policies, new_taxes, leases)])
     starts = events(start_rows, "VEHICLE_START", pl.col("day"), "Neues Fahrzeug", pl.col("ids"), pl.col("confidence"))
-    return [starts, _vehicle_ends(insured, runs, taxes, signs)]
+    return [starts, _vehicle_ends(insurances, runs, taxes, signs)]
 
 
 def _car_insurances(evidence: EventEvidence) -> pl.DataFrame:
@@ -53,19 +53,19 @@ def _car_insurances(evidence: EventEvidence) -> pl.DataFrame:
     return spans.join(evidence.histories, on="user").sort("user", "day", "insurer")
 
 
-def _policies(insured: pl.DataFrame, runs: pl.DataFrame, signs: pl.DataFrame, taxes: pl.DataFrame) -> pl.DataFrame:
+def _policies(insurances: pl.DataFrame, runs: pl.DataFrame, signs: pl.DataFrame, taxes: pl.DataFrame) -> pl.DataFrame:
     """New policies: certain with another sign of a new vehicle, likely as the first one, otherwise a change of insurer."""
     contracts = runs.filter("new", pl.col("kind") == "VEHICLE_INSURANCE", pl.col("insurance") == "VEHICLE_CAR")
     new_contracts = contracts.select("user", "name", "latest", day="first", ids="opening")
-    first_premiums = insured.filter((pl.col("day") - pl.col("start")).dt.total_days() >= MIN_HISTORY_DAYS)
+    first_premiums = insurances.filter((pl.col("day") - pl.col("start")).dt.total_days() >= MIN_HISTORY_DAYS)
     new_policies = pl.concat([new_contracts, first_premiums.select(new_contracts.columns)]).with_row_index("position")
     is_near = (pl.col("day_sign") - pl.col("day")).dt.total_days().abs() <= MAX_SUPPORT_DAYS
-    supported = new_policies.join(signs.select("user", day_sign="day"), on="user").filter(is_near)["position"].unique()
-    earlier = pl.concat([insured.select("user", "day"), taxes.select("user", "day")])
+    supported_policies = new_policies.join(signs.select("user", day_sign="day"), on="user").filter(is_near)["position"].unique()
+    earlier = pl.concat([insurances.select("user", "day"), taxes.select("user", "day")])
     earliest = earlier.group_by("user").agg(earliest=pl.col("day").min())
     with_earliest = new_policies.join(earliest, on="user", how="left", maintain_order="left")
     first = (pl.col("earliest") >= pl.col("day")).fill_null(True)
-    confidence = pl.when(pl.col("position").is_in(supported.implode())).then(0.95).when(first).then(0.8).otherwise(0.5)
+    confidence = pl.when(pl.col("position").is_in(supported_policies.implode())).then(0.95).when(first).then(0.8).otherwise(0.5)
     return with_earliest.with_columns(confidence=confidence)
 
 
@@ -85,7 +85,7 @@ def _taxes(evidence: EventEvidence) -> pl.DataFrame:
     ).select("user", "new", "changed", day="booked_on", name=pl.lit(""), latest="amount_cents", ids=pl.concat_list("id"))
 
 
-def _vehicle_ends(insured: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFrame, signs: pl.DataFrame) -> pl.DataFrame:
+def _vehicle_ends(insurances: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFrame, signs: pl.DataFrame) -> pl.DataFrame:
     """The events of users whose policies and leases have all ended, and who no longer pay premiums or tax."""
     car = (pl.col("insurance") == "VEHICLE_CAR") | (pl.col("kind") == "VEHICLE_ACQUISITION")
     vehicle_runs = runs.filter(pl.col("kind").is_in(["VEHICLE_INSURANCE", "VEHICLE_ACQUISITION"]), car).sort(
@@ -96,15 +96,17 @@ def _vehicle_ends(insured: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFrame
     )
     if not ends["over"].any():
         return LIFE_EVENTS.to_frame()
-    payment_days = pl.concat([insured.select("user", day="last"), signs])
+    payment_days = pl.concat([insurances.select("user", day="last"), signs])
     latest_payments = payment_days.group_by("user").agg(paid=pl.col("day").max())
     latest_taxes = taxes.group_by("user").agg(tax=pl.col("day").max())
-    ended = (
+    ended_vehicles = (
         ends.filter("over")
         .join(latest_payments, on="user", how="left")
         .join(latest_taxes, on="user", how="left", maintain_order="left")
     )
-    untaxed = ((pl.col("as_of") - pl.col("tax")).dt.total_days() > MAX_TAX_DAYS).fill_null(True)
-    unpaid = (pl.col("paid") <= pl.col("last")).fill_null(True)
+    is_untaxed = ((pl.col("as_of") - pl.col("tax")).dt.total_days() > MAX_TAX_DAYS).fill_null(True)
+    is_unpaid = (pl.col("paid") <= pl.col("last")).fill_null(True)
     day = pl.max_horizontal("last", "tax")
-    return events(ended.filter(untaxed, unpaid), "VEHICLE_END", day, "Fahrzeug abgegeben", pl.col("closing"), pl.lit(0.8))
+    return events(
+        ended_vehicles.filter(is_untaxed, is_unpaid), "VEHICLE_END", day, "Fahrzeug abgegeben", pl.col("closing"), pl.lit(0.8)
+    )

@@ -74,8 +74,8 @@ def _decide(rules: StageRules) -> pl.DataFrame:
 def _complete(evidence: EventEvidence, dimension: str, decisions: pl.DataFrame) -> pl.DataFrame:
     """The stages of a dimension, with an unknown one for each user without a decision."""
     stages = _in_dimension(dimension, decisions)
-    rest = evidence.histories.join(decisions, on="user", how="anti").select("user", dimension=pl.lit(dimension))
-    return stages if rest.is_empty() else pl.concat([stages, _unknown(rest, evidence)])
+    undecided_users = evidence.histories.join(decisions, on="user", how="anti").select("user", dimension=pl.lit(dimension))
+    return stages if undecided_users.is_empty() else pl.concat([stages, _unknown(undecided_users, evidence)])
 
 
 def _in_dimension(dimension: str, decisions: pl.DataFrame) -> pl.DataFrame:

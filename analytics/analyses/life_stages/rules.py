@@ -115,8 +115,8 @@ def _care_payments(evidence: EventEvidence, kind: str) -> pl.DataFrame:
 def _ended_care(evidence: EventEvidence) -> pl.DataFrame:
     """A sign for users whose child has left the nursery: even where that is free, its meals are paid for."""
     payments = evidence.rows.filter(pl.col("kind") == "CHILDCARE").filter(pl.len().over("user") >= MIN_NURSERY_PAYMENTS)
-    ended = recent_bookings(evidence, payments, "Kinderbetreuung beendet", YEARLY_DAYS)
-    return ended.join(recent_bookings(evidence, payments, "", MAX_CARE_DAYS), on="user", how="anti", maintain_order="left")
+    ended_care = recent_bookings(evidence, payments, "Kinderbetreuung beendet", YEARLY_DAYS)
+    return ended_care.join(recent_bookings(evidence, payments, "", MAX_CARE_DAYS), on="user", how="anti", maintain_order="left")
 
 
 def _only_pupils(evidence: EventEvidence, care: pl.DataFrame) -> pl.DataFrame:
@@ -133,8 +133,10 @@ def _only_pupils(evidence: EventEvidence, care: pl.DataFrame) -> pl.DataFrame:
 
 def _grown_up(evidence: EventEvidence, events: pl.DataFrame) -> pl.DataFrame:
     """A sign for users whose child benefit ended less than seven years ago: it ends at 18, so the child is not older than 25."""
-    ended = events.filter(pl.col("item") == "CHILDBENEFIT_END").join(evidence.histories, on="user", maintain_order="left")
-    return ended.filter(pl.col("event_date") > pl.col("as_of").dt.offset_by("-7y")).select(
+    ended_benefits = events.filter(pl.col("item") == "CHILDBENEFIT_END").join(
+        evidence.histories, on="user", maintain_order="left"
+    )
+    return ended_benefits.filter(pl.col("event_date") > pl.col("as_of").dt.offset_by("-7y")).select(
         "user", since="event_date", cents=pl.lit(0, pl.Int64), bookings="bookings", description=pl.lit("Ende des Kindergelds")
     )
 
