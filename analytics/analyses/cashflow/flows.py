@@ -46,7 +46,7 @@ def category_groups() -> pl.DataFrame:
     income = (main == INCOME) | (name == "OTHER_INCOME")
     aggregate = pl.when(outside).then(None).when(income).then(pl.lit(INCOME)).otherwise(pl.lit(EXPENSES))
     items = trees.categories_frame().filter(pl.col("kind") == trees.ITEM)
-    return items.select(tag=name, main=main, aggregate=aggregate, savings=(main == "OTHER_SAVINGS") | name.is_in(OTHER_SAVINGS))
+    return items.select(tag=name, main=main, aggregate=aggregate, savings=(main == "SAVINGS") | name.is_in(OTHER_SAVINGS))
 
 
 @cache

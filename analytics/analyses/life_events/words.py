@@ -178,7 +178,7 @@ def _rent_kind() -> pl.Expr:
         .then(pl.lit("PREMISES"))
         .when(home | pl.col("glued").str.contains("kostgeld"))
         .then(pl.lit("BOARD"))
-        .otherwise(pl.lit("RENT_CATEGORY"))
+        .otherwise(pl.lit("RENT"))
     )
 
 
