@@ -158,7 +158,7 @@ def test_pay_out_and_numbers_together_tell_the_rate() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "columns",
     [{"partner": "SANTANDER"}, {"day": date(2025, 6, 1)}, {"cents": 90_000_000}],
     ids=["other lender", "long ago", "too much"],
 )

@@ -3,13 +3,13 @@
 import polars as pl
 
 from analytics.analyses.life_events.career import career
+from analytics.analyses.life_events.contract_events import contract_events
 from analytics.analyses.life_events.evidence import EventEvidence, gather_evidence
 from analytics.analyses.life_events.family import family, marriages
 from analytics.analyses.life_events.financial import financial
 from analytics.analyses.life_events.guards import apply_guards, space_events
 from analytics.analyses.life_events.housing import housing
 from analytics.analyses.life_events.months import large_incomes, sum_months
-from analytics.analyses.life_events.streams import contract_events
 from analytics.analyses.snapshot import Snapshot
 from analytics.frames import LIFE_EVENTS, checked
 
