@@ -12,11 +12,8 @@ from numpy.typing import NDArray
 
 from analytics import trees
 from analytics.analyses import loan_purposes
-from analytics.analyses.loan_purposes import CREDITS, MORTGAGES, PURCHASE
 from analytics.analyses.snapshot import Snapshot
 from analytics.frames import LOANS, checked
-
-__all__ = ["CREDITS", "LOANS", "MORTGAGES", "PURCHASE", "loans"]
 
 USUAL_RATES = {"purchase": 0.0, "credit": 0.07, "mortgage": 0.035}
 """Usual rates per year, by kind of loan."""

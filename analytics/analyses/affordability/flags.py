@@ -9,7 +9,7 @@ import polars as pl
 from analytics.analyses.affordability import words
 from analytics.analyses.affordability.window import AffordabilityWindow
 from analytics.analyses.keys import user_key
-from analytics.analyses.loans import CREDITS, MORTGAGES, PURCHASE
+from analytics.analyses.loan_purposes import CREDITS, MORTGAGES, PURCHASE
 from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text.channels import Channel
 from analytics.calendar import calendar

@@ -6,7 +6,7 @@ import polars as pl
 
 from analytics import trees
 from analytics.analyses.affordability.window import AffordabilityWindow
-from analytics.analyses.loans import PURCHASE
+from analytics.analyses.loan_purposes import PURCHASE
 from analytics.analyses.snapshot import Snapshot
 from analytics.products import ProductCategory
 
