@@ -4,6 +4,7 @@ import polars as pl
 
 from analytics.analyses.life_events.evidence import EventEvidence
 from analytics.analyses.life_events.family import children
+from analytics.analyses.life_events.guards import YEAR_DAYS
 from analytics.analyses.life_events.words import folded_text
 from analytics.analyses.life_stages.signs import (
     HALF_YEAR_BACK,
@@ -31,7 +32,6 @@ CHILD_AGES_YEARS = (
     ("PARENTHOOD_SCHOOL", 6, 18),
     ("PARENTHOOD_ADULTCHILD", 18, 26),
 )
-MIN_HISTORY_DAYS = 365
 MAX_CARE_DAYS = 93
 """More than a quarter, since contributions rest in summer."""
 MIN_NURSERY_PAYMENTS = 4
@@ -127,7 +127,7 @@ def _only_pupils(evidence: EventEvidence, care: pl.DataFrame) -> pl.DataFrame:
         folded_text().str.contains(SCHOOL_WORDS)
     )
     school_spending = school_spending.filter(pl.len().over("user") > 1)
-    signs = pl.concat([care, recent_bookings(evidence, school_spending, "Ausgaben für die Schule", MIN_HISTORY_DAYS)])
+    signs = pl.concat([care, recent_bookings(evidence, school_spending, "Ausgaben für die Schule", YEAR_DAYS)])
     return signs.join(single_child, on="user", how="semi", maintain_order="left")
 
 
@@ -167,7 +167,7 @@ def _child_spending(evidence: EventEvidence, kinds: tuple[str, ...], months: int
 
 def _long_histories(evidence: EventEvidence) -> pl.DataFrame:
     """A sign without bookings for users with at least a year of history."""
-    long_histories = evidence.histories.filter((pl.col("as_of") - pl.col("start")).dt.total_days() >= MIN_HISTORY_DAYS)
+    long_histories = evidence.histories.filter((pl.col("as_of") - pl.col("start")).dt.total_days() >= YEAR_DAYS)
     no_bookings = pl.lit([], pl.List(pl.String))
     return long_histories.select(
         "user", since="start", cents=pl.lit(0, pl.Int64), bookings=no_bookings, description=pl.lit("Kein Hinweis auf Kinder")
