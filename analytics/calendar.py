@@ -1,6 +1,6 @@
-"""The days on which German banks book: the TARGET calendar as tables by day and by month, for compiled loops.
+"""The business days of German banks: the TARGET calendar as tables by day and by month, for compiled loops.
 
-A day is its number since 1970, a month its number since the year 0.
+A day is the number of days since 1970-01-01, a month the number of months since the year 0.
 """
 
 from datetime import date, timedelta
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FIRST_YEAR, LAST_YEAR = 1970, 2203
-"""The years of days that are taken from anybody, and some in which payments may follow on them."""
+"""The years in which bookings are accepted, and some more for the payments expected after them."""
 EPOCH = date(1970, 1, 1).toordinal()
 FIRST_DAY = date(FIRST_YEAR, 1, 1).toordinal() - EPOCH
 FIRST_MONTH = FIRST_YEAR * 12
@@ -21,8 +21,8 @@ FIXED_HOLIDAYS = ((1, 1), (5, 1), (12, 25), (12, 26))
 
 
 class BusinessCalendar(NamedTuple):
-    """By day: the business day on or after it, the one on or before it. By month: its first day, and where its business days
-    begin in the list of all of them; both have one entry more than there are months.
+    """By day: the business day on or after it (`following`) and on or before it (`preceding`). By month: its first day, and the
+    index of its first business day in `business`; both have one entry more than there are months.
     """
 
     following: NDArray[np.int32]
@@ -34,16 +34,16 @@ class BusinessCalendar(NamedTuple):
 
 @cache
 def calendar() -> BusinessCalendar:
-    """The tables for all days that bookings can have."""
+    """The tables for all days of the years from `FIRST_YEAR` to `LAST_YEAR`."""
     days = np.arange(FIRST_DAY, date(LAST_YEAR + 1, 1, 1).toordinal() - EPOCH, dtype=np.int32)
-    closed = np.array(sorted(day for year in range(FIRST_YEAR, LAST_YEAR + 1) for day in _holidays(year)), np.int32)
+    holidays = np.array(sorted(day for year in range(FIRST_YEAR, LAST_YEAR + 1) for day in _holidays(year)), np.int32)
     weekday = (days + 3) % 7  # the first day of 1970 was a Thursday
-    business = days[(weekday < 5) & ~np.isin(days, closed)]
-    at = np.searchsorted(business, days)
+    business = days[(weekday < 5) & ~np.isin(days, holidays)]
+    next_business = np.searchsorted(business, days)
     months = range(FIRST_MONTH, (LAST_YEAR + 1) * 12 + 1)
     starts = np.array([date(month // 12, month % 12 + 1, 1).toordinal() - EPOCH for month in months], np.int32)
     return BusinessCalendar(
-        following=business[np.minimum(at, business.size - 1)],
+        following=business[np.minimum(next_business, business.size - 1)],
         preceding=business[np.maximum(np.searchsorted(business, days, "right") - 1, 0)],
         month_start=starts,
         month_business=np.searchsorted(business, starts).astype(np.int32),
@@ -59,7 +59,7 @@ def _holidays(year: int) -> list[int]:
 
 
 def easter_sunday(year: int) -> date:
-    """By the rule of the Gregorian calendar: the Sunday after the first full moon of spring, as the church computes it."""
+    """The date of Easter Sunday by the Gregorian rule: the Sunday after the first ecclesiastical full moon of spring."""
     golden, century = year % 19, year // 100
     solar = century - century // 4 - (century - (century - 17) // 25) // 3
     epact = (solar + 19 * golden + 15) % 30

@@ -1,4 +1,7 @@
-"""The schema of every frame, and the check where a frame enters or leaves. One name per result: frame, asset, folder, noun."""
+"""The schemas of all frames that leave their module, and the check of a frame against its schema.
+
+A result has one name: its schema here, its asset, its table in the lake and its document are called the same.
+"""
 
 import polars as pl
 
@@ -19,16 +22,16 @@ BOOKINGS = pl.Schema(
         "pending": pl.Boolean,
     }
 )
-"""Bookings of one product as a bank tells them, in the bank's order, the oldest first."""
+"""Bookings of one product as its bank reports them, in the bank's order, the oldest first."""
 STORED = pl.Schema([("id", pl.String), *BOOKINGS.items()])
-"""The same bookings with the id that we gave them, in the order in which they came."""
+"""The same bookings with our id, in the order of their arrival."""
 
 TRANSACTIONS = pl.Schema([("id", pl.String), ("user", pl.String), ("product", pl.String), *BOOKINGS.items()])
-"""Bookings of many users: what the taggers read."""
+"""Bookings of many users, as the taggers read them."""
 PRODUCTS = pl.Schema({"user": pl.String, "product": pl.String, "category": pl.String, "iban": pl.String, "owner_name": pl.String})
 """The products of these users; `category` is a value of `analytics.products.Category`."""
 LEDGER = pl.Schema([("tenant", pl.String), *TRANSACTIONS.items(), ("sequence", pl.Int64), ("batch", pl.String)])
-"""The same as the ledger has them: whose they are, in which order they came, and with which batch they were pushed."""
+"""The same bookings as the ledger stores them: with their tenant, the order of their arrival, and the batch that pushed them."""
 CHOICES = pl.Schema({"id": pl.String, "item": pl.String})
 """A user's own choice of category for a booking."""
 RULES = pl.Schema(
@@ -42,8 +45,8 @@ RULES = pl.Schema(
         "after": pl.Int64,
     }
 )
-"""Rules for counterparties; without a user the rule is for all users of the tenant. Empty `name_key` or `iban` is not compared,
-the highest rank wins. A rule holds for bookings whose `sequence` in the ledger is greater than `after`: 0 for all of them."""
+"""Rules for counterparties; a rule without a user is for all users of the tenant. An empty `name_key` or `iban` is not compared.
+The highest rank wins. A rule applies to bookings whose `sequence` in the ledger is greater than `after`; 0 is all of them."""
 LINES = pl.Schema(
     {
         "key": pl.UInt64,
@@ -61,10 +64,11 @@ LINES = pl.Schema(
         "via": pl.String,
     }
 )
-"""Each distinct line once, read: texts are plain (lower case, `ae oe ue ss`, only `a-z0-9&` and single blanks, digits as
-`analytics.bank_text.canonical` has it), and what is missing is empty."""
+"""Each distinct line once, with its texts in plain form (lower case, `ae oe ue ss`, only `a-z0-9&` and single blanks, digits as
+`analytics.bank_text.canonical` writes them). Missing texts are empty."""
 TAG_PARTS = ("item", "confidence", "source", "reason")
-"""What every tag says; in `TAGGED` a tagger has its name, and its name with `_confidence`, `_source`, `_reason`, as columns."""
+"""The parts of every tag. In `TAGGED` each tagger has four columns: its name, and its name with `_confidence`, `_source` and
+`_reason`."""
 TAGGERS = ("category", "insurance", "partner", "freelancer")
 
 
@@ -92,10 +96,10 @@ TAGGED = pl.Schema(
         ("pair_of", pl.String),
     ]
 )
-"""Every booking with its four tags, in the order of the bookings."""
+"""The four tags of every booking, in the order of the bookings."""
 
 AS_OF = pl.Schema({"user": pl.String, "as_of": pl.Date})
-"""The day of which an analysis of a user speaks: bookings after it are not seen."""
+"""The as-of date of each user: analyses ignore bookings after it."""
 PRICE_CHANGE = pl.Struct({"date": pl.Date, "before": pl.Int64, "after": pl.Int64})
 CONTRACTS = pl.Schema(
     [
@@ -139,9 +143,9 @@ CONTRACTS = pl.Schema(
         ("price_changes", pl.List(PRICE_CHANGE)),
     ]
 )
-"""Contracts as of a day. Amounts are signed cents. The id is that of the first regular booking; `period_confidence` is null where
-the period is sure; `date_due` is when the payment after the latest one was or is expected; the next one is null if it is over.
-The rule of its days is that of `analytics.analyses.contracts.dates`."""
+"""Contracts as of a day, amounts in signed cents. The id is that of the first regular booking. `period_confidence` is null where
+the period is certain. `date_due` is when the payment after the latest one was or is expected; `date_next` is null once a contract
+has ended. `rule_kind` and `rule_number` are the date rule of `analytics.analyses.contracts.dates`."""
 CONTRACT_BOOKINGS = pl.Schema(
     {
         "contract": pl.String,
@@ -153,34 +157,210 @@ CONTRACT_BOOKINGS = pl.Schema(
     }
 )
 """The bookings of contracts, by contract and day."""
+UNREAD_COLUMNS = ("value_on", "primanota", *(f"{tagger}_{part}" for tagger in TAGGERS for part in TAG_PARTS[1:]))
+"""Stored columns of a booking that no analysis reads: copying them took as long as some of the analyses."""
+SNAPSHOT_BOOKINGS = pl.Schema(
+    {name: kind for name, kind in {**TRANSACTIONS, **TAGGED, "as_of": pl.Date()}.items() if name not in UNREAD_COLUMNS}
+)
+"""The bookings that the analyses read, with their tags and the as-of date of their user."""
+LOANS = pl.Schema(
+    {
+        "contract": pl.String,
+        "user": pl.String,
+        "kind": pl.String,
+        "installment": pl.Int64,
+        "installments_paid": pl.Int64,
+        "amount_total": pl.Int64,
+        "interest_rate": pl.Float64,
+        "term_months": pl.Int64,
+        "remaining_amount": pl.Int64,
+        "date_end": pl.Date,
+        "confidence": pl.Float64,
+        "reason": pl.String,
+        "payout": pl.String,
+    }
+)
+"""One row per loan contract, amounts in cents. `kind` is `purchase` (instalments of a purchase), `credit` or `mortgage`; `payout`
+is the id of the booking that paid the money out. Unknown values are null. For loans that are no longer paid, `remaining_amount`
+is null unless it is zero."""
+
+CASHFLOW = pl.Schema(
+    {
+        "user": pl.String,
+        "tree": pl.String,
+        "tag": pl.String,
+        "savings": pl.Boolean,
+        "kind": pl.String,
+        "item": pl.String,
+        "cents": pl.Int64,
+    }
+)
+"""Sums of the months (kind M) and weeks (kind W) with at least one booking, by tree, tag and whether the tag is savings."""
+CASHFLOW_TOTALS = pl.Schema({"user": pl.String, "level": pl.String, "tag": pl.String, "item": pl.String, "cents": pl.Int64})
+"""All time items of one view of the cashflow. `level` is `sub`, `main` or `aggregate`; partners only have `sub`."""
+CASHFLOW_PREDICTIONS = pl.Schema(
+    {
+        "user": pl.String,
+        "tree": pl.String,
+        "level": pl.String,
+        "tag": pl.String,
+        "with_savings": pl.Boolean,
+        "without_savings": pl.Boolean,
+        "kind": pl.String,
+        "item": pl.String,
+        "cents": pl.Int64,
+        "fixed": pl.Int64,
+        "flex": pl.Int64,
+        "lower": pl.Int64,
+        "upper": pl.Int64,
+    }
+)
+"""Predictions as they are served: a view with savings has the rows of `with_savings`, one without them those of
+`without_savings`. Tags without a recent booking and without an expected one have no row, nor have users with too few complete
+months or weeks."""
+EXPECTED_PAYMENTS = pl.Schema(
+    {
+        "contract": pl.String,
+        "user": pl.String,
+        "category": pl.String,
+        "partner": pl.String,
+        "expected_on": pl.Date,
+        "cents": pl.Int64,
+    }
+)
+"""Future payments of active contracts, by user, contract and day."""
+DISPOSABLE_MONEY = pl.Schema(
+    [
+        ("user", pl.String),
+        ("date_salary_latest", pl.Date),
+        ("date_salary_next", pl.Date),
+        ("days_until_salary", pl.Int64),
+        ("salary_latest", pl.Int64),
+        ("salary_next", pl.Int64),
+        ("cashflow", pl.Int64),
+        ("currently_left", pl.Int64),
+        ("expected_fixed", pl.Int64),
+        ("disposable_money", pl.Int64),
+        ("expected_flex", pl.Int64),
+        ("expected_left", pl.Int64),
+        ("expected_left_daily", pl.Int64),
+        ("reason", pl.String),
+        ("transactions", pl.List(pl.String)),
+    ]
+)
+"""One row per user with an active salary, amounts in cents. `transactions` are the ids of the salary and of later bookings."""
+
+LIFE_EVENTS = pl.Schema(
+    [
+        ("user", pl.String),
+        ("item", pl.String),
+        ("event_date", pl.Date),
+        ("confidence", pl.Float64),
+        ("reason", pl.String),
+        ("bookings", pl.List(pl.String)),
+        ("amount", pl.Int64),
+    ]
+)
+"""Life events of users. `reason` is written for people, `bookings` are the ids of the evidence, `amount` is cents or null."""
+LIFE_SIGNS = pl.Schema(
+    {"user": pl.String(), "since": pl.Date(), "cents": pl.Int64(), "bookings": pl.List(pl.String), "description": pl.String()}
+)
+"""Signs that a life stage holds on the as-of date. `cents` is the positive amount of a month or a booking, `bookings` are the ids
+of the evidence, `description` describes the sign for people."""
+LIFE_STAGES = pl.Schema(
+    [
+        ("user", pl.String),
+        ("dimension", pl.String),
+        ("item", pl.String),
+        ("since", pl.Date),
+        ("confidence", pl.Float64),
+        ("reason", pl.String),
+        ("bookings", pl.List(pl.String)),
+    ]
+)
+"""The stages of users on their as-of dates: one per dimension; landlords have a second one in the dimension of housing."""
+SALES_TRIGGERS = pl.Schema(
+    [
+        ("user", pl.String),
+        ("item", pl.String),
+        ("trigger_date", pl.Date),
+        ("amount", pl.Int64),
+        ("confidence", pl.Float64),
+        ("reason", pl.String),
+        ("bookings", pl.List(pl.String)),
+    ]
+)
+"""Sales triggers of users. `amount` is cents or null, `reason` is written for people, `bookings` are the ids of the evidence."""
+
+AFFORDABILITY_CENTS = (
+    "income", "income_regular", "income_irregular",
+    "expenses",
+    "necessities", "necessities_regular", "necessities_irregular",
+    "luxuries", "luxuries_regular", "luxuries_irregular",
+    "discretionary", "discretionary_for_irregular_luxuries",
+    "savings", "gambling",
+)  # fmt: skip
+AFFORDABILITY_RATIOS = (
+    "ratio_luxuries_to_expenses", "ratio_necessities_to_expenses",
+    "ratio_luxuries_to_income", "ratio_necessities_to_income", "ratio_expenses_to_income",
+    "ratio_gambling_to_discretionary_for_irregular_luxuries",
+)  # fmt: skip
+AFFORDABILITY_FLAGS = (
+    "existing_loans", "mortgage_payments", "rental_payments",
+    "return_debits", "reminder_charges", "seizure_payments", "debt_collection_payments",
+)  # fmt: skip
+AFFORDABILITY = pl.Schema(
+    [
+        ("user", pl.String),
+        ("as_of", pl.Date),
+        ("window_first", pl.Date),
+        ("window_last", pl.Date),
+        ("months", pl.Int64),
+        *((name, pl.Int64) for name in AFFORDABILITY_CENTS),
+        *((name, pl.Float64) for name in AFFORDABILITY_RATIOS),
+        *((flag, pl.Boolean) for flag in AFFORDABILITY_FLAGS),
+        ("most_recent_rental_payment", pl.Date),
+        ("credit_cards", pl.UInt32),
+        ("financial_literacy", pl.String),
+        ("financial_literacy_score", pl.Int8),
+        *((f"{flag}_ids", pl.List(pl.String)) for flag in (*AFFORDABILITY_FLAGS, "overdraft", "gambling", "credit_cards")),
+        *((f"{flag}_reason", pl.String) for flag in (*AFFORDABILITY_FLAGS, "overdraft", "financial_literacy")),
+    ]
+)
+"""One row per user: monthly means in cents, expenses as positive numbers. Lists are the ids of the bookings behind a flag, by
+day; for `credit_cards` they are the settlements of cards that are not connected. The latest rent is null unless rent is paid."""
+AFFORDABILITY_AMOUNTS = pl.Schema(
+    {"user": pl.String, "part": pl.String, "regular": pl.Boolean, "category": pl.String, "cents": pl.Int64}
+)
+"""The parts of an affordability by category: monthly means in cents above zero, income and expenses both positive."""
 
 
 class SchemaDiffers(ValueError):
-    """A frame does not have the columns that its name promises."""
+    """A frame does not have the columns of its schema."""
 
 
 def checked(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
-    """The frame with its columns in order, after checking names and types."""
-    given = frame.schema
-    if given == schema:
+    """The frame with its columns in the order of the schema, after checking names and types."""
+    actual = frame.schema
+    if actual == schema:
         return frame
-    found = {name for name in (*schema, *given) if given.get(name) != schema.get(name)}
-    if found:
-        raise SchemaDiffers(f"columns that differ: {', '.join(sorted(found))}")
+    differing = {name for name in (*schema, *actual) if actual.get(name) != schema.get(name)}
+    if differing:
+        raise SchemaDiffers(f"columns that differ: {', '.join(sorted(differing))}")
     return frame[schema.names()]
 
 
-def beside(frame: pl.DataFrame, found: pl.DataFrame, row: str = "line") -> pl.DataFrame:
-    """The frame with what was found of some of its rows, by their places; a row is found at most once.
+def beside(frame: pl.DataFrame, results: pl.DataFrame, row: str = "line") -> pl.DataFrame:
+    """The frame with the result columns of some of its rows beside it; `row` holds row numbers of the frame, each at most once.
 
-    As a join by row number would have it, but what the frame has is not copied.
+    Gives what a left join on the row number would, without copying the columns of the frame.
     """
-    places = pl.int_range(found.height, dtype=pl.UInt32, eager=True)
-    at = pl.repeat(None, frame.height, dtype=pl.UInt32, eager=True).scatter(found[row], places)
-    return frame.hstack(found[[name for name in found.columns if name != row]][at])
+    numbers = pl.int_range(results.height, dtype=pl.UInt32, eager=True)
+    result_rows = pl.repeat(None, frame.height, dtype=pl.UInt32, eager=True).scatter(results[row], numbers)
+    return frame.hstack(results[[name for name in results.columns if name != row]][result_rows])
 
 
 def looked_up(frame: pl.DataFrame, table: pl.DataFrame, key: str) -> pl.DataFrame:
-    """The frame with what a table says of its keys, as a left join would have it, but what the frame has is not copied."""
-    found = frame[[key]].join(table, on=key, how="left", maintain_order="left")
-    return frame.hstack(found[[name for name in found.columns if name != key]])
+    """The frame with the columns of a table beside it, by key: a left join that does not copy the columns of the frame."""
+    values = frame[[key]].join(table, on=key, how="left", maintain_order="left")
+    return frame.hstack(values[[name for name in values.columns if name != key]])

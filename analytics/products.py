@@ -1,10 +1,10 @@
-"""The kinds of bank products. Wire words stand in `api/schemas/`; stored and computed with are these."""
+"""The kinds of bank products, as they are stored and computed with. Their words on the wire are in `api/schemas/`."""
 
 from enum import StrEnum
 
 
 class ProductCategory(StrEnum):
-    """What a bank product is. The `OTHER` ones could be assigned neither by the bank nor by us."""
+    """The kind of a bank product. The `OTHER` ones could be assigned neither by the bank nor by us."""
 
     CHECKING = "CHECKING"
     SAVINGS = "SAVINGS"

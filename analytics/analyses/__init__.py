@@ -1,4 +1,4 @@
 """The analyses of users: each is a function of the snapshot of their bookings, and `suite.py` states their order once.
 
-A large analysis is a package of its own, a small one a module. What a bank's text means is no business of theirs: they read tags.
+A large analysis is a package, a small one a module. Reading bank texts does not belong here: analyses read tags.
 """

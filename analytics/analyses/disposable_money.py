@@ -1,70 +1,54 @@
-"""Disposable money: what is left of the latest salary, and what will be left of it when the next one comes."""
+"""Disposable money: what is left of the latest salary, and what is expected to be left when the next one comes."""
 
 import polars as pl
 
 from analytics import trees
-from analytics.analyses.cashflow import Cashflow, awaited, going_on, horizon
+from analytics.analyses.cashflow import Cashflow, continuing_contracts, expected_payments, horizon
 from analytics.analyses.cashflow.flows import EXPENSES
 from analytics.analyses.cashflow.statistics import AGGREGATE
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import checked
+from analytics.frames import DISPOSABLE_MONEY, checked
 
-DISPOSABLE = pl.Schema(
-    [
-        ("user", pl.String),
-        ("date_salary_latest", pl.Date),
-        ("date_salary_next", pl.Date),
-        ("days_until_salary", pl.Int64),
-        ("salary_latest", pl.Int64),
-        ("salary_next", pl.Int64),
-        ("cashflow", pl.Int64),
-        ("currently_left", pl.Int64),
-        ("expected_fixed", pl.Int64),
-        ("disposable_money", pl.Int64),
-        ("expected_flex", pl.Int64),
-        ("expected_left", pl.Int64),
-        ("expected_left_daily", pl.Int64),
-        ("reason", pl.String),
-        ("transactions", pl.List(pl.String)),
-    ]
-)
-"""One row for every user with an active salary; amounts in cents. `transactions` are the salary and what was booked since."""
-SALARY = "INCOME_SALARY"
+SALARY_CATEGORY = "INCOME_SALARY"
 MONTH_DAYS = 30.4369
 RARE_SHARE = 0.35
-"""What a few days usually lack of their part of a month's spending, much of which are rare things; measured on simulated
-households ten days before a salary."""
-COUNTED = ("user", "id", "booked_on", "amount_cents", "effective_category")
-OWN = "TRANSFER_"
-"""How categories of own transfers begin: they neither give nor take."""
+"""By this share the spending of a few days falls short of their part of a month, since much of a month's spending is rare.
+Measured on simulated households ten days before a salary."""
+BOOKING_COLUMNS = ("user", "id", "booked_on", "amount_cents", "effective_category")
+OWN_TRANSFER_PREFIX = "TRANSFER_"
+"""Categories of transfers between own accounts begin with this; they are neither income nor expense."""
 
 
-def disposable(seen: Snapshot, cashflow: Cashflow) -> pl.DataFrame:
-    """The disposable money (frame `DISPOSABLE`) of users with an active salary contract."""
-    salaries = _salaries(seen)
-    known = salaries.join(_flexible(cashflow), on="user", how="left")
-    for sums in (_since(seen, salaries), _fixed(seen, salaries, cashflow)):
-        known = known.join(sums, on="user", how="left")
+def disposable_money(snapshot: Snapshot, cashflow: Cashflow) -> pl.DataFrame:
+    """The disposable money (frame `DISPOSABLE_MONEY`) of users with an active salary contract."""
+    salaries = _salaries(snapshot)
+    salaries_with_sums = salaries.join(_monthly_flexible(cashflow), on="user", how="left")
+    for sums in (_booked_since_salary(snapshot, salaries), _expected_fixed(snapshot, salaries, cashflow)):
+        salaries_with_sums = salaries_with_sums.join(sums, on="user", how="left")
     days = (pl.col("date_salary_next") - pl.col("as_of")).dt.total_days()
-    part = (days - 1).clip(lower_bound=0) / MONTH_DAYS
-    usual = 1 - RARE_SHARE * (1 - part).clip(lower_bound=0)
-    filled = known.with_columns(
+    month_share = (days - 1).clip(lower_bound=0) / MONTH_DAYS
+    usual_share = 1 - RARE_SHARE * (1 - month_share).clip(lower_bound=0)
+    complete = salaries_with_sums.with_columns(
         pl.col("salary_latest", "cashflow", "expected_fixed", "occurrences").fill_null(0),
         days_until_salary=days.clip(lower_bound=0),
-        expected_flex=(pl.col("monthly_flex").fill_null(0) * part * usual).round().cast(pl.Int64),
+        expected_flex=(pl.col("monthly_flex").fill_null(0) * month_share * usual_share).round().cast(pl.Int64),
     )
-    return checked(_told(filled).sort("user").select(DISPOSABLE.names()), DISPOSABLE)
+    return checked(_with_results(complete).sort("user").select(DISPOSABLE_MONEY.names()), DISPOSABLE_MONEY)
 
 
-def _salaries(seen: Snapshot) -> pl.DataFrame:
-    """The salary of each user: the active contract with the largest median for its days, so that no bonus that comes every year
-    is taken for it; of equal ones the first by its id.
+def _salaries(snapshot: Snapshot) -> pl.DataFrame:
+    """The salary contract of each user: the active one with the largest median per day of its period, so that a yearly bonus does
+    not win; of equal ones the first by id.
     """
-    active = going_on(seen).filter(pl.col("status") == "ACTIVE", pl.col("category") == SALARY, pl.col("date_next").is_not_null())
+    active = continuing_contracts(snapshot).filter(
+        pl.col("status") == "ACTIVE", pl.col("category") == SALARY_CATEGORY, pl.col("date_next").is_not_null()
+    )
     periods = trees.periods_frame().select(period="system_name", days="days")
-    rated = active.join(periods, on="period", how="left").with_columns(rate=pl.col("amount_median") / pl.col("days"))
-    largest = rated.sort("user", "rate", "id", descending=[False, True, False]).unique("user", keep="first", maintain_order=True)
-    return largest.join(seen.as_of, on="user", how="inner").select(
+    salaries = active.join(periods, on="period", how="left").with_columns(rate=pl.col("amount_median") / pl.col("days"))
+    largest_salaries = salaries.sort("user", "rate", "id", descending=[False, True, False]).unique(
+        "user", keep="first", maintain_order=True
+    )
+    return largest_salaries.join(snapshot.as_of, on="user", how="inner").select(
         "user",
         "as_of",
         employer=pl.coalesce("counterparty_name", pl.lit("")),
@@ -75,57 +59,63 @@ def _salaries(seen: Snapshot) -> pl.DataFrame:
     )
 
 
-def _since(seen: Snapshot, salaries: pl.DataFrame) -> pl.DataFrame:
-    """The latest salary, and what was booked since it came: sums, and the ids of both."""
-    paid = seen.payments.filter("regular").join(salaries, on=["user", "contract"], how="inner")
-    salary = paid.filter(pl.col("booked_on") == pl.col("date_salary_latest")).select("user", "id", salary=pl.lit(value=True))
-    first = pl.lit(salaries["date_salary_latest"].min(), pl.Date)
-    latest = seen.bookings.select(COUNTED).filter(pl.col("booked_on") >= first)
-    later = latest.join(salaries.select("user", "date_salary_latest"), on="user", how="inner").filter(
-        pl.col("booked_on") >= pl.col("date_salary_latest"), ~pl.col("effective_category").str.starts_with(OWN)
+def _booked_since_salary(snapshot: Snapshot, salaries: pl.DataFrame) -> pl.DataFrame:
+    """By user: the latest salary, the sum of what was booked since, both in cents, and the ids of these bookings."""
+    salary_payments = snapshot.payments.filter("regular").join(salaries, on=["user", "contract"], how="inner")
+    salary = salary_payments.filter(pl.col("booked_on") == pl.col("date_salary_latest")).select(
+        "user", "id", salary=pl.lit(value=True)
     )
-    known = later.select("user", "id", "booked_on", "amount_cents").join(salary, on=["user", "id"], how="left")
-    rows = known.sort("booked_on", "id")
+    first = pl.lit(salaries["date_salary_latest"].min(), pl.Date)
+    latest = snapshot.bookings.select(BOOKING_COLUMNS).filter(pl.col("booked_on") >= first)
+    since_salary = latest.join(salaries.select("user", "date_salary_latest"), on="user", how="inner").filter(
+        pl.col("booked_on") >= pl.col("date_salary_latest"), ~pl.col("effective_category").str.starts_with(OWN_TRANSFER_PREFIX)
+    )
+    bookings = since_salary.select("user", "id", "booked_on", "amount_cents").join(salary, on=["user", "id"], how="left")
+    rows = bookings.sort("booked_on", "id")
     cents, is_salary = pl.col("amount_cents"), pl.col("salary").is_not_null()
     return rows.group_by("user", maintain_order=True).agg(
         salary_latest=(cents * is_salary).sum(), cashflow=(cents * ~is_salary).sum(), transactions="id"
     )
 
 
-def _fixed(seen: Snapshot, salaries: pl.DataFrame, cashflow: Cashflow) -> pl.DataFrame:
-    """What the other active contracts bring and take before the next salary comes."""
+def _expected_fixed(snapshot: Snapshot, salaries: pl.DataFrame, cashflow: Cashflow) -> pl.DataFrame:
+    """By user: cents and number of the payments that the other active contracts bring or take before the next salary."""
     until = salaries.select("user", until=pl.col("date_salary_next").dt.offset_by("-1d"))
-    known = until.join(horizon(seen), on="user", suffix="_known").select((pl.col("until") <= pl.col("until_known")).all()).item()
-    due = cashflow.expected if known else awaited(seen, until)
-    due = due.join(until, on="user").filter(pl.col("expected_on") <= pl.col("until"))
-    others = due.join(salaries, on=["user", "contract"], how="anti").filter(~pl.col("category").str.starts_with(OWN))
+    is_covered = (
+        until.join(horizon(snapshot), on="user", suffix="_known").select((pl.col("until") <= pl.col("until_known")).all()).item()
+    )
+    payments = cashflow.expected if is_covered else expected_payments(snapshot, until)
+    payments = payments.join(until, on="user").filter(pl.col("expected_on") <= pl.col("until"))
+    others = payments.join(salaries, on=["user", "contract"], how="anti").filter(
+        ~pl.col("category").str.starts_with(OWN_TRANSFER_PREFIX)
+    )
     return others.group_by("user").agg(expected_fixed=pl.sum("cents"), occurrences=pl.len())
 
 
-def _flexible(cashflow: Cashflow) -> pl.DataFrame:
-    """What is usually spent in a month beside contracts; money that comes irregularly is not expected."""
+def _monthly_flexible(cashflow: Cashflow) -> pl.DataFrame:
+    """By user: cents usually spent in a month beside contracts. Irregular income is not expected."""
     months = cashflow.predictions.filter(
         pl.col("level") == AGGREGATE, pl.col("tag") == EXPENSES, pl.col("kind") == "M", "with_savings"
     )
     return months.group_by("user", maintain_order=True).agg(monthly_flex=pl.last("flex"))
 
 
-def _told(known: pl.DataFrame) -> pl.DataFrame:
-    """The sums of the sums, and the reason."""
+def _with_results(salaries: pl.DataFrame) -> pl.DataFrame:
+    """With the amounts left, the disposable money and the reason."""
     left = pl.col("salary_latest") + pl.col("cashflow")
     money = left + pl.col("expected_fixed")
-    ends = money + pl.col("expected_flex")
-    daily = (ends / pl.max_horizontal(pl.lit(1), "days_until_salary")).round().cast(pl.Int64)
+    expected_left = money + pl.col("expected_flex")
+    daily = (expected_left / pl.max_horizontal(pl.lit(1), "days_until_salary")).round().cast(pl.Int64)
     latest, following = (pl.col(f"date_salary_{which}").dt.strftime("%d.%m.%Y") for which in ("latest", "next"))
     payer = pl.when(pl.col("employer") != "").then(pl.format(" von {}", "employer")).otherwise(pl.lit(""))
     flexible = pl.when(pl.col("monthly_flex").is_null()).then(pl.lit("; der Verlauf ist zu kurz für übliche Ausgaben"))
     reason = pl.format(
         "Gehalt{} am {}, das nächste am {}; bis dahin {} erwartete Zahlungen", payer, latest, following, "occurrences"
     )
-    return known.with_columns(
+    return salaries.with_columns(
         currently_left=left,
         disposable_money=money,
-        expected_left=ends,
+        expected_left=expected_left,
         expected_left_daily=daily,
         reason=pl.concat_str(reason, flexible.otherwise(pl.lit(" und übliche Ausgaben"))),
     )

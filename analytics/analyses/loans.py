@@ -1,9 +1,9 @@
-"""Loans: what was borrowed, at what rate, for how long, and how much is left, estimated from instalments.
+"""Loans: the amount borrowed, the rate, the term, and the remaining amount, estimated from instalments.
 
-The best that the bookings tell counts: interest and principal apart (b), a numbered instalment (a), the pay-out by the same
-lender (c), and otherwise only what is paid (d). Amounts are cents above zero. Rates are nominal ones of a year (0.07 is 7 %).
-What was borrowed and what is left are capital without interest still to come; where only the number of instalments is known,
-they are worked out at the usual rate of such loans, and no rate is told.
+The best evidence in the bookings decides the method: interest and principal shown apart (b), numbered instalments (a), a pay-out
+by the same lender (c), both (ac), otherwise only the instalments paid (d). Amounts are positive cents, rates nominal per year
+(0.07 is 7 %). The amounts borrowed and remaining are capital without future interest; where only the number of instalments is
+known, they are computed at the usual rate of such loans, and no rate is given.
 """
 
 import numpy as np
@@ -12,40 +12,17 @@ from numpy.typing import NDArray
 
 from analytics import trees
 from analytics.analyses import loan_purposes
-from analytics.analyses.loan_purposes import CREDITS, MORTGAGES, PURCHASE
 from analytics.analyses.snapshot import Snapshot
-from analytics.frames import checked
+from analytics.frames import LOANS, checked
 
-__all__ = ["CREDITS", "LOANS", "MORTGAGES", "PURCHASE", "loans"]
-
-LOANS = pl.Schema(
-    {
-        "contract": pl.String,
-        "user": pl.String,
-        "kind": pl.String,
-        "installment": pl.Int64,
-        "installments_paid": pl.Int64,
-        "amount_total": pl.Int64,
-        "interest_rate": pl.Float64,
-        "term_months": pl.Int64,
-        "remaining_amount": pl.Int64,
-        "date_end": pl.Date,
-        "confidence": pl.Float64,
-        "reason": pl.String,
-        "payout": pl.String,
-    }
-)
-"""One row per contract of a loan. `kind` is `purchase` (instalments of a purchase), `credit` or `mortgage`; `payout` is the
-booking by which the money came. What is not known is null; of loans that are no longer paid, what is left is not known unless it
-is zero."""
-USUAL = {"purchase": 0.0, "credit": 0.07, "mortgage": 0.035}
-"""Rates that lenders usually ask."""
-HIGHEST = 0.18
-TERMS = np.arange(12, 121, 12)
-"""Months for which loans are usually given."""
-STEPS = 40
-MOST_MONTHS = 1200
-"""What would take longer than a century is no estimate."""
+USUAL_RATES = {"purchase": 0.0, "credit": 0.07, "mortgage": 0.035}
+"""Usual rates per year, by kind of loan."""
+MAX_RATE = 0.18
+USUAL_TERMS_MONTHS = np.arange(12, 121, 12)
+"""The usual terms of loans."""
+BISECTION_STEPS = 40
+MAX_TERM_MONTHS = 1200
+"""A century; an estimate beyond it is dropped."""
 CONFIDENCE = {"b": 0.9, "ac": 0.9, "a": 0.6, "c": 0.5, "d": 0.2}
 REASONS = {
     "b": "Zins- und Tilgungsanteile in den Buchungen",
@@ -54,17 +31,17 @@ REASONS = {
     "c": "Auszahlung des Kredits; Laufzeit mit üblichem Zins geschätzt",
     "d": "nur die gezahlten Raten sind bekannt",
 }
-RETURNED = "vorzeitig abgelöst"
+REPAID_EARLY = "vorzeitig abgelöst"
 Floats = NDArray[np.float64]
 
 
-def loans(seen: Snapshot) -> pl.DataFrame:
-    """The frame `LOANS`."""
-    if not loan_purposes.owing(seen):
+def loans(snapshot: Snapshot) -> pl.DataFrame:
+    """The loans (frame `LOANS`) of all users."""
+    if not loan_purposes.has_loans(snapshot):
         return LOANS.to_frame()
-    facts = _with_periods(loan_purposes.facts(seen))
-    solved = _solved(facts)
-    return checked(_described(facts.drop("number").hstack(solved)).sort("user", "contract"), LOANS)
+    facts = _with_periods(loan_purposes.loan_facts(snapshot))
+    solutions = _solve(facts)
+    return checked(_describe(facts.drop("number").hstack(solutions)).sort("user", "contract"), LOANS)
 
 
 def _with_periods(facts: pl.DataFrame) -> pl.DataFrame:
@@ -72,32 +49,32 @@ def _with_periods(facts: pl.DataFrame) -> pl.DataFrame:
     return facts.join(lengths, on="period", how="left", maintain_order="left")
 
 
-def _solved(facts: pl.DataFrame) -> pl.DataFrame:
-    """By which method (`method`), `rate` of a period, `principal` in cents and `number` of instalments, as far as known."""
+def _solve(facts: pl.DataFrame) -> pl.DataFrame:
+    """By loan: `method`, `rate` per period, `principal` in cents and `number` of instalments, null where unknown."""
     count = facts.height
     payment, months = (facts[name].cast(pl.Float64).to_numpy() for name in ("installment", "months"))
-    said, lent, split = (facts[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("number", "lent", "split_rate"))
-    usual = facts["kind"].replace_strict(USUAL, return_dtype=pl.Float64).to_numpy() * months / 12
-    exact = rates(payment, lent, said, HIGHEST * months / 12)
-    guess, term = _most_usual(payment, lent, months, usual, facts["paid"].cast(pl.Float64).to_numpy())
-    ways = [split <= HIGHEST * months / 12, np.isfinite(exact), np.isfinite(said), np.isfinite(guess)]
-    none = np.full(count, np.nan)
-    borrowed = np.where(np.isfinite(lent), lent, facts["opening"].cast(pl.Float64).fill_null(np.nan).to_numpy())
+    number, lent, split = (facts[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("number", "lent", "split_rate"))
+    usual = facts["kind"].replace_strict(USUAL_RATES, return_dtype=pl.Float64).to_numpy() * months / 12
+    exact = rates(payment, lent, number, MAX_RATE * months / 12)
+    likely_rate, term = _most_usual(payment, lent, months, usual, facts["paid"].cast(pl.Float64).to_numpy())
+    methods = [split <= MAX_RATE * months / 12, np.isfinite(exact), np.isfinite(number), np.isfinite(likely_rate)]
+    unknown = np.full(count, np.nan)
+    borrowed_cents = np.where(np.isfinite(lent), lent, facts["opening"].cast(pl.Float64).fill_null(np.nan).to_numpy())
     return pl.DataFrame(
         {
-            "method": pl.Series(np.select(ways, ["b", "ac", "a", "c"], "d"), dtype=pl.String),
-            "rate": np.select(ways, [split, exact, usual, guess], none),
-            "principal": np.select(ways, [borrowed, lent, principal(payment, usual, said), lent], none),
-            "number": np.select(ways, [none, said, said, term], none),
+            "method": pl.Series(np.select(methods, ["b", "ac", "a", "c"], "d"), dtype=pl.String),
+            "rate": np.select(methods, [split, exact, usual, likely_rate], unknown),
+            "principal": np.select(methods, [borrowed_cents, lent, principal(payment, usual, number), lent], unknown),
+            "number": np.select(methods, [unknown, number, number, term], unknown),
         }
     ).with_columns(pl.col("rate", "principal", "number").fill_nan(None))
 
 
 def rates(payment: Floats, lent: Floats, number: Floats, highest: Floats) -> Floats:
-    """The rates of a period at which so many payments pay back what was lent, by halving; not a number where there is none."""
+    """The rates per period at which `number` payments repay the amount lent, by bisection; NaN where there is none."""
     low, high = np.zeros_like(payment), np.array(highest, np.float64)
     possible = (payment * number >= lent) & (principal(payment, high, number) <= lent)
-    for _ in range(STEPS):
+    for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
         less = principal(payment, middle, number) < lent
         low, high = np.where(less, low, middle), np.where(less, middle, high)
@@ -105,46 +82,46 @@ def rates(payment: Floats, lent: Floats, number: Floats, highest: Floats) -> Flo
 
 
 def principal(payment: Floats, rate: Floats, number: Floats) -> Floats:
-    """What so many payments pay back at this rate of a period."""
+    """The amount that `number` payments repay at this rate per period."""
     safe = np.where(rate > 0, rate, 1.0)
     return np.where(rate > 0, payment * (1 - (1 + safe) ** -number) / safe, payment * number)
 
 
-def _most_usual(payment: Floats, lent: Floats, months: Floats, usual: Floats, paid: Floats) -> tuple[Floats, Floats]:
-    """Of the usual terms the one whose rate is nearest to the usual rate: this rate, and the number of instalments."""
-    number = TERMS[None, :] / months[:, None]
-    wide = [np.broadcast_to(column[:, None], number.shape).ravel() for column in (payment, lent, HIGHEST * months / 12)]
-    found = rates(wide[0], wide[1], number.ravel(), wide[2]).reshape(number.shape)
-    found = np.where(number >= paid[:, None], found, np.nan)
-    away = np.where(np.isfinite(found), np.abs(found - usual[:, None]), np.inf)
-    best = away.argmin(1)
-    at = np.arange(payment.size)
-    return found[at, best], np.where(np.isfinite(found[at, best]), number[at, best], np.nan)
+def _most_usual(payment: Floats, lent: Floats, months: Floats, usual: Floats, instalments_paid: Floats) -> tuple[Floats, Floats]:
+    """Of the usual terms the one whose rate is nearest to the usual rate: that rate per period, and its number of instalments."""
+    number = USUAL_TERMS_MONTHS[None, :] / months[:, None]
+    flat_columns = [np.broadcast_to(column[:, None], number.shape).ravel() for column in (payment, lent, MAX_RATE * months / 12)]
+    candidate_rates = rates(flat_columns[0], flat_columns[1], number.ravel(), flat_columns[2]).reshape(number.shape)
+    candidate_rates = np.where(number >= instalments_paid[:, None], candidate_rates, np.nan)
+    rate_distance = np.where(np.isfinite(candidate_rates), np.abs(candidate_rates - usual[:, None]), np.inf)
+    best = rate_distance.argmin(1)
+    rows = np.arange(payment.size)
+    return candidate_rates[rows, best], np.where(np.isfinite(candidate_rates[rows, best]), number[rows, best], np.nan)
 
 
-def _owed(solved: pl.DataFrame) -> pl.DataFrame:
-    """With what is `left` of a loan, how many instalments are `to_come`, and whether it is `over`."""
-    rate, payment, paid, lent = pl.col("rate"), pl.col("installment"), pl.col("paid"), pl.col("principal")
-    split, grown = pl.col("method") == "b", (1 + rate) ** paid
-    owed = pl.when(rate > 0).then(lent * grown - payment * (grown - 1) / rate).otherwise(lent - payment * paid)
+def _with_remaining(loans: pl.DataFrame) -> pl.DataFrame:
+    """With the cents `left` of each loan, the number of instalments `to_come`, and whether it is `over`."""
+    rate, payment, instalments_paid, lent = pl.col("rate"), pl.col("installment"), pl.col("paid"), pl.col("principal")
+    split, grown = pl.col("method") == "b", (1 + rate) ** instalments_paid
+    balance = pl.when(rate > 0).then(lent * grown - payment * (grown - 1) / rate).otherwise(lent - payment * instalments_paid)
     left, to_come = pl.col("left"), pl.col("to_come")
     by_rate = (-(1 - left * rate / payment).log() / (1 + rate).log()).ceil()
-    known = solved.with_columns(left=pl.when(split).then("balance").otherwise(owed).clip(0))
-    known = known.with_columns(to_come=pl.when(split).then(by_rate).otherwise(pl.col("number") - paid))
-    sensible = to_come.is_finite() & (to_come * pl.col("months") <= MOST_MONTHS)
-    known = known.with_columns(to_come=pl.when(sensible).then(to_come))
-    return known.with_columns(over=pl.col("repaid_on").is_not_null() | (pl.col("to_come") <= 0).fill_null(value=False))
+    loans = loans.with_columns(left=pl.when(split).then("balance").otherwise(balance).clip(0))
+    loans = loans.with_columns(to_come=pl.when(split).then(by_rate).otherwise(pl.col("number") - instalments_paid))
+    sensible = to_come.is_finite() & (to_come * pl.col("months") <= MAX_TERM_MONTHS)
+    loans = loans.with_columns(to_come=pl.when(sensible).then(to_come))
+    return loans.with_columns(over=pl.col("repaid_on").is_not_null() | (pl.col("to_come") <= 0).fill_null(value=False))
 
 
-def _described(solved: pl.DataFrame) -> pl.DataFrame:
-    """What is told about each loan."""
-    known = _owed(solved)
+def _describe(loans: pl.DataFrame) -> pl.DataFrame:
+    """The columns of the frame `LOANS`."""
+    loans = _with_remaining(loans)
     over, active, repaid = pl.col("over"), pl.col("status") == "ACTIVE", pl.col("repaid_on").is_not_null()
     split = (pl.col("method") == "b") & pl.col("principal").is_not_null()
-    whole = pl.when(split).then(pl.col("paid") + pl.col("to_come")).otherwise("number")
+    total_number = pl.when(split).then(pl.col("paid") + pl.col("to_come")).otherwise("number")
     months = (pl.col("to_come") * pl.col("months")).round().cast(pl.Int64)
     ends = pl.col("date_latest").dt.offset_by(pl.format("{}mo", months.clip(0).fill_null(0)))
-    return known.select(
+    return loans.select(
         "contract",
         "user",
         "kind",
@@ -152,13 +129,13 @@ def _described(solved: pl.DataFrame) -> pl.DataFrame:
         installments_paid="paid",
         amount_total=pl.col("principal").round().cast(pl.Int64),
         interest_rate=pl.when(pl.col("method").is_in(["b", "ac", "c"])).then(pl.col("rate") * 12 / pl.col("months")),
-        term_months=(whole * pl.col("months")).round().cast(pl.Int64),
+        term_months=(total_number * pl.col("months")).round().cast(pl.Int64),
         remaining_amount=pl.when(over).then(0).when(active).then(pl.col("left").round().cast(pl.Int64)),
         date_end=pl.when(repaid).then("repaid_on").when(pl.col("to_come").is_not_null() & (active | over)).then(ends),
         confidence=pl.col("method").replace_strict(CONFIDENCE, return_dtype=pl.Float64),
         reason=pl.concat_str(
             pl.col("method").replace_strict(REASONS, return_dtype=pl.String),
-            pl.when(repaid).then(pl.lit(RETURNED)),
+            pl.when(repaid).then(pl.lit(REPAID_EARLY)),
             separator="; ",
             ignore_nulls=True,
         ),

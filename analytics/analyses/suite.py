@@ -1,7 +1,7 @@
-"""The analyses of users in their order, stated once: what each is called, what it rests on, and how it is made.
+"""The analyses of users in their order, stated once: the name of each, the analyses it rests on, and how it is computed.
 
-A new analysis is one entry in `ANALYSES`: its name is that of its asset, those of its frames are those of their tables in the
-lake.
+A new analysis is one entry in `ANALYSES`: its name is that of its asset, the names of its frames are those of their tables in
+the lake.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,65 +11,80 @@ from typing import NamedTuple
 
 import polars as pl
 
-from analytics.analyses.affordability import AFFORDABILITY, AMOUNTS, Affordability, affordability
-from analytics.analyses.cashflow import PREDICTIONS, STATISTICS, Cashflow, cashflow
-from analytics.analyses.disposable_money import DISPOSABLE, disposable
-from analytics.analyses.events import EVENTS, EventEvidence, gather_evidence, large_incomes, life_events, sums
-from analytics.analyses.life_stages import STAGES, life_stages
-from analytics.analyses.loans import LOANS, loans
-from analytics.analyses.sales_triggers import TRIGGERS, sales_triggers
+from analytics.analyses.affordability import Affordability, affordability
+from analytics.analyses.cashflow import Cashflow, cashflow
+from analytics.analyses.disposable_money import disposable_money
+from analytics.analyses.life_events import EventEvidence, gather_evidence, large_incomes, life_events, sum_months
+from analytics.analyses.life_stages import life_stages
+from analytics.analyses.loans import loans
+from analytics.analyses.sales_triggers import sales_triggers
 from analytics.analyses.snapshot import Snapshot, snapshot
-from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, checked
+from analytics.frames import (
+    AFFORDABILITY,
+    AFFORDABILITY_AMOUNTS,
+    CASHFLOW,
+    CASHFLOW_PREDICTIONS,
+    CONTRACT_BOOKINGS,
+    CONTRACTS,
+    DISPOSABLE_MONEY,
+    LIFE_EVENTS,
+    LIFE_STAGES,
+    LOANS,
+    SALES_TRIGGERS,
+    checked,
+)
 
 Frames = Mapping[str, pl.DataFrame]
-"""What the analyses say, by the names of frames."""
+"""The results of the analyses, by the names of their frames."""
 
 
 class SuiteCache:
-    """What the analyses of some users share: each part is made when it is first wanted, and once."""
+    """The intermediate results that the analyses of some users share: each is computed on first access, and only once."""
 
-    def __init__(self, given: Snapshot) -> None:
-        self.seen = given
-
-    @cached_property
-    def base(self) -> EventEvidence:
-        return gather_evidence(self.seen)
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
 
     @cached_property
-    def summed(self) -> pl.DataFrame:
-        return sums(self.seen)
+    def evidence(self) -> EventEvidence:
+        return gather_evidence(self.snapshot)
 
     @cached_property
-    def large(self) -> pl.DataFrame:
-        return large_incomes(self.base, self.summed)
+    def month_sums(self) -> pl.DataFrame:
+        return sum_months(self.snapshot)
+
+    @cached_property
+    def large_incomes(self) -> pl.DataFrame:
+        return large_incomes(self.evidence, self.month_sums)
 
     @cached_property
     def cashflow(self) -> Cashflow:
-        return cashflow(self.seen)
+        return cashflow(self.snapshot)
 
     @cached_property
-    def events(self) -> pl.DataFrame:
-        return life_events(self.seen, self.base, self.large)
+    def life_events(self) -> pl.DataFrame:
+        return life_events(self.snapshot, self.evidence, self.large_incomes)
 
     @cached_property
-    def stages(self) -> pl.DataFrame:
-        return life_stages(self.seen, self.events, self.base, self.summed)
+    def life_stages(self) -> pl.DataFrame:
+        return life_stages(self.snapshot, self.life_events, self.evidence, self.month_sums)
 
     @cached_property
-    def triggers(self) -> pl.DataFrame:
-        return sales_triggers(self.seen, self.events, self.stages, self.base, self.summed, self.large)
+    def sales_triggers(self) -> pl.DataFrame:
+        return sales_triggers(
+            self.snapshot, self.life_events, self.life_stages, self.evidence, self.month_sums, self.large_incomes
+        )
 
     @cached_property
     def loans(self) -> pl.DataFrame:
-        return loans(self.seen)
+        return loans(self.snapshot)
 
     @cached_property
     def affordability(self) -> Affordability:
-        return affordability(self.seen, self.loans)
+        return affordability(self.snapshot, self.loans)
 
 
 class AnalysisFrame(NamedTuple):
-    """A frame that an analysis gives, and how it is made."""
+    """A frame of an analysis: its schema, and how it is computed."""
 
     schema: pl.Schema
     make: Callable[[SuiteCache], pl.DataFrame]
@@ -77,7 +92,7 @@ class AnalysisFrame(NamedTuple):
 
 @dataclass(frozen=True)
 class Analysis:
-    """An analysis: its name, which others it is made of, and its frames by their names."""
+    """An analysis: its name, the analyses it rests on, and its frames by their names."""
 
     name: str
     rests_on: tuple[str, ...]
@@ -91,9 +106,9 @@ ANALYSES = (
         (),
         "Regular payments: period, day rule, next date and amount, status; their bookings, and what loans among them are like.",
         {
-            "contracts": AnalysisFrame(CONTRACTS, lambda w: w.seen.contracts),
-            "contract_bookings": AnalysisFrame(CONTRACT_BOOKINGS, lambda w: w.seen.payments),
-            "loans": AnalysisFrame(LOANS, lambda w: w.loans),
+            "contracts": AnalysisFrame(CONTRACTS, lambda cache: cache.snapshot.contracts),
+            "contract_bookings": AnalysisFrame(CONTRACT_BOOKINGS, lambda cache: cache.snapshot.payments),
+            "loans": AnalysisFrame(LOANS, lambda cache: cache.loans),
         },
     ),
     Analysis(
@@ -101,53 +116,53 @@ ANALYSES = (
         ("contracts",),
         "What came in and went out, by category or partner and by month and week, and what is to be expected.",
         {
-            "cashflow": AnalysisFrame(STATISTICS, lambda w: w.cashflow.statistics),
-            "cashflow_predictions": AnalysisFrame(PREDICTIONS, lambda w: w.cashflow.predictions),
+            "cashflow": AnalysisFrame(CASHFLOW, lambda cache: cache.cashflow.statistics),
+            "cashflow_predictions": AnalysisFrame(CASHFLOW_PREDICTIONS, lambda cache: cache.cashflow.predictions),
         },
     ),
     Analysis(
         "disposable_money",
         ("contracts", "cashflow"),
         "What is left of the latest salary, and will be left when the next one comes.",
-        {"disposable_money": AnalysisFrame(DISPOSABLE, lambda w: disposable(w.seen, w.cashflow))},
+        {"disposable_money": AnalysisFrame(DISPOSABLE_MONEY, lambda cache: disposable_money(cache.snapshot, cache.cashflow))},
     ),
     Analysis(
         "life_events",
         ("contracts",),
         "What has changed in a user's life, by the contracts and bookings that show it.",
-        {"life_events": AnalysisFrame(EVENTS, lambda w: w.events)},
+        {"life_events": AnalysisFrame(LIFE_EVENTS, lambda cache: cache.life_events)},
     ),
     Analysis(
         "life_stages",
         ("contracts", "life_events"),
         "How a user earns, lives and saves, and how old the youngest child is.",
-        {"life_stages": AnalysisFrame(STAGES, lambda w: w.stages)},
+        {"life_stages": AnalysisFrame(LIFE_STAGES, lambda cache: cache.life_stages)},
     ),
     Analysis(
         "sales_triggers",
         ("contracts", "life_events", "life_stages"),
         "Occasions to talk with a user, each by an exact rule.",
-        {"sales_triggers": AnalysisFrame(TRIGGERS, lambda w: w.triggers)},
+        {"sales_triggers": AnalysisFrame(SALES_TRIGGERS, lambda cache: cache.sales_triggers)},
     ),
     Analysis(
         "affordability",
         ("contracts",),
         "Income and expenses by need and regularity, what is left, and signs of risk.",
         {
-            "affordability": AnalysisFrame(AFFORDABILITY, lambda w: w.affordability.affordability),
-            "affordability_amounts": AnalysisFrame(AMOUNTS, lambda w: w.affordability.amounts),
+            "affordability": AnalysisFrame(AFFORDABILITY, lambda cache: cache.affordability.affordability),
+            "affordability_amounts": AnalysisFrame(AFFORDABILITY_AMOUNTS, lambda cache: cache.affordability.amounts),
         },
     ),
 )
 FRAMES = {name: frame for analysis in ANALYSES for name, frame in analysis.frames.items()}
 
 
-def analysed(tagged: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def analyse(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """All analyses of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
-    workings = SuiteCache(snapshot(tagged.rechunk(), products, as_of))
-    return {name: checked(frame.make(workings), frame.schema) for name, frame in FRAMES.items()}
+    suite_cache = SuiteCache(snapshot(tagged_bookings.rechunk(), products, as_of))
+    return {name: checked(frame.make(suite_cache), frame.schema) for name, frame in FRAMES.items()}
 
 
-def nothing() -> dict[str, pl.DataFrame]:
-    """What the analyses say of nobody."""
+def empty_frames() -> dict[str, pl.DataFrame]:
+    """The frames of all analyses without a row."""
     return {name: frame.schema.to_frame() for name, frame in FRAMES.items()}

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from analytics.analyses.sales_triggers import sales_triggers
-from analytics.analyses.suite import Frames, analysed
+from analytics.analyses.suite import Frames, analyse
 from analytics.frames import AS_OF
 from analytics.tagging.tag import Tagger
 from models.evaluation import baselines, gates, tagger
@@ -74,7 +74,7 @@ def examined(brain: Tagger, world: World = EXAMINED, on_progress: Progress = sil
     on_progress("analyse", 0.0)
     users = tagged["user"].unique().sort()
     as_of = pl.DataFrame({"user": users, "as_of": [corpus.as_of] * users.len()}, schema=AS_OF)
-    found = Examined(corpus, tagged, analysed(tagged, corpus.products, as_of), lives(corpus))
+    found = Examined(corpus, tagged, analyse(tagged, corpus.products, as_of), lives(corpus))
     on_progress("analyse", 1.0)
     return found
 

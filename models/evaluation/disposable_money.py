@@ -8,7 +8,7 @@ from datetime import timedelta
 import polars as pl
 
 from analytics.analyses.cashflow import cashflow
-from analytics.analyses.disposable_money import disposable
+from analytics.analyses.disposable_money import disposable_money
 from analytics.analyses.snapshot import snapshot
 from analytics.frames import AS_OF, checked
 from models.evaluation.metrics import Figure, figure, ratio
@@ -43,7 +43,7 @@ def before_salaries(corpus: Corpus, tagged: pl.DataFrame) -> pl.DataFrame:
     for dates in _salaries(corpus):
         asked = checked(dates.select("user", as_of=pl.col("date_next") - BEFORE), AS_OF)
         known = snapshot(tagged, corpus.products, asked)
-        told.append(disposable(known, cashflow(known)).join(dates, on="user"))
+        told.append(disposable_money(known, cashflow(known)).join(dates, on="user"))
     return pl.concat(told)
 
 

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.cashflow import view
+from analytics.analyses.cashflow import select_view
 from analytics.analyses.cashflow.flows import EXPENSES, INCOME, category_groups
 from models.evaluation.metrics import Figure, Measure, figure, ratio
 from models.simulator import Corpus
@@ -85,7 +85,7 @@ def _months(corpus: Corpus) -> pl.DataFrame:
 def _said(corpus: Corpus, predictions: pl.DataFrame) -> pl.DataFrame:
     """The forecasts of that month."""
     year, month = divmod(corpus.as_of.year * 12 + corpus.as_of.month, 12)
-    told = view(predictions).filter(pl.col("level") == "aggregate", pl.col("item") == f"{year}_M{month + 1:02}")
+    told = select_view(predictions).filter(pl.col("level") == "aggregate", pl.col("item") == f"{year}_M{month + 1:02}")
     return told.select("user", "cents", "lower", "upper", aggregate="tag")
 
 

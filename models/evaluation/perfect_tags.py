@@ -4,10 +4,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from analytics.analyses.events.guards import EVENTS
-from analytics.analyses.life_stages import STAGES
-from analytics.analyses.snapshot import BOOKED, Snapshot
-from analytics.frames import AS_OF, CONTRACT_BOOKINGS, CONTRACTS, checked
+from analytics.analyses.snapshot import Snapshot
+from analytics.frames import AS_OF, CONTRACT_BOOKINGS, CONTRACTS, LIFE_EVENTS, LIFE_STAGES, SNAPSHOT_BOOKINGS, checked
 from analytics.knowledge import UNKNOWN
 from models.simulator import Corpus
 
@@ -29,23 +27,25 @@ def true_seen(corpus: Corpus, tagged: pl.DataFrame, partner_of: Mapping[str, str
         partner=pl.col("brand").replace_strict(dict(partner_of), default=UNKNOWN, return_dtype=pl.String),
     )
     told = tagged.drop("category", "insurance", "effective_category", "freelancer", "partner").join(true, on="id")
-    booked = told.filter(~pl.col("pending")).with_columns(as_of=pl.lit(corpus.as_of)).select(BOOKED.names())
+    booked = told.filter(~pl.col("pending")).with_columns(as_of=pl.lit(corpus.as_of)).select(SNAPSHOT_BOOKINGS.names())
     users = booked.select(pl.col("user").unique().sort()).with_columns(as_of=pl.lit(corpus.as_of))
     payments = _payments(corpus, booked)
     paid = checked(payments.drop("place"), CONTRACT_BOOKINGS)
-    return Snapshot(checked(booked, BOOKED), corpus.products, checked(users, AS_OF), _contracts(corpus), paid, payments["place"])
+    return Snapshot(
+        checked(booked, SNAPSHOT_BOOKINGS), corpus.products, checked(users, AS_OF), _contracts(corpus), paid, payments["place"]
+    )
 
 
 def true_events(corpus: Corpus) -> pl.DataFrame:
-    """What happened until the as-of date (frame `EVENTS`)."""
+    """What happened until the as-of date (frame `LIFE_EVENTS`)."""
     past = corpus.events.filter(pl.col("date") <= corpus.as_of)
-    return _filled(past.select("item", user=NAME, event_date="date", confidence=pl.lit(1.0)), EVENTS)
+    return _filled(past.select("item", user=NAME, event_date="date", confidence=pl.lit(1.0)), LIFE_EVENTS)
 
 
 def true_stages(corpus: Corpus) -> pl.DataFrame:
-    """The stages on the as-of date (frame `STAGES`)."""
+    """The stages on the as-of date (frame `LIFE_STAGES`)."""
     now = corpus.stages.filter(pl.col("since") <= corpus.as_of, pl.col("until").is_null() | (pl.col("until") >= corpus.as_of))
-    return _filled(now.select("dimension", "item", "since", user=NAME, confidence=pl.lit(1.0)), STAGES)
+    return _filled(now.select("dimension", "item", "since", user=NAME, confidence=pl.lit(1.0)), LIFE_STAGES)
 
 
 def _contracts(corpus: Corpus) -> pl.DataFrame:

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from analytics.analyses import suite
-from analytics.analyses.snapshot import UNREAD
-from analytics.frames import AS_OF, CHOICES, PRODUCTS
+from analytics.frames import AS_OF, CHOICES, PRODUCTS, UNREAD_COLUMNS
 from analytics.tagging import tag
 from analytics.tagging.tag import Tagger
 from pipelines.results.export import STATE
@@ -107,7 +106,7 @@ def analyse_buckets(lake: Lake, buckets: Sequence[int], version: str, *, everyth
     due = {bucket: _unanalysed(lake, bucket, version, everything=everything) for bucket in sorted(buckets)}
     changed = pl.concat([left.changed for left in due.values()])
     given = _seen(lake, [bucket for bucket, left in due.items() if left.changed.height], changed)
-    found = suite.analysed(*given, changed.select(AS_OF.names())) if changed.height else suite.nothing()
+    found = suite.analyse(*given, changed.select(AS_OF.names())) if changed.height else suite.empty_frames()
     rows: dict[int, dict[str, int]] = {bucket: {} for bucket in due}
     for name, table in ANALYSES.items():
         for bucket, own in by_bucket(found[name], {bucket: left.changed["user"] for bucket, left in due.items()}):
@@ -143,7 +142,7 @@ def by_bucket(frame: pl.DataFrame, users: Mapping[int, pl.Series]) -> Iterator[t
 def _seen(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The tagged bookings of some users of these buckets, and their products."""
     bookings, tags, owned = (
-        lake.read(table, buckets, [name for name in table.schema if name not in UNREAD]).join(
+        lake.read(table, buckets, [name for name in table.schema if name not in UNREAD_COLUMNS]).join(
             users, on="user", how="semi", maintain_order="left"
         )
         for table in (TRANSACTIONS, TRANSACTION_TAGS, OWNED)

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from analytics import trees
-from analytics.analyses.snapshot import counted
+from analytics.analyses.snapshot import visible_bookings
 from warehouse.lake import tables
 from warehouse.lake.buckets import span
 from warehouse.lake.lake import Lake
@@ -90,7 +90,7 @@ def _booked(lake: Lake, buckets: Sequence[int]) -> pl.DataFrame:
     """What counts of the bookings of those who were analysed."""
     bookings = lake.read(tables.TRANSACTIONS, buckets, ["user", "booked_on", "amount_cents", "currency", "pending"])
     as_of = lake.read(tables.ANALYSED, buckets, ["user", "as_of"])
-    return counted(bookings, as_of).select("user", cents="amount_cents")
+    return visible_bookings(bookings, as_of).select("user", cents="amount_cents")
 
 
 def _differing(said: pl.DataFrame, parts: pl.DataFrame) -> int:

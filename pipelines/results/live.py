@@ -124,7 +124,7 @@ def alone(tagged: pl.DataFrame, owned: pl.DataFrame, as_of: date, base_url: str)
     """The documents of one user's tagged bookings, whoever has them."""
     user = str(tagged["user"][0])
     day = _day(user, as_of)
-    return dict(_contents(suite.analysed(tagged, owned, day), day, base_url))[user]
+    return dict(_contents(suite.analyse(tagged, owned, day), day, base_url))[user]
 
 
 def _until(owner: Owner, day: date) -> pl.DataFrame:

@@ -11,8 +11,8 @@ from analytics.analyses.snapshot import Snapshot, snapshot
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
 
 AS_OF_DAY = date(2026, 6, 16)
-BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED})
-USUAL: dict[str, Any] = {
+TAGGED_BOOKINGS = pl.Schema({**TRANSACTIONS, **TAGGED})
+USUAL_COLUMNS: dict[str, Any] = {
     "product": "giro",
     "currency": "EUR",
     "purpose": "",
@@ -37,16 +37,16 @@ HABITS = (
 """Category, partner, usual cents, and how often in a month."""
 
 
-def booked(days: list[date], cents: int | list[int], category: str, user: str = "anna", **given: Any) -> pl.DataFrame:
+def book(days: list[date], cents: int | list[int], category: str, user: str = "anna", **columns: Any) -> pl.DataFrame:
     """Bookings on these days, alike but for what is said."""
     amounts = [cents] * len(days) if isinstance(cents, int) else cents
-    about = {**USUAL, "user": user, "category": category, "effective_category": category, **given}
-    party = about.setdefault("counterparty_key", f"{about['partner']}-{category}")
+    row = {**USUAL_COLUMNS, "user": user, "category": category, "effective_category": category, **columns}
+    party = row.setdefault("counterparty_key", f"{row['partner']}-{category}")
     rows = [
-        {**about, "id": f"{user}-{party}-{category}-{place:04}", "booked_on": day, "amount_cents": amount}
-        for place, day, amount in zip(count(), days, amounts, strict=False)
+        {**row, "id": f"{user}-{party}-{category}-{number:04}", "booked_on": day, "amount_cents": amount}
+        for number, day, amount in zip(count(), days, amounts, strict=False)
     ]
-    return pl.DataFrame(rows, schema=BOOKED)
+    return pl.DataFrame(rows, schema=TAGGED_BOOKINGS)
 
 
 def monthly(count: int, day: int = 3, last: tuple[int, int] = (2026, 6)) -> list[date]:
@@ -59,16 +59,16 @@ def salary(
     user: str = "anna", months: int = 18, cents: int = 250_000, day: int = 1, last: tuple[int, int] = (2026, 6)
 ) -> pl.DataFrame:
     """A salary on the same day of every month."""
-    told = {"channel": "TRANSFER", "partner": "UNKNOWN", "counterparty_name": "Muster GmbH", "purpose": "Lohn Gehalt"}
-    return booked(monthly(months, day, last), cents, "INCOME_SALARY", user, **told)
+    columns = {"channel": "TRANSFER", "partner": "UNKNOWN", "counterparty_name": "Muster GmbH", "purpose": "Lohn Gehalt"}
+    return book(monthly(months, day, last), cents, "INCOME_SALARY", user, **columns)
 
 
 def rent(
     user: str = "anna", months: int = 18, cents: int = -80_000, day: int = 3, last: tuple[int, int] = (2026, 6)
 ) -> pl.DataFrame:
     """A rent by standing order."""
-    told = {"channel": "STANDINGORDER", "counterparty_key": "DE02120300000000202051", "counterparty_name": "Hausverwaltung"}
-    return booked(monthly(months, day, last), cents, "HOUSING_RENT", user, **told)
+    columns = {"channel": "STANDINGORDER", "counterparty_key": "DE02120300000000202051", "counterparty_name": "Hausverwaltung"}
+    return book(monthly(months, day, last), cents, "HOUSING_RENT", user, **columns)
 
 
 def household(user: str, seed: int, months: int = 18) -> pl.DataFrame:
@@ -78,13 +78,13 @@ def household(user: str, seed: int, months: int = 18) -> pl.DataFrame:
     parts = [
         salary(user, months),
         rent(user, months),
-        booked(monthly(months, 5), -10_000, "SAVINGS_SECURITIES", user, partner="UNKNOWN"),
+        book(monthly(months, 5), -10_000, "SAVINGS_SECURITIES", user, partner="UNKNOWN"),
     ]
     for category, partner, cents, often in HABITS:
         number = int(chance.poisson(often * months))
         days = [begin + timedelta(days=int(day)) for day in np.sort(chance.integers(0, 30 * months + 1, number))]
         amounts = [-int(amount) for amount in np.round(cents * chance.uniform(0.3, 1.7, number))]
-        parts.append(booked(days, amounts, category, user, partner=partner))
+        parts.append(book(days, amounts, category, user, partner=partner))
     back = (
         parts[3]
         .head(2)
@@ -98,7 +98,7 @@ def households(users: int = 10) -> pl.DataFrame:
     return pl.concat([household(f"user-{seed:02}", seed) for seed in range(users)])
 
 
-def looked_at(bookings: pl.DataFrame, as_of: date = AS_OF_DAY, *more_users: str) -> Snapshot:
+def take_snapshot(bookings: pl.DataFrame, as_of: date = AS_OF_DAY, *more_users: str) -> Snapshot:
     """What can be seen in the bookings on one day."""
     users = sorted({*bookings["user"], *more_users})
     return snapshot(bookings, PRODUCTS.to_frame(), pl.DataFrame({"user": users, "as_of": [as_of] * len(users)}, schema=AS_OF))

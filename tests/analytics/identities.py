@@ -7,9 +7,9 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.analyses.cashflow import rolled, view
+from analytics.analyses.cashflow import roll_up, select_view
 from analytics.analyses.cashflow.flows import category_groups
-from analytics.analyses.snapshot import counted
+from analytics.analyses.snapshot import visible_bookings
 from analytics.analyses.suite import FRAMES, Frames
 from analytics.frames import TAGGED, TRANSACTIONS
 
@@ -43,7 +43,7 @@ class Looked:
 
     @property
     def counted(self) -> pl.DataFrame:
-        return counted(self.tagged, self.as_of)
+        return visible_bookings(self.tagged, self.as_of)
 
 
 def contracts_add_up(looked: Looked) -> None:
@@ -78,17 +78,17 @@ def statistics_add_up(looked: Looked) -> None:
     statistics, rows = looked.frames["cashflow"], looked.counted
     totals = rows.group_by("user").agg(cents=pl.sum("amount_cents")).sort("user")
     for tree, column in ((BY_CATEGORY, "effective_category"), (BY_PARTNER, "partner")):
-        whole = rolled(statistics, looked.as_of, tree, aggregates=False)
+        whole = roll_up(statistics, looked.as_of, tree, aggregates=False)
         tags = rows.group_by("user", tag=column).agg(cents=pl.sum("amount_cents"))
         for kind in KINDS.values():
             items = whole.filter(pl.col("item").str.contains(kind))
             assert_frame_equal(items.group_by("user", "tag").agg(pl.sum("cents")), tags, check_row_order=False)
             assert_frame_equal(items.group_by("user").agg(pl.sum("cents")).sort("user"), totals)
     for level, exclude in VIEWS:
-        whole = rolled(statistics, looked.as_of, level=level, exclude_savings=exclude)
+        whole = roll_up(statistics, looked.as_of, level=level, exclude_savings=exclude)
         _net(whole, "cents")
         sub, main = (
-            rolled(statistics, looked.as_of, level=each, exclude_savings=exclude, aggregates=False) for each in ("sub", "main")
+            roll_up(statistics, looked.as_of, level=each, exclude_savings=exclude, aggregates=False) for each in ("sub", "main")
         )
         _main(sub, main, "cents")
 
@@ -99,22 +99,22 @@ def predictions_add_up(looked: Looked) -> None:
     assert (rows["lower"] <= rows["cents"]).all()
     assert (rows["cents"] <= rows["upper"]).all()
     for exclude in (False, True):
-        sub, main = (view(rows, level=each, exclude_savings=exclude, aggregates=False) for each in ("sub", "main"))
+        sub, main = (select_view(rows, level=each, exclude_savings=exclude, aggregates=False) for each in ("sub", "main"))
         for part in ("cents", "fixed", "flex"):
-            _net(view(rows, exclude_savings=exclude), part)
+            _net(select_view(rows, exclude_savings=exclude), part)
             _main(sub, main, part)
 
 
 def quarters_and_years_are_their_months(looked: Looked, *items: str) -> None:
     """Of each item: it is what flowed in its closed months and what is predicted for its others, the last two of it."""
-    shown = view(looked.frames["cashflow_predictions"])
+    shown = select_view(looked.frames["cashflow_predictions"])
     for item in items:
         within = pl.col("item").str.starts_with(item[:4]) & pl.col("item").str.contains("_M")
         if "Q" in item:
             month = pl.col("item").str.slice(6).cast(pl.Int32, strict=False)
             within &= (month + 2) // 3 == int(item[-1])
         coming = shown.filter(within)
-        closed = rolled(looked.frames["cashflow"], looked.as_of).filter(within, ~pl.col("item").is_in(coming["item"].unique()))
+        closed = roll_up(looked.frames["cashflow"], looked.as_of).filter(within, ~pl.col("item").is_in(coming["item"].unique()))
         keys = ["user", "level", "tag"]
         months = pl.concat([part.select(*keys, "cents") for part in (closed, coming)]).group_by(keys).agg(pl.sum("cents"))
         whole = shown.filter(pl.col("item") == item).select(*keys, "cents").sort(keys)

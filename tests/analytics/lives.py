@@ -7,14 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from analytics.analyses.events import life_events
+from analytics.analyses.life_events import life_events
 from analytics.analyses.life_stages import life_stages
 from analytics.analyses.sales_triggers import sales_triggers
 from analytics.analyses.snapshot import Snapshot, snapshot
 from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
 
 TODAY = date(2026, 6, 30)
-BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED})
+TAGGED_BOOKINGS = pl.Schema({**TRANSACTIONS, **TAGGED})
 USUAL: dict[str, Any] = {
     "user": "anna",
     "product": "giro",
@@ -28,25 +28,25 @@ USUAL: dict[str, Any] = {
 }
 
 
-def booked(
-    category: str, days: list[date], euros: float | list[float], name: str = "", purpose: str = "", **given: Any
+def book(
+    category: str, days: list[date], euros: float | list[float], name: str = "", purpose: str = "", **columns: Any
 ) -> pl.DataFrame:
     """Bookings of one category with one counterparty on these days."""
     amounts = euros if isinstance(euros, list) else [euros] * len(days)
-    about = {
+    row = {
         **USUAL,
         "category": category,
         "effective_category": category,
         "counterparty_name": name,
         "purpose": purpose,
-        **given,
+        **columns,
     }
-    about = {"counterparty_key": f"{category} {name}", "counterparty_iban": f"DE{abs(hash_of(name + category)):020}", **about}
+    row = {"counterparty_key": f"{category} {name}", "counterparty_iban": f"DE{abs(hash_of(name + category)):020}", **row}
     rows = [
-        {**about, "id": f"{about['user']} {category} {name} {place:03}", "booked_on": day, "amount_cents": round(amount * 100)}
-        for place, (day, amount) in enumerate(zip(days, amounts, strict=True))
+        {**row, "id": f"{row['user']} {category} {name} {number:03}", "booked_on": day, "amount_cents": round(amount * 100)}
+        for number, (day, amount) in enumerate(zip(days, amounts, strict=True))
     ]
-    return pl.DataFrame(rows, schema=BOOKED)
+    return pl.DataFrame(rows, schema=TAGGED_BOOKINGS)
 
 
 def hash_of(text: str) -> int:
@@ -61,45 +61,47 @@ def months(first: str, last: str, day: int = 3) -> list[date]:
     return [date(year, month, min(day, monthrange(year, month)[1])) for year, month in spans]
 
 
-wage = partial(booked, "INCOME_SALARY", channel="SALARY", purpose="Gehalt")
-rent = partial(booked, "HOUSING_RENT", channel="STANDINGORDER", purpose="Miete")
-child_benefit = partial(booked, "INCOME_STATE_FAMILY", name="Familienkasse", purpose="Kindergeld", channel="PUBLIC")
-debit = partial(booked, channel="DIRECTDEBIT")
+wage = partial(book, "INCOME_SALARY", channel="SALARY", purpose="Gehalt")
+rent = partial(book, "HOUSING_RENT", channel="STANDINGORDER", purpose="Miete")
+child_benefit = partial(book, "INCOME_STATE_FAMILY", name="Familienkasse", purpose="Kindergeld", channel="PUBLIC")
+debit = partial(book, channel="DIRECTDEBIT")
 
 
 def everyday(first: date = date(2024, 1, 1), last: date = TODAY, user: str = "anna") -> pl.DataFrame:
     """Purchases every fourth day, of uneven amounts: the account is alive."""
     days = [first + timedelta(days=at) for at in range(0, (last - first).days + 1, 4)]
-    spent = [-20 - (at * 37 % 53) for at in range(len(days))]
-    return booked("LIVING_GROCERIES", days, [float(euros) for euros in spent], "Markt", channel="CARD", user=user)
+    spending = [-20 - (at * 37 % 53) for at in range(len(days))]
+    return book("LIVING_GROCERIES", days, [float(euros) for euros in spending], "Markt", channel="CARD", user=user)
 
 
-def look(*parts: pl.DataFrame, as_of: date = TODAY, owner: str = "Anna Muster", products: pl.DataFrame | None = None) -> Snapshot:
+def take_snapshot(
+    *parts: pl.DataFrame, as_of: date = TODAY, owner: str = "Anna Muster", products: pl.DataFrame | None = None
+) -> Snapshot:
     """What is seen of these bookings."""
-    bookings = pl.concat(parts) if parts else BOOKED.to_frame()
+    bookings = pl.concat(parts) if parts else TAGGED_BOOKINGS.to_frame()
     users = bookings["user"].unique().sort()
     days = pl.DataFrame({"user": users, "as_of": [as_of] * users.len()}, schema=AS_OF)
-    own = [(user, "giro", "CHECKING", None, owner) for user in users]
-    return snapshot(bookings, pl.DataFrame(own, PRODUCTS, orient="row") if products is None else products, days)
+    products_of_users = [(user, "giro", "CHECKING", None, owner) for user in users]
+    return snapshot(bookings, pl.DataFrame(products_of_users, PRODUCTS, orient="row") if products is None else products, days)
 
 
-def happened(*parts: pl.DataFrame, as_of: date = TODAY, **more: Any) -> dict[str, date]:
+def event_days(*parts: pl.DataFrame, as_of: date = TODAY, **more: Any) -> dict[str, date]:
     """The events of the only user: item and day, the first one of an item; large incomes are left to the tests of triggers."""
-    found = life_events(look(*parts, as_of=as_of), **more).filter(pl.col("item") != "LARGEINCOME")
-    found = found.sort("event_date", descending=True)
-    return dict(found.select("item", "event_date").rows())
+    result = life_events(take_snapshot(*parts, as_of=as_of), **more).filter(pl.col("item") != "LARGEINCOME")
+    result = result.sort("event_date", descending=True)
+    return dict(result.select("item", "event_date").rows())
 
 
-def stands(*parts: pl.DataFrame, as_of: date = TODAY, **more: Any) -> dict[str, str]:
+def stages_of(*parts: pl.DataFrame, as_of: date = TODAY, **more: Any) -> dict[str, str]:
     """The stages of the only user by dimension, without the overlay."""
-    whole = look(*parts, as_of=as_of, **more)
-    found = life_stages(whole, life_events(whole)).filter(pl.col("item") != "HOUSING_LANDLORD")
-    return dict(found.select("dimension", pl.col("item").str.strip_prefix(pl.col("dimension") + "_")).rows())
+    whole = take_snapshot(*parts, as_of=as_of, **more)
+    result = life_stages(whole, life_events(whole)).filter(pl.col("item") != "HOUSING_LANDLORD")
+    return dict(result.select("dimension", pl.col("item").str.strip_prefix(pl.col("dimension") + "_")).rows())
 
 
-def set_off(*parts: pl.DataFrame, as_of: date = TODAY, **more: Any) -> dict[str, int | None]:
+def triggers_of(*parts: pl.DataFrame, as_of: date = TODAY, **more: Any) -> dict[str, int | None]:
     """The triggers of the only user with their amounts."""
-    whole = look(*parts, as_of=as_of, **more)
+    whole = take_snapshot(*parts, as_of=as_of, **more)
     events = life_events(whole)
-    found = sales_triggers(whole, events, life_stages(whole, events))
-    return dict(found.select("item", "amount").rows())
+    result = sales_triggers(whole, events, life_stages(whole, events))
+    return dict(result.select("item", "amount").rows())

@@ -13,8 +13,8 @@ from zlib import crc32
 
 import polars as pl
 
-from analytics.analyses.cashflow import rolled, view
-from analytics.analyses.suite import Frames, analysed
+from analytics.analyses.cashflow import roll_up, select_view
+from analytics.analyses.suite import Frames, analyse
 from analytics.frames import AS_OF, CHOICES, PRODUCTS, RULES, TRANSACTIONS
 from analytics.tagging import tag as tagging
 from analytics.tagging.tag import Tagger
@@ -144,12 +144,12 @@ class Told:
 
     def cents(self, tag: str, item: str) -> int:
         """What flowed under this tag in this item."""
-        found = rolled(self.frames["cashflow"], self.as_of).filter(tag=tag, item=item)
+        found = roll_up(self.frames["cashflow"], self.as_of).filter(tag=tag, item=item)
         return int(found["cents"].sum())
 
     def expected(self, tag: str, item: str) -> dict[str, Any]:
         """What is predicted under this tag for this item."""
-        return view(self.frames["cashflow_predictions"]).filter(tag=tag, item=item).row(0, named=True)
+        return select_view(self.frames["cashflow_predictions"]).filter(tag=tag, item=item).row(0, named=True)
 
 
 class Book:
@@ -176,7 +176,7 @@ class Book:
         as_of = pl.DataFrame([(user, day) for user, (_, _, day) in self._lives.items()], AS_OF, orient="row")
         tags = tagging.tag(bookings, products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
         tagged = bookings.hstack(tags.drop("id", "user", "product"))
-        return tagged, analysed(tagged, products, as_of), as_of
+        return tagged, analyse(tagged, products, as_of), as_of
 
     def told(self, user: str) -> Told:
         """What is said of a life."""

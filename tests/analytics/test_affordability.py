@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from analytics.analyses.affordability import AFFORDABILITY, AMOUNTS, Affordability, affordability
+from analytics.analyses.affordability import Affordability, affordability
 from analytics.analyses.affordability.flags import FLAGS
 from analytics.analyses.snapshot import snapshot
-from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
+from analytics.frames import AFFORDABILITY, AFFORDABILITY_AMOUNTS, AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
 from models.simulator import Corpus, simulate
 from models.simulator.truth.affordability import affordability_truth
 
@@ -36,10 +36,10 @@ def months(count: int, day: int = 3, last: int = 6) -> list[date]:
     return [date(number // 12, number % 12 + 1, day) for number in numbers]
 
 
-def books(days: date | list[date], cents: int, category: str, **given: Any) -> pl.DataFrame:
+def books(days: date | list[date], cents: int, category: str, **columns: Any) -> pl.DataFrame:
     """Bookings on these days, alike but for what is said."""
     each = days if isinstance(days, list) else [days]
-    about = {**USUAL, "category": category, "effective_category": category, "counterparty_key": category, **given}
+    about = {**USUAL, "category": category, "effective_category": category, "counterparty_key": category, **columns}
     name = f"{about['user']}-{about['counterparty_key']}-{about['category']}-{cents}"
     rows = [{"id": f"{name}-{day}", **about, "booked_on": day, "amount_cents": cents} for day in each]
     return pl.DataFrame(rows, schema=BOOKED)
@@ -52,8 +52,8 @@ def found(*parts: pl.DataFrame, products: tuple[tuple[Any, ...], ...] = (GIRO,),
     return affordability(snapshot(bookings, pl.DataFrame(products, PRODUCTS, orient="row"), days))
 
 
-def only(*parts: pl.DataFrame, **given: Any) -> dict[str, Any]:
-    return found(*parts, **given).affordability.row(0, named=True)
+def only(*parts: pl.DataFrame, **columns: Any) -> dict[str, Any]:
+    return found(*parts, **columns).affordability.row(0, named=True)
 
 
 def salary(count: int = 13, cents: int = 300_000) -> pl.DataFrame:
@@ -61,15 +61,15 @@ def salary(count: int = 13, cents: int = 300_000) -> pl.DataFrame:
 
 
 def test_means_are_those_of_the_full_months_before_the_month_of_the_day() -> None:
-    told = only(salary(), books(months(13), -90_000, **RENT), books(date(2026, 6, 4), -500_000, "TRAVEL_OTHER"))
-    assert (told["window_first"], told["window_last"], told["months"]) == (date(2025, 6, 1), date(2026, 5, 31), 12)
-    assert (told["income"], told["income_regular"], told["necessities_regular"]) == (300_000, 300_000, 90_000)
-    assert (told["expenses"], told["discretionary"], told["luxuries"]) == (90_000, 210_000, 0)
+    result = only(salary(), books(months(13), -90_000, **RENT), books(date(2026, 6, 4), -500_000, "TRAVEL_OTHER"))
+    assert (result["window_first"], result["window_last"], result["months"]) == (date(2025, 6, 1), date(2026, 5, 31), 12)
+    assert (result["income"], result["income_regular"], result["necessities_regular"]) == (300_000, 300_000, 90_000)
+    assert (result["expenses"], result["discretionary"], result["luxuries"]) == (90_000, 210_000, 0)
 
 
 def test_a_month_that_ends_with_the_day_is_full() -> None:
-    told = only(salary(), as_of=date(2026, 6, 30))
-    assert (told["window_first"], told["window_last"], told["months"]) == (date(2025, 7, 1), date(2026, 6, 30), 12)
+    result = only(salary(), as_of=date(2026, 6, 30))
+    assert (result["window_first"], result["window_last"], result["months"]) == (date(2025, 7, 1), date(2026, 6, 30), 12)
 
 
 @pytest.mark.parametrize(("count", "seen_months"), [(2, None), (3, 3), (12, 12), (13, 12)])
@@ -84,15 +84,15 @@ def test_a_history_that_begins_within_a_month_begins_with_the_next() -> None:
 
 def test_an_old_savings_account_does_not_stretch_the_history() -> None:
     old = books(months(24, 28, last=1), 100, "INCOME_INVESTMENT", product="geld")
-    told = only(salary(5), old, products=(GIRO, ("anna", "geld", "CALL_MONEY", None, "Anna Beispiel")))
-    assert (told["months"], told["income"]) == (4, 300_000)
+    result = only(salary(5), old, products=(GIRO, ("anna", "geld", "CALL_MONEY", None, "Anna Beispiel")))
+    assert (result["months"], result["income"]) == (4, 300_000)
 
 
 def test_without_income_what_is_spent_is_ten_times_as_much() -> None:
-    told = only(books(months(13), -90_000, **RENT))
-    assert (told["income"], told["discretionary"]) == (0, -90_000)
-    assert (told["ratio_expenses_to_income"], told["ratio_necessities_to_income"]) == (10.0, 10.0)
-    assert told["ratio_luxuries_to_income"] == 0.0
+    result = only(books(months(13), -90_000, **RENT))
+    assert (result["income"], result["discretionary"]) == (0, -90_000)
+    assert (result["ratio_expenses_to_income"], result["ratio_necessities_to_income"]) == (10.0, 10.0)
+    assert result["ratio_luxuries_to_income"] == 0.0
 
 
 def test_ratios_to_income_end_at_ten() -> None:
@@ -100,23 +100,23 @@ def test_ratios_to_income_end_at_ten() -> None:
 
 
 def test_without_expenses_all_ratios_are_zero() -> None:
-    told = only(salary())
-    assert [told[name] for name in told if name.startswith("ratio_")] == [0.0] * 6
+    result = only(salary())
+    assert [result[name] for name in result if name.startswith("ratio_")] == [0.0] * 6
 
 
 def test_stakes_are_all_that_is_left_where_nothing_is_left() -> None:
     stakes = books(months(13, 7), -5_000, "RECREATION_OTHER", partner="TIPICO", channel="CARD")
-    told = only(books(months(13), -90_000, **RENT), stakes)
-    assert (told["gambling"], told["ratio_gambling_to_discretionary_for_irregular_luxuries"]) == (5_000, 1.0)
-    assert len(told["gambling_ids"]) == 13
+    result = only(books(months(13), -90_000, **RENT), stakes)
+    assert (result["gambling"], result["ratio_gambling_to_discretionary_for_irregular_luxuries"]) == (5_000, 1.0)
+    assert len(result["gambling_ids"]) == 13
 
 
 def test_what_is_won_does_not_lessen_the_stakes() -> None:
     game = {"category": "RECREATION_OTHER", "partner": "TIPICO"}
-    told = only(salary(), books(months(13, 7), -6_000, **game), books(months(13, 8), 4_000, **game))
-    assert told["gambling"] == 6_000
-    assert told["ratio_gambling_to_discretionary_for_irregular_luxuries"] == pytest.approx(
-        6_000 / told["discretionary_for_irregular_luxuries"]
+    result = only(salary(), books(months(13, 7), -6_000, **game), books(months(13, 8), 4_000, **game))
+    assert result["gambling"] == 6_000
+    assert result["ratio_gambling_to_discretionary_for_irregular_luxuries"] == pytest.approx(
+        6_000 / result["discretionary_for_irregular_luxuries"]
     )
 
 
@@ -131,29 +131,29 @@ def test_refunds_count_in_their_category_but_never_below_zero() -> None:
     returned = books(date(2026, 3, 9), 24_000, "TRANSFER_REFUND", effective_category="SHOPPING_ELECTRONICS")
     partly = books(date(2026, 4, 9), 6_000, "TRANSFER_REFUND", effective_category="TRAVEL_OTHER")
     journey = books(date(2026, 4, 1), -18_000, "TRAVEL_OTHER")
-    told = found(salary(), bought, returned, partly, journey)
-    assert told.affordability["luxuries"].item() == 1_000
-    assert told.amounts.filter(pl.col("part") == "luxuries")["category"].to_list() == ["TRAVEL_OTHER"]
+    result = found(salary(), bought, returned, partly, journey)
+    assert result.affordability["luxuries"].item() == 1_000
+    assert result.amounts.filter(pl.col("part") == "luxuries")["category"].to_list() == ["TRAVEL_OTHER"]
 
 
 def test_a_refund_of_a_contract_is_netted_with_it() -> None:
     power = {"category": "BILLS_ELECTRICITY", "counterparty_key": "stadtwerke", "channel": "DIRECTDEBIT"}
-    paid = books(months(13), -8_000, **power)
+    payments = books(months(13), -8_000, **power)
     back = books(
         date(2026, 2, 20),
         12_000,
         "TRANSFER_REFUND",
         effective_category="BILLS_ELECTRICITY",
-        refund_of=paid["id"][7],
+        refund_of=payments["id"][7],
         counterparty_key="other",
     )
-    told = only(salary(), paid, back)
-    assert (told["necessities_regular"], told["necessities_irregular"]) == (7_000, 0)
+    result = only(salary(), payments, back)
+    assert (result["necessities_regular"], result["necessities_irregular"]) == (7_000, 0)
 
 
 def test_halves_of_cents_are_rounded_up() -> None:
-    told = only(salary(), books(date(2026, 3, 3), -18, "TRAVEL_OTHER"), books(date(2026, 3, 3), -17, "SHOPPING_OTHER"))
-    assert told["luxuries"] == 2 + 1
+    result = only(salary(), books(date(2026, 3, 3), -18, "TRAVEL_OTHER"), books(date(2026, 3, 3), -17, "SHOPPING_OTHER"))
+    assert result["luxuries"] == 2 + 1
 
 
 def test_an_amount_in_another_currency_is_not_counted() -> None:
@@ -168,8 +168,8 @@ def test_own_transfers_loans_and_deposits_are_neither_income_nor_expense() -> No
             [(500_000, "BANKFINANCE_CREDITINCOME"), (9_000, "BANKFINANCE_CASHDEPOSIT"), (-7_000, "TRANSFER_INTERNAL")], 3
         )
     ]
-    told = only(salary(), *outside)
-    assert (told["income"], told["expenses"]) == (300_000, 0)
+    result = only(salary(), *outside)
+    assert (result["income"], result["expenses"]) == (300_000, 0)
 
 
 def test_money_is_saved_once_when_it_leaves_the_current_account() -> None:
@@ -177,16 +177,16 @@ def test_money_is_saved_once_when_it_leaves_the_current_account() -> None:
     out = books(months(13), -20_000, **saving)
     into = books(months(13), 20_000, **saving, product="geld")
     back = books(date(2026, 3, 8), 60_000, **saving)
-    told = only(salary(), out, into, back, products=(GIRO, ("anna", "geld", "CALL_MONEY", None, "Anna Beispiel")))
-    assert (told["savings"], told["expenses"]) == (15_000, 0)
+    result = only(salary(), out, into, back, products=(GIRO, ("anna", "geld", "CALL_MONEY", None, "Anna Beispiel")))
+    assert (result["savings"], result["expenses"]) == (15_000, 0)
 
 
 def test_premiums_that_build_capital_are_savings_and_others_are_necessities() -> None:
     insurance = {"category": "INSURANCE_PROVISIONARY", "channel": "DIRECTDEBIT"}
     pension = books(months(13), -10_000, **insurance, insurance="PROVISIONARY_RIESTER", counterparty_key="riester")
     term = books(months(13), -1_200, **insurance, insurance="LIFE_TERM", counterparty_key="risiko")
-    told = only(salary(), pension, term)
-    assert (told["savings"], told["necessities"]) == (10_000, 1_200)
+    result = only(salary(), pension, term)
+    assert (result["savings"], result["necessities"]) == (10_000, 1_200)
 
 
 MOST_CELLS = 50
@@ -205,12 +205,12 @@ RETURNED = {"category": "TRANSFER_REVERSAL", "counterparty_key": "mobilfunk", "c
     ],
 )
 def test_a_debit_without_cover_is_a_return_and_an_objection_is_none(back_on: date, says: str, *, returned: bool) -> None:
-    paid = books(date(2026, 3, 30), -3_000, **RETURNED, channel="DIRECTDEBIT")
-    back = books(back_on, 3_000, **RETURNED, channel="DD_RETURN", purpose=says, pair_of=paid["id"][0])
-    told = only(salary(), paid, back)
-    assert told["return_debits"] is returned
-    assert told["return_debits_ids"] == (back["id"].to_list() if returned else [])
-    assert told["return_debits_reason"].startswith("1 Rücklastschrift" if returned else "keine Rücklastschriften")
+    payments = books(date(2026, 3, 30), -3_000, **RETURNED, channel="DIRECTDEBIT")
+    back = books(back_on, 3_000, **RETURNED, channel="DD_RETURN", purpose=says, pair_of=payments["id"][0])
+    result = only(salary(), payments, back)
+    assert result["return_debits"] is returned
+    assert result["return_debits_ids"] == (back["id"].to_list() if returned else [])
+    assert result["return_debits_reason"].startswith("1 Rücklastschrift" if returned else "keine Rücklastschriften")
 
 
 def test_a_returned_transfer_is_no_return_debit() -> None:
@@ -234,9 +234,9 @@ def test_a_returned_transfer_is_no_return_debit() -> None:
 )
 def test_words_tell_of_difficulties(says: str, flag: str) -> None:
     fee = books(date(2026, 6, 12), -500, "BANKFINANCE_OTHER", purpose=says)
-    told = only(salary(), fee)
-    assert [name for name in FLAGS if told.get(name)] == [flag]
-    assert told[f"{flag}_ids"] == fee["id"].to_list()
+    result = only(salary(), fee)
+    assert [name for name in FLAGS if result.get(name)] == [flag]
+    assert result[f"{flag}_ids"] == fee["id"].to_list()
 
 
 @pytest.mark.parametrize(
@@ -244,8 +244,8 @@ def test_words_tell_of_difficulties(says: str, flag: str) -> None:
     ["Verpfändung Kautionskonto", "Vergütung Testamentsvollstreckung", "Beitragsinkasso Verein", "Rechnung und Lastschrift"],
 )
 def test_words_that_only_sound_alike_tell_nothing(says: str) -> None:
-    told = only(salary(), books(date(2026, 4, 2), -500, "SERVICES_OTHER", purpose=says))
-    assert not any(told[flag] for flag in FLAGS if flag in told)
+    result = only(salary(), books(date(2026, 4, 2), -500, "SERVICES_OTHER", purpose=says))
+    assert not any(result[flag] for flag in FLAGS if flag in result)
 
 
 def test_the_code_of_the_bank_tells_of_a_reminder_fee() -> None:
@@ -259,26 +259,26 @@ def test_a_collector_is_known_by_name() -> None:
 def test_what_concerns_health_or_faith_is_never_evidence() -> None:
     doctor = books(date(2026, 4, 2), -5_000, "HEALTH_SERVICES", purpose="Arztrechnung Mahngebühr Inkasso", partner="EOS")
     gift = books(date(2026, 4, 2), -5_000, "OTHER_DONATION", purpose="Inkasso Kirchgeld Mahngebühr")
-    told = only(salary(), doctor, gift)
-    assert not any(told[flag] for flag in FLAGS if flag in told)
+    result = only(salary(), doctor, gift)
+    assert not any(result[flag] for flag in FLAGS if flag in result)
 
 
 @pytest.mark.parametrize(("count", "loan"), [(2, False), (3, True)])
 def test_instalments_of_a_purchase_are_a_loan_from_three_on(count: int, *, loan: bool) -> None:
     bought = {"category": "BANKFINANCE_CREDITPAYMENT", "partner": "KLARNA", "channel": "DIRECTDEBIT", "purpose": "Ratenkauf"}
-    told = only(salary(), books(months(count), -4_000, **bought))
-    assert told["existing_loans"] is loan
-    assert len(told["existing_loans_ids"]) == (count if loan else 0)
+    result = only(salary(), books(months(count), -4_000, **bought))
+    assert result["existing_loans"] is loan
+    assert len(result["existing_loans_ids"]) == (count if loan else 0)
 
 
 def test_a_home_loan_is_a_mortgage_and_no_other_loan() -> None:
-    told = only(salary(), books(months(13), -90_000, "HOUSING_FINANCING", channel="LOAN"))
-    assert (told["mortgage_payments"], told["existing_loans"]) == (True, False)
+    result = only(salary(), books(months(13), -90_000, "HOUSING_FINANCING", channel="LOAN"))
+    assert (result["mortgage_payments"], result["existing_loans"]) == (True, False)
 
 
 def test_an_own_loan_account_that_is_paid_for_is_a_loan() -> None:
-    paid = books(months(13), -24_000, "TRANSFER_LOAN")
-    assert only(salary(), paid, products=(GIRO, ("anna", "kredit", "LOAN", None, "Anna")))["existing_loans"] is True
+    payments = books(months(13), -24_000, "TRANSFER_LOAN")
+    assert only(salary(), payments, products=(GIRO, ("anna", "kredit", "LOAN", None, "Anna")))["existing_loans"] is True
 
 
 def test_a_loan_that_is_over_is_none() -> None:
@@ -287,8 +287,8 @@ def test_a_loan_that_is_over_is_none() -> None:
 
 
 def test_the_latest_rent_is_told_while_rent_is_paid() -> None:
-    told = only(salary(), books(months(13), -90_000, **RENT))
-    assert (told["rental_payments"], told["most_recent_rental_payment"]) == (True, date(2026, 6, 3))
+    result = only(salary(), books(months(13), -90_000, **RENT))
+    assert (result["rental_payments"], result["most_recent_rental_payment"]) == (True, date(2026, 6, 3))
     over = only(salary(), books(months(8, last=2), -90_000, **RENT))
     assert (over["rental_payments"], over["most_recent_rental_payment"]) == (False, None)
 
@@ -298,9 +298,9 @@ def test_cards_are_those_connected_and_those_settled() -> None:
     amex = books(months(13), -31_000, **card, partner="AMERICAN_EXPRESS", purpose="Kreditkartenabrechnung XXXX1234")
     other = books(months(13, 9), -21_000, **card, counterparty_key="bank", purpose="Kartenabrechnung Kartennr. XXXX9876")
     own = books(months(13, 4), -11_000, "TRANSFER_CREDITCARD", channel="CARDSETTLE", purpose="Kreditkartenabrechnung")
-    told = only(salary(), amex, other, own, products=(GIRO, ("anna", "visa", "CREDIT_CARD", None, "Anna")))
-    assert told["credit_cards"] == 3
-    assert len(told["credit_cards_ids"]) == 26
+    result = only(salary(), amex, other, own, products=(GIRO, ("anna", "visa", "CREDIT_CARD", None, "Anna")))
+    assert result["credit_cards"] == 3
+    assert len(result["credit_cards_ids"]) == 26
 
 
 def test_cards_of_one_issuer_are_told_apart_by_their_digits_only() -> None:
@@ -319,16 +319,16 @@ def test_literacy_weighs_provision_against_difficulties() -> None:
     ]
     assert only(*good)["financial_literacy"] == "high"
     fee = books(date(2026, 4, 2), -500, "BANKFINANCE_OTHER", purpose="Entgelt Rücklastschrift")
-    told = only(*good, fee)
-    assert (told["financial_literacy"], told["financial_literacy_score"]) == ("neutral", 2)
-    assert "-2 Rücklastschriften" in told["financial_literacy_reason"]
+    result = only(*good, fee)
+    assert (result["financial_literacy"], result["financial_literacy_score"]) == ("neutral", 2)
+    assert "-2 Rücklastschriften" in result["financial_literacy_reason"]
     assert only(books(months(13), -90_000, **RENT), fee)["financial_literacy"] == "low"
 
 
 def test_nobody_has_nothing() -> None:
     nothing = found()
     assert nothing.affordability.schema == AFFORDABILITY
-    assert nothing.amounts.schema == AMOUNTS
+    assert nothing.amounts.schema == AFFORDABILITY_AMOUNTS
     assert nothing.affordability.is_empty()
     assert nothing.amounts.is_empty()
 
@@ -356,8 +356,7 @@ def of_world(world: Corpus, bookings: pl.DataFrame) -> Affordability:
 
 
 def test_identities_hold_to_the_cent(world: Corpus) -> None:
-    result = of_world(world, tagged(world))
-    frame, parts = result
+    frame, parts = of_world(world, tagged(world))
     assert frame.height == 10
     left = pl.col("income") - pl.col("expenses")
     luxuries, regular, irregular = pl.col("luxuries"), pl.col("luxuries_regular"), pl.col("luxuries_irregular")
@@ -375,10 +374,10 @@ def test_identities_hold_to_the_cent(world: Corpus) -> None:
     for part in ("income", "necessities", "luxuries"):
         for regular_part, name in ((True, "regular"), (False, "irregular")):
             own = sums.filter(pl.col("part") == part, pl.col("regular") == regular_part)
-            told = (
+            joined_sums = (
                 frame.select("user", f"{part}_{name}").join(own, on="user", how="left").with_columns(pl.col("cents").fill_null(0))
             )
-            assert (told[f"{part}_{name}"] == told["cents"]).all()
+            assert (joined_sums[f"{part}_{name}"] == joined_sums["cents"]).all()
 
 
 def test_with_perfect_tags_amounts_are_the_true_ones(world: Corpus) -> None:
@@ -400,6 +399,6 @@ def test_order_and_other_users_change_nothing(world: Corpus) -> None:
     assert_frame_equal(mixed.amounts, result.amounts)
     few = bookings.filter(pl.col("user").is_in(["u0000002", "u0000005"]))
     alone = of_world(world, few)
-    chosen = pl.col("user").is_in(["u0000002", "u0000005"])
-    assert_frame_equal(alone.affordability, result.affordability.filter(chosen))
-    assert_frame_equal(alone.amounts, result.amounts.filter(chosen))
+    selection = pl.col("user").is_in(["u0000002", "u0000005"])
+    assert_frame_equal(alone.affordability, result.affordability.filter(selection))
+    assert_frame_equal(alone.amounts, result.amounts.filter(selection))

@@ -8,10 +8,20 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.analyses.cashflow import Cashflow, cashflow, expected, rolled, view
+from analytics.analyses.cashflow import Cashflow, cashflow, payments_until, roll_up, select_view
 from analytics.analyses.cashflow.flows import category_groups
 from analytics.analyses.snapshot import Snapshot
-from tests.analytics.households import AS_OF_DAY, BOOKED, booked, household, households, looked_at, monthly, rent, salary
+from tests.analytics.households import (
+    AS_OF_DAY,
+    TAGGED_BOOKINGS,
+    book,
+    household,
+    households,
+    monthly,
+    rent,
+    salary,
+    take_snapshot,
+)
 
 VIEWS = [(level, exclude) for level in ("sub", "main") for exclude in (False, True)]
 ITEM = ["user", "item"]
@@ -20,13 +30,13 @@ ITEM = ["user", "item"]
 @cache
 def world() -> tuple[Snapshot, Cashflow]:
     """Ten households."""
-    found = looked_at(households())
-    return found, cashflow(found)
+    result = take_snapshot(households())
+    return result, cashflow(result)
 
 
 def flowing(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> tuple[Snapshot, Cashflow]:
-    found = looked_at(bookings, as_of)
-    return found, cashflow(found)
+    result = take_snapshot(bookings, as_of)
+    return result, cashflow(result)
 
 
 def tag_sums(rows: pl.DataFrame, *tags: str) -> pl.DataFrame:
@@ -34,59 +44,61 @@ def tag_sums(rows: pl.DataFrame, *tags: str) -> pl.DataFrame:
     return rows.filter(pl.col("tag").is_in(tags)).group_by(ITEM).agg(pl.sum("cents")).sort(ITEM)
 
 
-def predicted(bookings: pl.DataFrame, tag: str, item: str, as_of: date = AS_OF_DAY, tree: str = "CATEGORIES") -> dict[str, int]:
-    rows = view(flowing(bookings, as_of)[1].predictions, tree).filter(tag=tag, item=item)
+def prediction(bookings: pl.DataFrame, tag: str, item: str, as_of: date = AS_OF_DAY, tree: str = "CATEGORIES") -> dict[str, int]:
+    rows = select_view(flowing(bookings, as_of)[1].predictions, tree).filter(tag=tag, item=item)
     return rows.row(0, named=True) if rows.height else {}
 
 
 def statistic(bookings: pl.DataFrame, tag: str, item: str, as_of: date = AS_OF_DAY) -> int | None:
-    whole, found = flowing(bookings, as_of)
-    rows = rolled(found.statistics, whole.as_of).filter(tag=tag, item=item)
+    whole, result = flowing(bookings, as_of)
+    rows = roll_up(result.statistics, whole.as_of).filter(tag=tag, item=item)
     return rows["cents"][0] if rows.height else None
 
 
 @pytest.mark.parametrize(("level", "exclude"), VIEWS)
 def test_net_is_income_plus_expenses_in_the_past(level: str, exclude: bool) -> None:
-    whole, found = world()
-    sums = rolled(found.statistics, whole.as_of, level=level, exclude_savings=exclude).filter(level="aggregate")
+    whole, result = world()
+    sums = roll_up(result.statistics, whole.as_of, level=level, exclude_savings=exclude).filter(level="aggregate")
     assert_frame_equal(tag_sums(sums, "INCOME", "EXPENSES"), tag_sums(sums, "NET"))
 
 
 @pytest.mark.parametrize("exclude", [False, True])
 @pytest.mark.parametrize("part", ["cents", "fixed", "flex"])
 def test_net_is_income_plus_expenses_in_what_is_to_come(exclude: bool, part: str) -> None:
-    sums = view(world()[1].predictions, exclude_savings=exclude).filter(level="aggregate").with_columns(cents=part)
+    sums = select_view(world()[1].predictions, exclude_savings=exclude).filter(level="aggregate").with_columns(cents=part)
     assert sums.height == 10 * 3 * 8
     assert_frame_equal(tag_sums(sums, "INCOME", "EXPENSES"), tag_sums(sums, "NET"))
 
 
 @pytest.mark.parametrize("exclude", [False, True])
 def test_a_main_category_is_the_sum_of_its_subcategories(exclude: bool) -> None:
-    whole, found = world()
+    whole, result = world()
     above = category_groups().select("tag", "main")
     for sub, main in (
         (
-            rolled(found.statistics, whole.as_of, level="sub", exclude_savings=exclude, aggregates=False),
-            rolled(found.statistics, whole.as_of, level="main", exclude_savings=exclude, aggregates=False),
+            roll_up(result.statistics, whole.as_of, level="sub", exclude_savings=exclude, aggregates=False),
+            roll_up(result.statistics, whole.as_of, level="main", exclude_savings=exclude, aggregates=False),
         ),
         (
-            view(found.predictions, level="sub", exclude_savings=exclude, aggregates=False),
-            view(found.predictions, level="main", exclude_savings=exclude, aggregates=False),
+            select_view(result.predictions, level="sub", exclude_savings=exclude, aggregates=False),
+            select_view(result.predictions, level="main", exclude_savings=exclude, aggregates=False),
         ),
     ):
         summed = sub.join(above, on="tag").group_by("user", "item", tag="main").agg(pl.sum("cents"))
-        wanted = main.select("user", "item", "tag", "cents")
-        assert_frame_equal(summed, wanted, check_row_order=False)
+        expected_sums = main.select("user", "item", "tag", "cents")
+        assert_frame_equal(summed, expected_sums, check_row_order=False)
 
 
 @pytest.mark.parametrize(("tree", "column"), [("CATEGORIES", "effective_category"), ("BUSINESS_PARTNERS", "partner")])
 def test_every_booking_counts_once_in_each_kind_of_item(tree: str, column: str) -> None:
-    whole, found = world()
+    whole, result = world()
     totals = whole.bookings.group_by("user", tag=column).agg(pl.sum("amount_cents")).sort("user", "tag")
-    items = rolled(found.statistics, whole.as_of, tree, aggregates=False)
+    items = roll_up(result.statistics, whole.as_of, tree, aggregates=False)
     for kind in (r"^TOTAL_TOTAL$", r"_Y$", r"_Q\d$", r"_M\d\d$", r"_W\d\d$"):
-        chosen = items.filter(pl.col("item").str.contains(kind)).group_by("user", "tag").agg(pl.sum("cents")).sort("user", "tag")
-        assert chosen["cents"].to_list() == totals["amount_cents"].to_list()
+        selection = (
+            items.filter(pl.col("item").str.contains(kind)).group_by("user", "tag").agg(pl.sum("cents")).sort("user", "tag")
+        )
+        assert selection["cents"].to_list() == totals["amount_cents"].to_list()
 
 
 def test_only_income_and_spending_count_in_the_sums() -> None:
@@ -97,9 +109,9 @@ def test_only_income_and_spending_count_in_the_sums() -> None:
         "BANKFINANCE_CASHDEPOSIT",
         "BANKFINANCE_ATMDEPOSIT",
     )
-    neither = [booked([date(2026, 5, 4)], 12_300, category) for category in own]
-    counted = [booked([date(2026, 5, 5)], -4_000, "LIVING_GROCERIES"), booked([date(2026, 5, 6)], 1_000, "OTHER_INCOME")]
-    bookings = pl.concat([*neither, *counted])
+    neither = [book([date(2026, 5, 4)], 12_300, category) for category in own]
+    counts = [book([date(2026, 5, 5)], -4_000, "LIVING_GROCERIES"), book([date(2026, 5, 6)], 1_000, "OTHER_INCOME")]
+    bookings = pl.concat([*neither, *counts])
     assert [statistic(bookings, tag, "2026_M05") for tag in ("INCOME", "EXPENSES", "NET")] == [1_000, -4_000, -3_000]
     assert statistic(bookings, "TRANSFER_INTERNAL", "2026_M05") == 12_300
 
@@ -107,22 +119,22 @@ def test_only_income_and_spending_count_in_the_sums() -> None:
 def test_without_savings_only_savings_are_missing() -> None:
     saved = ("SAVINGS_SECURITIES", "BANKFINANCE_INVESTMENT", "TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
     stays = ("INCOME_INVESTMENT", "BANKFINANCE_OTHER", "TRANSFER_INTERNAL")
-    whole, found = flowing(pl.concat([booked([date(2026, 5, 4)], 700, category) for category in saved + stays]))
-    left = rolled(found.statistics, whole.as_of, exclude_savings=True, aggregates=False)
+    whole, result = flowing(pl.concat([book([date(2026, 5, 4)], 700, category) for category in saved + stays]))
+    left = roll_up(result.statistics, whole.as_of, exclude_savings=True, aggregates=False)
     assert set(left["tag"]) == set(stays)
-    partners = rolled(found.statistics, whole.as_of, "BUSINESS_PARTNERS", exclude_savings=True).filter(item="2026_M05")
+    partners = roll_up(result.statistics, whole.as_of, "BUSINESS_PARTNERS", exclude_savings=True).filter(item="2026_M05")
     assert partners["cents"].to_list() == [700 * len(stays)]
 
 
 def test_a_refund_lessens_what_was_spent_on_the_purchase() -> None:
-    bought = booked([date(2026, 5, 4)], -9_000, "SHOPPING_CLOTHINGACCESSORIES")
+    bought = book([date(2026, 5, 4)], -9_000, "SHOPPING_CLOTHINGACCESSORIES")
     back = bought.with_columns(id=pl.lit("back"), amount_cents=pl.lit(4_000, pl.Int64), category=pl.lit("TRANSFER_REFUND"))
     assert statistic(pl.concat([bought, back]), "EXPENSES", "2026_M05") == -5_000
 
 
 def test_the_current_items_are_there_without_any_booking() -> None:
-    whole, found = flowing(booked([date(2024, 2, 5)], -500, "LIVING_GROCERIES"))
-    items = rolled(found.statistics, whole.as_of).filter(tag="LIVING_GROCERIES", cents=0)["item"].to_list()
+    whole, result = flowing(book([date(2024, 2, 5)], -500, "LIVING_GROCERIES"))
+    items = roll_up(result.statistics, whole.as_of).filter(tag="LIVING_GROCERIES", cents=0)["item"].to_list()
     assert items == ["2026_M06", "2026_Q2", "2026_W25", "2026_Y"]
 
 
@@ -130,57 +142,57 @@ def test_the_current_items_are_there_without_any_booking() -> None:
     ("day", "week"), [(date(2021, 1, 1), "2020_W53"), (date(2024, 12, 30), "2025_W01"), (date(2026, 1, 4), "2026_W01")]
 )
 def test_a_week_belongs_to_the_year_of_its_thursday(day: date, week: str) -> None:
-    assert statistic(booked([day], -100, "LIVING_GROCERIES"), "LIVING_GROCERIES", week) == -100
+    assert statistic(book([day], -100, "LIVING_GROCERIES"), "LIVING_GROCERIES", week) == -100
 
 
 def test_every_item_is_one_of_the_tree() -> None:
-    whole, found = world()
-    tree, shown = trees.tree("CASHFLOW"), rolled(found.statistics, whole.as_of)
-    names = {*shown["item"], *found.predictions["item"]}
+    whole, result = world()
+    tree, views = trees.tree("CASHFLOW"), roll_up(result.statistics, whole.as_of)
+    names = {*views["item"], *result.predictions["item"]}
     assert {tree.item(name).system_name for name in names} == names
 
 
 def test_a_user_without_bookings_has_no_cashflow() -> None:
-    whole = looked_at(household("berta", 1), AS_OF_DAY, "nobody")
-    found = cashflow(whole)
-    assert set(found.statistics["user"]) == set(found.predictions["user"]) == {"berta"}
-    nobody = cashflow(looked_at(BOOKED.to_frame(), AS_OF_DAY, "nobody"))
+    whole = take_snapshot(household("berta", 1), AS_OF_DAY, "nobody")
+    result = cashflow(whole)
+    assert set(result.statistics["user"]) == set(result.predictions["user"]) == {"berta"}
+    nobody = cashflow(take_snapshot(TAGGED_BOOKINGS.to_frame(), AS_OF_DAY, "nobody"))
     assert nobody.statistics.is_empty()
     assert nobody.predictions.is_empty()
-    assert rolled(nobody.statistics, whole.as_of).is_empty()
+    assert roll_up(nobody.statistics, whole.as_of).is_empty()
 
 
 def test_one_booking_is_counted_but_nothing_follows_from_it() -> None:
-    only = booked([date(2026, 6, 15)], -500, "LIVING_GROCERIES")
+    only = book([date(2026, 6, 15)], -500, "LIVING_GROCERIES")
     assert statistic(only, "NET", "TOTAL_TOTAL") == -500
     assert flowing(only)[1].predictions.is_empty()
 
 
 def test_bookings_of_nothing_are_bookings() -> None:
-    nothing = booked(monthly(6), 0, "LIVING_GROCERIES")
+    nothing = book(monthly(6), 0, "LIVING_GROCERIES")
     assert statistic(nothing, "LIVING_GROCERIES", "2026_M02") == 0
-    assert predicted(nothing, "LIVING_GROCERIES", "2026_M07")["cents"] == 0
+    assert prediction(nothing, "LIVING_GROCERIES", "2026_M07")["cents"] == 0
 
 
 def test_neither_order_nor_other_users_change_anything() -> None:
-    found = world()[1]
-    shuffled = cashflow(looked_at(households().sample(fraction=1, shuffle=True, seed=5)))
-    assert_frame_equal(shuffled.statistics, found.statistics)
-    assert_frame_equal(shuffled.predictions, found.predictions)
-    alone = cashflow(looked_at(households().filter(user="user-03")))
-    assert_frame_equal(found.statistics.filter(user="user-03"), alone.statistics)
-    assert_frame_equal(found.predictions.filter(user="user-03"), alone.predictions)
+    result = world()[1]
+    shuffled = cashflow(take_snapshot(households().sample(fraction=1, shuffle=True, seed=5)))
+    assert_frame_equal(shuffled.statistics, result.statistics)
+    assert_frame_equal(shuffled.predictions, result.predictions)
+    alone = cashflow(take_snapshot(households().filter(user="user-03")))
+    assert_frame_equal(result.statistics.filter(user="user-03"), alone.statistics)
+    assert_frame_equal(result.predictions.filter(user="user-03"), alone.predictions)
 
 
 def test_one_month_more_never_changes_what_is_closed() -> None:
-    whole, found = world()
-    before = looked_at(households(), date(2026, 5, 31))
-    past = rolled(cashflow(before).statistics, before.as_of)
-    now = rolled(found.statistics, whole.as_of)
+    whole, result = world()
+    before = take_snapshot(households(), date(2026, 5, 31))
+    past = roll_up(cashflow(before).statistics, before.as_of)
+    now = roll_up(result.statistics, whole.as_of)
     closed = pl.col("item").str.contains(r"_M") & (pl.col("item") < "2026_M06") & (pl.col("cents") != 0)
     keys = ["user", "level", "tag", "item", "cents"]
-    known = past.join(now.select("user", "level", "tag").unique(), on=["user", "level", "tag"], how="semi")
-    assert_frame_equal(known.filter(closed).select(keys), now.filter(closed).select(keys))
+    same_tags = past.join(now.select("user", "level", "tag").unique(), on=["user", "level", "tag"], how="semi")
+    assert_frame_equal(same_tags.filter(closed).select(keys), now.filter(closed).select(keys))
 
 
 def test_what_comes_after_the_as_of_date_is_not_seen() -> None:
@@ -190,12 +202,12 @@ def test_what_comes_after_the_as_of_date_is_not_seen() -> None:
 
 
 def test_a_quarter_is_its_closed_months_and_the_predicted_ones() -> None:
-    whole, found = world()
-    past = rolled(found.statistics, whole.as_of).filter(pl.col("item").is_in(["2026_M04", "2026_M05"]))
-    shown = view(found.predictions)
+    whole, result = world()
+    past = roll_up(result.statistics, whole.as_of).filter(pl.col("item").is_in(["2026_M04", "2026_M05"]))
+    views = select_view(result.predictions)
     keys = ["user", "level", "tag"]
-    months = pl.concat([past.select(*keys, "cents"), shown.filter(item="2026_M06").select(*keys, "cents")])
-    quarter = shown.filter(item="2026_Q2").select(*keys, "cents").sort(keys)
+    months = pl.concat([past.select(*keys, "cents"), views.filter(item="2026_M06").select(*keys, "cents")])
+    quarter = views.filter(item="2026_Q2").select(*keys, "cents").sort(keys)
     summed = months.group_by(keys).agg(pl.sum("cents")).join(quarter, on=keys, how="semi").sort(keys)
     assert_frame_equal(summed, quarter)
 
@@ -209,128 +221,130 @@ def test_a_prediction_is_the_sum_of_its_parts_and_lies_within_its_bounds() -> No
 
 
 def test_nothing_is_predicted_from_fewer_than_three_months() -> None:
-    bought = booked([date(2026, 4, 1) + timedelta(days=day) for day in range(0, 77, 3)], -2_000, "LIVING_GROCERIES")
+    bought = book([date(2026, 4, 1) + timedelta(days=day) for day in range(0, 77, 3)], -2_000, "LIVING_GROCERIES")
     kinds = flowing(bought)[1].predictions["kind"].unique().to_list()
     assert kinds == ["W"]
 
 
 def test_a_rent_is_fixed_and_expected_in_every_month() -> None:
-    assert predicted(rent(), "HOUSING_RENT", "2026_M07")["fixed"] == -80_000
-    assert predicted(rent(), "HOUSING_RENT", "2026_Q3")["fixed"] == -240_000
-    assert predicted(rent(), "HOUSING_RENT", "2027_Y")["cents"] == -960_000
+    assert prediction(rent(), "HOUSING_RENT", "2026_M07")["fixed"] == -80_000
+    assert prediction(rent(), "HOUSING_RENT", "2026_Q3")["fixed"] == -240_000
+    assert prediction(rent(), "HOUSING_RENT", "2027_Y")["cents"] == -960_000
 
 
 def test_what_was_paid_in_this_month_is_not_expected_again() -> None:
-    assert predicted(rent(), "HOUSING_RENT", "2026_M06")["cents"] == -80_000
-    assert predicted(rent(day=25, last=(2026, 5)), "HOUSING_RENT", "2026_M06")["cents"] == -80_000
+    assert prediction(rent(), "HOUSING_RENT", "2026_M06")["cents"] == -80_000
+    assert prediction(rent(day=25, last=(2026, 5)), "HOUSING_RENT", "2026_M06")["cents"] == -80_000
 
 
 def test_a_late_salary_is_awaited_in_its_month_and_not_on_top_of_the_next_one() -> None:
     early, late = salary(day=10, last=(2026, 5)), salary(day=28, last=(2026, 5))
-    assert predicted(early, "INCOME_SALARY", "2026_M06", date(2026, 6, 12))["fixed"] == 250_000
-    assert predicted(late, "INCOME_SALARY", "2026_M07", date(2026, 6, 30))["fixed"] == 250_000
-    assert predicted(late, "INCOME_SALARY", "2027_Y", date(2026, 6, 30))["fixed"] == 12 * 250_000
+    assert prediction(early, "INCOME_SALARY", "2026_M06", date(2026, 6, 12))["fixed"] == 250_000
+    assert prediction(late, "INCOME_SALARY", "2026_M07", date(2026, 6, 30))["fixed"] == 250_000
+    assert prediction(late, "INCOME_SALARY", "2027_Y", date(2026, 6, 30))["fixed"] == 12 * 250_000
 
 
 def test_a_late_salary_is_over_once_another_employer_pays() -> None:
-    paid, day = salary(day=28, last=(2026, 5)), date(2026, 6, 30)
-    new = booked([date(2026, 6, 26)], 310_000, "INCOME_SALARY", channel="SALARY", counterparty_key="neu")
-    assert predicted(pl.concat([paid, new]), "INCOME_SALARY", "2026_M07", day)["fixed"] == 310_000
+    payments, day = salary(day=28, last=(2026, 5)), date(2026, 6, 30)
+    new = book([date(2026, 6, 26)], 310_000, "INCOME_SALARY", channel="SALARY", counterparty_key="neu")
+    assert prediction(pl.concat([payments, new]), "INCOME_SALARY", "2026_M07", day)["fixed"] == 310_000
 
 
 def test_a_late_rent_is_still_expected() -> None:
-    assert predicted(rent(day=10, last=(2026, 5)), "HOUSING_RENT", "2026_M06", date(2026, 6, 12))["cents"] == -80_000
+    assert prediction(rent(day=10, last=(2026, 5)), "HOUSING_RENT", "2026_M06", date(2026, 6, 12))["cents"] == -80_000
 
 
 def test_a_yearly_premium_is_expected_only_in_its_month() -> None:
     days = [date(year, 7, 1) for year in (2023, 2024, 2025)]
-    told = {"channel": "DIRECTDEBIT", "insurance": "LIABILITY_PRIVATE"}
-    premium = pl.concat([booked(days, -6_900, "INSURANCE_LIABILITY", **told), rent()])
-    assert predicted(premium, "INSURANCE_LIABILITY", "2026_M07")["cents"] == -6_900
-    assert predicted(premium, "INSURANCE_LIABILITY", "2026_M06")["cents"] == 0
-    assert predicted(premium, "INSURANCE_LIABILITY", "2026_Y")["cents"] == -6_900
+    result = {"channel": "DIRECTDEBIT", "insurance": "LIABILITY_PRIVATE"}
+    premium = pl.concat([book(days, -6_900, "INSURANCE_LIABILITY", **result), rent()])
+    assert prediction(premium, "INSURANCE_LIABILITY", "2026_M07")["cents"] == -6_900
+    assert prediction(premium, "INSURANCE_LIABILITY", "2026_M06")["cents"] == 0
+    assert prediction(premium, "INSURANCE_LIABILITY", "2026_Y")["cents"] == -6_900
 
 
 def test_the_largest_month_counts_no_more_than_the_second_largest() -> None:
-    spent = [-1_000 - 100 * month for month in range(12)]
+    spending = [-1_000 - 100 * month for month in range(12)]
     days = [day + timedelta(days=month % 5) for month, day in enumerate(monthly(12, 12, (2026, 5)))]
-    before = booked([date(2025, 5, 2)], -100, "FAMILY_TOYS", user="anna", counterparty_key="before")
-    held = pl.concat([before, booked(days, [*spent[:-1], -500_000], "FAMILY_TOYS")])
-    usual = (sum(spent[:-1]) + spent[-2]) / 12
-    assert predicted(held, "FAMILY_TOYS", "2026_M07")["flex"] == pytest.approx(usual, abs=1)
+    before = book([date(2025, 5, 2)], -100, "FAMILY_TOYS", user="anna", counterparty_key="before")
+    insurance = pl.concat([before, book(days, [*spending[:-1], -500_000], "FAMILY_TOYS")])
+    usual = (sum(spending[:-1]) + spending[-2]) / 12
+    assert prediction(insurance, "FAMILY_TOYS", "2026_M07")["flex"] == pytest.approx(usual, abs=1)
 
 
 def test_rare_things_of_many_kinds_are_expected_together() -> None:
     kinds = category_groups().filter(aggregate="EXPENSES", main="RECREATION")["tag"].to_list()
-    once = [booked([day], -10_000, kind) for kind, day in zip(kinds, monthly(len(kinds), 20, (2026, 5)), strict=True)]
-    weekly = booked([date(2025, 5, 1) + timedelta(days=day) for day in range(0, 400, 7)], -10, "LIVING_GROCERIES")
-    told = predicted(pl.concat([*once, weekly]), "RECREATION_SPORTS", "2026_M07")
-    assert -2_000 < told["flex"] < 0
+    once = [book([day], -10_000, kind) for kind, day in zip(kinds, monthly(len(kinds), 20, (2026, 5)), strict=True)]
+    weekly = book([date(2025, 5, 1) + timedelta(days=day) for day in range(0, 400, 7)], -10, "LIVING_GROCERIES")
+    result = prediction(pl.concat([*once, weekly]), "RECREATION_SPORTS", "2026_M07")
+    assert -2_000 < result["flex"] < 0
 
 
 def test_a_bonus_comes_back_in_the_same_month() -> None:
-    extra = booked([date(2025, 11, 20)], 200_000, "INCOME_SALARY", purpose="Weihnachtsgeld", counterparty_key="einmal")
-    paid = pl.concat([salary(), extra])
-    year = predicted(paid, "INCOME_SALARY", "2026_Y")["cents"]
+    extra = book([date(2025, 11, 20)], 200_000, "INCOME_SALARY", purpose="Weihnachtsgeld", counterparty_key="einmal")
+    payments = pl.concat([salary(), extra])
+    year = prediction(payments, "INCOME_SALARY", "2026_Y")["cents"]
     assert year == 12 * 250_000 + 200_000
-    assert predicted(paid, "INCOME_SALARY", "2026_M07")["cents"] == 250_000
+    assert prediction(payments, "INCOME_SALARY", "2026_M07")["cents"] == 250_000
 
 
 def test_a_bonus_may_not_come() -> None:
-    extra = booked([date(2025, 7, 20)], 200_000, "INCOME_SALARY", purpose="Urlaubsgeld", counterparty_key="einmal")
-    told = predicted(pl.concat([salary(), extra]), "INCOME_SALARY", "2026_M07")
-    assert told["cents"] == 450_000
-    assert told["lower"] <= 250_000
+    extra = book([date(2025, 7, 20)], 200_000, "INCOME_SALARY", purpose="Urlaubsgeld", counterparty_key="einmal")
+    result = prediction(pl.concat([salary(), extra]), "INCOME_SALARY", "2026_M07")
+    assert result["cents"] == 450_000
+    assert result["lower"] <= 250_000
 
 
 def test_a_settlement_of_many_salaries_does_not_come_back() -> None:
-    extra = booked([date(2025, 11, 20)], 2_000_000, "INCOME_SALARY", purpose="Abfindung", counterparty_key="einmal")
-    assert predicted(pl.concat([salary(), extra]), "INCOME_SALARY", "2026_Y")["cents"] == 12 * 250_000
+    extra = book([date(2025, 11, 20)], 2_000_000, "INCOME_SALARY", purpose="Abfindung", counterparty_key="einmal")
+    assert prediction(pl.concat([salary(), extra]), "INCOME_SALARY", "2026_Y")["cents"] == 12 * 250_000
 
 
 def test_less_of_a_usual_month_is_left_the_later_it_is() -> None:
-    bought = booked([date(2025, 1, 1) + timedelta(days=day) for day in range(0, 540, 2)], -1_000, "LIVING_GROCERIES")
+    bought = book([date(2025, 1, 1) + timedelta(days=day) for day in range(0, 540, 2)], -1_000, "LIVING_GROCERIES")
     left = []
     for day in (5, 15, 25, 30):
-        found = bought.filter(pl.col("booked_on") <= date(2026, 5, day))
-        spent = found.filter(pl.col("booked_on") >= date(2026, 5, 1))["amount_cents"].sum()
-        left.append(predicted(found, "LIVING_GROCERIES", "2026_M05", date(2026, 5, day))["cents"] - spent)
+        result = bought.filter(pl.col("booked_on") <= date(2026, 5, day))
+        spending = result.filter(pl.col("booked_on") >= date(2026, 5, 1))["amount_cents"].sum()
+        left.append(prediction(result, "LIVING_GROCERIES", "2026_M05", date(2026, 5, day))["cents"] - spending)
     assert left == sorted(left)
     assert left[0] < -10_000
 
 
 def test_the_sums_are_predicted_for_users_without_income() -> None:
-    assert predicted(rent(), "INCOME", "2026_M07")["cents"] == 0
-    assert predicted(rent(), "NET", "2026_M07")["cents"] == -80_000
+    assert prediction(rent(), "INCOME", "2026_M07")["cents"] == 0
+    assert prediction(rent(), "NET", "2026_M07")["cents"] == -80_000
 
 
 def test_partners_have_predictions_of_their_own() -> None:
-    told = predicted(
-        booked(monthly(14, last=(2026, 5)), -1_299, "RECREATION_ONLINE", partner="NETFLIX"),
+    result = prediction(
+        book(monthly(14, last=(2026, 5)), -1_299, "RECREATION_ONLINE", partner="NETFLIX"),
         "NETFLIX",
         "2026_M07",
         tree="BUSINESS_PARTNERS",
     )
-    assert told["cents"] != 0
+    assert result["cents"] != 0
 
 
 def test_occurrences_of_contracts_follow_their_period_and_avoid_weekends() -> None:
-    found = looked_at(rent())
+    result = take_snapshot(rent())
     until = pl.DataFrame({"user": ["anna"], "until": [date(2026, 12, 31)]})
-    days = expected(found.contracts, until)["expected_on"].to_list()
+    days = payments_until(result.contracts, until)["expected_on"].to_list()
     assert [day.month for day in days] == [7, 8, 9, 10, 11, 12]
     assert all(day.isoweekday() < 6 and abs(day.day - 3) <= 2 for day in days)
 
 
 def test_the_last_business_day_stays_the_last_one() -> None:
     ends = [date(2025, 9, 30), date(2025, 10, 31), date(2025, 11, 28), date(2025, 12, 31), date(2026, 1, 30), date(2026, 2, 27)]
-    paid = booked([*ends, date(2026, 3, 31), date(2026, 4, 30), date(2026, 5, 29)], 300_000, "INCOME_SALARY", channel="TRANSFER")
+    payments = book(
+        [*ends, date(2026, 3, 31), date(2026, 4, 30), date(2026, 5, 29)], 300_000, "INCOME_SALARY", channel="TRANSFER"
+    )
     until = pl.DataFrame({"user": ["anna"], "until": [date(2026, 9, 30)]})
-    found = expected(looked_at(paid).contracts, until)
-    assert found["expected_on"].to_list() == [date(2026, 6, 30), date(2026, 7, 31), date(2026, 8, 31), date(2026, 9, 30)]
-    assert found["cents"].to_list() == [300_000] * 4
+    result = payments_until(take_snapshot(payments).contracts, until)
+    assert result["expected_on"].to_list() == [date(2026, 6, 30), date(2026, 7, 31), date(2026, 8, 31), date(2026, 9, 30)]
+    assert result["cents"].to_list() == [300_000] * 4
 
 
 def test_an_ended_contract_brings_nothing() -> None:
-    found = looked_at(rent(last=(2025, 12)))
-    assert expected(found.contracts, pl.DataFrame({"user": ["anna"], "until": [date(2027, 1, 1)]})).is_empty()
+    result = take_snapshot(rent(last=(2025, 12)))
+    assert payments_until(result.contracts, pl.DataFrame({"user": ["anna"], "until": [date(2027, 1, 1)]})).is_empty()

@@ -30,10 +30,10 @@ USUAL: dict[str, Any] = {
 }
 
 
-def booked(days: list[date], cents: int | list[int] = -5000, **given: Any) -> pl.DataFrame:
+def book(days: list[date], cents: int | list[int] = -5000, **columns: Any) -> pl.DataFrame:
     """Bookings on these days, alike but for what is said."""
     amounts = [cents] * len(days) if isinstance(cents, int) else cents
-    about = {**USUAL, **given}
+    about = {**USUAL, **columns}
     rows = [
         {**about, "id": f"{about['user']}-{about['counterparty_key']}-{place:03}", "booked_on": day, "amount_cents": amount}
         for place, (day, amount) in enumerate(zip(days, amounts, strict=True))
@@ -51,7 +51,7 @@ def found(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> Contracts:
     users = bookings["user"].unique().sort()
     days = pl.DataFrame({"user": users, "as_of": [as_of] * users.len()}, schema=AS_OF)
     whole = snapshot(bookings, PRODUCTS.to_frame(), days)
-    return Contracts(whole.contracts, whole.payments, whole.places)
+    return Contracts(whole.contracts, whole.payments, whole.payment_rows)
 
 
 def only(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def only(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> dict[str, Any]:
 
 
 def test_a_monthly_debit_is_a_contract_with_all_its_sums() -> None:
-    contract = only(booked(monthly(12), [-5000] * 6 + [-5500] * 6))
+    contract = only(book(monthly(12), [-5000] * 6 + [-5500] * 6))
     assert (contract["period"], contract["period_confidence"], contract["status"]) == ("MONTH_ONE", None, "ACTIVE")
     assert (contract["amount_first"], contract["amount_latest"], contract["amount_next"]) == (-5000, -5500, -5500)
     assert (contract["amount_minimum"], contract["amount_maximum"], contract["amount_median"]) == (-5500, -5000, -5250)
@@ -79,7 +79,7 @@ def test_a_monthly_debit_is_a_contract_with_all_its_sums() -> None:
     ],
 )
 def test_a_price_that_rises_every_year_rises_again(cents: list[int], following: int) -> None:
-    assert only(booked(monthly(len(cents)), cents))["amount_next"] == following
+    assert only(book(monthly(len(cents)), cents))["amount_next"] == following
 
 
 def test_nobody_without_bookings_has_contracts() -> None:
@@ -90,20 +90,20 @@ def test_nobody_without_bookings_has_contracts() -> None:
 
 def test_the_supermarket_on_the_same_weekday_is_a_habit() -> None:
     fridays = [date(2026, 6, 26) - timedelta(weeks=week) for week in range(50)]
-    spent = [-4000 - 137 * (week % 17) for week in range(50)]
-    shop = booked(sorted(fridays), spent, category="LIVING_GROCERIES", channel="CARD", counterparty_key="rewe")
+    spending = [-4000 - 137 * (week % 17) for week in range(50)]
+    shop = book(sorted(fridays), spending, category="LIVING_GROCERIES", channel="CARD", counterparty_key="rewe")
     assert found(shop).contracts.is_empty()
 
 
 def test_the_same_amount_every_friday_between_friends_is_no_contract() -> None:
     fridays = sorted(date(2026, 6, 26) - timedelta(weeks=week, days=week % 3) for week in range(50))
-    given = {"category": "BANKFINANCE_TRANSFER", "channel": "TRANSFER"}
-    assert found(booked(fridays, [-1000 - 350 * (at % 4) for at in range(50)], **given)).contracts.is_empty()
+    columns = {"category": "BANKFINANCE_TRANSFER", "channel": "TRANSFER"}
+    assert found(book(fridays, [-1000 - 350 * (at % 4) for at in range(50)], **columns)).contracts.is_empty()
 
 
 def test_a_yearly_premium_seen_twice_is_a_contract_with_an_uncertain_period() -> None:
     premium = {"category": "INSURANCE_LIABILITY", "insurance": "LIABILITY_PRIVATE"}
-    contract = only(booked([date(2025, 2, 3), date(2026, 2, 2)], -6900, **premium))
+    contract = only(book([date(2025, 2, 3), date(2026, 2, 2)], -6900, **premium))
     assert contract["period"] == "YEAR_ONE"
     assert contract["period_confidence"] is not None
     assert contract["status"] == "ACTIVE"
@@ -111,20 +111,20 @@ def test_a_yearly_premium_seen_twice_is_a_contract_with_an_uncertain_period() ->
 
 
 def test_a_premium_seen_once_says_how_sure_its_period_is() -> None:
-    told = {"category": "INSURANCE_LIABILITY", "insurance": "LIABILITY_PRIVATE", "purpose": "Beitrag 01.03.2026-28.02.2027"}
-    contract = only(booked([date(2026, 3, 2)], -6900, **told))
+    result = {"category": "INSURANCE_LIABILITY", "insurance": "LIABILITY_PRIVATE", "purpose": "Beitrag 01.03.2026-28.02.2027"}
+    contract = only(book([date(2026, 3, 2)], -6900, **result))
     assert (contract["period"], contract["period_confidence"], contract["date_start"]) == ("YEAR_ONE", 0.95, date(2026, 3, 1))
 
 
 def test_one_purchase_long_ago_is_no_contract() -> None:
-    assert found(booked([date(2025, 1, 7)], -999, category="RECREATION_ONLINE")).contracts.is_empty()
+    assert found(book([date(2025, 1, 7)], -999, category="RECREATION_ONLINE")).contracts.is_empty()
 
 
 @pytest.mark.parametrize("day", [28, 30, 31])
 def test_what_is_paid_at_the_end_of_the_month_is_monthly(day: int) -> None:
     months = [(2025, month) for month in range(7, 13)] + [(2026, month) for month in range(1, 7)]
     ends = [date(year, month, min(day, 28 if month == 2 else 30 if month in (4, 6, 9, 11) else 31)) for year, month in months]
-    contract = only(booked(ends))
+    contract = only(book(ends))
     assert contract["period"] == "MONTH_ONE"
     assert contract["date_next"] in {date(2026, 7, 28), date(2026, 7, 30), date(2026, 7, 31)}
 
@@ -132,30 +132,30 @@ def test_what_is_paid_at_the_end_of_the_month_is_monthly(day: int) -> None:
 def test_the_next_date_is_no_holiday() -> None:
     forward = [day + timedelta(days={6: 2, 7: 1}.get(day.isoweekday(), 0)) for day in monthly(12, last=(2026, 3))]
     assert all(day.isoweekday() < 6 for day in forward)
-    contract = only(booked(forward), date(2026, 3, 31))
+    contract = only(book(forward), date(2026, 3, 31))
     assert easter_sunday(2026) == date(2026, 4, 5)
     assert contract["date_next"] == date(2026, 4, 7)  # the 3rd is Good Friday, the 6th is Easter Monday
 
 
 def test_a_late_payment_is_overdue_and_then_the_contract_is_over() -> None:
-    paid = booked(monthly(12, last=(2026, 5)))
-    late = only(paid, date(2026, 6, 10))
+    payments = book(monthly(12, last=(2026, 5)))
+    late = only(payments, date(2026, 6, 10))
     assert (late["status"], late["overdue"], late["date_next"]) == ("ACTIVE", True, date(2026, 6, 11))
-    over = only(paid, date(2026, 6, 30))
+    over = only(payments, date(2026, 6, 30))
     assert (over["status"], over["overdue"], over["date_next"], over["amount_next"]) == ("INACTIVE", False, None, None)
 
 
 def test_the_last_instalment_ends_a_loan() -> None:
-    rates = booked(monthly(12), category="BANKFINANCE_CREDITPAYMENT")
-    told = rates.with_columns(purpose=pl.format("Rate {} von 12", pl.int_range(1, 13)))
-    assert only(told)["status"] == "INACTIVE"
+    rates = book(monthly(12), category="BANKFINANCE_CREDITPAYMENT")
+    result = rates.with_columns(purpose=pl.format("Rate {} von 12", pl.int_range(1, 13)))
+    assert only(result)["status"] == "INACTIVE"
 
 
 def test_a_settlement_belongs_to_the_contract_but_is_not_regular() -> None:
-    paid = booked(monthly(12))
-    settled = booked([date(2026, 2, 18)], -13_000, purpose="Nachzahlung Jahresabrechnung 2025").with_columns(id=pl.lit("settled"))
-    returned = booked([date(2026, 3, 12)], 2_000, purpose="Guthaben").with_columns(id=pl.lit("returned"))
-    whole = found(pl.concat([paid, settled, returned]))
+    payments = book(monthly(12))
+    settled = book([date(2026, 2, 18)], -13_000, purpose="Nachzahlung Jahresabrechnung 2025").with_columns(id=pl.lit("settled"))
+    returned = book([date(2026, 3, 12)], 2_000, purpose="Guthaben").with_columns(id=pl.lit("returned"))
+    whole = found(pl.concat([payments, settled, returned]))
     beside = whole.bookings.filter(~pl.col("regular"))
     assert sorted(beside["id"]) == ["returned", "settled"]
     contract = whole.contracts.row(0, named=True)
@@ -163,24 +163,24 @@ def test_a_settlement_belongs_to_the_contract_but_is_not_regular() -> None:
 
 
 def test_two_contracts_with_one_partner_are_told_apart_by_their_amounts() -> None:
-    small, large = booked(monthly(12, day=2), -1999), booked(monthly(12, day=16), -4999).with_columns(id=pl.col("id") + "b")
+    small, large = book(monthly(12, day=2), -1999), book(monthly(12, day=16), -4999).with_columns(id=pl.col("id") + "b")
     both = found(pl.concat([small, large])).contracts
     assert sorted(both["amount_latest"]) == [-4999, -1999]
 
 
 def test_a_landlord_who_changes_the_bank_keeps_the_contract_if_the_partner_is_known() -> None:
     rent = {"category": "HOUSING_RENT", "channel": "STANDINGORDER", "partner": "VONOVIA"}
-    before = booked(monthly(12, last=(2025, 12)), -80_000, **rent)
-    after = booked(monthly(6), -80_000, counterparty_key="DE77", **rent)
+    before = book(monthly(12, last=(2025, 12)), -80_000, **rent)
+    after = book(monthly(6), -80_000, counterparty_key="DE77", **rent)
     assert only(pl.concat([before, after]))["regular_count"] == 18
 
 
 def test_neither_order_nor_other_users_change_anything() -> None:
     mine = pl.concat(
-        [booked(monthly(12)), booked(monthly(9, day=15), -1299, counterparty_key="netflix", category="RECREATION_ONLINE")]
+        [book(monthly(12)), book(monthly(9, day=15), -1299, counterparty_key="netflix", category="RECREATION_ONLINE")]
     )
     alone = found(mine)
-    crowd = pl.concat([booked(monthly(12), user="berta"), mine, booked(monthly(7), user="carl")]).sample(
+    crowd = pl.concat([book(monthly(12), user="berta"), mine, book(monthly(7), user="carl")]).sample(
         fraction=1, shuffle=True, seed=3
     )
     together = found(crowd)
@@ -189,6 +189,6 @@ def test_neither_order_nor_other_users_change_anything() -> None:
 
 
 def test_what_comes_after_the_as_of_date_is_not_seen() -> None:
-    paid = booked(monthly(12))
+    payments = book(monthly(12))
     day = date(2026, 3, 31)
-    assert_frame_equal(found(paid, day).contracts, found(paid.filter(pl.col("booked_on") <= day), day).contracts)
+    assert_frame_equal(found(payments, day).contracts, found(payments.filter(pl.col("booked_on") <= day), day).contracts)

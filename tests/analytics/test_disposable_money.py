@@ -8,13 +8,23 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics.analyses.cashflow import cashflow
-from analytics.analyses.disposable_money import disposable
-from tests.analytics.households import AS_OF_DAY, BOOKED, booked, household, households, looked_at, monthly, rent, salary
+from analytics.analyses.disposable_money import disposable_money
+from tests.analytics.households import (
+    AS_OF_DAY,
+    TAGGED_BOOKINGS,
+    book,
+    household,
+    households,
+    monthly,
+    rent,
+    salary,
+    take_snapshot,
+)
 
 
 def found(bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> pl.DataFrame:
-    whole = looked_at(bookings, as_of, "nobody")
-    return disposable(whole, cashflow(whole))
+    whole = take_snapshot(bookings, as_of, "nobody")
+    return disposable_money(whole, cashflow(whole))
 
 
 def only(*bookings: pl.DataFrame, as_of: date = AS_OF_DAY) -> dict[str, Any]:
@@ -36,32 +46,32 @@ def test_all_amounts_add_up_to_the_cent(as_of: date) -> None:
 def test_without_an_active_salary_there_is_nothing_to_say() -> None:
     assert found(rent()).is_empty()
     assert found(salary(last=(2025, 12))).is_empty()
-    assert found(BOOKED.to_frame()).is_empty()
-    pension = booked(monthly(18, 1), 120_000, "INCOME_PENSION", channel="TRANSFER")
+    assert found(TAGGED_BOOKINGS.to_frame()).is_empty()
+    pension = book(monthly(18, 1), 120_000, "INCOME_PENSION", channel="TRANSFER")
     assert found(pension).is_empty()
 
 
 def test_dates_and_amounts_are_those_of_the_salary() -> None:
-    told = only(salary())
-    assert (told["date_salary_latest"], told["date_salary_next"], told["days_until_salary"]) == (
+    result = only(salary())
+    assert (result["date_salary_latest"], result["date_salary_next"], result["days_until_salary"]) == (
         date(2026, 6, 1),
         date(2026, 7, 1),
         15,
     )
-    assert (told["salary_latest"], told["salary_next"], told["expected_left"]) == (250_000, 250_000, 250_000)
-    assert told["expected_left_daily"] == round(250_000 / 15)
-    assert "Muster GmbH am 01.06.2026" in told["reason"]
+    assert (result["salary_latest"], result["salary_next"], result["expected_left"]) == (250_000, 250_000, 250_000)
+    assert result["expected_left_daily"] == round(250_000 / 15)
+    assert "Muster GmbH am 01.06.2026" in result["reason"]
 
 
 def test_what_was_booked_since_the_salary_counts_and_own_transfers_do_not() -> None:
     before, after = date(2026, 5, 30), date(2026, 6, 2)
-    spent = booked([before, after], [-1_000, -3_000], "LIVING_GROCERIES")
-    earned = booked([after], 500, "OTHER_INCOME")
-    saved, moved = booked([after], -7_000, "SAVINGS_ACCOUNT"), booked([after], -90_000, "TRANSFER_SAVINGS")
-    told = only(salary(), spent, earned, saved, moved)
-    assert told["cashflow"] == -3_000 + 500 - 7_000
-    assert len(told["transactions"]) == 4
-    assert told["transactions"][0] == salary()["id"][-1]
+    spending = book([before, after], [-1_000, -3_000], "LIVING_GROCERIES")
+    earned = book([after], 500, "OTHER_INCOME")
+    saved, moved = book([after], -7_000, "SAVINGS_ACCOUNT"), book([after], -90_000, "TRANSFER_SAVINGS")
+    result = only(salary(), spending, earned, saved, moved)
+    assert result["cashflow"] == -3_000 + 500 - 7_000
+    assert len(result["transactions"]) == 4
+    assert result["transactions"][0] == salary()["id"][-1]
 
 
 def test_a_rent_before_the_next_salary_is_expected_and_one_after_it_is_not() -> None:
@@ -70,43 +80,43 @@ def test_a_rent_before_the_next_salary_is_expected_and_one_after_it_is_not() -> 
 
 
 def test_the_salary_is_the_larger_one_and_the_other_is_expected() -> None:
-    side = booked(monthly(18, 20, (2026, 5)), 52_000, "INCOME_SALARY", channel="TRANSFER", counterparty_key="nebenjob")
-    told = only(salary(), side)
-    assert (told["salary_latest"], told["expected_fixed"]) == (250_000, 52_000)
+    side = book(monthly(18, 20, (2026, 5)), 52_000, "INCOME_SALARY", channel="TRANSFER", counterparty_key="nebenjob")
+    result = only(salary(), side)
+    assert (result["salary_latest"], result["expected_fixed"]) == (250_000, 52_000)
 
 
 def test_a_bonus_is_not_the_salary_but_left_all_the_same() -> None:
-    extra = booked([date(2026, 6, 8)], 90_000, "INCOME_SALARY", purpose="Bonus", counterparty_key="einmal")
-    told = only(salary(), extra)
-    assert (told["salary_latest"], told["cashflow"], told["currently_left"]) == (250_000, 90_000, 340_000)
+    extra = book([date(2026, 6, 8)], 90_000, "INCOME_SALARY", purpose="Bonus", counterparty_key="einmal")
+    result = only(salary(), extra)
+    assert (result["salary_latest"], result["cashflow"], result["currently_left"]) == (250_000, 90_000, 340_000)
 
 
 def test_a_late_salary_is_expected_on_the_next_business_day() -> None:
-    told = only(salary(day=10, last=(2026, 5)), as_of=date(2026, 6, 12))
-    assert (told["date_salary_next"], told["days_until_salary"]) == (date(2026, 6, 15), 3)
+    result = only(salary(day=10, last=(2026, 5)), as_of=date(2026, 6, 12))
+    assert (result["date_salary_next"], result["days_until_salary"]) == (date(2026, 6, 15), 3)
 
 
 def test_a_thirteenth_salary_every_year_is_not_the_salary() -> None:
     years = [date(year, 11, 20) for year in (2023, 2024, 2025)]
-    yearly = booked(years, 400_000, "INCOME_SALARY", channel="SALARY", counterparty_key="jahr")
-    whole = looked_at(pl.concat([salary(months=36), yearly]), AS_OF_DAY, "nobody")
+    yearly = book(years, 400_000, "INCOME_SALARY", channel="SALARY", counterparty_key="jahr")
+    whole = take_snapshot(pl.concat([salary(months=36), yearly]), AS_OF_DAY, "nobody")
     assert whole.contracts.filter(pl.col("status") == "ACTIVE")["amount_median"].max() == 400_000
-    assert disposable(whole, cashflow(whole)).row(0, named=True)["salary_latest"] == 250_000
+    assert disposable_money(whole, cashflow(whole)).row(0, named=True)["salary_latest"] == 250_000
 
 
 def test_usual_spending_is_expected_until_the_next_salary_and_irregular_income_is_not() -> None:
     days = [date(2025, 1, 1) + timedelta(days=day) for day in range(0, 530, 2)]
-    bought, earned = booked(days, -1_000, "LIVING_GROCERIES"), booked(days[::9], 9_000, "OTHER_INCOME")
-    told = only(salary(), bought)
-    assert -1_000 * 7 <= told["expected_flex"] <= -1_000 * 4
-    assert only(salary(), bought, earned)["expected_flex"] == told["expected_flex"]
-    assert only(salary(), bought, as_of=date(2026, 6, 29))["expected_flex"] > told["expected_flex"]
+    bought, earned = book(days, -1_000, "LIVING_GROCERIES"), book(days[::9], 9_000, "OTHER_INCOME")
+    result = only(salary(), bought)
+    assert -1_000 * 7 <= result["expected_flex"] <= -1_000 * 4
+    assert only(salary(), bought, earned)["expected_flex"] == result["expected_flex"]
+    assert only(salary(), bought, as_of=date(2026, 6, 29))["expected_flex"] > result["expected_flex"]
 
 
 def test_a_short_history_says_so() -> None:
-    told = only(salary(months=3, last=(2026, 6)), as_of=date(2026, 6, 16))
-    assert told["expected_flex"] == 0
-    assert "Verlauf ist zu kurz" in told["reason"]
+    result = only(salary(months=3, last=(2026, 6)), as_of=date(2026, 6, 16))
+    assert result["expected_flex"] == 0
+    assert "Verlauf ist zu kurz" in result["reason"]
 
 
 def test_neither_order_nor_other_users_change_anything() -> None:

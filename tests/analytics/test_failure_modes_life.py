@@ -46,20 +46,20 @@ RENAMED = BOOK.life(
 
 
 def test_a_wage_from_two_legal_entities_is_one_life_at_work() -> None:
-    told = BOOK.told(ENTITIES)
-    assert told.category("Klinikum") == {"INCOME_SALARY"}
-    assert told.cents("INCOME", "2026_M05") == 275_000
-    assert employment(told.happened) == set()
-    assert "LABOURMARKET_EMPLOYED" in told.stages
-    assert told.disposable["salary_latest"] == 210_000
-    assert told.expected("INCOME_SALARY", "2026_M07")["fixed"] == 275_000
+    result = BOOK.told(ENTITIES)
+    assert result.category("Klinikum") == {"INCOME_SALARY"}
+    assert result.cents("INCOME", "2026_M05") == 275_000
+    assert employment(result.happened) == set()
+    assert "LABOURMARKET_EMPLOYED" in result.stages
+    assert result.disposable["salary_latest"] == 210_000
+    assert result.expected("INCOME_SALARY", "2026_M07")["fixed"] == 275_000
 
 
 def test_a_wage_that_another_legal_entity_pays_from_now_on_does_not_end() -> None:
-    told = BOOK.told(RENAMED)
-    assert employment(told.happened) == set()
-    assert "LABOURMARKET_EMPLOYED" in told.stages
-    assert told.disposable["salary_latest"] == 271_244
+    result = BOOK.told(RENAMED)
+    assert employment(result.happened) == set()
+    assert "LABOURMARKET_EMPLOYED" in result.stages
+    assert result.disposable["salary_latest"] == 271_244
 
 
 BOTH = months(*ALWAYS, 28)
@@ -74,9 +74,9 @@ ALTERNATING = BOOK.life(
     strict=True, reason="two entities that pay in turn are two wages every second month; the latest is that of May"
 )
 def test_a_wage_that_two_legal_entities_pay_in_turn_comes_every_month() -> None:
-    told = BOOK.told(ALTERNATING)
-    assert employment(told.happened) == set()
-    assert (told.disposable["date_salary_latest"], told.disposable["days_until_salary"]) == (date(2026, 6, 28), 28)
+    result = BOOK.told(ALTERNATING)
+    assert employment(result.happened) == set()
+    assert (result.disposable["date_salary_latest"], result.disposable["days_until_salary"]) == (date(2026, 6, 28), 28)
 
 
 ADVANCE = BOOK.life(
@@ -92,19 +92,19 @@ ADVANCED_ONCE = BOOK.life(
 
 
 def test_a_wage_advance_every_month_is_part_of_the_wage() -> None:
-    told = BOOK.told(ADVANCE)
-    assert told.category("Dachdeckerei") == {"INCOME_SALARY"}
-    assert employment(told.happened) == set()
-    assert told.cents("INCOME", "2026_M05") == 221_230
-    assert told.disposable["salary_latest"] == 171_230
-    assert told.expected("INCOME_SALARY", "2026_M07")["cents"] == 221_230
+    result = BOOK.told(ADVANCE)
+    assert result.category("Dachdeckerei") == {"INCOME_SALARY"}
+    assert employment(result.happened) == set()
+    assert result.cents("INCOME", "2026_M05") == 221_230
+    assert result.disposable["salary_latest"] == 171_230
+    assert result.expected("INCOME_SALARY", "2026_M07")["cents"] == 221_230
 
 
 def test_a_wage_advance_once_neither_raises_nor_lowers_the_wage() -> None:
-    told = BOOK.told(ADVANCED_ONCE)
-    assert employment(told.happened) == set()
-    assert told.contract(category="INCOME_SALARY")["amount_next"] == 245_017
-    assert told.cents("INCOME", "2026_M03") == 245_017
+    result = BOOK.told(ADVANCED_ONCE)
+    assert employment(result.happened) == set()
+    assert result.contract(category="INCOME_SALARY")["amount_next"] == 245_017
+    assert result.cents("INCOME", "2026_M03") == 245_017
 
 
 PENSION = BOOK.life(
@@ -114,12 +114,12 @@ PENSION = BOOK.life(
 
 
 def test_a_pension_under_gvc_153_is_a_pension() -> None:
-    told = BOOK.told(PENSION)
-    assert told.category("Rentenversicherung") == {"INCOME_PENSION"}
-    assert told.contract(category="INCOME_PENSION")["status"] == "ACTIVE"
-    assert "LABOURMARKET_RETIRED" in told.stages
-    assert told.frames["disposable_money"].is_empty()
-    assert set(told.tagged["insurance"]) == {"UNRELATED_OTHER"}
+    result = BOOK.told(PENSION)
+    assert result.category("Rentenversicherung") == {"INCOME_PENSION"}
+    assert result.contract(category="INCOME_PENSION")["status"] == "ACTIVE"
+    assert "LABOURMARKET_RETIRED" in result.stages
+    assert result.frames["disposable_money"].is_empty()
+    assert set(result.tagged["insurance"]) == {"UNRELATED_OTHER"}
 
 
 ALLIANZ = BOOK.life(
@@ -134,10 +134,10 @@ SPARKASSE = BOOK.life(
 
 @pytest.mark.parametrize(("user", "name"), [(ALLIANZ, "Allianz Deutschland"), (SPARKASSE, "Sparkasse")])
 def test_an_employer_named_like_a_bank_or_insurer_pays_a_salary(user: str, name: str) -> None:
-    told = BOOK.told(user)
-    assert told.category(name) == {"INCOME_SALARY"}
-    assert told.contract(category="INCOME_SALARY")["insurance"] == "UNRELATED_OTHER"
-    assert "LABOURMARKET_EMPLOYED" in told.stages
+    result = BOOK.told(user)
+    assert result.category(name) == {"INCOME_SALARY"}
+    assert result.contract(category="INCOME_SALARY")["insurance"] == "UNRELATED_OTHER"
+    assert "LABOURMARKET_EMPLOYED" in result.stages
 
 
 def test_an_employee_of_an_insurer_still_has_a_policy_there() -> None:
@@ -153,18 +153,18 @@ PARKED = BOOK.life(
 
 @pytest.mark.parametrize(("user", "cents"), [(LANDLADY, -69_000), (AUNT, -45_000)])
 def test_a_landlord_who_is_a_private_person_or_relative_is_paid_rent(user: str, cents: int) -> None:
-    told = BOOK.told(user)
-    contract = told.contract()
+    result = BOOK.told(user)
+    contract = result.contract()
     assert (contract["category"], contract["amount_latest"], contract["status"]) == ("HOUSING_RENT", cents, "ACTIVE")
-    assert "HOUSING_TENANT" in told.stages
-    assert told.afford["rental_payments"]
+    assert "HOUSING_TENANT" in result.stages
+    assert result.afford["rental_payments"]
 
 
 def test_a_rent_incl_parking_is_rent() -> None:
-    told = BOOK.told(PARKED)
-    assert told.category("Stellplatz") == {"HOUSING_RENT"}
-    assert told.contract()["period"] == "MONTH_ONE"
-    assert told.cents("MOBILITY_PARKING", "TOTAL_TOTAL") == 0
+    result = BOOK.told(PARKED)
+    assert result.category("Stellplatz") == {"HOUSING_RENT"}
+    assert result.contract()["period"] == "MONTH_ONE"
+    assert result.cents("MOBILITY_PARKING", "TOTAL_TOTAL") == 0
 
 
 EARLY = [*months("2024-07", "2025-05", 1), date(2025, 5, 30), *months("2025-07", "2025-08", 1), date(2025, 8, 29)]
@@ -173,12 +173,12 @@ TWICE_IN_MAY = BOOK.life(everyday(date(2024, 7, 1)), lines(ORDER, EARLY, -720.0,
 
 
 def test_a_rent_paid_on_the_30th_then_1st_is_one_rent_without_a_gap() -> None:
-    told = BOOK.told(TWICE_IN_MAY)
-    contract = told.contract()
+    result = BOOK.told(TWICE_IN_MAY)
+    contract = result.contract()
     assert (contract["period"], contract["regular_count"], contract["status"]) == ("MONTH_ONE", 24, "ACTIVE")
     assert (contract["amount_total_non_regular"], contract["date_next"]) == (0, date(2026, 7, 1))
-    assert told.happened == {}
-    assert told.cents("HOUSING_RENT", "2025_M05") == -144_000
+    assert result.happened == {}
+    assert result.cents("HOUSING_RENT", "2025_M05") == -144_000
 
 
 MOVING = [
@@ -203,11 +203,11 @@ DEPOSIT = lines(OUT, date(2026, 3, 20), -2_640.0, "Wohnbau Rheinland eG", "Mietk
     ],
 )
 def test_a_double_rent_on_moving_is_one_move(user: str) -> None:
-    told = BOOK.told(user)
-    assert {item for item in told.happened if item.startswith("TENANCY")} == {"TENANCY_CHANGE"}
-    assert told.happened["TENANCY_CHANGE"] == date(2026, 4, 2)
-    assert told.contract(category="HOUSING_RENT", status="ACTIVE")["amount_next"] == -88_000
-    assert "LIFEEVENT_NEWAPARTMENT" in told.triggers
+    result = BOOK.told(user)
+    assert {item for item in result.happened if item.startswith("TENANCY")} == {"TENANCY_CHANGE"}
+    assert result.happened["TENANCY_CHANGE"] == date(2026, 4, 2)
+    assert result.contract(category="HOUSING_RENT", status="ACTIVE")["amount_next"] == -88_000
+    assert "LIFEEVENT_NEWAPARTMENT" in result.triggers
 
 
 HOUSE = "Vonovia SE"
@@ -220,9 +220,9 @@ WITHIN = BOOK.life(
 
 
 def test_a_double_rent_on_moving_within_the_houses_of_one_landlord_is_one_move() -> None:
-    told = BOOK.told(WITHIN)
-    assert {item for item in told.happened if item.startswith("TENANCY")} == {"TENANCY_CHANGE"}
-    assert "LIFEEVENT_NEWAPARTMENT" in told.triggers
+    result = BOOK.told(WITHIN)
+    assert {item for item in result.happened if item.startswith("TENANCY")} == {"TENANCY_CHANGE"}
+    assert "LIFEEVENT_NEWAPARTMENT" in result.triggers
 
 
 CIVIL_SERVANT = BOOK.life(
@@ -238,11 +238,11 @@ CIVIL_SERVANT = BOOK.life(
 
 
 def test_child_benefit_inside_civil_service_pay_is_pay() -> None:
-    told = BOOK.told(CIVIL_SERVANT)
-    assert told.category("BEZUEGE") == {"INCOME_SALARY"}
-    assert told.contract()["amount_latest"] == 421_833
-    assert "LABOURMARKET_EMPLOYED" in told.stages
-    assert told.happened == {}
+    result = BOOK.told(CIVIL_SERVANT)
+    assert result.category("BEZUEGE") == {"INCOME_SALARY"}
+    assert result.contract()["amount_latest"] == 421_833
+    assert "LABOURMARKET_EMPLOYED" in result.stages
+    assert result.happened == {}
 
 
 BENEFIT = "KG123456FK123456 {:%m%y} KINDERGELD"
@@ -262,15 +262,15 @@ ARREARS = BOOK.life(ALIVE, wage(*ALWAYS, [2_450.17] * 24 + [3_980.55] + [2_450.1
 
 
 def test_back_pay_of_child_benefit_is_one_child() -> None:
-    told = BOOK.told(BIRTH)
-    assert told.happened == {"CHILD_FIRST": date(2025, 9, 10)}
-    assert told.contract(category="INCOME_STATE_FAMILY")["amount_next"] == 25_900
+    result = BOOK.told(BIRTH)
+    assert result.happened == {"CHILD_FIRST": date(2025, 9, 10)}
+    assert result.contract(category="INCOME_STATE_FAMILY")["amount_next"] == 25_900
 
 
 def test_back_pay_of_wages_is_no_rise() -> None:
-    told = BOOK.told(ARREARS)
-    assert employment(told.happened) == set()
-    assert told.contract(category="INCOME_SALARY")["amount_next"] == 245_017
+    result = BOOK.told(ARREARS)
+    assert employment(result.happened) == set()
+    assert result.contract(category="INCOME_SALARY")["amount_next"] == 245_017
 
 
 TAX_REFUND = BOOK.life(
@@ -287,12 +287,12 @@ TAX_REFUND = BOOK.life(
 
 
 def test_a_tax_refund_is_income_but_no_salary() -> None:
-    told = BOOK.told(TAX_REFUND)
-    assert told.category("Finanzamt") == {"INCOME_OTHER"}
-    assert told.contract(category="INCOME_SALARY")["regular_count"] == 30
-    assert told.disposable["salary_latest"] == 245_017
-    assert told.cents("INCOME", "2026_M06") == 245_017 + 131_150
-    assert employment(told.happened) == set()
+    result = BOOK.told(TAX_REFUND)
+    assert result.category("Finanzamt") == {"INCOME_OTHER"}
+    assert result.contract(category="INCOME_SALARY")["regular_count"] == 30
+    assert result.disposable["salary_latest"] == 245_017
+    assert result.cents("INCOME", "2026_M06") == 245_017 + 131_150
+    assert employment(result.happened) == set()
 
 
 PAY_OUT = BOOK.life(
@@ -304,18 +304,18 @@ BONUS = BOOK.life(ALIVE, wage(*ALWAYS), lines(PAY, date(2026, 5, 12), 15_000.0, 
 
 
 def test_a_credit_pay_out_is_no_large_income() -> None:
-    told = BOOK.told(PAY_OUT)
-    assert told.category("Santander") == {"BANKFINANCE_CREDITINCOME"}
-    assert told.cents("INCOME", "2026_M05") == 245_017
-    assert told.happened == {"LOAN_START": date(2026, 5, 12)}
-    assert "FINANCIAL_LARGEINCOME" not in told.triggers
+    result = BOOK.told(PAY_OUT)
+    assert result.category("Santander") == {"BANKFINANCE_CREDITINCOME"}
+    assert result.cents("INCOME", "2026_M05") == 245_017
+    assert result.happened == {"LOAN_START": date(2026, 5, 12)}
+    assert "FINANCIAL_LARGEINCOME" not in result.triggers
 
 
 def test_a_large_income_is_one() -> None:
-    told = BOOK.told(BONUS)
-    assert told.cents("INCOME", "2026_M05") == 245_017 + 1_500_000
-    assert told.happened["LARGEINCOME"] == date(2026, 5, 12)
-    assert "FINANCIAL_LARGEINCOME" in told.triggers
+    result = BOOK.told(BONUS)
+    assert result.cents("INCOME", "2026_M05") == 245_017 + 1_500_000
+    assert result.happened["LARGEINCOME"] == date(2026, 5, 12)
+    assert "FINANCIAL_LARGEINCOME" in result.triggers
 
 
 SHOP = "Zalando Payments GmbH"
@@ -328,12 +328,12 @@ REFUND = BOOK.life(
 
 
 def test_a_refund_larger_than_the_purchase_is_no_income() -> None:
-    told = BOOK.told(REFUND)
-    back = told.tagged.filter(amount_cents=14_985).row(0, named=True)
+    result = BOOK.told(REFUND)
+    back = result.tagged.filter(amount_cents=14_985).row(0, named=True)
     assert (back["category"], back["effective_category"]) == ("TRANSFER_REFUND", "SHOPPING_CLOTHINGACCESSORIES")
-    assert told.cents("INCOME", "2026_M05") == 245_017
-    assert told.cents("SHOPPING_CLOTHINGACCESSORIES", "2026_M05") == 0
-    assert told.afford["luxuries"] == 0
+    assert result.cents("INCOME", "2026_M05") == 245_017
+    assert result.cents("SHOPPING_CLOTHINGACCESSORIES", "2026_M05") == 0
+    assert result.afford["luxuries"] == 0
 
 
 COUPLES = ("Anna Muster und Ben Muster", "Anna und Ben Muster", "Muster Anna, Muster Ben", "Anna Muster / Ben Muster")
@@ -351,12 +351,12 @@ COUPLE = {
 
 @pytest.mark.parametrize("couple", COUPLES)
 def test_a_joint_account_with_partners_transfers_keeps_them_in_view(couple: str) -> None:
-    told = BOOK.told(COUPLE[couple])
-    ours = told.tagged.filter(counterparty_name="Ben Muster")
+    result = BOOK.told(COUPLE[couple])
+    ours = result.tagged.filter(counterparty_name="Ben Muster")
     assert not ours["category"].str.starts_with("TRANSFER_").any()
     assert "INCOME_SALARY" not in set(ours["category"])
-    assert told.cents("INCOME", "2026_M05") == 90_000
-    assert employment(told.happened) == set()
+    assert result.cents("INCOME", "2026_M05") == 90_000
+    assert employment(result.happened) == set()
 
 
 MIDDLE_NAME = BOOK.life(
@@ -368,8 +368,8 @@ MIDDLE_NAME = BOOK.life(
 
 
 def test_an_own_name_with_a_middle_name_is_an_own_account() -> None:
-    told = BOOK.told(MIDDLE_NAME)
-    own = told.tagged.filter(pl.col("purpose") == "Uebertrag")
+    result = BOOK.told(MIDDLE_NAME)
+    own = result.tagged.filter(pl.col("purpose") == "Uebertrag")
     assert own["category"].str.starts_with("TRANSFER_").all()
-    assert told.cents("INCOME", "2026_M05") == 245_017
-    assert told.contracts["category"].to_list() == ["INCOME_SALARY"]
+    assert result.cents("INCOME", "2026_M05") == 245_017
+    assert result.contracts["category"].to_list() == ["INCOME_SALARY"]

@@ -44,10 +44,10 @@ WEEKS = BOOK.life(
 
 
 def test_53_week_years_keep_their_last_week_and_weekly_contracts() -> None:
-    told = BOOK.told(WEEKS)
-    assert told.cents("LIVING_GROCERIES", "2020_W53") == -7_000
-    assert told.cents("LIVING_GROCERIES", "2021_W01") == 0
-    contract = told.contract()
+    result = BOOK.told(WEEKS)
+    assert result.cents("LIVING_GROCERIES", "2020_W53") == -7_000
+    assert result.cents("LIVING_GROCERIES", "2021_W01") == 0
+    contract = result.contract()
     assert (contract["period"], contract["regular_count"], contract["date_next"]) == ("WEEK_ONE", 30, date(2021, 2, 5))
 
 
@@ -92,11 +92,11 @@ CANCELLED = BOOK.life(
 
 def test_a_cancelled_then_resumed_contract_is_over_and_then_active_again() -> None:
     assert BOOK.told(CANCELLED).contract()["status"] == "INACTIVE"
-    told = BOOK.told(RESUMED)
-    contract = told.contract(status="ACTIVE")
+    result = BOOK.told(RESUMED)
+    contract = result.contract(status="ACTIVE")
     assert (contract["amount_next"], contract["date_next"]) == (-3_990, date(2026, 7, 1))
-    assert told.contracts["regular_count"].sum() == 18
-    assert told.expected("RECREATION_SPORTS", "2026_M07")["fixed"] == -3_990
+    assert result.contracts["regular_count"].sum() == 18
+    assert result.expected("RECREATION_SPORTS", "2026_M07")["fixed"] == -3_990
 
 
 RISE = BOOK.life(
@@ -127,13 +127,13 @@ INSTALMENTS = {
 
 @pytest.mark.parametrize("words", NUMBERS)
 def test_the_instalment_n_of_n_ends_the_loan(words: str) -> None:
-    told = BOOK.told(INSTALMENTS[words])
-    contract = told.contract()
+    result = BOOK.told(INSTALMENTS[words])
+    contract = result.contract()
     assert (contract["category"], contract["status"], contract["amount_next"]) == ("BANKFINANCE_CREDITPAYMENT", "INACTIVE", None)
-    loan = told.frames["loans"].row(0, named=True)
+    loan = result.frames["loans"].row(0, named=True)
     assert (loan["installments_paid"], loan["term_months"], loan["remaining_amount"]) == (24, 24, 0)
-    assert not told.afford["existing_loans"]
-    assert told.expected("BANKFINANCE_CREDITPAYMENT", "2026_M07")["fixed"] == 0
+    assert not result.afford["existing_loans"]
+    assert result.expected("BANKFINANCE_CREDITPAYMENT", "2026_M07")["fixed"] == 0
 
 
 LAST_SEEN = date(2026, 5, 1)
@@ -146,12 +146,12 @@ STALE = BOOK.life(
 
 
 def test_an_access_that_was_not_refreshed_for_60_days_ends_nothing() -> None:
-    told = BOOK.told(STALE)
-    assert not [item for item in told.happened if item.endswith("_END")]
-    assert "LABOURMARKET_UNEMPLOYED" not in told.stages
-    assert told.frames["disposable_money"].is_empty()
-    assert told.cents("HOUSING_RENT", "2026_M04") == -78_000
-    assert told.cents("EXPENSES", "2026_M06") == 0
+    result = BOOK.told(STALE)
+    assert not [item for item in result.happened if item.endswith("_END")]
+    assert "LABOURMARKET_UNEMPLOYED" not in result.stages
+    assert result.frames["disposable_money"].is_empty()
+    assert result.cents("HOUSING_RENT", "2026_M04") == -78_000
+    assert result.cents("EXPENSES", "2026_M06") == 0
 
 
 SHORT = BOOK.life(
@@ -164,8 +164,8 @@ SHORT = BOOK.life(
 
 
 def test_a_history_of_only_90_days_has_no_yearly_contracts_and_no_first_events() -> None:
-    told = BOOK.told(SHORT)
-    assert sorted(told.contracts["category"]) == ["HOUSING_RENT", "INCOME_SALARY", "RECREATION_ONLINE"]
-    assert set(told.contracts["period"]) == {"MONTH_ONE"}
-    assert told.happened == {}
-    assert not [item for item in told.triggers if item.startswith(("LIFEEVENT", "MISSINGINSURANCE_PRIVATELIABILITY"))]
+    result = BOOK.told(SHORT)
+    assert sorted(result.contracts["category"]) == ["HOUSING_RENT", "INCOME_SALARY", "RECREATION_ONLINE"]
+    assert set(result.contracts["period"]) == {"MONTH_ONE"}
+    assert result.happened == {}
+    assert not [item for item in result.triggers if item.startswith(("LIFEEVENT", "MISSINGINSURANCE_PRIVATELIABILITY"))]

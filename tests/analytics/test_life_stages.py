@@ -7,44 +7,44 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.analyses.events import life_events
-from analytics.analyses.life_stages import STAGES, life_stages
-from analytics.frames import PRODUCTS
-from tests.analytics.lives import booked, child_benefit, debit, everyday, look, months, rent, stands, wage
+from analytics.analyses.life_events import life_events
+from analytics.analyses.life_stages import life_stages
+from analytics.frames import LIFE_STAGES, PRODUCTS
+from tests.analytics.lives import book, child_benefit, debit, everyday, months, rent, stages_of, take_snapshot, wage
 
 WHOLE = ("2024-01", "2026-06")
 JOB = wage(days=months(*WHOLE, 28), euros=2500.0, name="Alt GmbH")
 
 
 def work(*parts: pl.DataFrame) -> str:
-    return stands(everyday(), *parts)["LABOURMARKET"]
+    return stages_of(everyday(), *parts)["LABOURMARKET"]
 
 
 def family(*parts: pl.DataFrame) -> str:
-    return stands(everyday(), *parts)["PARENTHOOD"]
+    return stages_of(everyday(), *parts)["PARENTHOOD"]
 
 
 def home(*parts: pl.DataFrame) -> str:
-    return stands(everyday(), *parts)["HOUSING"]
+    return stages_of(everyday(), *parts)["HOUSING"]
 
 
 def test_nobody_without_bookings_has_stages() -> None:
-    nothing = look()
-    assert_frame_equal(life_stages(nothing, life_events(nothing)), STAGES.to_frame())
+    nothing = take_snapshot()
+    assert_frame_equal(life_stages(nothing, life_events(nothing)), LIFE_STAGES.to_frame())
 
 
 def test_each_dimension_has_one_stage_of_the_tree() -> None:
-    whole = look(everyday(), JOB)
-    found = life_stages(whole, life_events(whole))
-    assert found["dimension"].to_list() == ["HOUSING", "LABOURMARKET", "PARENTHOOD", "SAVINGS"]
-    assert set(found["item"]) <= {item.system_name for item in trees.tree("LIFE_STAGES").items}
+    whole = take_snapshot(everyday(), JOB)
+    result = life_stages(whole, life_events(whole))
+    assert result["dimension"].to_list() == ["HOUSING", "LABOURMARKET", "PARENTHOOD", "SAVINGS"]
+    assert set(result["item"]) <= {item.system_name for item in trees.tree("LIFE_STAGES").items}
 
 
 def test_with_less_than_three_full_months_everything_is_unknown() -> None:
     short = [everyday(first=date(2026, 4, 2)), wage(days=months("2026-04", "2026-06", 28), euros=2500.0, name="Alt GmbH")]
-    assert set(stands(*short).values()) == {"UNKNOWN"}
+    assert set(stages_of(*short).values()) == {"UNKNOWN"}
     longer = [everyday(first=date(2026, 4, 1)), wage(days=months("2026-04", "2026-06", 28), euros=2500.0, name="Alt GmbH")]
-    assert stands(*longer)["LABOURMARKET"] == "EMPLOYED"
+    assert stages_of(*longer)["LABOURMARKET"] == "EMPLOYED"
 
 
 # Labour market
@@ -61,13 +61,13 @@ def test_an_account_without_income_says_nothing_about_work() -> None:
 
 @pytest.mark.parametrize(("pension", "stage"), [(1000.0, "RETIRED"), (999.99, "EMPLOYED")])
 def test_a_pension_of_half_the_income_is_retirement(pension: float, stage: str) -> None:
-    paid = booked("INCOME_PENSION", months(*WHOLE, 27), pension, "Rentenversicherung", "Rente")
-    assert work(wage(days=months(*WHOLE, 28), euros=1000.0, name="Alt GmbH"), paid) == stage
+    payments = book("INCOME_PENSION", months(*WHOLE, 27), pension, "Rentenversicherung", "Rente")
+    assert work(wage(days=months(*WHOLE, 28), euros=1000.0, name="Alt GmbH"), payments) == stage
 
 
 def test_benefits_decide_before_wages() -> None:
-    parental = booked("INCOME_STATE_FAMILY", months("2025-09", "2026-06", 10), 1200.0, "Elterngeldstelle", "Elterngeld")
-    jobless = booked("INCOME_OTHER", months("2025-09", "2026-06", 10), 900.0, "Jobcenter", "Bürgergeld", channel="PUBLIC")
+    parental = book("INCOME_STATE_FAMILY", months("2025-09", "2026-06", 10), 1200.0, "Elterngeldstelle", "Elterngeld")
+    jobless = book("INCOME_OTHER", months("2025-09", "2026-06", 10), 900.0, "Jobcenter", "Bürgergeld", channel="PUBLIC")
     assert work(JOB, parental, jobless) == "PARENTALLEAVE"
     assert work(JOB, jobless) == "UNEMPLOYED"
 
@@ -75,7 +75,7 @@ def test_benefits_decide_before_wages() -> None:
 def test_invoices_above_the_wages_are_self_employment() -> None:
     def invoices(euros: float) -> list[pl.DataFrame]:
         names = ("Kunde A", "Kunde B")
-        return [booked("INCOME_OTHER", months(*WHOLE, 9), euros / 2, name, "Rechnung", freelancer="REVENUE") for name in names]
+        return [book("INCOME_OTHER", months(*WHOLE, 9), euros / 2, name, "Rechnung", freelancer="REVENUE") for name in names]
 
     assert work(JOB, *invoices(2600.0)) == "SELFEMPLOYED"
     assert work(JOB, *invoices(2400.0)) == "EMPLOYED"
@@ -86,7 +86,7 @@ def test_training_is_told_by_its_words() -> None:
 
 
 def test_a_student_with_a_side_job_studies() -> None:
-    fees = booked("EDUCATION_ACADEMIC", [date(2025, 8, 15), date(2026, 2, 15)], -300.0, "Uni", "Semesterbeitrag")
+    fees = book("EDUCATION_ACADEMIC", [date(2025, 8, 15), date(2026, 2, 15)], -300.0, "Uni", "Semesterbeitrag")
     assert work(fees, wage(days=months(*WHOLE, 28), euros=450.0, name="Kiosk")) == "STUDENT"
 
 
@@ -97,7 +97,7 @@ def test_a_job_that_ended_is_no_employment() -> None:
 def test_a_stale_access_is_judged_as_of_its_own_day() -> None:
     day = date(2026, 4, 30)
     parts = [everyday(last=day), JOB.filter(pl.col("booked_on") <= day)]
-    assert stands(*parts, as_of=day)["LABOURMARKET"] == "EMPLOYED"
+    assert stages_of(*parts, as_of=day)["LABOURMARKET"] == "EMPLOYED"
 
 
 # Parenthood
@@ -106,7 +106,7 @@ def test_a_stale_access_is_judged_as_of_its_own_day() -> None:
 def test_the_youngest_child_decides() -> None:
     benefit = child_benefit(days=months(*WHOLE, 8), euros=500.0)
     care = debit("FAMILY_CHILDCARE", months(*WHOLE, 5), -180.0, "Kita Sonne", "Elternbeitrag")
-    leave = booked("INCOME_STATE_FAMILY", months("2025-09", "2026-06", 10), 1200.0, "Elterngeldstelle", "Elterngeld")
+    leave = book("INCOME_STATE_FAMILY", months("2025-09", "2026-06", 10), 1200.0, "Elterngeldstelle", "Elterngeld")
     assert family(benefit) == "SCHOOL"
     assert family(benefit, care) == "PRESCHOOL"
     assert family(benefit, care, leave) == "INFANT"
@@ -117,15 +117,15 @@ def test_care_at_school_is_for_a_pupil() -> None:
 
 
 def test_a_child_that_has_left_the_nursery_goes_to_school() -> None:
-    clothes = booked("FAMILY_CHILDNECESSITIES", months("2025-09", "2026-06", 12), -40.0, "Kinderschuhe Blume")
+    clothes = book("FAMILY_CHILDNECESSITIES", months("2025-09", "2026-06", 12), -40.0, "Kinderschuhe Blume")
     nursery = debit("FAMILY_CHILDCARE", months("2024-01", "2025-08", 5), -180.0, "Kita Sonne", "Elternbeitrag")
     assert family(clothes) == "PRESCHOOL"
     assert family(clothes, nursery) == "SCHOOL"
 
 
 def test_an_only_child_with_expenses_for_school_is_a_pupil() -> None:
-    clothes = booked("FAMILY_CHILDNECESSITIES", months("2025-09", "2026-06", 12), -40.0, "Kinderschuhe Blume")
-    trips = booked("FAMILY_OTHER", months("2025-10", "2025-12", 20), -22.0, "Grundschule am Park", "Klassenkasse")
+    clothes = book("FAMILY_CHILDNECESSITIES", months("2025-09", "2026-06", 12), -40.0, "Kinderschuhe Blume")
+    trips = book("FAMILY_OTHER", months("2025-10", "2025-12", 20), -22.0, "Grundschule am Park", "Klassenkasse")
     one, two = (child_benefit(days=months("2026-01", "2026-06", 8), euros=euros) for euros in (259.0, 518.0))
     early = [child_benefit(days=months("2024-01", "2025-12", 8), euros=euros, name="Kasse") for euros in (255.0, 510.0)]
     assert family(clothes, trips, one, early[0]) == "SCHOOL"
@@ -134,13 +134,13 @@ def test_an_only_child_with_expenses_for_school_is_a_pupil() -> None:
 
 def test_what_was_bought_for_a_small_child_long_ago_says_nothing() -> None:
     days = months("2025-07", "2025-12", 12)
-    assert family(booked("FAMILY_CHILDNECESSITIES", days, -40.0, "Baby und Kind")) == "NONE_OBSERVED"
+    assert family(book("FAMILY_CHILDNECESSITIES", days, -40.0, "Baby und Kind")) == "NONE_OBSERVED"
 
 
 def test_neither_toys_nor_a_babysitter_once_a_year_make_a_parent() -> None:
-    toys = booked("FAMILY_TOYS", months(*WHOLE, 12), -40.0, "Spielwaren Blume")
-    sitter = booked("FAMILY_CHILDCARE", [date(2025, 3, 21), date(2026, 4, 20)], -25.0, "Babysitter")
-    club = booked("FAMILY_CHILDACTIVITIES", months("2026-01", "2026-06", 15), -30.0, "Musikschule")
+    toys = book("FAMILY_TOYS", months(*WHOLE, 12), -40.0, "Spielwaren Blume")
+    sitter = book("FAMILY_CHILDCARE", [date(2025, 3, 21), date(2026, 4, 20)], -25.0, "Babysitter")
+    club = book("FAMILY_CHILDACTIVITIES", months("2026-01", "2026-06", 15), -30.0, "Musikschule")
     assert family(toys, sitter) == "NONE_OBSERVED"
     assert family(toys, club) == "SCHOOL"
 
@@ -155,12 +155,12 @@ def test_a_birth_in_the_history_makes_an_infant_for_three_years() -> None:
 
 def test_no_sign_of_children_counts_only_after_a_year() -> None:
     assert family() == "NONE_OBSERVED"
-    assert stands(everyday(first=date(2025, 7, 1)))["PARENTHOOD"] == "UNKNOWN"
+    assert stages_of(everyday(first=date(2025, 7, 1)))["PARENTHOOD"] == "UNKNOWN"
 
 
 def test_support_from_parents_makes_nobody_a_parent() -> None:
     assert (
-        family(booked("OTHER_INCOME", months(*WHOLE, 1), 400.0, "Eva Muster", "Unterhalt Juli", channel="STANDINGORDER"))
+        family(book("OTHER_INCOME", months(*WHOLE, 1), 400.0, "Eva Muster", "Unterhalt Juli", channel="STANDINGORDER"))
         == "NONE_OBSERVED"
     )
 
@@ -187,10 +187,10 @@ def test_a_relative_as_landlord_is_a_landlord() -> None:
 
 
 def test_being_a_landlord_stands_beside_the_own_housing() -> None:
-    let = booked("INCOME_RENTAL", months(*WHOLE, 2), 600.0, "Mieter", "Miete", channel="STANDINGORDER")
-    whole = look(everyday(), let, rent(days=months(*WHOLE, 1), euros=-700.0, name="Wohnbau"))
-    found = life_stages(whole, life_events(whole)).filter(pl.col("dimension") == "HOUSING")
-    assert found["item"].to_list() == ["HOUSING_LANDLORD", "HOUSING_TENANT"]
+    let = book("INCOME_RENTAL", months(*WHOLE, 2), 600.0, "Mieter", "Miete", channel="STANDINGORDER")
+    whole = take_snapshot(everyday(), let, rent(days=months(*WHOLE, 1), euros=-700.0, name="Wohnbau"))
+    result = life_stages(whole, life_events(whole)).filter(pl.col("dimension") == "HOUSING")
+    assert result["item"].to_list() == ["HOUSING_LANDLORD", "HOUSING_TENANT"]
 
 
 # Savings
@@ -206,12 +206,12 @@ def saving(euros: float, planned: bool = True) -> str:
     """Who earns 2,000 and puts so much aside each month, by plan or by hand, to the own account."""
     earned = wage(days=months(*WHOLE, 28), euros=2000.0, name="Alt GmbH")
     if planned:
-        return stands(everyday(), earned, debit("SAVINGS_SECURITIES", months(*WHOLE, 15), -euros, "Broker", "Sparplan"))[
+        return stages_of(everyday(), earned, debit("SAVINGS_SECURITIES", months(*WHOLE, 15), -euros, "Broker", "Sparplan"))[
             "SAVINGS"
         ]
-    out = booked("TRANSFER_SAVINGS", months(*WHOLE, 15), -euros, "Anna Muster", "Sparen")
-    back = booked("TRANSFER_SAVINGS", months(*WHOLE, 15), euros, "Anna Muster giro", "Sparen", product="sparen")
-    return stands(everyday(), earned, out, back, products=ACCOUNTS)["SAVINGS"]
+    out = book("TRANSFER_SAVINGS", months(*WHOLE, 15), -euros, "Anna Muster", "Sparen")
+    back = book("TRANSFER_SAVINGS", months(*WHOLE, 15), euros, "Anna Muster giro", "Sparen", product="sparen")
+    return stages_of(everyday(), earned, out, back, products=ACCOUNTS)["SAVINGS"]
 
 
 @pytest.mark.parametrize(("euros", "stage"), [(20.0, "REGULAR"), (19.99, "NONE"), (300.0, "INTENSIVE"), (299.99, "REGULAR")])
@@ -232,7 +232,7 @@ def test_what_goes_to_the_own_savings_counts_once(euros: float, stage: str) -> N
 def test_neither_the_order_of_bookings_nor_other_users_change_anything() -> None:
     anna = [everyday(), JOB, rent(days=months(*WHOLE, 1), euros=-700.0, name="Wohnbau")]
     other = [part.with_columns(user=pl.lit("bert"), id="bert " + pl.col("id")) for part in (everyday(),)]
-    alone, both = look(*anna), look(pl.concat([*anna, *other]).sample(fraction=1, shuffle=True, seed=3))
+    alone, both = take_snapshot(*anna), take_snapshot(pl.concat([*anna, *other]).sample(fraction=1, shuffle=True, seed=3))
     stages = life_stages(both, life_events(both)).filter(pl.col("user") == "anna")
     assert_frame_equal(stages, life_stages(alone, life_events(alone)))
 
@@ -242,7 +242,7 @@ def test_what_is_sensitive_is_never_evidence() -> None:
         debit("HEALTH_SERVICES", months(*WHOLE, 7), -80.0, "Kinderarzt", "Rechnung"),
         debit("OTHER_DONATION", months(*WHOLE, 8), -80.0, "Kirchengemeinde", "Kita Spende"),
     ]
-    whole = look(everyday(), JOB, *parts)
+    whole = take_snapshot(everyday(), JOB, *parts)
     used = life_stages(whole, life_events(whole)).explode("bookings")["bookings"].drop_nulls()
     assert not [name for name in used if name.startswith(("anna HEALTH", "anna OTHER_DONATION"))]
     assert family(*parts) == "NONE_OBSERVED"

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from analytics.analyses.loans import LOANS, loans, principal, rates
+from analytics.analyses.loans import loans, principal, rates
 from analytics.analyses.snapshot import Snapshot, snapshot
-from analytics.frames import AS_OF, PRODUCTS, TAGGED, TRANSACTIONS
+from analytics.frames import AS_OF, LOANS, PRODUCTS, TAGGED, TRANSACTIONS
 
 AS_OF_DAY = date(2026, 6, 30)
 BOOKED = pl.Schema({**TRANSACTIONS, **TAGGED})
@@ -33,9 +33,9 @@ def months(count: int, last: int = 6) -> list[date]:
     return [date(number // 12, number % 12 + 1, 15) for number in numbers]
 
 
-def instalments(texts: list[str], cents: int = -20_000, last: int = 6, **given: Any) -> pl.DataFrame:
+def instalments(texts: list[str], cents: int = -20_000, last: int = 6, **columns: Any) -> pl.DataFrame:
     """Monthly bookings that say this, one after the other."""
-    about = {**USUAL, **given}
+    about = {**USUAL, **columns}
     rows = [
         {**about, "id": f"{about['user']}-{about['partner']}-{day}", "booked_on": day, "amount_cents": cents, "purpose": says}
         for day, says in zip(months(len(texts), last), texts, strict=True)
@@ -43,22 +43,22 @@ def instalments(texts: list[str], cents: int = -20_000, last: int = 6, **given: 
     return pl.DataFrame([{"effective_category": row["category"], **row} for row in rows], schema=BOOKED)
 
 
-def booked(day: date, cents: int, category: str, **given: Any) -> pl.DataFrame:
-    row = {**USUAL, "id": f"single-{day}-{cents}", "booked_on": day, "amount_cents": cents, "category": category, **given}
+def book(day: date, cents: int, category: str, **columns: Any) -> pl.DataFrame:
+    row = {**USUAL, "id": f"single-{day}-{cents}", "booked_on": day, "amount_cents": cents, "category": category, **columns}
     return pl.DataFrame([{**row, "effective_category": category}], schema=BOOKED)
 
 
-def seen_with(paid: pl.DataFrame, *beside: pl.DataFrame) -> Snapshot:
+def snapshot_with(payments: pl.DataFrame, *beside: pl.DataFrame) -> Snapshot:
     """The contracts of what is paid, and bookings beside them."""
-    users = paid["user"].unique().sort()
+    users = payments["user"].unique().sort()
     days = pl.DataFrame({"user": users, "as_of": [AS_OF_DAY] * users.len()}, schema=AS_OF)
-    whole = snapshot(paid, PRODUCTS.to_frame(), days)
+    whole = snapshot(payments, PRODUCTS.to_frame(), days)
     more = [part.with_columns(as_of=pl.lit(AS_OF_DAY)).select(whole.bookings.columns) for part in beside]
     return replace(whole, bookings=pl.concat([whole.bookings, *more]))
 
 
-def only(paid: pl.DataFrame, *beside: pl.DataFrame) -> dict[str, Any]:
-    return loans(seen_with(paid, *beside)).row(0, named=True)
+def only(payments: pl.DataFrame, *beside: pl.DataFrame) -> dict[str, Any]:
+    return loans(snapshot_with(payments, *beside)).row(0, named=True)
 
 
 def test_a_numbered_instalment_tells_the_term_and_the_end() -> None:
@@ -125,7 +125,7 @@ def test_an_extra_repayment_does_not_spoil_the_rate() -> None:
 def test_a_loan_seen_from_its_beginning_tells_what_was_lent() -> None:
     shares = schedule(2_000_000, 0.06, 60_000, 12)
     texts = [f"Zins {euros(interest)} Tilgung {euros(repaid)}" for interest, repaid in shares]
-    early = booked(date(2025, 1, 2), -500, "LIVING_GROCERIES")
+    early = book(date(2025, 1, 2), -500, "LIVING_GROCERIES")
     loan = only(instalments(texts, -60_000), early)
     assert loan["amount_total"] == pytest.approx(2_000_000, rel=0.005)
     assert loan["term_months"] == pytest.approx(37, abs=1)
@@ -141,8 +141,8 @@ def payment(lent: int, yearly: float, number: int) -> int:
 
 def test_a_pay_out_by_the_same_lender_is_what_was_lent() -> None:
     cents = payment(1_000_000, 0.069, 48)
-    paid = instalments(["Ratenkredit 4711"] * 10, -cents)
-    loan = only(paid, booked(date(2025, 9, 1), 1_000_000, **PAYOUT))
+    payments = instalments(["Ratenkredit 4711"] * 10, -cents)
+    loan = only(payments, book(date(2025, 9, 1), 1_000_000, **PAYOUT))
     assert (loan["amount_total"], loan["term_months"], loan["confidence"]) == (1_000_000, 48, 0.5)
     assert loan["interest_rate"] == pytest.approx(0.069, abs=0.0005)
     assert loan["payout"] == "single-2025-09-01-1000000"
@@ -151,32 +151,32 @@ def test_a_pay_out_by_the_same_lender_is_what_was_lent() -> None:
 
 def test_pay_out_and_numbers_together_tell_the_rate() -> None:
     cents = payment(900_000, 0.045, 50)
-    paid = instalments([f"Rate {place} von 50" for place in range(1, 11)], -cents)
-    loan = only(paid, booked(date(2025, 9, 1), 900_000, **PAYOUT))
+    payments = instalments([f"Rate {place} von 50" for place in range(1, 11)], -cents)
+    loan = only(payments, book(date(2025, 9, 1), 900_000, **PAYOUT))
     assert (loan["amount_total"], loan["term_months"], loan["confidence"]) == (900_000, 50, 0.9)
     assert loan["interest_rate"] == pytest.approx(0.045, abs=0.0005)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "columns",
     [{"partner": "SANTANDER"}, {"day": date(2025, 6, 1)}, {"cents": 90_000_000}],
     ids=["other lender", "long ago", "too much"],
 )
-def test_a_pay_out_that_does_not_fit_tells_nothing(given: dict[str, Any]) -> None:
-    about: dict[str, Any] = {"day": date(2025, 9, 1), "cents": 1_000_000, **PAYOUT, **given}
-    loan = only(instalments(["Ratenkredit 4711"] * 10, -25_000), booked(**about))
+def test_a_pay_out_that_does_not_fit_tells_nothing(columns: dict[str, Any]) -> None:
+    about: dict[str, Any] = {"day": date(2025, 9, 1), "cents": 1_000_000, **PAYOUT, **columns}
+    loan = only(instalments(["Ratenkredit 4711"] * 10, -25_000), book(**about))
     assert (loan["amount_total"], loan["interest_rate"], loan["payout"], loan["confidence"]) == (None, None, None, 0.2)
 
 
 def test_a_lender_that_no_catalogue_knows_is_known_by_name() -> None:
     lender: dict[str, Any] = {"partner": "UNKNOWN", "counterparty_name": "Volksbank Musterstadt eG"}
     cents = payment(1_000_000, 0.07, 36)
-    paid = instalments(["Ratenkredit"] * 10, -cents, **lender)
-    assert only(paid, booked(date(2025, 9, 1), 1_000_000, **PAYOUT, **lender))["term_months"] == 36
+    payments = instalments(["Ratenkredit"] * 10, -cents, **lender)
+    assert only(payments, book(date(2025, 9, 1), 1_000_000, **PAYOUT, **lender))["term_months"] == 36
 
 
 def test_a_loan_that_was_given_back_at_once_is_over() -> None:
-    rest = booked(date(2026, 6, 25), -650_000, "BANKFINANCE_CREDITPAYMENT", purpose="Ablösung Kredit 4711")
+    rest = book(date(2026, 6, 25), -650_000, "BANKFINANCE_CREDITPAYMENT", purpose="Ablösung Kredit 4711")
     loan = only(instalments(["Ratenkredit 4711"] * 12), rest)
     assert (loan["remaining_amount"], loan["date_end"]) == (0, date(2026, 6, 25))
 
@@ -192,23 +192,23 @@ def test_rates_are_found_by_halving_and_only_where_there_is_one() -> None:
     yearly = np.array([0.0, 0.01, 0.069, 0.179])
     number = np.full(4, 60.0)
     lent = principal(np.full(4, 100.0), yearly / 12, number)
-    found = rates(np.full(4, 100.0), lent, number, np.full(4, 0.18 / 12))
-    assert found * 12 == pytest.approx(yearly, abs=1e-7)
+    result = rates(np.full(4, 100.0), lent, number, np.full(4, 0.18 / 12))
+    assert result * 12 == pytest.approx(yearly, abs=1e-7)
     none = rates(np.full(2, 100.0), np.array([6_001.0, 3_000.0]), np.full(2, 60.0), np.full(2, 0.18 / 12))
     assert np.isnan(none).all()
 
 
 def test_nobody_without_loans_has_one() -> None:
-    nothing = loans(seen_with(instalments(["Miete"] * 12, category="HOUSING_RENT")))
+    nothing = loans(snapshot_with(instalments(["Miete"] * 12, category="HOUSING_RENT")))
     assert nothing.schema == LOANS
     assert nothing.is_empty()
-    assert loans(seen_with(BOOKED.to_frame())).is_empty()
+    assert loans(snapshot_with(BOOKED.to_frame())).is_empty()
 
 
 def test_order_and_other_users_change_nothing() -> None:
     anna = instalments([f"Rate {place}/60" for place in range(7, 19)])
     bert = instalments([f"Rate {place}/24" for place in range(1, 13)], -9_900, user="bert")
-    both = loans(seen_with(pl.concat([anna, bert])))
-    mixed = loans(seen_with(pl.concat([bert, anna]).sample(fraction=1.0, shuffle=True, seed=1)))
+    both = loans(snapshot_with(pl.concat([anna, bert])))
+    mixed = loans(snapshot_with(pl.concat([bert, anna]).sample(fraction=1.0, shuffle=True, seed=1)))
     assert_frame_equal(mixed, both)
-    assert_frame_equal(loans(seen_with(anna)), both.filter(pl.col("user") == "anna"))
+    assert_frame_equal(loans(snapshot_with(anna)), both.filter(pl.col("user") == "anna"))

@@ -8,10 +8,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.analyses.events import life_events
+from analytics.analyses.life_events import life_events
 from analytics.analyses.life_stages import life_stages
-from analytics.analyses.sales_triggers import TRIGGERS, sales_triggers
-from tests.analytics.lives import TODAY, booked, child_benefit, debit, everyday, look, months, rent, set_off, wage
+from analytics.analyses.sales_triggers import sales_triggers
+from analytics.frames import SALES_TRIGGERS
+from tests.analytics.lives import TODAY, book, child_benefit, debit, everyday, months, rent, take_snapshot, triggers_of, wage
 
 WHOLE = ("2024-01", "2026-06")
 LIABILITY, DISABILITY, HEALTH = (
@@ -34,93 +35,93 @@ def policy(insurance: str, days: list[date], category: str = "INSURANCE_LIABILIT
 
 
 def test_nobody_without_bookings_has_triggers() -> None:
-    nothing = look()
+    nothing = take_snapshot()
     events = life_events(nothing)
-    assert_frame_equal(sales_triggers(nothing, events, life_stages(nothing, events)), TRIGGERS.to_frame())
+    assert_frame_equal(sales_triggers(nothing, events, life_stages(nothing, events)), SALES_TRIGGERS.to_frame())
 
 
 def test_every_trigger_is_an_item_of_the_tree_and_names_its_bookings() -> None:
-    whole = look(everyday(), job(4000.0), *BILLS)
+    whole = take_snapshot(everyday(), job(4000.0), *BILLS)
     events = life_events(whole)
-    found = sales_triggers(whole, events, life_stages(whole, events))
-    assert set(found["item"]) == {*MISSING, SURPLUS}
-    assert set(found["item"]) <= {item.system_name for item in trees.tree("SALES_TRIGGERS").items}
-    assert found["bookings"].list.len().min() >= 1  # type: ignore[operator]
+    result = sales_triggers(whole, events, life_stages(whole, events))
+    assert set(result["item"]) == {*MISSING, SURPLUS}
+    assert set(result["item"]) <= {item.system_name for item in trees.tree("SALES_TRIGGERS").items}
+    assert result["bookings"].list.len().min() >= 1  # type: ignore[operator]
 
 
 # Missing insurance
 
 
 def test_a_covered_account_without_policies_lacks_liability_and_disability() -> None:
-    assert MISSING & set(set_off(everyday(), job(), *BILLS)) == {LIABILITY, DISABILITY}
+    assert MISSING & set(triggers_of(everyday(), job(), *BILLS)) == {LIABILITY, DISABILITY}
 
 
 def test_an_account_is_covered_with_three_active_contracts_of_which_one_is_income() -> None:
-    assert not MISSING & set(set_off(everyday(), job(), BILLS[0]))
+    assert not MISSING & set(triggers_of(everyday(), job(), BILLS[0]))
     more = debit("BILLS_FIXEDINTERNET", months(*WHOLE, 7), -40.0, "Kabel")
-    assert not MISSING & set(set_off(everyday(), *BILLS, more))
+    assert not MISSING & set(triggers_of(everyday(), *BILLS, more))
 
 
 @pytest.mark.parametrize(("first", "covered"), [(date(2025, 6, 30), True), (date(2025, 7, 1), False)])
 def test_an_account_is_covered_after_twelve_months(first: date, covered: bool) -> None:
     young = [part.filter(pl.col("booked_on") > date(2025, 7, 1)) for part in (job(), *BILLS)]
-    assert (LIABILITY in set_off(everyday(first=first), *young)) == covered
+    assert (LIABILITY in triggers_of(everyday(first=first), *young)) == covered
 
 
 @pytest.mark.parametrize("insurance", ["LIABILITY_PRIVATE", "OTHER_BUNDLE", "LIABILITY_OTHER", "OTHER_OTHER"])
 def test_whatever_may_contain_liability_is_liability(insurance: str) -> None:
-    assert LIABILITY not in set_off(everyday(), job(), *BILLS, policy(insurance, [date(2026, 1, 2)]))
+    assert LIABILITY not in triggers_of(everyday(), job(), *BILLS, policy(insurance, [date(2026, 1, 2)]))
 
 
 def test_liability_of_a_dog_is_not_that_of_its_owner() -> None:
-    assert LIABILITY in set_off(everyday(), job(), *BILLS, policy("LIABILITY_DOG", [date(2026, 1, 2)]))
+    assert LIABILITY in triggers_of(everyday(), job(), *BILLS, policy("LIABILITY_DOG", [date(2026, 1, 2)]))
 
 
-@pytest.mark.parametrize(("paid", "held"), [(date(2025, 5, 30), True), (date(2025, 5, 29), False)])
-def test_a_policy_paid_within_thirteen_months_is_held(paid: date, held: bool) -> None:
-    single = booked("INSURANCE_LIABILITY", [paid], -60.0, "Versicherer", insurance="LIABILITY_PRIVATE")
-    assert (LIABILITY not in set_off(everyday(), job(), *BILLS, single)) == held
+@pytest.mark.parametrize(("day", "is_insured"), [(date(2025, 5, 30), True), (date(2025, 5, 29), False)])
+def test_a_policy_paid_within_thirteen_months_is_held(day: date, is_insured: bool) -> None:
+    single = book("INSURANCE_LIABILITY", [day], -60.0, "Versicherer", insurance="LIABILITY_PRIVATE")
+    assert (LIABILITY not in triggers_of(everyday(), job(), *BILLS, single)) == is_insured
 
 
 @pytest.mark.parametrize("product", ["OCCUPATIONAL", "SERVICE", "EARNING", "BASICABILITY"])
 def test_each_cover_of_the_ability_to_work_counts(product: str) -> None:
-    held = policy(f"INCAPACITY_{product}", months(*WHOLE, 1), "INSURANCE_INCAPACITY")
-    assert DISABILITY not in set_off(everyday(), job(), *BILLS, held)
+    insurance = policy(f"INCAPACITY_{product}", months(*WHOLE, 1), "INSURANCE_INCAPACITY")
+    assert DISABILITY not in triggers_of(everyday(), job(), *BILLS, insurance)
 
 
 def test_accident_insurance_covers_no_disability_and_pensioners_need_none() -> None:
     accident = policy("INCAPACITY_ACCIDENT", months(*WHOLE, 1), "INSURANCE_INCAPACITY")
-    pension = booked("INCOME_PENSION", months(*WHOLE, 28), 1800.0, "Rentenversicherung", "Rente")
-    assert DISABILITY in set_off(everyday(), job(), *BILLS, accident)
-    assert MISSING & set(set_off(everyday(), pension, *BILLS)) == {LIABILITY}
+    pension = book("INCOME_PENSION", months(*WHOLE, 28), 1800.0, "Rentenversicherung", "Rente")
+    assert DISABILITY in triggers_of(everyday(), job(), *BILLS, accident)
+    assert MISSING & set(triggers_of(everyday(), pension, *BILLS)) == {LIABILITY}
 
 
 @pytest.mark.parametrize(("last", "tells"), [(3200.00, True), (3199.99, False), (3199.97, False)])
 def test_private_health_from_exactly_3200_euros_on(last: float, tells: bool) -> None:
     days = months(*WHOLE, 28)
-    paid = wage(days=days, euros=[3200.0] * (len(days) - 1) + [last], name="Alt GmbH")
-    found = set_off(everyday(), paid)
-    assert (HEALTH in found) == tells
-    assert not tells or found[HEALTH] == 320_000
+    payments = wage(days=days, euros=[3200.0] * (len(days) - 1) + [last], name="Alt GmbH")
+    result = triggers_of(everyday(), payments)
+    assert (HEALTH in result) == tells
+    assert not tells or result[HEALTH] == 320_000
 
 
 def test_the_last_three_full_months_decide_about_private_health() -> None:
     days = months(*WHOLE, 28)
     risen = wage(days=days, euros=[3000.0] * (len(days) - 3) + [3200.0] * 3, name="Alt GmbH")
-    assert HEALTH in set_off(everyday(), risen)
-    assert HEALTH not in set_off(everyday(last=date(2026, 6, 29)), risen, as_of=date(2026, 6, 29))
+    assert HEALTH in triggers_of(everyday(), risen)
+    assert HEALTH not in triggers_of(everyday(last=date(2026, 6, 29)), risen, as_of=date(2026, 6, 29))
 
 
 def test_who_has_private_health_insurance_or_a_pension_needs_none() -> None:
-    held = policy("HEALTH_PRIVATE", months(*WHOLE, 1), "INSURANCE_HEALTH")
-    pension = booked("INCOME_PENSION", months(*WHOLE, 28), 4000.0, "Versorgungswerk", "Rente")
-    assert HEALTH not in set_off(everyday(), job(4000.0), held)
-    assert HEALTH not in set_off(everyday(), pension)
+    insurance = policy("HEALTH_PRIVATE", months(*WHOLE, 1), "INSURANCE_HEALTH")
+    pension = book("INCOME_PENSION", months(*WHOLE, 28), 4000.0, "Versorgungswerk", "Rente")
+    assert HEALTH not in triggers_of(everyday(), job(4000.0), insurance)
+    assert HEALTH not in triggers_of(everyday(), pension)
 
 
 def test_two_full_months_are_too_few_for_private_health() -> None:
-    assert HEALTH not in set_off(everyday(first=date(2026, 4, 2)), job(4000.0, "2026-04"))
-    assert HEALTH in set_off(everyday(first=date(2026, 4, 1)), job(4000.0, "2026-04"))
+    assert HEALTH not in triggers_of(everyday(first=date(2026, 4, 2)), job(4000.0, "2026-04"))
+    assert HEALTH in triggers_of(everyday(first=date(2026, 4, 1)), job(4000.0, "2026-04"))
 
 
 # Life events
@@ -145,7 +146,7 @@ def after(days: int, item: str) -> bool:
         "FINANCIAL_SALARYINCREASE": [wage(days=[*old, *every], euros=[2000.0] * len(old) + [2100.0] * 7, name="Alt GmbH")],
     }
     parts = [part.filter(pl.col("booked_on") <= day) for part in (everyday(last=day), *lives[item])]
-    return item in set_off(*parts, as_of=day)
+    return item in triggers_of(*parts, as_of=day)
 
 
 @pytest.mark.parametrize(
@@ -174,9 +175,9 @@ def test_a_first_child_sets_off_its_trigger_for_180_days() -> None:
 def left_over(surplus: list[float], income: float = 1000.0, *more: pl.DataFrame) -> dict[str, int | None]:
     """Who keeps so much of the income of each of the last six months."""
     days = months("2026-01", "2026-06", 20)
-    spent = booked("SHOPPING_OTHER", days, [kept - income for kept in surplus], "Laden", channel="CARD")
-    history = booked("SHOPPING_OTHER", months("2024-01", "2025-12", 20), -income, "Laden", channel="CARD")
-    return set_off(wage(days=months(*WHOLE, 15), euros=income, name="Alt GmbH"), spent, history, *more)
+    spending = book("SHOPPING_OTHER", days, [euros - income for euros in surplus], "Laden", channel="CARD")
+    history = book("SHOPPING_OTHER", months("2024-01", "2025-12", 20), -income, "Laden", channel="CARD")
+    return triggers_of(wage(days=months(*WHOLE, 15), euros=income, name="Alt GmbH"), spending, history, *more)
 
 
 @pytest.mark.parametrize(
@@ -191,9 +192,9 @@ def left_over(surplus: list[float], income: float = 1000.0, *more: pl.DataFrame)
     ],
 )
 def test_savings_potential_needs_enough_in_five_of_six_months(surplus: list[float], income: float, tells: bool) -> None:
-    found = left_over(surplus, income)
-    assert (SURPLUS in found) == tells
-    assert not tells or found[SURPLUS] == round(sum(surplus) / 6 * 100)
+    result = left_over(surplus, income)
+    assert (SURPLUS in result) == tells
+    assert not tells or result[SURPLUS] == round(sum(surplus) / 6 * 100)
 
 
 def test_what_is_saved_already_is_potential() -> None:
@@ -203,7 +204,7 @@ def test_what_is_saved_already_is_potential() -> None:
 
 @pytest.mark.parametrize(("day", "tells"), [(date(2025, 12, 30), True), (date(2025, 12, 31), False), (date(2026, 5, 4), False)])
 def test_nobody_with_difficulties_to_pay_has_savings_potential(day: date, tells: bool) -> None:
-    bad = booked("TRANSFER_REVERSAL", [day], 30.0, "Shop", "Rücklastschrift", channel="DD_RETURN")
+    bad = book("TRANSFER_REVERSAL", [day], 30.0, "Shop", "Rücklastschrift", channel="DD_RETURN")
     assert (SURPLUS in left_over([200.0] * 6, 1000.0, bad)) == tells
 
 
@@ -212,16 +213,16 @@ def test_nobody_with_difficulties_to_pay_has_savings_potential(day: date, tells:
 
 def windfall(*euros: float, day: date = date(2026, 5, 20), category: str = "INCOME_OTHER") -> dict[str, int | None]:
     """Who earns 2,000 a month and gets this from one payer on one day."""
-    paid = [booked(category, [day], amount, "Lebensversicherung", f"Auszahlung {at}") for at, amount in enumerate(euros)]
-    known = [part.with_columns(id=pl.format("{} {}", "id", pl.lit(at))) for at, part in enumerate(paid)]
-    return set_off(everyday(), wage(days=months(*WHOLE, 28), euros=2000.0, name="Alt GmbH"), *known)
+    single_payments = [book(category, [day], amount, "Lebensversicherung", f"Auszahlung {at}") for at, amount in enumerate(euros)]
+    numbered_payments = [part.with_columns(id=pl.format("{} {}", "id", pl.lit(at))) for at, part in enumerate(single_payments)]
+    return triggers_of(everyday(), wage(days=months(*WHOLE, 28), euros=2000.0, name="Alt GmbH"), *numbered_payments)
 
 
 @pytest.mark.parametrize(("euros", "tells"), [(4000.0, True), (3999.99, False), (9000.0, True)])
 def test_a_large_income_is_exactly_twice_the_average_month(euros: float, tells: bool) -> None:
-    found = windfall(euros)
-    assert (LARGE in found) == tells
-    assert not tells or found[LARGE] == round(euros * 100)
+    result = windfall(euros)
+    assert (LARGE in result) == tells
+    assert not tells or result[LARGE] == round(euros * 100)
 
 
 def test_what_one_payer_pays_on_one_day_is_one_income() -> None:
@@ -242,27 +243,27 @@ def test_pay_outs_transfers_and_refunds_are_no_income(category: str) -> None:
 
 @pytest.mark.parametrize(("first", "tells"), [(date(2026, 2, 1), True), (date(2026, 2, 2), False)])
 def test_three_full_months_must_lie_before_a_large_income(first: date, tells: bool) -> None:
-    paid = wage(days=months("2026-02", "2026-06", 28), euros=2000.0, name="Alt GmbH")
-    bonus = booked("INCOME_OTHER", [date(2026, 5, 20)], 9000.0, "Versicherung", "Auszahlung")
-    assert (LARGE in set_off(everyday(first=first), paid, bonus)) == tells
+    payments = wage(days=months("2026-02", "2026-06", 28), euros=2000.0, name="Alt GmbH")
+    bonus = book("INCOME_OTHER", [date(2026, 5, 20)], 9000.0, "Versicherung", "Auszahlung")
+    assert (LARGE in triggers_of(everyday(first=first), payments, bonus)) == tells
 
 
 def test_months_before_the_last_twelve_do_not_count() -> None:
     poor = wage(days=months("2024-01", "2025-04", 28), euros=200.0, name="Alt GmbH")
     rich = wage(days=months("2025-05", "2026-06", 28), euros=2000.0, name="Neu AG")
-    bonus = booked("INCOME_OTHER", [date(2026, 5, 20)], 3999.99, "Versicherung", "Auszahlung")
-    assert LARGE not in set_off(everyday(), poor, rich, bonus)
+    bonus = book("INCOME_OTHER", [date(2026, 5, 20)], 3999.99, "Versicherung", "Auszahlung")
+    assert LARGE not in triggers_of(everyday(), poor, rich, bonus)
 
 
 # For all
 
 
 def test_neither_the_order_of_bookings_nor_other_users_change_anything() -> None:
-    anna = [everyday(), job(4000.0), *BILLS, booked("INCOME_OTHER", [date(2026, 5, 20)], 9000.0, "Versicherung", "Auszahlung")]
+    anna = [everyday(), job(4000.0), *BILLS, book("INCOME_OTHER", [date(2026, 5, 20)], 9000.0, "Versicherung", "Auszahlung")]
     other = [part.with_columns(user=pl.lit("bert"), id="bert " + pl.col("id")) for part in (everyday(), job())]
 
     def of(*parts: pl.DataFrame) -> pl.DataFrame:
-        whole = look(*parts)
+        whole = take_snapshot(*parts)
         events = life_events(whole)
         return sales_triggers(whole, events, life_stages(whole, events)).filter(pl.col("user") == "anna")
 

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.analyses.cashflow import rolled
+from analytics.analyses.cashflow import roll_up
 from analytics.analyses.snapshot import snapshot
-from analytics.analyses.suite import FRAMES, Frames, SuiteCache, analysed
+from analytics.analyses.suite import FRAMES, Frames, SuiteCache, analyse
 from analytics.frames import AS_OF, CHOICES, PRODUCTS, RULES
 from analytics.tagging import tag
 from analytics.tagging.tag import Tagger
 from models import registry
 from models.simulator import simulate
-from tests.analytics.households import booked, household, monthly, rent, salary
+from tests.analytics.households import book, household, monthly, rent, salary
 from tests.analytics.identities import BOOKED, CHECKS, Looked, quarters_and_years_are_their_months
 from tests.support import worlds
 
@@ -33,7 +33,7 @@ def look(tagged: pl.DataFrame, as_of: date = TODAY, products: pl.DataFrame = NOT
     """What the suite says of the users of these bookings, and of more."""
     users = sorted({*tagged["user"], *more})
     days = pl.DataFrame({"user": users, "as_of": [as_of] * len(users)}, schema=AS_OF)
-    return Looked(tagged, products, days, analysed(tagged, products, days))
+    return Looked(tagged, products, days, analyse(tagged, products, days))
 
 
 def same(one: Frames, other: Frames) -> None:
@@ -46,10 +46,12 @@ def crowd() -> Looked:
     """The users of two simulated worlds."""
     corpus, tagged, _ = worlds.world()
     other = simulate(3, 41)
-    told = _renamed(other.transactions.filter(~other.truth["future"]))
+    other_bookings = _renamed(other.transactions.filter(~other.truth["future"]))
     products = _renamed(other.products)
-    tags = tag.tag(told, products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
-    both = pl.concat([tagged.select(BOOKED.names()), told.hstack(tags.drop("id", "user", "product")).select(BOOKED.names())])
+    tags = tag.tag(other_bookings, products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
+    both = pl.concat(
+        [tagged.select(BOOKED.names()), other_bookings.hstack(tags.drop("id", "user", "product")).select(BOOKED.names())]
+    )
     return look(both, corpus.as_of, pl.concat([corpus.products, products]))
 
 
@@ -84,14 +86,14 @@ def test_quarters_and_years_are_their_months(day: date, items: list[str]) -> Non
 
 def test_the_order_of_rows_changes_nothing() -> None:
     mixed = [frame.sample(fraction=1, shuffle=True, seed=7) for frame in (crowd().tagged, crowd().products, crowd().as_of)]
-    same(analysed(*mixed), crowd().frames)
+    same(analyse(*mixed), crowd().frames)
 
 
 def test_users_can_be_analysed_apart_each_on_an_own_day() -> None:
     days = crowd().as_of.sort("user").with_columns(as_of=pl.col("as_of") - pl.duration(days=23 * pl.int_range(pl.len())))
     whole = (crowd().tagged, crowd().products, days)
-    alone = [analysed(*(frame.filter(user=user) for frame in whole)) for user in days["user"]]
-    same({name: pl.concat([frames[name] for frames in alone]) for name in FRAMES}, analysed(*whole))
+    alone = [analyse(*(frame.filter(user=user) for frame in whole)) for user in days["user"]]
+    same({name: pl.concat([frames[name] for frames in alone]) for name in FRAMES}, analyse(*whole))
 
 
 def test_unrelated_users_change_nothing() -> None:
@@ -113,8 +115,8 @@ def test_a_month_more_never_changes_closed_months(day: date) -> None:
     later = day + timedelta(days=31)
     closed = pl.col("item") < f"{day:%Y}_M{day:%m}"
     before, after = (
-        looked.frames["cashflow"].filter(pl.col("kind") == "M").filter(closed | (pl.col("item").str.slice(0, 4) < f"{day:%Y}"))
-        for looked in (at(day), look(crowd().tagged, later, crowd().products))
+        result.frames["cashflow"].filter(pl.col("kind") == "M").filter(closed | (pl.col("item").str.slice(0, 4) < f"{day:%Y}"))
+        for result in (at(day), look(crowd().tagged, later, crowd().products))
     )
     assert not before.is_empty()
     assert_frame_equal(before, after)
@@ -164,17 +166,17 @@ def drawn(lines: list[dict[str, Any]]) -> pl.DataFrame:
 @settings(max_examples=6, derandomize=True)
 @given(bookings)
 def test_whatever_is_said_of_any_bookings_adds_up(lines: list[dict[str, Any]]) -> None:
-    looked = look(drawn(lines), TODAY, NOTHING, "nobody")
+    result = look(drawn(lines), TODAY, NOTHING, "nobody")
     for holds in CHECKS:
-        holds(looked)
-    known = looked.tagged.filter(pl.col("booked_on") <= TODAY)
-    same(look(known.reverse(), TODAY, NOTHING, *looked.as_of["user"]).frames, looked.frames)
+        holds(result)
+    numbers = result.tagged.filter(pl.col("booked_on") <= TODAY)
+    same(look(numbers.reverse(), TODAY, NOTHING, *result.as_of["user"]).frames, result.frames)
 
 
 EDGES = {
     "nothing": BOOKED.to_frame(),
-    "one": booked([date(2026, 6, 1)], -500, "LIVING_GROCERIES"),
-    "zeros": pl.concat([booked(monthly(14), 0, category) for category in ("HOUSING_RENT", "INCOME_SALARY", "LIVING_GROCERIES")]),
+    "one": book([date(2026, 6, 1)], -500, "LIVING_GROCERIES"),
+    "zeros": pl.concat([book(monthly(14), 0, category) for category in ("HOUSING_RENT", "INCOME_SALARY", "LIVING_GROCERIES")]),
     "francs": household("anna", 3).with_columns(currency=pl.lit("CHF")),
     "pending": household("anna", 3).with_columns(pending=pl.lit(value=True)),
     "future": household("anna", 3).with_columns(pl.col("booked_on").dt.offset_by("5y")),
@@ -183,26 +185,26 @@ EDGES = {
 
 @pytest.mark.parametrize("edge", EDGES)
 def test_at_the_edges_all_adds_up(edge: str) -> None:
-    looked = look(EDGES[edge].select(BOOKED.names()), TODAY, NOTHING, "anna")
+    result = look(EDGES[edge].select(BOOKED.names()), TODAY, NOTHING, "anna")
     for holds in CHECKS:
-        holds(looked)
+        holds(result)
 
 
 def test_contracts_of_all_days_that_are_taken_from_anybody_are_dated() -> None:
     old, late = (household("anna", 3).with_columns(pl.col("booked_on").dt.offset_by(by)) for by in ("-54y", "173y"))
     for bookings, day in ((old, date(1972, 6, 30)), (old, TODAY), (late, date(2199, 6, 30))):
-        looked = look(bookings.select(BOOKED.names()), day)
+        result = look(bookings.select(BOOKED.names()), day)
         for holds in CHECKS:
-            holds(looked)
-        following = looked.frames["contracts"].filter(status="ACTIVE")["date_next"]
+            holds(result)
+        following = result.frames["contracts"].filter(status="ACTIVE")["date_next"]
         assert following.is_between(day, day + timedelta(days=40)).all()
         assert following.is_empty() == (day == TODAY)
 
 
 @pytest.mark.parametrize("edge", ["nothing", "pending", "future"])
 def test_nothing_is_said_of_users_without_bookings(edge: str) -> None:
-    looked = look(EDGES[edge].select(BOOKED.names()), TODAY, NOTHING, "anna")
-    assert all(frame.is_empty() for frame in looked.frames.values())
+    result = look(EDGES[edge].select(BOOKED.names()), TODAY, NOTHING, "anna")
+    assert all(frame.is_empty() for frame in result.frames.values())
 
 
 def test_bookings_in_francs_count_as_those_in_euros_do() -> None:
@@ -211,9 +213,9 @@ def test_bookings_in_francs_count_as_those_in_euros_do() -> None:
 
 
 def test_of_a_single_booking_only_the_sums_are_told() -> None:
-    looked = look(EDGES["one"].select(BOOKED.names()))
-    assert looked.frames["contracts"].is_empty()
-    assert rolled(looked.frames["cashflow"], looked.as_of).filter(tag="NET", item="TOTAL_TOTAL")["cents"].to_list() == [-500]
+    result = look(EDGES["one"].select(BOOKED.names()))
+    assert result.frames["contracts"].is_empty()
+    assert roll_up(result.frames["cashflow"], result.as_of).filter(tag="NET", item="TOTAL_TOTAL")["cents"].to_list() == [-500]
 
 
 def test_a_user_may_have_fifty_thousand_bookings() -> None:
@@ -237,26 +239,26 @@ def test_a_user_may_have_fifty_thousand_bookings() -> None:
         booking_text=pl.lit(""),
     )
     whole = pl.concat([many, salary("anna"), rent("anna")], how="diagonal").select(BOOKED.names()).cast(BOOKED)
-    looked = look(whole)
+    result = look(whole)
     for holds in CHECKS:
-        holds(looked)
-    assert sorted(looked.frames["contracts"]["category"]) == ["HOUSING_RENT", "INCOME_SALARY"]
+        holds(result)
+    assert sorted(result.frames["contracts"]["category"]) == ["HOUSING_RENT", "INCOME_SALARY"]
 
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_two_users_may_have_equal_ids(name: str) -> None:
-    together, alone = numbered()
+    together, alone = numbered_caches()
     assert_frame_equal(FRAMES[name].make(together), pl.concat([FRAMES[name].make(each) for each in alone]))
 
 
 @cache
-def numbered() -> tuple[SuiteCache, list[SuiteCache]]:
+def numbered_caches() -> tuple[SuiteCache, list[SuiteCache]]:
     """The crowd with bookings that each user counts anew, seen together and apart."""
     number = pl.format("b{}", pl.int_range(pl.len()).over("user").cast(pl.String).str.zfill(5))
     short = crowd().tagged.with_columns(short=number)
-    known = short.select("user", "id", "short")
+    numbers = short.select("user", "id", "short")
     for link in ("refund_of", "pair_of"):
-        linked = short.select("user", id=link).join(known, on=["user", "id"], how="left", maintain_order="left")["short"]
+        linked = short.select("user", id=link).join(numbers, on=["user", "id"], how="left", maintain_order="left")["short"]
         short = short.with_columns(linked.alias(link))
     everything = (short.with_columns(id="short").select(BOOKED.names()), crowd().products, crowd().as_of)
     users = crowd().as_of["user"].sort().head(4)

@@ -16,7 +16,7 @@ import polars as pl
 
 from analytics.analyses.contracts import contracts
 from analytics.analyses.snapshot import Snapshot, snapshot
-from analytics.analyses.suite import analysed
+from analytics.analyses.suite import analyse
 from analytics.bank_text import lines
 from analytics.frames import CHOICES, RULES
 from analytics.tagging import tag
@@ -133,10 +133,10 @@ def _live(known: Snapshot, found: Measured, tell: Callable[[str], None]) -> None
     given = known.bookings.drop("as_of"), known.products, known.as_of
     alone = [frame.filter(pl.col("user") == counts["user"][0]) for frame in given]
     rows = alone[0].height
-    analysed(alone[0], alone[1], alone[2])
-    seconds = min(_processor(lambda: analysed(alone[0], alone[1], alone[2])) for _ in range(3))
+    analyse(alone[0], alone[1], alone[2])
+    seconds = min(_processor(lambda: analyse(alone[0], alone[1], alone[2])) for _ in range(3))
     _add(found, LIVE, rows / seconds)
-    _add(found, SHARE, known.bookings.height / _processor(lambda: analysed(*given)))
+    _add(found, SHARE, known.bookings.height / _processor(lambda: analyse(*given)))
     found.facts.update(live_rows=rows, live_ms=round(seconds * 1000, 1))
 
 

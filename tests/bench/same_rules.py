@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analytics.analyses.cashflow.flows import Flows, flows
 from analytics.analyses.cashflow.items import month_number, week_number
-from analytics.analyses.cashflow.statistics import rolled, statistics
+from analytics.analyses.cashflow.statistics import roll_up, statistics
 from analytics.analyses.snapshot import Snapshot
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering, Numbers
@@ -139,7 +139,7 @@ def _named(sums: pl.DataFrame, given: Flows) -> pl.DataFrame:
 def for_view(known: Snapshot) -> Callable[[], pl.DataFrame]:
     """The sums as the house stores and shows them: months and weeks of both trees, and a view of one, by names and in order."""
     given = flows(known)
-    return lambda: rolled(statistics(given), known.as_of, aggregates=False)
+    return lambda: roll_up(statistics(given), known.as_of, aggregates=False)
 
 
 def equal(task: str, ours: pl.DataFrame, theirs: pl.DataFrame) -> bool:

@@ -15,9 +15,8 @@ from uuid import NAMESPACE_OID, uuid5
 import polars as pl
 
 from analytics.tagging import tag
-from analytics.frames import CHOICES, RULES, TRANSACTIONS
-from analytics.analyses.snapshot import UNREAD
-from analytics.analyses.suite import analysed
+from analytics.frames import CHOICES, RULES, TRANSACTIONS, UNREAD_COLUMNS
+from analytics.analyses.suite import analyse
 from analytics.tagging.tag import Tagger, Scorer
 from models import registry
 from models.simulator import Corpus
@@ -26,7 +25,7 @@ from pipelines.engine.executors import _environment, _limits
 from pipelines.results.tasks import shared_out
 from warehouse.lake import parquet
 
-READ = [name for name in TRANSACTIONS if name not in UNREAD]
+READ = [name for name in TRANSACTIONS if name not in UNREAD_COLUMNS]
 """The columns of a booking that tagging or an analysis looks at. The whole way reads them, and stands beside reading them."""
 BOOKINGS, PRODUCTS, RESULTS = "transactions", "products", "results"
 
@@ -99,7 +98,7 @@ def _results(bookings: pl.DataFrame, products: pl.DataFrame, folder: Path) -> di
     whole = bookings.hstack(tagged[[name for name in tagged.columns if name not in bookings.columns]])
     day = pl.read_parquet(folder / "as_of.parquet").item()
     as_of = pl.DataFrame({"user": bookings["user"].unique()}).with_columns(as_of=pl.lit(day, pl.Date))
-    return {"transaction_tags": tagged, **analysed(whole, products, as_of)}
+    return {"transaction_tags": tagged, **analyse(whole, products, as_of)}
 
 
 def scan(folder: Path) -> float:

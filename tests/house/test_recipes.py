@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 COPIED = ("analytics", "api", "docs", "models", "pipelines", "tests", "warehouse", "pyproject.toml", "dagster.yaml")
 FILES = (
     "tests/pipelines/banks/test_contract.py",
-    "tests/analytics/test_rent.py",
+    "tests/analytics/test_rent_burden.py",
     "tests/analytics/test_trees.py",
     "tests/house/test_conventions.py",
 )

@@ -4,7 +4,7 @@ from functools import cache
 
 import polars as pl
 
-from analytics.analyses.suite import Frames, analysed
+from analytics.analyses.suite import Frames, analyse
 from analytics.frames import AS_OF, CHOICES, RULES
 from analytics.tagging import tag
 from analytics.tagging.tag import Tagger
@@ -24,7 +24,7 @@ def world() -> tuple[Corpus, pl.DataFrame, Frames]:
 
 def suite(corpus: Corpus, tagged: pl.DataFrame) -> Frames:
     """What the analyses say of these bookings."""
-    return analysed(tagged, corpus.products, as_of(corpus, tagged))
+    return analyse(tagged, corpus.products, as_of(corpus, tagged))
 
 
 def as_of(corpus: Corpus, tagged: pl.DataFrame) -> pl.DataFrame:

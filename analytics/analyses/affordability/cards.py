@@ -1,4 +1,4 @@
-"""Credit cards: those that are connected, and those that only their settlements tell of."""
+"""Credit cards: the connected ones, and those visible only by their settlements."""
 
 import polars as pl
 
@@ -12,32 +12,43 @@ from analytics.products import ProductCategory
 LAST_DIGITS = r"x{4,}(\d{4})"
 
 
-def cards(seen: Snapshot, view: AffordabilityWindow, told: pl.DataFrame) -> pl.DataFrame:
-    """For each user how many cards there are (`cards`), and the settlements of those that are not connected (`ids`).
+def cards(snapshot: Snapshot, window: AffordabilityWindow, debits: pl.DataFrame) -> pl.DataFrame:
+    """By user the number of cards (`cards`), and the ids of the settlements of cards that are not connected (`ids`).
 
-    Cards of one issuer are told apart by their last digits, where these are told.
+    Cards of one issuer are distinguished by their last digits, where the text has them.
     """
-    connected = seen.products.filter(pl.col("category") == ProductCategory.CREDIT_CARD).group_by("user").agg(connected=pl.len())
-    settled = _settlements(seen, view, told)
-    told_apart = pl.col("digits").filter(pl.col("digits") != "").n_unique().clip(1)
-    issuers = settled.group_by("who", "issuer").agg(cards=told_apart).group_by("who").agg(other=pl.sum("cards"))
-    other = settled.group_by("who").agg(ids="id").join(issuers, on="who")
-    both = view.users.select("user", "who").join(connected, on="user", how="left").join(other, on="who", how="left")
-    count = pl.col("connected").fill_null(0) + pl.col("other").fill_null(0)
-    return both.select("who", cards=count.cast(pl.UInt32), ids=pl.col("ids").fill_null(pl.lit([], pl.List(pl.String))))
-
-
-def _settlements(seen: Snapshot, view: AffordabilityWindow, told: pl.DataFrame) -> pl.DataFrame:
-    """Debits that settle a card and are no own transfer, with who issued it and the last digits where they are told."""
-    own = pl.col("effective_category").str.starts_with("TRANSFER_")
-    fee = pl.col("channel").is_in([Channel.FEE, Channel.INTEREST])
-    by_way = view.rows.filter(pl.col("channel") == Channel.CARDSETTLE, pl.col("amount_cents") < 0, ~own)
-    by_word = told.filter(words.says(words.CARD), pl.col("effective_category") == "BANKFINANCE_TRANSFER", ~fee)
-    rows = pl.concat([by_way, by_word.select(by_way.columns)]).unique("row").sort("row")
-    heard = rows.with_columns(
-        said=words.said(seen, rows["row"]), key=seen.bookings["counterparty_key"][rows["row"]].fill_null("")
+    connected_cards = (
+        snapshot.products.filter(pl.col("category") == ProductCategory.CREDIT_CARD).group_by("user").agg(connected=pl.len())
     )
-    known = pl.col("partner") != trees.UNKNOWN
-    return heard.with_columns(
-        issuer=pl.when(known).then("partner").otherwise("key"), digits=pl.col("said").str.extract(LAST_DIGITS, 1).fill_null("")
-    ).sort("who", "booked_on", "id")
+    settlements = _settlements(snapshot, window, debits)
+    distinct_digits = pl.col("digits").filter(pl.col("digits") != "").n_unique().clip(1)
+    issuers = (
+        settlements.group_by("user_index", "issuer").agg(cards=distinct_digits).group_by("user_index").agg(other=pl.sum("cards"))
+    )
+    other = settlements.group_by("user_index").agg(ids="id").join(issuers, on="user_index")
+    user_cards = (
+        window.users.select("user", "user_index")
+        .join(connected_cards, on="user", how="left")
+        .join(other, on="user_index", how="left")
+    )
+    count = pl.col("connected").fill_null(0) + pl.col("other").fill_null(0)
+    return user_cards.select(
+        "user_index", cards=count.cast(pl.UInt32), ids=pl.col("ids").fill_null(pl.lit([], pl.List(pl.String)))
+    )
+
+
+def _settlements(snapshot: Snapshot, window: AffordabilityWindow, debits: pl.DataFrame) -> pl.DataFrame:
+    """Debits that settle a card and are not own transfers, with its issuer and last digits, empty where unknown."""
+    is_own_transfer = pl.col("effective_category").str.starts_with("TRANSFER_")
+    is_fee = pl.col("channel").is_in([Channel.FEE, Channel.INTEREST])
+    by_channel = window.rows.filter(pl.col("channel") == Channel.CARDSETTLE, pl.col("amount_cents") < 0, ~is_own_transfer)
+    by_word = debits.filter(words.text_contains(words.CARD), pl.col("effective_category") == "BANKFINANCE_TRANSFER", ~is_fee)
+    rows = pl.concat([by_channel, by_word.select(by_channel.columns)]).unique("row").sort("row")
+    with_texts = rows.with_columns(
+        text=words.booking_texts(snapshot, rows["row"]), key=snapshot.bookings["counterparty_key"][rows["row"]].fill_null("")
+    )
+    has_partner = pl.col("partner") != trees.UNKNOWN
+    return with_texts.with_columns(
+        issuer=pl.when(has_partner).then("partner").otherwise("key"),
+        digits=pl.col("text").str.extract(LAST_DIGITS, 1).fill_null(""),
+    ).sort("user_index", "booked_on", "id")

@@ -1,7 +1,7 @@
-"""Words in bookings that tell of payment difficulties, read from the texts of debits.
+"""Words in the texts of debits that show payment difficulties.
 
-Patterns hold for plain texts without blanks, since banks' line breaks insert and eat them, and for umlauts that were lost. What
-is told about somebody's health, faith or politics is never read.
+Patterns are for plain texts without blanks, since banks' line breaks insert and remove them, and allow for lost umlauts. Bookings
+about health, faith or politics are never read.
 """
 
 import polars as pl
@@ -20,34 +20,34 @@ REMINDER = f"mahngeb|mahnkosten|mahnentgelt|mahnspesen|mahnpauschale|verzugskost
 REMINDER_CODE = "810"
 SEIZURE = f"pf{_AE}ndung|pfuebaz|pfuebbeschl|gerichtsvollzieher|vollstreckung|drittschuldner|auskehrung"
 NO_SEIZURE = f"verpf{_AE}ndung|testamentsvollstreck|kostenvorschuss|vollstreckungsschutz"
-"""A pledged deposit, a last will, and a creditor who has others seized."""
+"""A pledged deposit, an executor of a will, and costs of a creditor who has others seized."""
 COLLECTION = "inkasso|forderungsmanagement|forderungseinzug"
 NO_COLLECTION = "beitragsinkasso|zentralinkasso|inkassostelle|mietinkasso|inkassoprov"
 OVERDRAFT = f"sollz|dispozins|dispositionskredit|dispokredit|{_UE}berziehung"
 CARD = "kreditkart|kartenabrechn|visaabr|visacard|mastercardabr|amexabr|mastercardabrechnung"
 OBJECTION = "md01|md06|md07|sl01|widerspr|widerruf|aufkundenwunsch|durchkunde|keinmandat|nichtautorisiert"
-"""Codes and words by which somebody wants money back, not by which it was missing."""
-ANY = "|".join((RETURN, "mahn", "verzugskosten", SEIZURE, COLLECTION, OVERDRAFT, CARD))
-SENSITIVE = ("HEALTH_SERVICES", "HEALTH_CONSUMABLES", "HEALTH_OTHERS", "OTHER_DONATION")
+"""Codes and words of a debit that was returned because the user objected, not because money was missing."""
+ANY_WORD = "|".join((RETURN, "mahn", "verzugskosten", SEIZURE, COLLECTION, OVERDRAFT, CARD))
+SENSITIVE_CATEGORIES = ("HEALTH_SERVICES", "HEALTH_CONSUMABLES", "HEALTH_OTHERS", "OTHER_DONATION")
 
 
-def told(seen: Snapshot, view: AffordabilityWindow) -> pl.DataFrame:
-    """The debits of the view that may say something, with what they say (`said`)."""
+def worded_debits(snapshot: Snapshot, window: AffordabilityWindow) -> pl.DataFrame:
+    """The debits of the window that contain one of the words, with their plain `text`."""
     category, channel = pl.col("effective_category"), pl.col("channel")
-    usual = pl.col("regular") & ~category.str.starts_with("BANKFINANCE_") & ~category.str.starts_with("OTHER_")
-    paid = view.rows.filter(pl.col("amount_cents") < 0, channel != Channel.CARD, channel != Channel.CASH)
-    debits = paid.filter(~usual, ~category.is_in(SENSITIVE))
-    spoken = debits.with_columns(said=said(seen, debits["row"]))
-    return spoken.filter(pl.col("said").str.contains(ANY) | (pl.col("gv_code") == REMINDER_CODE).fill_null(value=False))
+    is_usual = pl.col("regular") & ~category.str.starts_with("BANKFINANCE_") & ~category.str.starts_with("OTHER_")
+    payments = window.rows.filter(pl.col("amount_cents") < 0, channel != Channel.CARD, channel != Channel.CASH)
+    debits = payments.filter(~is_usual, ~category.is_in(SENSITIVE_CATEGORIES))
+    debit_texts = debits.with_columns(text=booking_texts(snapshot, debits["row"]))
+    return debit_texts.filter(pl.col("text").str.contains(ANY_WORD) | (pl.col("gv_code") == REMINDER_CODE).fill_null(value=False))
 
 
-def said(seen: Snapshot, rows: pl.Series) -> pl.Series:
-    """Name, purpose and booking text of these rows of the bookings, plain and without blanks."""
-    texts = seen.bookings.select("counterparty_name", "purpose", "booking_text")[rows]
+def booking_texts(snapshot: Snapshot, rows: pl.Series) -> pl.Series:
+    """Name, purpose and booking text of these rows of the bookings, in plain form without blanks."""
+    texts = snapshot.bookings.select("counterparty_name", "purpose", "booking_text")[rows]
     return canonical.squeeze(texts.select(pl.concat_str(pl.all(), separator=" ", ignore_nulls=True)).to_series())
 
 
-def says(pattern: str, but: str = "") -> pl.Expr:
-    """Whether a row says this, after forgetting what sounds like it and is something else."""
-    heard = pl.col("said").str.replace_all(but, "") if but else pl.col("said")
-    return heard.str.contains(pattern)
+def text_contains(pattern: str, exceptions: str = "") -> pl.Expr:
+    """Whether `text` matches the pattern after the exceptions are removed from it."""
+    text = pl.col("text").str.replace_all(exceptions, "") if exceptions else pl.col("text")
+    return text.str.contains(pattern)

@@ -1,48 +1,21 @@
-"""Cashflow: what came in and went out by category or partner and by time, and what is to be expected.
+"""Cashflow: income and expenses by category or partner and by time, and what is to be expected.
 
-`cashflow` is the whole way. Statistics are stored at the finest level, and `rolled` makes a view of them; predictions are stored
-as they are shown, and `view` chooses those of a view.
+Statistics are stored for the finest tags and items; `roll_up` adds them up to a view. Predictions are stored as they are served;
+`select_view` selects those of a view.
 """
 
-from dataclasses import dataclass
-
-import polars as pl
-
-from analytics.analyses.cashflow.cycles import cycles
-from analytics.analyses.cashflow.expected import EXPECTED, awaited, expected, going_on, horizon
-from analytics.analyses.cashflow.flows import flows
-from analytics.analyses.cashflow.predictions import PREDICTIONS, predictions, view
-from analytics.analyses.cashflow.statistics import ROLLED, STATISTICS, rolled, statistics
-from analytics.analyses.snapshot import Snapshot
+from analytics.analyses.cashflow.analysis import Cashflow, cashflow
+from analytics.analyses.cashflow.expected import continuing_contracts, expected_payments, horizon, payments_until
+from analytics.analyses.cashflow.predictions import select_view
+from analytics.analyses.cashflow.statistics import roll_up
 
 __all__ = [
-    "EXPECTED",
-    "PREDICTIONS",
-    "ROLLED",
-    "STATISTICS",
     "Cashflow",
-    "awaited",
     "cashflow",
-    "expected",
-    "going_on",
+    "continuing_contracts",
+    "expected_payments",
     "horizon",
-    "rolled",
-    "view",
+    "payments_until",
+    "roll_up",
+    "select_view",
 ]
-
-
-@dataclass(frozen=True)
-class Cashflow:
-    """The frames `STATISTICS` and `PREDICTIONS`, and what contracts will bring until the end of the next year (`EXPECTED`)."""
-
-    statistics: pl.DataFrame
-    predictions: pl.DataFrame
-    expected: pl.DataFrame
-
-
-def cashflow(seen: Snapshot) -> Cashflow:
-    """The cashflow of all users as of their dates."""
-    known = cycles(seen)
-    found = flows(seen)
-    coming = awaited(seen, horizon(seen))
-    return Cashflow(statistics(found), predictions(coming, found, known), coming)

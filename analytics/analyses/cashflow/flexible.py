@@ -1,8 +1,8 @@
-"""What a user spends and earns beside contracts in a usual cycle, how much of it is still to come, and how far it strays.
+"""Spending and income beside contracts in a usual cycle, the share of it still to come, and the residuals of past cycles.
 
-Of each tag the largest of twelve cycles counts no more than the second largest: what happens once a year is not expected next
-month. But something of that kind happens in most months, so what was cut from expenses is looked at as a whole, and what can
-be expected of it is shared out again. A bonus or a thirteenth salary comes back in the same month of the next year.
+For each tag the largest of twelve cycles counts no more than the second largest: what happens once a year is not expected next
+month. But some rare expense happens in most months, so the amounts cut from expenses are pooled over all tags of a user, and
+their expected part is distributed again. A bonus or a thirteenth salary returns in the same month of the next year.
 """
 
 from typing import NamedTuple
@@ -11,24 +11,24 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.analyses.cashflow.cycles import CYCLES
+from analytics.analyses.cashflow.cycles import MAX_CYCLES
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Flags = NDArray[np.bool_]
-USUAL_WEEK = (0.436, 0.584, 0.721, 0.858, 1.0, 1.0, 1.0)
-"""How much of a week's spending is booked by Monday, Tuesday, …; measured on simulated households. Months are even."""
-OWN_COURSE = 6
-"""From so many cycles on, a user's own course of spending counts more than the usual one."""
-OFTEN_YEARLY = 2
-"""So many months a year can bring more salary than the others: a bonus and a thirteenth one."""
-RARE = 2
-"""So many of the largest cycles are drawn to the one after them where rare expenses are looked at as a whole."""
+USUAL_WEEK_SHARES = (0.436, 0.584, 0.721, 0.858, 1.0, 1.0, 1.0)
+"""The share of a week's spending booked by Monday, Tuesday, …; measured on simulated households. In months it grows evenly."""
+OWN_COURSE_CYCLES = 6
+"""With more complete cycles than this, a user's own course of spending outweighs the usual one."""
+EXTRA_SALARY_MONTHS = 2
+"""Months of a year with more salary than the others: a bonus and a thirteenth salary."""
+RARE_CYCLES = 2
+"""The number of largest cycles that are winsorised in the pool of rare expenses."""
 
 
 class UsualSpending(NamedTuple):
-    """By row: cents in a cycle. By row and cycle: what comes in that month of every year on top of it, and what the cycle strayed
-    from the others, 0 where none was seen.
+    """By row: cents in a usual cycle. By row and cycle: cents that come on top in that month of every year, and the deviation of
+    the cycle from the others, 0 for cycles that are not complete.
     """
 
     cents: Floats
@@ -36,52 +36,56 @@ class UsualSpending(NamedTuple):
     residuals: Floats
 
 
-def usual(history: Floats, seen: Integers, user: Integers, spending: Flags, most_yearly: Floats) -> UsualSpending:
-    """What is usual, from a history of rows (tags of users) by cycle, the latest last, in which only the last `seen` count.
+def usual_spending(
+    history: Floats, complete_cycles: Integers, user: Integers, spending: Flags, max_yearly: Floats
+) -> UsualSpending:
+    """The usual spending, from cents of rows (tags of users) by cycle, the latest last; only the last `complete_cycles` count.
 
-    Rare expenses are shared among the rows of one `user` that are `spending`. What stands out by
-    no more than `most_yearly` comes every year; where that is 0, nothing does.
+    Rare expenses are distributed among the rows of one `user` that are `spending`. An excess of at most `max_yearly` cents comes
+    every year; where that is 0, none does.
     """
-    count = np.maximum(seen, 1).astype(np.float64)
-    capped, every_year, yearly = drawn_in(history, 1), np.zeros_like(history), most_yearly > 0
-    capped[yearly] = drawn_in(history[yearly], OFTEN_YEARLY)
-    above = np.maximum(history[yearly] - capped[yearly], 0.0)
-    every_year[yearly] = np.where(above <= most_yearly[yearly, None], above, 0.0)
-    cut = np.minimum(history - capped, 0.0) * spending[:, None]
-    pool = np.zeros((int(user.max(initial=-1)) + 1, CYCLES))
-    np.add.at(pool, user[spending], cut[spending])
-    whole = pool.sum(1)
-    kept = np.divide(drawn_in(pool, RARE).sum(1), whole, out=np.zeros_like(whole), where=whole < 0)
-    cents = np.round((capped.sum(1) + cut.sum(1) * kept[user]) / count)
-    known = np.arange(CYCLES) >= CYCLES - seen[:, None]
-    without = (count / np.maximum(count - 1, 1))[:, None]
-    return UsualSpending(cents, every_year, np.where(known, (history - every_year - cents[:, None]) * without, 0.0))
+    count = np.maximum(complete_cycles, 1).astype(np.float64)
+    capped_history, every_year, yearly = winsorise(history, 1), np.zeros_like(history), max_yearly > 0
+    capped_history[yearly] = winsorise(history[yearly], EXTRA_SALARY_MONTHS)
+    above = np.maximum(history[yearly] - capped_history[yearly], 0.0)
+    every_year[yearly] = np.where(above <= max_yearly[yearly, None], above, 0.0)
+    cut = np.minimum(history - capped_history, 0.0) * spending[:, None]
+    rare_by_user = np.zeros((int(user.max(initial=-1)) + 1, MAX_CYCLES))
+    np.add.at(rare_by_user, user[spending], cut[spending])
+    rare_total = rare_by_user.sum(1)
+    expected_share = np.divide(
+        winsorise(rare_by_user, RARE_CYCLES).sum(1), rare_total, out=np.zeros_like(rare_total), where=rare_total < 0
+    )
+    cents = np.round((capped_history.sum(1) + cut.sum(1) * expected_share[user]) / count)
+    is_complete = np.arange(MAX_CYCLES) >= MAX_CYCLES - complete_cycles[:, None]
+    leave_one_out = (count / np.maximum(count - 1, 1))[:, None]
+    return UsualSpending(cents, every_year, np.where(is_complete, (history - every_year - cents[:, None]) * leave_one_out, 0.0))
 
 
-def drawn_in(values: Floats, largest: int) -> Floats:
-    """The values of each row with so many of the largest, by their size, drawn to the one after them."""
+def winsorise(values: Floats, largest: int) -> Floats:
+    """The values of each row, with the `largest` largest ones by size reduced to the size of the next one."""
     size = np.abs(values)
-    most = np.partition(size, CYCLES - 1 - largest, axis=1)[:, CYCLES - 1 - largest]
-    near: Floats = np.sign(values) * np.minimum(size, most[:, None])
-    return near
+    limit = np.partition(size, MAX_CYCLES - 1 - largest, axis=1)[:, MAX_CYCLES - 1 - largest]
+    winsorised: Floats = np.sign(values) * np.minimum(size, limit[:, None])
+    return winsorised
 
 
-def remaining(cycles: pl.DataFrame, spending: pl.DataFrame) -> pl.DataFrame:
-    """By user: the share of a usual month (`month_left`) and week (`week_left`) that is still to come after the as-of date."""
+def remaining_shares(cycles: pl.DataFrame, spending: pl.DataFrame) -> pl.DataFrame:
+    """The cycles with the share of a usual month (`month_left`) and week (`week_left`) that comes after the as-of date."""
     as_of = pl.col("as_of")
-    week = pl.Series(USUAL_WEEK)
-    known = cycles.join(spending, on="user", how="left", maintain_order="left").with_columns(
+    week = pl.Series(USUAL_WEEK_SHARES)
+    courses = cycles.join(spending, on="user", how="left", maintain_order="left").with_columns(
         month_usual=as_of.dt.day() / as_of.dt.month_end().dt.day(),
         week_usual=week.gather(cycles["as_of"].dt.weekday() - 1),
     )
-    return known.select(*cycles.columns, **{f"{name}_left": _left(name) for name in ("month", "week")})
+    return courses.select(*cycles.columns, **{f"{name}_left": _remaining_share(name) for name in ("month", "week")})
 
 
-def _left(name: str) -> pl.Expr:
-    """What is left after the course of spending so far, the user's own one as far as it is known."""
-    whole, seen = pl.col(f"{name}_whole"), pl.col(f"{name}_seen")
-    share = pl.when(whole < 0).then(pl.col(f"{name}_part") / whole).otherwise(f"{name}_usual")
-    weight = seen / (seen + OWN_COURSE)
+def _remaining_share(name: str) -> pl.Expr:
+    """The share that is left by the course of spending: the usual one, and the user's own by the number of complete cycles."""
+    total_cents, complete_cycles = pl.col(f"{name}_whole"), pl.col(f"{name}_count")
+    share = pl.when(total_cents < 0).then(pl.col(f"{name}_part") / total_cents).otherwise(f"{name}_usual")
+    weight = complete_cycles / (complete_cycles + OWN_COURSE_CYCLES)
     course = share * weight + pl.col(f"{name}_usual") * (1 - weight)
     over = pl.col(f"{name}_last") == pl.col(f"{name}_now")
     return pl.when(over).then(0.0).otherwise(1 - course).clip(0.0, 1.0)

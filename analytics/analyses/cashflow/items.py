@@ -9,12 +9,12 @@ from functools import cache
 import polars as pl
 
 EPOCH = date(1970, 1, 1)
-"""A Thursday: so seven times the number of a week are the days from here to its Thursday."""
-MONDAY = 3
+"""A Thursday: seven times the number of a week are the days from here to its Thursday."""
+THURSDAY_OFFSET_DAYS = 3
 """Days from a Monday to the Thursday of its week."""
 KINDS = ("W", "M", "Q", "Y")
-MONTHS = {"M": 1, "Q": 3, "Y": 12}
-"""How many months an item of a kind has; weeks stand beside them."""
+ITEM_MONTHS = {"M": 1, "Q": 3, "Y": 12}
+"""The number of months in an item of each kind but weeks."""
 
 
 def month_number(day: pl.Expr) -> pl.Expr:
@@ -24,33 +24,28 @@ def month_number(day: pl.Expr) -> pl.Expr:
 
 def week_number(day: pl.Expr) -> pl.Expr:
     """The number of the week of a day."""
-    return (day.to_physical() + MONDAY) // 7
+    return (day.to_physical() + THURSDAY_OFFSET_DAYS) // 7
 
 
-def month_first(number: pl.Expr) -> pl.Expr:
-    """The first day of a month."""
-    return pl.date(number // 12, number % 12 + 1, 1)
-
-
-def number(kind: str, month: str = "month", week: str = "week") -> pl.Expr:
+def item_number(kind: str, month: str = "month", week: str = "week") -> pl.Expr:
     """The number of the item of a kind, from columns with the numbers of month and week."""
-    return pl.col(week) if kind == "W" else pl.col(month) // MONTHS[kind]
+    return pl.col(week) if kind == "W" else pl.col(month) // ITEM_MONTHS[kind]
 
 
-def names(kind: str, numbers: pl.Series) -> pl.Series:
+def item_names(kind: str, numbers: pl.Series) -> pl.Series:
     """The names of items of one kind."""
     low, high = numbers.min(), numbers.max()
     if not isinstance(low, int) or not isinstance(high, int):
         return pl.Series(numbers.name, [None] * numbers.len(), dtype=pl.String)
-    table = pl.Series(numbers.name, [name(kind, each) for each in range(low, high + 1)], dtype=pl.String)
+    table = pl.Series(numbers.name, [item_name(kind, each) for each in range(low, high + 1)], dtype=pl.String)
     return table.gather(numbers - low)
 
 
 @cache
-def name(kind: str, number: int) -> str:
+def item_name(kind: str, number: int) -> str:
     """The name of an item in the tree of cashflow."""
     if kind == "W":
         year, week, _ = (EPOCH + timedelta(weeks=number)).isocalendar()
         return f"{year}_W{week:02d}"
-    year, place = divmod(number, 12 // MONTHS[kind])
-    return f"{year}_Y" if kind == "Y" else f"{year}_{kind}{place + 1:0{2 if kind == 'M' else 1}d}"
+    year, index = divmod(number, 12 // ITEM_MONTHS[kind])
+    return f"{year}_Y" if kind == "Y" else f"{year}_{kind}{index + 1:0{2 if kind == 'M' else 1}d}"

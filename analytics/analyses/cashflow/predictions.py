@@ -1,79 +1,72 @@
-"""Cashflow to come: of every tag the current and the next item of each kind, what is fixed in it, and how sure it is.
+"""Predicted cashflow: for every tag the current and the next item of each kind, its fixed part, and its bounds.
 
-Fixed is what regular payments of contracts brought so far and what active contracts will bring; the rest is flexible. Quarters
-and years are sums of months, main categories and sums are sums of tags: only bounds are found anew for each.
+Fixed are the regular payments of contracts so far and the expected ones of active contracts; the rest is flexible. Quarters and
+years are sums of months, main categories and aggregates are sums of tags; only the bounds are computed anew for each.
 """
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.analyses.cashflow.cycles import LEAST
-from analytics.analyses.cashflow.flexible import remaining
+from analytics.analyses.cashflow.cycles import MIN_CYCLES
+from analytics.analyses.cashflow.flexible import remaining_shares
 from analytics.analyses.cashflow.flows import (
     CATEGORIES,
     INCOME,
-    KEYS,
     NET,
+    TAG_KEYS,
     TREE,
     Flows,
     category_groups,
-    finest,
+    decode_keys,
     in_both_trees,
-    recent,
-    spending,
+    recent_flows,
+    spending_course,
 )
-from analytics.analyses.cashflow.items import KINDS, MONTHS, names
-from analytics.analyses.cashflow.statistics import AGGREGATE, LEVEL, MAIN, SUB, SUMS
-from analytics.analyses.cashflow.values import RESIDUALS, STEPS, cycle_of, future, months_after, now, valued
-from analytics.frames import checked
+from analytics.analyses.cashflow.items import ITEM_MONTHS, KINDS, item_names
+from analytics.analyses.cashflow.statistics import AGGREGATE, AGGREGATE_TAGS, LEVEL, MAIN, SUB
+from analytics.analyses.cashflow.values import (
+    RESIDUAL_COLUMNS,
+    STEPS,
+    add_values,
+    current_number,
+    cycle_of,
+    future_flows,
+    months_after,
+)
+from analytics.frames import CASHFLOW_PREDICTIONS, checked
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering
 
-PREDICTIONS = pl.Schema(
-    {
-        "user": pl.String,
-        "tree": pl.String,
-        "level": pl.String,
-        "tag": pl.String,
-        "with_savings": pl.Boolean,
-        "without_savings": pl.Boolean,
-        "kind": pl.String,
-        "item": pl.String,
-        "cents": pl.Int64,
-        "fixed": pl.Int64,
-        "flex": pl.Int64,
-        "lower": pl.Int64,
-        "upper": pl.Int64,
-    }
-)
-"""Predictions as they are shown: a view with savings has the rows of `with_savings`, one without them those of `without_savings`.
-Tags of which nothing is known in the last cycles and nothing is expected have no row, nor have users with too few cycles."""
-LASTING = 0.65
-"""The power of the months with which bounds grow: residuals by chance cancel out (0.5), changes of contracts last (1)."""
-SHOWN = ["user", "tree", "level", "tag", "with_savings", "without_savings"]
+BOUND_GROWTH_POWER = 0.65
+"""Bounds grow with this power of the number of months: random residuals cancel out (0.5), changes of contracts last (1)."""
+VIEW_KEYS = ["user", "tree", "level", "tag", "with_savings", "without_savings"]
 
 
-def predictions(due: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
-    """What can be expected (frame `PREDICTIONS`), given what contracts will bring (frame `EXPECTED`)."""
-    lately = recent(flows, cycles)
-    users, past = remaining(cycles, spending(lately)), in_both_trees(lately, flows)
-    coming = future(due, flows, cycles)
-    keys, places = _ranked(pl.concat([past["key"], coming["key"]]))
-    rows = finest(keys, flows)
-    past, coming = past.with_columns(row=places.head(past.height)), coming.with_columns(row=places.tail(coming.height))
-    known = rows.join(users, on="user", how="left", maintain_order="left")
-    shown = _bounded(_shown(valued(known, past, coming))).join(users, on="user", how="inner", maintain_order="left")
-    shown = shown.with_row_index("row")
-    cycled = {cycle: shown.filter(pl.col(f"{cycle}_seen") >= LEAST) for cycle in RESIDUALS}
-    parts = [_told(cycled[cycle_of(kind)], kind, step) for kind in KINDS for step in STEPS]
-    whole = pl.concat(parts).sort("place")
-    about = shown[SHOWN].cast({name: PREDICTIONS[name] for name in SHOWN})[whole["place"] // len(parts)]
-    return checked(about.hstack(whole[PREDICTIONS.names()[len(SHOWN) :]]), PREDICTIONS)
+def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
+    """The predictions (frame `CASHFLOW_PREDICTIONS`), given the payments of contracts (frame `EXPECTED_PAYMENTS`)."""
+    recent_rows = recent_flows(flows, cycles)
+    users, past = remaining_shares(cycles, spending_course(recent_rows)), in_both_trees(recent_rows, flows)
+    coming = future_flows(payments, flows, cycles)
+    keys, key_rows = _rank_keys(pl.concat([past["key"], coming["key"]]))
+    rows = decode_keys(keys, flows)
+    past, coming = past.with_columns(row=key_rows.head(past.height)), coming.with_columns(row=key_rows.tail(coming.height))
+    rows_with_cycles = rows.join(users, on="user", how="left", maintain_order="left")
+    view_rows = _with_bounds(_sum_to_views(add_values(rows_with_cycles, past, coming))).join(
+        users, on="user", how="inner", maintain_order="left"
+    )
+    view_rows = view_rows.with_row_index("row")
+    rows_by_cycle = {cycle: view_rows.filter(pl.col(f"{cycle}_count") >= MIN_CYCLES) for cycle in RESIDUAL_COLUMNS}
+    parts = [_predict_item(rows_by_cycle[cycle_of(kind)], kind, step) for kind in KINDS for step in STEPS]
+    items = pl.concat(parts).sort("position")
+    view_keys = view_rows[VIEW_KEYS].cast({name: CASHFLOW_PREDICTIONS[name] for name in VIEW_KEYS})[
+        items["position"] // len(parts)
+    ]
+    return checked(view_keys.hstack(items[CASHFLOW_PREDICTIONS.names()[len(VIEW_KEYS) :]]), CASHFLOW_PREDICTIONS)
 
 
-def _ranked(keys: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """The distinct keys in order, and the place of each key among them."""
+def _rank_keys(keys: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """The distinct keys in order, and the index of each key among them."""
     number, first = Numbering().of(keys.hash().to_numpy().astype(np.uint64))
     distinct = keys.gather(first)
     order = distinct.arg_sort()
@@ -82,102 +75,102 @@ def _ranked(keys: pl.Series) -> tuple[pl.Series, pl.Series]:
     return distinct.gather(order), pl.Series(rank[number])
 
 
-def view(
+def select_view(
     predictions: pl.DataFrame, tree: str = CATEGORIES, level: str = SUB, *, exclude_savings: bool = False, aggregates: bool = True
 ) -> pl.DataFrame:
-    """The predictions of one view, as `rolled` has its statistics."""
-    counted = pl.col("without_savings" if exclude_savings else "with_savings")
+    """The predictions of one view, as `roll_up` gives its statistics."""
+    is_in_view = pl.col("without_savings" if exclude_savings else "with_savings")
     sums = aggregates and tree == CATEGORIES
     plain = (pl.col("level") == level) & ~(pl.lit(sums) & (pl.col("tag") == INCOME))
-    return predictions.filter(pl.col("tree") == tree, counted, plain | (pl.lit(sums) & (pl.col("level") == AGGREGATE)))
+    return predictions.filter(pl.col("tree") == tree, is_in_view, plain | (pl.lit(sums) & (pl.col("level") == AGGREGATE)))
 
 
-def _shown(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows summed to all tags that are shown, with savings and, where that differs, without.
+def _sum_to_views(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows summed to the tags of all views, with savings and, where that differs, without.
 
-    Rows are wide, so it is found first where each of them counts; then they are fetched once.
+    The rows are wide, so it is determined first where each of them counts; then they are read once.
     """
-    sums = _nothing(rows)
-    named = rows.select(KEYS).with_row_index("at")
+    zero_rows = _zero_rows(rows)
+    tag_rows = rows.select(TAG_KEYS).with_row_index("at")
     groups = category_groups().select("tag", "main", "aggregate", net=pl.lit(NET)).cast(rows.schema["tag"])
-    placed = named.filter(pl.col("tree") == CATEGORIES).join(groups, on="tag", how="inner")
-    counted = placed.filter(pl.col("aggregate").is_not_null())
-    levels = [
-        _counting(named, SUB, "tag"),
-        _counting(placed, MAIN, "main"),
-        _counting(counted, AGGREGATE, "aggregate"),
-        _counting(counted, AGGREGATE, "net"),
-        _counting(sums.select(KEYS).with_row_index("at", offset=rows.height), AGGREGATE, "tag"),
+    category_rows = tag_rows.filter(pl.col("tree") == CATEGORIES).join(groups, on="tag", how="inner")
+    with_aggregate = category_rows.filter(pl.col("aggregate").is_not_null())
+    level_parts = [
+        _on_level(tag_rows, SUB, "tag"),
+        _on_level(category_rows, MAIN, "main"),
+        _on_level(with_aggregate, AGGREGATE, "aggregate"),
+        _on_level(with_aggregate, AGGREGATE, "net"),
+        _on_level(zero_rows.select(TAG_KEYS).with_row_index("at", offset=rows.height), AGGREGATE, "tag"),
     ]
-    every = pl.concat(levels).with_columns(mixed=pl.col("savings").any().over(SHOWN[:4]))
-    whole = every.with_columns(with_savings=pl.lit(value=True), without_savings=~pl.col("mixed"))
-    rest = every.filter("mixed", ~pl.col("savings")).with_columns(
+    levels = pl.concat(level_parts).with_columns(mixed=pl.col("savings").any().over(VIEW_KEYS[:4]))
+    with_savings = levels.with_columns(with_savings=pl.lit(value=True), without_savings=~pl.col("mixed"))
+    without_savings = levels.filter("mixed", ~pl.col("savings")).with_columns(
         with_savings=pl.lit(value=False), without_savings=pl.lit(value=True)
     )
-    return _added(pl.concat([whole, rest]), pl.concat([rows, sums]).drop(KEYS))
+    return _sum_groups(pl.concat([with_savings, without_savings]), pl.concat([rows, zero_rows]).drop(TAG_KEYS))
 
 
-def _added(chosen: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
-    """The sums of the values that stand at the places (`at`) chosen, in the order of what they are shown for."""
-    key = np.zeros(chosen.height, np.int64)
-    for name in SHOWN:
-        numbers = chosen[name].to_physical().cast(pl.Int64).to_numpy()
+def _sum_groups(counted_rows: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
+    """The sums of the value rows (`at`) of each group of `VIEW_KEYS`, in the order of the groups."""
+    key = np.zeros(counted_rows.height, np.int64)
+    for name in VIEW_KEYS:
+        numbers = counted_rows[name].to_physical().cast(pl.Int64).to_numpy()
         key = key * (int(numbers.max(initial=0)) + 1) + numbers
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     table = np.zeros((first.size, values.width), np.int64)
-    _add(chosen["at"].to_numpy(), group, values.to_numpy(order="c"), table)
-    return chosen[SHOWN][first].hstack(pl.DataFrame(table, schema=values.schema))
+    _add(counted_rows["at"].to_numpy(), group, values.to_numpy(order="c"), table)
+    return counted_rows[VIEW_KEYS][first].hstack(pl.DataFrame(table, schema=values.schema))
 
 
 @compiled
-def _add(at: NDArray[np.uint32], group: NDArray[np.int64], values: NDArray[np.int64], table: NDArray[np.int64]) -> None:
-    """Adds the line of values at each place to the line of its group."""
-    for row in range(at.size):
+def _add(value_row: NDArray[np.uint32], group: NDArray[np.int64], values: NDArray[np.int64], table: NDArray[np.int64]) -> None:
+    """Adds each value row to the row of its group in the table."""
+    for row in range(value_row.size):
         for column in range(values.shape[1]):
-            table[group[row], column] += values[at[row], column]
+            table[group[row], column] += values[value_row[row], column]
 
 
-def _counting(rows: pl.DataFrame, level: str, tag: str) -> pl.DataFrame:
-    """Rows by their places (`at`) as they count on a level, for the tag that stands in a column."""
+def _on_level(rows: pl.DataFrame, level: str, tag: str) -> pl.DataFrame:
+    """The rows (`at`) as they count on a level, for the tag in this column."""
     return rows.select("at", "user", "tree", "savings", tag=tag, level=pl.lit(level, LEVEL))
 
 
-def _nothing(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows of nothing for every user, so that the sums are there for all of them."""
+def _zero_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of zero cents for every user, so that all users have the aggregates."""
     users = (
         rows.drop("tag")
         .unique("user")
-        .with_columns(pl.exclude(KEYS) * 0, tree=pl.lit(CATEGORIES, TREE), savings=pl.lit(value=False))
+        .with_columns(pl.exclude(TAG_KEYS) * 0, tree=pl.lit(CATEGORIES, TREE), savings=pl.lit(value=False))
     )
-    return users.join(pl.DataFrame({"tag": SUMS}).cast(rows.schema["tag"]), how="cross").select(rows.columns)
+    return users.join(pl.DataFrame({"tag": AGGREGATE_TAGS}).cast(rows.schema["tag"]), how="cross").select(rows.columns)
 
 
-def _bounded(shown: pl.DataFrame) -> pl.DataFrame:
+def _with_bounds(view_rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with the lowest and the highest residual of a month and of a week."""
-    bounds = {f"{cycle}_lowest": pl.min_horizontal(columns).clip(upper_bound=0) for cycle, columns in RESIDUALS.items()}
-    bounds |= {f"{cycle}_highest": pl.max_horizontal(columns).clip(lower_bound=0) for cycle, columns in RESIDUALS.items()}
-    return shown.with_columns(**bounds)
+    bounds = {f"{cycle}_lowest": pl.min_horizontal(columns).clip(upper_bound=0) for cycle, columns in RESIDUAL_COLUMNS.items()}
+    bounds |= {f"{cycle}_highest": pl.max_horizontal(columns).clip(lower_bound=0) for cycle, columns in RESIDUAL_COLUMNS.items()}
+    return view_rows.with_columns(**bounds)
 
 
-def _told(shown: pl.DataFrame, kind: str, step: int) -> pl.DataFrame:
-    """One item of one kind for all tags. A bonus may not come, or be larger."""
+def _predict_item(view_rows: pl.DataFrame, kind: str, step: int) -> pl.DataFrame:
+    """One item of one kind for all tags. The bounds allow that a bonus does not come, or is larger."""
     cycle = cycle_of(kind)
-    months = pl.lit(float(MONTHS.get(kind, 1))) if step else pl.col(f"{cycle}_left") + months_after(kind)
+    months = pl.lit(float(ITEM_MONTHS.get(kind, 1))) if step else pl.col(f"{cycle}_left") + months_after(kind)
     cents = pl.col(f"fixed_{kind}{step}") + pl.col(f"flex_{kind}{step}")
-    off = {end: (pl.col(f"{cycle}_{end}") * _growth(months)).round().cast(pl.Int64) for end in ("lowest", "highest")}
-    extra = pl.col(f"extra_{kind}{step}") if kind in MONTHS else pl.lit(0)
-    return shown.select(
+    margins = {end: (pl.col(f"{cycle}_{end}") * _bound_growth(months)).round().cast(pl.Int64) for end in ("lowest", "highest")}
+    extra = pl.col(f"extra_{kind}{step}") if kind in ITEM_MONTHS else pl.lit(0)
+    return view_rows.select(
         kind=pl.lit(kind),
-        item=names(kind, shown.select(now(kind) + step).to_series()),
+        item=item_names(kind, view_rows.select(current_number(kind) + step).to_series()),
         cents=cents,
         fixed=f"fixed_{kind}{step}",
         flex=f"flex_{kind}{step}",
-        lower=cents + off["lowest"] - extra,
-        upper=cents + off["highest"] + extra // 2,
-        place=pl.col("row") * 8 + (2 * KINDS.index(kind) + step),
+        lower=cents + margins["lowest"] - extra,
+        upper=cents + margins["highest"] + extra // 2,
+        position=pl.col("row") * 8 + (2 * KINDS.index(kind) + step),
     )
 
 
-def _growth(months: pl.Expr) -> pl.Expr:
-    """By how much the bounds of so many months, or of a part of one, are wider than those of a month."""
-    return pl.when(months > 1).then(months**LASTING).otherwise(months.sqrt())
+def _bound_growth(months: pl.Expr) -> pl.Expr:
+    """The factor by which the bounds of this number of months, or part of a month, are wider than those of one month."""
+    return pl.when(months > 1).then(months**BOUND_GROWTH_POWER).otherwise(months.sqrt())

@@ -1,4 +1,4 @@
-"""Cashflow of the past: sums of bookings by tag and time item, stored at the finest level, and the sums above it."""
+"""Past cashflow: sums of bookings by tag and time item, stored at the finest level, and the totals of a view."""
 
 from typing import NamedTuple
 
@@ -12,39 +12,25 @@ from analytics.analyses.cashflow.flows import (
     INCOME,
     NET,
     PARTNERS,
-    TAGS,
+    TAG_COLUMNS,
     Flows,
     category_groups,
     category_names,
 )
-from analytics.analyses.cashflow.items import KINDS, month_number, names, number, week_number
-from analytics.frames import checked
+from analytics.analyses.cashflow.items import KINDS, item_names, item_number, month_number, week_number
+from analytics.frames import CASHFLOW, CASHFLOW_TOTALS, checked
 from analytics.native.compiling import compiled
 from analytics.trees.cashflow import TOTAL
 
 Codes = NDArray[np.uint32]
-Places = NDArray[np.int32]
-STATISTICS = pl.Schema(
-    {
-        "user": pl.String,
-        "tree": pl.String,
-        "tag": pl.String,
-        "savings": pl.Boolean,
-        "kind": pl.String,
-        "item": pl.String,
-        "cents": pl.Int64,
-    }
-)
-"""Months (kind M) and weeks (W) with at least one booking, by tree, tag and whether it is savings."""
-ROLLED = pl.Schema({"user": pl.String, "level": pl.String, "tag": pl.String, "item": pl.String, "cents": pl.Int64})
-"""All time items of one view, by user, level, tag and item. `level` is `sub`, `main` or `aggregate`; partners have `sub`."""
+ItemNumbers = NDArray[np.int32]
 SUB, MAIN, AGGREGATE = "sub", "main", "aggregate"
 LEVEL = pl.Enum([AGGREGATE, MAIN, SUB])
-SUMS = [EXPENSES, INCOME, NET]
+AGGREGATE_TAGS = [EXPENSES, INCOME, NET]
 
 
-class Sums(NamedTuple):
-    """Sums in the order of the frame: places of user, tree, tag and time, whether it is savings, and cents."""
+class CashflowSums(NamedTuple):
+    """Sums in the order of the frame: numbers of user, tree, tag and time item, whether the tag is savings, and cents."""
 
     user: Codes
     tree: Codes
@@ -55,38 +41,39 @@ class Sums(NamedTuple):
 
 
 def statistics(flows: Flows) -> pl.DataFrame:
-    """The sums (frame `STATISTICS`) of months and weeks."""
+    """The sums (frame `CASHFLOW`) of months and weeks."""
     if flows.rows.is_empty():
-        return STATISTICS.to_frame()
+        return CASHFLOW.to_frame()
     user, partner, category = (
-        flows.rows[name].to_physical().to_numpy().astype(np.uint32) for name in ("user", TAGS[PARTNERS], TAGS[CATEGORIES])
+        flows.rows[name].to_physical().to_numpy().astype(np.uint32)
+        for name in ("user", TAG_COLUMNS[PARTNERS], TAG_COLUMNS[CATEGORIES])
     )
     savings, cents = flows.rows["savings"].to_numpy().astype(np.bool_), flows.rows["cents"].to_numpy().astype(np.int64)
-    times, places = _times(flows)
-    most = len(TAGS) * len(places) * cents.size
-    user_of, tree_of, tag_of, time_of = (np.empty(most, np.uint32) for _ in range(4))
-    sums = Sums(user_of, tree_of, tag_of, time_of, np.empty(most, np.bool_), np.empty(most, np.int64))
+    time_items, item_numbers = _time_items(flows)
+    max_rows = len(TAG_COLUMNS) * len(item_numbers) * cents.size
+    user_of, tree_of, tag_of, time_of = (np.empty(max_rows, np.uint32) for _ in range(4))
+    arrays = CashflowSums(user_of, tree_of, tag_of, time_of, np.empty(max_rows, np.bool_), np.empty(max_rows, np.int64))
     starts = np.r_[0, np.cumsum(np.bincount(user, minlength=len(flows.users.categories)))]
     order = np.argsort(user, kind="stable")
-    count = _add(starts, order, (partner, category), len(flows.tags.categories), savings, places, cents, sums)
-    found = pl.DataFrame({name: each[:count] for name, each in sums._asdict().items()})
-    named = {"user": flows.users.categories, "tree": pl.Series(list(TAGS)), "tag": flows.tags.categories}
-    told = {name: known.gather(found[name]) for name, known in named.items()}
-    timed = {name: times[name].gather(found["time"]) for name in times.columns}
-    return checked(found.select(**told, savings="savings", **timed, cents="cents"), STATISTICS)
+    count = _add(starts, order, (partner, category), len(flows.tags.categories), savings, item_numbers, cents, arrays)
+    sums = pl.DataFrame({name: each[:count] for name, each in arrays._asdict().items()})
+    names = {"user": flows.users.categories, "tree": pl.Series(list(TAG_COLUMNS)), "tag": flows.tags.categories}
+    labels = {name: labels_of.gather(sums[name]) for name, labels_of in names.items()}
+    items = {name: time_items[name].gather(sums["time"]) for name in time_items.columns}
+    return checked(sums.select(**labels, savings="savings", **items, cents="cents"), CASHFLOW)
 
 
-def _times(flows: Flows) -> tuple[pl.DataFrame, tuple[Places, Places]]:
-    """The months and then the weeks from the first to the last booking, and the places of both for each booking."""
+def _time_items(flows: Flows) -> tuple[pl.DataFrame, tuple[ItemNumbers, ItemNumbers]]:
+    """The months and then the weeks from the first to the last booking, and the numbers of both for each booking."""
     month, week = (flows.rows[column].to_numpy() for column in ("month", "week"))
     months, weeks = (pl.int_range(int(each.min()), int(each.max()) + 1, eager=True) for each in (month, week))
-    every = pl.DataFrame(
+    time_items = pl.DataFrame(
         {
             "kind": ["M"] * months.len() + ["W"] * weeks.len(),
-            "item": pl.concat([names("M", months), names("W", weeks)], rechunk=True),
+            "item": pl.concat([item_names("M", months), item_names("W", weeks)], rechunk=True),
         }
     )
-    return every, (month - month.min(), week - week.min() + months.len())
+    return time_items, (month - month.min(), week - week.min() + months.len())
 
 
 @compiled
@@ -94,46 +81,46 @@ def _add(
     starts: NDArray[np.int64],
     order: NDArray[np.int64],
     tags: tuple[Codes, Codes],
-    known: int,
+    tag_count: int,
     savings: NDArray[np.bool_],
-    places: tuple[Places, Places],
+    item_numbers: tuple[ItemNumbers, ItemNumbers],
     cents: NDArray[np.int64],
-    sums: Sums,
+    sums: CashflowSums,
 ) -> int:
-    """Writes the sums, of one user and tree after the other, and answers how many there are: a table of tags and times is filled,
-    which is several times faster than sorting or grouping.
+    """Writes the sums, one user and tree after the other, and returns their number. It fills a table of tags by time items, which
+    is several times faster than sorting or grouping.
     """
-    count, line = 0, np.zeros(2 * known, np.int64)
+    count, tag_line = 0, np.zeros(2 * tag_count, np.int64)
     for user in range(starts.size - 1):
         rows = order[starts[user] : starts[user + 1]]
         if not rows.size:
             continue
-        first = [each[rows].min() for each in places]
-        width = [places[kind][rows].max() + 1 - first[kind] for kind in range(2)]
+        first = [each[rows].min() for each in item_numbers]
+        width = [item_numbers[kind][rows].max() + 1 - first[kind] for kind in range(2)]
         for tree in range(2):
             for row in rows:
-                line[2 * tags[tree][row] + savings[row]] = 1
-            used = np.flatnonzero(line)
-            line[used] = np.arange(used.size)
-            booked, total = np.zeros((used.size, sum(width)), np.bool_), np.zeros((used.size, sum(width)), np.int64)
+                tag_line[2 * tags[tree][row] + savings[row]] = 1
+            used = np.flatnonzero(tag_line)
+            tag_line[used] = np.arange(used.size)
+            is_booked, total = np.zeros((used.size, sum(width)), np.bool_), np.zeros((used.size, sum(width)), np.int64)
             for row in rows:
-                at = line[2 * tags[tree][row] + savings[row]]
+                tag_row = tag_line[2 * tags[tree][row] + savings[row]]
                 for kind in range(2):
-                    column = places[kind][row] - first[kind] + kind * width[0]
-                    booked[at, column] = True
-                    total[at, column] += cents[row]
-            for at in range(used.size):
-                for column in range(booked.shape[1]):
-                    if booked[at, column]:
-                        sums.user[count], sums.tree[count], sums.tag[count] = user, tree, used[at] // 2
-                        sums.savings[count], sums.cents[count] = used[at] % 2, total[at, column]
+                    column = item_numbers[kind][row] - first[kind] + kind * width[0]
+                    is_booked[tag_row, column] = True
+                    total[tag_row, column] += cents[row]
+            for tag_row in range(used.size):
+                for column in range(is_booked.shape[1]):
+                    if is_booked[tag_row, column]:
+                        sums.user[count], sums.tree[count], sums.tag[count] = user, tree, used[tag_row] // 2
+                        sums.savings[count], sums.cents[count] = used[tag_row] % 2, total[tag_row, column]
                         sums.time[count] = column + first[0] if column < width[0] else column - width[0] + first[1]
                         count += 1
-            line[used] = 0
+            tag_line[used] = 0
     return count
 
 
-def rolled(
+def roll_up(
     statistics: pl.DataFrame,
     as_of: pl.DataFrame,
     tree: str = CATEGORIES,
@@ -142,73 +129,89 @@ def rolled(
     exclude_savings: bool = False,
     aggregates: bool = True,
 ) -> pl.DataFrame:
-    """One view (frame `ROLLED`) of the statistics: items with a booking, and always the current ones of each tag.
+    """One view (frame `CASHFLOW_TOTALS`) of the statistics: items with a booking, and always the current ones of each tag.
 
-    The main category INCOME and the sum INCOME are one item of the tree: where sums are wanted, it is the sum.
+    The main category INCOME and the aggregate INCOME are one item of the tree: with aggregates, it is the aggregate.
     """
-    sums = aggregates and tree == CATEGORIES
-    chosen = statistics.filter(pl.col("tree") == tree, ~(pl.col("savings") & exclude_savings))
-    current, above = _current(as_of.join(chosen.select("user").unique(), on="user", how="semi")), _above(chosen)
-    items = pl.Enum(sorted({*chosen["item"].unique(), *above["within"], *current["item"]}))
+    with_aggregates = aggregates and tree == CATEGORIES
+    statistics_of_tree = statistics.filter(pl.col("tree") == tree, ~(pl.col("savings") & exclude_savings))
+    current_items, parent_items = (
+        _current_items(as_of.join(statistics_of_tree.select("user").unique(), on="user", how="semi")),
+        _parent_items(statistics_of_tree),
+    )
+    items = pl.Enum(sorted({*statistics_of_tree["item"].unique(), *parent_items["within"], *current_items["item"]}))
     names_of = {
-        "user": pl.Enum(chosen["user"].unique().sort()),
-        "tag": pl.Enum(sorted({*chosen["tag"].unique(), *category_names()})),
+        "user": pl.Enum(statistics_of_tree["user"].unique().sort()),
+        "tag": pl.Enum(sorted({*statistics_of_tree["tag"].unique(), *category_names()})),
         "item": items,
         "within": items,
     }
-    coded, current, above = (
-        each.cast({k: v for k, v in names_of.items() if k in each.columns}) for each in (chosen, current, above)
+    coded_statistics, current_items, parent_items = (
+        each.cast({k: v for k, v in names_of.items() if k in each.columns})
+        for each in (statistics_of_tree, current_items, parent_items)
     )
-    rows = _tagged(coded, MAIN if level == MAIN and tree == CATEGORIES else SUB, sums=sums)
-    whole = _with_current(pl.concat([rows, _higher(rows, above)]), current, sums=sums)
-    return checked(whole.sort("user", "level", "tag", "item").cast(dict(ROLLED.items())).select(ROLLED.names()), ROLLED)
+    rows = _sum_tags(coded_statistics, MAIN if level == MAIN and tree == CATEGORIES else SUB, with_aggregates=with_aggregates)
+    totals = _with_current_items(
+        pl.concat([rows, _sum_parents(rows, parent_items)]), current_items, with_aggregates=with_aggregates
+    )
+    return checked(
+        totals.sort("user", "level", "tag", "item").cast(dict(CASHFLOW_TOTALS.items())).select(CASHFLOW_TOTALS.names()),
+        CASHFLOW_TOTALS,
+    )
 
 
-def _tagged(coded: pl.DataFrame, level: str, *, sums: bool) -> pl.DataFrame:
-    """The months and weeks of the tags of a level, and if wanted of the sums."""
-    kind = coded.schema["tag"]
+def _sum_tags(coded_statistics: pl.DataFrame, level: str, *, with_aggregates: bool) -> pl.DataFrame:
+    """The sums of months and weeks by the tags of a level, and optionally by the aggregates."""
+    kind = coded_statistics.schema["tag"]
     groups = category_groups().select(pl.col("tag", "main", "aggregate").cast(kind))
-    placed = coded.join(groups, on="tag", how="left")
-    shown = "main" if level == MAIN else "tag"
-    plain = placed.group_by("user", "item", level=pl.lit(level, LEVEL), tag=shown).agg(pl.sum("cents"))
-    if not sums:
-        return plain
-    counted = placed.filter(pl.col("aggregate").is_not_null())
-    added = counted.group_by("user", "item", level=pl.lit(AGGREGATE, LEVEL), tag="aggregate").agg(pl.sum("cents"))
-    net = added.group_by("user", "item", "level", tag=pl.lit(NET, kind)).agg(pl.sum("cents"))
-    return pl.concat([plain.filter(pl.col("tag") != INCOME), added, net])
+    grouped_rows = coded_statistics.join(groups, on="tag", how="left")
+    tag_column = "main" if level == MAIN else "tag"
+    level_sums = grouped_rows.group_by("user", "item", level=pl.lit(level, LEVEL), tag=tag_column).agg(pl.sum("cents"))
+    if not with_aggregates:
+        return level_sums
+    with_aggregate = grouped_rows.filter(pl.col("aggregate").is_not_null())
+    aggregate_sums = with_aggregate.group_by("user", "item", level=pl.lit(AGGREGATE, LEVEL), tag="aggregate").agg(pl.sum("cents"))
+    net = aggregate_sums.group_by("user", "item", "level", tag=pl.lit(NET, kind)).agg(pl.sum("cents"))
+    return pl.concat([level_sums.filter(pl.col("tag") != INCOME), aggregate_sums, net])
 
 
-def _above(rows: pl.DataFrame) -> pl.DataFrame:
+def _parent_items(rows: pl.DataFrame) -> pl.DataFrame:
     """The quarter, the year and the whole time (`within`) of each month."""
     months = rows.filter(pl.col("kind") == "M").select(pl.col("item").unique())
     year, month = pl.col("item").str.slice(0, 4), pl.col("item").str.slice(6).cast(pl.Int32)
-    above = (pl.format("{}_Q{}", year, (month + 2) // 3), pl.format("{}_Y", year), pl.lit(TOTAL))
-    return pl.concat([months.with_columns(within=item) for item in above])
+    parent_items = (pl.format("{}_Q{}", year, (month + 2) // 3), pl.format("{}_Y", year), pl.lit(TOTAL))
+    return pl.concat([months.with_columns(within=item) for item in parent_items])
 
 
-def _higher(rows: pl.DataFrame, above: pl.DataFrame) -> pl.DataFrame:
-    """The sums of months to quarters, years, and the whole time."""
+def _sum_parents(rows: pl.DataFrame, parent_items: pl.DataFrame) -> pl.DataFrame:
+    """The sums of months by quarter, year, and the whole time."""
     return (
-        rows.join(above, on="item", how="inner")
+        rows.join(parent_items, on="item", how="inner")
         .group_by("user", "level", "tag", item="within")
         .agg(pl.sum("cents"))
         .select(rows.columns)
     )
 
 
-def _current(as_of: pl.DataFrame) -> pl.DataFrame:
-    """The current item of each kind, and the whole time, for every user."""
-    now = as_of.select("user", month=month_number(pl.col("as_of")), week=week_number(pl.col("as_of")))
-    items = [now.select("user", item=names(kind, now.select(number(kind)).to_series())) for kind in KINDS]
-    return pl.concat([*items, now.select("user", item=pl.lit(TOTAL))])
+def _current_items(as_of: pl.DataFrame) -> pl.DataFrame:
+    """By user the current item of each kind, and the whole time."""
+    current_numbers = as_of.select("user", month=month_number(pl.col("as_of")), week=week_number(pl.col("as_of")))
+    items = [
+        current_numbers.select("user", item=item_names(kind, current_numbers.select(item_number(kind)).to_series()))
+        for kind in KINDS
+    ]
+    return pl.concat([*items, current_numbers.select("user", item=pl.lit(TOTAL))])
 
 
-def _with_current(rows: pl.DataFrame, current: pl.DataFrame, *, sums: bool) -> pl.DataFrame:
-    """The rows, and nothing in the current items that had no booking. The sums are there for every user."""
-    shown = rows.select("user", "level", "tag").unique()
-    if sums:
-        always = pl.DataFrame({"tag": SUMS}, {"tag": rows.schema["tag"]}).with_columns(level=pl.lit(AGGREGATE, LEVEL))
-        shown = pl.concat([shown, current.select("user").unique().join(always, how="cross").select(shown.columns)]).unique()
-    missing = shown.join(current, on="user", how="inner").join(rows, on=["user", "level", "tag", "item"], how="anti")
-    return pl.concat([rows, missing.select("user", "level", "tag", "item", cents=pl.lit(0, pl.Int64)).select(rows.columns)])
+def _with_current_items(rows: pl.DataFrame, current_items: pl.DataFrame, *, with_aggregates: bool) -> pl.DataFrame:
+    """The rows, with 0 cents in current items without a booking. Every user has the aggregates."""
+    tags = rows.select("user", "level", "tag").unique()
+    if with_aggregates:
+        aggregate_tags = pl.DataFrame({"tag": AGGREGATE_TAGS}, {"tag": rows.schema["tag"]}).with_columns(
+            level=pl.lit(AGGREGATE, LEVEL)
+        )
+        tags = pl.concat(
+            [tags, current_items.select("user").unique().join(aggregate_tags, how="cross").select(tags.columns)]
+        ).unique()
+    missing_items = tags.join(current_items, on="user", how="inner").join(rows, on=["user", "level", "tag", "item"], how="anti")
+    return pl.concat([rows, missing_items.select("user", "level", "tag", "item", cents=pl.lit(0, pl.Int64)).select(rows.columns)])

@@ -1,139 +1,141 @@
-"""Of every tag at the finest level: what is fixed and flexible in the current and the next item of each kind.
+"""The fixed and flexible cents of every tag at the finest level, in the current and the next item of each kind.
 
-Fixed is what regular payments of contracts brought so far and what active contracts will bring; the rest is flexible. Quarters
-and years are sums of months.
+Fixed are the regular payments of contracts so far and the expected ones of active contracts; the rest is flexible. Quarters and
+years are sums of months.
 """
 
 import numpy as np
 import polars as pl
 
 from analytics import trees
-from analytics.analyses.cashflow.cycles import CYCLES
-from analytics.analyses.cashflow.flexible import Flags, Floats, UsualSpending, usual
-from analytics.analyses.cashflow.flows import CATEGORIES, KEYS, Flows, expense_tags, in_both_trees, savings
-from analytics.analyses.cashflow.items import KINDS, MONTHS, month_number, number, week_number
+from analytics.analyses.cashflow.cycles import MAX_CYCLES
+from analytics.analyses.cashflow.flexible import Flags, Floats, UsualSpending, usual_spending
+from analytics.analyses.cashflow.flows import CATEGORIES, TAG_KEYS, Flows, expense_tags, in_both_trees, is_savings
+from analytics.analyses.cashflow.items import ITEM_MONTHS, KINDS, item_number, month_number, week_number
 
 STEPS = (0, 1)
 """The current item and the next one."""
-RESIDUALS = {cycle: [f"{cycle}_{place}" for place in range(CYCLES)] for cycle in ("month", "week")}
-SALARY = "INCOME_SALARY"
-"""What stands out here beside contracts comes every year, as long as a contract brings salary."""
-MOST_EXTRA = 2.5
-"""Salaries; more at once is no bonus that comes every year, but a settlement."""
+RESIDUAL_COLUMNS = {cycle: [f"{cycle}_{number}" for number in range(MAX_CYCLES)] for cycle in ("month", "week")}
+SALARY_CATEGORY = "INCOME_SALARY"
+"""In this category an excess beside contracts comes every year, as long as a contract brings salary."""
+MAX_EXTRA_SALARIES = 2.5
+"""An excess of more salaries than this is not a yearly bonus but a settlement."""
 
 
-def future(due: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
-    """What active contracts will bring, once for their category and once for their partner."""
+def future_flows(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
+    """The expected payments of contracts as flows, once for their category and once for their partner."""
     day = pl.col("expected_on")
-    timed = due.select(
+    payment_rows = payments.select(
         pl.col("user").cast(flows.users),
         pl.col("category").cast(flows.tags),
         pl.col("partner").fill_null(trees.UNKNOWN).cast(flows.tags),
         "cents",
         month=month_number(day),
         week=week_number(day),
-        savings=savings(pl.col("category")),
+        savings=is_savings(pl.col("category")),
     )
-    return in_both_trees(timed.join(cycles, on="user", how="inner"), flows)
+    return in_both_trees(payment_rows.join(cycles, on="user", how="inner"), flows)
 
 
-def valued(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame) -> pl.DataFrame:
-    """The rows with what is fixed and flexible in each item, and how far each cycle strayed from the others."""
+def add_values(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the fixed and flexible cents of each item, and the residual of each cycle."""
     cents, regular = pl.col("cents"), pl.col("regular")
-    inside = {kind: number(kind) - now(kind) for kind in KINDS}
+    inside = {kind: item_number(kind) - current_number(kind) for kind in KINDS}
     so_far = {f"fixed_{kind}": cents * (regular & (inside[kind] == 0)) for kind in KINDS}
     so_far |= {f"flex_{kind}": cents * (~regular & (inside[kind] == 0)) for kind in KINDS}
     to_come = {f"due_{kind}{step}": cents * (inside[kind] == step) for kind in KINDS for step in STEPS}
     current = past.filter((inside["Y"] == 0) | (inside["W"] == 0))
-    whole = rows.hstack(_summed(current, rows.height, so_far)).hstack(_summed(future, rows.height, to_come))
-    for cycle in RESIDUALS:
-        found = _usual(whole, past, cycle)
-        residuals = pl.DataFrame(found.residuals, schema=RESIDUALS[cycle]).with_columns(pl.all().round().cast(pl.Int64))
-        whole = whole.hstack(residuals).with_columns(pl.Series(f"{cycle}_usual", found.cents).cast(pl.Int64))
+    values = rows.hstack(_sum_rows(current, rows.height, so_far)).hstack(_sum_rows(future, rows.height, to_come))
+    for cycle in RESIDUAL_COLUMNS:
+        spending = _usual_per_cycle(values, past, cycle)
+        residuals = pl.DataFrame(spending.residuals, schema=RESIDUAL_COLUMNS[cycle]).with_columns(pl.all().round().cast(pl.Int64))
+        values = values.hstack(residuals).with_columns(pl.Series(f"{cycle}_usual", spending.cents).cast(pl.Int64))
         if cycle == "month":
-            whole = whole.hstack(_extra(whole, found.yearly))
-    return whole.with_columns(
+            values = values.hstack(_yearly_extra(values, spending.yearly))
+    return values.with_columns(
         **{f"fixed_{kind}0": pl.col(f"fixed_{kind}") + pl.col(f"due_{kind}0") for kind in KINDS},
         **{f"fixed_{kind}1": pl.col(f"due_{kind}1") for kind in KINDS},
-        **{f"flex_{kind}0": pl.col(f"flex_{kind}") + _rest(kind) for kind in KINDS},
-        **{f"flex_{kind}1": pl.col(f"{cycle_of(kind)}_usual") * MONTHS.get(kind, 1) for kind in KINDS},
+        **{f"flex_{kind}0": pl.col(f"flex_{kind}") + _rest_of_item(kind) for kind in KINDS},
+        **{f"flex_{kind}1": pl.col(f"{cycle_of(kind)}_usual") * ITEM_MONTHS.get(kind, 1) for kind in KINDS},
     ).select(
-        *KEYS,
+        *TAG_KEYS,
         *(f"fixed_{kind}{step}" for kind in KINDS for step in STEPS),
-        *(pl.col(f"flex_{kind}{step}") + pl.col(f"extra_{kind}{step}") for kind in MONTHS for step in STEPS),
+        *(pl.col(f"flex_{kind}{step}") + pl.col(f"extra_{kind}{step}") for kind in ITEM_MONTHS for step in STEPS),
         *(f"flex_W{step}" for step in STEPS),
-        *(f"extra_{kind}{step}" for kind in MONTHS for step in STEPS),
-        *(column for columns in RESIDUALS.values() for column in columns),
+        *(f"extra_{kind}{step}" for kind in ITEM_MONTHS for step in STEPS),
+        *(column for columns in RESIDUAL_COLUMNS.values() for column in columns),
     )
 
 
-def _summed(rows: pl.DataFrame, count: int, values: dict[str, pl.Expr]) -> pl.DataFrame:
-    """The sums of these values by `row`, of which there are so many."""
-    given = rows.select("row", **values)
-    return pl.DataFrame({name: _added(given["row"], given[name], count).astype(np.int64) for name in values})
+def _sum_rows(rows: pl.DataFrame, count: int, values: dict[str, pl.Expr]) -> pl.DataFrame:
+    """The sums of these values by `row`, for `count` rows."""
+    row_values = rows.select("row", **values)
+    return pl.DataFrame({name: _sum_at(row_values["row"], row_values[name], count).astype(np.int64) for name in values})
 
 
-def _added(places: pl.Series, values: pl.Series, count: int) -> Floats:
-    """The sum of the values at each of so many places; sums of cents are exact."""
-    return np.bincount(places.to_numpy(), weights=values.to_numpy().astype(np.float64), minlength=count).astype(np.float64)
+def _sum_at(rows: pl.Series, values: pl.Series, count: int) -> Floats:
+    """The sum of the values of each of `count` rows; sums of cents are exact."""
+    return np.bincount(rows.to_numpy(), weights=values.to_numpy().astype(np.float64), minlength=count).astype(np.float64)
 
 
-def _usual(rows: pl.DataFrame, past: pl.DataFrame, cycle: str) -> UsualSpending:
-    """What is usual in a month or week. What contracts strayed from the payment before counts among the residuals."""
-    place = pl.col(cycle) - pl.col(f"{cycle}_last") + CYCLES - 1
-    seen = place.is_between(CYCLES - pl.col(f"{cycle}_seen"), CYCLES - 1)
+def _usual_per_cycle(rows: pl.DataFrame, past: pl.DataFrame, cycle: str) -> UsualSpending:
+    """The usual spending of a month or week. The steps of contract payments are added to the residuals."""
+    position = pl.col(cycle) - pl.col(f"{cycle}_last") + MAX_CYCLES - 1
+    is_complete = position.is_between(MAX_CYCLES - pl.col(f"{cycle}_count"), MAX_CYCLES - 1)
     flexible = pl.col("cents") * ~pl.col("regular")
-    cells = past.filter(seen).select(flexible, "step", at=pl.col("row") * CYCLES + place)
-    history, steps = (_added(cells["at"], cells[name], rows.height * CYCLES).reshape(-1, CYCLES) for name in ("cents", "step"))
-    count, user = (
-        rows.select(each).to_series().cast(pl.Int64).to_numpy() for each in (f"{cycle}_seen", pl.col("user").to_physical())
+    cells = past.filter(is_complete).select(flexible, "step", at=pl.col("row") * MAX_CYCLES + position)
+    history, steps = (
+        _sum_at(cells["at"], cells[name], rows.height * MAX_CYCLES).reshape(-1, MAX_CYCLES) for name in ("cents", "step")
     )
-    spending, yearly = (_chosen(rows, tags) for tags in (expense_tags(), (SALARY,)))
+    count, user = (
+        rows.select(each).to_series().cast(pl.Int64).to_numpy() for each in (f"{cycle}_count", pl.col("user").to_physical())
+    )
+    spending, yearly = (_has_tag(rows, tags) for tags in (expense_tags(), (SALARY_CATEGORY,)))
     salary = rows["due_Y1"].to_numpy() / 12
-    most = np.where(yearly & (cycle == "month"), MOST_EXTRA * np.maximum(salary, 0.0), 0.0)
-    found = usual(history, count, user, spending, most)
-    return found._replace(residuals=found.residuals + steps)
+    max_yearly = np.where(yearly & (cycle == "month"), MAX_EXTRA_SALARIES * np.maximum(salary, 0.0), 0.0)
+    spending_per_cycle = usual_spending(history, count, user, spending, max_yearly)
+    return spending_per_cycle._replace(residuals=spending_per_cycle.residuals + steps)
 
 
-def _chosen(rows: pl.DataFrame, tags: tuple[str, ...]) -> Flags:
+def _has_tag(rows: pl.DataFrame, tags: tuple[str, ...]) -> Flags:
     return rows.select((pl.col("tree") == CATEGORIES) & pl.col("tag").is_in(tags)).to_series().to_numpy()
 
 
-def _extra(rows: pl.DataFrame, yearly: Floats) -> pl.DataFrame:
-    """What comes every year, in the items of the months in which it is due next. In the current month it is awaited the less the
-    later it is, and not at all if it has come.
+def _yearly_extra(rows: pl.DataFrame, yearly: Floats) -> pl.DataFrame:
+    """Cents that come every year, in the items in which they are due next. In the current month they are expected the less the
+    later it is, and not at all if they have come.
     """
-    at = np.flatnonzero(yearly.any(1))
-    few, again = rows[at], yearly[at]
-    last, current, so_far = (few[name].cast(pl.Int64).to_numpy() for name in ("month_last", "month_now", "flex_M"))
-    due = last[:, None] + 1 + np.arange(CYCLES)
-    awaited = few["month_left"].to_numpy() * (so_far < again[:, 0] / 2)
-    first = np.where(due == current[:, None], np.round(again * awaited[:, None]), again)
-    out = {f"extra_{kind}{step}": np.zeros(rows.height, np.int64) for kind in MONTHS for step in STEPS}
-    for kind, months in MONTHS.items():
+    rows_with_extra = np.flatnonzero(yearly.any(1))
+    extra_rows, yearly_cents = rows[rows_with_extra], yearly[rows_with_extra]
+    last, current, so_far = (extra_rows[name].cast(pl.Int64).to_numpy() for name in ("month_last", "month_now", "flex_M"))
+    due = last[:, None] + 1 + np.arange(MAX_CYCLES)
+    still_expected = extra_rows["month_left"].to_numpy() * (so_far < yearly_cents[:, 0] / 2)
+    first = np.where(due == current[:, None], np.round(yearly_cents * still_expected[:, None]), yearly_cents)
+    extras = {f"extra_{kind}{step}": np.zeros(rows.height, np.int64) for kind in ITEM_MONTHS for step in STEPS}
+    for kind, months in ITEM_MONTHS.items():
         for step in STEPS:
             item = (current // months + step)[:, None]
-            found = first * (due // months == item) + again * ((due + CYCLES) // months == item)
-            out[f"extra_{kind}{step}"][at] = found.sum(1)
-    return pl.DataFrame(out)
+            extra_cents = first * (due // months == item) + yearly_cents * ((due + MAX_CYCLES) // months == item)
+            extras[f"extra_{kind}{step}"][rows_with_extra] = extra_cents.sum(1)
+    return pl.DataFrame(extras)
 
 
 def cycle_of(kind: str) -> str:
     return "week" if kind == "W" else "month"
 
 
-def now(kind: str) -> pl.Expr:
-    return number(kind, "month_now", "week_now")
+def current_number(kind: str) -> pl.Expr:
+    return item_number(kind, "month_now", "week_now")
 
 
-def _rest(kind: str) -> pl.Expr:
-    """What is usual in the rest of the current item: quarters and years have whole months after the current one."""
+def _rest_of_item(kind: str) -> pl.Expr:
+    """Cents usual in the rest of the current item: quarters and years have whole months after the current one."""
     usual_cents, left = pl.col(f"{cycle_of(kind)}_usual"), pl.col(f"{cycle_of(kind)}_left")
     current = (usual_cents * left).round().cast(pl.Int64)
     return current + usual_cents * months_after(kind)
 
 
 def months_after(kind: str) -> pl.Expr:
-    """The months of the current quarter or year that come after the current one."""
-    months = MONTHS.get(kind, 1)
+    """The number of months of the current quarter or year after the current month."""
+    months = ITEM_MONTHS.get(kind, 1)
     return months - 1 - pl.col("month_now") % months

@@ -1,4 +1,4 @@
-"""What a contract will cost next: the last amount where amounts keep their level, else what usage has shown."""
+"""The next amount of a contract: the last one where amounts keep their level, otherwise an estimate from usage."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,26 +6,26 @@ from numpy.typing import NDArray
 from analytics.analyses.contracts.rhythm import Floats, Integers
 from analytics.native.compiling import compiled, inner
 
-SEASON = 12
-SEASONAL = 0.6
-"""From this correlation with the payments a year before on, a contract has seasons."""
-STEADY = 0.1
-USUAL, USAGE = 3, 6
-FEW = 64
-"""So many values are put in order one by one."""
-SMALL_STEP = 0.05
-"""Pensions, dynamic premiums and index rents rise by no more than this a year; one larger step was a new tariff."""
+SEASON_PAYMENTS = 12
+MIN_SEASON_CORRELATION = 0.6
+"""A contract is seasonal above this correlation with the payments a year before."""
+MAX_STEADY_DEVIATION = 0.1
+MEDIAN_PAYMENTS, USAGE_PAYMENTS = 3, 6
+MAX_INSERTION_SORT = 64
+"""Up to this number of values are sorted by insertion."""
+MAX_YEARLY_STEP = 0.05
+"""Pensions, dynamic premiums and index rents rise by at most this share a year; a single larger step is a new tariff."""
 
 
-def following(starts: Integers, cents: Integers, yearly: Integers) -> Integers:
-    """The amount that follows the regular payments of each contract; `yearly` says how many of them there are in a year."""
-    out = np.zeros(starts.size - 1, np.int64)
-    _follow(starts, cents.astype(np.float64), yearly, out)
-    return out
+def next_amounts(starts: Integers, cents: Integers, yearly: Integers) -> Integers:
+    """The next amount of each contract in cents, from its regular payments; `yearly` is their number in a year."""
+    next_cents = np.zeros(starts.size - 1, np.int64)
+    _next_amounts(starts, cents.astype(np.float64), yearly, next_cents)
+    return next_cents
 
 
 def medians(lengths: NDArray[np.uint32], sizes: Floats) -> tuple[Floats, Floats]:
-    """Of each group of sizes, given one behind the other with their lengths: the median, and the median distance from it."""
+    """The median and the median absolute deviation of each group of sizes; groups lie one after the other, with `lengths`."""
     median, deviation = np.zeros(lengths.size), np.zeros(lengths.size)
     _medians(lengths, sizes, median, deviation)
     return median, deviation
@@ -33,73 +33,75 @@ def medians(lengths: NDArray[np.uint32], sizes: Floats) -> tuple[Floats, Floats]
 
 @compiled
 def _medians(lengths: NDArray[np.uint32], sizes: Floats, median: Floats, deviation: Floats) -> None:
-    low, own = 0, np.empty(lengths.max() if lengths.size else 0)
+    low, group_sizes = 0, np.empty(lengths.max() if lengths.size else 0)
     for group in range(lengths.size):
         count, equal = int(lengths[group]), True
-        for place in range(count):
-            own[place] = sizes[low + place]
-            equal = equal and own[place] == own[0]
-        median[group] = own[0] if equal else _middle(own, count)
+        for index in range(count):
+            group_sizes[index] = sizes[low + index]
+            equal = equal and group_sizes[index] == group_sizes[0]
+        median[group] = group_sizes[0] if equal else _median(group_sizes, count)
         if not equal:
-            for place in range(count):
-                own[place] = abs(own[place] - median[group])
-            deviation[group] = _middle(own, count)
+            for index in range(count):
+                group_sizes[index] = abs(group_sizes[index] - median[group])
+            deviation[group] = _median(group_sizes, count)
         low += count
 
 
 @inner
-def _middle(values: Floats, count: int) -> float:
-    """The median of the first values, which are put in order: they are few, and asking for memory would take longer."""
-    if count > FEW:
+def _median(values: Floats, count: int) -> float:
+    """The median of the first `count` values, which it sorts in place: they are few, and allocating memory would take longer."""
+    if count > MAX_INSERTION_SORT:
         return float(np.median(values[:count]))
-    for place in range(1, count):
-        value, at = values[place], place
-        while at > 0 and values[at - 1] > value:
-            values[at] = values[at - 1]
-            at -= 1
-        values[at] = value
+    for index in range(1, count):
+        value, insert_at = values[index], index
+        while insert_at > 0 and values[insert_at - 1] > value:
+            values[insert_at] = values[insert_at - 1]
+            insert_at -= 1
+        values[insert_at] = value
     return float((values[(count - 1) // 2] + values[count // 2]) / 2)
 
 
 @compiled
-def _follow(starts: Integers, cents: Floats, yearly: Integers, out: Integers) -> None:
+def _next_amounts(starts: Integers, cents: Floats, yearly: Integers, next_cents: Integers) -> None:
     for contract in range(starts.size - 1):
-        paid = cents[starts[contract] : starts[contract + 1]]
-        out[contract] = np.int64(np.floor(_next(paid, yearly[contract]) + 0.5))
+        amounts = cents[starts[contract] : starts[contract + 1]]
+        next_cents[contract] = np.int64(np.floor(_next_amount(amounts, yearly[contract]) + 0.5))
 
 
 @inner
-def _next(paid: Floats, yearly: int) -> float:
-    last = float(paid[-1])
-    if paid.size < 3:
+def _next_amount(amounts: Floats, yearly: int) -> float:
+    last = float(amounts[-1])
+    if amounts.size < 3:
         return last
-    if paid[-2] == last:
-        return last * _yearly_step(paid, yearly)
-    if yearly == SEASON and paid.size > SEASON + 3 and _correlation(paid[SEASON:], paid[:-SEASON]) > SEASONAL:
-        earlier = np.mean(paid[:-SEASON])
-        return float(paid[paid.size - SEASON] * np.mean(paid[SEASON:]) / earlier) if earlier != 0 else last
-    recent = paid[-USAGE:]
-    if np.std(recent) < STEADY * abs(np.mean(recent)):
+    if amounts[-2] == last:
+        return last * _yearly_step(amounts, yearly)
+    if yearly == SEASON_PAYMENTS and amounts.size > SEASON_PAYMENTS + 3:
+        later, earlier = amounts[SEASON_PAYMENTS:], amounts[:-SEASON_PAYMENTS]
+        if _correlation(later, earlier) > MIN_SEASON_CORRELATION:
+            level = np.mean(earlier)
+            return float(amounts[amounts.size - SEASON_PAYMENTS] * np.mean(later) / level) if level != 0 else last
+    recent = amounts[-USAGE_PAYMENTS:]
+    if np.std(recent) < MAX_STEADY_DEVIATION * abs(np.mean(recent)):
         return last
-    if paid.size < USAGE:
-        return float(np.median(paid[-USUAL:]))
+    if amounts.size < USAGE_PAYMENTS:
+        return float(np.median(amounts[-MEDIAN_PAYMENTS:]))
     return _winsorised(recent)
 
 
 @inner
-def _yearly_step(paid: Floats, yearly: int) -> float:
-    """The mean of the steps one and two years ago, if now is the time for the next: prices often rise in the same month. Of less
-    than two years a small step a year ago is taken for a yearly one.
+def _yearly_step(amounts: Floats, yearly: int) -> float:
+    """The mean factor of the price steps one and two years ago, if the next one is due now: prices often rise in the same month.
+    With less than two years of payments a small step a year ago counts as a yearly one.
     """
-    if yearly < 2 or paid.size <= yearly or not np.all(paid[-yearly:] == paid[-1]):
+    if yearly < 2 or amounts.size <= yearly or not np.all(amounts[-yearly:] == amounts[-1]):
         return 1.0
-    once = float(paid[-yearly] / paid[-yearly - 1])
-    if paid.size <= 2 * yearly:
-        return once if abs(once - 1) <= SMALL_STEP else 1.0
-    twice = float(paid[-2 * yearly] / paid[-2 * yearly - 1])
-    level = np.all(paid[-2 * yearly : -yearly] == paid[-2 * yearly])
-    same_way = (once - 1) * (twice - 1) > 0
-    return (once + twice) / 2 if level and same_way else 1.0
+    latest_step = float(amounts[-yearly] / amounts[-yearly - 1])
+    if amounts.size <= 2 * yearly:
+        return latest_step if abs(latest_step - 1) <= MAX_YEARLY_STEP else 1.0
+    earlier_step = float(amounts[-2 * yearly] / amounts[-2 * yearly - 1])
+    is_level = np.all(amounts[-2 * yearly : -yearly] == amounts[-2 * yearly])
+    same_way = (latest_step - 1) * (earlier_step - 1) > 0
+    return (latest_step + earlier_step) / 2 if is_level and same_way else 1.0
 
 
 @inner
@@ -110,7 +112,7 @@ def _correlation(one: Floats, other: Floats) -> float:
 
 @inner
 def _winsorised(values: Floats) -> float:
-    """The mean, with the largest and the smallest value drawn to the next ones."""
-    ordered = np.sort(values)
-    ordered[0], ordered[-1] = ordered[1], ordered[-2]
-    return float(np.mean(ordered))
+    """The mean, with the largest and the smallest value replaced by the next ones."""
+    sorted_values = np.sort(values)
+    sorted_values[0], sorted_values[-1] = sorted_values[1], sorted_values[-2]
+    return float(np.mean(sorted_values))

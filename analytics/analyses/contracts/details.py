@@ -1,4 +1,4 @@
-"""What is told about a contract: sums, dates, numbers, status, and why it is one."""
+"""The description of contracts: sums, dates, reference numbers, price changes, status and reason."""
 
 import numpy as np
 import polars as pl
@@ -7,65 +7,69 @@ from analytics import trees
 from analytics.analyses.contracts.dates import next_business_day
 from analytics.analyses.contracts.modes import most_frequent
 from analytics.analyses.contracts.rhythm import starts_of
-from analytics.analyses.contracts.streams import ordered
+from analytics.analyses.contracts.streams import sort_by_day
 from analytics.bank_text import references
 from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, PRICE_CHANGE, checked
 from analytics.native.prefilter import any_of
 
-LATEST = 3
-"""So many of the latest regular bookings are asked for numbers."""
-MOST_NUMBERS = 5
-MOST_CHANGES = 1 / 3
-"""If a larger share of payments differs from the one before, it is usage and not price."""
-FINAL = r"(?i)schlussrechnung|schlussabrechnung|letzte rate|schlussrate|endabrechnung"
-ENDINGS = ("rate", "teilzahlung", "rechnung")
-"""Parts of which every text has one that names an instalment or the end: they are found faster, and few texts have any."""
-OF_BOOKING = ("user", "category", "insurance", "partner", "purpose", "as_of")
-COUNTERPARTY = ("counterparty_name", "counterparty_iban", "counterparty_bic", "ultimate_name")
+NUMBERED_BOOKINGS = 3
+"""Reference numbers are read from this many of the latest regular bookings."""
+MAX_NUMBERS = 5
+MAX_CHANGE_SHARE = 1 / 3
+"""If a larger share of payments differs from the one before, the amounts follow usage and not the price."""
+FINAL_PAYMENT_WORDS = r"(?i)schlussrechnung|schlussabrechnung|letzte rate|schlussrate|endabrechnung"
+FINAL_PAYMENT_STEMS = ("rate", "teilzahlung", "rechnung")
+"""Every text that names an instalment or a final payment contains one of these: they are searched faster, and few texts match."""
+BOOKING_COLUMNS = ("user", "category", "insurance", "partner", "purpose", "as_of")
+COUNTERPARTY_COLUMNS = ("counterparty_name", "counterparty_iban", "counterparty_bic", "ultimate_name")
 
 
-def described(
-    heads: pl.DataFrame, payments: pl.DataFrame, others: pl.DataFrame, seen: pl.DataFrame
+def describe_contracts(
+    forecasts: pl.DataFrame, payments: pl.DataFrame, others: pl.DataFrame, bookings: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.Series]:
-    """The contracts (frame `CONTRACTS`), their bookings (frame `CONTRACT_BOOKINGS`), and the places of these among all."""
-    members = pl.concat([payments.select("stream", "row", "booked_on", "cents", "regular"), _attached(payments, others)])
-    told = _ordered(members, seen["id"])
-    told = told.hstack(seen[[*OF_BOOKING, *COUNTERPARTY]][told["row"]])
-    regular = told.filter("regular")
-    facts = heads.join(_statistics(told, regular), on="stream", how="inner", maintain_order="left")
-    for more in (_kinds(regular), _numbers(regular), _ends(told), _price_changes(regular)):
-        facts = facts.join(more, on="stream", how="left", maintain_order="left")
-    whole = _judged(facts).sort("user", "id")
-    ranks = whole.select("stream", contract="id", rank=pl.int_range(pl.len()))
-    paid = told.select("stream", "row", "user", "id", "booked_on", "regular", amount_cents="cents")
-    ranked = paid.join(ranks, on="stream", how="inner", maintain_order="left")
-    bookings = ranked.sort("rank", maintain_order=True)  # inside a contract they are in order
-    frame = whole.select(CONTRACTS.names()).cast(dict(CONTRACTS.items()))
-    return checked(frame, CONTRACTS), checked(bookings[CONTRACT_BOOKINGS.names()], CONTRACT_BOOKINGS), bookings["row"]
-
-
-def _ordered(members: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
-    """The bookings by contract, day and id. Texts are compared only where a contract has several on a day: these are few."""
-    dated = ordered(members.with_columns(tie=pl.lit(0, pl.UInt64))).drop("tie")
-    same = (pl.col("stream") == pl.col("stream").shift()) & (pl.col("booked_on") == pl.col("booked_on").shift())
-    alike = dated.select(same | same.shift(-1)).to_series().fill_null(value=False).arg_true()
-    told = dated.hstack([ids[dated["row"]]])
-    order = told.select("stream", "booked_on", "id", place=pl.int_range(pl.len(), dtype=pl.UInt32))[alike]
-    places = pl.int_range(told.height, dtype=pl.UInt32, eager=True).scatter(
-        alike, order.sort("stream", "booked_on", "id")["place"]
+    """The contracts (frame `CONTRACTS`), their bookings (frame `CONTRACT_BOOKINGS`), and the rows of these among all bookings."""
+    unsorted_members = pl.concat([payments.select("stream", "row", "booked_on", "cents", "regular"), _refunds(payments, others)])
+    members = _sort_members(unsorted_members, bookings["id"])
+    members = members.hstack(bookings[[*BOOKING_COLUMNS, *COUNTERPARTY_COLUMNS]][members["row"]])
+    regular = members.filter("regular")
+    contract_facts = forecasts.join(_statistics(members, regular), on="stream", how="inner", maintain_order="left")
+    for columns in (_kinds(regular), _numbers(regular), _final_payments(members), _price_changes(regular)):
+        contract_facts = contract_facts.join(columns, on="stream", how="left", maintain_order="left")
+    contracts = _with_status(contract_facts).sort("user", "id")
+    ranks = contracts.select("stream", contract="id", rank=pl.int_range(pl.len()))
+    payment_columns = members.select("stream", "row", "user", "id", "booked_on", "regular", amount_cents="cents")
+    ranked_payments = payment_columns.join(ranks, on="stream", how="inner", maintain_order="left")
+    contract_bookings = ranked_payments.sort("rank", maintain_order=True)  # inside a contract they are in order
+    frame = contracts.select(CONTRACTS.names()).cast(dict(CONTRACTS.items()))
+    return (
+        checked(frame, CONTRACTS),
+        checked(contract_bookings[CONTRACT_BOOKINGS.names()], CONTRACT_BOOKINGS),
+        contract_bookings["row"],
     )
-    return told[places].set_sorted("stream")
 
 
-def _attached(payments: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
-    """Bookings of the other sign, as refunds, each with the contract of its group that was paid last before it."""
-    paid = payments.filter("regular").select("base", "stream", paid_on="booked_on")
-    before = others.join(paid, on="base", how="inner").filter(pl.col("paid_on") <= pl.col("booked_on"))
-    last = before.sort("row", "paid_on", "stream").unique("row", keep="last", maintain_order=True)
+def _sort_members(members: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    """The bookings by contract, day and id. Ids are compared only where a contract has several bookings on a day."""
+    by_day = sort_by_day(members.with_columns(tie=pl.lit(0, pl.UInt64))).drop("tie")
+    same = (pl.col("stream") == pl.col("stream").shift()) & (pl.col("booked_on") == pl.col("booked_on").shift())
+    same_day_rows = by_day.select(same | same.shift(-1)).to_series().fill_null(value=False).arg_true()
+    dated_members = by_day.hstack([ids[by_day["row"]]])
+    same_day = dated_members.select("stream", "booked_on", "id", position=pl.int_range(pl.len(), dtype=pl.UInt32))[same_day_rows]
+    row_order = pl.int_range(dated_members.height, dtype=pl.UInt32, eager=True).scatter(
+        same_day_rows, same_day.sort("stream", "booked_on", "id")["position"]
+    )
+    return dated_members[row_order].set_sorted("stream")
+
+
+def _refunds(payments: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    """Bookings of the other sign, such as refunds, each with the contract of its group that was paid last before it."""
+    regular_payments = payments.filter("regular").select("group_key", "stream", paid_on="booked_on")
+    payments_before = others.join(regular_payments, on="group_key", how="inner").filter(pl.col("paid_on") <= pl.col("booked_on"))
+    last = payments_before.sort("row", "paid_on", "stream").unique("row", keep="last", maintain_order=True)
     return last.select("stream", "row", "booked_on", "cents", regular=pl.lit(False))
 
 
-def _statistics(told: pl.DataFrame, regular: pl.DataFrame) -> pl.DataFrame:
+def _statistics(members: pl.DataFrame, regular: pl.DataFrame) -> pl.DataFrame:
     cents = pl.col("cents")
     sums = regular.group_by("stream", maintain_order=True).agg(
         pl.first("user", "as_of", "id"),
@@ -81,12 +85,12 @@ def _statistics(told: pl.DataFrame, regular: pl.DataFrame) -> pl.DataFrame:
         amount_total_regular=cents.sum(),
         regular_count=pl.len(),
         first_purpose=pl.first("purpose"),
-        **{name: pl.last(name) for name in COUNTERPARTY},
+        **{name: pl.last(name) for name in COUNTERPARTY_COLUMNS},
     )
-    beside = told.filter(~pl.col("regular")).group_by("stream").agg(amount_total_non_regular=cents.sum())
-    started = references.billing_span(sums["first_purpose"])["first"]
-    joined = sums.with_columns(date_start=pl.coalesce(started, sums["date_first"])).drop("first_purpose")
-    return joined.join(beside, on="stream", how="left", maintain_order="left").with_columns(
+    non_regular = members.filter(~pl.col("regular")).group_by("stream").agg(amount_total_non_regular=cents.sum())
+    start_dates = references.billing_span(sums["first_purpose"])["first"]
+    statistics = sums.with_columns(date_start=pl.coalesce(start_dates, sums["date_first"])).drop("first_purpose")
+    return statistics.join(non_regular, on="stream", how="left", maintain_order="left").with_columns(
         pl.col("amount_total_non_regular").fill_null(0)
     )
 
@@ -99,50 +103,52 @@ def _kinds(regular: pl.DataFrame) -> pl.DataFrame:
 
 
 def _numbers(regular: pl.DataFrame) -> pl.DataFrame:
-    """Numbers of contract and customer that the latest regular bookings name, the most frequent first."""
+    """Contract and customer numbers in the latest regular bookings, the most frequent first."""
     starts = starts_of(regular["stream"])
-    left = np.repeat(starts[1:], np.diff(starts)) - np.arange(regular.height)
-    latest = regular.select("stream", "purpose").filter(left <= LATEST)
+    payments_left = np.repeat(starts[1:], np.diff(starts)) - np.arange(regular.height)
+    latest = regular.select("stream", "purpose").filter(payments_left <= NUMBERED_BOOKINGS)
     of_contract, of_customer = references.numbers(latest["purpose"])
-    found = latest.select("stream", contract_numbers=of_contract, customer_numbers=of_customer)
+    numbers = latest.select("stream", contract_numbers=of_contract, customer_numbers=of_customer)
     lists = latest.select("stream").unique(maintain_order=True)
     for name in ("contract_numbers", "customer_numbers"):
-        if found[name].null_count() == found.height:
+        if numbers[name].null_count() == numbers.height:
             lists = lists.with_columns(pl.lit([], pl.List(pl.String)).alias(name))
             continue
-        counted = found.filter(pl.col(name).is_not_null()).group_by("stream", name).len().sort("stream", "len", name)
-        listed = counted.group_by("stream").agg(pl.col(name).reverse().head(MOST_NUMBERS))
-        lists = lists.join(listed, on="stream", how="left", maintain_order="left").with_columns(
+        number_counts = numbers.filter(pl.col(name).is_not_null()).group_by("stream", name).len().sort("stream", "len", name)
+        number_lists = number_counts.group_by("stream").agg(pl.col(name).reverse().head(MAX_NUMBERS))
+        lists = lists.join(number_lists, on="stream", how="left", maintain_order="left").with_columns(
             pl.col(name).fill_null(pl.lit([], pl.List(pl.String)))
         )
     return lists
 
 
-def _ends(told: pl.DataFrame) -> pl.DataFrame:
-    """Whether the last booking of a contract says that none follows."""
-    last = told.group_by("stream", maintain_order=True).agg(pl.last("purpose").fill_null(""))
-    likely = last.filter(any_of(last["purpose"], ENDINGS))
-    paid, whole = (number.cast(pl.Int32) for number in references.instalment(pl.col("purpose")))
-    final = ((paid == whole) & (whole > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL)
-    return last.select("stream", ended=pl.col("stream").is_in(likely.filter(final)["stream"].implode()))
+def _final_payments(members: pl.DataFrame) -> pl.DataFrame:
+    """By contract whether the text of its last booking says that none follows (`ended`)."""
+    last = members.group_by("stream", maintain_order=True).agg(pl.last("purpose").fill_null(""))
+    candidates = last.filter(any_of(last["purpose"], FINAL_PAYMENT_STEMS))
+    number, total = (number.cast(pl.Int32) for number in references.instalment(pl.col("purpose")))
+    is_final = ((number == total) & (total > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL_PAYMENT_WORDS)
+    return last.select("stream", ended=pl.col("stream").is_in(candidates.filter(is_final)["stream"].implode()))
 
 
 def _price_changes(regular: pl.DataFrame) -> pl.DataFrame:
-    """When the regular amount became another one, for contracts that keep theirs most of the time."""
+    """The changes of the regular amount, for contracts that keep it most of the time."""
     follows = pl.col("stream") == pl.col("stream").shift()
     before = pl.when(follows).then(pl.col("cents").shift())
     steps = regular.select("stream", "booked_on", "cents", before=before)
     steps = steps.with_columns(changed=(pl.col("before") != pl.col("cents")).fill_null(value=False))
     change = pl.struct(date="booked_on", before="before", after="cents")
-    found = steps.group_by("stream", maintain_order=True).agg(
+    changes = steps.group_by("stream", maintain_order=True).agg(
         n=pl.len(), changes=pl.sum("changed"), price_changes=change.filter("changed")
     )
-    rare = pl.col("changes") <= MOST_CHANGES * (pl.col("n") - 1)
-    return found.select("stream", price_changes=pl.when(rare).then("price_changes").otherwise(pl.lit([], pl.List(PRICE_CHANGE))))
+    are_rare = pl.col("changes") <= MAX_CHANGE_SHARE * (pl.col("n") - 1)
+    return changes.select(
+        "stream", price_changes=pl.when(are_rare).then("price_changes").otherwise(pl.lit([], pl.List(PRICE_CHANGE)))
+    )
 
 
-def _judged(facts: pl.DataFrame) -> pl.DataFrame:
-    """Status, what comes next, and the reason."""
+def _with_status(facts: pl.DataFrame) -> pl.DataFrame:
+    """With status, next date and amount, age, growth and reason."""
     late = pl.col("due") <= pl.col("as_of")
     active = (pl.col("as_of") <= pl.col("due") + pl.duration(days=pl.col("grace"))) & ~pl.col("ended")
     tomorrow = pl.Series(next_business_day(facts["as_of"].to_physical().cast(pl.Int64).to_numpy())).cast(pl.Int32).cast(pl.Date)
@@ -161,8 +167,8 @@ def _judged(facts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reason() -> pl.Expr:
-    shown = dict(trees.periods_frame().select("system_name", "display_name").iter_rows())
-    rhythm = pl.col("period").replace_strict(shown, return_dtype=pl.String)
+    period_labels = dict(trees.periods_frame().select("system_name", "display_name").iter_rows())
+    rhythm = pl.col("period").replace_strict(period_labels, return_dtype=pl.String)
     count = pl.col("regular_count")
     equal = pl.when(pl.col("standard_deviation") == 0, count > 1).then(pl.lit(", immer derselbe Betrag")).otherwise(pl.lit(""))
     single = pl.format("eine Zahlung mit Merkmalen eines Vertrags, vermutlich: {}", rhythm)

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from analytics.analyses.affordability import RATIOS, TOLD
 from analytics.analyses.suite import Frames
+from analytics.frames import AFFORDABILITY_FLAGS, AFFORDABILITY_RATIOS
 from pipelines.results.documents.json_text import amount, day, json_list, json_object, plain, quoted, rate, wire_name
 from pipelines.results.documents.tags import TagWriter, item_texts
 
@@ -39,9 +39,9 @@ def _details() -> dict[str, pl.Expr]:
     spent = {"amount": amount("expenses"), "luxuries": _split("luxuries"), "necessities": _split("necessities")}
     return {
         **{wire_name(name): amount(name) for name in LEFT},
-        **{wire_name(name): plain(name) for name in (*TOLD, "credit_cards")},
+        **{wire_name(name): plain(name) for name in (*AFFORDABILITY_FLAGS, "credit_cards")},
         "financialLiteracy": quoted("financial_literacy"),
-        **{wire_name(name): rate(name) for name in RATIOS},
+        **{wire_name(name): rate(name) for name in AFFORDABILITY_RATIOS},
         "expenses": json_object(spent),
         "income": _split("income"),
         wire_name(RENT): day(pl.when("rental_payments").then(RENT)),
@@ -66,7 +66,7 @@ def _split(part: str) -> pl.Expr:
 
 def _evidence() -> dict[str, pl.Expr]:
     """Of each flag why it is raised or not; overdrafts are none, but count in financial literacy."""
-    flags = {flag: {"reason": quoted(f"{flag}_reason")} for flag in (*TOLD, "overdraft")}
+    flags = {flag: {"reason": quoted(f"{flag}_reason")} for flag in (*AFFORDABILITY_FLAGS, "overdraft")}
     counted: dict[str, dict[str, pl.Expr]] = {"gambling": {}, "credit_cards": {}}
     return {
         wire_name(name): json_object({**why, "transactionIds": quoted(f"{name}_ids")}) for name, why in (flags | counted).items()

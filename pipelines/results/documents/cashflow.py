@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from analytics.analyses.cashflow import rolled, view
+from analytics.analyses.cashflow import roll_up, select_view
 from analytics.analyses.cashflow.flows import CATEGORIES, PARTNERS
 from analytics.analyses.cashflow.statistics import AGGREGATE, MAIN, SUB
 from analytics.analyses.suite import Frames
@@ -88,14 +88,14 @@ def _around(writer: TagWriter, tree: str, shown: pl.DataFrame, outer: pl.DataFra
 def _past(frames: Frames, as_of: pl.DataFrame, chosen: CashflowView) -> pl.DataFrame:
     """The sums of the past, with the text of each."""
     sums, savings = chosen.focus == TIME, chosen.exclude_savings
-    rows = rolled(frames["cashflow"], as_of, chosen.tree, _level(chosen), exclude_savings=savings, aggregates=sums)
+    rows = roll_up(frames["cashflow"], as_of, chosen.tree, _level(chosen), exclude_savings=savings, aggregates=sums)
     return rows.select("user", "level", "tag", "item", amounts=_amounts({"cashflow": "cents"}))
 
 
 def _coming(frames: Frames, chosen: CashflowView) -> pl.DataFrame:
     """What is predicted, with the text of each."""
     sums, savings = chosen.focus == TIME, chosen.exclude_savings
-    rows = view(frames["cashflow_predictions"], chosen.tree, _level(chosen), exclude_savings=savings, aggregates=sums)
+    rows = select_view(frames["cashflow_predictions"], chosen.tree, _level(chosen), exclude_savings=savings, aggregates=sums)
     return rows.select("user", "level", "tag", "item", amounts=_amounts({"cashflow": "cents", **PREDICTED}))
 
 

@@ -1,10 +1,10 @@
-"""Events that are nothing but the start or the end of a contract of some kind, as one table."""
+"""Events that are simply the start or the end of a contract of some kind, as one table."""
 
 import polars as pl
 
-from analytics.analyses.events.guards import events
+from analytics.analyses.life_events.guards import events
 
-STREAMS = pl.DataFrame(
+CONTRACT_EVENTS = pl.DataFrame(
     [
         ("UNEMPLOYMENT_BENEFIT", "Arbeitslosengeld oder Bürgergeld", "UNEMPLOYMENT_START", "UNEMPLOYMENT_END", 1),
         ("PARENTAL_BENEFIT", "Elterngeld", "PARENTALLEAVE_START", "PARENTALLEAVE_END", 1),
@@ -18,18 +18,18 @@ STREAMS = pl.DataFrame(
         ("SAVINGS_PLAN", "Sparvertrag", "SAVINGS_START", "SAVINGS_END", 0),
         ("SECURITIES_PLAN", "Wertpapiersparplan", "INVESTMENT_START", "SAVINGS_END", 0),
     ],
-    ["kind", "what", "begins", "ends", "periods"],
+    ["kind", "description", "begins", "ends", "periods"],
     orient="row",
 )
-"""Kind, its words, the events of its start and end, and how many periods after the last payment the end lies."""
+"""Each kind, its description, the events of its start and end, and the number of periods from the last payment to the end."""
 
 
-def streams(runs: pl.DataFrame) -> list[pl.DataFrame]:
-    """The starts of new contracts and the ends of those that are over."""
-    known = runs.join(STREAMS, on="kind", maintain_order="left")
-    new, over = known.filter("new", pl.col("begins").is_not_null()), known.filter("over")
+def contract_events(runs: pl.DataFrame) -> list[pl.DataFrame]:
+    """The events of new contracts and of those that are over."""
+    runs_with_events = runs.join(CONTRACT_EVENTS, on="kind", maintain_order="left")
+    new_runs, ended_runs = runs_with_events.filter("new", pl.col("begins").is_not_null()), runs_with_events.filter("over")
     ending = pl.col("last") + pl.duration(days=pl.col("length") * pl.col("periods"))
     return [
-        events(new, pl.col("begins"), pl.col("first"), pl.format("{} beginnt", "what"), pl.col("opening")),
-        events(over, pl.col("ends"), ending, pl.format("{} endet", "what"), pl.col("closing")),
+        events(new_runs, pl.col("begins"), pl.col("first"), pl.format("{} beginnt", "description"), pl.col("opening")),
+        events(ended_runs, pl.col("ends"), ending, pl.format("{} endet", "description"), pl.col("closing")),
     ]

@@ -7,8 +7,21 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analytics import trees
-from analytics.analyses.events import EVENTS, life_events
-from tests.analytics.lives import BOOKED, TODAY, booked, child_benefit, debit, everyday, happened, look, months, rent, wage
+from analytics.analyses.life_events import life_events
+from analytics.frames import LIFE_EVENTS
+from tests.analytics.lives import (
+    TAGGED_BOOKINGS,
+    TODAY,
+    book,
+    child_benefit,
+    debit,
+    event_days,
+    everyday,
+    months,
+    rent,
+    take_snapshot,
+    wage,
+)
 
 OLD = wage(days=months("2024-01", "2025-05", 28), euros=2500.0, name="Alt GmbH")
 NEW = wage(days=months("2025-07", "2026-06", 28), euros=2600.0, name="Neu AG")
@@ -16,22 +29,22 @@ HOME = rent(days=months("2024-01", "2026-06", 1), euros=-700.0, name="Wohnbau")
 
 
 def test_nobody_without_bookings_has_events() -> None:
-    assert life_events(look()).is_empty()
-    assert life_events(look()).schema == EVENTS
+    assert life_events(take_snapshot()).is_empty()
+    assert life_events(take_snapshot()).schema == LIFE_EVENTS
 
 
 def test_a_life_in_which_nothing_changes_has_no_events() -> None:
     steady = wage(days=months("2024-01", "2026-06", 28), euros=2500.0, name="Alt GmbH")
-    assert happened(everyday(), steady, HOME) == {}
+    assert event_days(everyday(), steady, HOME) == {}
 
 
 def test_every_event_is_an_item_of_the_tree_and_names_its_bookings() -> None:
-    found = life_events(look(everyday(), OLD, NEW, HOME))
+    result = life_events(take_snapshot(everyday(), OLD, NEW, HOME))
     items = {item.system_name for item in trees.tree("LIFE_EVENTS").items}
-    assert set(found["item"]) <= items
-    assert found["bookings"].list.len().min() >= 1  # type: ignore[operator]
-    assert found["confidence"].is_between(0.7, 1).all()
-    assert found.filter(pl.col("item") == "EMPLOYMENT_CHANGE")["reason"].item() == (
+    assert set(result["item"]) <= items
+    assert result["bookings"].list.len().min() >= 1  # type: ignore[operator]
+    assert result["confidence"].is_between(0.7, 1).all()
+    assert result.filter(pl.col("item") == "EMPLOYMENT_CHANGE")["reason"].item() == (
         "Neuer Arbeitgeber: Alt GmbH endet, Neu AG beginnt am 28.07.2025"
     )
 
@@ -40,7 +53,7 @@ def test_every_event_is_an_item_of_the_tree_and_names_its_bookings() -> None:
 
 
 def test_a_new_employer_soon_after_the_old_one_is_a_change() -> None:
-    assert happened(everyday(), OLD, NEW) == {"EMPLOYMENT_CHANGE": date(2025, 7, 28)}
+    assert event_days(everyday(), OLD, NEW) == {"EMPLOYMENT_CHANGE": date(2025, 7, 28)}
 
 
 @pytest.mark.parametrize(("gap", "items"), [(75, {"EMPLOYMENT_CHANGE"}), (76, {"EMPLOYMENT_START", "EMPLOYMENT_END"})])
@@ -48,33 +61,33 @@ def test_a_change_takes_at_most_75_days(gap: int, items: set[str]) -> None:
     begin = date(2025, 3, 28) + timedelta(days=gap)
     old = wage(days=months("2024-01", "2025-03", 28), euros=2500.0, name="Alt GmbH")
     later = wage(days=[begin + timedelta(days=30 * at) for at in range(12)], euros=2500.0, name="Neu AG")
-    assert set(happened(everyday(), old, later)) == items
+    assert set(event_days(everyday(), old, later)) == items
 
 
 def test_wages_that_stop_are_an_end_one_period_after_the_last() -> None:
-    assert happened(everyday(), OLD) == {"EMPLOYMENT_END": date(2025, 6, 27)}
+    assert event_days(everyday(), OLD) == {"EMPLOYMENT_END": date(2025, 6, 27)}
 
 
 def test_wages_that_stopped_lately_may_still_come() -> None:
-    assert happened(everyday(last=date(2025, 6, 20)), OLD, as_of=date(2025, 6, 20)) == {}
+    assert event_days(everyday(last=date(2025, 6, 20)), OLD, as_of=date(2025, 6, 20)) == {}
 
 
 def test_an_account_that_is_no_longer_used_ends_nothing() -> None:
     quiet = [everyday(last=date(2025, 6, 3)), OLD, HOME.filter(pl.col("booked_on") < date(2025, 6, 3))]
-    assert happened(*quiet) == {}
+    assert event_days(*quiet) == {}
 
 
 def test_an_access_not_refreshed_for_60_days_is_seen_as_of_its_last_day() -> None:
     stale = date(2025, 6, 3)
-    assert happened(everyday(last=stale), OLD, HOME.filter(pl.col("booked_on") <= stale), as_of=stale) == {}
+    assert event_days(everyday(last=stale), OLD, HOME.filter(pl.col("booked_on") <= stale), as_of=stale) == {}
 
 
 def test_first_wages_after_a_year_without_are_the_first_job() -> None:
-    assert happened(everyday(), NEW) == {"EMPLOYMENT_FIRST": date(2025, 7, 28)}
+    assert event_days(everyday(), NEW) == {"EMPLOYMENT_FIRST": date(2025, 7, 28)}
 
 
 def test_with_less_than_a_year_before_it_is_only_a_new_job() -> None:
-    assert happened(everyday(first=date(2024, 9, 1)), NEW) == {"EMPLOYMENT_START": date(2025, 7, 28)}
+    assert event_days(everyday(first=date(2024, 9, 1)), NEW) == {"EMPLOYMENT_START": date(2025, 7, 28)}
 
 
 def test_a_history_of_90_days_has_no_events() -> None:
@@ -84,33 +97,33 @@ def test_a_history_of_90_days_has_no_events() -> None:
         child_benefit(days=months("2026-05", "2026-06"), euros=259.0),
     ]
     flat = rent(days=months("2026-05", "2026-06", 1), euros=-700.0, name="Wohnbau")
-    assert not [item for item in happened(everyday(first=begin), *new, flat) if item.endswith("_FIRST")]
+    assert not [item for item in event_days(everyday(first=begin), *new, flat) if item.endswith("_FIRST")]
 
 
 def test_a_side_job_is_no_event() -> None:
     side = wage(days=months("2025-03", "2025-11", 15), euros=450.0, name="Kiosk")
     steady = wage(days=months("2024-01", "2026-06", 28), euros=2500.0, name="Alt GmbH")
-    assert happened(everyday(), steady, side) == {}
+    assert event_days(everyday(), steady, side) == {}
 
 
 def test_wages_from_two_companies_of_one_group_are_one_job() -> None:
     other = wage(days=months("2025-06", "2026-06", 28), euros=2500.0, name="Alt Holding SE")
-    assert "EMPLOYMENT_CHANGE" not in happened(everyday(), OLD, other)
-    assert "EMPLOYMENT_START" not in happened(everyday(), OLD, other)
+    assert "EMPLOYMENT_CHANGE" not in event_days(everyday(), OLD, other)
+    assert "EMPLOYMENT_START" not in event_days(everyday(), OLD, other)
 
 
 def test_a_tax_refund_is_no_wage() -> None:
-    refund = booked("INCOME_OTHER", [date(2025, 9, 10)], 900.0, "Finanzamt", "Steuererstattung")
+    refund = book("INCOME_OTHER", [date(2025, 9, 10)], 900.0, "Finanzamt", "Steuererstattung")
     steady = wage(days=months("2024-01", "2026-06", 28), euros=2500.0, name="Alt GmbH")
-    assert happened(everyday(), steady, refund) == {}
+    assert event_days(everyday(), steady, refund) == {}
 
 
 # Wages
 
 
-def raised(before: float, after: float) -> dict[str, date]:
+def raise_events(before: float, after: float) -> dict[str, date]:
     days = months("2024-01", "2026-06", 28)
-    return happened(everyday(), wage(days=days, euros=[before] * 18 + [after] * 12, name="Alt GmbH"))
+    return event_days(everyday(), wage(days=days, euros=[before] * 18 + [after] * 12, name="Alt GmbH"))
 
 
 @pytest.mark.parametrize(
@@ -125,66 +138,66 @@ def raised(before: float, after: float) -> dict[str, date]:
     ],
 )
 def test_wages_change_by_at_least_three_percent_and_fifty_euros(before: float, after: float, item: str | None) -> None:
-    assert raised(before, after) == ({item: date(2025, 7, 28)} if item else {})
+    assert raise_events(before, after) == ({item: date(2025, 7, 28)} if item else {})
 
 
 def test_one_higher_wage_is_no_raise() -> None:
     days = months("2024-01", "2026-06", 28)
-    paid = [2000.0] * 18 + [2300.0] + [2000.0] * 11
-    assert happened(everyday(), wage(days=days, euros=paid, name="Alt GmbH")) == {}
+    payments = [2000.0] * 18 + [2300.0] + [2000.0] * 11
+    assert event_days(everyday(), wage(days=days, euros=payments, name="Alt GmbH")) == {}
 
 
 def test_raises_less_than_half_a_year_apart_are_told_once() -> None:
     days = months("2024-01", "2026-06", 28)
-    paid = [2000.0] * 15 + [2100.0] * 5 + [2250.0] * 10
-    found = life_events(look(everyday(), wage(days=days, euros=paid, name="Alt GmbH")))
-    assert found.filter(pl.col("item") == "SALARY_INCREASE")["event_date"].to_list() == [date(2025, 4, 28)]
+    payments = [2000.0] * 15 + [2100.0] * 5 + [2250.0] * 10
+    result = life_events(take_snapshot(everyday(), wage(days=days, euros=payments, name="Alt GmbH")))
+    assert result.filter(pl.col("item") == "SALARY_INCREASE")["event_date"].to_list() == [date(2025, 4, 28)]
 
 
 # Other work
 
 
 def test_unemployment_begins_and_ends_with_its_benefit() -> None:
-    benefit = booked(
+    benefit = book(
         "INCOME_OTHER", months("2025-02", "2025-10", 28), 1200.0, "Agentur für Arbeit", "Arbeitslosengeld", channel="PUBLIC"
     )
-    assert happened(everyday(), benefit) == {"UNEMPLOYMENT_START": date(2025, 2, 28), "UNEMPLOYMENT_END": date(2025, 11, 27)}
+    assert event_days(everyday(), benefit) == {"UNEMPLOYMENT_START": date(2025, 2, 28), "UNEMPLOYMENT_END": date(2025, 11, 27)}
 
 
 def test_housing_benefit_is_no_unemployment() -> None:
     assert (
-        happened(everyday(), booked("INCOME_OTHER", months("2025-02", "2026-06"), 300.0, "Stadt", "Wohngeld", channel="PUBLIC"))
+        event_days(everyday(), book("INCOME_OTHER", months("2025-02", "2026-06"), 300.0, "Stadt", "Wohngeld", channel="PUBLIC"))
         == {}
     )
 
 
 def test_a_pension_after_the_last_wages_is_retirement() -> None:
-    pension = booked("INCOME_PENSION", months("2025-06", "2026-06", 28), 1500.0, "Rentenversicherung", "Rente")
-    assert happened(everyday(), OLD, pension) == {"RETIREMENT_START": date(2025, 6, 28), "EMPLOYMENT_END": date(2025, 6, 27)}
+    pension = book("INCOME_PENSION", months("2025-06", "2026-06", 28), 1500.0, "Rentenversicherung", "Rente")
+    assert event_days(everyday(), OLD, pension) == {"RETIREMENT_START": date(2025, 6, 28), "EMPLOYMENT_END": date(2025, 6, 27)}
 
 
 @pytest.mark.parametrize("purpose", ["Witwenrente", "Rente"])
 def test_a_pension_beside_wages_is_no_retirement(purpose: str) -> None:
-    pension = booked("INCOME_PENSION", months("2025-06", "2026-06", 27), 600.0, "Rentenversicherung", purpose)
+    pension = book("INCOME_PENSION", months("2025-06", "2026-06", 27), 600.0, "Rentenversicherung", purpose)
     steady = wage(days=months("2024-01", "2026-06", 28), euros=2500.0, name="Alt GmbH")
-    assert happened(everyday(), steady, pension) == {}
+    assert event_days(everyday(), steady, pension) == {}
 
 
 def test_invoices_of_several_customers_with_business_costs_are_self_employment() -> None:
     def invoice(day: date, customer: str) -> pl.DataFrame:
-        return booked("INCOME_OTHER", [day], 1800.0, customer, "Rechnung", freelancer="REVENUE")
+        return book("INCOME_OTHER", [day], 1800.0, customer, "Rechnung", freelancer="REVENUE")
 
-    paid = [invoice(date(2025, 5, 5), "Kunde A"), invoice(date(2025, 6, 5), "Kunde B"), invoice(date(2025, 7, 5), "Kunde C")]
-    vat = booked("TAXES", [date(2025, 7, 10)], -300.0, "Finanzamt", "Umsatzsteuer", freelancer="VAT_PAID")
-    assert happened(everyday(), *paid, vat).get("SELFEMPLOYMENT_START") == date(2025, 5, 5)
-    assert "SELFEMPLOYMENT_START" not in happened(everyday(), *paid)
+    payments = [invoice(date(2025, 5, 5), "Kunde A"), invoice(date(2025, 6, 5), "Kunde B"), invoice(date(2025, 7, 5), "Kunde C")]
+    vat = book("TAXES", [date(2025, 7, 10)], -300.0, "Finanzamt", "Umsatzsteuer", freelancer="VAT_PAID")
+    assert event_days(everyday(), *payments, vat).get("SELFEMPLOYMENT_START") == date(2025, 5, 5)
+    assert "SELFEMPLOYMENT_START" not in event_days(everyday(), *payments)
 
 
 def test_studies_begin_with_the_first_fee_and_end_half_a_year_after_the_last() -> None:
-    fees = booked("EDUCATION_ACADEMIC", [date(2024, 10, 1), date(2025, 3, 1)], -300.0, "Uni", "Semesterbeitrag")
-    late = booked("EDUCATION_ACADEMIC", [date(2025, 8, 15), date(2026, 2, 15)], -300.0, "Uni", "Semesterbeitrag")
-    assert happened(everyday(), fees) == {"STUDIES_START": date(2024, 10, 1), "STUDIES_END": date(2025, 8, 31)}
-    assert happened(everyday(), late) == {"STUDIES_START": date(2025, 8, 15)}
+    fees = book("EDUCATION_ACADEMIC", [date(2024, 10, 1), date(2025, 3, 1)], -300.0, "Uni", "Semesterbeitrag")
+    late = book("EDUCATION_ACADEMIC", [date(2025, 8, 15), date(2026, 2, 15)], -300.0, "Uni", "Semesterbeitrag")
+    assert event_days(everyday(), fees) == {"STUDIES_START": date(2024, 10, 1), "STUDIES_END": date(2025, 8, 31)}
+    assert event_days(everyday(), late) == {"STUDIES_START": date(2025, 8, 15)}
 
 
 # Housing
@@ -193,92 +206,92 @@ def test_studies_begin_with_the_first_fee_and_end_half_a_year_after_the_last() -
 def test_a_double_rent_on_moving_is_one_move() -> None:
     old = rent(days=months("2024-01", "2025-06", 1), euros=-600.0, name="Alter Vermieter")
     new = rent(days=months("2025-06", "2026-06", 1), euros=-800.0, name="Neuer Vermieter")
-    assert happened(everyday(), old, new) == {"TENANCY_CHANGE": date(2025, 6, 1)}
+    assert event_days(everyday(), old, new) == {"TENANCY_CHANGE": date(2025, 6, 1)}
 
 
 def test_a_new_rent_beside_one_that_may_be_ending_waits() -> None:
     old = rent(days=months("2024-01", "2026-06", 1), euros=-600.0, name="Alter Vermieter")
     new = rent(days=months("2026-05", "2026-06", 28), euros=-800.0, name="Neuer Vermieter")
-    assert happened(everyday(), old, new) == {}
+    assert event_days(everyday(), old, new) == {}
 
 
 def test_the_first_rent_after_a_year_without_is_the_first_home() -> None:
-    assert happened(everyday(), rent(days=months("2025-06", "2026-06", 1), euros=-600.0, name="Wohnbau")) == {
+    assert event_days(everyday(), rent(days=months("2025-06", "2026-06", 1), euros=-600.0, name="Wohnbau")) == {
         "TENANCY_FIRST": date(2025, 6, 1)
     }
 
 
 def test_rent_that_stops_ends_the_tenancy_on_the_last_day_paid_for() -> None:
     left = rent(days=months("2024-01", "2025-06", 1), euros=-600.0, name="Wohnbau")
-    assert happened(everyday(), left) == {"TENANCY_END": date(2025, 6, 30)}
+    assert event_days(everyday(), left) == {"TENANCY_END": date(2025, 6, 30)}
 
 
 def test_a_garage_is_no_home() -> None:
     garage = rent(days=months("2025-06", "2026-06", 1), euros=-60.0, name="Huber", purpose="Miete Garage 4")
-    assert happened(everyday(), HOME, garage) == {}
+    assert event_days(everyday(), HOME, garage) == {}
 
 
 def test_board_money_for_the_parents_is_no_rent() -> None:
     home = rent(days=months("2025-06", "2026-06", 1), euros=-150.0, name="Eva und Max Muster", purpose="Beitrag Wohnen")
-    assert happened(everyday(), home) == {}
+    assert event_days(everyday(), home) == {}
 
 
 def test_a_rent_paid_on_the_30th_and_then_on_the_1st_is_one_tenancy() -> None:
     days = months("2024-01", "2025-01", 30)[:1] + months("2024-03", "2025-03", 1) + months("2025-04", "2026-05", 30)
-    assert happened(everyday(), rent(days=days, euros=-700.0, name="Wohnbau")) == {}
+    assert event_days(everyday(), rent(days=days, euros=-700.0, name="Wohnbau")) == {}
 
 
 def test_buying_a_home_shows_in_notary_tax_and_loan() -> None:
-    notary = booked("HOUSING_OTHER", [date(2025, 5, 6)], -2100.0, "Notariat", "Kostenrechnung Notar Kaufvertrag")
-    tax = booked("TAXES", [date(2025, 6, 10)], -15000.0, "Finanzamt", "Grunderwerbsteuer")
+    notary = book("HOUSING_OTHER", [date(2025, 5, 6)], -2100.0, "Notariat", "Kostenrechnung Notar Kaufvertrag")
+    tax = book("TAXES", [date(2025, 6, 10)], -15000.0, "Finanzamt", "Grunderwerbsteuer")
     loan = debit("HOUSING_FINANCING", months("2025-06", "2026-06", 28), -1400.0, "Bank", "Zins und Tilgung")
-    found = happened(everyday(), notary, tax, loan)
-    assert found == {"HOMEOWNERSHIP_START": date(2025, 5, 6), "HOMEFINANCING_START": date(2025, 6, 28)}
+    result = event_days(everyday(), notary, tax, loan)
+    assert result == {"HOMEOWNERSHIP_START": date(2025, 5, 6), "HOMEFINANCING_START": date(2025, 6, 28)}
 
 
 def test_a_notary_alone_buys_no_home() -> None:
-    assert happened(everyday(), booked("HOUSING_OTHER", [date(2025, 5, 6)], -400.0, "Notariat", "Notarkosten")) == {}
+    assert event_days(everyday(), book("HOUSING_OTHER", [date(2025, 5, 6)], -400.0, "Notariat", "Notarkosten")) == {}
 
 
 # Family
 
 
 def test_back_pay_of_child_benefit_is_one_child() -> None:
-    paid = child_benefit(days=months("2025-04", "2026-06", 8), euros=[765.0] + [255.0] * 8 + [259.0] * 6)
-    assert happened(everyday(), paid) == {"CHILD_FIRST": date(2025, 4, 8)}
+    payments = child_benefit(days=months("2025-04", "2026-06", 8), euros=[765.0] + [255.0] * 8 + [259.0] * 6)
+    assert event_days(everyday(), payments) == {"CHILD_FIRST": date(2025, 4, 8)}
 
 
 def test_more_benefit_for_good_is_one_more_child_and_less_is_one_fewer() -> None:
     days = months("2024-01", "2026-06", 8)
     more = [250.0] * 12 + [255.0] * 2 + [765.0] + [510.0] * 9 + [518.0] * 6
     fewer = [500.0] * 12 + [255.0] * 12 + [259.0] * 6
-    assert happened(everyday(), child_benefit(days=days, euros=more)) == {"CHILD_NEXT": date(2025, 3, 8)}
-    assert happened(everyday(), child_benefit(days=days, euros=fewer)) == {"CHILDBENEFIT_END": date(2024, 12, 8)}
+    assert event_days(everyday(), child_benefit(days=days, euros=more)) == {"CHILD_NEXT": date(2025, 3, 8)}
+    assert event_days(everyday(), child_benefit(days=days, euros=fewer)) == {"CHILDBENEFIT_END": date(2024, 12, 8)}
 
 
 def test_the_yearly_rise_of_the_rate_is_no_child() -> None:
-    paid = child_benefit(days=months("2024-01", "2026-06", 8), euros=[500.0] * 12 + [510.0] * 12 + [518.0] * 6)
-    assert happened(everyday(), paid) == {}
+    payments = child_benefit(days=months("2024-01", "2026-06", 8), euros=[500.0] * 12 + [510.0] * 12 + [518.0] * 6)
+    assert event_days(everyday(), payments) == {}
 
 
 def test_child_benefit_that_stops_is_an_end() -> None:
-    assert happened(everyday(), child_benefit(days=months("2024-01", "2025-06", 8), euros=250.0)) == {
+    assert event_days(everyday(), child_benefit(days=months("2024-01", "2025-06", 8), euros=250.0)) == {
         "CHILDBENEFIT_END": date(2025, 6, 8)
     }
 
 
 def test_parental_benefit_is_leave_and_no_child_benefit() -> None:
-    leave = booked("INCOME_STATE_FAMILY", months("2024-06", "2025-05", 10), 1200.0, "Elterngeldstelle", "Elterngeld")
-    assert happened(everyday(), leave) == {"PARENTALLEAVE_START": date(2024, 6, 10), "PARENTALLEAVE_END": date(2025, 6, 9)}
+    leave = book("INCOME_STATE_FAMILY", months("2024-06", "2025-05", 10), 1200.0, "Elterngeldstelle", "Elterngeld")
+    assert event_days(everyday(), leave) == {"PARENTALLEAVE_START": date(2024, 6, 10), "PARENTALLEAVE_END": date(2025, 6, 9)}
 
 
 def test_care_and_maintenance_begin_and_end_with_their_contracts() -> None:
     care = debit("FAMILY_CHILDCARE", months("2024-09", "2025-08", 5), -180.0, "Kita Sonne", "Elternbeitrag")
-    support = booked(
+    support = book(
         "FAMILY_SUPPORT", months("2025-03", "2026-06", 1), -400.0, "Lea Beispiel", "Unterhalt", channel="STANDINGORDER"
     )
-    found = happened(everyday(), care, support)
-    assert found == {
+    result = event_days(everyday(), care, support)
+    assert result == {
         "CHILDCARE_START": date(2024, 9, 5),
         "CHILDCARE_END": date(2025, 8, 5),
         "MAINTENANCE_START": date(2025, 3, 1),
@@ -286,11 +299,11 @@ def test_care_and_maintenance_begin_and_end_with_their_contracts() -> None:
 
 
 def test_marriage_is_told_only_if_asked_for() -> None:
-    rings = booked("SHOPPING_CLOTHINGACCESSORIES", [date(2025, 5, 6)], -1900.0, "Trauring Atelier")
-    office = booked("SERVICES_OFFLINE", [date(2025, 6, 20)], -120.0, "Standesamt")
-    assert happened(everyday(), rings, office) == {}
-    assert happened(everyday(), rings, office, marriage=True) == {"MARRIAGE": date(2025, 6, 20)}
-    assert happened(everyday(), rings, marriage=True) == {}
+    rings = book("SHOPPING_CLOTHINGACCESSORIES", [date(2025, 5, 6)], -1900.0, "Trauring Atelier")
+    office = book("SERVICES_OFFLINE", [date(2025, 6, 20)], -120.0, "Standesamt")
+    assert event_days(everyday(), rings, office) == {}
+    assert event_days(everyday(), rings, office, marriage=True) == {"MARRIAGE": date(2025, 6, 20)}
+    assert event_days(everyday(), rings, marriage=True) == {}
 
 
 # Money
@@ -298,52 +311,52 @@ def test_marriage_is_told_only_if_asked_for() -> None:
 
 def test_a_loan_begins_with_its_pay_out_which_is_no_large_income() -> None:
     steady = wage(days=months("2024-01", "2026-06", 28), euros=2000.0, name="Alt GmbH")
-    out = booked("BANKFINANCE_CREDITINCOME", [date(2025, 3, 20)], 9000.0, "Bank", "Kreditauszahlung")
+    out = book("BANKFINANCE_CREDITINCOME", [date(2025, 3, 20)], 9000.0, "Bank", "Kreditauszahlung")
     rates = debit("BANKFINANCE_CREDITPAYMENT", months("2025-04", "2026-06", 15), -200.0, "Kreditbank", "Kreditrate")
-    assert happened(everyday(), steady, out, rates) == {"LOAN_START": date(2025, 3, 20)}
+    assert event_days(everyday(), steady, out, rates) == {"LOAN_START": date(2025, 3, 20)}
 
 
 def test_a_purchase_in_instalments_is_no_loan() -> None:
     shop = debit("BANKFINANCE_CREDITPAYMENT", months("2025-04", "2025-09", 15), -40.0, "Klarna", "Ratenkauf Rate")
-    assert happened(everyday(), shop) == {}
+    assert event_days(everyday(), shop) == {}
 
 
 def test_a_loan_that_is_paid_off_ends() -> None:
     rates = debit("BANKFINANCE_CREDITPAYMENT", months("2024-01", "2025-06", 15), -200.0, "Kreditbank", "Kreditrate")
-    assert happened(everyday(), rates) == {"LOAN_END": date(2025, 6, 15)}
+    assert event_days(everyday(), rates) == {"LOAN_END": date(2025, 6, 15)}
 
 
 def test_a_savings_plan_that_rests_and_goes_on_has_neither_ended_nor_begun() -> None:
     rested = debit(
         "SAVINGS_SECURITIES", [*months("2024-01", "2024-10", 15), *months("2025-05", "2026-06", 15)], -100.0, "Broker", "Sparplan"
     )
-    assert happened(everyday(), rested) == {}
+    assert event_days(everyday(), rested) == {}
 
 
 def test_savings_and_investments_begin_and_end() -> None:
     plan = debit("SAVINGS_SECURITIES", months("2025-03", "2026-06", 15), -100.0, "Broker", "Sparplan")
     home = debit("SAVINGS_LIFEBUILDING", months("2024-01", "2025-03", 1), -50.0, "Bausparkasse", "Bausparrate")
-    assert happened(everyday(), plan, home) == {"INVESTMENT_START": date(2025, 3, 15), "SAVINGS_END": date(2025, 3, 1)}
+    assert event_days(everyday(), plan, home) == {"INVESTMENT_START": date(2025, 3, 15), "SAVINGS_END": date(2025, 3, 1)}
 
 
 def test_another_insurer_is_no_other_car() -> None:
     old = debit("INSURANCE_VEHICLE", months("2024-01", "2024-12", 2), -50.0, "HUK", "Kfz", insurance="VEHICLE_CAR")
     new = debit("INSURANCE_VEHICLE", months("2025-01", "2026-06", 2), -45.0, "Verti", "Kfz", insurance="VEHICLE_CAR")
-    tax = booked("TAXES", [date(2025, 9, 1)], -180.0, "Bundeskasse", "Kfz-Steuer DU-XY 123", channel="DIRECTDEBIT")
-    assert happened(everyday(), old, new) == {}
-    assert happened(everyday(), old, new, tax) == {"VEHICLE_START": date(2025, 9, 1)}
+    tax = book("TAXES", [date(2025, 9, 1)], -180.0, "Bundeskasse", "Kfz-Steuer DU-XY 123", channel="DIRECTDEBIT")
+    assert event_days(everyday(), old, new) == {}
+    assert event_days(everyday(), old, new, tax) == {"VEHICLE_START": date(2025, 9, 1)}
 
 
 def test_a_first_policy_is_a_car_and_a_last_one_its_end() -> None:
     only = debit("INSURANCE_VEHICLE", months("2024-06", "2025-06", 2), -50.0, "HUK", "Kfz", insurance="VEHICLE_CAR")
-    assert happened(everyday(), only) == {"VEHICLE_START": date(2024, 6, 2), "VEHICLE_END": date(2025, 6, 2)}
+    assert event_days(everyday(), only) == {"VEHICLE_START": date(2024, 6, 2), "VEHICLE_END": date(2025, 6, 2)}
 
 
 @pytest.mark.parametrize(("days", "tells"), [(180, True), (179, False)])
 def test_difficulties_begin_after_half_a_year_without(days: int, tells: bool) -> None:
     first = date(2024, 1, 1) + timedelta(days=days)
-    bad = booked("TRANSFER_REVERSAL", [first, first + timedelta(days=30)], 50.0, "Shop", "Rücklastschrift", channel="DD_RETURN")
-    assert happened(everyday(), bad) == ({"PAYMENTDIFFICULTY_START": first} if tells else {})
+    bad = book("TRANSFER_REVERSAL", [first, first + timedelta(days=30)], 50.0, "Shop", "Rücklastschrift", channel="DD_RETURN")
+    assert event_days(everyday(), bad) == ({"PAYMENTDIFFICULTY_START": first} if tells else {})
 
 
 def test_a_change_of_account_takes_wages_and_five_contracts_along() -> None:
@@ -353,8 +366,8 @@ def test_a_change_of_account_takes_wages_and_five_contracts_along() -> None:
         place = pl.when(pl.col("booked_on") >= date(2025, 3, 1)).then(pl.lit("neu")).otherwise(pl.lit("giro"))
         return [part.with_columns(product=place) for part in parts]
 
-    assert happened(everyday(), *moved(5)) == {"ACCOUNT_SWITCH": date(2025, 3, 1)}
-    assert happened(everyday(), *moved(4)) == {}
+    assert event_days(everyday(), *moved(5)) == {"ACCOUNT_SWITCH": date(2025, 3, 1)}
+    assert event_days(everyday(), *moved(4)) == {}
 
 
 # For all
@@ -364,24 +377,26 @@ def test_what_is_sensitive_is_never_evidence() -> None:
     union = debit("SERVICES_OTHER", months("2025-03", "2026-06", 5), -20.0, "Gewerkschaft", "Mitgliedsbeitrag")
     church = debit("OTHER_DONATION", months("2025-03", "2026-06", 6), -30.0, "Kirchengemeinde", "Spende")
     doctor = debit("HEALTH_SERVICES", months("2025-03", "2025-09", 7), -80.0, "Praxis", "Rate Behandlung Geburt")
-    assert happened(everyday(), union, church, doctor, marriage=True) == {}
+    assert event_days(everyday(), union, church, doctor, marriage=True) == {}
 
 
 def test_neither_the_order_of_bookings_nor_other_users_change_anything() -> None:
     anna = [everyday(), OLD, NEW, HOME, child_benefit(days=months("2025-04", "2026-06", 8), euros=259.0)]
     other = [part.with_columns(user=pl.lit("bert"), id="bert " + pl.col("id")) for part in (everyday(), OLD)]
-    alone = life_events(look(*anna))
+    alone = life_events(take_snapshot(*anna))
     assert not alone.is_empty()
     shuffled = pl.concat([*anna, *other]).sample(fraction=1, shuffle=True, seed=7)
-    assert_frame_equal(life_events(look(shuffled)).filter(pl.col("user") == "anna"), alone)
+    assert_frame_equal(life_events(take_snapshot(shuffled)).filter(pl.col("user") == "anna"), alone)
 
 
 def test_bookings_after_the_as_of_date_are_not_seen() -> None:
     day = date(2025, 6, 30)
     before = [part.filter(pl.col("booked_on") <= day) for part in (everyday(), OLD, NEW, HOME)]
-    assert_frame_equal(life_events(look(everyday(), OLD, NEW, HOME, as_of=day)), life_events(look(*before, as_of=day)))
+    assert_frame_equal(
+        life_events(take_snapshot(everyday(), OLD, NEW, HOME, as_of=day)), life_events(take_snapshot(*before, as_of=day))
+    )
 
 
 def test_single_bookings_and_short_histories_have_no_events() -> None:
-    assert happened(booked("INCOME_SALARY", [TODAY], 2000.0, "Alt GmbH")) == {}
-    assert life_events(look(BOOKED.to_frame())).is_empty()
+    assert event_days(book("INCOME_SALARY", [TODAY], 2000.0, "Alt GmbH")) == {}
+    assert life_events(take_snapshot(TAGGED_BOOKINGS.to_frame())).is_empty()

@@ -1,4 +1,4 @@
-"""What kind of stream a booking belongs to, where its category alone does not say it: words of the booking decide.
+"""The kinds of bookings: by category, and by words of the booking where the category alone does not decide.
 
 A kind is finer than a category (child benefit and parental benefit share one) and only as fine as the rules about events and
 stages need. Health, religion, unions and parties have no kind: they are never evidence.
@@ -11,17 +11,17 @@ import polars as pl
 from analytics.bank_text.channels import Channel
 from analytics.knowledge import partners
 
-FOLDED = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
-SMALL_RENT = 15_000
-"""A garage costs less than this; rent with a parking space costs more."""
-BOARD_MONEY = 30_000
-"""What a grown-up child pays at home is at most this."""
-WAGES = ("SALARY", "TRAINING_PAY")
+UMLAUTS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
+MAX_PARKING_CENTS = 15_000
+"""A garage costs less; rent with a parking space costs more."""
+MAX_BOARD_CENTS = 30_000
+"""A grown-up child pays at most this at home."""
+WAGE_KINDS = ("SALARY", "TRAINING_PAY")
 
 
 class Reading(NamedTuple):
-    """In this category a booking whose text has one of these words is of this kind. `glued` looks at the text without blanks,
-    since banks wrap lines anywhere; `words` at whole words, for those too short to be safe inside others.
+    """In this category a booking whose text has one of these words is of this kind. `glued` is searched in the text without
+    blanks, since banks wrap lines anywhere; `words` as whole words, because they are too short to be safe inside others.
     """
 
     category: str
@@ -89,79 +89,87 @@ READINGS = (
     Reading("OTHER_SPENDING", "SEIZURE", "pfaend|pfand|pfueb|gerichtsvollz|vollstreck|drittschuldner|auskehrung"),
     Reading("OTHER_SPENDING", "COLLECTION", "inkasso"),
 )
-WORDED = {
+READINGS_BY_CATEGORY = {
     category: [reading for reading in READINGS if reading.category == category]
     for category in {reading.category for reading in READINGS if reading.glued or reading.words}
 }
-"""The readings of categories in which words decide."""
-UNWORDED = {reading.category: reading.kind for reading in reversed(READINGS) if reading.category not in WORDED}
-"""The kinds of the others."""
-RENT = "HOUSING_RENT"
-CATEGORIES = tuple(sorted({RENT, *(reading.category for reading in READINGS)}))
+"""The readings of the categories in which words decide."""
+KINDS_BY_CATEGORY = {
+    reading.category: reading.kind for reading in reversed(READINGS) if reading.category not in READINGS_BY_CATEGORY
+}
+"""The kinds of the other categories."""
+RENT_CATEGORY = "HOUSING_RENT"
+CATEGORIES = tuple(sorted({RENT_CATEGORY, *(reading.category for reading in READINGS)}))
 
 
-def folded(text: pl.Expr) -> pl.Expr:
-    """The text in small letters without umlauts."""
-    return text.str.to_lowercase().str.replace_many(list(FOLDED), list(FOLDED.values()))
+def fold_umlauts(text: pl.Expr) -> pl.Expr:
+    """The text in lower case without umlauts."""
+    return text.str.to_lowercase().str.replace_many(list(UMLAUTS), list(UMLAUTS.values()))
 
 
-def read(rows: pl.DataFrame) -> pl.DataFrame:
+def read_kinds(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with their `kind`, empty where there is none.
 
-    `key` says which bookings have the same words, so that each line is read once; `surname` is that of the account's owner.
+    Bookings with the same `key` have the same words, so that each line is read once; `surname` is that of the account's owner.
     """
     if rows["key"].null_count():
         rows = rows.with_columns(pl.col("key").fill_null(pl.struct("counterparty_name", "purpose").hash()))
-    of, category = ["effective_category", "key"], pl.col("effective_category")
-    worded = rows.select(*of, "counterparty_name", "purpose").filter(category.is_in(list(WORDED))).unique(of, maintain_order=True)
-    texts = worded.select(*of, text=plain()).with_columns(glued=_glued())
+    line_keys, category = ["effective_category", "key"], pl.col("effective_category")
+    worded_lines = (
+        rows.select(*line_keys, "counterparty_name", "purpose")
+        .filter(category.is_in(list(READINGS_BY_CATEGORY)))
+        .unique(line_keys, maintain_order=True)
+    )
+    texts = worded_lines.select(*line_keys, text=folded_text()).with_columns(glued=_without_blanks())
     parts = [_read_category(part) for part in texts.partition_by("effective_category")]
-    kinds = pl.concat([texts.select(*of, kind=pl.lit("")).clear(), *parts])
-    plainly = category.replace_strict(UNWORDED, default="", return_dtype=pl.String)
-    found = rows.join(kinds, on=of, how="left", maintain_order="left").with_columns(kind=pl.coalesce("kind", plainly))
-    return _with_rents(found).with_columns(kind=_by_facts()).drop("surname", "key")
+    kinds = pl.concat([texts.select(*line_keys, kind=pl.lit("")).clear(), *parts])
+    category_kind = category.replace_strict(KINDS_BY_CATEGORY, default="", return_dtype=pl.String)
+    with_kinds = rows.join(kinds, on=line_keys, how="left", maintain_order="left").with_columns(
+        kind=pl.coalesce("kind", category_kind)
+    )
+    return _with_rents(with_kinds).with_columns(kind=_kind_by_tags()).drop("surname", "key")
 
 
 def _read_category(lines: pl.DataFrame) -> pl.DataFrame:
-    """One category at a time, so that every word is looked for only where it can decide."""
+    """The kinds of the lines of one category, so that every word is searched only where it can decide."""
     kind: pl.Expr = pl.lit("")
-    for reading in reversed(WORDED[lines.item(0, "effective_category")]):
-        kind = pl.when(_says(reading)).then(pl.lit(reading.kind)).otherwise(kind)
+    for reading in reversed(READINGS_BY_CATEGORY[lines.item(0, "effective_category")]):
+        kind = pl.when(_matches(reading)).then(pl.lit(reading.kind)).otherwise(kind)
     return lines.select("effective_category", "key", kind=kind)
 
 
 def _with_rents(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rents with the kind that amount, words and the owner's name tell."""
-    places = (rows["effective_category"] == RENT).arg_true()
-    if places.is_empty():
+    """The rows with the kinds of rents, by amount, words and the owner's name."""
+    rent_rows = (rows["effective_category"] == RENT_CATEGORY).arg_true()
+    if rent_rows.is_empty():
         return rows
-    homes = rows[places].with_columns(text=plain()).with_columns(glued=_glued())
-    return rows.with_columns(rows["kind"].scatter(places, homes.select(_rent()).to_series()))
+    rents = rows[rent_rows].with_columns(text=folded_text()).with_columns(glued=_without_blanks())
+    return rows.with_columns(rows["kind"].scatter(rent_rows, rents.select(_rent_kind()).to_series()))
 
 
-def plain() -> pl.Expr:
-    """Name and purpose of a booking in small letters without umlauts."""
-    return folded(pl.concat_str(pl.col("counterparty_name", "purpose").fill_null(""), separator=" "))
+def folded_text() -> pl.Expr:
+    """Name and purpose of a booking in lower case without umlauts."""
+    return fold_umlauts(pl.concat_str(pl.col("counterparty_name", "purpose").fill_null(""), separator=" "))
 
 
-def _glued() -> pl.Expr:
+def _without_blanks() -> pl.Expr:
     return pl.col("text").str.replace_all(r"[^a-z0-9?%]+", "")
 
 
-def _says(reading: Reading) -> pl.Expr:
+def _matches(reading: Reading) -> pl.Expr:
     if not reading.glued and not reading.words:
         return pl.lit(True)
     parts = reading.glued.split("|")
     literal = all(part.replace("%", "").isalnum() for part in parts)
     glued = pl.col("glued").str.contains_any(parts) if literal else pl.col("glued").str.contains(reading.glued)
-    said = glued if reading.glued else pl.lit(False)
-    return said | pl.col("text").str.contains(rf"\b(?:{reading.words})\b") if reading.words else said
+    in_glued_text = glued if reading.glued else pl.lit(False)
+    return in_glued_text | pl.col("text").str.contains(rf"\b(?:{reading.words})\b") if reading.words else in_glued_text
 
 
-def _rent() -> pl.Expr:
+def _rent_kind() -> pl.Expr:
     amount = pl.col("amount_cents").abs()
-    home = (amount <= BOARD_MONEY) & (pl.col("surname") != "") & pl.col("text").str.contains(pl.col("surname"), literal=True)
-    parking = (amount < SMALL_RENT) & pl.col("glued").str.contains("stellpl|garage|parkpl")
+    home = (amount <= MAX_BOARD_CENTS) & (pl.col("surname") != "") & pl.col("text").str.contains(pl.col("surname"), literal=True)
+    parking = (amount < MAX_PARKING_CENTS) & pl.col("glued").str.contains("stellpl|garage|parkpl")
     premises = (pl.col("freelancer") == "RENT_PREMISES") | pl.col("glued").str.contains("coworking|gewerbe|bueromiete|ladenlokal")
     return (
         pl.when(parking)
@@ -174,8 +182,8 @@ def _rent() -> pl.Expr:
     )
 
 
-def _by_facts() -> pl.Expr:
-    """What is told better by a tag than by words."""
+def _kind_by_tags() -> pl.Expr:
+    """The kind, where a tag decides better than words."""
     collectors = partners().frame.filter("inkasso")["partner"].implode()
     return (
         pl.when(pl.col("channel") == Channel.DD_RETURN)

@@ -1,0 +1,58 @@
+"""The analysis of contracts: calls the steps in order, from streams of bookings to the described contracts."""
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from analytics.analyses.contracts import amounts, dates
+from analytics.analyses.contracts.details import describe_contracts
+from analytics.analyses.contracts.recognition import recognise_contracts
+from analytics.analyses.contracts.regular import find_regular
+from analytics.analyses.contracts.rhythm import period_names, periods, starts_of
+from analytics.analyses.contracts.streams import GatheredStreams, gather_streams
+
+
+class Contracts(NamedTuple):
+    """The contracts (frame `CONTRACTS`), their bookings (frame `CONTRACT_BOOKINGS`), and the rows of these among all bookings."""
+
+    contracts: pl.DataFrame
+    bookings: pl.DataFrame
+    payment_rows: pl.Series
+
+
+def contracts(bookings: pl.DataFrame) -> Contracts:
+    """The contracts in the bookings of users (frame `SNAPSHOT_BOOKINGS`)."""
+    streams = gather_streams(bookings)
+    recognised_streams = recognise_contracts(streams, bookings)
+    payments = _payments(streams, recognised_streams, bookings)
+    return Contracts(*describe_contracts(_forecast(payments), payments, streams.others, bookings))
+
+
+def _payments(streams: GatheredStreams, recognised_streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
+    """The bookings of the contracts, with whether each is a regular one."""
+    slot_rows = streams.rows.with_columns(slot=pl.Series(streams.rhythm.slot), inlier=pl.Series(streams.rhythm.inlier))
+    phases = streams.rows.select(pl.col("stream").unique(maintain_order=True)).with_columns(phase=pl.Series(streams.rhythm.phase))
+    rows = slot_rows.join(recognised_streams.join(phases, on="stream"), on="stream", how="inner", maintain_order="left")
+    return rows.with_columns(regular=pl.Series(find_regular(rows, starts_of(rows["stream"]), bookings["purpose"][rows["row"]])))
+
+
+def _forecast(payments: pl.DataFrame) -> pl.DataFrame:
+    """By contract: its date rule, the day on which it is due next, and the next amount in cents."""
+    regular_payments = payments.filter("regular")
+    contract_rows = regular_payments.group_by("stream", maintain_order=True).agg(
+        pl.first("period", "phase", "period_confidence", "score")
+    )
+    starts, period = starts_of(regular_payments["stream"]), contract_rows["period"].to_numpy()
+    day = regular_payments["booked_on"].to_physical().cast(pl.Int64).to_numpy()
+    due_dates = dates.due_dates(starts, day, period, contract_rows["phase"].to_numpy(), regular_payments["slot"].to_numpy())
+    months = periods().months[period]
+    yearly = np.where(months > 0, 12 / np.maximum(months, 1), 0).astype(np.int64)
+    return contract_rows.with_columns(
+        amount_next=pl.Series(amounts.next_amounts(starts, regular_payments["cents"].to_numpy(), yearly)),
+        due=pl.Series(due_dates.due, dtype=pl.Int64).cast(pl.Int32).cast(pl.Date),
+        grace=pl.Series(due_dates.grace, dtype=pl.Int64),
+        rule_kind=pl.Series(due_dates.kind, dtype=pl.Int64),
+        rule_number=pl.Series(due_dates.number, dtype=pl.Int64),
+        period=pl.Series(period_names()).gather(period),
+    )

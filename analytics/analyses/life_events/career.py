@@ -1,0 +1,215 @@
+"""Events of working life: employment, wages, unemployment, retirement, self-employment, studies, parental leave."""
+
+import polars as pl
+
+from analytics.analyses.life_events.evidence import EventEvidence, bookings_until
+from analytics.analyses.life_events.guards import MIN_ACTIVITY_BOOKINGS, MIN_HISTORY_DAYS, bookings_before, events
+from analytics.analyses.life_events.succession import (
+    change_events,
+    runs_without_predecessor,
+    runs_without_successor,
+    successions,
+    with_first_ever,
+)
+from analytics.analyses.life_events.words import WAGE_KINDS
+from analytics.frames import LIFE_EVENTS
+
+MIN_MAIN_WAGE_CENTS = 80_000
+"""A lower wage is a side job, which is not a life event by itself."""
+MAX_CHANGE_DAYS, END_DAYS = 75, 62
+MIN_CHANGE_SHARE, MIN_CHANGE_CENTS = 0.03, 5_000
+MAX_WAGES_BEFORE, MIN_WAGES_BEFORE = 6, 3
+MAX_WAGE_DAYS_AFTER_PENSION = 120
+MIN_INVOICES, MAX_INVOICES_DAYS = 3, 120
+BUSINESS_COSTS = (
+    "VAT_PAID",
+    "LEGAL_TAX_ADVICE",
+    "GOODS_MATERIALS",
+    "EXTERNAL_SERVICES",
+    "PERSONNEL",
+    "ADVERTISING",
+    "RENT_PREMISES",
+    "TRADE_TAX",
+)
+"""Freelancer tags of costs that a private person does not have."""
+STUDY_KINDS = ("SEMESTER_FEE", "STUDENT_AID")
+SEMESTER_DAYS, MIN_STUDIES_OVER_DAYS = 183, 244
+MIN_SEMESTER_HISTORY_DAYS = 274
+
+
+def career(evidence: EventEvidence, runs: pl.DataFrame, bookings: pl.DataFrame) -> list[pl.DataFrame]:
+    """The events of this group. `bookings` are all bookings, for the costs of a business."""
+    return [
+        *_employment(evidence, runs),
+        *_wage_changes(evidence),
+        _retirement(runs),
+        _self_employment(evidence, bookings),
+        *_studies(evidence, runs),
+    ]
+
+
+def _is_main_wage() -> pl.Expr:
+    return (pl.col("median") >= MIN_MAIN_WAGE_CENTS) | (pl.col("kind") == "TRAINING_PAY")
+
+
+def _employment(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
+    wages = runs.filter(pl.col("kind").is_in(WAGE_KINDS))
+    if wages.is_empty():
+        return []
+    new, ended_runs = wages.filter("new", _is_main_wage()), wages.filter("over")
+    if new.is_empty() and ended_runs.is_empty():
+        return []
+    pairs = successions(new, ended_runs, MAX_CHANGE_DAYS)
+    new_runs = with_first_ever(evidence, runs_without_predecessor(new, pairs, wages), *WAGE_KINDS)
+    ended_wages = runs_without_successor(evidence, ended_runs.filter(_is_main_wage()), pairs, END_DAYS, *WAGE_KINDS)
+    later_wages = new_runs.filter(~pl.col("first_ever"), ~pl.col("waiting"))
+    return [
+        change_events(pairs, "EMPLOYMENT_CHANGE", "Neuer Arbeitgeber"),
+        events(new_runs.filter("first_ever"), "EMPLOYMENT_FIRST", pl.col("first"), "Erstes Gehalt", pl.col("opening")),
+        events(later_wages, "EMPLOYMENT_START", pl.col("first"), "Neues Gehalt", pl.col("opening")),
+        events(
+            ended_wages,
+            "EMPLOYMENT_END",
+            pl.col("last") + pl.duration(days=pl.col("length")),
+            "Gehalt bleibt aus",
+            pl.col("closing"),
+        ),
+    ]
+
+
+def _wage_changes(evidence: EventEvidence) -> list[pl.DataFrame]:
+    """Lasting changes of wages: a wage and the next one are both above or below the median of those before."""
+    main_contracts = evidence.runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).select("contract")
+    if main_contracts.is_empty():
+        return []
+    payments = evidence.payments.join(main_contracts, on="contract", how="semi", maintain_order="left")
+    middle = pl.col("cents").rolling_median(MAX_WAGES_BEFORE, min_samples=MIN_WAGES_BEFORE).shift(1).over("contract")
+    wages = payments.with_columns(
+        after=pl.col("cents").shift(-1).over("contract"), next=pl.col("id").shift(-1).over("contract"), middle=middle
+    ).drop_nulls(["after", "middle"])
+    names = evidence.runs.select("contract", "name")
+    wages = wages.join(names, on="contract").with_columns(
+        rise=pl.min_horizontal("cents", "after") - pl.col("middle"), fall=pl.col("middle") - pl.max_horizontal("cents", "after")
+    )
+    return [
+        _shifts(wages, "rise", "SALARY_INCREASE", "Gehalt steigt"),
+        _shifts(wages, "fall", "SALARY_DECREASE", "Gehalt sinkt"),
+    ]
+
+
+def _shifts(wages: pl.DataFrame, direction: str, item: str, description: str) -> pl.DataFrame:
+    shifted_wages = wages.with_columns(
+        shifted=(pl.col(direction) >= MIN_CHANGE_CENTS) & (pl.col(direction) >= MIN_CHANGE_SHARE * pl.col("middle"))
+    )
+    changes = shifted_wages.filter("shifted", ~pl.col("shifted").shift(1).over("contract").fill_null(False))
+    return events(
+        changes,
+        item,
+        pl.col("day"),
+        description,
+        pl.concat_list("id", "next"),
+        pl.lit(0.9),
+        pl.col(direction).round().cast(pl.Int64),
+    )
+
+
+def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
+    """The first pension of a user, unless wages continue beside it."""
+    pensions = runs.filter(pl.col("kind") == "PENSION")
+    if pensions.is_empty():
+        return LIFE_EVENTS.to_frame()
+    pensions = pensions.sort("user", "first", "contract")
+    first = pensions.unique("user", keep="first", maintain_order=True).filter("new")
+    if first.is_empty():
+        return LIFE_EVENTS.to_frame()
+    working = runs.filter(pl.col("kind").is_in(WAGE_KINDS), pl.col("median") >= MIN_MAIN_WAGE_CENTS).select(
+        "user", wage_until="last"
+    )
+    latest = working.group_by("user").agg(pl.col("wage_until").max())
+    with_wages = first.join(latest, on="user", how="left", maintain_order="left")
+    wage_days_after = (pl.col("wage_until") - pl.col("first")).dt.total_days()
+    return events(
+        with_wages.filter((wage_days_after <= MAX_WAGE_DAYS_AFTER_PENSION).fill_null(True)),
+        "RETIREMENT_START",
+        pl.col("first"),
+        "Rente oder Pension beginnt",
+        pl.col("opening"),
+    )
+
+
+def _self_employment(evidence: EventEvidence, bookings: pl.DataFrame) -> pl.DataFrame:
+    """The first time that several customers pay invoices within four months, beside costs that only a business has."""
+    if "REVENUE" not in evidence.booked_kinds:
+        return LIFE_EVENTS.to_frame()
+    invoices = evidence.rows.filter(pl.col("kind") == "REVENUE").select(
+        "id", "user", "booked_on", "counterparty_key", latest="amount_cents"
+    )
+    ids, payers = (
+        pl.concat_list([pl.col(name).shift(-offset).over("user") for offset in range(MIN_INVOICES)])
+        for name in ("id", "counterparty_key")
+    )
+    last = pl.col("booked_on").shift(1 - MIN_INVOICES).over("user")
+    windows = invoices.with_columns(ids=ids, payers=payers, last=last, position=pl.int_range(pl.len()).over("user"))
+    is_within = (pl.col("last") - pl.col("booked_on")).dt.total_days() <= MAX_INVOICES_DAYS
+    with_several_payers = windows.filter(is_within, pl.col("payers").list.n_unique() >= 2).unique(
+        "user", keep="first", maintain_order=True
+    )
+    first_invoices = with_several_payers.filter(pl.col("position") < MIN_INVOICES).join(
+        evidence.histories, on="user", maintain_order="left"
+    )
+    first_invoices = first_invoices.filter((pl.col("booked_on") - pl.col("start")).dt.total_days() >= MIN_HISTORY_DAYS)
+    first_invoices = first_invoices.filter(
+        bookings_before(evidence, first_invoices, pl.col("booked_on")) >= MIN_ACTIVITY_BOOKINGS
+    )
+    if first_invoices.is_empty():  # nearly always: then the search through all bookings is saved
+        return LIFE_EVENTS.to_frame()
+    costs = bookings.join(first_invoices, on="user", how="semi").filter(
+        pl.col("freelancer").is_in(BUSINESS_COSTS), pl.col("amount_cents") < 0
+    )
+    costs = costs.select("user", cost="id", spent="booked_on").sort("user", "spent", "cost")
+    with_costs = first_invoices.join(costs, on="user", maintain_order="left_right").filter(
+        (pl.col("spent") - pl.col("booked_on")).dt.total_days().is_between(-MAX_INVOICES_DAYS, MAX_INVOICES_DAYS)
+    )
+    first = with_costs.unique("user", keep="first", maintain_order=True).with_columns(name=pl.lit(""))
+    return events(
+        first,
+        "SELFEMPLOYMENT_START",
+        pl.col("booked_on"),
+        "Erste bezahlte Rechnung mehrerer Kunden",
+        pl.concat_list("ids", "cost"),
+        pl.lit(0.85),
+    )
+
+
+def _studies(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
+    """Starts and ends of studies. Semester fees are no contracts: there are only two a year."""
+    if evidence.booked_kinds.isdisjoint(STUDY_KINDS):
+        return []
+    studying = evidence.rows.filter(pl.col("kind").is_in(STUDY_KINDS))
+    fees = evidence.rows.filter(pl.col("kind") == "SEMESTER_FEE", pl.col("amount_cents") < 0)
+    ends = (
+        pl.first("booked_on").alias("first"),
+        pl.last("booked_on").alias("last"),
+        pl.first("id"),
+        pl.last("id").alias("last_id"),
+    )
+    fees = fees.group_by("user", maintain_order=True).agg(*ends, latest=pl.col("amount_cents").last(), name=pl.lit("").first())
+    fees = fees.join(evidence.histories, on="user", maintain_order="left")
+    is_late = (pl.col("first") - pl.col("start")).dt.total_days() >= MIN_SEMESTER_HISTORY_DAYS
+    first_fees = fees.filter(is_late).with_columns(opening=pl.concat_list("id"), count=pl.lit(3), length=pl.lit(1))
+    new_aid = runs.filter("new", pl.col("kind") == "STUDENT_AID")
+    earlier = studying.group_by("user").agg(since=pl.col("booked_on").min())
+    columns = ["user", "first", "opening", "latest", "name", "count", "length"]
+    starts = pl.concat([part.select(columns) for part in (first_fees, new_aid)], how="vertical_relaxed").join(earlier, on="user")
+    starts = starts.filter((pl.col("first") - pl.col("since")).dt.total_days() <= 1)
+    receiving_aid = runs.filter("active", pl.col("kind") == "STUDENT_AID").select("user")
+    ended_studies = fees.filter((pl.col("as_of") - pl.col("last")).dt.total_days() >= MIN_STUDIES_OVER_DAYS).join(
+        receiving_aid, on="user", how="anti"
+    )
+    total, before = bookings_until(evidence, ended_studies, pl.col("as_of"), pl.col("last"))
+    ended_studies = ended_studies.filter(total - before >= MIN_ACTIVITY_BOOKINGS)
+    ending = pl.col("last") + pl.duration(days=SEMESTER_DAYS)
+    return [
+        events(starts, "STUDIES_START", pl.col("first"), "BAföG oder Semesterbeitrag beginnt", pl.col("opening")),
+        events(ended_studies, "STUDIES_END", ending, "Kein Semesterbeitrag mehr", pl.concat_list("last_id"), pl.lit(0.85)),
+    ]

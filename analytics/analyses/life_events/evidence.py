@@ -1,0 +1,169 @@
+"""The evidence for life events and stages: small frames of histories, of bookings with a kind, and of contracts with a kind.
+
+Everything that reads all bookings happens here, once; the rules read a few rows per user.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from analytics import trees
+from analytics.analyses.keys import user_key
+from analytics.analyses.life_events.words import CATEGORIES, fold_umlauts, read_kinds
+from analytics.analyses.snapshot import CATEGORY_CODES, USER_STRIDE_DAYS, Snapshot
+from analytics.bank_text.channels import Channel
+from analytics.knowledge import partners
+
+MAX_OPENING_BOOKINGS = 3
+"""The evidence for the start of a contract is at most this many of its first bookings."""
+INCOME_CATEGORIES = tuple(name for name in CATEGORY_CODES.categories if name.startswith("INCOME_"))
+BOOKING_COLUMNS = (
+    "id",
+    "key",
+    "user",
+    "product",
+    "booked_on",
+    "amount_cents",
+    "counterparty_name",
+    "counterparty_key",
+    "purpose",
+    "channel",
+    "partner",
+    "insurance",
+    "freelancer",
+    "effective_category",
+)
+
+
+@dataclass(frozen=True)
+class EventEvidence:
+    """The frames that the rules read, each sorted by user and day."""
+
+    histories: pl.DataFrame
+    """`user`, `as_of`, and `start`, the day of the first booking."""
+    user_indices: pl.DataFrame
+    """`user` and its `user_index` among all users."""
+    days: NDArray[np.int64]
+    """The day of every booking as index of its user × `USER_STRIDE_DAYS` + day, sorted."""
+    months: pl.DataFrame
+    """`user` and `month`: each full month between the first booking and the as-of date."""
+    income: pl.DataFrame
+    """The bookings in categories of income: `user`, `id`, `day`, `cents`, `payer`, `name`."""
+    rows: pl.DataFrame
+    """Single bookings with their `kind`."""
+    runs: pl.DataFrame
+    """Contracts with their `kind`, their `first`, `last` and `due` day, and their period `length` in days."""
+    payments: pl.DataFrame
+    """The regular payments of these contracts: `user`, `contract`, `kind`, `id`, `day`, `cents`."""
+
+    @cached_property
+    def booked_kinds(self) -> frozenset[str]:
+        """The kinds of single bookings. Rules about other kinds need no search, which is usual for a single user."""
+        return frozenset(self.rows["kind"].unique())
+
+    @cached_property
+    def active_kinds(self) -> frozenset[str]:
+        """The kinds of active contracts."""
+        return frozenset(self.runs["kind"].filter(self.runs["active"]).unique())
+
+
+def gather_evidence(snapshot: Snapshot) -> EventEvidence:
+    """The evidence in a snapshot."""
+    histories, user_indices = snapshot.histories.drop("user_index"), snapshot.histories.select("user", "user_index")
+    rows = _bookings_with_kind(snapshot)
+    payments = _regular_payments(snapshot, rows)
+    runs = _contract_runs(snapshot, payments, histories)
+    return EventEvidence(histories, user_indices, snapshot.days, _full_months(histories), _income(snapshot), rows, runs, payments)
+
+
+def bookings_until(evidence: EventEvidence, frame: pl.DataFrame, *days: pl.Expr) -> list[pl.Series]:
+    """For each of these days: by row of a frame with `user` the number of bookings of its user up to and including that day."""
+    days_by_row = frame.select("user", *(day.to_physical().cast(pl.Int64).alias(f"{index}") for index, day in enumerate(days)))
+    user_offsets = (
+        days_by_row[["user"]].join(evidence.user_indices, on="user", how="left", maintain_order="left")["user_index"].to_numpy()
+        * USER_STRIDE_DAYS
+    )
+    first_bookings = np.searchsorted(evidence.days, user_offsets, "left")
+    day_keys = (user_offsets + days_by_row[f"{index}"].to_numpy() for index in range(len(days)))
+    return [pl.Series("until", np.searchsorted(evidence.days, day, "right") - first_bookings, pl.Int64) for day in day_keys]
+
+
+def _income(snapshot: Snapshot) -> pl.DataFrame:
+    columns = {"day": "booked_on", "cents": "amount_cents", "payer": "counterparty_key", "name": "counterparty_name"}
+    return snapshot.bookings.select("user", "id", **columns).filter(snapshot.are_in(INCOME_CATEGORIES))
+
+
+def _bookings_with_kind(snapshot: Snapshot) -> pl.DataFrame:
+    """The bookings that have a kind, with their `kind`."""
+    collectors = partners().frame.filter("inkasso")["partner"].implode()
+    is_returned, is_collected = (pl.col("channel") == Channel.DD_RETURN), pl.col("partner").is_in(collectors)
+    rows = snapshot.bookings.select(BOOKING_COLUMNS).filter(pl.lit(snapshot.are_in(CATEGORIES)) | is_returned | is_collected)
+    surnames = snapshot.products.select(
+        "user", "product", surname=fold_umlauts(pl.col("owner_name")).str.extract(r"([a-z]{3,})\W*$").fill_null("")
+    )
+    with_surnames = rows.join(surnames, on=["user", "product"], how="left", maintain_order="left").with_columns(
+        pl.col("surname").fill_null("")
+    )
+    return read_kinds(with_surnames).filter(pl.col("kind") != "").sort("user", "booked_on", "id")
+
+
+def _regular_payments(snapshot: Snapshot, rows: pl.DataFrame) -> pl.DataFrame:
+    """The regular payments of contracts in the categories of kinds, each with the most frequent kind of its contract."""
+    contract_keys = snapshot.contracts.filter(pl.col("category").is_in(CATEGORIES)).select(user_key("id")).to_series()
+    payments = snapshot.payments.filter("regular").filter(user_key("contract").is_in(contract_keys.implode()))
+    keyed_payments = payments.with_columns(contract=_user_contract("contract"), key=user_key("id"))
+    kinds = keyed_payments.join(rows.select("kind", key=user_key("id")), on="key").group_by("contract", "kind").len()
+    kinds = kinds.sort(-pl.col("len").cast(pl.Int64), "kind").unique("contract", keep="first", maintain_order=True)
+    payments_with_kind = keyed_payments.join(kinds.select("contract", "kind"), on="contract")
+    return payments_with_kind.select("user", "contract", "kind", "id", day="booked_on", cents="amount_cents").sort(
+        "user", "contract", "day", "id"
+    )
+
+
+def _contract_runs(snapshot: Snapshot, payments: pl.DataFrame, histories: pl.DataFrame) -> pl.DataFrame:
+    payment_ids = payments.group_by("contract", maintain_order=True).agg(
+        kind=pl.col("kind").first(), opening=pl.col("id").head(MAX_OPENING_BOOKINGS), closing=pl.col("id").tail(1)
+    )
+    lengths = trees.periods_frame().select(period="system_name", length=pl.col("days").cast(pl.Int64))
+    contracts = snapshot.contracts.select(
+        "user",
+        "insurance",
+        "period",
+        contract=_user_contract("id"),
+        first="date_first",
+        last="date_latest",
+        due="date_due",
+        active=pl.col("status") == "ACTIVE",
+        median=pl.col("amount_median").round().cast(pl.Int64),
+        latest="amount_latest",
+        count="regular_count",
+        name=pl.col("counterparty_name").fill_null(""),
+        payee=_payee(),
+    )
+    runs = contracts.join(payment_ids, on="contract").join(lengths, on="period", how="left").join(histories, on="user")
+    return runs.sort("user", "first", "contract")
+
+
+def _user_contract(contract: str) -> pl.Expr:
+    """The contract id together with its user: ids are only unique per user."""
+    return pl.concat_str("user", contract, separator=" ")
+
+
+def _payee() -> pl.Expr:
+    """The identity of the counterparty: its partner, otherwise the first word of its name, so that two companies of one group are
+    one employer, otherwise its account.
+    """
+    word = fold_umlauts(pl.col("counterparty_name").fill_null("")).str.extract(r"([a-z0-9?]{3,})")
+    brand = pl.when(pl.col("partner") != trees.UNKNOWN).then("partner")
+    return pl.coalesce(brand, word, pl.col("counterparty_iban"), "id")
+
+
+def _full_months(histories: pl.DataFrame) -> pl.DataFrame:
+    """`user` and `month`: each full month between the first booking and the as-of date."""
+    begins, ends = pl.col("start").dt.offset_by("-1d").dt.month_start().dt.offset_by("1mo"), pl.col("as_of").dt.offset_by("1d")
+    spans = histories.select("user", begin=begins, end=ends.dt.month_start()).filter(pl.col("begin") < pl.col("end"))
+    months = spans.select("user", month=pl.date_ranges("begin", "end", "1mo", closed="left"))
+    return months.explode("month").sort("user", "month")

@@ -1,0 +1,68 @@
+"""Events of housing: tenancies, and the purchase of a home."""
+
+import polars as pl
+
+from analytics.analyses.life_events.evidence import EventEvidence
+from analytics.analyses.life_events.guards import events
+from analytics.analyses.life_events.succession import (
+    change_events,
+    runs_without_predecessor,
+    runs_without_successor,
+    successions,
+    with_first_ever,
+)
+from analytics.frames import LIFE_EVENTS
+
+MAX_CHANGE_DAYS, END_DAYS = 90, 62
+MAX_PURCHASE_DAYS = 120
+MIN_NOTARY_CENTS = 20_000
+
+
+def housing(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
+    """The events of this group."""
+    return [
+        *_tenancies(evidence, runs),
+        _purchases(evidence, runs),
+    ]
+
+
+def _tenancies(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
+    rents = runs.filter(pl.col("kind") == "RENT")
+    new, ended_rents = rents.filter("new"), rents.filter("over")
+    if new.is_empty() and ended_rents.is_empty():
+        return []
+    pairs = successions(new, ended_rents, MAX_CHANGE_DAYS, same_payee=True)
+    new_rents = with_first_ever(evidence, runs_without_predecessor(new, pairs, rents), "RENT")
+    ended_tenancies = runs_without_successor(evidence, ended_rents, pairs, END_DAYS, "RENT")
+    later_rents = new_rents.filter(~pl.col("first_ever"), ~pl.col("waiting"))
+    until = pl.col("last") + pl.duration(days=pl.col("length") - 1)
+    return [
+        change_events(pairs, "TENANCY_CHANGE", "Umzug"),
+        events(new_rents.filter("first_ever"), "TENANCY_FIRST", pl.col("first"), "Erste Miete", pl.col("opening")),
+        events(later_rents, "TENANCY_START", pl.col("first"), "Neue Miete", pl.col("opening")),
+        events(ended_tenancies, "TENANCY_END", until, "Miete endet", pl.col("closing")),
+    ]
+
+
+def _purchases(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
+    """Two payments for notary, land registry or transfer tax within four months, or one of them or a new policy for the building
+    together with new financing.
+    """
+    signs = evidence.rows.filter(
+        (pl.col("kind") == "TRANSFER_TAX") | ((pl.col("kind") == "NOTARY") & (pl.col("amount_cents") <= -MIN_NOTARY_CENTS))
+    ).select("user", "id", day="booked_on", latest="amount_cents")
+    policies = runs.filter("new", pl.col("insurance") == "HOME_BUILDING").select(
+        "user", id=pl.col("opening").list.first(), day="first", latest="latest"
+    )
+    loans = runs.filter("new", pl.col("kind") == "MORTGAGE").select(
+        "user", other=pl.col("opening").list.first(), other_day="first"
+    )
+    if signs.is_empty() and loans.is_empty():
+        return LIFE_EVENTS.to_frame()
+    others = pl.concat([loans, signs.select("user", other="id", other_day="day")])
+    pairs = pl.concat([signs, policies.join(loans, on="user", how="semi")]).join(others, on="user")
+    is_near = (pl.col("day") - pl.col("other_day")).dt.total_days().abs() <= MAX_PURCHASE_DAYS
+    close_pairs = pairs.filter(is_near, pl.col("id") != pl.col("other")).sort("user", "day", "id", "other_day", "other")
+    first = close_pairs.unique("user", keep="first", maintain_order=True).with_columns(name=pl.lit(""))
+    day = pl.min_horizontal("day", "other_day")
+    return events(first, "HOMEOWNERSHIP_START", day, "Kauf einer Immobilie erkennbar", pl.concat_list("id", "other"), pl.lit(0.9))

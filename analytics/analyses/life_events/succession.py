@@ -1,0 +1,85 @@
+"""Successions of jobs and homes: which new run follows which ended one, and which have no predecessor or successor."""
+
+import polars as pl
+
+from analytics.analyses.life_events.evidence import EventEvidence
+from analytics.analyses.life_events.guards import YEAR_DAYS, events
+
+MAX_OVERLAP_DAYS = 45
+"""The old run may continue this long beside the new one: a last wage, a double rent."""
+MAX_WAIT_DAYS, MAX_LAST_PAYMENT_DAYS = 75, 35
+"""For this long after its start a new run may still prove to follow another one, whose last payment lies around the same time."""
+
+
+def successions(new: pl.DataFrame, ended_runs: pl.DataFrame, max_days: int, *, same_payee: bool = False) -> pl.DataFrame:
+    """Each new run that follows an ended one, paired with the latest of them. With `same_payee` the payee may be the same if the
+    runs overlap; otherwise the old run continues.
+    """
+    gap = (pl.col("first") - pl.col("last_old")).dt.total_days()
+    pairs = new.join(ended_runs, on="user", suffix="_old").filter(
+        pl.col("contract") != pl.col("contract_old"),
+        (pl.col("payee") != pl.col("payee_old")) | (pl.lit(same_payee) & (gap <= 0)),
+        pl.col("first_old") < pl.col("first"),
+        gap.is_between(-MAX_OVERLAP_DAYS, max_days),
+    )
+    return pairs.sort("contract", "last_old", "contract_old").unique("contract", keep="last", maintain_order=True)
+
+
+def change_events(pairs: pl.DataFrame, item: str, description: str) -> pl.DataFrame:
+    """An event for each pair, on the first day of the new run."""
+    reason = pl.format(f"{description}: {{}} endet, {{}} beginnt", _name_or_none("name_old"), _name_or_none("name"))
+    bookings = pl.concat_list("closing_old", "opening")
+    return events(pairs.with_columns(reason=reason, name=pl.lit("")), item, pl.col("first"), pl.col("reason"), bookings)
+
+
+def runs_without_predecessor(new: pl.DataFrame, pairs: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    """The new runs that follow none, with `waiting`: whether another run may still prove to have ended."""
+    unpaired_runs = new.join(pairs, on="contract", how="anti")
+    is_recent = (pl.col("as_of") - pl.col("first")).dt.total_days() <= MAX_WAIT_DAYS
+    is_near = (pl.col("last_other") - pl.col("first")).dt.total_days().is_between(-MAX_WAIT_DAYS, MAX_LAST_PAYMENT_DAYS)
+    active_others = others.filter("active").select("user", other="contract", last_other="last")
+    waiting_runs = (
+        unpaired_runs.join(active_others, on="user")
+        .filter(is_recent, is_near, pl.col("other") != pl.col("contract"))
+        .select("contract")
+        .unique()
+    )
+    return unpaired_runs.join(waiting_runs.with_columns(waiting=True), on="contract", how="left").with_columns(
+        pl.col("waiting").fill_null(False)
+    )
+
+
+def with_first_ever(evidence: EventEvidence, new: pl.DataFrame, *kinds: str) -> pl.DataFrame:
+    """The new runs with `first_ever`: after at least a year of history without a booking of these kinds (guard FIRST)."""
+    first_bookings = evidence.rows.filter(pl.col("kind").is_in(kinds)).group_by("user").agg(earliest=pl.col("booked_on").min())
+    has_year_of_history = (pl.col("first") - pl.col("start")).dt.total_days() >= YEAR_DAYS
+    dated_runs = new.join(first_bookings, on="user", how="left", maintain_order="left")
+    return dated_runs.with_columns(
+        first_ever=has_year_of_history & (pl.col("earliest").is_null() | (pl.col("earliest") >= pl.col("first")))
+    )
+
+
+def runs_without_successor(
+    evidence: EventEvidence, ended_runs: pl.DataFrame, pairs: pl.DataFrame, max_days: int, *kinds: str
+) -> pl.DataFrame:
+    """The runs that ended more than `max_days` ago, with no new payee of these kinds within that time.
+
+    A payee is new if its first booking lies in that time and it paid at least half the amount, even without a contract yet.
+    """
+    rows = evidence.rows.filter(pl.col("kind").is_in(kinds), pl.col("counterparty_key") != "")
+    payees = rows.group_by("user", "counterparty_key").agg(
+        seen=pl.col("booked_on").min(), most=pl.col("amount_cents").abs().max()
+    )
+    gap = (pl.col("seen") - pl.col("last")).dt.total_days()
+    is_similar = pl.col("most") * 2 >= pl.col("median").abs()
+    replaced_runs = ended_runs.join(payees, on="user").filter(
+        gap.is_between(-MAX_OVERLAP_DAYS, max_days), is_similar, pl.col("seen") > pl.col("first")
+    )
+    unpaired_runs = ended_runs.join(replaced_runs, on="contract", how="anti").join(
+        pairs, left_on="contract", right_on="contract_old", how="anti"
+    )
+    return unpaired_runs.filter((pl.col("as_of") - pl.col("last")).dt.total_days() > max_days)
+
+
+def _name_or_none(name: str) -> pl.Expr:
+    return pl.when(pl.col(name) != "").then(name).otherwise(pl.lit("ohne Namen"))

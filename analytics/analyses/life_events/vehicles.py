@@ -1,0 +1,112 @@
+"""Starts and ends of vehicles, by tax, insurance and leasing. A new policy alone is often only a change of insurer."""
+
+import polars as pl
+
+from analytics.analyses.life_events.evidence import EventEvidence
+from analytics.analyses.life_events.guards import events
+from analytics.analyses.life_events.words import folded_text
+from analytics.frames import LIFE_EVENTS
+
+PLATE = r"\b([a-z]{1,3}[ -][a-z]{1,2} ?[0-9]{1,4})\b"
+MAX_SUPPORT_DAYS = 120
+"""Signs of one new vehicle lie at most this far apart."""
+MIN_HISTORY_DAYS = 548
+"""One and a half years: a history this long contains earlier yearly payments."""
+MIN_TAX_CYCLE_DAYS = 350
+"""Tax that differs and comes again sooner is for another vehicle: plates are often kept."""
+MIN_PRICE_CENTS = 200_000
+MAX_TAX_DAYS = 410
+EVENT_COLUMNS = ("user", "day", "name", "latest", "ids", "confidence")
+
+
+def vehicles(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
+    """The events of new vehicles, and of users who no longer pay for any."""
+    if evidence.booked_kinds.isdisjoint(("VEHICLE_TAX", "VEHICLE_INSURANCE", "VEHICLE_ACQUISITION")):
+        return []
+    lease_runs = runs.filter(pl.col("kind") == "VEHICLE_ACQUISITION")
+    taxes = _taxes(evidence)
+    new_taxes = taxes.filter("new").with_columns(confidence=pl.lit(0.85))
+    leases = lease_runs.filter("new").with_columns(day="first", ids="opening", confidence=pl.lit(0.9))
+    purchases = evidence.rows.filter(pl.col("kind") == "VEHICLE_ACQUISITION", pl.col("amount_cents") <= -MIN_PRICE_CENTS)
+    changed_taxes = taxes.filter("changed")
+    signs = pl.concat(
+        [part.select("user", "day") for part in (new_taxes, leases, changed_taxes, purchases.rename({"booked_on": "day"}))]
+    )
+    insurances = _car_insurances(evidence)
+    policies = _policies(insurances, runs, signs, taxes)
+    start_rows = pl.concat([part.select(EVENT_COLUMNS) for part in (policies, new_taxes, leases)])
+    starts = events(start_rows, "VEHICLE_START", pl.col("day"), "Neues Fahrzeug", pl.col("ids"), pl.col("confidence"))
+    return [starts, _vehicle_ends(insurances, runs, taxes, signs)]
+
+
+def _car_insurances(evidence: EventEvidence) -> pl.DataFrame:
+    """By user and insurer the first and last premium for a car, the earliest first."""
+    rows = evidence.rows.filter(pl.col("insurance") == "VEHICLE_CAR", pl.col("amount_cents") < 0)
+    insurer = pl.when(pl.col("partner") != "UNKNOWN").then("partner").otherwise("counterparty_key")
+    spans = rows.group_by("user", insurer=insurer).agg(
+        day=pl.col("booked_on").min(),
+        last=pl.col("booked_on").max(),
+        ids=pl.col("id").sort_by("booked_on", "id").head(1),
+        latest=pl.col("amount_cents").sort_by("booked_on", "id").last(),
+        name=pl.col("counterparty_name").drop_nulls().sort().first().fill_null(""),
+    )
+    return spans.join(evidence.histories, on="user").sort("user", "day", "insurer")
+
+
+def _policies(insurances: pl.DataFrame, runs: pl.DataFrame, signs: pl.DataFrame, taxes: pl.DataFrame) -> pl.DataFrame:
+    """New policies: certain with another sign of a new vehicle, likely as the first one, otherwise a change of insurer."""
+    contracts = runs.filter("new", pl.col("kind") == "VEHICLE_INSURANCE", pl.col("insurance") == "VEHICLE_CAR")
+    new_contracts = contracts.select("user", "name", "latest", day="first", ids="opening")
+    first_premiums = insurances.filter((pl.col("day") - pl.col("start")).dt.total_days() >= MIN_HISTORY_DAYS)
+    new_policies = pl.concat([new_contracts, first_premiums.select(new_contracts.columns)]).with_row_index("position")
+    is_near = (pl.col("day_sign") - pl.col("day")).dt.total_days().abs() <= MAX_SUPPORT_DAYS
+    supported_policies = new_policies.join(signs.select("user", day_sign="day"), on="user").filter(is_near)["position"].unique()
+    earlier = pl.concat([insurances.select("user", "day"), taxes.select("user", "day")])
+    earliest = earlier.group_by("user").agg(earliest=pl.col("day").min())
+    with_earliest = new_policies.join(earliest, on="user", how="left", maintain_order="left")
+    first = (pl.col("earliest") >= pl.col("day")).fill_null(True)
+    confidence = pl.when(pl.col("position").is_in(supported_policies.implode())).then(0.95).when(first).then(0.8).otherwise(0.5)
+    return with_earliest.with_columns(confidence=confidence)
+
+
+def _taxes(evidence: EventEvidence) -> pl.DataFrame:
+    """The payments of vehicle tax with `changed`: another amount than before, and `new`: a changed amount within the year, or the
+    first payment after a history long enough to contain yearly payments.
+    """
+    rows = evidence.rows.filter(pl.col("kind") == "VEHICLE_TAX", pl.col("amount_cents") < 0).join(evidence.histories, on="user")
+    plate = folded_text().str.extract(PLATE).str.replace_all(r"\W", "").fill_null("")
+    taxes = rows.with_columns(plate=plate).sort("user", "booked_on", "id")
+    first = pl.int_range(pl.len()).over("user", "plate") == 0
+    is_late = (pl.col("booked_on") - pl.col("start")).dt.total_days() >= MIN_HISTORY_DAYS
+    gap = (pl.col("booked_on") - pl.col("booked_on").shift(1).over("user", "plate")).dt.total_days()
+    differs = pl.col("amount_cents") != pl.col("amount_cents").shift(1).over("user", "plate")
+    return taxes.with_columns(
+        changed=differs.fill_null(False), new=is_late & (first | ((gap < MIN_TAX_CYCLE_DAYS) & differs))
+    ).select("user", "new", "changed", day="booked_on", name=pl.lit(""), latest="amount_cents", ids=pl.concat_list("id"))
+
+
+def _vehicle_ends(insurances: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFrame, signs: pl.DataFrame) -> pl.DataFrame:
+    """The events of users whose policies and leases have all ended, and who no longer pay premiums or tax."""
+    car = (pl.col("insurance") == "VEHICLE_CAR") | (pl.col("kind") == "VEHICLE_ACQUISITION")
+    vehicle_runs = runs.filter(pl.col("kind").is_in(["VEHICLE_INSURANCE", "VEHICLE_ACQUISITION"]), car).sort(
+        "user", "last", "contract"
+    )
+    ends = vehicle_runs.group_by("user", maintain_order=True).agg(
+        pl.col("over").all(), pl.last("last", "due", "closing", "name", "latest", "as_of")
+    )
+    if not ends["over"].any():
+        return LIFE_EVENTS.to_frame()
+    payment_days = pl.concat([insurances.select("user", day="last"), signs])
+    latest_payments = payment_days.group_by("user").agg(paid=pl.col("day").max())
+    latest_taxes = taxes.group_by("user").agg(tax=pl.col("day").max())
+    ended_vehicles = (
+        ends.filter("over")
+        .join(latest_payments, on="user", how="left")
+        .join(latest_taxes, on="user", how="left", maintain_order="left")
+    )
+    is_untaxed = ((pl.col("as_of") - pl.col("tax")).dt.total_days() > MAX_TAX_DAYS).fill_null(True)
+    is_unpaid = (pl.col("paid") <= pl.col("last")).fill_null(True)
+    day = pl.max_horizontal("last", "tax")
+    return events(
+        ended_vehicles.filter(is_untaxed, is_unpaid), "VEHICLE_END", day, "Fahrzeug abgegeben", pl.col("closing"), pl.lit(0.8)
+    )
