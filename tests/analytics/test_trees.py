@@ -121,24 +121,6 @@ def test_signs_follow_the_rule_of_the_interface() -> None:
         assert (item.sign, item.accepts) == expected, item.system_name
 
 
-@pytest.mark.parametrize(
-    ("category", "negative", "positive"),
-    [
-        ("LIVING_GROCERIES", True, False),
-        ("INCOME_SALARY", False, True),
-        ("TRANSFER_REFUND", True, True),
-        ("OTHER_INCOME", True, True),
-        ("TAXES", True, False),
-        ("LIVING", False, False),
-        ("NET", False, False),
-    ],
-)
-def test_a_user_may_choose_what_fits_the_amount(category: str, negative: bool, positive: bool) -> None:
-    found = CATEGORY_TREE.item(category)
-    assert (found.admits(-1), found.admits(1)) == (negative, positive)
-    assert found.admits(0) == (negative or positive)
-
-
 def test_every_category_says_whether_it_is_needed_and_how_likely_a_contract() -> None:
     for item in CATEGORY_TREE.items:
         assert item.need in (("N", "L", "S", "X") if item.assignable else ("",)), item.system_name
