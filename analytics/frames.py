@@ -64,17 +64,17 @@ LINES = pl.Schema(
 """Each distinct line once, read: texts are plain (lower case, `ae oe ue ss`, only `a-z0-9&` and single blanks, digits as
 `analytics.bank_text.canonical` has it), and what is missing is empty."""
 TAG_PARTS = ("item", "confidence", "source", "reason")
-"""What every tag says; in `TAGGED` a tagger has its name, and its name with `_confidence`, `_source`, `_reason`, as columns."""
-TAGGERS = ("category", "insurance", "partner", "freelancer")
+"""The parts of every tag; in `TAGGED` the column of the item is named by the kind of tag, the others `<kind>_<part>`."""
+TAG_KINDS = ("category", "insurance", "partner", "freelancer")
 
 
-def tag_columns(tagger: str) -> dict[str, pl.DataType]:
-    """The four columns of one tagger."""
+def tag_columns(kind: str) -> dict[str, pl.DataType]:
+    """The four columns of one kind of tag."""
     return {
-        tagger: pl.String(),
-        f"{tagger}_confidence": pl.Float64(),
-        f"{tagger}_source": pl.String(),
-        f"{tagger}_reason": pl.String(),
+        kind: pl.String(),
+        f"{kind}_confidence": pl.Float64(),
+        f"{kind}_source": pl.String(),
+        f"{kind}_reason": pl.String(),
     }
 
 
@@ -86,7 +86,7 @@ TAGGED = pl.Schema(
         ("key", pl.UInt64),
         ("channel", pl.String),
         ("counterparty_key", pl.String),
-        *(column for tagger in TAGGERS for column in tag_columns(tagger).items()),
+        *(column for kind in TAG_KINDS for column in tag_columns(kind).items()),
         ("effective_category", pl.String),
         ("refund_of", pl.String),
         ("pair_of", pl.String),

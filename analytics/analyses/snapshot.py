@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from analytics import trees
 from analytics.analyses.contracts import contracts
 from analytics.analyses.duplicate_accounts import counted_once
-from analytics.frames import AS_OF, CONTRACT_BOOKINGS, CONTRACTS, PRODUCTS, TAG_PARTS, TAGGED, TAGGERS, TRANSACTIONS, checked
+from analytics.frames import AS_OF, CONTRACT_BOOKINGS, CONTRACTS, PRODUCTS, TAG_KINDS, TAG_PARTS, TAGGED, TRANSACTIONS, checked
 
 EURO = "EUR"
 NO_RUN = (1 << 32) - 1
 SPAN = 1 << 17
 """More than there are days."""
-UNREAD = ("value_on", "primanota", *(f"{tagger}_{part}" for tagger in TAGGERS for part in TAG_PARTS[1:]))
+UNREAD = ("value_on", "primanota", *(f"{kind}_{part}" for kind in TAG_KINDS for part in TAG_PARTS[1:]))
 """What is stored of a booking and read by no analysis: copying it took as long as some of them."""
 BOOKED = pl.Schema({name: kind for name, kind in {**TRANSACTIONS, **TAGGED, "as_of": pl.Date()}.items() if name not in UNREAD})
 CATEGORY = pl.Enum(trees.categories_frame()["system_name"])

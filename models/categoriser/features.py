@@ -122,9 +122,9 @@ def hinted(lines: pl.DataFrame) -> pl.DataFrame:
     """The lines with the lexicon's hints."""
     if HINTS[0] in lines.columns:
         return lines
-    from analytics.tagging.categories import lexicon  # reads and compiles the rules
+    from analytics.tagging.categories import add_lexicon_category  # reads and compiles the rules
 
-    return lines.with_columns(lexicon(lines).select(HINTS))
+    return lines.with_columns(add_lexicon_category(lines).select(HINTS))
 
 
 def features(of: LineTexts, rows: Ints, bits: int, hiding: Hiding = NOTHING_HIDDEN) -> Features:

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from analytics.frames import LINES, PRODUCTS
-from analytics.tagging.line_facts import FACTS
+from analytics.tagging.rulebooks import FACTS
 
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "é": "e", "è": "e", "á": "a", "ñ": "n", "ç": "c", "ô": "o"})
 EDGES = (0, 500, 1500, 4500, 15000, 45000, 95200, 300000)

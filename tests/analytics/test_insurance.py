@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from analytics import trees
-from analytics.tagging.insurance import insurance
+from analytics.tagging.insurance import add_insurance
 from tests.analytics.drawing import line, lines
 
 PREMIUMS = """
@@ -195,7 +195,7 @@ def table(text: str) -> list[list[str]]:
 
 def judged(rows: list[list[str]]) -> pl.DataFrame:
     drawn = [line(row[0], row[1], -float(row[2]), "DIRECTDEBIT") for row in rows]
-    return insurance(lines(*drawn))
+    return add_insurance(lines(*drawn))
 
 
 def test_a_premium_gets_the_product_that_its_words_or_its_company_name() -> None:
@@ -216,14 +216,14 @@ def test_the_tables_are_as_long_as_promised() -> None:
 
 def test_what_an_insurer_pays_is_no_premium() -> None:
     claim = line("Allianz Versicherungs-AG", "Schaden 123 Hausrat", 500.0)
-    assert insurance(lines(claim))["insurance"].to_list() == ["UNRELATED_OTHER"]
+    assert add_insurance(lines(claim))["insurance"].to_list() == ["UNRELATED_OTHER"]
 
 
 def test_the_partner_says_it_where_no_word_does() -> None:
     silent = line("Vertrag 4711", "", -30.0, "DIRECTDEBIT", flag_insurer=True, partner_insurance="SPECIAL_PET")
     worded = line("Vertrag 4711", "Hausrat", -30.0, "DIRECTDEBIT", flag_insurer=True, partner_insurance="SPECIAL_PET")
     unknown = line("Vertrag 4711", "", -30.0, "DIRECTDEBIT", flag_insurer=True, partner_insurance="")
-    found = insurance(lines(silent, worded, unknown))
+    found = add_insurance(lines(silent, worded, unknown))
     assert found["insurance"].to_list() == ["SPECIAL_PET", "HOME_CONTENTS", "OTHER_OTHER"]
     assert found["insurance_source"].to_list() == ["PARTNER", "RULE", "RULE"]
 
@@ -231,13 +231,18 @@ def test_the_partner_says_it_where_no_word_does() -> None:
 def test_what_a_company_mostly_sells_beside_other_damage_insurance_is_not_taken_for_granted() -> None:
     sold = ("VEHICLE_CAR", "LIABILITY_PRIVATE", "HOME_BUILDING", "VEHICLE_WARRANTY")
     drawn = [line("Vertrag 12", "", -30.0, "DIRECTDEBIT", flag_insurer=True, partner_insurance=item) for item in sold]
-    assert insurance(lines(*drawn))["insurance"].to_list() == ["OTHER_OTHER", "OTHER_OTHER", "OTHER_OTHER", "VEHICLE_WARRANTY"]
+    assert add_insurance(lines(*drawn))["insurance"].to_list() == [
+        "OTHER_OTHER",
+        "OTHER_OTHER",
+        "OTHER_OTHER",
+        "VEHICLE_WARRANTY",
+    ]
 
 
 def test_every_health_fund_premium_is_statutory_unless_the_text_says_else() -> None:
     plain = line("Kasse 12", "Beitrag 01/24", -190.0, "DIRECTDEBIT", flag_krankenkasse=True)
     dental = line("Kasse 12", "Zahnzusatz Partnertarif", -19.0, "DIRECTDEBIT", flag_krankenkasse=True)
-    assert insurance(lines(plain, dental))["insurance"].to_list() == ["HEALTH_STATUTORY", "HEALTH_DENTAL"]
+    assert add_insurance(lines(plain, dental))["insurance"].to_list() == ["HEALTH_STATUTORY", "HEALTH_DENTAL"]
 
 
 def test_products_are_items_of_the_tree() -> None:
@@ -259,14 +264,14 @@ def test_removing_the_words_that_decided_changes_the_result() -> None:
     without = found.select(*lines(line()).columns).with_columns(
         purpose=pl.Series([text.replace(word, "") for text, word in zip(found["purpose"], words, strict=True)])
     )
-    again = insurance(without)["insurance"]
+    again = add_insurance(without)["insurance"]
     assert (again != found["insurance"]).sum() >= len(rows) - 3  # a name may say it too
 
 
 def test_words_are_found_where_a_line_break_cut_them() -> None:
     cut = line("Allianz", "Haftpflicht versicherung", -60.0, "DIRECTDEBIT")
     torn = line("Allianz", "Beitrag Wohngeb audeversicherung 123", -60.0, "DIRECTDEBIT")
-    assert insurance(lines(cut, torn))["insurance"].to_list() == ["LIABILITY_PRIVATE", "HOME_BUILDING"]
+    assert add_insurance(lines(cut, torn))["insurance"].to_list() == ["LIABILITY_PRIVATE", "HOME_BUILDING"]
 
 
 @pytest.mark.parametrize("column", ["insurance", "insurance_confidence", "insurance_source", "insurance_reason"])
@@ -275,4 +280,4 @@ def test_every_line_has_every_part_of_the_tag(column: str) -> None:
 
 
 def test_nothing_goes_in_nothing_comes_out() -> None:
-    assert insurance(lines(line()).clear()).height == 0
+    assert add_insurance(lines(line()).clear()).height == 0

@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 
 from analytics import trees
 from analytics.bank_text import lines
-from analytics.frames import CHOICES, RULES, TAGGED, TAGGERS
+from analytics.frames import CHOICES, RULES, TAG_KINDS, TAGGED
 from analytics.tagging import tag as tagging
 from analytics.tagging.tag import Tagger
 from models import registry
@@ -47,7 +47,7 @@ def tag(transactions: pl.DataFrame, choices: pl.DataFrame | None = None, rules: 
 def test_every_booking_has_four_tags_of_its_trees_in_the_order_given() -> None:
     assert tagged()["id"].equals(corpus().transactions["id"])
     assert tagged().schema == TAGGED
-    for tagger in TAGGERS:
+    for tagger in TAG_KINDS:
         assignable = {item.system_name for item in trees.tree(TREES[tagger]).items if item.assignable}
         assert set(tagged()[tagger]) <= assignable
         assert tagged()[f"{tagger}_confidence"].is_between(0, 1).all()
@@ -91,10 +91,10 @@ def test_what_was_judged_before_is_judged_the_same_again() -> None:
 
 def test_reading_every_row_says_what_reading_distinct_lines_says() -> None:
     rows = corpus().transactions.head(2000)
-    slow = tagging.judge(lines.read(rows), brain())
+    slow = tagging.tag_lines(lines.read(rows), brain())
     keyed = rows.select(lines.keys(rows))
     first = rows.with_columns(keyed["key"]).unique("key", keep="first", maintain_order=True).drop("key")
-    quick = keyed.join(tagging.judge(lines.read(first), brain()), on="key", how="left", maintain_order="left")
+    quick = keyed.join(tagging.tag_lines(lines.read(first), brain()), on="key", how="left", maintain_order="left")
     assert_frame_equal(quick.select(slow.columns), slow)
 
 
@@ -111,12 +111,12 @@ def test_words_that_a_reason_names_stand_in_the_line(tagger: str) -> None:
 @pytest.mark.parametrize("source", ["RULE", "MODEL"])
 def test_without_the_words_that_decided_the_answer_or_its_reason_is_another(source: str) -> None:
     read = lines.read(corpus().transactions).unique("key", keep="first", maintain_order=True)
-    before = tagging.judge_each(read, brain())
+    before = tagging.tag_each_line(read, brain())
     named = (before["category_source"] == source) & before["category_reason"].str.contains("»")
     some = before.filter(named).with_row_index("row").unique("category_reason", keep="first", maintain_order=True).head(200)
     assert some.height >= 50
     lines_named = read.filter(named)[some["row"]]
-    after = tagging.judge_each(_without_words(lines_named, some["category_reason"]), brain())
+    after = tagging.tag_each_line(_without_words(lines_named, some["category_reason"]), brain())
     moved = (some["category"] != after["category"]) | (some["category_confidence"] != after["category_confidence"])
     if source == "RULE":  # a second word of the same list may hold the rule up: then the reason is that word
         moved |= some["category_reason"] != after["category_reason"]

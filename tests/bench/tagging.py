@@ -108,9 +108,9 @@ def _check(corpus: Corpus) -> None:
     """Judging every row by itself gives what judging distinct lines gives."""
     rows = corpus.transactions.head(SLOW_ROWS)
     brain = Tagger(registry.shipped())
-    slow = tag.judge_each(lines.read(rows), brain)
+    slow = tag.tag_each_line(lines.read(rows), brain)
     keyed = rows.select(lines.keys(rows))
     first = rows.with_columns(keyed["key"]).unique("key", keep="first", maintain_order=True).drop("key")
-    quick = keyed.join(tag.judge(lines.read(first), brain), on="key", how="left", maintain_order="left")
+    quick = keyed.join(tag.tag_lines(lines.read(first), brain), on="key", how="left", maintain_order="left")
     if not quick.select(slow.columns).equals(slow):
         raise OutputDiffers(f"of {SLOW_ROWS} rows some are judged differently by the two ways")
