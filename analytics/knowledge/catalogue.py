@@ -52,22 +52,19 @@ PARTNER_COLUMNS = (
     "website",
     "purpose_safe",
 )
-TEXT_COLUMNS = ("display_name", "group", "insurance", "street", "zip", "city", "country", "telephone", "website")
 
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """The partners with their spellings, creditor ids and IBANs."""
+    """The partners with their spellings and creditor ids. Addresses are in the tree BUSINESS_PARTNERS only."""
 
     frame: pl.DataFrame
-    """One row per partner: `partner` (system name), `number`, texts, `categories` and `priors` (most likely first), `category`
-    (the only one, else empty), `main_category` (the most likely), flags and `purpose_safe` as booleans, a `creditor_id`."""
+    """One row per partner: `number`, `partner` (system name), `display_name`, `group`, `insurance`, `categories` and `priors`
+    (most likely first), `category` (the only one, else empty), `purpose_safe` and flags as booleans."""
     spellings: pl.DataFrame
     """`partner`, `alias` (digits collapsed as in `LINES`), `guard` (0, 1, 2)."""
     creditors: pl.DataFrame
     """`creditor_id` (without business code), `partner`."""
-    ibans: pl.DataFrame
-    """`iban`, `partner`."""
 
     @cached_property
     def priors(self) -> pl.DataFrame:
@@ -79,11 +76,8 @@ class Catalogue:
         """The catalogue with only some partners, by system name, for evaluations with unseen merchants."""
         names = self.frame["partner"].to_list()
         remaining = pl.Series("partner", [name for name in names if (keep(name) if callable(keep) else name in keep)], pl.String)
-        return Catalogue(*(frame.filter(pl.col("partner").is_in(remaining.implode())) for frame in self._frames))
-
-    @property
-    def _frames(self) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-        return self.frame, self.spellings, self.creditors, self.ibans
+        frames = (self.frame, self.spellings, self.creditors)
+        return Catalogue(*(frame.filter(pl.col("partner").is_in(remaining.implode())) for frame in frames))
 
 
 @cache
@@ -95,17 +89,18 @@ def partners() -> Catalogue:
 def from_table(table: pl.DataFrame) -> Catalogue:
     """A catalogue from rows as the file has them."""
     rows = table.rename({"system_name": "partner"}).with_columns(
-        pl.col("number").cast(pl.UInt32), *(_parts(name) for name in ("aliases", "categories", "flags", "creditor_ids", "ibans"))
+        pl.col("number").cast(pl.UInt32), *(_parts(name) for name in ("aliases", "categories", "flags", "creditor_ids"))
     )
+    only_category = pl.col("categories").list.first().str.split(":").list.first()
     frame = rows.select(
         "number",
         "partner",
-        *TEXT_COLUMNS,
+        "display_name",
+        "group",
+        "insurance",
         pl.col("categories").list.eval(pl.element().str.split(":").list.first()),
         priors=pl.col("categories").list.eval(pl.element().str.split(":").list.last().cast(pl.Float64)),
-        category=pl.when(pl.col("categories").list.len() == 1).then(_first_category()).otherwise(pl.lit("")),
-        main_category=_first_category(),
-        creditor_id=pl.col("creditor_ids").list.first().fill_null(""),
+        category=pl.when(pl.col("categories").list.len() == 1).then(only_category).otherwise(pl.lit("")),
         purpose_safe=pl.col("purpose_safe") == "1",
         **{flag: pl.col("flags").list.contains(flag) for flag in FLAGS},
     )
@@ -114,16 +109,11 @@ def from_table(table: pl.DataFrame) -> Catalogue:
         frame,
         _spellings(_explode(rows, "aliases", "alias")),
         creditors.with_columns(pl.Series("creditor_id", map(without_business_code, creditors["creditor_id"]), pl.String)),
-        _explode(rows, "ibans", "iban"),
     )
 
 
 def _parts(name: str) -> pl.Expr:
     return pl.when(pl.col(name) == "").then(pl.lit([], pl.List(pl.String))).otherwise(pl.col(name).str.split("|")).alias(name)
-
-
-def _first_category() -> pl.Expr:
-    return pl.col("categories").list.first().str.split(":").list.first()
 
 
 def _explode(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:

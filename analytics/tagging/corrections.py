@@ -102,8 +102,8 @@ def _matching_rules(bookings: pl.DataFrame, rules: pl.DataFrame, owners: tuple[s
 
 
 def _newest_per_booking(matches: list[pl.DataFrame]) -> pl.DataFrame:
-    ranked = pl.concat(matches).sort("rank", descending=True, maintain_order=True)
-    return ranked.unique("row", keep="first", maintain_order=True).select("row", correction="item")
+    ranked_matches = pl.concat(matches).sort("rank", descending=True, maintain_order=True)
+    return ranked_matches.unique("row", keep="first", maintain_order=True).select("row", correction="item")
 
 
 def _with_reason(corrections: pl.DataFrame, source_and_reason: tuple[str, str]) -> pl.DataFrame:

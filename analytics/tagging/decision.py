@@ -83,8 +83,10 @@ def _with_deciders(lines: pl.DataFrame) -> pl.DataFrame:
 def _with_certainty(lines: pl.DataFrame, precisions: pl.DataFrame, kinds: tuple[str, ...]) -> pl.DataFrame:
     """The lines with the certainty of each kind of decider: its measured precision, else its assumed confidence."""
     for kind in kinds:
-        measured = precisions.select(pl.col("decider").alias(f"{kind}_decider"), pl.col("precision").alias(f"{kind}_precision"))
-        lines = looked_up(lines, measured, f"{kind}_decider").with_columns(
+        kind_precisions = precisions.select(
+            pl.col("decider").alias(f"{kind}_decider"), pl.col("precision").alias(f"{kind}_precision")
+        )
+        lines = looked_up(lines, kind_precisions, f"{kind}_decider").with_columns(
             pl.coalesce(f"{kind}_precision", f"{kind}_confidence").alias(f"{kind}_certainty")
         )
     return lines

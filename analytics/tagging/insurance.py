@@ -31,12 +31,12 @@ def add_insurance(lines: pl.DataFrame, words: LineWords | None = None) -> pl.Dat
     """The lines with `insurance`, `insurance_confidence`, `insurance_source` and `insurance_reason`."""
     matches = match_rules(lines, rulebooks()["insurance"], words)
     hits = matches.hits.filter(~lines["positive"][matches.hits["line"]])
-    excluded = first_hits(hits.filter(pl.col("item") == UNRELATED), -pl.col("confidence"))
-    gates = first_hits(hits.filter(pl.col("item") == GATE), -pl.col("confidence")).join(excluded, on="line", how="anti")
+    exclusions = first_hits(hits.filter(pl.col("item") == UNRELATED), -pl.col("confidence"))
+    gates = first_hits(hits.filter(pl.col("item") == GATE), -pl.col("confidence")).join(exclusions, on="line", how="anti")
     product_hits = hits.filter(~pl.col("item").is_in([UNRELATED, GATE])).join(gates, on="line", how="semi")
     products = _products(_without_company_words(product_hits, hits))
     unnamed_products = _products_without_words(lines, gates.join(products, on="line", how="anti"))
-    best = pl.concat([excluded.select(products.columns), products, unnamed_products.select(products.columns)])
+    best = pl.concat([exclusions.select(products.columns), products, unnamed_products.select(products.columns)])
     answers = best.select(
         "line",
         insurance="item",
@@ -56,12 +56,12 @@ def _without_company_words(product_hits: pl.DataFrame, hits: pl.DataFrame) -> pl
 def _products(hits: pl.DataFrame) -> pl.DataFrame:
     """One product for each line: that of the best rules, the longest word first; a bundle if their words name two divisions."""
     divisions = trees.insurance_types_frame().select(item="system_name", division="parent")
-    ranked = hits.join(divisions, on="item", how="left", maintain_order="left")
-    leading = ranked.filter(pl.col("priority") == pl.col("priority").min().over("line"))
+    product_hits = hits.join(divisions, on="item", how="left", maintain_order="left")
+    leading = product_hits.filter(pl.col("priority") == pl.col("priority").min().over("line"))
     longest = leading.filter(pl.col("letters") == pl.col("letters").max().over("line", "start"))
-    ordered = longest.sort("line", -pl.col("letters"), -pl.col("confidence"), "rule", maintain_order=True)
-    best = ordered.unique("line", keep="first", maintain_order=True)
-    others = ordered.join(best.select("line", best="division"), on="line").filter(
+    ordered_hits = longest.sort("line", -pl.col("letters"), -pl.col("confidence"), "rule", maintain_order=True)
+    best = ordered_hits.unique("line", keep="first", maintain_order=True)
+    others = ordered_hits.join(best.select("line", best="division"), on="line").filter(
         pl.col("division") != pl.col("best"), pl.col("priority") == PRODUCT_WORD_PRIORITY
     )
     second = others.unique("line", keep="first", maintain_order=True).select("line", start_next="start", end_next="end")

@@ -70,8 +70,8 @@ SIDE_COLUMNS = (
     "counter_iban",
     "own_iban",
     "kind",
-    "nobody",
-    "somebody",
+    "unnamed",
+    "third_party",
     "settles",
 )
 LEG_COLUMNS = ("id", "product", *SIDE_COLUMNS)
@@ -161,8 +161,8 @@ def _rows_with_evidence(
         .with_columns(
             own_counter=(pl.col("counter") != pl.col("product")).fill_null(value=False),
             cards=pl.col("cards").fill_null(0),
-            nobody=pl.col("name") == "",
-            somebody=pl.col("is_person") | (pl.col("is_company") & ~pl.col("name").str.contains(BANK_WORDS)),
+            unnamed=pl.col("name") == "",
+            third_party=pl.col("is_person") | (pl.col("is_company") & ~pl.col("name").str.contains(BANK_WORDS)),
         )
     )
 
@@ -243,7 +243,7 @@ def _wallet() -> pl.Expr:
     paid_out = (
         pl.col("via_in").is_in(WALLET_SERVICES)
         & pl.col("kind").is_in(_texts(WALLET_PRODUCTS))
-        & (pl.col("nobody") | pl.col("own_name"))
+        & (pl.col("unnamed") | pl.col("own_name"))
     )
     return (collected | paid_out).fill_null(value=False)
 
@@ -252,7 +252,7 @@ def _uncommon() -> pl.Expr:
     """Whether the amount alone suffices: it is not round, both ends are transfers (or debits of a card), nobody else is named."""
     debited = pl.col("channel").is_in(_texts(TRANSFER_CHANNELS)) | pl.col("kind_in").is_in(_texts(CARDS)).fill_null(value=False)
     alike = debited & pl.col("channel_in").is_in(_texts(TRANSFER_CHANNELS))
-    return (pl.col("amount") % ROUND_CENTS != 0) & alike & ~pl.col("somebody") & ~pl.col("somebody_in")
+    return (pl.col("amount") % ROUND_CENTS != 0) & alike & ~pl.col("third_party") & ~pl.col("third_party_in")
 
 
 def _item() -> pl.Expr:

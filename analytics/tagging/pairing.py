@@ -27,5 +27,5 @@ def limit_groups(rows: pl.DataFrame, *group: str, order: pl.Expr | None = None) 
     largest = rows.select(group).group_by(group).len()["len"].max()
     if not isinstance(largest, int) or largest <= MAX_GROUP_ROWS:
         return rows
-    ordered = rows.sort("id") if order is None else rows.sort(order, "id")
-    return ordered.filter(pl.int_range(pl.len()).over(group) < MAX_GROUP_ROWS)
+    ordered_rows = rows.sort("id") if order is None else rows.sort(order, "id")
+    return ordered_rows.filter(pl.int_range(pl.len()).over(group) < MAX_GROUP_ROWS)

@@ -183,11 +183,11 @@ def _purchases(incoming: pl.DataFrame, expenses: pl.DataFrame) -> pl.DataFrame:
     same = _latest(credits_by_day, purchases, ["refund_key", "amount_cents"]).select(*columns, exact=True, enough=True)
     enough = pl.col("purchase_cents") >= pl.col("amount_cents")
     latest = _latest(credits_by_day, purchases, ["refund_key"]).select(*columns, exact=False, enough=enough)
-    linked = pl.concat([same, latest.filter("enough")])
-    open_credits = credits_by_day.join(linked, on="id", how="anti")
+    linked_credits = pl.concat([same, latest.filter("enough")])
+    open_credits = credits_by_day.join(linked_credits, on="id", how="anti")
     large = _large_enough(open_credits, purchases.join(open_credits, on="refund_key", how="semi"))
     larger = large.select(*columns, exact=False, enough=True)
-    best = pl.concat([linked, larger, latest]).unique("id", keep="first", maintain_order=True)
+    best = pl.concat([linked_credits, larger, latest]).unique("id", keep="first", maintain_order=True)
     return best.select("id", "exact", earlier_category="purchase_category", refund_of=pl.when("enough").then("purchase"))
 
 
@@ -203,7 +203,7 @@ def _large_enough(refund_credits: pl.DataFrame, purchases: pl.DataFrame) -> pl.D
 
 def _latest(refund_credits: pl.DataFrame, purchases: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """The credits with their latest earlier purchase that is equal in these columns, if there is one."""
-    priced = purchases.with_columns(purchase_cents="amount_cents")
-    right = priced if "amount_cents" in by else priced.drop("amount_cents")
+    priced_purchases = purchases.with_columns(purchase_cents="amount_cents")
+    right = priced_purchases if "amount_cents" in by else priced_purchases.drop("amount_cents")
     pairs = refund_credits.join_asof(right, on="booked_on", by=by, tolerance=f"{MAX_REFUND_DAYS}d", check_sortedness=False)
     return pairs.filter(pl.col("purchase").is_not_null())

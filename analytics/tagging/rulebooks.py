@@ -78,8 +78,8 @@ def lexicon_rules(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lexicon_part(rows: pl.DataFrame, column: str, factor: float, allowed: list[Channel]) -> pl.DataFrame:
-    listed = pl.when(pl.col("channels") == "").then(pl.lit("|".join(Channel))).otherwise("channels").str.split("|")
-    channels = listed.list.set_intersection(pl.lit(list(map(str, allowed)))).list.sort()
+    listed_channels = pl.when(pl.col("channels") == "").then(pl.lit("|".join(Channel))).otherwise("channels").str.split("|")
+    channels = listed_channels.list.set_intersection(pl.lit(list(map(str, allowed)))).list.sort()
     part = rows.with_columns(channels=channels).filter(pl.col("channels").list.len() > 0)
     return part.select(
         "item",

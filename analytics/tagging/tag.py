@@ -113,8 +113,10 @@ def tag(
     bookings = _layered_bookings(transactions, counterparties, tagged_lines.lines, line)
     links = _run_passes(bookings, products)
     tags = bookings.select(None, "channel", *TAG_COLUMNS, "effective_category")
-    tagged = transactions.select("id", "user", "product").with_columns(keys, counterparties["counterparty_key"], *tags, *links)
-    return checked(apply_corrections(tagged.select(TAGGED.names()), transactions, choices, rules), TAGGED)
+    tagged_bookings = transactions.select("id", "user", "product").with_columns(
+        keys, counterparties["counterparty_key"], *tags, *links
+    )
+    return checked(apply_corrections(tagged_bookings.select(TAGGED.names()), transactions, choices, rules), TAGGED)
 
 
 def tag_lines(read_lines: pl.DataFrame, tagger: Tagger) -> pl.DataFrame:
@@ -207,10 +209,10 @@ def _apply_overlay(bookings: LayeredBookings, overlay: pl.DataFrame) -> None:
             category_reason="reason",
         ),
     )
-    uninsured = overlay.filter(insured & ~overlay["category"].str.starts_with("INSURANCE_"))
+    uninsured_rows = overlay.filter(insured & ~overlay["category"].str.starts_with("INSURANCE_"))
     insurance.overlay(
-        uninsured["row"],
-        uninsured.select(
+        uninsured_rows["row"],
+        uninsured_rows.select(
             insurance=pl.lit(UNRELATED), insurance_confidence="confidence", insurance_source=source, insurance_reason="reason"
         ),
     )

@@ -50,12 +50,12 @@ def wages(rows: BookingRows) -> pl.DataFrame:
     credit_rows = bookings.rows_where((pl.col("amount_cents") > 0) & ~pl.col("pending"))
     columns = (*ROW_COLUMNS, "category", "rule_category", "purpose_code", *defaults)
     incoming = bookings.select(credit_rows, *columns).filter(~_is_no_income())
-    ranked = _rank_in_month(incoming.with_columns(_evidence()))
-    scored = _score(ranked.join(_monthly_payers(ranked), on=["user", "counterparty_key"], how="left"))
-    undecided = scored.filter(pl.col("rule_category").is_in(UNDECIDED_CATEGORIES))
-    regular_pay = undecided.filter(pl.col("score") >= MIN_WAGE_POINTS)
+    ranked_credits = _rank_in_month(incoming.with_columns(_evidence()))
+    scored_credits = _score(ranked_credits.join(_monthly_payers(ranked_credits), on=["user", "counterparty_key"], how="left"))
+    undecided_credits = scored_credits.filter(pl.col("rule_category").is_in(UNDECIDED_CATEGORIES))
+    regular_pay = undecided_credits.filter(pl.col("score") >= MIN_WAGE_POINTS)
     payers = regular_pay.filter(pl.col("counterparty_key").is_not_null()).select("user", "counterparty_key").unique()
-    extra_pay = undecided.filter(pl.col("score") < MIN_WAGE_POINTS, "says_pay_extra", ~pl.col("says_no_pay")).join(
+    extra_pay = undecided_credits.filter(pl.col("score") < MIN_WAGE_POINTS, "says_pay_extra", ~pl.col("says_no_pay")).join(
         payers, on=["user", "counterparty_key"], how="semi"
     )
     return pl.concat(
@@ -91,10 +91,10 @@ def _rank_in_month(incoming: pl.DataFrame) -> pl.DataFrame:
 def _monthly_payers(incoming: pl.DataFrame) -> pl.DataFrame:
     """For each payer whether it pays monthly: enough of its largest credits of each month follow a month after the last."""
     payer = ["user", "counterparty_key"]
-    ordered = incoming.filter(pl.col("counterparty_key").is_not_null()).sort(
+    ordered_credits = incoming.filter(pl.col("counterparty_key").is_not_null()).sort(
         *payer, "month", -pl.col("amount_cents"), "booked_on", "id"
     )
-    largest = ordered.unique([*payer, "month"], keep="first", maintain_order=True).select(*payer, "booked_on")
+    largest = ordered_credits.unique([*payer, "month"], keep="first", maintain_order=True).select(*payer, "booked_on")
     follows = pl.all_horizontal(pl.col(name) == pl.col(name).shift() for name in payer)
     gap = pl.when(follows).then(pl.col("booked_on").diff().dt.total_days())
     payers = (

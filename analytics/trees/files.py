@@ -32,9 +32,9 @@ def item_id(tree_id: int, row: Row) -> int:
     return tree_id * IDS_PER_TREE + number
 
 
-def split_cell(joined: str) -> tuple[str, ...]:
+def split_cell(cell: str) -> tuple[str, ...]:
     """The values of a cell such as `81|112`."""
-    return tuple(joined.split("|")) if joined else ()
+    return tuple(cell.split("|")) if cell else ()
 
 
 def _number(text: str) -> float | None:

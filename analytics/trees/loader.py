@@ -56,11 +56,6 @@ def trees() -> tuple[Tree[Item], ...]:
     return tuple(tree(system_name) for system_name in _tree_rows())
 
 
-def main_category(system_name: str) -> str:
-    """The main category of a category: its parent, or itself if it has none."""
-    return tree("CATEGORIES").item(system_name).parent or system_name
-
-
 @cache
 def frame(system_name: str) -> pl.DataFrame:
     """The items of a tree as a frame for joins, one column per attribute."""
@@ -75,11 +70,6 @@ def categories_frame() -> pl.DataFrame:
 def insurance_types_frame() -> pl.DataFrame:
     """`id, system_name, parent, kind, display_name, description, subcategory, savings`."""
     return frame("INSURANCE_TYPES")
-
-
-def freelancer_categories_frame() -> pl.DataFrame:
-    """`id, system_name, parent, kind, display_name, description, fields, field`."""
-    return frame("FREELANCER_CATEGORIES").with_columns(field=pl.col("fields").list.first().fill_null(""))
 
 
 def periods_frame() -> pl.DataFrame:

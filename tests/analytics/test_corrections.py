@@ -63,13 +63,13 @@ def rules(*rows: dict[str, Any]) -> pl.DataFrame:
 
 
 def said(transactions: pl.DataFrame, chosen: pl.DataFrame | None = None, ruled: pl.DataFrame | None = None) -> list[str]:
-    """The categories after the wishes; empty where nobody has wished."""
+    """The categories after the corrections; empty where there is none."""
     none = (CHOICES.to_frame() if chosen is None else chosen, RULES.to_frame() if ruled is None else ruled)
     found = apply_corrections(recognised(transactions), transactions, *none)
     return [item if confidence == 1 else "" for item, confidence in found.select("category", "category_confidence").iter_rows()]
 
 
-def test_without_wishes_nothing_is_changed() -> None:
+def test_without_corrections_nothing_is_changed() -> None:
     given = bookings({}, {})
     assert apply_corrections(recognised(given), given, CHOICES.to_frame(), RULES.to_frame()).equals(recognised(given))
 
@@ -138,7 +138,7 @@ def test_a_users_rule_is_for_nobody_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("recognised_type", "wish", "expected"),
+    ("recognised_type", "correction", "expected"),
     [
         ("VEHICLE_CAR", "LIVING_GROCERIES", "UNRELATED_OTHER"),
         ("VEHICLE_CAR", "SAVINGS_LIFEINSURANCE", "UNRELATED_OTHER"),
@@ -152,21 +152,21 @@ def test_a_users_rule_is_for_nobody_else() -> None:
         ("UNRELATED_OTHER", "TAXES", "UNRELATED_OTHER"),
     ],
 )
-def test_the_insurance_type_goes_with_the_category(recognised_type: str, wish: str, expected: str) -> None:
+def test_the_insurance_type_goes_with_the_category(recognised_type: str, correction: str, expected: str) -> None:
     given = bookings({}, {})
-    found = apply_corrections(recognised(given, insurance=recognised_type), given, choices(_0=wish), RULES.to_frame())
+    found = apply_corrections(recognised(given, insurance=recognised_type), given, choices(_0=correction), RULES.to_frame())
     assert found["insurance"].to_list() == [expected, recognised_type]
     kept = expected == recognised_type
     assert found.select("insurance_source", "insurance_confidence").row(0) == (("MODEL", 0.5) if kept else ("USER", 1))
 
 
 def test_every_insurance_category_has_a_type_of_its_own() -> None:
-    wishes = [item for item in CATEGORIES if item.startswith("INSURANCE_")]
-    given = bookings(*[{}] * len(wishes))
-    chosen = choices(**{f"_{place}": item for place, item in enumerate(wishes)})
+    items = [item for item in CATEGORIES if item.startswith("INSURANCE_")]
+    given = bookings(*[{}] * len(items))
+    chosen = choices(**{f"_{place}": item for place, item in enumerate(items)})
     found = apply_corrections(recognised(given), given, chosen, RULES.to_frame())
     types = trees.tree("INSURANCE_TYPES")
-    assert [types.item(name).subcategory for name in found["insurance"]] == wishes
+    assert [types.item(name).subcategory for name in found["insurance"]] == items
 
 
 def test_a_refund_counts_in_the_category_of_its_purchase() -> None:

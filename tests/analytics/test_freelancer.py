@@ -95,7 +95,7 @@ def table(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.split("|")] for row in text.strip().splitlines()]
 
 
-def judged() -> pl.DataFrame:
+def tagged_lines() -> pl.DataFrame:
     drawn = [
         line(name, purpose, float(amount), category=category, insurance="")
         for category, name, purpose, amount, _ in table(BOOKINGS)
@@ -105,7 +105,7 @@ def judged() -> pl.DataFrame:
 
 def test_categories_and_words_say_the_item() -> None:
     rows = table(BOOKINGS)
-    found = judged()["freelancer"].to_list()
+    found = tagged_lines()["freelancer"].to_list()
     assert [(row, item) for row, item in zip(rows, found, strict=True) if row[4] != item] == []
 
 
@@ -128,6 +128,6 @@ def test_every_category_has_an_item() -> None:
 
 
 def test_quoted_words_stand_in_the_line() -> None:
-    for row in judged().iter_rows(named=True):
+    for row in tagged_lines().iter_rows(named=True):
         for word in re.findall("»([^«]*)«", row["freelancer_reason"]):
             assert word in f"{row['name']} {row['purpose']}"

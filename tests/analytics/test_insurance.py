@@ -193,20 +193,20 @@ def table(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.split("|")] for row in text.strip().splitlines()]
 
 
-def judged(rows: list[list[str]]) -> pl.DataFrame:
+def tagged_lines(rows: list[list[str]]) -> pl.DataFrame:
     drawn = [line(row[0], row[1], -float(row[2]), "DIRECTDEBIT") for row in rows]
     return add_insurance(lines(*drawn))
 
 
 def test_a_premium_gets_the_product_that_its_words_or_its_company_name() -> None:
     rows = table(PREMIUMS)
-    found = judged(rows)["insurance"].to_list()
+    found = tagged_lines(rows)["insurance"].to_list()
     assert [(row, item) for row, item in zip(rows, found, strict=True) if row[3] != item] == []
 
 
 def test_what_only_sounds_like_insurance_is_none() -> None:
     rows = table(NO_PREMIUMS)
-    found = judged(rows)["insurance"].to_list()
+    found = tagged_lines(rows)["insurance"].to_list()
     assert [(row, item) for row, item in zip(rows, found, strict=True) if item != "UNRELATED_OTHER"] == []
 
 
@@ -246,12 +246,12 @@ def test_every_health_fund_premium_is_statutory_unless_the_text_says_else() -> N
 
 
 def test_products_are_items_of_the_tree() -> None:
-    found = set(judged(table(PREMIUMS))["insurance"])
+    found = set(tagged_lines(table(PREMIUMS))["insurance"])
     assert found <= {item.system_name for item in trees.tree("INSURANCE_TYPES").assignable}
 
 
 def test_quoted_words_stand_in_the_line() -> None:
-    found = judged(table(PREMIUMS) + table(NO_PREMIUMS))
+    found = tagged_lines(table(PREMIUMS) + table(NO_PREMIUMS))
     for row in found.iter_rows(named=True):
         for word in re.findall("»([^«]*)«", row["insurance_reason"]):
             assert word in f"{row['name']} {row['purpose']}", row["insurance_reason"]
@@ -259,7 +259,7 @@ def test_quoted_words_stand_in_the_line() -> None:
 
 def test_removing_the_words_that_decided_changes_the_result() -> None:
     rows = [row for row in table(PREMIUMS) if row[3].split("_")[0] == "HOME"]
-    found = judged(rows)
+    found = tagged_lines(rows)
     words = found["insurance_reason"].str.extract("»([^«]*)«")
     without = found.select(*lines(line()).columns).with_columns(
         purpose=pl.Series([text.replace(word, "") for text, word in zip(found["purpose"], words, strict=True)])
@@ -276,7 +276,7 @@ def test_words_are_found_where_a_line_break_cut_them() -> None:
 
 @pytest.mark.parametrize("column", ["insurance", "insurance_confidence", "insurance_source", "insurance_reason"])
 def test_every_line_has_every_part_of_the_tag(column: str) -> None:
-    assert judged(table(PREMIUMS) + table(NO_PREMIUMS))[column].null_count() == 0
+    assert tagged_lines(table(PREMIUMS) + table(NO_PREMIUMS))[column].null_count() == 0
 
 
 def test_nothing_goes_in_nothing_comes_out() -> None:

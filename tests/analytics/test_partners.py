@@ -295,7 +295,7 @@ def test_what_a_reason_quotes_stands_in_the_line() -> None:
     assert quoted.filter(~pl.col("name").str.contains(pl.col("quote"), literal=True)).is_empty()
 
 
-def test_each_line_is_judged_by_itself() -> None:
+def test_other_lines_do_not_change_the_partner_of_a_line() -> None:
     rows = [line(name, "CARD") for name in (*CARD, *NOBODY_BY_CARD)] + [line(name) for name in DEBIT]
     shuffled = random.Random(4).sample(range(len(rows)), len(rows))
     together = add_partners(lines(*rows), CATALOGUE)

@@ -110,8 +110,6 @@ def test_all_categories_of_the_interface_are_there_and_no_others() -> None:
     named = {f"{main}_{sub}": main for main, subs in CATEGORIES.items() for sub in subs.split()}
     assert {item.system_name: item.parent for item in CATEGORY_TREE.items} == {**named, **dict.fromkeys(WITHOUT_PARENT, "")}
     assert {item.system_name for item in CATEGORY_TREE.assignable} == {*named, "TAXES"}
-    assert trees.main_category("INCOME_STATE_FAMILY") == "INCOME"
-    assert trees.main_category("TAXES") == "TAXES"
 
 
 def test_signs_follow_the_rule_of_the_interface() -> None:
@@ -307,4 +305,4 @@ def test_frames_have_a_column_for_each_attribute() -> None:
     assert {"id", "system_name", "parent", "kind", "sign", "accepts", "need", "contract_prior"} <= set(categories.columns)
     assert trees.insurance_types_frame()["savings"].sum() == len(SAVING_PRODUCTS)
     assert trees.periods_frame()["tolerance"].null_count() == 7
-    assert trees.freelancer_categories_frame().filter(system_name="IT_COSTS")["field"].to_list() == ["228"]
+    assert trees.frame("FREELANCER_CATEGORIES").filter(system_name="IT_COSTS")["fields"].to_list() == [["228"]]
