@@ -87,10 +87,10 @@ def own_transfers(rows: BookingRows, products: pl.DataFrame) -> pl.DataFrame:
     settles = (pl.col("channel") == Channel.CARDSETTLE) | pl.col("says_settlement")
     bookings = layered_bookings(rows).with_line_defaults(**FACT_DEFAULTS)
     bookings = bookings.with_line_columns(name_number=pl.col("name").hash(), settles=settles)
-    possible = bookings.rows_where(pl.col("pairable"), pairable=pl.col("channel").is_in(_texts(PAIRED_CHANNELS)))
-    candidates = bookings.select(possible, *CANDIDATE_COLUMNS).with_columns(user_name=per_user(pl.col("name_number")))
+    possible_rows = bookings.rows_where(pl.col("pairable"), pairable=pl.col("channel").is_in(_texts(PAIRED_CHANNELS)))
+    candidates = bookings.select(possible_rows, *CANDIDATE_COLUMNS).with_columns(user_name=per_user(pl.col("name_number")))
     same_amounts = _same_amount_pairs(candidates)
-    evident_rows = _rows_with_evidence(bookings, possible, candidates, accounts, same_amounts)
+    evident_rows = _rows_with_evidence(bookings, possible_rows, candidates, accounts, same_amounts)
     paired_rows = evident_rows.join(_pairs(evident_rows, same_amounts), on="row", how="left", maintain_order="left")
     decided_rows = _without_foreign_cards(paired_rows).with_columns(item=_item()).filter(pl.col("item").is_not_null())
     return decided_rows.select(
@@ -133,7 +133,11 @@ def _same_amount_pairs(candidates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _rows_with_evidence(
-    bookings: LayeredBookings, possible: pl.Series, candidates: pl.DataFrame, accounts: pl.DataFrame, same_amounts: pl.DataFrame
+    bookings: LayeredBookings,
+    possible_rows: pl.Series,
+    candidates: pl.DataFrame,
+    accounts: pl.DataFrame,
+    same_amounts: pl.DataFrame,
 ) -> pl.DataFrame:
     """The candidates with any evidence of an own transfer, and the facts of both ends."""
     own_accounts = accounts.unique(["user", "product"], keep="first", maintain_order=True)
@@ -144,13 +148,13 @@ def _rows_with_evidence(
     evidence = candidates.select(
         "settles",
         account=per_user(pl.col("counterparty_iban").hash()),
-        own_name=pl.col("user_name").is_in(_own_names(bookings, possible, candidates["user_name"], accounts).implode()),
+        own_name=pl.col("user_name").is_in(_own_names(bookings, possible_rows, candidates["user_name"], accounts).implode()),
         paired=pl.col("row").is_in(paired_rows.implode()),
     )
     own_account = pl.col("account").is_in(counter["account"].implode())
-    evident = evidence.select(pl.any_horizontal("own_name", "settles", "paired", own_account)).to_series().arg_true()
-    rows = bookings.select(possible[evident], *ROW_COLUMNS, *FACT_DEFAULTS).hstack(
-        evidence[["account", "own_name", "settles"]][evident]
+    selected = evidence.select(pl.any_horizontal("own_name", "settles", "paired", own_account)).to_series().arg_true()
+    rows = bookings.select(possible_rows[selected], *ROW_COLUMNS, *FACT_DEFAULTS).hstack(
+        evidence[["account", "own_name", "settles"]][selected]
     )
     return (
         rows.join(counter, on="account", how="left")
@@ -167,10 +171,10 @@ def _rows_with_evidence(
     )
 
 
-def _own_names(bookings: LayeredBookings, possible: pl.Series, user_names: pl.Series, accounts: pl.DataFrame) -> pl.Series:
+def _own_names(bookings: LayeredBookings, possible_rows: pl.Series, user_names: pl.Series, accounts: pl.DataFrame) -> pl.Series:
     """The numbers of user and name (`user_name`) for which the name is the user's own."""
     first = user_names.arg_unique()
-    names = bookings.select(possible[first], "user", "name").with_columns(user_names[first])
+    names = bookings.select(possible_rows[first], "user", "name").with_columns(user_names[first])
     return names.join(own_names(names, accounts), on=["user", "name"], how="semi")["user_name"]
 
 
@@ -179,22 +183,22 @@ def _texts(values: Iterable[str]) -> list[str]:
 
 
 def _pairs(evident_rows: pl.DataFrame, same_amounts: pl.DataFrame) -> pl.DataFrame:
-    """Both rows of every pair: `row`, `pair_of`, `pair_kind` (the other's product category), `sure` and `wallet`.
+    """Both rows of every pair: `row`, `pair_of`, `pair_kind` (the other's product category), `evident` and `wallet`.
 
-    A sure pair has more evidence than its amount.
+    An evident pair has more evidence than its equal amount.
     """
     legs = evident_rows.select("row", *LEG_COLUMNS, amount=pl.col("amount_cents").abs())
     candidates = (
         same_amounts.join(legs, on="row")
         .join(legs, left_on="row_in", right_on="row", suffix="_in")
         .filter(~_elsewhere("", "_in"), ~_elsewhere("_in", ""))
-        .with_columns(sure=_evident(), wallet=_wallet())
-        .filter(pl.col("sure") | pl.col("wallet") | _uncommon())
+        .with_columns(evident=_evident(), wallet=_wallet())
+        .filter(pl.col("evident") | pl.col("wallet") | _uncommon())
     )
     cost = pl.col("lag").abs() + pl.when(pl.col("lag") < 0).then(NEGATIVE_LAG_COST_DAYS).otherwise(0.0)
-    pairs = mutual_pairs(candidates, "id", "id_in", -pl.col("sure").cast(pl.Int8), cost)
-    there = pairs.select("row", "sure", "wallet", pair_of="id_in", pair_kind="kind_in")
-    back = pairs.select("sure", "wallet", row="row_in", pair_of="id", pair_kind="kind").select(there.columns)
+    pairs = mutual_pairs(candidates, "id", "id_in", -pl.col("evident").cast(pl.Int8), cost)
+    there = pairs.select("row", "evident", "wallet", pair_of="id_in", pair_kind="kind_in")
+    back = pairs.select("evident", "wallet", row="row_in", pair_of="id", pair_kind="kind").select(there.columns)
     return pl.concat([there, back])
 
 
@@ -250,8 +254,8 @@ def _wallet() -> pl.Expr:
 
 def _uncommon() -> pl.Expr:
     """Whether the amount alone suffices: it is not round, both ends are transfers (or debits of a card), nobody else is named."""
-    debited = pl.col("channel").is_in(_texts(TRANSFER_CHANNELS)) | pl.col("kind_in").is_in(_texts(CARDS)).fill_null(value=False)
-    alike = debited & pl.col("channel_in").is_in(_texts(TRANSFER_CHANNELS))
+    by_debit = pl.col("channel").is_in(_texts(TRANSFER_CHANNELS)) | pl.col("kind_in").is_in(_texts(CARDS)).fill_null(value=False)
+    alike = by_debit & pl.col("channel_in").is_in(_texts(TRANSFER_CHANNELS))
     return (pl.col("amount") % ROUND_CENTS != 0) & alike & ~pl.col("third_party") & ~pl.col("third_party_in")
 
 
@@ -289,7 +293,7 @@ def _confidence() -> pl.Expr:
     return (
         pl.when("own_counter")
         .then(IBAN_CONFIDENCE)
-        .when(pl.col("sure"))
+        .when(pl.col("evident"))
         .then(PAIR_CONFIDENCE)
         .when(pl.col("pair_of").is_not_null())
         .then(AMOUNT_CONFIDENCE)

@@ -16,7 +16,7 @@ MIN_NAME_LETTERS = 8
 
 
 @dataclass(frozen=True)
-class PartnerNumbers:
+class PartnerIndex:
     """The catalogue's partners as row numbers; -1 is no partner."""
 
     catalogue: Catalogue
@@ -83,9 +83,9 @@ class PartnerNumbers:
 
 
 @lru_cache(maxsize=4)
-def partner_numbers(catalogue: Catalogue) -> PartnerNumbers:
+def index_partners(catalogue: Catalogue) -> PartnerIndex:
     """The index of a catalogue, built once."""
-    return PartnerNumbers(catalogue)
+    return PartnerIndex(catalogue)
 
 
 def _look_up(values: pl.Series, keys: pl.Series, numbers: pl.Series) -> Ints:

@@ -18,12 +18,11 @@ from analytics.knowledge.everyday import everyday
 from analytics.native.alias_scan import AliasMatches, Flags, Ints, LineKinds, find, find_squeezed
 from analytics.native.dense_ids import Numbering
 from analytics.native.similarity import most_alike
-from analytics.tagging import partner_index
-from analytics.tagging.partner_index import MIN_NAME_LETTERS, PartnerNumbers
+from analytics.tagging.partner_index import MIN_NAME_LETTERS, PartnerIndex, index_partners
 
-NOBODY, BRAND, CREDITOR, MERCHANT, NAME, PART, ULTIMATE, PURPOSE, WRAPPED, ALIKE, INTERMEDIARY = range(11)
+NO_PARTNER, BRAND, CREDITOR, MERCHANT, NAME, PART, ULTIMATE, PURPOSE, WRAPPED, ALIKE, INTERMEDIARY = range(11)
 STEP_CONFIDENCE = np.array([0.5, 0.98, 0.99, 0.96, 0.95, 0.90, 0.85, 0.80, 0.80, 0.75, 0.90])
-"""The confidence of each step before any measurement."""
+"""The confidence of each step, in the order of the constants, before any measurement."""
 MIN_PURPOSE_ALIAS_LETTERS = 5
 MIN_WRAPPED_ALIAS_LETTERS = 6
 MIN_WRAPPED_SHOP_LETTERS = 4
@@ -47,7 +46,7 @@ class StepHits:
 
 
 @dataclass
-class PartnerMatch:
+class PartnerSearch:
     """The partners found so far, with the step and the quoted text of each."""
 
     lines: pl.DataFrame
@@ -79,15 +78,16 @@ class PartnerMatch:
 def add_partners(lines: pl.DataFrame, catalogue: Catalogue) -> pl.DataFrame:
     """The lines with `partner`, `partner_confidence`, `partner_source` and `partner_reason`."""
     number, first = Numbering().of(lines.select(pl.struct(PARTNER_TEXTS).hash()).to_series().to_numpy())
-    index = partner_index.partner_numbers(catalogue)
-    result = PartnerMatch(lines.select(PARTNER_TEXTS)[first])
-    for hits in _steps(result, index) if len(catalogue.frame) else ():
-        result.add(hits)
-    return lines.hstack(pl.DataFrame(_columns(result, index))[number])
+    index = index_partners(catalogue)
+    search = PartnerSearch(lines.select(PARTNER_TEXTS)[first])
+    for hits in _steps(search, index) if len(catalogue.frame) else ():
+        search.add(hits)
+    return lines.hstack(pl.DataFrame(_columns(search, index))[number])
 
 
-def _steps(result: PartnerMatch, index: PartnerNumbers) -> Iterator[StepHits]:
-    lines, rows = result.lines, np.arange(len(result.lines))
+def _steps(search: PartnerSearch, index: PartnerIndex) -> Iterator[StepHits]:
+    """The hits of each step. A payment service is the partner only in the last steps, if nothing names another merchant."""
+    lines, rows = search.lines, np.arange(len(search.lines))
     kinds = _line_kinds(lines)
     creditor = index.by_creditor(lines["creditor_id"])
     merchant = find(lines["merchant"], index.spellings, kinds)
@@ -107,16 +107,16 @@ def _steps(result: PartnerMatch, index: PartnerNumbers) -> Iterator[StepHits]:
     yield StepHits(NAME, rows, np.where(name.whole, shop_name, -1), "name", name)
     yield StepHits(PART, rows, np.where((shop_name >= 0) & (name.length > merchant.length), -1, shop), "merchant", merchant)
     yield StepHits(PART, rows, shop_name, "name", name)
-    yield _in_ultimate(lines[result.open], index, result.open, kinds[result.open])
-    yield _in_purpose(lines[result.open], index, result.open, kinds[result.open])
+    yield _in_ultimate(lines[search.open], index, search.open, kinds[search.open])
+    yield _in_purpose(lines[search.open], index, search.open, kinds[search.open])
     for text in ("merchant", "name"):
-        yield _in_pieces(lines[result.open], index, result.open, kinds[result.open], text)
-    yield _alike(lines[result.open], index, result.open)
-    silent = ((lines["merchant"] == "") | (lines["via"] == "")).to_numpy() | (in_merchant >= 0)
-    yield StepHits(CREDITOR, rows, np.where(silent, creditor, -1))
+        yield _in_pieces(lines[search.open], index, search.open, kinds[search.open], text)
+    yield _alike(lines[search.open], index, search.open)
+    alone = ((lines["merchant"] == "") | (lines["via"] == "")).to_numpy() | (in_merchant >= 0)
+    yield StepHits(CREDITOR, rows, np.where(alone, creditor, -1))
     yield StepHits(MERCHANT, rows, in_merchant, "merchant", merchant)
-    yield StepHits(NAME, rows, np.where(silent, in_name, -1), "name", name)
-    yield StepHits(INTERMEDIARY, rows, np.where(silent, index.by_name(lines["via"]), -1))
+    yield StepHits(NAME, rows, np.where(alone, in_name, -1), "name", name)
+    yield StepHits(INTERMEDIARY, rows, np.where(alone, index.by_name(lines["via"]), -1))
 
 
 def _line_kinds(lines: pl.DataFrame) -> LineKinds:
@@ -131,25 +131,25 @@ def _line_kinds(lines: pl.DataFrame) -> LineKinds:
     return LineKinds(*(flag.to_numpy() for flag in flags))
 
 
-def _brands(brand: Ints, owner: Ints, index: PartnerNumbers) -> Ints:
+def _brands(brand: Ints, owner: Ints, index: PartnerIndex) -> Ints:
     """The brand where it belongs to the same group as the owner, since a brand says more than its group; else -1."""
     same = (brand >= 0) & (owner >= 0) & (brand != owner) & (index.families[brand] == index.families[owner])
     return np.where(same & ~index.intermediaries[owner], brand, -1)
 
 
-def _in_ultimate(lines: pl.DataFrame, index: PartnerNumbers, rows: Rows, kinds: LineKinds) -> StepHits:
+def _in_ultimate(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: LineKinds) -> StepHits:
     matches = find(lines["ultimate"], index.spellings, kinds)
     return StepHits(ULTIMATE, rows, _without(_owners(matches, index.owners), index.money_handlers), "ultimate", matches)
 
 
-def _in_purpose(lines: pl.DataFrame, index: PartnerNumbers, rows: Rows, kinds: LineKinds) -> StepHits:
+def _in_purpose(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: LineKinds) -> StepHits:
     spellings, owners = index.in_purpose
     free_text = kinds.private & (lines["name"] != "").to_numpy()
     matches = find(lines["purpose"], spellings, kinds, MIN_PURPOSE_ALIAS_LETTERS)
     return StepHits(PURPOSE, rows, np.where(free_text, -1, _owners(matches, owners)), "purpose", matches)
 
 
-def _in_pieces(lines: pl.DataFrame, index: PartnerNumbers, rows: Rows, kinds: LineKinds, text: str) -> StepHits:
+def _in_pieces(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: LineKinds, text: str) -> StepHits:
     """Partners whose alias a line break has cut: a long one anywhere, a short one only as the whole merchant of a shop."""
     matches = find_squeezed(lines[text], index.spellings, kinds, MIN_WRAPPED_SHOP_LETTERS)
     length = np.where(matches.alias >= 0, index.spellings.squeezed.lengths[matches.alias], 0)
@@ -161,7 +161,7 @@ def _in_pieces(lines: pl.DataFrame, index: PartnerNumbers, rows: Rows, kinds: Li
     )
 
 
-def _alike(lines: pl.DataFrame, index: PartnerNumbers, rows: Rows) -> StepHits:
+def _alike(lines: pl.DataFrame, index: PartnerIndex, rows: Rows) -> StepHits:
     """Partners whose spelling differs from the merchant by a slip or a cut."""
     names, owners = index.names
     merchant = lines["merchant"]
@@ -195,16 +195,16 @@ def _without(partner: Ints, excluded: Flags) -> Ints:
     return np.where((partner >= 0) & excluded[partner], -1, partner)
 
 
-def _columns(result: PartnerMatch, index: PartnerNumbers) -> list[pl.Series]:
+def _columns(search: PartnerSearch, index: PartnerIndex) -> list[pl.Series]:
     names = pl.concat([index.catalogue.frame["partner"], pl.Series([UNKNOWN])])
     display_names = pl.concat([index.catalogue.frame["display_name"], pl.Series([""])])
     table = pl.DataFrame(
-        {"step": result.step, "quote": result.quote, "display_name": display_names[result.partner % len(display_names)]}
+        {"step": search.step, "quote": search.quote, "display_name": display_names[search.partner % len(display_names)]}
     )
-    source = pl.when(pl.col("step") == NOBODY).then(pl.lit("FALLBACK")).otherwise(pl.lit("PARTNER"))
+    source = pl.when(pl.col("step") == NO_PARTNER).then(pl.lit("FALLBACK")).otherwise(pl.lit("PARTNER"))
     return [
-        names[result.partner % len(names)].alias("partner"),
-        pl.Series("partner_confidence", STEP_CONFIDENCE[result.step]),
+        names[search.partner % len(names)].alias("partner"),
+        pl.Series("partner_confidence", STEP_CONFIDENCE[search.step]),
         *table.select(partner_source=source, partner_reason=_reason()),
     ]
 
@@ -212,7 +212,7 @@ def _columns(result: PartnerMatch, index: PartnerNumbers) -> list[pl.Series]:
 def _reason() -> pl.Expr:
     step, quote, display_name = pl.col("step"), pl.col("quote"), pl.col("display_name")
     texts = {
-        NOBODY: pl.lit("kein bekannter Partner"),
+        NO_PARTNER: pl.lit("kein bekannter Partner"),
         BRAND: pl.format("Gruppe und »{}« = {}", quote, display_name),
         CREDITOR: pl.format("Gläubiger-ID von {}", display_name),
         INTERMEDIARY: pl.format("bezahlt über {}", display_name),

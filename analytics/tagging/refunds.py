@@ -45,34 +45,8 @@ def reversals(rows: BookingRows) -> pl.DataFrame:
     `says_reversal`.
     """
     bookings = layered_bookings(rows)
-    booked = ~pl.col("pending") & (pl.col("amount_cents") != 0)
-    return_channel = pl.col("channel").is_in([str(channel) for channel in RETURN_CHANNELS])
-    by_channel = return_channel & (pl.col("amount_cents") > 0)
-    return_rows = bookings.rows_where(
-        booked & (pl.col("says_reversal") | (pl.col("return_channel") & (pl.col("amount_cents") > 0))),
-        says_reversal=pl.col("says_reversal"),
-        return_channel=return_channel,
-    )
-    returns = bookings.select(return_rows, *ROW_COLUMNS, "product").with_columns(
-        by_channel=by_channel, opposite=-pl.col("amount_cents")
-    )
-    there, back = ["user", "product", "amount_cents"], ["user", "product", "opposite"]
-    key = per_user(pl.col("product")) ^ pl.col("amount_cents").hash()
-    return_keys = returns.select(per_user(pl.col("product")) ^ pl.col("opposite").hash()).to_series().unique()
-    original_rows = bookings.rows_where(booked & key.is_in(return_keys.implode()))
-    originals = bookings.select(original_rows, *ROW_COLUMNS, "product").filter(~by_channel)
-    days = (pl.col("booked_on") - pl.col("booked_on_of")).dt.total_days()
-    same = (pl.col("counterparty_key") == pl.col("counterparty_key_of")).fill_null(value=False)
-    other = pl.col("by_channel") & (pl.col("channel_of") != Channel.CARD) & (pl.col("days") <= MAX_DAYS_OTHER_COUNTERPARTY)
-    max_days = pl.when("by_channel").then(MAX_DAYS_BY_CHANNEL).otherwise(MAX_DAYS_BY_WORDS)
-    candidates = (
-        limit_groups(returns, *there)
-        .join(limit_groups(originals, *there), left_on=back, right_on=there, suffix="_of")
-        .with_columns(days=days, same=same)
-        .filter(pl.col("id") != pl.col("id_of"), pl.col("days") >= 0)
-        .filter(pl.col("days") <= max_days, pl.col("same") | other)
-    )
-    pairs = mutual_pairs(candidates, "id", "id_of", -pl.col("same").cast(pl.Int8), pl.col("days"))
+    returns = _returns(bookings)
+    pairs = _reversal_pairs(returns, _originals(bookings, returns))
     legs = pl.concat([pairs.select("row", "id", pair_of="id_of"), pairs.select(row="row_of", id="id_of", pair_of="id")])
     alone = returns.filter("by_channel").join(legs, on="row", how="anti").select("row", "id", pair_of=pl.lit(None, pl.String))
     reversed_rows = pl.concat([legs, alone]).unique("row", keep="first", maintain_order=True)
@@ -121,18 +95,8 @@ def refunds(rows: BookingRows) -> pl.DataFrame:
             "row",
             "id",
             category=pl.lit(REFUND),
-            confidence=pl.when(linked & pl.col("exact"))
-            .then(EXACT_CONFIDENCE)
-            .when(linked)
-            .then(LARGER_CONFIDENCE)
-            .when(earlier)
-            .then(SMALLER_CONFIDENCE)
-            .otherwise(NO_PURCHASE_CONFIDENCE),
-            reason=pl.when(linked)
-            .then(pl.lit("Erstattung eines früheren Kaufs"))
-            .when(earlier)
-            .then(pl.lit("Gutschrift eines Händlers, bei dem gekauft wurde"))
-            .otherwise(pl.lit("Gutschrift eines Händlers")),
+            confidence=_refund_confidence(linked, earlier),
+            reason=_refund_reason(linked, earlier),
             effective_category=effective,
             refund_of="refund_of",
             pair_of=pl.lit(None, pl.String),
@@ -141,12 +105,83 @@ def refunds(rows: BookingRows) -> pl.DataFrame:
     )
 
 
+def _is_booked() -> pl.Expr:
+    return ~pl.col("pending") & (pl.col("amount_cents") != 0)
+
+
+def _return_channel() -> pl.Expr:
+    return pl.col("channel").is_in([str(channel) for channel in RETURN_CHANNELS])
+
+
+def _by_channel() -> pl.Expr:
+    return _return_channel() & (pl.col("amount_cents") > 0)
+
+
+def _returns(bookings: LayeredBookings) -> pl.DataFrame:
+    """The bookings that words or channel show to return another one; `opposite` is the amount of that one."""
+    by_channel = pl.col("return_channel") & (pl.col("amount_cents") > 0)
+    rows = bookings.rows_where(
+        _is_booked() & (pl.col("says_reversal") | by_channel),
+        says_reversal=pl.col("says_reversal"),
+        return_channel=_return_channel(),
+    )
+    returns = bookings.select(rows, *ROW_COLUMNS, "product")
+    return returns.with_columns(by_channel=_by_channel(), opposite=-pl.col("amount_cents"))
+
+
+def _originals(bookings: LayeredBookings, returns: pl.DataFrame) -> pl.DataFrame:
+    """The bookings of the same user, product and opposite amount as any return."""
+    key = per_user(pl.col("product")) ^ pl.col("amount_cents").hash()
+    return_keys = returns.select(per_user(pl.col("product")) ^ pl.col("opposite").hash()).to_series().unique()
+    rows = bookings.rows_where(_is_booked() & key.is_in(return_keys.implode()))
+    return bookings.select(rows, *ROW_COLUMNS, "product").filter(~_by_channel())
+
+
+def _reversal_pairs(returns: pl.DataFrame, originals: pl.DataFrame) -> pl.DataFrame:
+    """Returns with their originals (columns with `_of`), one to one: the same counterparty first, then the fewest days."""
+    there, back = ["user", "product", "amount_cents"], ["user", "product", "opposite"]
+    days = (pl.col("booked_on") - pl.col("booked_on_of")).dt.total_days()
+    same = (pl.col("counterparty_key") == pl.col("counterparty_key_of")).fill_null(value=False)
+    other = pl.col("by_channel") & (pl.col("channel_of") != Channel.CARD) & (pl.col("days") <= MAX_DAYS_OTHER_COUNTERPARTY)
+    max_days = pl.when("by_channel").then(MAX_DAYS_BY_CHANNEL).otherwise(MAX_DAYS_BY_WORDS)
+    candidates = (
+        limit_groups(returns, *there)
+        .join(limit_groups(originals, *there), left_on=back, right_on=there, suffix="_of")
+        .with_columns(days=days, same=same)
+        .filter(pl.col("id") != pl.col("id_of"), pl.col("days") >= 0)
+        .filter(pl.col("days") <= max_days, pl.col("same") | other)
+    )
+    return mutual_pairs(candidates, "id", "id_of", -pl.col("same").cast(pl.Int8), pl.col("days"))
+
+
 def _refundable() -> pl.Expr:
     undecided = pl.col("rule_category").is_in(["", REFUND])
     unflagged = ~pl.any_horizontal([f"flag_{flag}" for flag in NEVER_REFUND_FLAGS])
     merchant = ~pl.col("is_person") | pl.col("says_refund")
     channel = ~pl.col("channel").is_in([str(channel) for channel in NEVER_REFUND_CHANNELS])
     return undecided & unflagged & merchant & channel
+
+
+def _refund_confidence(linked: pl.Expr, earlier: pl.Expr) -> pl.Expr:
+    return (
+        pl.when(linked & pl.col("exact"))
+        .then(EXACT_CONFIDENCE)
+        .when(linked)
+        .then(LARGER_CONFIDENCE)
+        .when(earlier)
+        .then(SMALLER_CONFIDENCE)
+        .otherwise(NO_PURCHASE_CONFIDENCE)
+    )
+
+
+def _refund_reason(linked: pl.Expr, earlier: pl.Expr) -> pl.Expr:
+    return (
+        pl.when(linked)
+        .then(pl.lit("Erstattung eines früheren Kaufs"))
+        .when(earlier)
+        .then(pl.lit("Gutschrift eines Händlers, bei dem gekauft wurde"))
+        .otherwise(pl.lit("Gutschrift eines Händlers"))
+    )
 
 
 def _is_shop() -> pl.Expr:
