@@ -67,18 +67,17 @@ LINES = pl.Schema(
 """Each distinct line once, with its texts in plain form (lower case, `ae oe ue ss`, only `a-z0-9&` and single blanks, digits as
 `analytics.bank_text.canonical` writes them). Missing texts are empty."""
 TAG_PARTS = ("item", "confidence", "source", "reason")
-"""The parts of every tag. In `TAGGED` each tagger has four columns: its name, and its name with `_confidence`, `_source` and
-`_reason`."""
-TAGGERS = ("category", "insurance", "partner", "freelancer")
+"""The parts of every tag; in `TAGGED` the column of the item is named by the kind of tag, the others `<kind>_<part>`."""
+TAG_KINDS = ("category", "insurance", "partner", "freelancer")
 
 
-def tag_columns(tagger: str) -> dict[str, pl.DataType]:
-    """The four columns of one tagger."""
+def tag_columns(kind: str) -> dict[str, pl.DataType]:
+    """The four columns of one kind of tag."""
     return {
-        tagger: pl.String(),
-        f"{tagger}_confidence": pl.Float64(),
-        f"{tagger}_source": pl.String(),
-        f"{tagger}_reason": pl.String(),
+        kind: pl.String(),
+        f"{kind}_confidence": pl.Float64(),
+        f"{kind}_source": pl.String(),
+        f"{kind}_reason": pl.String(),
     }
 
 
@@ -90,7 +89,7 @@ TAGGED = pl.Schema(
         ("key", pl.UInt64),
         ("channel", pl.String),
         ("counterparty_key", pl.String),
-        *(column for tagger in TAGGERS for column in tag_columns(tagger).items()),
+        *(column for kind in TAG_KINDS for column in tag_columns(kind).items()),
         ("effective_category", pl.String),
         ("refund_of", pl.String),
         ("pair_of", pl.String),
@@ -157,7 +156,7 @@ CONTRACT_BOOKINGS = pl.Schema(
     }
 )
 """The bookings of contracts, by contract and day."""
-UNREAD_COLUMNS = ("value_on", "primanota", *(f"{tagger}_{part}" for tagger in TAGGERS for part in TAG_PARTS[1:]))
+UNREAD_COLUMNS = ("value_on", "primanota", *(f"{tagger}_{part}" for tagger in TAG_KINDS for part in TAG_PARTS[1:]))
 """Stored columns of a booking that no analysis reads: copying them took as long as some of the analyses."""
 SNAPSHOT_BOOKINGS = pl.Schema(
     {name: kind for name, kind in {**TRANSACTIONS, **TAGGED, "as_of": pl.Date()}.items() if name not in UNREAD_COLUMNS}

@@ -279,7 +279,7 @@ def _without_examined(found: pl.DataFrame) -> pl.DataFrame:
     catalogue = knowledge.partners()
     learnable = tagger.without_unseen(Tagger(registry.shipped(), catalogue)).catalogue.frame
     examined = catalogue.frame.join(learnable, on="partner", how="anti")["partner"]
-    return found.filter(~partners.resolve(found, catalogue)["partner"].is_in(examined.implode()))
+    return found.filter(~partners.add_partners(found, catalogue)["partner"].is_in(examined.implode()))
 
 
 def _place(home: Path) -> Storage:

@@ -1,6 +1,7 @@
-"""What the house knows about the world, as tables: one CSV file per subject, with typed loaders and checks. No tagging here.
+"""Knowledge about partners, words and rules as tables: one CSV file per subject, with typed loaders. Tagging is elsewhere.
 
-The files are written by hand from public facts (`docs/data-sources.md`); `kontor knowledge check` says what is wrong in them.
+The files in `tables/` are written by hand from public facts (`docs/data-sources.md`); `kontor knowledge check` lists their
+problems (`analytics.knowledge_checks`).
 """
 
 from analytics.knowledge.catalogue import FLAGS, UNKNOWN, Catalogue, partners

@@ -1,8 +1,8 @@
 """The catalogue of business partners: brands with their spellings, categories, flags and addresses (`partners.csv`).
 
-A partner's number is fixed for ever, and so is its system name. An alias is plain text as `analytics.bank_text.canonical`
-writes it. Its guard says where it counts: none, anywhere on token borders; `!`, as the whole text, or at its start where a shop
-was paid by card or through a payment service; `!!`, only as the whole text, and not on transfers, where it may be somebody's
+A partner's number and system name never change. An alias is plain text as `analytics.bank_text.canonical` writes it. Its guard
+limits where it counts: without one, anywhere on token borders; with `!`, as the whole text, or at its start where a shop was
+paid by card or through a payment service; with `!!`, only as the whole text, and not on transfers, where it may be a person's
 name.
 """
 
@@ -13,7 +13,7 @@ from functools import cache, cached_property
 import polars as pl
 
 from analytics.bank_text import canonical
-from analytics.knowledge.creditors import comparable
+from analytics.knowledge.creditors import without_business_code
 from analytics.knowledge.files import TABLES
 
 UNKNOWN = "UNKNOWN"
@@ -33,7 +33,7 @@ FLAGS = (
     "employer_only",
     "health_billing",
 )
-COLUMNS = (
+PARTNER_COLUMNS = (
     "number",
     "system_name",
     "display_name",
@@ -52,22 +52,19 @@ COLUMNS = (
     "website",
     "purpose_safe",
 )
-TEXTS = ("display_name", "group", "insurance", "street", "zip", "city", "country", "telephone", "website")
 
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """Partners and what follows from them; every frame but `frame` itself is worked out when first asked for."""
+    """The partners with their spellings and creditor ids. Addresses are in the tree BUSINESS_PARTNERS only."""
 
     frame: pl.DataFrame
-    """One row per partner: `partner` (system name), `number`, texts, `categories` and `priors` (most likely first), `category`
-    (the only one, else empty), `main_category` (the most likely), flags and `purpose_safe` as booleans, a `creditor_id`."""
+    """One row per partner: `number`, `partner` (system name), `display_name`, `group`, `insurance`, `categories` and `priors`
+    (most likely first), `category` (the only one, else empty), `purpose_safe` and flags as booleans."""
     spellings: pl.DataFrame
     """`partner`, `alias` (digits collapsed as in `LINES`), `guard` (0, 1, 2)."""
     creditors: pl.DataFrame
     """`creditor_id` (without business code), `partner`."""
-    ibans: pl.DataFrame
-    """`iban`, `partner`: for the pass over rows, since lines carry no IBAN."""
 
     @cached_property
     def priors(self) -> pl.DataFrame:
@@ -76,45 +73,42 @@ class Catalogue:
         return columns.explode("category", "prior")
 
     def reduced(self, keep: Set[str] | Callable[[str], bool]) -> "Catalogue":
-        """The catalogue with only some partners, by system name: what an evaluation with unseen merchants may know."""
+        """The catalogue with only some partners, by system name, for evaluations with unseen merchants."""
         names = self.frame["partner"].to_list()
-        kept = pl.Series("partner", [name for name in names if (keep(name) if callable(keep) else name in keep)], pl.String)
-        return Catalogue(*(frame.filter(pl.col("partner").is_in(kept.implode())) for frame in self._frames))
-
-    @property
-    def _frames(self) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-        return self.frame, self.spellings, self.creditors, self.ibans
+        remaining = pl.Series("partner", [name for name in names if (keep(name) if callable(keep) else name in keep)], pl.String)
+        frames = (self.frame, self.spellings, self.creditors)
+        return Catalogue(*(frame.filter(pl.col("partner").is_in(remaining.implode())) for frame in frames))
 
 
 @cache
 def partners() -> Catalogue:
-    """The catalogue that this version carries."""
+    """The catalogue of `partners.csv`."""
     return from_table(pl.read_csv(TABLES / "partners.csv", infer_schema=False).fill_null(""))
 
 
 def from_table(table: pl.DataFrame) -> Catalogue:
     """A catalogue from rows as the file has them."""
-    listed = table.rename({"system_name": "partner"}).with_columns(
-        pl.col("number").cast(pl.UInt32), *(_parts(name) for name in ("aliases", "categories", "flags", "creditor_ids", "ibans"))
+    rows = table.rename({"system_name": "partner"}).with_columns(
+        pl.col("number").cast(pl.UInt32), *(_parts(name) for name in ("aliases", "categories", "flags", "creditor_ids"))
     )
-    frame = listed.select(
+    only_category = pl.col("categories").list.first().str.split(":").list.first()
+    frame = rows.select(
         "number",
         "partner",
-        *TEXTS,
+        "display_name",
+        "group",
+        "insurance",
         pl.col("categories").list.eval(pl.element().str.split(":").list.first()),
         priors=pl.col("categories").list.eval(pl.element().str.split(":").list.last().cast(pl.Float64)),
-        category=pl.when(pl.col("categories").list.len() == 1).then(_first_category()).otherwise(pl.lit("")),
-        main_category=_first_category(),
-        creditor_id=pl.col("creditor_ids").list.first().fill_null(""),
+        category=pl.when(pl.col("categories").list.len() == 1).then(only_category).otherwise(pl.lit("")),
         purpose_safe=pl.col("purpose_safe") == "1",
         **{flag: pl.col("flags").list.contains(flag) for flag in FLAGS},
     )
-    creditors = _exploded(listed, "creditor_ids", "creditor_id")
+    creditors = _explode(rows, "creditor_ids", "creditor_id")
     return Catalogue(
         frame,
-        _spellings(_exploded(listed, "aliases", "alias")),
-        creditors.with_columns(pl.Series("creditor_id", map(comparable, creditors["creditor_id"]), pl.String)),
-        _exploded(listed, "ibans", "iban"),
+        _spellings(_explode(rows, "aliases", "alias")),
+        creditors.with_columns(pl.Series("creditor_id", map(without_business_code, creditors["creditor_id"]), pl.String)),
     )
 
 
@@ -122,12 +116,8 @@ def _parts(name: str) -> pl.Expr:
     return pl.when(pl.col(name) == "").then(pl.lit([], pl.List(pl.String))).otherwise(pl.col(name).str.split("|")).alias(name)
 
 
-def _first_category() -> pl.Expr:
-    return pl.col("categories").list.first().str.split(":").list.first()
-
-
-def _exploded(listed: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
-    rows = listed.select("partner", pl.col(column).alias(name)).explode(name, empty_as_null=False)
+def _explode(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
+    rows = table.select("partner", pl.col(column).alias(name)).explode(name, empty_as_null=False)
     return rows.filter(pl.col(name) != "")
 
 

@@ -1,4 +1,4 @@
-"""Words that are no brand by themselves (`everyday.csv`): everyday words, surnames, given names, places."""
+"""Words that alone are no brand (`everyday.csv`): everyday words, surnames, given names, places."""
 
 from functools import cache
 
@@ -13,12 +13,12 @@ SALUTATIONS = ("herr", "herrn", "frau", "familie", "fam", "eheleute", "dr", "pro
 
 @cache
 def everyday(*kinds: str) -> pl.Series:
-    """The words of some kinds, or all."""
+    """The words of these kinds, or of all kinds."""
     table = pl.read_csv(TABLES / "everyday.csv", infer_schema=False)
     return table.filter(pl.col("kind").is_in(kinds or KINDS))["word"]
 
 
 @cache
 def given_names() -> pl.Series:
-    """Words by which a person's name is recognised."""
+    """Words that mark a person's name: given names and salutations."""
     return pl.concat([everyday(GIVEN), pl.Series(SALUTATIONS)])

@@ -1,4 +1,4 @@
-"""Where the tables of knowledge lie and which version of them this is."""
+"""The paths of the tables of knowledge, and their version."""
 
 from functools import cache
 from hashlib import sha256

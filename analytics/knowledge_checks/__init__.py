@@ -1,4 +1,4 @@
-"""What can be wrong in the tables of knowledge, and what to do about it. `problems` finds all of it."""
+"""Checks of the tables of knowledge. `problems` lists everything that is wrong in them, and what to do about it."""
 
 from analytics.knowledge_checks.tables import problems
 

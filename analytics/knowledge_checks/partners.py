@@ -1,4 +1,4 @@
-"""What can be wrong in the catalogue of partners (`partners.csv`), one function per subject."""
+"""Checks of the catalogue of partners (`partners.csv`), one function per subject."""
 
 import re
 from collections import Counter
@@ -11,10 +11,10 @@ from analytics.knowledge.catalogue import FLAGS, UNKNOWN
 from analytics.knowledge.everyday import everyday
 from analytics.knowledge_checks.sheets import Sheet
 
-PLAIN = re.compile(r"[a-z0-9&]+(?: [a-z0-9&]+)*")
+PLAIN_TEXT = re.compile(r"[a-z0-9&]+(?: [a-z0-9&]+)*")
 SYSTEM_NAME = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)*")
 PRIORS = re.compile(r"[A-Z_]+:(?:0\.\d+|1)(?:\|[A-Z_]+:0\.\d+)*")
-FORMS = {
+COLUMN_FORMS = {
     "ibans": (re.compile(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}"), "an IBAN without blanks"),
     "country": (re.compile(r"[A-Z]{2}"), "a country code of two letters"),
     "telephone": (re.compile(r"\+[1-9]\d*(?: \d+)+"), "an international number such as +49 30 1234"),
@@ -23,10 +23,10 @@ FORMS = {
 }
 LAST_NUMBER = 9_999
 LEGAL_FORMS = frozenset(["gmbh", "mbh", "ag", "se", "kg", "co", "&", "ug", "ohg", "eg", "ev", "ltd", "inc"])
-MOST_TOKENS = 6
-LEAST_CHARACTERS = 3
-LEAST_BESIDE_NUMBER = 7
-"""Numbers are read as 0: `lotto 24` as well as the 17th shop of `lotto`."""
+MAX_ALIAS_WORDS = 6
+MIN_ALIAS_CHARACTERS = 3
+MIN_CHARACTERS_BESIDE_NUMBER = 7
+"""Numbers are read as 0: `lotto 24` is then the same as the 17th shop of `lotto`."""
 
 
 def names(sheet: Sheet) -> Iterator[str]:
@@ -67,32 +67,32 @@ def aliases(sheet: Sheet) -> Iterator[str]:
 
 
 def categories(sheet: Sheet) -> Iterator[str]:
-    """Categories and how likely each is."""
+    """Categories and their priors."""
     items = set(trees.categories_frame().filter(kind=trees.ITEM)["system_name"])
     for line, cell in sheet.cells("categories"):
-        found = [part.partition(":") for part in cell.split("|")]
-        for name, _, _ in found:
+        entries = [part.partition(":") for part in cell.split("|")]
+        for name, _, _ in entries:
             if name not in items:
                 yield sheet.problem(line, "categories", f"»{name}« is not an item of the tree CATEGORIES")
         if not PRIORS.fullmatch(cell):
             yield sheet.problem(line, "categories", f"»{cell}« must be NAME:1 or NAME:0.7|NAME:0.3")
             continue
-        priors = [float(prior) for _, _, prior in found]
+        priors = [float(prior) for _, _, prior in entries]
         if abs(sum(priors) - 1) > 0.001:
             yield sheet.problem(line, "categories", f"the priors add up to {sum(priors):g}; make it 1")
-        if priors != sorted(priors, reverse=True) or len({name for name, _, _ in found}) < len(found):
+        if priors != sorted(priors, reverse=True) or len({name for name, _, _ in entries}) < len(entries):
             yield sheet.problem(line, "categories", "write each category once, the most likely first")
 
 
 def flags(sheet: Sheet) -> Iterator[str]:
-    """What a partner is."""
+    """Flags."""
     for line, flag in sheet.parts("flags"):
         if flag not in FLAGS:
             yield sheet.problem(line, "flags", f"»{flag}« is not one of {', '.join(FLAGS)}")
 
 
 def insurance(sheet: Sheet) -> Iterator[str]:
-    """The product of insurers that sell one."""
+    """The main product of insurers."""
     items = set(trees.insurance_types_frame().filter(kind=trees.ITEM)["system_name"])
     for line, row in sheet.rows:
         product = row["insurance"]
@@ -106,7 +106,7 @@ def creditor_ids(sheet: Sheet) -> Iterator[str]:
     """Creditor ids, with check digits."""
     owners: dict[str, int] = {}
     for line, creditor_id in sheet.parts("creditor_ids"):
-        first = owners.setdefault(creditors.comparable(creditor_id), line)
+        first = owners.setdefault(creditors.without_business_code(creditor_id), line)
         if not creditors.is_valid(creditor_id):
             yield sheet.problem(line, "creditor_ids", f"»{creditor_id}« has a wrong form or check digits; look it up")
         elif first != line:
@@ -114,8 +114,8 @@ def creditor_ids(sheet: Sheet) -> Iterator[str]:
 
 
 def forms(sheet: Sheet) -> Iterator[str]:
-    """How addresses of all kinds are written."""
-    for column, (form, description) in FORMS.items():
+    """The form of IBANs, telephone numbers, websites and postal addresses."""
+    for column, (form, description) in COLUMN_FORMS.items():
         for line, part in sheet.parts(column):
             if not form.fullmatch(part):
                 yield sheet.problem(line, column, f"»{part}« is not {description}")
@@ -125,18 +125,23 @@ def forms(sheet: Sheet) -> Iterator[str]:
 
 
 def _alias(alias: str, marked: str, common: set[str]) -> Iterator[str]:
-    if not PLAIN.fullmatch(alias):
+    if not PLAIN_TEXT.fullmatch(alias):
         yield "is not plain; write it in a-z0-9& with ae, oe, ue, ss and single blanks"
         return
     if len(marked) - len(alias) > 2:
         yield "has more than two marks; ! and !! are the guards"
-    if alias.count(" ") >= MOST_TOKENS:
-        yield f"has more than {MOST_TOKENS} words; shorten it"
+    if alias.count(" ") >= MAX_ALIAS_WORDS:
+        yield f"has more than {MAX_ALIAS_WORDS} words; shorten it"
     core = " ".join(word for word in alias.split() if word not in LEGAL_FORMS)
-    if alias == marked and (core in common or len(alias) < LEAST_CHARACTERS):
+    if alias == marked and (core in common or len(alias) < MIN_ALIAS_CHARACTERS):
         yield "is an everyday word, name or place, or too short; guard it with ! or !!, or add a word"
     if alias == marked and " " in alias and alias.replace(" ", "") in common:
         yield "is an everyday word when a line break eats its blanks; guard it with ! or !!, or add a word"
     rest = [word for word in re.split("[ &]", alias) if not word.isdigit()]
-    if re.search(r"\b\d+\b", alias) and alias == marked and len(" ".join(rest)) < LEAST_BESIDE_NUMBER and "&" not in alias:
+    if (
+        re.search(r"\b\d+\b", alias)
+        and alias == marked
+        and len(" ".join(rest)) < MIN_CHARACTERS_BESIDE_NUMBER
+        and "&" not in alias
+    ):
         yield "says too little beside its number, which is read as 0; join them, guard it, or add a word"

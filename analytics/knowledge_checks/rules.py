@@ -1,6 +1,6 @@
-"""What can be wrong in the files of rules and words, one function per file.
+"""Checks of the files of rules and words, one function per file.
 
-Each gets the sheet of its file and says what to do in sentences that begin with file, line and column.
+Each gets the sheet of its file and yields problems: sentences that begin with file, line and column and say what to do.
 """
 
 import re
@@ -15,18 +15,18 @@ from analytics.bank_text.channels import Channel
 from analytics.knowledge.catalogue import FLAGS
 from analytics.knowledge_checks.sheets import Sheet
 from analytics.native.word_scan import WRITTEN
-from analytics.tagging.rulebook import COLUMNS, SIGNS, lists
+from analytics.tagging.rulebook import RULE_COLUMNS, SIGNS, word_lists
 
-WORDS = ("words", "name", "purpose", "booking_text", "words_too", "none", "name_none", "via")
-CONDITIONS = (*WORDS, "codes", "channels", "flags", "bins", "category", "insurance")
-ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-BINS = re.compile(r"[0-9]?-[0-9]?|")
-CODE = re.compile(r"[A-Z]{4}")
+WORD_COLUMNS = ("words", "name", "purpose", "booking_text", "words_too", "none", "name_none", "via")
+CONDITION_COLUMNS = (*WORD_COLUMNS, "codes", "channels", "flags", "bins", "category", "insurance")
+RULE_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+BIN_RANGE = re.compile(r"[0-9]?-[0-9]?|")
+PURPOSE_CODE = re.compile(r"[A-Z]{4}")
 AMOUNT = re.compile(r"-?\d+\.\d\d")
 BANK_CODE = re.compile(r"\d{8}")
-WHERE = ("name", "any", "purpose")
+LEXICON_PLACES = ("name", "any", "purpose")
 DECIDERS = ("rule", "lexicon", "insurance", "partner", "rows")
-LEAST_EXAMPLES = 3
+MIN_EXAMPLES = 3
 GATE = "GATE"
 
 
@@ -63,8 +63,8 @@ def lexicon(sheet: Sheet) -> Iterator[str]:
     for column in ("words", "none"):
         yield from _words(sheet, column)
     for line, row in sheet.rows:
-        if row["where"] not in WHERE:
-            yield sheet.problem(line, "where", f"»{row['where']}« is not one of {', '.join(WHERE)}")
+        if row["where"] not in LEXICON_PLACES:
+            yield sheet.problem(line, "where", f"»{row['where']}« is not one of {', '.join(LEXICON_PLACES)}")
         if not row["words"]:
             yield sheet.problem(line, "words", "is empty; write words or take the line away")
 
@@ -94,9 +94,9 @@ def examples(sheet: Sheet) -> Iterator[str]:
             yield sheet.problem(line, "by", f"»{row['by']}« is not one of {', '.join(DECIDERS)}")
     counts = Counter(cell for _, cell in sheet.cells("category"))
     for item in trees.tree("CATEGORIES").assignable:
-        if counts[item.system_name] < LEAST_EXAMPLES:
+        if counts[item.system_name] < MIN_EXAMPLES:
             yield sheet.problem(
-                1, "category", f"{item.system_name} has {counts[item.system_name]} examples; write {LEAST_EXAMPLES}"
+                1, "category", f"{item.system_name} has {counts[item.system_name]} examples; write {MIN_EXAMPLES}"
             )
 
 
@@ -112,14 +112,14 @@ def saving_banks(sheet: Sheet) -> Iterator[str]:
 
 
 def _rules(sheet: Sheet, tree: str, *more: str) -> Iterator[str]:
-    if unknown := [column for column in sheet.columns if column not in COLUMNS]:
-        yield sheet.problem(1, "header", f"unknown columns {', '.join(unknown)}; a rule may have {', '.join(COLUMNS)}")
+    if unknown := [column for column in sheet.columns if column not in RULE_COLUMNS]:
+        yield sheet.problem(1, "header", f"unknown columns {', '.join(unknown)}; a rule may have {', '.join(RULE_COLUMNS)}")
         return
     yield from sheet.repeated("id")
     yield from _items(sheet, "item", tree, *more)
     yield from _shares(sheet, "confidence")
     yield from _channels(sheet)
-    for column in WORDS:
+    for column in WORD_COLUMNS:
         yield from _words(sheet, column)
     for line, row in sheet.rows:
         yield from _form(sheet, line, row)
@@ -130,21 +130,21 @@ def _rules(sheet: Sheet, tree: str, *more: str) -> Iterator[str]:
 
 
 def _form(sheet: Sheet, line: int, row: dict[str, str]) -> Iterator[str]:
-    """The plain cells of one rule."""
-    if not ID.fullmatch(row["id"]):
+    """The cells of one rule that hold no words."""
+    if not RULE_ID.fullmatch(row["id"]):
         yield sheet.problem(line, "id", f"»{row['id']}« is no id; write small letters, digits and hyphens")
     if not row["priority"].isdigit():
         yield sheet.problem(line, "priority", f"»{row['priority']}« is no whole number; the smallest decides first")
     if row.get("sign", "") not in SIGNS:
         yield sheet.problem(line, "sign", "must be + or - or empty")
-    if not BINS.fullmatch(row.get("bins", "")):
+    if not BIN_RANGE.fullmatch(row.get("bins", "")):
         yield sheet.problem(line, "bins", f"»{row['bins']}« is no range; write it as 3-5, 3- or -5")
-    if not any(row.get(column) for column in CONDITIONS):
+    if not any(row.get(column) for column in CONDITION_COLUMNS):
         yield sheet.problem(line, "words", "the rule asks for nothing and would always hold; write a condition")
     if "»" in row["reason"]:
         yield sheet.problem(line, "reason", "quotes a word; words are quoted where the rule is used")
     for part in row.get("codes", "").split("|"):
-        if part and not CODE.fullmatch(part):
+        if part and not PURPOSE_CODE.fullmatch(part):
             yield sheet.problem(line, "codes", f"»{part}« is no purpose code; write four capital letters")
 
 
@@ -174,13 +174,13 @@ def _channels(sheet: Sheet) -> Iterator[str]:
 
 
 def _words(sheet: Sheet, column: str) -> Iterator[str]:
-    """Words must be plain and written as lines write them; lists must exist."""
+    """Words that are not plain or not written as in lines, and lists that do not exist."""
     parts = list(sheet.parts(column)) if column in sheet.columns else []
-    known = lists()
+    lists = word_lists()
     as_lines_do = text.canonical(pl.Series([word.strip("*") for _, word in parts], dtype=pl.String))
     for (line, word), canonical in zip(parts, as_lines_do, strict=True):
         if word.startswith("@"):
-            if word[1:] not in known:
+            if word[1:] not in lists:
                 yield sheet.problem(line, column, f"»{word}« is no list of groups.csv; correct the name or add the list")
         elif not WRITTEN.fullmatch(word):
             yield sheet.problem(line, column, f"»{word}« is not plain; write a-z0-9& with ae, oe, ue, ss and * at the ends only")

@@ -1,4 +1,4 @@
-"""Tables of knowledge as they stand in their files, for the checks: every cell with its line number."""
+"""Tables of knowledge for the checks: every cell as text, with its line number."""
 
 import csv
 from collections.abc import Iterator
@@ -14,29 +14,29 @@ class Sheet:
     columns: tuple[str, ...]
     rows: list[tuple[int, dict[str, str]]]
     crooked: list[str]
-    """Rows that do not have as many cells as there are columns, as problems."""
+    """Problems with rows that have more or fewer cells than there are columns."""
 
     def cells(self, column: str) -> Iterator[tuple[int, str]]:
         """Line and content of every cell of a column."""
         return ((line, row[column]) for line, row in self.rows)
 
     def parts(self, column: str) -> Iterator[tuple[int, str]]:
-        """The same for columns of several values, one by one."""
+        """Line and value of every value of a column whose cells hold several."""
         return ((line, part) for line, cell in self.cells(column) if cell for part in cell.split("|"))
 
     def repeated(self, column: str) -> Iterator[str]:
-        """Problems with values that may stand in one row only."""
+        """Problems with values that stand in more than one row."""
         first: dict[str, int] = {}
         for line, cell in self.cells(column):
             if first.setdefault(cell, line) != line:
                 yield self.problem(line, column, f"»{cell}« stands in line {first[cell]} already; merge the two or rename one")
 
     def problem(self, line: int, column: str, sentence: str) -> str:
-        """One finding."""
+        """One problem as a sentence."""
         return f"{self.file}:{line} {column}: {sentence}"
 
 
-def read(path: Path) -> Sheet:
+def read_sheet(path: Path) -> Sheet:
     """The table of a file."""
     rows: list[tuple[int, dict[str, str]]] = []
     crooked = []

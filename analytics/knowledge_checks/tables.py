@@ -1,6 +1,6 @@
-"""What can be wrong in the tables of knowledge, and what to do about it: one function per file.
+"""Checks of all tables of knowledge: one function per file.
 
-A new file needs one function and one line in `CHECKS`, or in `READERS` where the module that reads it checks it as well.
+A new file needs one function and one line in `CHECKS`, or in `READERS` if the module that reads it also checks it.
 A problem is one sentence that begins with file, line and column.
 """
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from analytics.bank_text import card_places, channels, intermediaries
 from analytics.knowledge import everyday as words
-from analytics.knowledge.catalogue import COLUMNS
+from analytics.knowledge.catalogue import PARTNER_COLUMNS
 from analytics.knowledge.files import FOLDER
 from analytics.knowledge_checks import partners as partner_checks
 from analytics.knowledge_checks import rules, sheets
@@ -29,18 +29,18 @@ class Reader(NamedTuple):
 
 
 def problems(folder: Path = FOLDER) -> list[str]:
-    """Everything that is wrong in the tables of a folder."""
+    """All problems in the tables of a folder."""
     return [
         problem
         for path in sorted(folder.rglob("*.csv"), key=lambda path: path.name)
-        for problem in _problems(path, sheets.read(path))
+        for problem in _problems(path, sheets.read_sheet(path))
     ]
 
 
 def partners(sheet: Sheet) -> Iterator[str]:
     """The catalogue of partners."""
-    if sheet.columns != COLUMNS:
-        yield sheet.problem(1, "header", f"write the columns {', '.join(COLUMNS)}")
+    if sheet.columns != PARTNER_COLUMNS:
+        yield sheet.problem(1, "header", f"write the columns {', '.join(PARTNER_COLUMNS)}")
         return
     for check in (
         partner_checks.names,
@@ -55,13 +55,13 @@ def partners(sheet: Sheet) -> Iterator[str]:
 
 
 def everyday(sheet: Sheet) -> Iterator[str]:
-    """Words that are no brand by themselves."""
+    """Words that alone are no brand."""
     if sheet.columns != ("word", "kind"):
         yield sheet.problem(1, "header", "write the columns word, kind")
         return
     yield from sheet.repeated("word")
     for line, word in sheet.cells("word"):
-        if not partner_checks.PLAIN.fullmatch(word) or " " in word:
+        if not partner_checks.PLAIN_TEXT.fullmatch(word) or " " in word:
             yield sheet.problem(line, "word", f"»{word}« is not one plain word; write it in a-z0-9 with ae, oe, ue, ss")
     for line, kind in sheet.cells("kind"):
         if kind not in words.KINDS:
@@ -69,7 +69,7 @@ def everyday(sheet: Sheet) -> Iterator[str]:
 
 
 def measured(sheet: Sheet) -> Iterator[str]:
-    """How often each decider was right."""
+    """The measured precision of each decider."""
     if sheet.columns != ("decider", "precision", "rows"):
         yield sheet.problem(1, "header", "write the columns decider, precision, rows")
         return
@@ -95,7 +95,7 @@ CHECKS: dict[str, Check] = {
     "saving_banks.csv": rules.saving_banks,
     "measured.csv": measured,
 }
-"""The check of each file; files that are neither here nor in `READERS` are only checked for their shape."""
+"""The check of each file; of files that are neither here nor in `READERS` only the shape is checked."""
 READERS: dict[str, Reader] = {
     "channels.csv": Reader(("kind", "match", "channel"), channels.problems),
     "intermediaries.csv": Reader(("kind", "match", "under", "via", "merchant"), intermediaries.problems),
@@ -119,7 +119,7 @@ def _problems(path: Path, sheet: Sheet) -> Iterator[str]:
 
 
 def _by_reader(path: Path, sheet: Sheet, reader: Reader) -> Iterator[str]:
-    """What the reader says; crooked tables it cannot read."""
+    """The problems that the reader finds; it cannot read crooked tables."""
     if sheet.columns != reader.columns:
         yield sheet.problem(1, "header", f"write the columns {', '.join(reader.columns)}")
     elif not sheet.crooked:

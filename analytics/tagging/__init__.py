@@ -1,4 +1,5 @@
-"""Tags: from bookings to categories, partners, insurance types and the links between bookings.
+"""Tagging: from bookings to category, insurance type, partner and freelancer category, and the links between bookings.
 
-`tag.py` is the whole way; each step is a module. What people correct is laid over at the end (`corrections.py`).
+Start with `tag.py`, which names the steps in their order; every step is a module here. Reading the texts of banks is in
+`analytics.bank_text`, compiled code in `analytics.native`, tables of words, rules and partners in `analytics.knowledge`.
 """

@@ -1,8 +1,8 @@
-"""Who has the last word on a line: insurance, rule, partner, then the likelier of word and model, and how sure that is.
+"""The category of a line from all answers: insurance type, rule, partner, then the likelier of lexicon and model.
 
 The confidence of a rule or partner is its measured precision (`knowledge/measured/measured.csv`, from `kontor knowledge
-measure`); what has not been measured is as sure as its author thought. A rule or partner that was measured and says something
-else than a model that is surer of this line gives way to it; where both say the same, the tag is as sure as the surer of them.
+measure`); without a measurement it is what the author of the rule assumed. A measured rule or partner gives way to a model of
+higher confidence that answers differently; where both give the same answer, the tag has the higher confidence of the two.
 """
 
 from functools import cache
@@ -12,127 +12,138 @@ import polars as pl
 from analytics import trees
 from analytics.frames import beside, looked_up
 from analytics.knowledge.files import MEASURED
+from analytics.tagging.insurance import UNRELATED
 
-UNRELATED = "UNRELATED_OTHER"
-LEAST = 0.1
+MIN_CONFIDENCE = 0.1
 """A category less likely than this is no answer. Above it the model is right more often than the fallback, on people of the
-training splits as well as by what it says of itself."""
-TRUSTED = 0.5
-"""A rule or partner that was wrong more often than right does not decide: words and model do."""
-SURE = 0.98
-"""Who is right so often decides without being asked whether the model knows better."""
+training splits as well as by its own probabilities."""
+MIN_DECIDING_PRECISION = 0.5
+"""A rule or partner that was wrong more often than right does not decide: lexicon and model do."""
+SETTLING_PRECISION = 0.98
+"""A rule or partner of this precision decides without comparison with the model."""
+MIN_FALLBACK_CONFIDENCE = 0.1
 REFUND = "TRANSFER_REFUND"
-NOTHING = pl.lit("nichts erkannt, nur das Vorzeichen ist bekannt")
+FALLBACK_REASON = pl.lit("nichts erkannt, nur das Vorzeichen ist bekannt")
 Tag = dict[str, str | pl.Expr]
 
 
-def assessed(read: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
-    """The lines with how sure their insurance type, rule and partner are. Precisions are as `measured` has them."""
-    return _sure(_known(read), precisions, ("insurance", "rule", "partner"))
-
-
-def settled(lines: pl.DataFrame) -> pl.Series:
-    """Which of the assessed lines neither words nor model need to be asked about: somebody is sure enough to decide.
-
-    What is a refund asks the words nevertheless: they tell for what.
-    """
-    by_rule = (pl.col("rule_sure") >= SURE) & (pl.col("rule_category") != REFUND)
-    by_partner = pl.col("rule_category").is_null() & _known_partner() & (pl.col("partner_sure") >= SURE)
-    return lines.select(((pl.col("insurance") != UNRELATED) | by_rule | by_partner).fill_null(value=False)).to_series()
-
-
-def categorised(read: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
-    """The assessed lines with their category: the first answer that there is."""
-    decider = pl.format("word:{}:{}", "lexicon_category", pl.col("lexicon_confidence").round(1))
-    known = _sure(read.with_columns(lexicon_decider=decider), precisions, ("lexicon",)).with_row_index("line")
-    answers = _answers()
-    first = pl.coalesce(
-        [pl.when(holds & _column(tag["category"]).is_not_null()).then(place) for place, (holds, tag) in enumerate(answers)]
-    )
-    places = known.select(first.alias("answer")).to_series()
-    told = [_told(known, (places == place).arg_true(), tag) for place, (_, tag) in enumerate(answers)]
-    return beside(known, pl.concat(told)).drop("line")
-
-
-def _told(known: pl.DataFrame, lines: pl.Series, tag: Tag) -> pl.DataFrame:
-    """What one way of judging says of the lines on which it has the last word."""
-    asked = {name for value in tag.values() for name in _column(value).meta.root_names()}
-    return known[["line", *asked]][lines].select("line", **tag)
-
-
 @cache
-def measured() -> pl.DataFrame:
-    """How often each rule, word and partner was right when it decided: `decider`, `precision`."""
+def measured_precisions() -> pl.DataFrame:
+    """The share of correct decisions of each rule, word and partner: `decider`, `precision`."""
     return pl.read_csv(MEASURED, schema={"decider": pl.String, "precision": pl.Float64, "rows": pl.Int64}).drop("rows")
 
 
-def _known(read: pl.DataFrame) -> pl.DataFrame:
-    """The lines with the category of their insurance type, the sign of their partner's category, and who may decide."""
+def add_precisions(lines: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
+    """The lines with the decider, precision and certainty of their insurance type, rule and partner."""
+    return _with_certainty(_with_deciders(lines), precisions, ("insurance", "rule", "partner"))
+
+
+def is_settled(lines: pl.DataFrame) -> pl.Series:
+    """Whether each line needs neither lexicon nor model, because an answer is certain enough to decide.
+
+    Refunds are never settled: the words of the lexicon say what was refunded.
+    """
+    by_rule = (pl.col("rule_certainty") >= SETTLING_PRECISION) & (pl.col("rule_category") != REFUND)
+    certain_partner = _partner_fits_sign() & (pl.col("partner_certainty") >= SETTLING_PRECISION)
+    by_partner = pl.col("rule_category").is_null() & certain_partner
+    return lines.select(((pl.col("insurance") != UNRELATED) | by_rule | by_partner).fill_null(value=False)).to_series()
+
+
+def decide_category(lines: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
+    """The lines with their category, by the first answer that holds, and the `decider` that gave it."""
+    decider = pl.format("word:{}:{}", "lexicon_category", pl.col("lexicon_confidence").round(1))
+    assessed_lines = _with_certainty(lines.with_columns(lexicon_decider=decider), precisions, ("lexicon",))
+    numbered_lines = assessed_lines.with_row_index("line")
+    answers = _answers()
+    first = pl.coalesce(
+        [pl.when(holds & _column(tag["category"]).is_not_null()).then(number) for number, (holds, tag) in enumerate(answers)]
+    )
+    deciding = numbered_lines.select(first.alias("answer")).to_series()
+    tags = [_tags(numbered_lines, (deciding == number).arg_true(), tag) for number, (_, tag) in enumerate(answers)]
+    return beside(numbered_lines, pl.concat(tags)).drop("line")
+
+
+def _tags(lines: pl.DataFrame, rows: pl.Series, tag: Tag) -> pl.DataFrame:
+    """The tags of the rows that one answer decides. Only the columns that the answer reads are gathered."""
+    columns = {name for value in tag.values() for name in _column(value).meta.root_names()}
+    return lines[["line", *columns]][rows].select("line", **tag)
+
+
+def _with_deciders(lines: pl.DataFrame) -> pl.DataFrame:
+    """The lines with the category of their insurance type, the sign of their partner's category, and their deciders."""
     divisions = trees.insurance_types_frame().select(insurance="system_name", subcategory="subcategory")
     signs = trees.categories_frame().select(partner_category="system_name", partner_sign="sign")
-    return looked_up(looked_up(read, divisions, "insurance"), signs, "partner_category").with_columns(
+    return looked_up(looked_up(lines, divisions, "insurance"), signs, "partner_category").with_columns(
         insurance_decider=pl.concat_str(pl.lit("insurance:"), "insurance"),
         rule_decider=pl.concat_str(pl.lit("rule:"), "rule_id"),
         partner_decider=pl.concat_str(pl.lit("partner:"), "partner"),
     )
 
 
-def _sure(known: pl.DataFrame, precisions: pl.DataFrame, ways: tuple[str, ...]) -> pl.DataFrame:
-    """The lines with the measured precision of everybody who may decide, where there is one, in the place of the assumed."""
-    for way in ways:
-        found = precisions.select(pl.col("decider").alias(f"{way}_decider"), pl.col("precision").alias(f"{way}_precision"))
-        known = looked_up(known, found, f"{way}_decider").with_columns(
-            pl.coalesce(f"{way}_precision", f"{way}_confidence").alias(f"{way}_sure")
+def _with_certainty(lines: pl.DataFrame, precisions: pl.DataFrame, kinds: tuple[str, ...]) -> pl.DataFrame:
+    """The lines with the certainty of each kind of decider: its measured precision, else its assumed confidence."""
+    for kind in kinds:
+        kind_precisions = precisions.select(
+            pl.col("decider").alias(f"{kind}_decider"), pl.col("precision").alias(f"{kind}_precision")
         )
-    return known
+        lines = looked_up(lines, kind_precisions, f"{kind}_decider").with_columns(
+            pl.coalesce(f"{kind}_precision", f"{kind}_confidence").alias(f"{kind}_certainty")
+        )
+    return lines
 
 
 def _answers() -> list[tuple[pl.Expr, Tag]]:
-    """What each way of judging says and where it holds, who has the last word first."""
-    word, model = pl.col("lexicon_sure").fill_null(0.0), pl.col("model_confidence").fill_null(0.0)
+    """The answers in the order in which they decide, each with the condition under which it holds."""
+    word, model = pl.col("lexicon_certainty").fill_null(0.0), pl.col("model_confidence").fill_null(0.0)
     words = pl.col("model_words").str.replace_all("|", "«, »", literal=True)
-    told = pl.when(words != "").then(pl.format("Wörter »{}«", words)).otherwise(pl.lit("Art und Höhe der Buchung"))
-    private = pl.when("is_person").then(pl.lit("OTHER_INCOME")).otherwise(pl.lit("INCOME_OTHER"))
-    nothing = pl.when("positive").then(private).otherwise(pl.lit("OTHER_SPENDING"))
-    rule, known = pl.lit("RULE"), _known_partner()
+    reason = pl.when(words != "").then(pl.format("Wörter »{}«", words)).otherwise(pl.lit("Art und Höhe der Buchung"))
+    income = pl.when("is_person").then(pl.lit("OTHER_INCOME")).otherwise(pl.lit("INCOME_OTHER"))
+    by_sign = pl.when("positive").then(income).otherwise(pl.lit("OTHER_SPENDING"))
+    rule, partner = pl.lit("RULE"), pl.lit("PARTNER")
+    fallback = _tag(
+        by_sign, pl.max_horizontal(model, MIN_FALLBACK_CONFIDENCE), pl.lit("FALLBACK"), FALLBACK_REASON, pl.lit("sign")
+    )
+    partner_decides = _partner_fits_sign() & _may_decide("partner")
     return [
         _answer("insurance", pl.col("insurance") != UNRELATED, "subcategory", pl.col("insurance_source")),
-        _answer("rule", _stands("rule"), "rule_category", rule, _surer("rule")),
-        _answer("partner", known & _stands("partner"), "partner_category", pl.lit("PARTNER"), _surer("partner")),
-        _answer("lexicon", (word >= LEAST) & (word >= model), "lexicon_category", rule),
-        (model >= LEAST, _tag("model_category", "model_confidence", pl.lit("MODEL"), told, pl.lit("model"))),
-        (pl.lit(value=True), _tag(nothing, pl.max_horizontal(model, 0.1), pl.lit("FALLBACK"), NOTHING, pl.lit("sign"))),
+        _answer("rule", _may_decide("rule"), "rule_category", rule, _shared_confidence("rule")),
+        _answer("partner", partner_decides, "partner_category", partner, _shared_confidence("partner")),
+        _answer("lexicon", (word >= MIN_CONFIDENCE) & (word >= model), "lexicon_category", rule),
+        (model >= MIN_CONFIDENCE, _tag("model_category", "model_confidence", pl.lit("MODEL"), reason, pl.lit("model"))),
+        (pl.lit(value=True), fallback),
     ]
 
 
-def _known_partner() -> pl.Expr:
+def _partner_fits_sign() -> pl.Expr:
     fits = (pl.col("partner_sign") == "±") | ((pl.col("partner_sign") == "+") == pl.col("positive"))
     return (pl.col("partner_category") != "") & fits
 
 
-def _stands(way: str) -> pl.Expr:
-    """Whether a rule or partner may decide: it is right often enough, and the model does not know better.
+def _may_decide(kind: str) -> pl.Expr:
+    """Whether a rule or partner may decide: it is right often enough, and the model is not both different and more confident.
 
-    Only what was measured gives way. What nobody could measure is likely as strange to the model, which then is sure for nothing.
+    Only measured deciders give way. What could not be measured is probably unknown to the model as well, whose confidence then
+    means little.
     """
-    sure, agrees = pl.col(f"{way}_sure"), _agrees(way)
-    unbeaten = pl.col(f"{way}_precision").is_null() | (sure >= pl.col("model_confidence").fill_null(0.0))
-    return (sure >= TRUSTED) & (agrees | unbeaten)
+    certainty = pl.col(f"{kind}_certainty")
+    unbeaten = pl.col(f"{kind}_precision").is_null() | (certainty >= pl.col("model_confidence").fill_null(0.0))
+    return (certainty >= MIN_DECIDING_PRECISION) & (_agrees(kind) | unbeaten)
 
 
-def _surer(way: str) -> pl.Expr:
-    """How sure an answer is that the model may share."""
-    return pl.when(_agrees(way)).then(pl.max_horizontal(f"{way}_sure", "model_confidence")).otherwise(f"{way}_sure")
+def _shared_confidence(kind: str) -> pl.Expr:
+    """The certainty of an answer, or the model's confidence if that is higher and the model agrees."""
+    highest = pl.max_horizontal(f"{kind}_certainty", "model_confidence")
+    return pl.when(_agrees(kind)).then(highest).otherwise(f"{kind}_certainty")
 
 
-def _agrees(way: str) -> pl.Expr:
-    return (pl.col("model_category") == pl.col(f"{way}_category")).fill_null(value=False)
+def _agrees(kind: str) -> pl.Expr:
+    return (pl.col("model_category") == pl.col(f"{kind}_category")).fill_null(value=False)
 
 
-def _answer(way: str, holds: pl.Expr, category: str, source: pl.Expr, sure: pl.Expr | None = None) -> tuple[pl.Expr, Tag]:
-    """The answer of a way that has its own columns."""
-    confidence = f"{way}_sure" if sure is None else sure
-    return holds, _tag(category, confidence, source, f"{way}_reason", pl.col(f"{way}_decider"))
+def _answer(kind: str, holds: pl.Expr, category: str, source: pl.Expr, confidence: pl.Expr | None = None) -> tuple[pl.Expr, Tag]:
+    """The answer of a kind of decider that has its own columns."""
+    certainty = f"{kind}_certainty" if confidence is None else confidence
+    return holds, _tag(category, certainty, source, f"{kind}_reason", pl.col(f"{kind}_decider"))
 
 
 def _tag(category: str | pl.Expr, confidence: str | pl.Expr, source: pl.Expr, reason: str | pl.Expr, decider: pl.Expr) -> Tag:

@@ -1,30 +1,27 @@
-"""What a booking is for the self-employed: the item of their tax statement that category, insurance product and words say.
+"""The freelancer category: the item of the tax statement that category, insurance type and words of a booking lead to.
 
-It is told as if the account were a business account; whether somebody is self-employed is not asked here. Works on lines and
-again on rows whose category was laid over, so it takes any frame with the texts of lines, `category` and `insurance`.
+It is decided as if the account were a business account; whether a user is self-employed is not decided here. Takes lines, and
+rows whose category a pass has changed: any frame with the texts of lines, `category` and `insurance`.
 """
 
 import polars as pl
 
 from analytics.frames import beside
-from analytics.tagging.rule_matching import Words, because, first, judge
-from analytics.tagging.rulebooks import books
+from analytics.tagging.rule_matching import LineWords, first_hits, match_rules, quoted_reasons
+from analytics.tagging.rulebooks import rulebooks
 
-PRIVATE, UNSURE = "PRIVATE", 0.6
+PRIVATE, FALLBACK_CONFIDENCE = "PRIVATE", 0.6
 
 
-def freelancer(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
+def add_freelancer(lines: pl.DataFrame, words: LineWords | None = None) -> pl.DataFrame:
     """The lines with `freelancer`, `freelancer_confidence`, `freelancer_source` and `freelancer_reason`."""
-    judged = judge(lines, books()["freelancer"], words)
-    best = first(judged.hits, pl.col("priority"), -pl.col("confidence"))
-    found = best.select("line", item="item", sure="confidence", said=because(best, judged.words))
-    return (
-        beside(lines, found)
-        .with_columns(
-            freelancer=pl.col("item").fill_null(PRIVATE),
-            freelancer_confidence=pl.col("sure").fill_null(UNSURE),
-            freelancer_source=pl.when(pl.col("item").is_null()).then(pl.lit("FALLBACK")).otherwise(pl.lit("RULE")),
-            freelancer_reason=pl.col("said").fill_null("kein betrieblicher Bezug erkannt"),
-        )
-        .drop("item", "sure", "said")
+    matches = match_rules(lines, rulebooks()["freelancer"], words)
+    best = first_hits(matches.hits, pl.col("priority"), -pl.col("confidence"))
+    reason = quoted_reasons(best, matches.words)
+    answers = best.select("line", freelancer="item", freelancer_confidence="confidence", freelancer_reason=reason)
+    return beside(lines, answers).with_columns(
+        pl.col("freelancer").fill_null(PRIVATE),
+        pl.col("freelancer_confidence").fill_null(FALLBACK_CONFIDENCE),
+        pl.col("freelancer_reason").fill_null("kein betrieblicher Bezug erkannt"),
+        freelancer_source=pl.when(pl.col("freelancer").is_null()).then(pl.lit("FALLBACK")).otherwise(pl.lit("RULE")),
     )

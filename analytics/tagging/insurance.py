@@ -1,61 +1,68 @@
-"""The insurance product of a line: whether it is a premium at all, and which product the words, the company or the partner
-name.
+"""The insurance type of a line: whether it is a premium, and which product the words, the company or the partner name.
 
-The file has three kinds of rules. `UNRELATED_OTHER` says what is no insurance although it sounds like one; `GATE` says that a
-line has to do with insurance; all others name a product and count only behind the gate. A gate of the priority of words for
-products is a company whose name begins with such a word. Only payments out are premiums: what an insurer pays is a claim.
+`insurance.csv` has three kinds of rules. `UNRELATED_OTHER` excludes lines that only sound like insurance; `GATE` marks lines that
+have to do with insurance; all others name a product and count only on lines with a gate. A gate with the priority of words for
+products is a company whose name begins with such a word. Only outgoing payments are premiums: what an insurer pays is a claim.
 """
 
 import polars as pl
 
 from analytics import trees
 from analytics.frames import beside
-from analytics.tagging.rule_matching import Words, because, first, judge
-from analytics.tagging.rulebooks import books
+from analytics.tagging.rule_matching import LineWords, first_hits, match_rules, quoted_reasons
+from analytics.tagging.rulebooks import rulebooks
 
 UNRELATED, GATE, BUNDLE, UNKNOWN = "UNRELATED_OTHER", "GATE", "OTHER_BUNDLE", "OTHER_OTHER"
-KEYWORDS = 10
+PRODUCT_WORD_PRIORITY = 10
 """Rules of this priority are words for one product; two divisions among them are two policies in one premium."""
-NO_PREMIUM, NO_WORDS, SEVERAL, BY_PARTNER, BY_PLATE, BY_INSURER = 0.99, 0.97, 0.9, 0.88, 0.82, 0.9
+INCOMING_CONFIDENCE, NO_WORDS_CONFIDENCE = 0.99, 0.97
+"""Of `UNRELATED_OTHER`, on credits and on payments without any word of insurance."""
+BUNDLE_CONFIDENCE, PARTNER_CONFIDENCE, PLATE_CONFIDENCE = 0.9, 0.88, 0.82
+UNKNOWN_PRODUCT_FACTOR = 0.9
 PLATE = r"(?:^| )[a-z]{1,3} [a-z]{1,2} ?0[he]?(?: |$)"
-NUMBERED = r"\b(?:(?:nr|vn)(?: [a-z]{1,2})?|no|id|kd|rg|az|vom|bis|vj|hj|per|dt)(?: 0)+\b"
-"""Short words before numbers that are no number plates; numbers of policies may begin with letters."""
-COMPOSITE = ("VEHICLE_CAR", "HOME_BUILDING", "HOME_CONTENTS", "LIABILITY_PRIVATE")
-"""Products that a company sells beside all others of damage insurance: who collects does not tell which it is. Life and health
-insurers are companies of their own by law, and specialists sell one thing."""
+NUMBER_PREFIXES = r"\b(?:(?:nr|vn)(?: [a-z]{1,2})?|no|id|kd|rg|az|vom|bis|vj|hj|per|dt)(?: 0)+\b"
+"""Short words before numbers, which are not number plates; policy numbers may begin with letters."""
+COMPOSITE_PRODUCTS = ("VEHICLE_CAR", "HOME_BUILDING", "HOME_CONTENTS", "LIABILITY_PRIVATE")
+"""Products of companies that sell all kinds of damage insurance: the company does not reveal which of them was paid. Life and
+health insurers are separate companies by law, and specialists sell one product."""
 
 
-def insurance(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
+def add_insurance(lines: pl.DataFrame, words: LineWords | None = None) -> pl.DataFrame:
     """The lines with `insurance`, `insurance_confidence`, `insurance_source` and `insurance_reason`."""
-    judged = judge(lines, books()["insurance"], words)
-    hits = judged.hits.filter(~lines["positive"][judged.hits["line"]])
-    excluded = first(hits.filter(pl.col("item") == UNRELATED), -pl.col("confidence"))
-    gates = first(hits.filter(pl.col("item") == GATE), -pl.col("confidence")).join(excluded, on="line", how="anti")
-    named = hits.filter(~pl.col("item").is_in([UNRELATED, GATE])).join(gates, on="line", how="semi")
-    products = _products(_without_company(named, hits))
-    rest = _by_partner(lines, gates.join(products, on="line", how="anti"))
-    decided = pl.concat([excluded.select(products.columns), products, rest.select(products.columns)])
-    source = pl.when(pl.col("rule") < 0).then(pl.lit("PARTNER")).otherwise(pl.lit("RULE"))
-    found = decided.select("line", "item", "confidence", source=source, reason=because(decided, judged.words))
-    return _filled(lines, found)
+    matches = match_rules(lines, rulebooks()["insurance"], words)
+    hits = matches.hits.filter(~lines["positive"][matches.hits["line"]])
+    exclusions = first_hits(hits.filter(pl.col("item") == UNRELATED), -pl.col("confidence"))
+    gates = first_hits(hits.filter(pl.col("item") == GATE), -pl.col("confidence")).join(exclusions, on="line", how="anti")
+    product_hits = hits.filter(~pl.col("item").is_in([UNRELATED, GATE])).join(gates, on="line", how="semi")
+    products = _products(_without_company_words(product_hits, hits))
+    unnamed_products = _products_without_words(lines, gates.join(products, on="line", how="anti"))
+    best = pl.concat([exclusions.select(products.columns), products, unnamed_products.select(products.columns)])
+    answers = best.select(
+        "line",
+        insurance="item",
+        insurance_confidence="confidence",
+        insurance_source=pl.when(pl.col("rule") < 0).then(pl.lit("PARTNER")).otherwise(pl.lit("RULE")),
+        insurance_reason=quoted_reasons(best, matches.words),
+    )
+    return _with_fallback(beside(lines, answers))
 
 
-def _without_company(named: pl.DataFrame, hits: pl.DataFrame) -> pl.DataFrame:
-    """The hits without words that are only the beginning of a company's name: its gate has the priority of words for products."""
-    companies = hits.filter(pl.col("item") == GATE, pl.col("priority") == KEYWORDS)
-    return named.join(companies, on=["line", "start"], how="anti")
+def _without_company_words(product_hits: pl.DataFrame, hits: pl.DataFrame) -> pl.DataFrame:
+    """The product hits without words that begin a company's name, whose gate has the priority of words for products."""
+    companies = hits.filter(pl.col("item") == GATE, pl.col("priority") == PRODUCT_WORD_PRIORITY)
+    return product_hits.join(companies, on=["line", "start"], how="anti")
 
 
 def _products(hits: pl.DataFrame) -> pl.DataFrame:
-    """One product for each line: that of the best rules, the longest word first; a bundle if these speak of two divisions."""
+    """One product for each line: that of the best rules, the longest word first; a bundle if their words name two divisions."""
     divisions = trees.insurance_types_frame().select(item="system_name", division="parent")
-    ranked = hits.join(divisions, on="item", how="left", maintain_order="left")
-    leading = ranked.filter(pl.col("priority") == pl.col("priority").min().over("line"))
-    told = leading.filter(pl.col("letters") == pl.col("letters").max().over("line", "start"))
-    ordered = told.sort("line", -pl.col("letters"), -pl.col("confidence"), "rule", maintain_order=True)
-    best = ordered.unique("line", keep="first", maintain_order=True)
-    others = ordered.join(best.select("line", best="division"), on="line").filter(
-        pl.col("division") != pl.col("best"), pl.col("priority") == KEYWORDS
+    product_hits = hits.join(divisions, on="item", how="left", maintain_order="left")
+    leading = product_hits.filter(pl.col("priority") == pl.col("priority").min().over("line"))
+    longest = leading.filter(pl.col("letters") == pl.col("letters").max().over("line", "start"))
+    ordered_hits = longest.sort("line", -pl.col("letters"), -pl.col("confidence"), "rule", maintain_order=True)
+    best = ordered_hits.unique("line", keep="first", maintain_order=True)
+    others = ordered_hits.join(best.select("line", best="division"), on="line").filter(
+        pl.col("division") != pl.col("best"), pl.col("priority") == PRODUCT_WORD_PRIORITY
     )
     second = others.unique("line", keep="first", maintain_order=True).select("line", start_next="start", end_next="end")
     several = pl.col("start_next").is_not_null()
@@ -66,42 +73,46 @@ def _products(hits: pl.DataFrame) -> pl.DataFrame:
         "end",
         "field",
         item=pl.when(several).then(pl.lit(BUNDLE)).otherwise("item"),
-        confidence=pl.when(several).then(SEVERAL).otherwise("confidence"),
+        confidence=pl.when(several).then(BUNDLE_CONFIDENCE).otherwise("confidence"),
         reason=pl.when(several).then(pl.lit("Mehrere Sparten")).otherwise("reason"),
         start_too=pl.coalesce("start_next", "start_too"),
         end_too=pl.coalesce("end_next", "end_too"),
     )
 
 
-def _by_partner(lines: pl.DataFrame, gates: pl.DataFrame) -> pl.DataFrame:
-    """What no word names: a number plate, the product that a specialist sells, else only that it is insurance."""
-    known = lines.select(
+def _products_without_words(lines: pl.DataFrame, gates: pl.DataFrame) -> pl.DataFrame:
+    """The product of lines in which no word names one: by number plate, by the specialist that sells it, else unknown."""
+    gate_lines = lines.select(
         purpose=pl.col("purpose"),
         default=pl.col("partner_insurance").fill_null("") if "partner_insurance" in lines.columns else pl.lit(""),
     )[gates["line"]]
-    plate = known["purpose"].str.replace_all(NUMBERED, " ").str.contains(PLATE)
-    default = known["default"]
-    sold = ~default.is_in(["", UNRELATED, UNKNOWN, *COMPOSITE])
+    plate = gate_lines["purpose"].str.replace_all(NUMBER_PREFIXES, " ").str.contains(PLATE)
+    default = gate_lines["default"]
+    special = ~default.is_in(["", UNRELATED, UNKNOWN, *COMPOSITE_PRODUCTS])
     return gates.with_columns(
-        item=pl.when(plate).then(pl.lit("VEHICLE_CAR")).when(sold).then(default).otherwise(pl.lit(UNKNOWN)),
-        confidence=pl.when(plate).then(BY_PLATE).when(sold).then(BY_PARTNER).otherwise(pl.col("confidence") * BY_INSURER),
+        item=pl.when(plate).then(pl.lit("VEHICLE_CAR")).when(special).then(default).otherwise(pl.lit(UNKNOWN)),
+        confidence=pl.when(plate)
+        .then(PLATE_CONFIDENCE)
+        .when(special)
+        .then(PARTNER_CONFIDENCE)
+        .otherwise(pl.col("confidence") * UNKNOWN_PRODUCT_FACTOR),
         reason=pl.when(plate)
         .then(pl.lit("Versicherung mit Kennzeichen"))
-        .when(sold)
+        .when(special)
         .then(pl.lit("Versicherer mit vor allem diesem Produkt"))
         .otherwise(pl.lit("Versicherung ohne erkennbare Sparte")),
-        rule=pl.when(~plate & sold).then(-1).otherwise("rule").cast(pl.Int32),
+        rule=pl.when(~plate & special).then(-1).otherwise("rule").cast(pl.Int32),
     )
 
 
-def _filled(lines: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
-    """The lines with what was found; the others are no premiums."""
-    joined = beside(lines, found)
-    incoming = pl.lit(lines["positive"])
-    silent = pl.when(incoming).then(pl.lit("Zahlungseingang, kein Beitrag")).otherwise(pl.lit("keine Versicherung erkannt"))
-    return joined.with_columns(
-        insurance=pl.col("item").fill_null(UNRELATED),
-        insurance_confidence=pl.coalesce("confidence", pl.when(incoming).then(NO_PREMIUM).otherwise(NO_WORDS)),
-        insurance_source=pl.col("source").fill_null("RULE"),
-        insurance_reason=pl.coalesce("reason", silent),
-    ).drop("item", "confidence", "source", "reason")
+def _with_fallback(lines: pl.DataFrame) -> pl.DataFrame:
+    """The lines, of which those without an answer are no premiums."""
+    incoming = pl.col("positive")
+    reason = pl.when(incoming).then(pl.lit("Zahlungseingang, kein Beitrag")).otherwise(pl.lit("keine Versicherung erkannt"))
+    confidence = pl.when(incoming).then(INCOMING_CONFIDENCE).otherwise(NO_WORDS_CONFIDENCE)
+    return lines.with_columns(
+        pl.col("insurance").fill_null(UNRELATED),
+        pl.coalesce("insurance_confidence", confidence),
+        pl.col("insurance_source").fill_null("RULE"),
+        pl.coalesce("insurance_reason", reason),
+    )

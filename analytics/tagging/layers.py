@@ -1,7 +1,6 @@
-"""What a pass over rows reads, and what it lays over the categories that lines have got.
+"""Bookings as the passes over a user's bookings read them, and the layers of tags that passes overlay.
 
-An overlay has only the rows that the pass decides. A row is named by its place among all rows, and by its id for whoever reads
-the overlay.
+An overlay (`OVERLAY`) has only the rows that a pass decides. `row` is the row's place among all rows, `id` is for its readers.
 """
 
 from dataclasses import dataclass, replace
@@ -22,104 +21,114 @@ OVERLAY = pl.Schema(
         "pair_of": pl.String,
     }
 )
-OWN = ("row", "id", "user", "product", "booked_on", "amount_cents", "pending", "counterparty_iban", "counterparty_key")
-"""What bookings of the same line may differ in."""
+BOOKING_COLUMNS = (
+    "row",
+    "id",
+    "user",
+    "product",
+    "booked_on",
+    "amount_cents",
+    "pending",
+    "counterparty_iban",
+    "counterparty_key",
+)
+"""The columns in which bookings of the same line may differ."""
 
 
 class Layer:
-    """Columns that a row has from its line, until something else is laid over them."""
+    """Columns that each row has from its line, until a pass overlays other values."""
 
-    def __init__(self, said: pl.DataFrame, line: pl.Series) -> None:
-        self.columns = said.columns
-        self._pieces, self._at, self._height = [said], line, said.height
+    def __init__(self, values: pl.DataFrame, line: pl.Series) -> None:
+        self.columns = values.columns
+        self._pieces, self._value_rows, self._height = [values], line, values.height
 
-    def lay(self, rows: pl.Series, said: pl.DataFrame) -> None:
-        """Has some rows say something else from now on."""
+    def overlay(self, rows: pl.Series, values: pl.DataFrame) -> None:
+        """Gives these rows new values."""
         if rows.is_empty():
             return
-        places = pl.int_range(self._height, self._height + said.height, dtype=pl.UInt32, eager=True)
-        self._at = self._at.clone().scatter(rows, places)
-        self._pieces.append(said.select(self.columns))
-        self._height += said.height
+        value_rows = pl.int_range(self._height, self._height + values.height, dtype=pl.UInt32, eager=True)
+        self._value_rows = self._value_rows.clone().scatter(rows, value_rows)
+        self._pieces.append(values.select(self.columns))
+        self._height += values.height
 
-    def of(self, places: pl.Series | None, names: list[str]) -> pl.DataFrame:
-        """What the rows at some places say now, or all rows."""
-        pieces = [piece[names] for piece in self._pieces]
-        said = pl.concat(pieces, rechunk=True) if len(pieces) > 1 else pieces[0]
-        return said[self._at if places is None else self._at[places]]
+    def select(self, rows: pl.Series | None, columns: list[str]) -> pl.DataFrame:
+        """The current values of these rows, or of all."""
+        pieces = [piece[columns] for piece in self._pieces]
+        values = pl.concat(pieces, rechunk=True) if len(pieces) > 1 else pieces[0]
+        return values[self._value_rows if rows is None else self._value_rows[rows]]
 
 
 @dataclass(frozen=True)
 class LayeredBookings:
-    """Rows and their lines: what a line says is looked up only for the rows and columns that are asked for.
+    """Rows and their lines: columns of lines are gathered only for the rows and columns that a pass selects.
 
-    Users, products and counterparties are compared only, so they are numbers here; a counterparty that has no name is missing.
+    Users, products and counterparties are hashes here, since they are only compared; an unnamed counterparty is null.
     """
 
     rows: pl.DataFrame
-    """Each with the place of its `line`."""
+    """Each row with the row number of its `line`."""
     lines: pl.DataFrame
     layers: tuple[Layer, ...] = ()
 
     def columns(self) -> set[str]:
-        """All that can be asked for."""
+        """All columns that can be selected."""
         return {*self.rows.columns, *self.lines.columns, *(name for layer in self.layers for name in layer.columns)}
 
-    def of(self, places: pl.Series | None, *columns: str) -> pl.DataFrame:
-        """These columns of the rows at some places, or of all rows."""
-        there = set(self.rows.columns)
-        own = [name for name in columns if name in there]
-        parts = [self.rows[own] if places is None else self.rows[own][places]] if own else []
+    def select(self, rows: pl.Series | None, *columns: str) -> pl.DataFrame:
+        """These columns of these rows, or of all rows: from the rows themselves, else from a layer, else from the lines."""
+        gathered = set(self.rows.columns)
+        own_columns = [name for name in columns if name in gathered]
+        parts = [self.rows[own_columns] if rows is None else self.rows[own_columns][rows]] if own_columns else []
         for layer in (*self.layers, Layer(self.lines, self.rows["line"])):
-            said = [name for name in columns if name in layer.columns and name not in there]
-            if said:
-                parts.append(layer.of(places, said))
-                there.update(said)
+            layer_columns = [name for name in columns if name in layer.columns and name not in gathered]
+            if layer_columns:
+                parts.append(layer.select(rows, layer_columns))
+                gathered.update(layer_columns)
         return pl.concat(parts, how="horizontal")[list(columns)]
 
-    def saying(self, **said: pl.Expr) -> "LayeredBookings":
-        """The same with more said of each line."""
-        return replace(self, lines=self.lines.with_columns(**said))
+    def with_line_columns(self, **columns: pl.Expr) -> "LayeredBookings":
+        """The same with more columns of lines."""
+        return replace(self, lines=self.lines.with_columns(**columns))
 
-    def filled(self, **said: object) -> "LayeredBookings":
-        """The same with these values of lines that do not have the columns, or nothing in them."""
-        there = self.lines.columns
-        return self.saying(
-            **{name: pl.col(name).fill_null(value) if name in there else pl.lit(value) for name, value in said.items()}
+    def with_line_defaults(self, **defaults: object) -> "LayeredBookings":
+        """The same with these values where lines lack the column or have null in it."""
+        present = self.lines.columns
+        return self.with_line_columns(
+            **{name: pl.col(name).fill_null(value) if name in present else pl.lit(value) for name, value in defaults.items()}
         )
 
-    def where(self, chosen: pl.Expr, **said: pl.Expr) -> pl.Series:
-        """The places of the rows of which something holds, also of what is said of their lines."""
-        rows = self.rows.hstack(self.lines.select(**said)[self.rows["line"]]) if said else self.rows
-        return rows.select(pl.arg_where(chosen)).to_series()
+    def rows_where(self, condition: pl.Expr, **line_columns: pl.Expr) -> pl.Series:
+        """The numbers of the rows that meet a condition on their own columns and on these columns of their lines."""
+        rows = self.rows.hstack(self.lines.select(**line_columns)[self.rows["line"]]) if line_columns else self.rows
+        return rows.select(pl.arg_where(condition)).to_series()
 
 
-Rows = pl.DataFrame | LayeredBookings
+BookingRows = pl.DataFrame | LayeredBookings
 
 
-def numbered() -> pl.Expr:
-    """Users and products as the numbers by which they are compared."""
+def user_and_product_numbers() -> pl.Expr:
+    """Users and products as the hashes by which they are compared."""
     return pl.col("user", "product").hash()
 
 
-def counterparty() -> pl.Expr:
-    """The number of a counterparty."""
+def counterparty_number() -> pl.Expr:
+    """The hash of a counterparty, null without a name."""
     return pl.when(pl.col("counterparty_key") != "").then(pl.col("counterparty_key").hash())
 
 
-def of_user(number: pl.Expr) -> pl.Expr:
-    """A number that is another one for every user."""
+def per_user(number: pl.Expr) -> pl.Expr:
+    """The number combined with the user, so that equal numbers of two users differ."""
     return pl.col("user").hash() ^ number
 
 
-def bookings(rows: Rows) -> LayeredBookings:
-    """Rows as bookings, each with a line of its own."""
+def layered_bookings(rows: BookingRows) -> LayeredBookings:
+    """A frame of rows as bookings, each with a line of its own."""
     if isinstance(rows, LayeredBookings):
         return rows
-    own = rows.select(OWN).with_columns(
-        numbered(),
+    own_columns = rows.select(BOOKING_COLUMNS).with_columns(
+        user_and_product_numbers(),
         compared(rows["counterparty_iban"]),
-        counterparty_key=counterparty(),
+        counterparty_key=counterparty_number(),
         line=pl.int_range(pl.len(), dtype=pl.UInt32),
     )
-    return LayeredBookings(own, rows.drop(OWN))
+    return LayeredBookings(own_columns, rows.drop(BOOKING_COLUMNS))

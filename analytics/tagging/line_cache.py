@@ -1,4 +1,4 @@
-"""The memory of tagging: lines that were judged once are not judged again while the process runs."""
+"""The cache of tagged lines: a line is tagged once while the process runs. How lines are tagged is in `tag.py`."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -10,75 +10,77 @@ from numpy.typing import NDArray
 
 from analytics.native.dense_ids import Keys, Numbering, Numbers
 
-MOST = 500_000
-"""Lines that are remembered, some 300 bytes each; when there are more, the memory begins anew with the last ones."""
-MOST_PIECES = 16
-FEW = 4
-"""All remembered lines are looked through when a call needs so large a part of them: choosing takes longer."""
+MAX_CACHED_LINES = 500_000
+"""About 300 bytes each; when there would be more, the cache is emptied and starts again with the latest lines."""
+MAX_CHUNKS = 16
+"""Chunks of the cached frame before they are merged into one."""
+MAX_LINES_PER_KEY = 4
+"""A cache with up to this many lines per requested key is returned whole: selecting the requested lines takes longer."""
 
 
 class TaggedLines(NamedTuple):
-    """What is said about lines, and which of them is the line of each booking."""
+    """Tagged lines, and for each booking the row of its line in `lines`."""
 
     lines: pl.DataFrame
     line: Numbers
 
 
-class Judgements:
-    """What was said about each line, by its key. Threads may share it."""
+class LineCache:
+    """Tagged lines by key. Threads may share it."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
+    def __init__(self, max_lines: int = MAX_CACHED_LINES) -> None:
+        self._max_lines = max_lines
         self._lock = Lock()
-        self._begin()
+        self._clear()
 
-    def of(self, keys: pl.Series, judge: Callable[[NDArray[np.int64]], TaggedLines]) -> TaggedLines:
-        """What is said about the lines of bookings with these keys: remembered, or judged now by one booking of each line.
+    def look_up(self, keys: pl.Series, tag_first: Callable[[NDArray[np.int64]], TaggedLines]) -> TaggedLines:
+        """The tagged lines of bookings with these keys: cached, or tagged now by the first booking of each line.
 
-        Two threads that meet a new line at once both judge it; the same is said twice, and one of them is remembered.
+        `tag_first` gets the rows of these first bookings. Two threads that meet a new line at once both tag it; the results
+        are equal, and one of them is cached.
         """
-        asked = keys.to_numpy()
-        number, first = Numbering().of(asked)
+        requested_keys = keys.to_numpy()
+        number, first = Numbering().of(requested_keys)
         with self._lock:
-            known, place = self._known, self._places(asked[first])
-        fresh = place < 0
-        if not fresh.any() and known is not None:
-            return _of(known, place, number)
-        judged = judge(first[fresh])
+            cached_lines, rows = self._lines, self._rows_of(requested_keys[first])
+        new = rows < 0
+        if not new.any() and cached_lines is not None:
+            return _requested(cached_lines, rows, number)
+        new_lines = tag_first(first[new])
         with self._lock:
-            self._remember(asked[first[fresh]], judged)
-        if known is None:
-            return TaggedLines(judged.lines, judged.line[number])
-        place[fresh] = known.height + judged.line
-        return _of(pl.concat([known, judged.lines]), place, number)
+            self._add(requested_keys[first[new]], new_lines)
+        if cached_lines is None:
+            return TaggedLines(new_lines.lines, new_lines.line[number])
+        rows[new] = cached_lines.height + new_lines.line
+        return _requested(pl.concat([cached_lines, new_lines.lines]), rows, number)
 
-    def _begin(self) -> None:
-        self._known: pl.DataFrame | None = None
-        self._numbers = Numbering()
-        self._lines = np.empty(0, np.int32)
-        """Which of the remembered lines is that of each key, by the number of the key."""
+    def _clear(self) -> None:
+        self._lines: pl.DataFrame | None = None
+        self._key_numbers = Numbering()
+        self._rows = np.empty(0, np.int32)
+        """The row of each key's line in `_lines`, by the number of the key."""
 
-    def _places(self, keys: Keys) -> Numbers:
-        """Where each line stands among the remembered, -1 where it does not."""
-        known = self._numbers.known(keys)
-        return np.where(known < 0, known, self._lines[known]) if len(self._lines) else known
+    def _rows_of(self, keys: Keys) -> Numbers:
+        """The row of each key's line among the cached lines, -1 where it is not cached."""
+        numbers = self._key_numbers.known(keys)
+        return np.where(numbers < 0, numbers, self._rows[numbers]) if len(self._rows) else numbers
 
-    def _remember(self, keys: Keys, judged: TaggedLines) -> None:
-        if self._numbers.count + len(keys) > self._most:
-            self._begin()
-        _, new = self._numbers.of(keys[: self._most])
-        before = 0 if self._known is None else self._known.height
-        self._lines = np.concatenate([self._lines, before + judged.line[new]], dtype=np.int32)
-        added = judged.lines.head(int(judged.line[: self._most].max(initial=-1)) + 1)
-        if self._known is None:
-            self._known = added
+    def _add(self, keys: Keys, tagged: TaggedLines) -> None:
+        if self._key_numbers.count + len(keys) > self._max_lines:
+            self._clear()
+        _, new = self._key_numbers.of(keys[: self._max_lines])
+        height = 0 if self._lines is None else self._lines.height
+        self._rows = np.concatenate([self._rows, height + tagged.line[new]], dtype=np.int32)
+        new_lines = tagged.lines.head(int(tagged.line[: self._max_lines].max(initial=-1)) + 1)
+        if self._lines is None:
+            self._lines = new_lines
         else:
-            grown = pl.concat([self._known, added], rechunk=False)
-            self._known = grown.rechunk() if grown.n_chunks() > MOST_PIECES else grown
+            lines = pl.concat([self._lines, new_lines], rechunk=False)
+            self._lines = lines.rechunk() if lines.n_chunks() > MAX_CHUNKS else lines
 
 
-def _of(lines: pl.DataFrame, place: Numbers, number: Numbers) -> TaggedLines:
-    """What is said about some of all lines; without the others, unless they are few."""
-    if FEW * len(place) >= lines.height:
-        return TaggedLines(lines, place[number])
-    return TaggedLines(lines[place], number)
+def _requested(lines: pl.DataFrame, rows: Numbers, number: Numbers) -> TaggedLines:
+    """The lines at these rows for bookings numbered by line; without the other lines, unless these are few."""
+    if MAX_LINES_PER_KEY * len(rows) >= lines.height:
+        return TaggedLines(lines, rows[number])
+    return TaggedLines(lines[rows], number)

@@ -1,21 +1,20 @@
-"""What a line says that only together with a user's other bookings decides anything: facts for the passes over rows.
+"""Facts of a line for the passes over bookings: they decide only together with a user's other bookings.
 
-Each fact is a boolean column. Words stand in `groups.csv`; what follows from the facts stands in `transfers` and `income`.
+Each fact is a boolean column. The words are in `rulebooks.FACTS`; what follows from a fact is in `own_transfers`, `wages` and
+`refunds`.
 """
 
 import numpy as np
 import polars as pl
 
-from analytics.tagging.rule_matching import Words, judge
-from analytics.tagging.rulebooks import FACTS, books
-
-__all__ = ["FACTS", "facts"]
+from analytics.tagging.rule_matching import LineWords, match_rules
+from analytics.tagging.rulebooks import FACTS, rulebooks
 
 
-def facts(lines: pl.DataFrame, words: Words | None = None) -> pl.DataFrame:
+def add_facts(lines: pl.DataFrame, words: LineWords | None = None) -> pl.DataFrame:
     """The lines with a boolean column for every fact."""
-    book = books()["facts"]
-    hits = judge(lines, book, words).hits
-    said = np.zeros((len(FACTS), lines.height), np.bool_)
-    said[hits["rule"].to_numpy(), hits["line"].to_numpy()] = True
-    return lines.with_columns(pl.Series(fact, said[rule]) for rule, fact in enumerate(book.rules["item"]))
+    rulebook = rulebooks()["facts"]
+    hits = match_rules(lines, rulebook, words).hits
+    facts = np.zeros((len(FACTS), lines.height), np.bool_)
+    facts[hits["rule"].to_numpy(), hits["line"].to_numpy()] = True
+    return lines.with_columns(pl.Series(fact, facts[rule]) for rule, fact in enumerate(rulebook.rules["item"]))

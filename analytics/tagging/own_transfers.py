@@ -1,7 +1,7 @@
-"""Money that moves between a user's own accounts, over all products of many users at once.
+"""The pass over money between a user's own accounts, for all products of many users at once.
 
-Here belong transfers that an IBAN, the holder's name or a matching booking on another product shows, and the settlement of
-cards. Returned bookings and refunds are in `returns`. Only candidates are joined, so that a million rows cost little.
+Evidence of an own transfer is an IBAN, the holder's name, a matching booking on another product, or the settlement of a card.
+Returned bookings and refunds are in `refunds`. Only candidates are joined, so that a million rows cost little.
 """
 
 from collections.abc import Iterable
@@ -14,14 +14,11 @@ from analytics.bank_text.ibans import compared
 from analytics.knowledge.files import TABLES
 from analytics.products import CARDS, ProductCategory
 from analytics.tagging.account_holder import own_names
-from analytics.tagging.layers import OVERLAY, LayeredBookings, Rows, bookings, numbered, of_user
-from analytics.tagging.pairing import bounded, mutual
-from analytics.tagging.refunds import refunds, reversals
-from analytics.tagging.rulebook import read
+from analytics.tagging.layers import OVERLAY, BookingRows, LayeredBookings, layered_bookings, per_user, user_and_product_numbers
+from analytics.tagging.pairing import limit_groups, mutual_pairs
+from analytics.tagging.rulebook import read_table
 
-__all__ = ["own_transfers", "refunds", "reversals"]
-
-KINDS = {
+TRANSFER_ITEMS = {
     ProductCategory.LOAN: ("TRANSFER_LOAN", 5),
     ProductCategory.CREDIT_CARD: ("TRANSFER_CREDITCARD", 4),
     ProductCategory.OTHER_CARD: ("TRANSFER_CREDITCARD", 4),
@@ -34,23 +31,37 @@ KINDS = {
     ProductCategory.OTHER_ACCOUNT: ("TRANSFER_INTERNAL", 0),
     ProductCategory.CHECKING: ("TRANSFER_INTERNAL", 0),
 }
-"""What a transfer is by the products on its two ends: that of the higher rank says it, seen from both."""
-TRANSFER_LIKE = (Channel.TRANSFER, Channel.STANDINGORDER, Channel.INTERNAL, Channel.CARDSETTLE, Channel.LOAN, Channel.UNKNOWN)
-PAIRED = (*TRANSFER_LIKE, Channel.DIRECTDEBIT)
-EARLIEST, LATEST = -1, 4
-"""Days that money may arrive after it left; a day before happens where banks book differently."""
-BACKWARDS = 1.5
-ROUND = 1000
-"""Amounts of whole ten euros meet by chance."""
-BY_IBAN, BY_PAIR, BY_AMOUNT, BY_NAME, BY_CARD = 0.99, 0.97, 0.9, 0.85, 0.93
+"""Item and rank of each product: a transfer has the item of the product of higher rank, on both ends."""
+TRANSFER_CHANNELS = (Channel.TRANSFER, Channel.STANDINGORDER, Channel.INTERNAL, Channel.CARDSETTLE, Channel.LOAN, Channel.UNKNOWN)
+PAIRED_CHANNELS = (*TRANSFER_CHANNELS, Channel.DIRECTDEBIT)
+MIN_LAG_DAYS, MAX_LAG_DAYS = -1, 4
+"""Days from leaving to arrival; -1 happens where banks book differently."""
+NEGATIVE_LAG_COST_DAYS = 1.5
+ROUND_CENTS = 1000
+"""Multiples of ten euros can be equal by chance."""
+IBAN_CONFIDENCE, PAIR_CONFIDENCE, AMOUNT_CONFIDENCE, NAME_CONFIDENCE, CARD_CONFIDENCE = 0.99, 0.97, 0.9, 0.85, 0.93
 OTHER, CARD, WALLET = "TRANSFER_OTHER", "TRANSFER_CREDITCARD", "TRANSFER_WALLET"
-OTHERS = (ProductCategory.OTHER_ACCOUNT, ProductCategory.OTHER_PRODUCT)
-WALLETS = ("PAYPAL",)
-BANKS = r"bank|sparkasse"
-LEGS = ("row", "id", "user", "product", "booked_on", "amount_cents", "pending", "counterparty_iban", "name_number", "settles")
-ROWS = ("row", "id", "user", "product", "amount_cents", "counterparty_iban", "name", "channel")
-SAID = {"via": "", **dict.fromkeys(("is_person", "is_company", "says_saving", "says_securities", "says_settlement"), False)}
-SIDES = (
+WALLET_PRODUCTS = (ProductCategory.OTHER_ACCOUNT, ProductCategory.OTHER_PRODUCT)
+WALLET_SERVICES = ("PAYPAL",)
+BANK_WORDS = r"bank|sparkasse"
+CANDIDATE_COLUMNS = (
+    "row",
+    "id",
+    "user",
+    "product",
+    "booked_on",
+    "amount_cents",
+    "pending",
+    "counterparty_iban",
+    "name_number",
+    "settles",
+)
+ROW_COLUMNS = ("row", "id", "user", "product", "amount_cents", "counterparty_iban", "name", "channel")
+FACT_DEFAULTS = {
+    "via": "",
+    **dict.fromkeys(("is_person", "is_company", "says_saving", "says_securities", "says_settlement"), False),
+}
+SIDE_COLUMNS = (
     "channel",
     "via",
     "own_name",
@@ -59,32 +70,30 @@ SIDES = (
     "counter_iban",
     "own_iban",
     "kind",
-    "nobody",
-    "somebody",
+    "unnamed",
+    "third_party",
     "settles",
 )
-LEG = ("id", "product", *SIDES)
+LEG_COLUMNS = ("id", "product", *SIDE_COLUMNS)
 
 
-def own_transfers(rows: Rows, products: pl.DataFrame) -> pl.DataFrame:
-    """The overlay of the rows that stay within a user's own money.
+def own_transfers(rows: BookingRows, products: pl.DataFrame) -> pl.DataFrame:
+    """The overlay of transfers between a user's own accounts.
 
     Rows have `row`, `id`, `user`, `product`, `booked_on`, `amount_cents`, `counterparty_iban`, `name`, `channel`, `pending` and,
-    where known, the columns of `analytics.tagging.line_facts`.
+    where known, the facts of `line_facts`.
     """
-    known = products.select(numbered(), "category", "owner_name", compared(products["iban"]))
-    booked = bookings(rows).filled(**SAID)
-    booked = booked.saying(
-        name_number=pl.col("name").hash(), settles=(pl.col("channel") == Channel.CARDSETTLE) | pl.col("says_settlement")
-    )
-    possible = booked.where(pl.col("may"), may=pl.col("channel").is_in(_texts(PAIRED)))
-    legs = booked.of(possible, *LEGS).with_columns(own=of_user(pl.col("name_number")))
-    meeting = _meeting(legs)
-    facing = _facing(booked, possible, legs, known, meeting)
-    pairs = _pairs(facing, meeting)
-    decided = _settled(facing.join(pairs, on="row", how="left", maintain_order="left"))
-    found = decided.with_columns(item=_item()).filter(pl.col("item").is_not_null())
-    return found.select(
+    accounts = products.select(user_and_product_numbers(), "category", "owner_name", compared(products["iban"]))
+    settles = (pl.col("channel") == Channel.CARDSETTLE) | pl.col("says_settlement")
+    bookings = layered_bookings(rows).with_line_defaults(**FACT_DEFAULTS)
+    bookings = bookings.with_line_columns(name_number=pl.col("name").hash(), settles=settles)
+    possible_rows = bookings.rows_where(pl.col("pairable"), pairable=pl.col("channel").is_in(_texts(PAIRED_CHANNELS)))
+    candidates = bookings.select(possible_rows, *CANDIDATE_COLUMNS).with_columns(user_name=per_user(pl.col("name_number")))
+    same_amounts = _same_amount_pairs(candidates)
+    evident_rows = _rows_with_evidence(bookings, possible_rows, candidates, accounts, same_amounts)
+    paired_rows = evident_rows.join(_pairs(evident_rows, same_amounts), on="row", how="left", maintain_order="left")
+    decided_rows = _without_foreign_cards(paired_rows).with_columns(item=_item()).filter(pl.col("item").is_not_null())
+    return decided_rows.select(
         "row",
         "id",
         category="item",
@@ -98,151 +107,165 @@ def own_transfers(rows: Rows, products: pl.DataFrame) -> pl.DataFrame:
 
 @cache
 def saving_banks() -> pl.DataFrame:
-    """Banks that people have for saving only: who sends money to himself there saves."""
-    return read(TABLES / "saving_banks.csv").select("bank_code", saved_as="item")
+    """Banks that people use for saving only: an own transfer to them is a saving (`saved_as`)."""
+    return read_table(TABLES / "saving_banks.csv").select("bank_code", saved_as="item")
 
 
-def _meeting(rows: pl.DataFrame) -> pl.DataFrame:
-    """Pairs of rows on two products of a user between which the same amount may have moved: `row`, `row_in` and the days between.
+def _same_amount_pairs(candidates: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of rows on two products of a user between which the same amount may have moved: `row`, `row_in` and `lag` in days.
 
-    Only numbers are compared, since all rows are.
+    Only numbers are compared, since every candidate is.
     """
-    legs = rows.filter(~pl.col("pending")).select(
-        "row", "id", "product", "booked_on", "amount_cents", same=of_user(pl.col("amount_cents").abs().hash())
+    legs = candidates.filter(~pl.col("pending")).select(
+        "row", "id", "product", "booked_on", "amount_cents", same=per_user(pl.col("amount_cents").abs().hash())
     )
     out, into = legs.filter(pl.col("amount_cents") < 0), legs.filter(pl.col("amount_cents") > 0)
     out = out.join(into, on="same", how="semi")
     into = into.join(out, on="same", how="semi")
     lag = (pl.col("booked_on_in") - pl.col("booked_on")).dt.total_days()
-    met = _days(bounded(out, "same", "booked_on")).join(
-        _days(bounded(into, "same", "booked_on"), 0, 0), on=["same", "day"], suffix="_in"
+    pairs = _per_possible_day(limit_groups(out, "same", "booked_on")).join(
+        _per_possible_day(limit_groups(into, "same", "booked_on"), 0, 0), on=["same", "day"], suffix="_in"
     )
-    apart = met.with_columns(lag=lag).filter(
-        pl.col("product") != pl.col("product_in"), pl.col("lag").is_between(EARLIEST, LATEST)
+    own_pairs = pairs.with_columns(lag=lag).filter(
+        pl.col("product") != pl.col("product_in"), pl.col("lag").is_between(MIN_LAG_DAYS, MAX_LAG_DAYS)
     )
-    return apart.select("row", "row_in", "lag")
+    return own_pairs.select("row", "row_in", "lag")
 
 
-def _facing(
-    booked: LayeredBookings, possible: pl.Series, legs: pl.DataFrame, known: pl.DataFrame, meeting: pl.DataFrame
+def _rows_with_evidence(
+    bookings: LayeredBookings,
+    possible_rows: pl.Series,
+    candidates: pl.DataFrame,
+    accounts: pl.DataFrame,
+    same_amounts: pl.DataFrame,
 ) -> pl.DataFrame:
-    """The rows that anything speaks for, with what is known of both ends."""
-    held = known.unique(["user", "product"], keep="first", maintain_order=True)
-    counter = held.filter(pl.col("iban") != "").unique(["user", "iban"], keep="first", maintain_order=True)
-    counter = counter.select(account=of_user(pl.col("iban").hash()), counter="product", counter_kind="category")
-    holders = held.group_by("user").agg(cards=pl.col("category").is_in(_texts(CARDS)).sum())
-    met = pl.concat([meeting["row"], meeting["row_in"]]).unique()
-    told = legs.select(
-        "own",
+    """The candidates with any evidence of an own transfer, and the facts of both ends."""
+    own_accounts = accounts.unique(["user", "product"], keep="first", maintain_order=True)
+    by_iban = own_accounts.filter(pl.col("iban") != "").unique(["user", "iban"], keep="first", maintain_order=True)
+    counter = by_iban.select(account=per_user(pl.col("iban").hash()), counter="product", counter_kind="category")
+    card_counts = own_accounts.group_by("user").agg(cards=pl.col("category").is_in(_texts(CARDS)).sum())
+    paired_rows = pl.concat([same_amounts["row"], same_amounts["row_in"]]).unique()
+    evidence = candidates.select(
         "settles",
-        account=of_user(pl.col("counterparty_iban").hash()),
-        own_name=pl.col("own").is_in(_own_names(booked, possible, legs["own"], known).implode()),
-        met=pl.col("row").is_in(met.implode()),
+        account=per_user(pl.col("counterparty_iban").hash()),
+        own_name=pl.col("user_name").is_in(_own_names(bookings, possible_rows, candidates["user_name"], accounts).implode()),
+        paired=pl.col("row").is_in(paired_rows.implode()),
     )
-    spoken = told.select(pl.any_horizontal("own_name", "settles", "met", pl.col("account").is_in(counter["account"].implode())))
-    places = spoken.to_series().arg_true()
-    facing = booked.of(possible[places], *ROWS, *SAID).hstack(told[["account", "own_name", "settles"]][places])
+    own_account = pl.col("account").is_in(counter["account"].implode())
+    selected = evidence.select(pl.any_horizontal("own_name", "settles", "paired", own_account)).to_series().arg_true()
+    rows = bookings.select(possible_rows[selected], *ROW_COLUMNS, *FACT_DEFAULTS).hstack(
+        evidence[["account", "own_name", "settles"]][selected]
+    )
     return (
-        facing.join(counter, on="account", how="left")
-        .join(held.select("user", "product", kind="category", own_iban="iban"), on=["user", "product"], how="left")
-        .join(holders, on="user", how="left")
+        rows.join(counter, on="account", how="left")
+        .join(own_accounts.select("user", "product", kind="category", own_iban="iban"), on=["user", "product"], how="left")
+        .join(card_counts, on="user", how="left")
         .with_columns(counter_iban="counterparty_iban")
         .join(saving_banks(), left_on=pl.col("counter_iban").str.slice(4, 8), right_on="bank_code", how="left")
         .with_columns(
             own_counter=(pl.col("counter") != pl.col("product")).fill_null(value=False),
             cards=pl.col("cards").fill_null(0),
-            nobody=pl.col("name") == "",
-            somebody=pl.col("is_person") | (pl.col("is_company") & ~pl.col("name").str.contains(BANKS)),
+            unnamed=pl.col("name") == "",
+            third_party=pl.col("is_person") | (pl.col("is_company") & ~pl.col("name").str.contains(BANK_WORDS)),
         )
     )
 
 
-def _own_names(booked: LayeredBookings, possible: pl.Series, own: pl.Series, known: pl.DataFrame) -> pl.Series:
-    """The users' own names, as numbers of user and name."""
-    first = own.arg_unique()
-    names = booked.of(possible[first], "user", "name").with_columns(own[first])
-    return names.join(own_names(names, known), on=["user", "name"], how="semi")["own"]
+def _own_names(bookings: LayeredBookings, possible_rows: pl.Series, user_names: pl.Series, accounts: pl.DataFrame) -> pl.Series:
+    """The numbers of user and name (`user_name`) for which the name is the user's own."""
+    first = user_names.arg_unique()
+    names = bookings.select(possible_rows[first], "user", "name").with_columns(user_names[first])
+    return names.join(own_names(names, accounts), on=["user", "name"], how="semi")["user_name"]
 
 
 def _texts(values: Iterable[str]) -> list[str]:
     return [str(value) for value in values]
 
 
-def _pairs(facing: pl.DataFrame, meeting: pl.DataFrame) -> pl.DataFrame:
-    """Both rows of every pair: `row`, `pair_of`, the other's product category, and whether more than the amount speaks for it."""
-    legs = facing.select("row", *LEG, amount=pl.col("amount_cents").abs())
+def _pairs(evident_rows: pl.DataFrame, same_amounts: pl.DataFrame) -> pl.DataFrame:
+    """Both rows of every pair: `row`, `pair_of`, `pair_kind` (the other's product category), `evident` and `wallet`.
+
+    An evident pair has more evidence than its equal amount.
+    """
+    legs = evident_rows.select("row", *LEG_COLUMNS, amount=pl.col("amount_cents").abs())
     candidates = (
-        meeting.join(legs, on="row")
+        same_amounts.join(legs, on="row")
         .join(legs, left_on="row_in", right_on="row", suffix="_in")
         .filter(~_elsewhere("", "_in"), ~_elsewhere("_in", ""))
-        .with_columns(sure=_evident(), wallet=_wallet())
-        .filter(pl.col("sure") | pl.col("wallet") | _uncommon())
+        .with_columns(evident=_evident(), wallet=_wallet())
+        .filter(pl.col("evident") | pl.col("wallet") | _uncommon())
     )
-    cost = pl.col("lag").abs() + pl.when(pl.col("lag") < 0).then(BACKWARDS).otherwise(0.0)
-    pairs = mutual(candidates, "id", "id_in", -pl.col("sure").cast(pl.Int8), cost)
-    there = pairs.select("row", "sure", "wallet", pair_of="id_in", pair_kind="kind_in")
-    back = pairs.select("sure", "wallet", row="row_in", pair_of="id", pair_kind="kind").select(there.columns)
+    cost = pl.col("lag").abs() + pl.when(pl.col("lag") < 0).then(NEGATIVE_LAG_COST_DAYS).otherwise(0.0)
+    pairs = mutual_pairs(candidates, "id", "id_in", -pl.col("evident").cast(pl.Int8), cost)
+    there = pairs.select("row", "evident", "wallet", pair_of="id_in", pair_kind="kind_in")
+    back = pairs.select("evident", "wallet", row="row_in", pair_of="id", pair_kind="kind").select(there.columns)
     return pl.concat([there, back])
 
 
-def _settled(decided: pl.DataFrame) -> pl.DataFrame:
-    """The rows, of which those no longer settle an own card that are for a card elsewhere.
+def _without_foreign_cards(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows, of which settlements of a card elsewhere no longer settle an own card.
 
-    Where all connected cards show that they were settled, whoever has never settled one of them has issued another card.
+    If every connected card has a paired settlement, a creditor that never settled one of them has issued another card.
     """
-    paired = decided.filter(pl.col("pair_of").is_not_null())
-    shown = paired.filter(pl.col("kind").is_in(_texts(CARDS))).group_by("user").agg(shown=pl.col("product").n_unique())
-    issuers = paired.filter("settles", pl.col("pair_kind").is_in(_texts(CARDS)))
-    elsewhere = (
-        decided.filter("settles", pl.col("pair_of").is_null())
-        .join(shown, on="user")
-        .filter(pl.col("shown") >= pl.col("cards"))
+    paired_rows = rows.filter(pl.col("pair_of").is_not_null())
+    on_cards = paired_rows.filter(pl.col("kind").is_in(_texts(CARDS)))
+    settled_counts = on_cards.group_by("user").agg(settled_cards=pl.col("product").n_unique())
+    issuers = paired_rows.filter("settles", pl.col("pair_kind").is_in(_texts(CARDS)))
+    foreign = (
+        rows.filter("settles", pl.col("pair_of").is_null())
+        .join(settled_counts, on="user")
+        .filter(pl.col("settled_cards") >= pl.col("cards"))
         .join(issuers, on=["user", "name"], how="anti")
     )
-    return decided.with_columns(settles=pl.col("settles") & ~pl.col("row").is_in(elsewhere["row"].implode()))
+    return rows.with_columns(settles=pl.col("settles") & ~pl.col("row").is_in(foreign["row"].implode()))
 
 
-def _days(legs: pl.DataFrame, first: int = EARLIEST, last: int = LATEST) -> pl.DataFrame:
-    """The legs once for each day on which their other leg may be booked."""
+def _per_possible_day(legs: pl.DataFrame, first: int = MIN_LAG_DAYS, last: int = MAX_LAG_DAYS) -> pl.DataFrame:
+    """The legs once for each day on which the other leg may be booked."""
     days = (legs.with_columns(day=pl.col("booked_on") + pl.duration(days=lag)) for lag in range(first, last + 1))
     return pl.concat(days)
 
 
 def _elsewhere(side: str, other: str) -> pl.Expr:
-    """Whether the IBAN on one side says that the money went or came somewhere else than the product of the other side."""
-    given = pl.col(f"counter_iban{side}") != ""
+    """Whether the IBAN on one side is that of another account than the product of the other side."""
+    has_iban = pl.col(f"counter_iban{side}") != ""
     wrong = pl.col(f"counter{side}").is_not_null() & (pl.col(f"counter{side}") != pl.col(f"product{other}"))
     foreign = pl.col(f"counter{side}").is_null() & (pl.col(f"own_iban{other}").fill_null("") != "")
-    return given & (wrong | foreign)
+    return has_iban & (wrong | foreign)
 
 
 def _evident() -> pl.Expr:
+    """Whether names, IBANs or the settlement of a card show that a pair is an own transfer."""
     names = pl.col("own_name") | pl.col("own_name_in") | pl.col("own_counter") | pl.col("own_counter_in")
     cards = pl.col("kind").is_in(_texts(CARDS)) | pl.col("kind_in").is_in(_texts(CARDS))
     return names | ((pl.col("settles") | pl.col("settles_in")) & cards).fill_null(value=False)
 
 
 def _wallet() -> pl.Expr:
-    """Whether a payment service took the money for a purchase that its own account, connected too, shows, or paid it out."""
-    taken = pl.col("via").is_in(WALLETS) & pl.col("kind_in").is_in(_texts(OTHERS))
-    given = pl.col("via_in").is_in(WALLETS) & pl.col("kind").is_in(_texts(OTHERS)) & (pl.col("nobody") | pl.col("own_name"))
-    return (taken | given).fill_null(value=False)
+    """Whether a payment service whose account is connected too collected the money for a purchase, or paid it out."""
+    collected = pl.col("via").is_in(WALLET_SERVICES) & pl.col("kind_in").is_in(_texts(WALLET_PRODUCTS))
+    paid_out = (
+        pl.col("via_in").is_in(WALLET_SERVICES)
+        & pl.col("kind").is_in(_texts(WALLET_PRODUCTS))
+        & (pl.col("unnamed") | pl.col("own_name"))
+    )
+    return (collected | paid_out).fill_null(value=False)
 
 
 def _uncommon() -> pl.Expr:
-    """Whether the amount alone may say it: not a round one, both ways of transfer (cards by debit too), nobody else named."""
-    debited = pl.col("channel").is_in(_texts(TRANSFER_LIKE)) | pl.col("kind_in").is_in(_texts(CARDS)).fill_null(value=False)
-    alike = debited & pl.col("channel_in").is_in(_texts(TRANSFER_LIKE))
-    return (pl.col("amount") % ROUND != 0) & alike & ~pl.col("somebody") & ~pl.col("somebody_in")
+    """Whether the amount alone suffices: it is not round, both ends are transfers (or debits of a card), nobody else is named."""
+    by_debit = pl.col("channel").is_in(_texts(TRANSFER_CHANNELS)) | pl.col("kind_in").is_in(_texts(CARDS)).fill_null(value=False)
+    alike = by_debit & pl.col("channel_in").is_in(_texts(TRANSFER_CHANNELS))
+    return (pl.col("amount") % ROUND_CENTS != 0) & alike & ~pl.col("third_party") & ~pl.col("third_party_in")
 
 
 def _item() -> pl.Expr:
-    """What the row is, the surest evidence first."""
-    names = {str(kind): item for kind, (item, _) in KINDS.items()}
-    ranks = {str(kind): rank for kind, (_, rank) in KINDS.items()}
+    """The item of a row, by the strongest evidence."""
+    names = {str(kind): item for kind, (item, _) in TRANSFER_ITEMS.items()}
+    ranks = {str(kind): rank for kind, (_, rank) in TRANSFER_ITEMS.items()}
     other = pl.coalesce(pl.when("own_counter").then("counter_kind"), "pair_kind")
     mine_first = pl.col("kind").replace_strict(ranks, default=0) > other.replace_strict(ranks, default=0)
-    facing = pl.when(mine_first).then("kind").otherwise(other).replace_strict(names, default="TRANSFER_INTERNAL")
+    by_products = pl.when(mine_first).then("kind").otherwise(other).replace_strict(names, default="TRANSFER_INTERNAL")
     out = pl.col("amount_cents") < 0
     saved = (
         pl.when(out & pl.col("saved_as").is_not_null())
@@ -257,7 +280,7 @@ def _item() -> pl.Expr:
         pl.when("wallet")
         .then(pl.lit(WALLET))
         .when(other.is_not_null())
-        .then(facing)
+        .then(by_products)
         .when(pl.col("settles") & (pl.col("cards") > 0))
         .then(pl.lit(CARD))
         .when("own_name")
@@ -269,14 +292,14 @@ def _item() -> pl.Expr:
 def _confidence() -> pl.Expr:
     return (
         pl.when("own_counter")
-        .then(BY_IBAN)
-        .when(pl.col("sure"))
-        .then(BY_PAIR)
+        .then(IBAN_CONFIDENCE)
+        .when(pl.col("evident"))
+        .then(PAIR_CONFIDENCE)
         .when(pl.col("pair_of").is_not_null())
-        .then(BY_AMOUNT)
+        .then(AMOUNT_CONFIDENCE)
         .when(pl.col("settles") & (pl.col("cards") > 0))
-        .then(BY_CARD)
-        .otherwise(BY_NAME)
+        .then(CARD_CONFIDENCE)
+        .otherwise(NAME_CONFIDENCE)
     )
 
 

@@ -1,4 +1,4 @@
-"""A catalogue made ready for looking up: creditor ids, spellings and names, with the partner of each as a row of its frame."""
+"""The index of a catalogue: creditor ids, spellings and names, with the partner of each as a row number of its frame."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -11,13 +11,13 @@ from analytics.knowledge.everyday import WORD, everyday
 from analytics.native.alias_scan import FREE, Flags, Ints, Spellings
 from analytics.native.similarity import Names
 
-LEAST_NAME = 8
-"""Shorter names have too few trigrams to be alike by more than chance."""
+MIN_NAME_LETTERS = 8
+"""Shorter names have too few trigrams: their similarity may be chance."""
 
 
 @dataclass(frozen=True)
-class PartnerNumbers:
-    """The catalogue's partners as numbers; -1 is nobody."""
+class PartnerIndex:
+    """The catalogue's partners as row numbers; -1 is no partner."""
 
     catalogue: Catalogue
 
@@ -33,24 +33,24 @@ class PartnerNumbers:
 
     @cached_property
     def in_purpose(self) -> tuple[Spellings, Ints]:
-        """The spellings that may be looked for in free text, and their partners."""
+        """The spellings that may be searched in free text, and their partners."""
         return self._some((self.spellings.guards == FREE) & self.catalogue.frame["purpose_safe"].to_numpy()[self.owners])
 
     @cached_property
     def names(self) -> tuple[Names, Ints]:
-        """The spellings that a misspelt name may be compared with, and their partners."""
+        """The spellings with which misspelt names are compared, and their partners."""
         address = self.spellings.aliases.str.contains(r" (?:de|com|eu|net|org|at|ch|info)$").to_numpy()
-        some, owners = self._some((self.spellings.guards == FREE) & (self.spellings.lengths >= LEAST_NAME) & ~address)
+        some, owners = self._some((self.spellings.guards == FREE) & (self.spellings.lengths >= MIN_NAME_LETTERS) & ~address)
         return Names(some.aliases), owners
 
     @cached_property
-    def carriers(self) -> Flags:
-        """Which partners pass payments on: intermediaries."""
+    def intermediaries(self) -> Flags:
+        """Whether each partner only passes payments on."""
         return self.catalogue.frame["intermediary"].to_numpy()
 
     @cached_property
-    def money_houses(self) -> Flags:
-        """Which partners may stand on a line only because the money went through them."""
+    def money_handlers(self) -> Flags:
+        """Whether each partner may be named on a line only because the money went through it."""
         frame = self.catalogue.frame
         return (frame["intermediary"] | frame["bank"] | frame["lender"]).to_numpy()
 
@@ -62,7 +62,7 @@ class PartnerNumbers:
 
     @cached_property
     def grouped(self) -> Flags:
-        """Which partners stand for a group with brands of their own."""
+        """Whether each partner is a group that has brands of its own."""
         size = np.bincount(self.families, minlength=1)
         heads = (self.catalogue.frame["group"] == "").to_numpy()
         return heads & (size[self.families] > 1)
@@ -70,25 +70,25 @@ class PartnerNumbers:
     def by_creditor(self, creditor_ids: pl.Series) -> Ints:
         """The partner of each creditor id."""
         creditors = self.catalogue.creditors
-        return _looked_up(creditor_ids, creditors["creditor_id"], pl.Series(self.by_name(creditors["partner"]), dtype=pl.Int32))
+        return _look_up(creditor_ids, creditors["creditor_id"], pl.Series(self.by_name(creditors["partner"]), dtype=pl.Int32))
 
     def by_name(self, system_names: pl.Series) -> Ints:
         """The partner of each system name."""
         names = self.catalogue.frame["partner"]
-        return _looked_up(system_names, names, pl.int_range(len(names), dtype=pl.Int32, eager=True))
+        return _look_up(system_names, names, pl.int_range(len(names), dtype=pl.Int32, eager=True))
 
-    def _some(self, wanted: Flags) -> tuple[Spellings, Ints]:
-        every = self.spellings
-        return Spellings(every.aliases.filter(pl.Series(wanted)), every.guards[wanted], every.everyday), self.owners[wanted]
+    def _some(self, selected: Flags) -> tuple[Spellings, Ints]:
+        aliases, guards = self.spellings.aliases.filter(pl.Series(selected)), self.spellings.guards[selected]
+        return Spellings(aliases, guards, self.spellings.everyday), self.owners[selected]
 
 
 @lru_cache(maxsize=4)
-def known(catalogue: Catalogue) -> PartnerNumbers:
-    """The catalogue, made ready once."""
-    return PartnerNumbers(catalogue)
+def index_partners(catalogue: Catalogue) -> PartnerIndex:
+    """The index of a catalogue, built once."""
+    return PartnerIndex(catalogue)
 
 
-def _looked_up(values: pl.Series, keys: pl.Series, numbers: pl.Series) -> Ints:
+def _look_up(values: pl.Series, keys: pl.Series, numbers: pl.Series) -> Ints:
     if not len(keys):
         return pl.Series([-1], dtype=pl.Int32).new_from_index(0, len(values)).to_numpy()
     return values.replace_strict(keys, numbers, default=-1, return_dtype=pl.Int32).to_numpy()

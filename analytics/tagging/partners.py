@@ -1,8 +1,8 @@
-"""Who stands behind a line: the business partner, found by creditor id or by its spellings in merchant, name and purpose.
+"""The business partner of a line, by creditor id or by its spellings in merchant, name and purpose.
 
-The steps run in the order of their trust, each on the lines that those before left open. Where a payment service only passed
-the money on, the partner is the merchant behind it; the service itself if no merchant is told. Catalogue IBANs are not looked at:
-lines have none.
+The steps run in the order of their trust, each on the lines that the steps before left open. Where a payment service only passed
+the money on, the partner is the merchant behind it, or the service itself if no merchant is named. The IBANs of the catalogue
+are not used: lines have none.
 """
 
 from collections.abc import Iterator
@@ -18,37 +18,36 @@ from analytics.knowledge.everyday import everyday
 from analytics.native.alias_scan import AliasMatches, Flags, Ints, LineKinds, find, find_squeezed
 from analytics.native.dense_ids import Numbering
 from analytics.native.similarity import most_alike
-from analytics.tagging import partner_index
-from analytics.tagging.partner_index import LEAST_NAME, PartnerNumbers
+from analytics.tagging.partner_index import MIN_NAME_LETTERS, PartnerIndex, index_partners
 
-NOBODY, BRAND, CREDITOR, MERCHANT, NAME, PART, ULTIMATE, PURPOSE, WRAPPED, ALIKE, CARRIER = range(11)
-CONFIDENCE = np.array([0.5, 0.98, 0.99, 0.96, 0.95, 0.90, 0.85, 0.80, 0.80, 0.75, 0.90])
-"""Starting values by step."""
-LEAST_IN_PURPOSE = 5
-LEAST_WRAPPED = 6
-LEAST_WRAPPED_IN_SHOP = 4
-LEAST_LIKENESS = 0.82
+NO_PARTNER, BRAND, CREDITOR, MERCHANT, NAME, PART, ULTIMATE, PURPOSE, WRAPPED, ALIKE, INTERMEDIARY = range(11)
+STEP_CONFIDENCE = np.array([0.5, 0.98, 0.99, 0.96, 0.95, 0.90, 0.85, 0.80, 0.80, 0.75, 0.90])
+"""The confidence of each step, in the order of the constants, before any measurement."""
+MIN_PURPOSE_ALIAS_LETTERS = 5
+MIN_WRAPPED_ALIAS_LETTERS = 6
+MIN_WRAPPED_SHOP_LETTERS = 4
+MIN_SIMILARITY = 0.82
 TRANSFERS = (Channel.TRANSFER, Channel.STANDINGORDER)
-"""Here people write to each other: a brand in the purpose is not the partner, and a single word in a name may be somebody's."""
-READ = ("creditor_id", "merchant", "name", "ultimate", "purpose", "channel", "via")
-"""Lines that differ in nothing else, as in their amounts, have the same partner."""
+"""Here people write to each other: a brand in the purpose is not the partner, and a single word may be a surname."""
+PARTNER_TEXTS = ("creditor_id", "merchant", "name", "ultimate", "purpose", "channel", "via")
+"""Lines that are equal in these columns have the same partner."""
 Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Hits:
-    """What one step found on some rows: the partner of each (or -1), and the place in one of the line's texts that says so."""
+class StepHits:
+    """The hits of one step on some rows: the partner of each (or -1), and where in one of the line's texts its alias stands."""
 
     step: int
     rows: Rows
     partner: Ints
     text: str = ""
-    found: AliasMatches | None = None
+    matches: AliasMatches | None = None
 
 
 @dataclass
-class PartnerMatch:
-    """What is known so far."""
+class PartnerSearch:
+    """The partners found so far, with the step and the quoted text of each."""
 
     lines: pl.DataFrame
     partner: Ints = field(init=False)
@@ -62,64 +61,65 @@ class PartnerMatch:
 
     @property
     def open(self) -> Rows:
-        """The rows that nobody has claimed yet."""
+        """The rows without a partner so far."""
         return np.flatnonzero(self.partner < 0)
 
-    def take(self, hits: Hits) -> None:
-        """Gives lines that are still open to the partners found."""
+    def add(self, hits: StepHits) -> None:
+        """Gives rows that are still open the partners of a step."""
         hit = (hits.partner >= 0) & (self.partner[hits.rows] < 0)
         rows = hits.rows[hit]
         self.partner[rows], self.step[rows] = hits.partner[hit], hits.step
-        if hits.found is not None and len(rows):
-            place = {"start": hits.found.start[hit], "length": hits.found.length[hit]}
-            places = pl.DataFrame({"text": self.lines[hits.text][rows], **place})
-            self.quote = self.quote.scatter(rows, places.select(pl.col("text").str.slice("start", "length")).to_series())
+        if hits.matches is not None and len(rows):
+            columns = {"start": hits.matches.start[hit], "length": hits.matches.length[hit]}
+            spans = pl.DataFrame({"text": self.lines[hits.text][rows], **columns})
+            self.quote = self.quote.scatter(rows, spans.select(pl.col("text").str.slice("start", "length")).to_series())
 
 
-def resolve(lines: pl.DataFrame, catalogue: Catalogue) -> pl.DataFrame:
+def add_partners(lines: pl.DataFrame, catalogue: Catalogue) -> pl.DataFrame:
     """The lines with `partner`, `partner_confidence`, `partner_source` and `partner_reason`."""
-    number, first = Numbering().of(lines.select(pl.struct(READ).hash()).to_series().to_numpy())
-    known = partner_index.known(catalogue)
-    verdict = PartnerMatch(lines.select(READ)[first])
-    for hits in _steps(verdict, known) if len(catalogue.frame) else ():
-        verdict.take(hits)
-    return lines.hstack(pl.DataFrame(_columns(verdict, known))[number])
+    number, first = Numbering().of(lines.select(pl.struct(PARTNER_TEXTS).hash()).to_series().to_numpy())
+    index = index_partners(catalogue)
+    search = PartnerSearch(lines.select(PARTNER_TEXTS)[first])
+    for hits in _steps(search, index) if len(catalogue.frame) else ():
+        search.add(hits)
+    return lines.hstack(pl.DataFrame(_columns(search, index))[number])
 
 
-def _steps(verdict: PartnerMatch, known: PartnerNumbers) -> Iterator[Hits]:
-    lines, rows = verdict.lines, np.arange(len(verdict.lines))
-    setting = _setting(lines)
-    creditor = known.by_creditor(lines["creditor_id"])
-    merchant = find(lines["merchant"], known.spellings, setting)
-    name = find(lines["name"], known.spellings, setting)
-    in_merchant, in_name = _owners(merchant, known.owners), _owners(name, known.owners)
-    in_name = np.where(_elsewhere(lines), _without(in_name, known.money_houses), in_name)
-    shop, shop_name = _without(in_merchant, known.carriers), _without(in_name, known.carriers)
+def _steps(search: PartnerSearch, index: PartnerIndex) -> Iterator[StepHits]:
+    """The hits of each step. A payment service is the partner only in the last steps, if nothing names another merchant."""
+    lines, rows = search.lines, np.arange(len(search.lines))
+    kinds = _line_kinds(lines)
+    creditor = index.by_creditor(lines["creditor_id"])
+    merchant = find(lines["merchant"], index.spellings, kinds)
+    name = find(lines["name"], index.spellings, kinds)
+    in_merchant, in_name = _owners(merchant, index.owners), _owners(name, index.owners)
+    in_name = np.where(_elsewhere(lines), _without(in_name, index.money_handlers), in_name)
+    shop, shop_name = _without(in_merchant, index.intermediaries), _without(in_name, index.intermediaries)
 
     owner = np.where(creditor >= 0, creditor, np.where(shop >= 0, shop, shop_name))
-    in_group = np.flatnonzero((owner >= 0) & known.grouped[owner])
-    for text, found, brand in (("merchant", merchant, shop), ("name", name, shop_name)):
-        yield Hits(BRAND, rows, _brands(brand, creditor, known), text, found)
-    by_purpose = _in_purpose(lines[in_group], known, in_group, setting[in_group])
-    yield Hits(BRAND, in_group, _brands(by_purpose.partner, owner[in_group], known), "purpose", by_purpose.found)
-    yield Hits(CREDITOR, rows, _without(creditor, known.carriers))
-    yield Hits(MERCHANT, rows, np.where(merchant.whole, shop, -1), "merchant", merchant)
-    yield Hits(NAME, rows, np.where(name.whole, shop_name, -1), "name", name)
-    yield Hits(PART, rows, np.where((shop_name >= 0) & (name.length > merchant.length), -1, shop), "merchant", merchant)
-    yield Hits(PART, rows, shop_name, "name", name)
-    yield _in_ultimate(lines[verdict.open], known, verdict.open, setting[verdict.open])
-    yield _in_purpose(lines[verdict.open], known, verdict.open, setting[verdict.open])
+    in_group = np.flatnonzero((owner >= 0) & index.grouped[owner])
+    for text, matches, brand in (("merchant", merchant, shop), ("name", name, shop_name)):
+        yield StepHits(BRAND, rows, _brands(brand, creditor, index), text, matches)
+    by_purpose = _in_purpose(lines[in_group], index, in_group, kinds[in_group])
+    yield StepHits(BRAND, in_group, _brands(by_purpose.partner, owner[in_group], index), "purpose", by_purpose.matches)
+    yield StepHits(CREDITOR, rows, _without(creditor, index.intermediaries))
+    yield StepHits(MERCHANT, rows, np.where(merchant.whole, shop, -1), "merchant", merchant)
+    yield StepHits(NAME, rows, np.where(name.whole, shop_name, -1), "name", name)
+    yield StepHits(PART, rows, np.where((shop_name >= 0) & (name.length > merchant.length), -1, shop), "merchant", merchant)
+    yield StepHits(PART, rows, shop_name, "name", name)
+    yield _in_ultimate(lines[search.open], index, search.open, kinds[search.open])
+    yield _in_purpose(lines[search.open], index, search.open, kinds[search.open])
     for text in ("merchant", "name"):
-        yield _in_pieces(lines[verdict.open], known, verdict.open, setting[verdict.open], text)
-    yield _alike(lines[verdict.open], known, verdict.open)
-    silent = ((lines["merchant"] == "") | (lines["via"] == "")).to_numpy() | (in_merchant >= 0)
-    yield Hits(CREDITOR, rows, np.where(silent, creditor, -1))
-    yield Hits(MERCHANT, rows, in_merchant, "merchant", merchant)
-    yield Hits(NAME, rows, np.where(silent, in_name, -1), "name", name)
-    yield Hits(CARRIER, rows, np.where(silent, known.by_name(lines["via"]), -1))
+        yield _in_pieces(lines[search.open], index, search.open, kinds[search.open], text)
+    yield _alike(lines[search.open], index, search.open)
+    alone = ((lines["merchant"] == "") | (lines["via"] == "")).to_numpy() | (in_merchant >= 0)
+    yield StepHits(CREDITOR, rows, np.where(alone, creditor, -1))
+    yield StepHits(MERCHANT, rows, in_merchant, "merchant", merchant)
+    yield StepHits(NAME, rows, np.where(alone, in_name, -1), "name", name)
+    yield StepHits(INTERMEDIARY, rows, np.where(alone, index.by_name(lines["via"]), -1))
 
 
-def _setting(lines: pl.DataFrame) -> LineKinds:
+def _line_kinds(lines: pl.DataFrame) -> LineKinds:
     first, last = pl.col("name").str.extract(r"^(\S+)"), pl.col("name").str.extract(r"(\S+)$")
     people = given_names().implode()
     private = pl.col("channel").is_in(TRANSFERS) & (pl.col("via") == "")
@@ -131,61 +131,63 @@ def _setting(lines: pl.DataFrame) -> LineKinds:
     return LineKinds(*(flag.to_numpy() for flag in flags))
 
 
-def _brands(brand: Ints, owner: Ints, known: PartnerNumbers) -> Ints:
-    """Brands of the same group as who collects: more telling than the group."""
-    same = (brand >= 0) & (owner >= 0) & (brand != owner) & (known.families[brand] == known.families[owner])
-    return np.where(same & ~known.carriers[owner], brand, -1)
+def _brands(brand: Ints, owner: Ints, index: PartnerIndex) -> Ints:
+    """The brand where it belongs to the same group as the owner, since a brand says more than its group; else -1."""
+    same = (brand >= 0) & (owner >= 0) & (brand != owner) & (index.families[brand] == index.families[owner])
+    return np.where(same & ~index.intermediaries[owner], brand, -1)
 
 
-def _in_ultimate(lines: pl.DataFrame, known: PartnerNumbers, rows: Rows, setting: LineKinds) -> Hits:
-    found = find(lines["ultimate"], known.spellings, setting)
-    return Hits(ULTIMATE, rows, _without(_owners(found, known.owners), known.money_houses), "ultimate", found)
+def _in_ultimate(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: LineKinds) -> StepHits:
+    matches = find(lines["ultimate"], index.spellings, kinds)
+    return StepHits(ULTIMATE, rows, _without(_owners(matches, index.owners), index.money_handlers), "ultimate", matches)
 
 
-def _in_purpose(lines: pl.DataFrame, known: PartnerNumbers, rows: Rows, setting: LineKinds) -> Hits:
-    spellings, owners = known.in_purpose
-    free_text = setting.private & (lines["name"] != "").to_numpy()
-    found = find(lines["purpose"], spellings, setting, LEAST_IN_PURPOSE)
-    return Hits(PURPOSE, rows, np.where(free_text, -1, _owners(found, owners)), "purpose", found)
+def _in_purpose(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: LineKinds) -> StepHits:
+    spellings, owners = index.in_purpose
+    free_text = kinds.private & (lines["name"] != "").to_numpy()
+    matches = find(lines["purpose"], spellings, kinds, MIN_PURPOSE_ALIAS_LETTERS)
+    return StepHits(PURPOSE, rows, np.where(free_text, -1, _owners(matches, owners)), "purpose", matches)
 
 
-def _in_pieces(lines: pl.DataFrame, known: PartnerNumbers, rows: Rows, setting: LineKinds, text: str) -> Hits:
-    """Names that a line break has cut: anywhere if the alias is long, as the whole merchant of a shop if it is short."""
-    found = find_squeezed(lines[text], known.spellings, setting, LEAST_WRAPPED_IN_SHOP)
-    length = np.where(found.alias >= 0, known.spellings.squeezed.lengths[found.alias], 0)
-    trusted = (length >= LEAST_WRAPPED) | (found.whole & setting.shop)
+def _in_pieces(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: LineKinds, text: str) -> StepHits:
+    """Partners whose alias a line break has cut: a long one anywhere, a short one only as the whole merchant of a shop."""
+    matches = find_squeezed(lines[text], index.spellings, kinds, MIN_WRAPPED_SHOP_LETTERS)
+    length = np.where(matches.alias >= 0, index.spellings.squeezed.lengths[matches.alias], 0)
+    accepted = (length >= MIN_WRAPPED_ALIAS_LETTERS) | (matches.whole & kinds.shop)
     if text == "name":
-        trusted &= ~_elsewhere(lines)
-    return Hits(WRAPPED, rows, np.where(trusted, _without(_owners(found, known.owners), known.money_houses), -1), text, found)
+        accepted &= ~_elsewhere(lines)
+    return StepHits(
+        WRAPPED, rows, np.where(accepted, _without(_owners(matches, index.owners), index.money_handlers), -1), text, matches
+    )
 
 
-def _alike(lines: pl.DataFrame, known: PartnerNumbers, rows: Rows) -> Hits:
-    """Merchants that differ from a known spelling by a slip or a cut."""
-    names, owners = known.names
+def _alike(lines: pl.DataFrame, index: PartnerIndex, rows: Rows) -> StepHits:
+    """Partners whose spelling differs from the merchant by a slip or a cut."""
+    names, owners = index.names
     merchant = lines["merchant"]
-    distinct = merchant.filter(merchant.str.len_bytes() >= LEAST_NAME).unique(maintain_order=True)
-    alias, _ = most_alike(distinct, names, LEAST_LIKENESS)
+    distinct = merchant.filter(merchant.str.len_bytes() >= MIN_NAME_LETTERS).unique(maintain_order=True)
+    alias, _ = most_alike(distinct, names, MIN_SIMILARITY)
     partner = np.where(_misspelt(distinct, names.names.gather(alias)), _owners(alias, owners), -1).astype(np.int32)
     by_text = merchant.replace_strict(distinct, pl.Series(partner), default=-1, return_dtype=pl.Int32).to_numpy()
     whole = AliasMatches(by_text, np.zeros_like(by_text), merchant.str.len_bytes().cast(pl.Int32).to_numpy(), by_text >= 0)
-    return Hits(ALIKE, rows, _without(by_text, known.carriers), "merchant", whole)
+    return StepHits(ALIKE, rows, _without(by_text, index.intermediaries), "merchant", whole)
 
 
 def _misspelt(texts: pl.Series, aliases: pl.Series) -> Flags:
-    """Where the words that differ are no words: another town or trade is no slip of the pen."""
+    """Whether the differing words are no everyday words: another town or trade is not a misspelling."""
     words = pl.DataFrame({"text": texts.str.split(" "), "alias": aliases.str.split(" ")})
     other = pl.col("text").list.set_difference("alias").list.set_intersection(everyday().implode())
     return words.select(other.list.len() == 0).to_series().to_numpy()
 
 
 def _elsewhere(lines: pl.DataFrame) -> Flags:
-    """Lines whose merchant was found somewhere else than in the name."""
+    """Whether the merchant of each line was found elsewhere than in its name."""
     merchant = pl.col("merchant")
     return lines.select((merchant != "") & ~pl.col("name").str.contains(merchant, literal=True)).to_series().to_numpy()
 
 
-def _owners(found: AliasMatches | Ints, owners: Ints) -> Ints:
-    alias = found.alias if isinstance(found, AliasMatches) else found
+def _owners(matches: AliasMatches | Ints, owners: Ints) -> Ints:
+    alias = matches.alias if isinstance(matches, AliasMatches) else matches
     return np.where(alias >= 0, owners[alias], -1).astype(np.int32) if len(owners) else np.full(len(alias), -1, np.int32)
 
 
@@ -193,30 +195,32 @@ def _without(partner: Ints, excluded: Flags) -> Ints:
     return np.where((partner >= 0) & excluded[partner], -1, partner)
 
 
-def _columns(verdict: PartnerMatch, known: PartnerNumbers) -> list[pl.Series]:
-    names = pl.concat([known.catalogue.frame["partner"], pl.Series([UNKNOWN])])
-    shown = pl.concat([known.catalogue.frame["display_name"], pl.Series([""])])
-    table = pl.DataFrame({"step": verdict.step, "quote": verdict.quote, "shown": shown[verdict.partner % len(shown)]})
-    told = pl.when(pl.col("step") == NOBODY).then(pl.lit("FALLBACK")).otherwise(pl.lit("PARTNER"))
+def _columns(search: PartnerSearch, index: PartnerIndex) -> list[pl.Series]:
+    names = pl.concat([index.catalogue.frame["partner"], pl.Series([UNKNOWN])])
+    display_names = pl.concat([index.catalogue.frame["display_name"], pl.Series([""])])
+    table = pl.DataFrame(
+        {"step": search.step, "quote": search.quote, "display_name": display_names[search.partner % len(display_names)]}
+    )
+    source = pl.when(pl.col("step") == NO_PARTNER).then(pl.lit("FALLBACK")).otherwise(pl.lit("PARTNER"))
     return [
-        names[verdict.partner % len(names)].alias("partner"),
-        pl.Series("partner_confidence", CONFIDENCE[verdict.step]),
-        *table.select(partner_source=told, partner_reason=_reason()),
+        names[search.partner % len(names)].alias("partner"),
+        pl.Series("partner_confidence", STEP_CONFIDENCE[search.step]),
+        *table.select(partner_source=source, partner_reason=_reason()),
     ]
 
 
 def _reason() -> pl.Expr:
-    step, quote, shown = pl.col("step"), pl.col("quote"), pl.col("shown")
+    step, quote, display_name = pl.col("step"), pl.col("quote"), pl.col("display_name")
     texts = {
-        NOBODY: pl.lit("kein bekannter Partner"),
-        BRAND: pl.format("Gruppe und »{}« = {}", quote, shown),
-        CREDITOR: pl.format("Gläubiger-ID von {}", shown),
-        CARRIER: pl.format("bezahlt über {}", shown),
-        PURPOSE: pl.format("»{}« im Verwendungszweck = {}", quote, shown),
-        ULTIMATE: pl.format("abweichender Name »{}« = {}", quote, shown),
-        ALIKE: pl.format("Name »{}« ähnelt {}", quote, shown),
+        NO_PARTNER: pl.lit("kein bekannter Partner"),
+        BRAND: pl.format("Gruppe und »{}« = {}", quote, display_name),
+        CREDITOR: pl.format("Gläubiger-ID von {}", display_name),
+        INTERMEDIARY: pl.format("bezahlt über {}", display_name),
+        PURPOSE: pl.format("»{}« im Verwendungszweck = {}", quote, display_name),
+        ULTIMATE: pl.format("abweichender Name »{}« = {}", quote, display_name),
+        ALIKE: pl.format("Name »{}« ähnelt {}", quote, display_name),
     }
-    reason = pl.format("Name »{}« = {}", quote, shown)
+    reason = pl.format("Name »{}« = {}", quote, display_name)
     for number, text in texts.items():
         reason = pl.when(step == number).then(text).otherwise(reason)
     return reason

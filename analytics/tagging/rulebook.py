@@ -1,8 +1,8 @@
-"""Rules as data: a knowledge file of conditions, compiled once into arrays and an automaton.
+"""Rules as data: a table of conditions, compiled once into arrays and an automaton.
 
-Here belong the columns that a rule may have and what they mean; `analytics.tagging.rule_matching` compares them with lines, and
-each tagger decides which of the rules that hold has the say. A rule holds if every condition that it names holds; the words of
-one column are alternatives; words of `none` and `name_none` forbid.
+Here are the columns that a rule may have and their meaning. `rule_matching` compares rules with lines; each step of tagging
+chooses among the rules that hold. A rule holds if all its conditions hold; the words of one column are alternatives; a word of
+`none` or `name_none` forbids the rule.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,10 +20,10 @@ from analytics.knowledge.files import TABLES
 from analytics.native.word_scan import Dictionary, Ints, dictionary, spellings
 
 FIELDS = ("name", "ultimate", "merchant", "purpose", "booking_text", "purpose_code", "via", "category", "insurance")
-"""The texts of a line in the order in which they are scanned."""
+"""The texts of a line in scan order."""
 ANYWHERE = ("name", "ultimate", "merchant", "purpose")
-"""Not the booking text: `Lohn Gehalt Rente` says neither."""
-WHERE = {
+"""Without the booking text: `Lohn Gehalt Rente` means none of the three."""
+WORD_COLUMNS = {
     "words": ANYWHERE,
     "purpose": ("purpose",),
     "name": ("name", "ultimate", "merchant"),
@@ -36,29 +36,33 @@ WHERE = {
     "category": ("category",),
     "insurance": ("insurance",),
 }
-"""The columns of a rule that hold words, and the texts in which these are looked for; the first ones are quoted first."""
-FORBIDDING = ("none", "name_none")
-QUOTED = ("words", "purpose", "name", "booking_text", "words_too")
-PLAIN = ("id", "priority", "item", "confidence", "sign", "channels", "flags", "without_flags", "bins", "reason")
-COLUMNS = (*PLAIN, *WHERE)
+"""The columns of a rule that hold words, and the fields in which these count, in the order of quotation."""
+FORBIDDING_COLUMNS = ("none", "name_none")
+QUOTED_COLUMNS = ("words", "purpose", "name", "booking_text", "words_too")
+PLAIN_COLUMNS = ("id", "priority", "item", "confidence", "sign", "channels", "flags", "without_flags", "bins", "reason")
+RULE_COLUMNS = (*PLAIN_COLUMNS, *WORD_COLUMNS)
 SIGNS = {"": 0, "+": 1, "-": 2}
 CHANNELS = list(Channel)
-HIGHEST_BIN = 255
+MAX_AMOUNT_BIN = 255
 
 
 class Conditions(NamedTuple):
-    """What every rule asks for, as arrays over the rules, over their groups of words, and over the words."""
+    """The conditions of all rules, as arrays over the rules, over their groups of words, and over the words."""
 
     needed: Ints
+    """Groups of words that must be found."""
     forbidding: NDArray[np.int32]
+    """Up to two groups of words that forbid the rule, else -1."""
     sign: Ints
     channels: Ints
     flags: NDArray[np.int64]
     without_flags: NDArray[np.int64]
-    least: Ints
-    most: Ints
+    min_bin: Ints
+    max_bin: Ints
     quotes: NDArray[np.int32]
+    """Up to two groups of words that the reason quotes, else -1."""
     bare: Ints
+    """Rules without words."""
     group_rule: Ints
     group_fields: Ints
     word_first: Ints
@@ -67,7 +71,7 @@ class Conditions(NamedTuple):
 
 @dataclass(frozen=True)
 class Rulebook:
-    """The rules of one file: their texts as a frame, their conditions as arrays, their words as an automaton."""
+    """The rules of one table: their texts as a frame, their conditions as arrays, their words as an automaton."""
 
     rules: pl.DataFrame
     conditions: Conditions
@@ -75,7 +79,7 @@ class Rulebook:
     flags: tuple[str, ...]
 
     def asks(self, field: str) -> bool:
-        """Whether any rule looks into this field."""
+        """Whether any rule has words for this field."""
         return bool((self.conditions.group_fields >> FIELDS.index(field) & 1).any())
 
 
@@ -87,66 +91,62 @@ class WordGroup(NamedTuple):
     words: list[str]
 
 
-def read(path: Path) -> pl.DataFrame:
-    """A table of knowledge, all columns as text, nothing missing."""
+def read_table(path: Path) -> pl.DataFrame:
+    """A table of knowledge, all columns as text, empty cells as empty strings."""
     return pl.read_csv(path, infer_schema=False, empty_string_is_null=False)
 
 
 @cache
-def lists() -> dict[str, list[str]]:
-    """Lists of words that rules name as `@list`; a list may span several lines of the file."""
-    table = read(TABLES / "groups.csv")
-    return {str(name): split(rows["words"]) for (name,), rows in table.group_by("group", maintain_order=True)}
+def word_lists() -> dict[str, list[str]]:
+    """The lists of words to which rules refer as `@list`; a list may span several rows of `groups.csv`."""
+    table = read_table(TABLES / "groups.csv")
+    return {str(name): split_cells(rows["words"]) for (name,), rows in table.group_by("group", maintain_order=True)}
 
 
-def split(cells: Iterable[str]) -> list[str]:
+def split_cells(cells: Iterable[str]) -> list[str]:
     """The entries of cells such as `miete|kaltmiete`, each once."""
     return list(dict.fromkeys(entry for cell in cells for entry in cell.split("|") if entry))
 
 
-def expanded(cell: str, known: dict[str, list[str]]) -> list[str]:
-    """The words of a cell and of the lists that it names, each in all its spellings."""
-    named = (word for entry in split([cell]) for word in (known[entry[1:]] if entry.startswith("@") else [entry]))
-    return split(spelling for word in named for spelling in spellings(word))
+def expand_words(cell: str, lists: dict[str, list[str]]) -> list[str]:
+    """The words of a cell and of its lists, each in all its spellings."""
+    words = (word for entry in split_cells([cell]) for word in (lists[entry[1:]] if entry.startswith("@") else [entry]))
+    return split_cells(spelling for word in words for spelling in spellings(word))
 
 
-def bins(cell: str) -> tuple[int, int]:
-    """`3-5`, `3-` or `-5` as the least and the highest bin."""
-    least, _, most = cell.partition("-")
-    return int(least or 0), int(most or HIGHEST_BIN)
+def bin_range(cell: str) -> tuple[int, int]:
+    """The lowest and highest amount bin of a cell such as `3-5`, `3-` or `-5`."""
+    lowest, _, highest = cell.partition("-")
+    return int(lowest or 0), int(highest or MAX_AMOUNT_BIN)
 
 
-def compile_rules(table: pl.DataFrame, known: dict[str, list[str]]) -> Rulebook:
-    """The rulebook of a table with columns of `COLUMNS`; a column that is missing asks for nothing."""
-    return compile_together({"": table}, known)[""]
-
-
-def compile_together(tables: Mapping[str, pl.DataFrame], known: dict[str, list[str]]) -> dict[str, Rulebook]:
-    """Several rulebooks over one automaton: words that one of them looks for are found for all."""
+def compile_rulebooks(tables: Mapping[str, pl.DataFrame], lists: dict[str, list[str]]) -> dict[str, Rulebook]:
+    """The rulebooks of tables with columns of `RULE_COLUMNS`, over one automaton. A missing column is no condition."""
     missing = {
-        name: [pl.lit("").alias(column) for column in COLUMNS if column not in table.columns] for name, table in tables.items()
+        name: [pl.lit("").alias(column) for column in RULE_COLUMNS if column not in table.columns]
+        for name, table in tables.items()
     }
-    rules = {name: table.with_columns(missing[name]).select(COLUMNS) for name, table in tables.items()}
-    groups = {name: _groups(table, known) for name, table in rules.items()}
-    words = split(word for found in groups.values() for group in found for word in group.words)
+    rules = {name: table.with_columns(missing[name]).select(RULE_COLUMNS) for name, table in tables.items()}
+    groups = {name: _groups(table, lists) for name, table in rules.items()}
+    words = split_cells(word for table_groups in groups.values() for group in table_groups for word in group.words)
     numbers = {word: number for number, word in enumerate(words)}
-    together = dictionary(words)
-    return {name: _compiled(table, groups[name], numbers, together) for name, table in rules.items()}
+    shared = dictionary(words)
+    return {name: _compile(table, groups[name], numbers, shared) for name, table in rules.items()}
 
 
-def _groups(rules: pl.DataFrame, known: dict[str, list[str]]) -> list[WordGroup]:
+def _groups(rules: pl.DataFrame, lists: dict[str, list[str]]) -> list[WordGroup]:
     return [
-        WordGroup(rule, column, expanded(cell.lower(), known))
-        for column in WHERE
+        WordGroup(rule, column, expand_words(cell.lower(), lists))
+        for column in WORD_COLUMNS
         for rule, cell in enumerate(rules[column])
         if cell
     ]
 
 
-def _compiled(rules: pl.DataFrame, groups: list[WordGroup], numbers: dict[str, int], together: Dictionary) -> Rulebook:
-    flags = tuple(sorted({*split(rules["flags"]), *split(rules["without_flags"])}))
-    facts = rules.select("id", "item", "reason", pl.col("priority").cast(pl.Int32), pl.col("confidence").cast(pl.Float64))
-    return Rulebook(facts, _conditions(rules, flags, groups, numbers), together, flags)
+def _compile(rules: pl.DataFrame, groups: list[WordGroup], numbers: dict[str, int], shared: Dictionary) -> Rulebook:
+    flags = tuple(sorted({*split_cells(rules["flags"]), *split_cells(rules["without_flags"])}))
+    texts = rules.select("id", "item", "reason", pl.col("priority").cast(pl.Int32), pl.col("confidence").cast(pl.Float64))
+    return Rulebook(texts, _conditions(rules, flags, groups, numbers), shared, flags)
 
 
 def _conditions(rules: pl.DataFrame, flags: Sequence[str], groups: list[WordGroup], numbers: dict[str, int]) -> Conditions:
@@ -156,13 +156,13 @@ def _conditions(rules: pl.DataFrame, flags: Sequence[str], groups: list[WordGrou
     for number, group in enumerate(groups):
         for word in group.words:
             members[numbers[word]].append(number)
-        if group.column in FORBIDDING:
-            forbidding[group.rule, FORBIDDING.index(group.column)] = number
+        if group.column in FORBIDDING_COLUMNS:
+            forbidding[group.rule, FORBIDDING_COLUMNS.index(group.column)] = number
             continue
         needed[group.rule] += 1
-        if group.column in QUOTED and (free := np.flatnonzero(quotes[group.rule] < 0)).size:
+        if group.column in QUOTED_COLUMNS and (free := np.flatnonzero(quotes[group.rule] < 0)).size:
             quotes[group.rule, free[0]] = number
-    ranges = [bins(cell) for cell in rules["bins"]]
+    ranges = [bin_range(cell) for cell in rules["bins"]]
     return Conditions(
         needed=needed,
         forbidding=forbidding,
@@ -170,16 +170,18 @@ def _conditions(rules: pl.DataFrame, flags: Sequence[str], groups: list[WordGrou
         channels=np.array([_mask(cell, CHANNELS) for cell in rules["channels"]], np.int32),
         flags=np.array([_mask(cell, flags) for cell in rules["flags"]], np.int64),
         without_flags=np.array([_mask(cell, flags) for cell in rules["without_flags"]], np.int64),
-        least=np.array([least for least, _ in ranges], np.int32),
-        most=np.array([most for _, most in ranges], np.int32),
+        min_bin=np.array([lowest for lowest, _ in ranges], np.int32),
+        max_bin=np.array([highest for _, highest in ranges], np.int32),
         quotes=quotes,
         bare=np.flatnonzero(needed == 0).astype(np.int32),
-        group_rule=np.array([-1 if group.column in FORBIDDING else group.rule for group in groups], np.int32),
-        group_fields=np.array([sum(1 << FIELDS.index(field) for field in WHERE[group.column]) for group in groups], np.int32),
+        group_rule=np.array([-1 if group.column in FORBIDDING_COLUMNS else group.rule for group in groups], np.int32),
+        group_fields=np.array(
+            [sum(1 << FIELDS.index(field) for field in WORD_COLUMNS[group.column]) for group in groups], np.int32
+        ),
         word_first=np.cumsum([0, *map(len, members)], dtype=np.int32),
         word_groups=np.array([number for entries in members for number in entries], np.int32),
     )
 
 
 def _mask(cell: str, names: Sequence[str]) -> int:
-    return sum(1 << names.index(entry) for entry in split([cell]))
+    return sum(1 << names.index(entry) for entry in split_cells([cell]))

@@ -1,7 +1,7 @@
-"""The rulebooks of all taggers, compiled together: one automaton finds the words of all of them in one pass.
+"""The rulebooks of all tagging steps, compiled together: one automaton finds the words of all of them in one pass.
 
-Here belong which files and tables are rules and how the lexicon becomes rules. What a rule that holds leads to is the business
-of its tagger.
+Here is which files and tables are rules, and how the lexicon becomes rules. What follows from a rule is decided by the step that
+uses the rulebook.
 """
 
 from functools import cache
@@ -12,12 +12,12 @@ from analytics import trees
 from analytics.bank_text.channels import Channel
 from analytics.knowledge.files import TABLES
 from analytics.native.word_scan import Dictionary
-from analytics.tagging.rulebook import Rulebook, compile_together, lists, read
+from analytics.tagging.rulebook import Rulebook, compile_rulebooks, read_table, word_lists
 
-BY_HAND = (Channel.TRANSFER, Channel.STANDINGORDER)
-"""Here people write the purpose themselves: a trade word in it names what they talk about, not who was paid."""
-IN_PURPOSE = 0.9
-IN_PURPOSE_BY_HAND = 0.75
+HANDWRITTEN_CHANNELS = (Channel.TRANSFER, Channel.STANDINGORDER)
+"""Here people write the purpose themselves: a trade word in it is what they write about, not who was paid."""
+PURPOSE_FACTOR, HANDWRITTEN_PURPOSE_FACTOR = 0.9, 0.75
+"""Factors of a word's weight where it stands in the purpose instead of the name."""
 
 FACTS = {
     "says_reversal": {"words": "@reversal_word"},
@@ -31,49 +31,55 @@ FACTS = {
     "says_pay": {"words": "@pay", "none": "@pay_not"},
     "says_pay_extra": {"words": "@pay_extra"},
     "says_no_pay": {"words": "@pay_against"},
-    "says_pension": {"words": "@pension_word"},
     "is_company": {"name": "@legalforms|@authority"},
     "is_person": {"name": "@firstnames", "name_none": "@company"},
 }
-"""What a line says that only together with a user's other bookings decides anything, and the words that say it."""
+"""The facts of `line_facts`, and the conditions under which each holds, as columns of a rule."""
 
 
 @cache
-def books() -> dict[str, Rulebook]:
-    """The books by name: those of the files, and `facts`."""
-    tables = {name: read(TABLES / f"{name}.csv") for name in ("rules", "insurance", "freelancer")}
-    return compile_together({**tables, "lexicon": spread(read(TABLES / "lexicon.csv")), "facts": _facts()}, lists())
+def rulebooks() -> dict[str, Rulebook]:
+    """The rulebooks by name: those of the files, and `facts`."""
+    tables = {name: read_table(TABLES / f"{name}.csv") for name in ("rules", "insurance", "freelancer")}
+    return compile_rulebooks(
+        {**tables, "lexicon": lexicon_rules(read_table(TABLES / "lexicon.csv")), "facts": _fact_rules()}, word_lists()
+    )
 
 
-def dictionary() -> Dictionary:
-    """The words of all books."""
-    return books()["rules"].dictionary
+def shared_dictionary() -> Dictionary:
+    """The words of all rulebooks."""
+    return rulebooks()["rules"].dictionary
 
 
-def _facts() -> pl.DataFrame:
+def _fact_rules() -> pl.DataFrame:
     rows = [
         {"id": fact, "item": fact, "priority": "0", "confidence": "1", "reason": "", **words} for fact, words in FACTS.items()
     ]
     return pl.DataFrame(rows, infer_schema_length=None).fill_null("")
 
 
-def spread(table: pl.DataFrame) -> pl.DataFrame:
-    """The rules that the lexicon stands for. A word of a name counts less in a purpose, and least in one that people write."""
+def lexicon_rules(table: pl.DataFrame) -> pl.DataFrame:
+    """The lexicon as rules. A word for names counts less in a purpose, and least in one that people write."""
     income = pl.col("item").is_in(trees.categories_frame().filter(pl.col("sign") == "+")["system_name"].implode())
     rows = table.with_columns(weight=pl.col("weight").cast(pl.Float64), income=income)
-    others = [channel for channel in Channel if channel not in BY_HAND]
+    others = [channel for channel in Channel if channel not in HANDWRITTEN_CHANNELS]
     parts = [
-        _part(rows.filter(pl.col("where") != "purpose"), "name", 1.0, list(Channel)),
-        _part(rows.filter((pl.col("where") == "purpose") | pl.col("income")), "purpose", 1.0, list(Channel)),
-        _part(rows.filter(pl.col("where") != "purpose", ~pl.col("income")), "purpose", IN_PURPOSE, others),
-        _part(rows.filter(pl.col("where") == "any", ~pl.col("income")), "purpose", IN_PURPOSE_BY_HAND, list(BY_HAND)),
+        _lexicon_part(rows.filter(pl.col("where") != "purpose"), "name", 1.0, list(Channel)),
+        _lexicon_part(rows.filter((pl.col("where") == "purpose") | pl.col("income")), "purpose", 1.0, list(Channel)),
+        _lexicon_part(rows.filter(pl.col("where") != "purpose", ~pl.col("income")), "purpose", PURPOSE_FACTOR, others),
+        _lexicon_part(
+            rows.filter(pl.col("where") == "any", ~pl.col("income")),
+            "purpose",
+            HANDWRITTEN_PURPOSE_FACTOR,
+            list(HANDWRITTEN_CHANNELS),
+        ),
     ]
     return pl.concat(parts)
 
 
-def _part(rows: pl.DataFrame, column: str, factor: float, allowed: list[Channel]) -> pl.DataFrame:
-    given = pl.when(pl.col("channels") == "").then(pl.lit("|".join(Channel))).otherwise("channels").str.split("|")
-    channels = given.list.set_intersection(pl.lit(list(map(str, allowed)))).list.sort()
+def _lexicon_part(rows: pl.DataFrame, column: str, factor: float, allowed: list[Channel]) -> pl.DataFrame:
+    listed_channels = pl.when(pl.col("channels") == "").then(pl.lit("|".join(Channel))).otherwise("channels").str.split("|")
+    channels = listed_channels.list.set_intersection(pl.lit(list(map(str, allowed)))).list.sort()
     part = rows.with_columns(channels=channels).filter(pl.col("channels").list.len() > 0)
     return part.select(
         "item",

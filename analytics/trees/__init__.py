@@ -1,19 +1,9 @@
-"""Tag trees: one CSV file each, and their loader. Items of cashflow are computed, partners come from the catalogue of knowledge.
+"""Tag trees: one CSV file each in `tables/`, with typed items and their loader.
 
-An item's id is its tree's id × 10,000 + its number. Numbers stand in the files and are never changed or used again, since clients
-keep ids; a test with a list of all ids watches over it. New items get new numbers, wherever in a file they stand.
+An item's id is its tree's id × 10,000 + its number. Numbers stand in the files and are never changed or reused, because clients
+store ids; a test holds every id that was ever assigned. New items get new numbers, wherever in a file they stand.
 """
 
-from dataclasses import asdict
-from functools import cache
-from pathlib import Path
-from typing import Any, Literal, overload
-
-import polars as pl
-
-from analytics.trees import cashflow, partners
-from analytics.trees.cashflow import TimeTree
-from analytics.trees.files import Row, item, rows
 from analytics.trees.items import (
     AGGREGATE,
     GROUP,
@@ -27,6 +17,16 @@ from analytics.trees.items import (
     Tree,
     UnknownItem,
     UnknownTree,
+)
+from analytics.trees.loader import (
+    UNKNOWN,
+    categories_frame,
+    frame,
+    insurance_types_frame,
+    periods_frame,
+    tree,
+    tree_of_id,
+    trees,
 )
 
 __all__ = [
@@ -45,103 +45,9 @@ __all__ = [
     "UnknownTree",
     "categories_frame",
     "frame",
-    "freelancer_categories_frame",
     "insurance_types_frame",
-    "main_category",
     "periods_frame",
     "tree",
     "tree_of_id",
     "trees",
 ]
-
-FOLDER = Path(__file__).parent / "tables"
-UNKNOWN = "UNKNOWN"
-"""The partner of bookings whose partner is not known."""
-KINDS: dict[str, type[Item]] = {
-    "CATEGORIES": Category,
-    "INSURANCE_TYPES": InsuranceType,
-    "BUSINESS_PARTNERS": Partner,
-    "PERIODS": Period,
-    "FREELANCER_CATEGORIES": FreelancerCategory,
-}
-
-
-@overload
-def tree(system_name: Literal["CATEGORIES"]) -> Tree[Category]: ...
-@overload
-def tree(system_name: Literal["INSURANCE_TYPES"]) -> Tree[InsuranceType]: ...
-@overload
-def tree(system_name: Literal["BUSINESS_PARTNERS"]) -> Tree[Partner]: ...
-@overload
-def tree(system_name: Literal["PERIODS"]) -> Tree[Period]: ...
-@overload
-def tree(system_name: Literal["FREELANCER_CATEGORIES"]) -> Tree[FreelancerCategory]: ...
-@overload
-def tree(system_name: str) -> Tree[Item]: ...
-def tree(system_name: str) -> Tree[Any]:
-    """The tree of this name, read when it is first asked for."""
-    if system_name not in _described():
-        raise UnknownTree(system_name)
-    return _read(system_name)
-
-
-def tree_of_id(tree_id: int) -> Tree[Item]:
-    """The tree of this id."""
-    for system_name, row in _described().items():
-        if int(row["id"]) == tree_id:
-            return tree(system_name)
-    raise UnknownTree(str(tree_id))
-
-
-def trees() -> tuple[Tree[Item], ...]:
-    """All trees, by their ids."""
-    return tuple(tree(system_name) for system_name in _described())
-
-
-def main_category(system_name: str) -> str:
-    """The main category of a category: its parent, or itself if it has none."""
-    return tree("CATEGORIES").item(system_name).parent or system_name
-
-
-@cache
-def frame(system_name: str) -> pl.DataFrame:
-    """The items of a tree as a frame, one column per attribute, to be joined with."""
-    return pl.DataFrame([asdict(found) for found in tree(system_name).items], infer_schema_length=None)
-
-
-def categories_frame() -> pl.DataFrame:
-    """`id, system_name, parent, kind, display_name, description, sign, accepts, need, contract_prior`."""
-    return frame("CATEGORIES")
-
-
-def insurance_types_frame() -> pl.DataFrame:
-    """`id, system_name, parent, kind, display_name, description, subcategory, savings`."""
-    return frame("INSURANCE_TYPES")
-
-
-def freelancer_categories_frame() -> pl.DataFrame:
-    """`id, system_name, parent, kind, display_name, description, fields, field`."""
-    return frame("FREELANCER_CATEGORIES").with_columns(field=pl.col("fields").list.first().fill_null(""))
-
-
-def periods_frame() -> pl.DataFrame:
-    """`id, system_name, parent, kind, display_name, description, months, days, per_year, tolerance`."""
-    return frame("PERIODS")
-
-
-@cache
-def _described() -> dict[str, Row]:
-    return {row["system_name"]: row for row in rows(FOLDER / "trees.csv")}
-
-
-@cache
-def _read(system_name: str) -> Tree[Any]:
-    row = _described()[system_name]
-    about = (int(row["id"]), system_name, row["display_name"], row["description"], int(row["version"]))
-    if system_name == "CASHFLOW":
-        return TimeTree(*about, cashflow.listed())
-    kind = KINDS.get(system_name, Item)
-    items = tuple(item(kind, about[0], row) for row in rows(FOLDER / f"{system_name.lower()}.csv"))
-    if system_name == "BUSINESS_PARTNERS":
-        items += partners.listed(about[0], tree("CATEGORIES"))
-    return Tree(*about, items)

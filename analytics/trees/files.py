@@ -7,34 +7,34 @@ from typing import Any, TypeVar
 
 from analytics.trees.items import Item
 
-SPAN = 10_000  # ids of one tree; more items would take those of the next
+IDS_PER_TREE = 10_000
 Row = dict[str, str]
 AnyKind = TypeVar("AnyKind", bound=Item)
 
 
-def rows(path: Path) -> Iterator[Row]:
+def read_rows(path: Path) -> Iterator[Row]:
     """The rows of a file."""
     with path.open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
 
 
-def item(kind: type[AnyKind], tree_id: int, row: Row) -> AnyKind:
+def item_from_row(kind: type[AnyKind], tree_id: int, row: Row) -> AnyKind:
     """An item from its row."""
     values = {name: READERS.get(name, str)(text) for name, text in row.items() if name != "number"}
     return kind(id=item_id(tree_id, row), **values)
 
 
 def item_id(tree_id: int, row: Row) -> int:
-    """The id that a row's number gives."""
+    """The id of a row's item. A number beyond `IDS_PER_TREE` would be an id of the next tree."""
     number = int(row["number"])
-    if not 0 <= number < SPAN:
-        raise ValueError(f"number {number} is not below {SPAN}")
-    return tree_id * SPAN + number
+    if not 0 <= number < IDS_PER_TREE:
+        raise ValueError(f"number {number} is not below {IDS_PER_TREE}")
+    return tree_id * IDS_PER_TREE + number
 
 
-def texts(joined: str) -> tuple[str, ...]:
-    """The parts of a cell that holds several."""
-    return tuple(joined.split("|")) if joined else ()
+def split_cell(cell: str) -> tuple[str, ...]:
+    """The values of a cell such as `81|112`."""
+    return tuple(cell.split("|")) if cell else ()
 
 
 def _number(text: str) -> float | None:
@@ -44,7 +44,7 @@ def _number(text: str) -> float | None:
 READERS: dict[str, Callable[[str], Any]] = {
     "contract_prior": float,
     "savings": bool,
-    "fields": texts,
+    "fields": split_cell,
     "months": lambda text: int(text) if text else None,
     "days": _number,
     "per_year": _number,

@@ -1,4 +1,4 @@
-"""What a tag tree is made of: the tree, its items, and what the items of each tree say beyond their names."""
+"""The types of tag trees: the tree, its items, and the attributes that the items of each tree add. Reading is in `loader.py`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Generic, TypeVar
 
 GROUP, ITEM, AGGREGATE = "group", "item", "aggregate"
-"""What an item is: a heading of others, one that a booking or a user can carry, or a sum that only cashflow shows."""
+"""Kinds of items: a heading, a tag that a booking or user can carry, and a total that only cashflow shows."""
 
 
 class UnknownTree(LookupError):
@@ -19,7 +19,7 @@ class UnknownItem(LookupError):
 
 @dataclass(frozen=True)
 class Item:
-    """An item of a tree. Its id and its system name never change; both texts are German and for people."""
+    """An item of a tree. Its id and system name never change; display name and description are German texts for people."""
 
     id: int
     system_name: str
@@ -30,24 +30,20 @@ class Item:
 
     @property
     def assignable(self) -> bool:
-        """Whether something can carry this item as its tag."""
+        """Whether a booking or user can carry this item as a tag."""
         return self.kind == ITEM
 
 
 @dataclass(frozen=True)
 class Category(Item):
-    """A category. A sign is `+`, `-` or `±`: `sign` is that of automatic tags, `accepts` that of a user's own choice."""
+    """A category. `sign` (`+`, `-` or `±`) limits automatic tags, `accepts` limits a user's own choice."""
 
     sign: str
     accepts: str
     need: str
-    """`N` necessity, `L` luxury, `S` savings, `X` none of them; empty for groups and sums."""
+    """`N` necessity, `L` luxury, `S` savings, `X` none of them; empty for groups and totals."""
     contract_prior: float
-    """How likely a recurring stream of this category is a contract."""
-
-    def admits(self, amount_cents: int) -> bool:
-        """Whether a user may choose this category for a booking of this amount."""
-        return self.assignable and (amount_cents == 0 or self.accepts in ("±", "-" if amount_cents < 0 else "+"))
+    """The probability that a recurring stream of this category is a contract."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ class InsuranceType(Item):
     """A division or a product of insurance."""
 
     subcategory: str
-    """The category of its premiums; empty for what is no insurance."""
+    """The category of its premiums; empty for items that are not insurance."""
     savings: bool
     """Whether premiums build up capital."""
 
@@ -65,7 +61,7 @@ class FreelancerCategory(Item):
     """An income or expense of the self-employed."""
 
     fields: tuple[str, ...]
-    """Field numbers (Kz) of the Anlage EÜR, the usual one first; none for what is private. Unlike line numbers, they stay."""
+    """Field numbers (Kz) of the Anlage EÜR, the usual one first; none for private items. Unlike its lines, they never change."""
 
     @property
     def field(self) -> str:
@@ -75,20 +71,20 @@ class FreelancerCategory(Item):
 
 @dataclass(frozen=True)
 class Period(Item):
-    """A distance between payments. Groups and the irregular one have no numbers."""
+    """The interval between payments. Groups and the irregular period have no numbers."""
 
     months: int | None
-    """Set where the distance is whole months."""
+    """Set where the interval is whole months."""
     days: float | None
-    """The mean length."""
+    """The mean length in days."""
     per_year: float | None
     tolerance: float | None
-    """Days by which a payment may miss its place."""
+    """Days by which a payment may deviate from its due date."""
 
 
 @dataclass(frozen=True)
 class Partner(Item):
-    """A business partner. What is not known is empty."""
+    """A business partner. Unknown attributes are empty."""
 
     group: str = ""
     street: str = ""
@@ -107,7 +103,7 @@ AnyItem = TypeVar("AnyItem", bound=Item, covariant=True)
 
 @dataclass(frozen=True)
 class Tree(Generic[AnyItem]):
-    """A tree: items of one or two levels, in the order in which they are shown."""
+    """A tree: items on one or two levels, in display order."""
 
     id: int
     system_name: str
@@ -126,7 +122,7 @@ class Tree(Generic[AnyItem]):
 
     @property
     def assignable(self) -> tuple[AnyItem, ...]:
-        """Items that a tag can name."""
+        """Items that can be a tag."""
         return tuple(item for item in self.items if item.assignable)
 
     def item(self, system_name: str) -> AnyItem:

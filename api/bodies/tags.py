@@ -6,10 +6,10 @@ import orjson
 import polars as pl
 
 from analytics import trees
-from analytics.frames import TAG_PARTS, TAGGERS
+from analytics.frames import TAG_KINDS, TAG_PARTS
 from pipelines.results.documents.tags import TagWriter, tag_details
 
-TREES = dict(zip(TAGGERS, ("CATEGORIES", "INSURANCE_TYPES", "BUSINESS_PARTNERS", "FREELANCER_CATEGORIES"), strict=True))
+TREES = dict(zip(TAG_KINDS, ("CATEGORIES", "INSURANCE_TYPES", "BUSINESS_PARTNERS", "FREELANCER_CATEGORIES"), strict=True))
 NAMES = ("counterparty_name", "purpose", "booking_text")
 NAMELESS = "Buchung"
 NAME_LENGTH = 140

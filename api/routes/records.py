@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import SkipValidation, TypeAdapter, ValidationError
 from starlette.responses import Response
 
-from analytics.frames import PRODUCTS, TAGGERS
+from analytics.frames import PRODUCTS, TAG_KINDS
 from analytics.products import ProductCategory
 from api.bodies.tags import tag_bodies
 from api.http.authorization import TokenKind, needs
@@ -68,7 +68,7 @@ def _tagged(held: Services, given: Any) -> Response:
     named = _named(tagged, records)
     writer, version, listed = tag_writer(held.settings.base_url), tags.brain().version, Listed()
     for start in range(0, len(records), PIECE):
-        written = tag_bodies(writer, named.slice(start, PIECE), TAGGERS, version)
+        written = tag_bodies(writer, named.slice(start, PIECE), TAG_KINDS, version)
         listed.add(body(record, of_record) for record, of_record in zip(records[start : start + PIECE], written, strict=True))
     return listed.response()
 

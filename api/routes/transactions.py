@@ -27,7 +27,7 @@ from api.schemas.transactions import (
     BOOKED_ON,
     PUSH_LIMIT,
     SEQUENCE,
-    TAGGERS,
+    TAG_KINDS,
     PushedTransaction,
     TransactionBody,
     View,
@@ -69,7 +69,7 @@ class BookingQuery:
     @property
     def taggers(self) -> list[str]:
         """Whose tags are shown: those of the view; with a classification at least the tag that it is made from."""
-        return [TAGGERS[self.view or View.CATEGORIES]] if self.view or self.categorize else []
+        return [TAG_KINDS[self.view or View.CATEGORIES]] if self.view or self.categorize else []
 
 
 @routes.get(f"/{NAME}", response_model=list[TransactionBody], responses=STATUSES)

@@ -37,7 +37,7 @@ class View(StrEnum):
     FREELANCER_CATEGORIES = "freelancer-categories"
 
 
-TAGGERS = {
+TAG_KINDS = {
     View.TRUE: "category",
     View.CATEGORIES: "category",
     View.INSURANCES: "insurance",

@@ -41,7 +41,7 @@ WEIGHTS = np.array([1.0, 0.5, 0.7, 1.0, 0.7, 0.8, 0.5, 1.0], dtype=np.float32)
 TEXTS = ("merchant", "name", "ultimate", "purpose", "booking_text", "channel", "via", "purpose_code", "lexicon_category")
 """The columns that are read, in the order of the offsets."""
 HINTS = ("lexicon_category", "lexicon_confidence")
-"""What the lexicon says of a line: columns of `analytics.tagging.categories.lexicon`."""
+"""What the lexicon says of a line: columns of `analytics.tagging.categories.add_lexicon_category`."""
 LEAST_BITS, MOST_BITS = 8, 20
 TEXT_BYTES = 400
 """Where a text is cut: the lines of banks are shorter, and memory stays bounded."""
@@ -122,9 +122,9 @@ def hinted(lines: pl.DataFrame) -> pl.DataFrame:
     """The lines with the lexicon's hints."""
     if HINTS[0] in lines.columns:
         return lines
-    from analytics.tagging.categories import lexicon  # reads and compiles the rules
+    from analytics.tagging.categories import add_lexicon_category  # reads and compiles the rules
 
-    return lines.with_columns(lexicon(lines).select(HINTS))
+    return lines.with_columns(add_lexicon_category(lines).select(HINTS))
 
 
 def features(of: LineTexts, rows: Ints, bits: int, hiding: Hiding = NOTHING_HIDDEN) -> Features:

@@ -48,6 +48,6 @@ def _counted(part: Corpus, brain: Tagger, strange: Tagger) -> pl.DataFrame:
 def _decided(keyed: pl.DataFrame, told: pl.DataFrame, brain: Tagger, seen: bool) -> pl.DataFrame:
     rows = told.filter(pl.col("seen") == seen, ~pl.col("truth").str.starts_with("TRANSFER_"))
     distinct = keyed.join(rows.select("key"), on="key", how="semi").unique("key", keep="first", maintain_order=True).drop("key")
-    judged = tag.judge(lines.read(distinct), brain).select("key", "decider", "category")
+    judged = tag.tag_lines(lines.read(distinct), brain).select("key", "decider", "category")
     decided = rows.join(judged, on="key").filter(~pl.col("decider").is_in(NO_PRECISION))
     return decided.group_by("decider").agg(right=(pl.col("truth") == pl.col("category")).sum(), rows=pl.len())

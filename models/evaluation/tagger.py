@@ -78,7 +78,7 @@ def partner_of_brands(catalogue: Catalogue) -> dict[str, str]:
         positive=pl.lit(value=False),
         amount_bin=pl.lit(3, pl.UInt8),
     )
-    resolved = partners.resolve(checked(read.select(LINES.names()), LINES), catalogue)
+    resolved = partners.add_partners(checked(read.select(LINES.names()), LINES), catalogue)
     return dict(zip(brands, resolved["partner"], strict=True))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from analytics.frames import LINES, PRODUCTS
-from analytics.tagging.line_facts import FACTS
+from analytics.tagging.rulebooks import FACTS
 
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "é": "e", "è": "e", "á": "a", "ñ": "n", "ç": "c", "ô": "o"})
 EDGES = (0, 500, 1500, 4500, 15000, 45000, 95200, 300000)
@@ -17,7 +17,7 @@ BLANK = {name: "" for name, kind in LINES.items() if kind == pl.String}
 def canonical(text: str) -> str:
     """The text as lines have it: plain, digits collapsed."""
     plain = re.sub(r"[^a-z0-9&]+", " ", text.lower().translate(UMLAUTS)).strip()
-    return re.sub(r"[a-z0-9]*[0-9][a-z0-9]*", lambda found: _collapsed(found[0]), plain)
+    return re.sub(r"[a-z0-9]*[0-9][a-z0-9]*", lambda token: _collapsed(token[0]), plain)
 
 
 def line(name: str = "", purpose: str = "", amount: float = -50.0, channel: str = "TRANSFER", **more: Any) -> dict[str, Any]:
@@ -68,6 +68,6 @@ def _booking(number: int, amount: float, on: str, **more: Any) -> dict[str, Any]
         "pending": False,
         "counterparty_iban": None,
     }
-    known = {"booked_on": on, "amount_cents": round(amount * 100), "name": name, "counterparty_key": name}
-    said = {"category": "", "rule_category": "", "purpose_code": "", **dict.fromkeys(FACTS, False), **NOBODY}
-    return {**usual, **known, **said, **more}
+    booking = {"booked_on": on, "amount_cents": round(amount * 100), "name": name, "counterparty_key": name}
+    tags = {"category": "", "rule_category": "", "purpose_code": "", **dict.fromkeys(FACTS, False), **NOBODY}
+    return {**usual, **booking, **tags, **more}

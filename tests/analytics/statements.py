@@ -63,10 +63,10 @@ def lines(
 
 
 def debits(days: date | Iterable[date], euros: float | list[float], name: str, purpose: str, **more: Any) -> Rows:
-    """Direct debits as the bank of a savings bank's customer writes them, under one mandate unless another is told."""
+    """Direct debits as the bank of a savings bank's customer writes them, under one mandate unless another is given."""
     mandate, number = more.pop("mandate", f"M{crc32(name.encode()):010}"), crc32(f"{name}cred".encode())
-    told = f"EREF+{number}MREF+{mandate}CRED+DE98ZZZ{number:011}SVWZ+{purpose}"
-    return lines(DEBIT, days, euros, name, told, **more)
+    text = f"EREF+{number}MREF+{mandate}CRED+DE98ZZZ{number:011}SVWZ+{purpose}"
+    return lines(DEBIT, days, euros, name, text, **more)
 
 
 def wage(
@@ -79,16 +79,16 @@ def wage(
 def everyday(first: date = date(2024, 1, 2), last: date = TODAY) -> Rows:
     """Purchases of uneven amounts in changing shops: the account is alive."""
     days = [first + timedelta(days=at) for at in range(0, (last - first).days + 1, 3)]
-    spent = [-(1_340 + at * at * 37 % 5_300) / 100 for at in range(len(days))]
-    bought = (
+    amounts = [-(1_340 + at * at * 37 % 5_300) / 100 for at in range(len(days))]
+    purchases = (
         lines(CARD, day, euros, SHOPS[at * at * 7 % 11 % 4], "{:%Y-%m-%d}T17:42 Debitk.4 2028-12")
-        for at, (day, euros) in enumerate(zip(days, spent, strict=True))
+        for at, (day, euros) in enumerate(zip(days, amounts, strict=True))
     )
-    return [line for row in bought for line in row]
+    return [line for row in purchases for line in row]
 
 
 def weekly(last: date, number: int) -> list[date]:
-    """So many days, a week apart, the last one this."""
+    """A number of days, a week apart, up to the last."""
     return [last - timedelta(weeks=week) for week in reversed(range(number))]
 
 
@@ -97,8 +97,8 @@ def _dated(more: dict[str, Any], day: date, n: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the taggers and the analyses say of one life."""
+class LifeResults:
+    """The tags and the analyses of one life."""
 
     tagged: pl.DataFrame
     frames: Frames
@@ -153,13 +153,13 @@ class Told:
 
 
 class Book:
-    """Lives, written down one after the other and looked at together."""
+    """Lives, written one after the other, then tagged and analysed together."""
 
     def __init__(self) -> None:
         self._lives: dict[str, tuple[Rows, list[tuple[str, ...]], date]] = {}
 
     def life(self, *parts: Rows, as_of: date = TODAY, products: Iterable[tuple[str, ...]] = (GIRO,)) -> str:
-        """Writes a life down; answers its user."""
+        """Adds a life and returns its user."""
         user = f"life-{len(self._lives):02}"
         self._lives[user] = ([row for part in parts for row in part], [(user, *product) for product in products], as_of)
         return user
@@ -168,20 +168,20 @@ class Book:
     def _read(self) -> tuple[pl.DataFrame, Frames, pl.DataFrame]:
         rows = [
             {"user": user, "id": f"{user}-{n:04}", **line}
-            for user, (told, _, _) in self._lives.items()
-            for n, line in enumerate(sorted(told, key=lambda line: line["booked_on"]))
+            for user, (statement, _, _) in self._lives.items()
+            for n, line in enumerate(sorted(statement, key=lambda line: line["booked_on"]))
         ]
         bookings = pl.DataFrame(rows, schema=TRANSACTIONS)
-        products = pl.DataFrame([row for _, held, _ in self._lives.values() for row in held], PRODUCTS, orient="row")
+        products = pl.DataFrame([row for _, owned, _ in self._lives.values() for row in owned], PRODUCTS, orient="row")
         as_of = pl.DataFrame([(user, day) for user, (_, _, day) in self._lives.items()], AS_OF, orient="row")
         tags = tagging.tag(bookings, products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
         tagged = bookings.hstack(tags.drop("id", "user", "product"))
         return tagged, analyse(tagged, products, as_of), as_of
 
-    def told(self, user: str) -> Told:
-        """What is said of a life."""
+    def told(self, user: str) -> LifeResults:
+        """The results of one life."""
         tagged, frames, as_of = self._read
-        return Told(
+        return LifeResults(
             tagged.filter(user=user),
             {name: frame.filter(user=user) for name, frame in frames.items()},
             as_of.filter(user=user),

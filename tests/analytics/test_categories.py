@@ -9,9 +9,9 @@ import pytest
 from analytics import trees
 from analytics.knowledge.files import TABLES
 from analytics.knowledge_checks import rules, sheets
-from analytics.tagging.categories import lexicon, structural
-from analytics.tagging.insurance import insurance
-from analytics.tagging.rulebook import read
+from analytics.tagging.categories import add_lexicon_category, add_rule_category
+from analytics.tagging.insurance import add_insurance
+from analytics.tagging.rulebook import read_table
 from tests.analytics.drawing import line, lines
 
 EXAMPLES = Path(__file__).with_name("examples.csv")
@@ -258,7 +258,9 @@ def table(text: str) -> list[list[str]]:
 def told(drawn: pl.DataFrame) -> pl.DataFrame:
     """The lines with what insurance, rules and words say, and `category` and `by`: the first of them that says something."""
     subcategories = trees.insurance_types_frame().select(insurance="system_name", premium="subcategory")
-    found = lexicon(structural(insurance(drawn))).join(subcategories, on="insurance", how="left", maintain_order="left")
+    found = add_lexicon_category(add_rule_category(add_insurance(drawn))).join(
+        subcategories, on="insurance", how="left", maintain_order="left"
+    )
     premium = pl.when(pl.col("insurance") != "UNRELATED_OTHER").then("premium")
     by = (
         pl.when(premium.is_not_null())
@@ -277,7 +279,7 @@ def booked() -> pl.DataFrame:
 
 
 def examples() -> pl.DataFrame:
-    rows = read(EXAMPLES)
+    rows = read_table(EXAMPLES)
     drawn = [
         line(row["name"], row["purpose"], float(row["amount"]), row["channel"], purpose_code=row["code"])
         for row in rows.iter_rows(named=True)
@@ -305,8 +307,8 @@ def test_examples_come_out_as_they_should() -> None:
 
 
 def test_every_category_has_examples_and_there_are_many() -> None:
-    assert read(EXAMPLES).height >= 350
-    assert list(rules.examples(sheets.read(EXAMPLES))) == []
+    assert read_table(EXAMPLES).height >= 350
+    assert list(rules.examples(sheets.read_sheet(EXAMPLES))) == []
 
 
 def test_the_sign_rule_is_never_broken(booked: pl.DataFrame) -> None:
@@ -427,7 +429,7 @@ def test_the_order_of_lines_changes_nothing(booked: pl.DataFrame) -> None:
 
 @pytest.mark.parametrize("file", ["rules", "lexicon", "insurance", "freelancer", "groups", "saving_banks"])
 def test_the_files_are_in_order(file: str) -> None:
-    assert list(getattr(rules, file)(sheets.read(TABLES / f"{file}.csv"))) == []
+    assert list(getattr(rules, file)(sheets.read_sheet(TABLES / f"{file}.csv"))) == []
 
 
 def test_a_wrong_rule_is_told_with_its_place() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from analytics import trees
 from analytics.frames import CHOICES, LEDGER, RULES, TAGGED
-from analytics.tagging.corrections import alike, fits, overlay
+from analytics.tagging.corrections import alike, apply_corrections, fits
 
 IBAN, OTHER_IBAN = "DE02120300000000202051", "DE02500105170137075030"
 CATEGORIES = [item.system_name for item in trees.tree("CATEGORIES").assignable]
@@ -63,20 +63,20 @@ def rules(*rows: dict[str, Any]) -> pl.DataFrame:
 
 
 def said(transactions: pl.DataFrame, chosen: pl.DataFrame | None = None, ruled: pl.DataFrame | None = None) -> list[str]:
-    """The categories after the wishes; empty where nobody has wished."""
+    """The categories after the corrections; empty where there is none."""
     none = (CHOICES.to_frame() if chosen is None else chosen, RULES.to_frame() if ruled is None else ruled)
-    found = overlay(recognised(transactions), transactions, *none)
+    found = apply_corrections(recognised(transactions), transactions, *none)
     return [item if confidence == 1 else "" for item, confidence in found.select("category", "category_confidence").iter_rows()]
 
 
-def test_without_wishes_nothing_is_changed() -> None:
+def test_without_corrections_nothing_is_changed() -> None:
     given = bookings({}, {})
-    assert overlay(recognised(given), given, CHOICES.to_frame(), RULES.to_frame()).equals(recognised(given))
+    assert apply_corrections(recognised(given), given, CHOICES.to_frame(), RULES.to_frame()).equals(recognised(given))
 
 
 def test_a_choice_is_for_its_booking() -> None:
     given = bookings({}, {}, {})
-    found = overlay(recognised(given), given, choices(_1="TAXES"), RULES.to_frame())
+    found = apply_corrections(recognised(given), given, choices(_1="TAXES"), RULES.to_frame())
     assert found["category"].to_list() == ["LIVING_OTHER", "TAXES", "LIVING_OTHER"]
     assert found.row(1, named=True) | {"category_reason": "eigene Wahl", "category_source": "USER"} == found.row(1, named=True)
     assert found["effective_category"].to_list() == found["category"].to_list()
@@ -92,7 +92,9 @@ def test_choice_before_own_rule_before_the_tenants() -> None:
 
 def test_a_tenants_rule_does_not_claim_to_be_the_users() -> None:
     given = bookings({"counterparty_name": "schulz"})
-    found = overlay(recognised(given), given, CHOICES.to_frame(), rules({"user": None, "item": "TAXES", "name_key": "schulz"}))
+    found = apply_corrections(
+        recognised(given), given, CHOICES.to_frame(), rules({"user": None, "item": "TAXES", "name_key": "schulz"})
+    )
     assert found.select("category_source", "category_reason").row(0) == ("RULE", "Regel des Anbieters für diesen Zahlungspartner")
 
 
@@ -136,7 +138,7 @@ def test_a_users_rule_is_for_nobody_else() -> None:
 
 
 @pytest.mark.parametrize(
-    ("recognised_type", "wish", "expected"),
+    ("recognised_type", "correction", "expected"),
     [
         ("VEHICLE_CAR", "LIVING_GROCERIES", "UNRELATED_OTHER"),
         ("VEHICLE_CAR", "SAVINGS_LIFEINSURANCE", "UNRELATED_OTHER"),
@@ -150,30 +152,30 @@ def test_a_users_rule_is_for_nobody_else() -> None:
         ("UNRELATED_OTHER", "TAXES", "UNRELATED_OTHER"),
     ],
 )
-def test_the_insurance_type_goes_with_the_category(recognised_type: str, wish: str, expected: str) -> None:
+def test_the_insurance_type_goes_with_the_category(recognised_type: str, correction: str, expected: str) -> None:
     given = bookings({}, {})
-    found = overlay(recognised(given, insurance=recognised_type), given, choices(_0=wish), RULES.to_frame())
+    found = apply_corrections(recognised(given, insurance=recognised_type), given, choices(_0=correction), RULES.to_frame())
     assert found["insurance"].to_list() == [expected, recognised_type]
     kept = expected == recognised_type
     assert found.select("insurance_source", "insurance_confidence").row(0) == (("MODEL", 0.5) if kept else ("USER", 1))
 
 
 def test_every_insurance_category_has_a_type_of_its_own() -> None:
-    wishes = [item for item in CATEGORIES if item.startswith("INSURANCE_")]
-    given = bookings(*[{}] * len(wishes))
-    chosen = choices(**{f"_{place}": item for place, item in enumerate(wishes)})
-    found = overlay(recognised(given), given, chosen, RULES.to_frame())
+    items = [item for item in CATEGORIES if item.startswith("INSURANCE_")]
+    given = bookings(*[{}] * len(items))
+    chosen = choices(**{f"_{place}": item for place, item in enumerate(items)})
+    found = apply_corrections(recognised(given), given, chosen, RULES.to_frame())
     types = trees.tree("INSURANCE_TYPES")
-    assert [types.item(name).subcategory for name in found["insurance"]] == wishes
+    assert [types.item(name).subcategory for name in found["insurance"]] == items
 
 
 def test_a_refund_counts_in_the_category_of_its_purchase() -> None:
     given = bookings({}, {"amount_cents": 500}, {"amount_cents": 500})
     tags = recognised(given, category=["SHOPPING_OTHER", "TRANSFER_REFUND", "OTHER_INCOME"], refund_of=[None, "0", "0"])
-    found = overlay(tags, given, choices(_0="SHOPPING_BEAUTY"), RULES.to_frame())
+    found = apply_corrections(tags, given, choices(_0="SHOPPING_BEAUTY"), RULES.to_frame())
     assert found["category"].to_list() == ["SHOPPING_BEAUTY", "TRANSFER_REFUND", "OTHER_INCOME"]
     assert found["effective_category"].to_list() == ["SHOPPING_BEAUTY", "SHOPPING_BEAUTY", "LIVING_OTHER"]
-    chosen = overlay(tags, given, choices(_1="INCOME_OTHER", _2="TRANSFER_REFUND"), RULES.to_frame())
+    chosen = apply_corrections(tags, given, choices(_1="INCOME_OTHER", _2="TRANSFER_REFUND"), RULES.to_frame())
     assert chosen["effective_category"].to_list() == ["LIVING_OTHER", "INCOME_OTHER", "SHOPPING_OTHER"]
 
 
@@ -184,7 +186,7 @@ def test_order_and_bookings_stay(names: list[str | None], data: st.DataObject) -
     places = st.sampled_from([str(place) for place in range(len(names))])
     chosen = data.draw(st.dictionaries(places, st.sampled_from(CATEGORIES), max_size=4))
     ruled = data.draw(st.lists(st.tuples(st.sampled_from(["a", "b"]), st.sampled_from(CATEGORIES)), max_size=4))
-    found = overlay(
+    found = apply_corrections(
         recognised(given),
         given,
         choices(**{f"_{place}": item for place, item in chosen.items()}),

@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.tagging.decision import LEAST, assessed, categorised
+from analytics.tagging.decision import MIN_CONFIDENCE, add_precisions, decide_category
 
 MEASURED = pl.DataFrame({"decider": ["rule:loan-words", "partner:IKEA"], "precision": [0.56, 0.75]})
 NOTHING = {
@@ -43,7 +43,7 @@ def decided(*facts: dict[str, object], precisions: pl.DataFrame = MEASURED) -> l
     rows = pl.DataFrame([NOTHING | given for given in facts], infer_schema_length=None)
     typed = rows.with_columns(pl.col(TEXTS).cast(pl.String), pl.col(SHARES).cast(pl.Float64))
     return (
-        categorised(assessed(typed, precisions), precisions)
+        decide_category(add_precisions(typed, precisions), precisions)
         .select("category", "category_confidence", "category_source", "category_reason")
         .rows()
     )
@@ -89,5 +89,5 @@ def test_without_a_model_rules_decide() -> None:
 
 
 def test_a_guess_counts_from_the_least_likelihood_on() -> None:
-    found = decided(model("LIVING_GROCERIES", LEAST), model("LIVING_GROCERIES", LEAST - 0.01))
+    found = decided(model("LIVING_GROCERIES", MIN_CONFIDENCE), model("LIVING_GROCERIES", MIN_CONFIDENCE - 0.01))
     assert [(row[0], row[2]) for row in found] == [("LIVING_GROCERIES", "MODEL"), ("OTHER_SPENDING", "FALLBACK")]

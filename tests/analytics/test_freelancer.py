@@ -5,7 +5,7 @@ import re
 import polars as pl
 
 from analytics import trees
-from analytics.tagging.freelancer import freelancer
+from analytics.tagging.freelancer import add_freelancer
 from tests.analytics.drawing import line, lines
 
 BOOKINGS = """
@@ -95,17 +95,17 @@ def table(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.split("|")] for row in text.strip().splitlines()]
 
 
-def judged() -> pl.DataFrame:
+def tagged_lines() -> pl.DataFrame:
     drawn = [
         line(name, purpose, float(amount), category=category, insurance="")
         for category, name, purpose, amount, _ in table(BOOKINGS)
     ]
-    return freelancer(lines(*drawn))
+    return add_freelancer(lines(*drawn))
 
 
 def test_categories_and_words_say_the_item() -> None:
     rows = table(BOOKINGS)
-    found = judged()["freelancer"].to_list()
+    found = tagged_lines()["freelancer"].to_list()
     assert [(row, item) for row, item in zip(rows, found, strict=True) if row[4] != item] == []
 
 
@@ -113,7 +113,7 @@ def test_the_insurance_product_says_it_for_premiums() -> None:
     subs = dict(trees.insurance_types_frame().select("system_name", "subcategory").iter_rows())
     rows = table(INSURED)
     drawn = [line("Versicherung", "Beitrag", -90.0, category=subs[product], insurance=product) for product, _ in rows]
-    assert freelancer(lines(*drawn))["freelancer"].to_list() == [item for _, item in rows]
+    assert add_freelancer(lines(*drawn))["freelancer"].to_list() == [item for _, item in rows]
 
 
 def test_every_category_has_an_item() -> None:
@@ -121,13 +121,13 @@ def test_every_category_has_an_item() -> None:
         line("", "", 50.0 if item.sign == "+" else -50.0, category=item.system_name)
         for item in trees.tree("CATEGORIES").assignable
     ]
-    found = freelancer(lines(*drawn))
+    found = add_freelancer(lines(*drawn))
     items = {item.system_name for item in trees.tree("FREELANCER_CATEGORIES").assignable}
     assert set(found["freelancer"]) <= items
     assert found["freelancer_reason"].null_count() == 0
 
 
 def test_quoted_words_stand_in_the_line() -> None:
-    for row in judged().iter_rows(named=True):
+    for row in tagged_lines().iter_rows(named=True):
         for word in re.findall("»([^«]*)«", row["freelancer_reason"]):
             assert word in f"{row['name']} {row['purpose']}"

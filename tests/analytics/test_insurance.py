@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from analytics import trees
-from analytics.tagging.insurance import insurance
+from analytics.tagging.insurance import add_insurance
 from tests.analytics.drawing import line, lines
 
 PREMIUMS = """
@@ -193,20 +193,20 @@ def table(text: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.split("|")] for row in text.strip().splitlines()]
 
 
-def judged(rows: list[list[str]]) -> pl.DataFrame:
+def tagged_lines(rows: list[list[str]]) -> pl.DataFrame:
     drawn = [line(row[0], row[1], -float(row[2]), "DIRECTDEBIT") for row in rows]
-    return insurance(lines(*drawn))
+    return add_insurance(lines(*drawn))
 
 
 def test_a_premium_gets_the_product_that_its_words_or_its_company_name() -> None:
     rows = table(PREMIUMS)
-    found = judged(rows)["insurance"].to_list()
+    found = tagged_lines(rows)["insurance"].to_list()
     assert [(row, item) for row, item in zip(rows, found, strict=True) if row[3] != item] == []
 
 
 def test_what_only_sounds_like_insurance_is_none() -> None:
     rows = table(NO_PREMIUMS)
-    found = judged(rows)["insurance"].to_list()
+    found = tagged_lines(rows)["insurance"].to_list()
     assert [(row, item) for row, item in zip(rows, found, strict=True) if item != "UNRELATED_OTHER"] == []
 
 
@@ -216,14 +216,14 @@ def test_the_tables_are_as_long_as_promised() -> None:
 
 def test_what_an_insurer_pays_is_no_premium() -> None:
     claim = line("Allianz Versicherungs-AG", "Schaden 123 Hausrat", 500.0)
-    assert insurance(lines(claim))["insurance"].to_list() == ["UNRELATED_OTHER"]
+    assert add_insurance(lines(claim))["insurance"].to_list() == ["UNRELATED_OTHER"]
 
 
 def test_the_partner_says_it_where_no_word_does() -> None:
     silent = line("Vertrag 4711", "", -30.0, "DIRECTDEBIT", flag_insurer=True, partner_insurance="SPECIAL_PET")
     worded = line("Vertrag 4711", "Hausrat", -30.0, "DIRECTDEBIT", flag_insurer=True, partner_insurance="SPECIAL_PET")
     unknown = line("Vertrag 4711", "", -30.0, "DIRECTDEBIT", flag_insurer=True, partner_insurance="")
-    found = insurance(lines(silent, worded, unknown))
+    found = add_insurance(lines(silent, worded, unknown))
     assert found["insurance"].to_list() == ["SPECIAL_PET", "HOME_CONTENTS", "OTHER_OTHER"]
     assert found["insurance_source"].to_list() == ["PARTNER", "RULE", "RULE"]
 
@@ -231,22 +231,27 @@ def test_the_partner_says_it_where_no_word_does() -> None:
 def test_what_a_company_mostly_sells_beside_other_damage_insurance_is_not_taken_for_granted() -> None:
     sold = ("VEHICLE_CAR", "LIABILITY_PRIVATE", "HOME_BUILDING", "VEHICLE_WARRANTY")
     drawn = [line("Vertrag 12", "", -30.0, "DIRECTDEBIT", flag_insurer=True, partner_insurance=item) for item in sold]
-    assert insurance(lines(*drawn))["insurance"].to_list() == ["OTHER_OTHER", "OTHER_OTHER", "OTHER_OTHER", "VEHICLE_WARRANTY"]
+    assert add_insurance(lines(*drawn))["insurance"].to_list() == [
+        "OTHER_OTHER",
+        "OTHER_OTHER",
+        "OTHER_OTHER",
+        "VEHICLE_WARRANTY",
+    ]
 
 
 def test_every_health_fund_premium_is_statutory_unless_the_text_says_else() -> None:
     plain = line("Kasse 12", "Beitrag 01/24", -190.0, "DIRECTDEBIT", flag_krankenkasse=True)
     dental = line("Kasse 12", "Zahnzusatz Partnertarif", -19.0, "DIRECTDEBIT", flag_krankenkasse=True)
-    assert insurance(lines(plain, dental))["insurance"].to_list() == ["HEALTH_STATUTORY", "HEALTH_DENTAL"]
+    assert add_insurance(lines(plain, dental))["insurance"].to_list() == ["HEALTH_STATUTORY", "HEALTH_DENTAL"]
 
 
 def test_products_are_items_of_the_tree() -> None:
-    found = set(judged(table(PREMIUMS))["insurance"])
+    found = set(tagged_lines(table(PREMIUMS))["insurance"])
     assert found <= {item.system_name for item in trees.tree("INSURANCE_TYPES").assignable}
 
 
 def test_quoted_words_stand_in_the_line() -> None:
-    found = judged(table(PREMIUMS) + table(NO_PREMIUMS))
+    found = tagged_lines(table(PREMIUMS) + table(NO_PREMIUMS))
     for row in found.iter_rows(named=True):
         for word in re.findall("»([^«]*)«", row["insurance_reason"]):
             assert word in f"{row['name']} {row['purpose']}", row["insurance_reason"]
@@ -254,25 +259,25 @@ def test_quoted_words_stand_in_the_line() -> None:
 
 def test_removing_the_words_that_decided_changes_the_result() -> None:
     rows = [row for row in table(PREMIUMS) if row[3].split("_")[0] == "HOME"]
-    found = judged(rows)
+    found = tagged_lines(rows)
     words = found["insurance_reason"].str.extract("»([^«]*)«")
     without = found.select(*lines(line()).columns).with_columns(
         purpose=pl.Series([text.replace(word, "") for text, word in zip(found["purpose"], words, strict=True)])
     )
-    again = insurance(without)["insurance"]
+    again = add_insurance(without)["insurance"]
     assert (again != found["insurance"]).sum() >= len(rows) - 3  # a name may say it too
 
 
 def test_words_are_found_where_a_line_break_cut_them() -> None:
     cut = line("Allianz", "Haftpflicht versicherung", -60.0, "DIRECTDEBIT")
     torn = line("Allianz", "Beitrag Wohngeb audeversicherung 123", -60.0, "DIRECTDEBIT")
-    assert insurance(lines(cut, torn))["insurance"].to_list() == ["LIABILITY_PRIVATE", "HOME_BUILDING"]
+    assert add_insurance(lines(cut, torn))["insurance"].to_list() == ["LIABILITY_PRIVATE", "HOME_BUILDING"]
 
 
 @pytest.mark.parametrize("column", ["insurance", "insurance_confidence", "insurance_source", "insurance_reason"])
 def test_every_line_has_every_part_of_the_tag(column: str) -> None:
-    assert judged(table(PREMIUMS) + table(NO_PREMIUMS))[column].null_count() == 0
+    assert tagged_lines(table(PREMIUMS) + table(NO_PREMIUMS))[column].null_count() == 0
 
 
 def test_nothing_goes_in_nothing_comes_out() -> None:
-    assert insurance(lines(line()).clear()).height == 0
+    assert add_insurance(lines(line()).clear()).height == 0

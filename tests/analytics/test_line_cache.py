@@ -1,4 +1,4 @@
-"""Keys get numbers in the order in which they are first seen; what was said of a line once is not asked for again."""
+"""Keys get numbers in the order in which they are first seen; a line is tagged once while it is cached."""
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,44 +13,44 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from analytics.native.dense_ids import EMPTY, LEAST, LOAD, Keys, Numbering
-from analytics.tagging.line_cache import FEW, MOST_PIECES, Judgements, TaggedLines
+from analytics.tagging.line_cache import MAX_CHUNKS, MAX_LINES_PER_KEY, LineCache, TaggedLines
 
 patient = settings(deadline=None, max_examples=40)
 """The first example may wait for the compiler."""
 FAR = 2**40
 """Keys that differ by this ask for the same place of any table here."""
 KEYS = st.integers(0, 30) | st.integers(0, 5).map(lambda number: number * FAR) | st.integers(0, 2**64 - 1)
-BATCHES = st.lists(st.lists(KEYS, max_size=30), max_size=MOST_PIECES + 4)
+BATCHES = st.lists(st.lists(KEYS, max_size=30), max_size=MAX_CHUNKS + 4)
 
 
 def array(keys: Iterable[int]) -> Keys:
     return np.array(list(keys), np.uint64)
 
 
-class Judge:
-    """Says of each line what its key is and how it was counted, and keeps the keys for which it was asked."""
+class RecordingTagger:
+    """Tags each line with its key, and records the keys that it had to tag."""
 
     def __init__(self) -> None:
-        self.asked: list[int] = []
+        self.tagged_keys: list[int] = []
 
-    def of(self, memory: Judgements, keys: list[int]) -> TaggedLines:
-        given = pl.Series("key", keys, dtype=pl.UInt64)
+    def look_up(self, cache: LineCache, keys: list[int]) -> TaggedLines:
+        series = pl.Series("key", keys, dtype=pl.UInt64)
 
-        def judge(first: NDArray[np.int64]) -> TaggedLines:
-            self.asked += given[first].to_list()
-            return each(given[first])
+        def tag_first(first: NDArray[np.int64]) -> TaggedLines:
+            self.tagged_keys += series[first].to_list()
+            return one_line_per_key(series[first])
 
-        return memory.of(given, judge)
+        return cache.look_up(series, tag_first)
 
 
-def each(keys: pl.Series) -> TaggedLines:
+def one_line_per_key(keys: pl.Series) -> TaggedLines:
     """Every key has a line of its own."""
     return TaggedLines(pl.DataFrame({"key": keys, "text": keys.cast(pl.String)}), np.arange(len(keys), dtype=np.int32))
 
 
-def told(said: TaggedLines) -> list[tuple[int, str]]:
-    """What is said about each booking."""
-    return said.lines[said.line].rows()
+def per_booking(tagged: TaggedLines) -> list[tuple[int, str]]:
+    """The line of each booking."""
+    return tagged.lines[tagged.line].rows()
 
 
 def expected(keys: list[int]) -> list[tuple[int, str]]:
@@ -103,54 +103,58 @@ def test_a_table_grows_at_once_for_more_keys_than_it_can_hold() -> None:
 
 @patient
 @given(BATCHES)
-def test_a_line_is_judged_once_by_its_first_booking(batches: list[list[int]]) -> None:
-    memory, judge = Judgements(), Judge()
+def test_a_line_is_tagged_once_by_its_first_booking(batches: list[list[int]]) -> None:
+    cache, tagger = LineCache(), RecordingTagger()
     for keys in batches:
-        judge.of(memory, keys)
-    assert judge.asked == list(dict.fromkeys(key for keys in batches for key in keys))
+        tagger.look_up(cache, keys)
+    assert tagger.tagged_keys == list(dict.fromkeys(key for keys in batches for key in keys))
 
 
 @patient
 @given(BATCHES, st.randoms(use_true_random=False))
-def test_memory_order_and_batches_change_no_answer(batches: list[list[int]], chance: Random) -> None:
-    memory, judge = Judgements(), Judge()
+def test_cache_order_and_batches_change_no_answer(batches: list[list[int]], chance: Random) -> None:
+    cache, tagger = LineCache(), RecordingTagger()
     for keys in [*batches, *chance.sample(batches, len(batches))]:
         shuffled = chance.sample(keys, len(keys))
-        assert told(judge.of(memory, shuffled)) == told(judge.of(Judgements(), shuffled)) == expected(shuffled)
+        assert (
+            per_booking(tagger.look_up(cache, shuffled))
+            == per_booking(tagger.look_up(LineCache(), shuffled))
+            == expected(shuffled)
+        )
 
 
 @patient
 @given(BATCHES)
 def test_every_line_of_an_answer_is_there_once_and_few_have_no_booking(batches: list[list[int]]) -> None:
-    memory, judge = Judgements(), Judge()
+    cache, tagger = LineCache(), RecordingTagger()
     for keys in batches:
-        said = judge.of(memory, keys)
-        assert said.lines["key"].is_unique().all()
-        assert len(set(keys)) <= said.lines.height <= FEW * len(set(keys))
+        tagged = tagger.look_up(cache, keys)
+        assert tagged.lines["key"].is_unique().all()
+        assert len(set(keys)) <= tagged.lines.height <= MAX_LINES_PER_KEY * len(set(keys))
 
 
 def test_keys_may_share_a_line() -> None:
-    memory, keys = Judgements(), pl.Series([5, 6, 7, 5], dtype=pl.UInt64)
+    cache, keys = LineCache(), pl.Series([5, 6, 7, 5], dtype=pl.UInt64)
     line = np.array([0, 1, 0], np.int32)
-    told_first = memory.of(keys, lambda _: TaggedLines(pl.DataFrame({"text": ["odd", "even"]}), line))
-    again = memory.of(keys, lambda _: pytest.fail("all of them are known"))
-    for said in (told_first, again):
-        assert said.lines[said.line]["text"].to_list() == ["odd", "even", "odd", "odd"]
+    first_time = cache.look_up(keys, lambda _: TaggedLines(pl.DataFrame({"text": ["odd", "even"]}), line))
+    again = cache.look_up(keys, lambda _: pytest.fail("all of them are known"))
+    for tagged in (first_time, again):
+        assert tagged.lines[tagged.line]["text"].to_list() == ["odd", "even", "odd", "odd"]
 
 
 def test_many_small_batches_are_remembered_like_a_large_one() -> None:
-    memory, judge = Judgements(), Judge()
-    keys = list(range(3 * MOST_PIECES))
+    cache, tagger = LineCache(), RecordingTagger()
+    keys = list(range(3 * MAX_CHUNKS))
     for key in keys:
-        judge.of(memory, [key])
-    judge.asked.clear()
-    assert told(judge.of(memory, keys[::-1])) == expected(keys[::-1])
-    assert judge.asked == []
+        tagger.look_up(cache, [key])
+    tagger.tagged_keys.clear()
+    assert per_booking(tagger.look_up(cache, keys[::-1])) == expected(keys[::-1])
+    assert tagger.tagged_keys == []
 
 
-def test_the_memory_begins_anew_when_there_is_more_than_it_holds() -> None:
-    memory, judge = Judgements(most=3), Judge()
-    for keys, asked in (
+def test_the_cache_begins_anew_when_there_is_more_than_it_holds() -> None:
+    cache, tagger = LineCache(max_lines=3), RecordingTagger()
+    for keys, new_keys in (
         ([1, 2, 3], [1, 2, 3]),
         ([3, 2, 1], []),
         ([4, 1], [4]),
@@ -158,53 +162,53 @@ def test_the_memory_begins_anew_when_there_is_more_than_it_holds() -> None:
         ([1, 4, 2], [1, 2]),
         ([1, 2, 4], []),
     ):
-        judge.asked.clear()
-        assert told(judge.of(memory, keys)) == expected(keys)
-        assert judge.asked == asked, keys
+        tagger.tagged_keys.clear()
+        assert per_booking(tagger.look_up(cache, keys)) == expected(keys)
+        assert tagger.tagged_keys == new_keys, keys
 
 
-def test_a_batch_that_is_larger_than_the_memory_is_answered_and_its_first_lines_are_remembered() -> None:
-    memory, judge = Judgements(most=3), Judge()
-    assert told(judge.of(memory, [1, 2, 3, 4, 1])) == expected([1, 2, 3, 4, 1])
-    assert judge.asked == [1, 2, 3, 4]
-    assert told(judge.of(memory, [3, 2, 1])) == expected([3, 2, 1])
-    assert judge.asked == [1, 2, 3, 4]
-    assert told(judge.of(memory, [1, 2, 3, 4, 1])) == expected([1, 2, 3, 4, 1])
-    assert judge.asked == [1, 2, 3, 4, 4]
+def test_a_batch_that_is_larger_than_the_cache_is_answered_and_its_first_lines_are_remembered() -> None:
+    cache, tagger = LineCache(max_lines=3), RecordingTagger()
+    assert per_booking(tagger.look_up(cache, [1, 2, 3, 4, 1])) == expected([1, 2, 3, 4, 1])
+    assert tagger.tagged_keys == [1, 2, 3, 4]
+    assert per_booking(tagger.look_up(cache, [3, 2, 1])) == expected([3, 2, 1])
+    assert tagger.tagged_keys == [1, 2, 3, 4]
+    assert per_booking(tagger.look_up(cache, [1, 2, 3, 4, 1])) == expected([1, 2, 3, 4, 1])
+    assert tagger.tagged_keys == [1, 2, 3, 4, 4]
 
 
 @patient
 @given(BATCHES, st.integers(1, 20))
-def test_a_small_memory_changes_no_answer(batches: list[list[int]], most: int) -> None:
-    memory, judge = Judgements(most), Judge()
+def test_a_small_cache_changes_no_answer(batches: list[list[int]], max_lines: int) -> None:
+    cache, tagger = LineCache(max_lines), RecordingTagger()
     for keys in batches:
-        assert told(judge.of(memory, keys)) == expected(keys)
+        assert per_booking(tagger.look_up(cache, keys)) == expected(keys)
 
 
 def test_two_threads_that_meet_a_new_line_at_once_both_get_their_answer() -> None:
-    memory, both = Judgements(), Barrier(2, timeout=30)
+    cache, both = LineCache(), Barrier(2, timeout=30)
     batches = [[2, 1, 3, 2], [2, 4, 3, 9]]
 
     def ask(keys: list[int]) -> list[tuple[int, str]]:
-        given = pl.Series("key", keys, dtype=pl.UInt64)
+        series = pl.Series("key", keys, dtype=pl.UInt64)
 
-        def judge(first: NDArray[np.int64]) -> TaggedLines:
+        def tag_first(first: NDArray[np.int64]) -> TaggedLines:
             both.wait()
-            return each(given[first])
+            return one_line_per_key(series[first])
 
-        return told(memory.of(given, judge))
+        return per_booking(cache.look_up(series, tag_first))
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(ask, batches)) == [expected(keys) for keys in batches]
-    later = Judge()
-    assert told(later.of(memory, [9, 4, 3, 2, 1])) == expected([9, 4, 3, 2, 1])
-    assert later.asked == []
+    later = RecordingTagger()
+    assert per_booking(later.look_up(cache, [9, 4, 3, 2, 1])) == expected([9, 4, 3, 2, 1])
+    assert later.tagged_keys == []
 
 
-@pytest.mark.parametrize("most", [1000, 40])
-def test_threads_that_share_a_memory_get_the_answers_of_one_alone(most: int) -> None:
-    memory, chance = Judgements(most), np.random.default_rng(5)
+@pytest.mark.parametrize("max_lines", [1000, 40])
+def test_threads_that_share_a_cache_get_the_answers_of_one_alone(max_lines: int) -> None:
+    cache, chance = LineCache(max_lines), np.random.default_rng(5)
     batches = [chance.integers(0, 200, 30).tolist() for _ in range(200)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda keys: told(Judge().of(memory, keys)), batches))
+        found = list(pool.map(lambda keys: per_booking(RecordingTagger().look_up(cache, keys)), batches))
     assert found == [expected(keys) for keys in batches]

@@ -4,8 +4,9 @@ from typing import Any
 
 import polars as pl
 
-from analytics.tagging.line_facts import facts
-from analytics.tagging.own_transfers import own_transfers, refunds, reversals
+from analytics.tagging.line_facts import add_facts
+from analytics.tagging.own_transfers import own_transfers
+from analytics.tagging.refunds import refunds, reversals
 from tests.analytics.drawing import line, lines, products, rows
 
 ANNA = products(
@@ -292,7 +293,7 @@ def test_a_card_credit_without_purchase_counts_as_what_the_merchant_sells() -> N
 
 def test_the_facts_of_a_line_are_what_its_words_say() -> None:
     drawn = lines(line("Jonas Beck", "Sparen"), line("Versand GmbH", "Storno Bestellung"), line("", "Kreditkartenabrechnung"))
-    told = facts(drawn)
+    told = add_facts(drawn)
     assert told["says_saving"].to_list() == [True, False, False]
     assert told["says_reversal"].to_list() == [False, True, False]
     assert told["says_settlement"].to_list() == [False, False, True]

@@ -8,7 +8,7 @@ import polars as pl
 from analytics import knowledge
 from analytics.bank_text import canonical
 from analytics.frames import LINES
-from analytics.tagging.partners import resolve
+from analytics.tagging.partners import add_partners
 
 CATALOGUE = knowledge.partners()
 EMPTY = {name: "" for name, kind in LINES.items() if kind == pl.String}
@@ -26,7 +26,7 @@ def lines(*rows: dict[str, object]) -> pl.DataFrame:
 
 
 def partner(row: dict[str, object]) -> str:
-    return str(resolve(lines(row), CATALOGUE)["partner"][0])
+    return str(add_partners(lines(row), CATALOGUE)["partner"][0])
 
 
 CARD = {
@@ -211,7 +211,7 @@ NOBODY_BY_TRANSFER = (
 
 def partners_of(spellings: Iterable[str], channel: str) -> dict[str, str]:
     """The partner of each spelling."""
-    found = resolve(lines(*(line(spelling, channel) for spelling in spellings)), CATALOGUE)
+    found = add_partners(lines(*(line(spelling, channel) for spelling in spellings)), CATALOGUE)
     return dict(zip(spellings, found["partner"], strict=True))
 
 
@@ -236,7 +236,7 @@ def test_people_and_small_firms_are_not_taken_for_a_brand() -> None:
 
 
 def test_a_creditor_id_decides_whatever_the_name_says() -> None:
-    found = resolve(lines(line("Abbuchung", creditor_id="DE5100000031158")), CATALOGUE).row(0, named=True)
+    found = add_partners(lines(line("Abbuchung", creditor_id="DE5100000031158")), CATALOGUE).row(0, named=True)
     assert (found["partner"], found["partner_confidence"], found["partner_source"]) == ("TK", 0.99, "PARTNER")
     assert found["partner_reason"] == "Gläubiger-ID von TK"
 
@@ -283,29 +283,29 @@ def test_a_slip_of_the_pen_or_a_cut_is_forgiven() -> None:
 
 
 def test_the_ultimate_party_is_asked_last() -> None:
-    found = resolve(lines(line("Zahlung", ultimate="vodafone gmbh")), CATALOGUE).row(0, named=True)
+    found = add_partners(lines(line("Zahlung", ultimate="vodafone gmbh")), CATALOGUE).row(0, named=True)
     assert (found["partner"], found["partner_reason"]) == ("VODAFONE", "abweichender Name »vodafone« = Vodafone")
 
 
 def test_what_a_reason_quotes_stands_in_the_line() -> None:
     rows = lines(*(line(name, "CARD") for name in CARD), *(line(name) for name in DEBIT))
-    found = resolve(rows, CATALOGUE).with_columns(quote=pl.col("partner_reason").str.extract("»(.*)«"))
+    found = add_partners(rows, CATALOGUE).with_columns(quote=pl.col("partner_reason").str.extract("»(.*)«"))
     quoted = found.filter(pl.col("quote").is_not_null())
     assert len(quoted) > 100
     assert quoted.filter(~pl.col("name").str.contains(pl.col("quote"), literal=True)).is_empty()
 
 
-def test_each_line_is_judged_by_itself() -> None:
+def test_other_lines_do_not_change_the_partner_of_a_line() -> None:
     rows = [line(name, "CARD") for name in (*CARD, *NOBODY_BY_CARD)] + [line(name) for name in DEBIT]
     shuffled = random.Random(4).sample(range(len(rows)), len(rows))
-    together = resolve(lines(*rows), CATALOGUE)
-    assert resolve(lines(*(rows[number] for number in shuffled)), CATALOGUE).equals(together[shuffled])
-    assert resolve(lines(rows[7]), CATALOGUE).equals(together[7:8])
-    assert resolve(lines(), CATALOGUE).is_empty()
+    together = add_partners(lines(*rows), CATALOGUE)
+    assert add_partners(lines(*(rows[number] for number in shuffled)), CATALOGUE).equals(together[shuffled])
+    assert add_partners(lines(rows[7]), CATALOGUE).equals(together[7:8])
+    assert add_partners(lines(), CATALOGUE).is_empty()
 
 
 def test_with_fewer_partners_the_others_are_unknown() -> None:
     small = CATALOGUE.reduced({"REWE", "TK"})
     rows = lines(line("REWE Markt GmbH"), line("Vodafone GmbH"), line("x", creditor_id="DE9300000078611"))
-    assert resolve(rows, small)["partner"].to_list() == ["REWE", "UNKNOWN", "UNKNOWN"]
-    assert resolve(rows, CATALOGUE.reduced(lambda name: False))["partner"].unique().to_list() == ["UNKNOWN"]
+    assert add_partners(rows, small)["partner"].to_list() == ["REWE", "UNKNOWN", "UNKNOWN"]
+    assert add_partners(rows, CATALOGUE.reduced(lambda name: False))["partner"].unique().to_list() == ["UNKNOWN"]

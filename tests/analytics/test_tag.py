@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 
 from analytics import trees
 from analytics.bank_text import lines
-from analytics.frames import CHOICES, RULES, TAGGED, TAGGERS
+from analytics.frames import CHOICES, RULES, TAG_KINDS, TAGGED
 from analytics.tagging import tag as tagging
 from analytics.tagging.tag import Tagger
 from models import registry
@@ -35,24 +35,24 @@ def tagged() -> pl.DataFrame:
     return tag(corpus().transactions)
 
 
-def brain() -> Tagger:
+def tagger() -> Tagger:
     return Tagger(registry.shipped())
 
 
 def tag(transactions: pl.DataFrame, choices: pl.DataFrame | None = None, rules: pl.DataFrame | None = None) -> pl.DataFrame:
-    wishes = (CHOICES.to_frame() if choices is None else choices, RULES.to_frame() if rules is None else rules)
-    return tagging.tag(transactions, corpus().products, *wishes, brain())
+    corrections = (CHOICES.to_frame() if choices is None else choices, RULES.to_frame() if rules is None else rules)
+    return tagging.tag(transactions, corpus().products, *corrections, tagger())
 
 
 def test_every_booking_has_four_tags_of_its_trees_in_the_order_given() -> None:
     assert tagged()["id"].equals(corpus().transactions["id"])
     assert tagged().schema == TAGGED
-    for tagger in TAGGERS:
-        assignable = {item.system_name for item in trees.tree(TREES[tagger]).items if item.assignable}
-        assert set(tagged()[tagger]) <= assignable
-        assert tagged()[f"{tagger}_confidence"].is_between(0, 1).all()
-        assert tagged()[f"{tagger}_reason"].str.len_chars().min() > 0  # type: ignore[operator]
-        assert set(tagged()[f"{tagger}_source"]) <= {"USER", "RULE", "PARTNER", "MODEL", "FALLBACK"}
+    for kind in TAG_KINDS:
+        assignable = {item.system_name for item in trees.tree(TREES[kind]).items if item.assignable}
+        assert set(tagged()[kind]) <= assignable
+        assert tagged()[f"{kind}_confidence"].is_between(0, 1).all()
+        assert tagged()[f"{kind}_reason"].str.len_chars().min() > 0  # type: ignore[operator]
+        assert set(tagged()[f"{kind}_source"]) <= {"USER", "RULE", "PARTNER", "MODEL", "FALLBACK"}
 
 
 def test_no_category_has_the_wrong_sign() -> None:
@@ -80,29 +80,29 @@ def test_users_can_be_tagged_apart_and_others_change_nothing() -> None:
     assert_frame_equal(pl.concat(alone).sort("id"), tagged().sort("id"))
 
 
-def test_what_was_judged_before_is_judged_the_same_again() -> None:
-    remembering = brain()
+def test_a_cached_line_has_the_same_tags_again() -> None:
+    caching_tagger = tagger()
     half = corpus().transactions.gather_every(2)
-    wishes = (CHOICES.to_frame(), RULES.to_frame())
-    tagging.tag(half, corpus().products, *wishes, remembering)
-    again = tagging.tag(corpus().transactions, corpus().products, *wishes, remembering)
+    corrections = (CHOICES.to_frame(), RULES.to_frame())
+    tagging.tag(half, corpus().products, *corrections, caching_tagger)
+    again = tagging.tag(corpus().transactions, corpus().products, *corrections, caching_tagger)
     assert_frame_equal(again, tagged())
 
 
-def test_reading_every_row_says_what_reading_distinct_lines_says() -> None:
+def test_tagging_every_row_gives_what_tagging_distinct_lines_gives() -> None:
     rows = corpus().transactions.head(2000)
-    slow = tagging.judge(lines.read(rows), brain())
+    slow = tagging.tag_lines(lines.read(rows), tagger())
     keyed = rows.select(lines.keys(rows))
     first = rows.with_columns(keyed["key"]).unique("key", keep="first", maintain_order=True).drop("key")
-    quick = keyed.join(tagging.judge(lines.read(first), brain()), on="key", how="left", maintain_order="left")
+    quick = keyed.join(tagging.tag_lines(lines.read(first), tagger()), on="key", how="left", maintain_order="left")
     assert_frame_equal(quick.select(slow.columns), slow)
 
 
-@pytest.mark.parametrize("tagger", ["category", "insurance", "partner"])
-def test_words_that_a_reason_names_stand_in_the_line(tagger: str) -> None:
-    read = lines.read(corpus().transactions)
-    text = read.select(pl.concat_str("booking_text", "name", "ultimate", "purpose", "merchant", "via", separator=" ")).to_series()
-    for reason, words in zip(tagged()[f"{tagger}_reason"], text, strict=True):
+@pytest.mark.parametrize("kind", ["category", "insurance", "partner"])
+def test_words_that_a_reason_names_stand_in_the_line(kind: str) -> None:
+    read_lines = lines.read(corpus().transactions)
+    text = read_lines.select(pl.concat_str(*TEXTS, "via", separator=" ")).to_series()
+    for reason, words in zip(tagged()[f"{kind}_reason"], text, strict=True):
         squeezed = words.replace(" ", "")
         for word in QUOTED.findall(reason):
             assert word.replace(" ", "") in squeezed
@@ -110,27 +110,27 @@ def test_words_that_a_reason_names_stand_in_the_line(tagger: str) -> None:
 
 @pytest.mark.parametrize("source", ["RULE", "MODEL"])
 def test_without_the_words_that_decided_the_answer_or_its_reason_is_another(source: str) -> None:
-    read = lines.read(corpus().transactions).unique("key", keep="first", maintain_order=True)
-    before = tagging.judge_each(read, brain())
+    read_lines = lines.read(corpus().transactions).unique("key", keep="first", maintain_order=True)
+    before = tagging.tag_each_line(read_lines, tagger())
     named = (before["category_source"] == source) & before["category_reason"].str.contains("»")
     some = before.filter(named).with_row_index("row").unique("category_reason", keep="first", maintain_order=True).head(200)
     assert some.height >= 50
-    lines_named = read.filter(named)[some["row"]]
-    after = tagging.judge_each(_without_words(lines_named, some["category_reason"]), brain())
+    quoted_lines = read_lines.filter(named)[some["row"]]
+    after = tagging.tag_each_line(_without_words(quoted_lines, some["category_reason"]), tagger())
     moved = (some["category"] != after["category"]) | (some["category_confidence"] != after["category_confidence"])
     if source == "RULE":  # a second word of the same list may hold the rule up: then the reason is that word
         moved |= some["category_reason"] != after["category_reason"]
     assert moved.all(), some.filter(~moved).select("category_reason", "category").head(5)
 
 
-def _without_words(read: pl.DataFrame, reasons: pl.Series) -> pl.DataFrame:
+def _without_words(read_lines: pl.DataFrame, reasons: pl.Series) -> pl.DataFrame:
     """The lines without the words that their reasons quote."""
     rows = []
-    for row, reason in zip(read.iter_rows(named=True), reasons, strict=True):
+    for row, reason in zip(read_lines.iter_rows(named=True), reasons, strict=True):
         for word in QUOTED.findall(reason):
             row |= {name: _cut(str(row[name]), word) for name in TEXTS}
         rows.append(row)
-    return pl.DataFrame(rows, schema=read.schema)
+    return pl.DataFrame(rows, schema=read_lines.schema)
 
 
 def _cut(text: str, word: str) -> str:

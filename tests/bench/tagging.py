@@ -77,8 +77,8 @@ def measure(tell: Callable[[str], None]) -> Measured:
     return Measured(rates, corpus.transactions.height, distinct, peak.mebibytes - before)
 
 
-def _tag(corpus: Corpus, brain: Tagger) -> pl.DataFrame:
-    return tag.tag(corpus.transactions, corpus.products, CHOICES.to_frame(), RULES.to_frame(), brain)
+def _tag(corpus: Corpus, tagger: Tagger) -> pl.DataFrame:
+    return tag.tag(corpus.transactions, corpus.products, CHOICES.to_frame(), RULES.to_frame(), tagger)
 
 
 def twice(corpus: Corpus) -> Corpus:
@@ -105,12 +105,12 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _check(corpus: Corpus) -> None:
-    """Judging every row by itself gives what judging distinct lines gives."""
+    """Tagging every row gives what tagging distinct lines gives."""
     rows = corpus.transactions.head(SLOW_ROWS)
-    brain = Tagger(registry.shipped())
-    slow = tag.judge_each(lines.read(rows), brain)
+    tagger = Tagger(registry.shipped())
+    slow = tag.tag_each_line(lines.read(rows), tagger)
     keyed = rows.select(lines.keys(rows))
     first = rows.with_columns(keyed["key"]).unique("key", keep="first", maintain_order=True).drop("key")
-    quick = keyed.join(tag.judge(lines.read(first), brain), on="key", how="left", maintain_order="left")
+    quick = keyed.join(tag.tag_lines(lines.read(first), tagger), on="key", how="left", maintain_order="left")
     if not quick.select(slow.columns).equals(slow):
-        raise OutputDiffers(f"of {SLOW_ROWS} rows some are judged differently by the two ways")
+        raise OutputDiffers(f"of {SLOW_ROWS} rows some are tagged differently by the two ways")

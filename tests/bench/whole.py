@@ -58,8 +58,8 @@ def scorer() -> Scorer:
 
 
 @cache
-def brain() -> Tagger:
-    """What tagging knows, and what it has judged."""
+def tagger() -> Tagger:
+    """The tagger with its cache of lines."""
     return Tagger(scorer())
 
 
@@ -67,7 +67,7 @@ def ready(folder: Path) -> int:
     """Lets a process load and compile what it needs, on a few bookings; what it learns of their lines is forgotten."""
     bookings, products = _stored(folder, [0])
     _results(bookings.head(2_000), products, folder)
-    brain.cache_clear()
+    tagger.cache_clear()
     time.sleep(1)  # so that the other process takes the next one
     return os.getpid()
 
@@ -94,7 +94,7 @@ def _stored(folder: Path, buckets: Sequence[int]) -> tuple[pl.DataFrame, pl.Data
 
 
 def _results(bookings: pl.DataFrame, products: pl.DataFrame, folder: Path) -> dict[str, pl.DataFrame]:
-    tagged = tag.tag(bookings, products, CHOICES.to_frame(), RULES.to_frame(), brain())
+    tagged = tag.tag(bookings, products, CHOICES.to_frame(), RULES.to_frame(), tagger())
     whole = bookings.hstack(tagged[[name for name in tagged.columns if name not in bookings.columns]])
     day = pl.read_parquet(folder / "as_of.parquet").item()
     as_of = pl.DataFrame({"user": bookings["user"].unique()}).with_columns(as_of=pl.lit(day, pl.Date))

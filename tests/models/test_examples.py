@@ -11,7 +11,7 @@ from analytics.bank_text.channels import Channel
 from analytics.frames import CHOICES, PRODUCTS, RULES, TRANSACTIONS, checked
 from analytics.products import ProductCategory
 from analytics.tagging import tag
-from analytics.tagging.rulebook import read
+from analytics.tagging.rulebook import read_table
 from analytics.tagging.tag import Tagger
 from models import registry
 
@@ -60,7 +60,7 @@ a merchant on a card line is not read."""
 def examples() -> pl.DataFrame:
     """The examples; each is the only booking of its user, so that none says anything about another."""
     return (
-        read(Path(__file__).parents[1] / "analytics" / "examples.csv")
+        read_table(Path(__file__).parents[1] / "analytics" / "examples.csv")
         .with_row_index("user")
         .with_columns(pl.col("user").cast(pl.String))
     )
