@@ -35,17 +35,15 @@ from models.categoriser.model import Categoriser
 from models.errors import ModelUnknown, NothingToLearn
 from models.evaluation import comparison, gates, reports, tagger
 from models.evaluation.metrics import Figure
-from models.experiment import World
+from models.experiment import TRAINING_FORMATS
+from models.progress import Progress, silent
 from models.registry import RegistryEntry
-from models.simulator.base.banks import FORMATS
+from models.simulator.worlds import World, simulate_parts
 from models.training.train import (
     EXAMPLES,
-    TEST_FORMATS,
-    Progress,
     TrainingSettings,
     from_text_alone,
     merged,
-    silent,
     train_on,
 )
 from models.training.train import training_set as labelled
@@ -133,8 +131,7 @@ def make_training_set(
     The corrections are read while nobody else may touch the files: who is erased after that finds the lock taken, and what was
     written when it is free. Without a database, those of an earlier set are gone.
     """
-    formats = tuple(name for name in FORMATS if name not in TEST_FORMATS)
-    simulated = merged(labelled(part) for part in experiment.simulated(world, formats, on_progress))
+    simulated = merged(labelled(part) for part in simulate_parts(world, TRAINING_FORMATS, on_progress))
     place = _place(home)
     with place.alone("."):
         feedback = CORRECTIONS.to_frame()
@@ -212,10 +209,10 @@ def evaluate(home: Path, world: World, version: str = "", on_progress: Progress 
     told: dict[str, dict[str, Any]] = {}
     judged: dict[str, pl.DataFrame] = {}
     for one in both:
-        examination = tagger.examine(Tagger(one), world, _within(one.version, on_progress), times)
-        told[one.version], judged[one.version] = experiment.told(one, examination, world), examination.judged
+        examination = tagger.evaluate(Tagger(one), world, _within(one.version, on_progress), times)
+        told[one.version], judged[one.version] = experiment.evaluation_report(one, examination, world), examination.bookings
     candidate, incumbent = told[model.version], told[used.version]
-    compared = comparison.compared(candidate, incumbent, judged[model.version], judged[used.version])
+    compared = comparison.compare(candidate, incumbent, judged[model.version], judged[used.version])
     folder = models(home) / "evaluations" / model.version
     reports.write(candidate, folder, CANDIDATE)
     reports.write(incumbent, folder, INCUMBENT)
@@ -277,7 +274,7 @@ def _compared(home: Path, version: str) -> tuple[dict[str, Figure], dict[str, Fi
 def _without_examined(found: pl.DataFrame) -> pl.DataFrame:
     """The lines (`LINES`) whose partner is none of the brands that only the examination knows."""
     catalogue = knowledge.partners()
-    learnable = tagger.without_unseen(Tagger(registry.shipped(), catalogue)).catalogue.frame
+    learnable = tagger.without_unseen_partners(Tagger(registry.shipped(), catalogue)).catalogue.frame
     examined = catalogue.frame.join(learnable, on="partner", how="anti")["partner"]
     return found.filter(~partners.resolve(found, catalogue)["partner"].is_in(examined.implode()))
 

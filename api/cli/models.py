@@ -53,14 +53,15 @@ def train(
     from analytics.tagging.tag import Tagger
     from models import experiment, registry
     from models.evaluation import tagger  # load numba, which no other command needs
+    from models.simulator.worlds import TRAINING_WORLD
     from models.training.train import SHIPPED as USUAL
 
-    world = replace(experiment.LEARNED, **_given(users=users, seed=seed))
+    world = replace(TRAINING_WORLD, **_given(users=users, seed=seed))
     settings = replace(USUAL, **_given(label=label, epochs=epochs))
     with _told(), _progress(as_json) as on_progress:
-        model = experiment.learn(world, settings, on_progress)
-        other = replace(experiment.EXAMINED, **_given(users=examined))
-        report = experiment.told(model, tagger.examine(Tagger(model), other, on_progress), other)
+        model = experiment.train_categoriser(world, settings, on_progress)
+        other = replace(tagger.TEST_WORLD, **_given(users=examined))
+        report = experiment.evaluation_report(model, tagger.evaluate(Tagger(model), other, on_progress), other)
         path = registry.add(_folder(folder), model, report)
     facts = {"version": model.version, "file": str(path)}
     if not as_json:
@@ -85,10 +86,10 @@ def evaluate(
     from models import experiment
     from models.evaluation import reports, tagger
 
-    world = replace(experiment.EXAMINED, **_given(users=users, seed=seed))
+    world = replace(tagger.TEST_WORLD, **_given(users=users, seed=seed))
     with _told(), _progress(as_json) as on_progress:
         model = _model(_folder(folder), version)
-        report = experiment.told(model, tagger.examine(Tagger(model), world, on_progress), world)
+        report = experiment.evaluation_report(model, tagger.evaluate(Tagger(model), world, on_progress), world)
         paths = reports.write(report, out) if out else []
     if as_json:
         show(report["gates"], as_json, "Gates")
@@ -112,11 +113,11 @@ def evaluate_analyses(
     from analytics.tagging.tag import Tagger
     from models.evaluation import analyses, analysis_reports
 
-    world = replace(analyses.EXAMINED, **_given(users=people, seed=seed))
+    world = replace(analyses.TEST_WORLD, **_given(users=people, seed=seed))
     with _told(), _progress(as_json) as on_progress:
         model = _model(_folder(folder), version)
-        found = analyses.examine(Tagger(model), world, on_progress)
-        report = analyses.told(found, model.version, world)
+        found = analyses.evaluate(Tagger(model), world, on_progress)
+        report = analyses.report(found, model.version, world)
         paths = analysis_reports.write(report, found, out) if out else []
     missed = sum(not row["passed"] for row in report["gates"])
     if as_json:

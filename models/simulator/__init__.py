@@ -5,6 +5,7 @@ business of `renderers`. Nothing here reads the product's own knowledge: the two
 other.
 """
 
-from models.simulator.simulation import Corpus, simulate
+from models.simulator.base.corpus import Corpus
+from models.simulator.simulation import simulate
 
 __all__ = ["Corpus", "simulate"]

@@ -1,6 +1,5 @@
 """A simulated world from beginning to end: people, their lives, contracts and habits, the banks' words for it, and the truths."""
 
-from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import blake2b
 
@@ -10,6 +9,7 @@ import polars as pl
 from analytics.frames import PRODUCTS, TRANSACTIONS, checked
 from models.simulator.base.banks import FORMATS
 from models.simulator.base.calendar import EPOCH, Grid
+from models.simulator.base.corpus import Corpus
 from models.simulator.base.lists import shelf
 from models.simulator.base.schemas import ACTS, TRUTH, USERS
 from models.simulator.base.splits import SPLITS
@@ -29,30 +29,14 @@ from models.simulator.people.scene import Scene, scene_of
 from models.simulator.renderers import render
 from models.simulator.spending.purchases import purchases
 from models.simulator.truth.contracts import contract_truth
-from models.simulator.truth.events import event_truth
-from models.simulator.truth.stages import stage_truth
+from models.simulator.truth.life_events import event_truth
+from models.simulator.truth.life_stages import stage_truth
 
 START = date(2023, 7, 1)
 MONTHS = 39
 USERS_AT_ONCE = 500
 """Users are simulated in blocks; their lives do not depend on it."""
 SHORTEST = 12
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Bookings of simulated users and everything that is true about them."""
-
-    transactions: pl.DataFrame
-    products: pl.DataFrame
-    truth: pl.DataFrame
-    contracts: pl.DataFrame
-    events: pl.DataFrame
-    stages: pl.DataFrame
-    users: pl.DataFrame
-    texts: pl.DataFrame
-    """What can be read in each booking's text: `true_eref`, `true_mref`, `true_cred`, `true_remittance`, `true_merchant`."""
-    as_of: date
 
 
 def simulate(
@@ -76,7 +60,7 @@ def simulate(
     return joined(parts, world)
 
 
-def joined(parts: list["Corpus"], world: Setting) -> Corpus:
+def joined(parts: list[Corpus], world: Setting) -> Corpus:
     """Blocks one after the other, with rows numbered through."""
     offsets = np.cumsum([0, *(part.truth.height for part in parts)])
     truths = [

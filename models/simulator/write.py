@@ -10,7 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from models.simulator.simulation import Corpus, simulate
+from models.simulator.base.corpus import Corpus
+from models.simulator.simulation import simulate
 
 TABLES = ("transactions", "products", "truth", "contracts", "events", "stages", "users")
 ROWS_PER_PART = 1 << 21

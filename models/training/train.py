@@ -3,7 +3,7 @@
 Here belong the choice of lines and labels, the settings and the order of steps. The descent itself is `models.training.sgd`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from analytics.frames import LINES
 from models.categoriser.features import Hiding, hinted, texts
 from models.categoriser.model import Categoriser, allowed
 from models.errors import NothingToLearn
+from models.progress import Progress, silent
 from models.training.calibration import fit_temperature
 from models.training.lexicon_examples import lexicon_lines
 from models.training.sgd import Descent, Learned, descend
@@ -38,8 +39,6 @@ TEST_FORMATS = frozenset({"vr", "commerzbank", "comdirect", "n26"})
 """Formats of banks that training never sees."""
 TEXT_TRANSFERS = frozenset({"TRANSFER_REFUND"})
 """Of the transfers, only refunds show in a line's own words; the others show in a user's other bookings and products."""
-Progress = Callable[[str, float], None]
-"""Told the step and how much of it is done."""
 _MOST_IMPORTANT = 20.0
 
 
@@ -94,10 +93,6 @@ class TrainingCorpus(Protocol):
     @property
     def truth(self) -> pl.DataFrame:
         """`TRUTH`, in the same order."""
-
-
-def silent(_step: str, _share: float) -> None:
-    """Tells nobody."""
 
 
 def training_set(corpus: TrainingCorpus) -> pl.DataFrame:

@@ -42,11 +42,11 @@ def analyses_evaluation(
     from pipelines import training
 
     folder, begun = training.models(house.settings.home), time.monotonic()
-    world = replace(analyses.EXAMINED, users=config.people, seed=config.seed)
+    world = replace(analyses.TEST_WORLD, users=config.people, seed=config.seed)
     with told():
         model = registry.active(folder)
-        found = analyses.examine(Tagger(model), world, telling(context))
-    report = analyses.told(found, model.version, world)
+        found = analyses.evaluate(Tagger(model), world, telling(context))
+    report = analyses.report(found, model.version, world)
     rows = analysis_reports.rows(report["gates"])
     missed = [f"{row['analysis']}, {row['metric']}: {row['value']:.3f} is not {row['wanted']}" for row in _missed(report)]
     context.log.info("%s misses %d of %d gates", model.version, len(missed), len(rows))

@@ -40,11 +40,11 @@ asset = partial(dg.asset, group_name=GROUP, owners=OWNERS)
 def training_set(
     context: dg.AssetExecutionContext, config: TrainingSetConfig, house: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
-    from models.experiment import LEARNED
+    from models.simulator.worlds import TRAINING_WORLD
     from pipelines import training
     from pipelines.assets import charts
 
-    world = replace(LEARNED, users=config.users, seed=config.seed)
+    world = replace(TRAINING_WORLD, users=config.users, seed=config.seed)
     database = house.database if config.feedback else None
     made = training.make_training_set(house.settings.home, world, database, config.feedback_weight, telling(context))
     examples, corrected = made.examples, made.feedback
@@ -106,11 +106,10 @@ def categoriser_candidate(
 def categoriser_evaluation(
     context: dg.AssetExecutionContext, config: EvaluationConfig, house: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
-    from models.evaluation import comparison
-    from models.experiment import EXAMINED
+    from models.evaluation import comparison, tagger
     from pipelines import training
 
-    world = replace(EXAMINED, users=config.users, seed=config.seed)
+    world = replace(tagger.TEST_WORLD, users=config.users, seed=config.seed)
     with told():
         found = training.evaluate(house.settings.home, world, config.version, telling(context))
     version, used = found.candidate["about"]["model"], found.incumbent["about"]["model"]

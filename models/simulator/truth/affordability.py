@@ -8,8 +8,8 @@ import re
 
 import polars as pl
 
+from models.simulator.base.corpus import Corpus
 from models.simulator.base.lists import parties, table, wordings
-from models.simulator.simulation import Corpus
 
 MONTHS, FEWEST = 12, 3
 FULL_UNTIL = 4

@@ -12,21 +12,21 @@ from typing import NamedTuple
 
 import polars as pl
 
-from models.simulator.simulation import Corpus
+from models.simulator.base.corpus import Corpus
 from models.simulator.truth.affordability import SAVED_ON, booked, troubles
 
 DIFFICULTIES = ("return_debits", "debt_collection_payments", "seizure_payments")
 
 
 class Booking(NamedTuple):
-    """A booking as it truly is; `stored` says whether it lies on a product for savings, `difficulty` whether it tells of one."""
+    """A booking as it truly is; `difficulty` marks signs of financial difficulties."""
 
     day: date
     cents: int
     category: str
     insurance: str
     payer: str
-    stored: bool
+    on_savings_product: bool
     difficulty: bool
 
 
@@ -85,7 +85,7 @@ def months_before(day: date, months: int) -> date:
     return min(date(year, month + 1, 1) + timedelta(days=day.day - 1), after - timedelta(days=1))
 
 
-def lives(corpus: Corpus) -> list[TrueLife]:
+def true_lives(corpus: Corpus) -> list[TrueLife]:
     """All users who have a booking."""
     bookings, contracts, events = _bookings(corpus), _contracts(corpus), _events(corpus)
     now = corpus.stages.filter(
@@ -110,7 +110,7 @@ def _bookings(corpus: Corpus) -> dict[int, list[Booking]]:
         "effective_category",
         "insurance",
         payer=pl.coalesce("counterparty_name", "counterparty_iban", pl.lit("")),
-        stored=pl.col("on").is_in(SAVED_ON),
+        on_savings_product=pl.col("on").is_in(SAVED_ON),
         difficulty=pl.any_horizontal(signs[name] for name in DIFFICULTIES),
     )
     found: dict[int, list[Booking]] = defaultdict(list)

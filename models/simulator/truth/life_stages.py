@@ -1,4 +1,4 @@
-"""The truth about life stages: in which a user is on the labour market, as a parent and at home, and since when."""
+"""The truth about life stages: on the labour market, as a parent, at home and in saving."""
 
 import numpy as np
 import polars as pl
@@ -8,6 +8,11 @@ from models.simulator.base.calendar import Days
 from models.simulator.base.schemas import STAGES
 from models.simulator.people.people import CHILDREN, FAR, YEAR, Flags
 from models.simulator.people.scene import Scene
+from models.simulator.truth.plain_users import TrueLife, month_of
+
+MAX_MONTHS, MIN_MONTHS = 6, 3
+"""Saving is judged over the last full months, at most and at least this many."""
+OWN_SAVING_TRANSFERS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
 
 
 def stage_truth(scene: Scene) -> pl.DataFrame:
@@ -91,3 +96,33 @@ def _monthly(scene: Scene, dimension: str, item: str, where: NDArray[np.bool_]) 
             "day": scene.grid.month_starts[month].astype(np.int32),
         }
     )
+
+
+def saving_truth(lives: list[TrueLife]) -> pl.DataFrame:
+    """`user` and `item`: the stage of saving of each user on the as-of date, by the share of income that is put aside."""
+    rows = [(life.user, f"SAVINGS_{_saving_stage(life)}") for life in lives]
+    return pl.DataFrame(rows, schema={"user": pl.String, "item": pl.String}, orient="row")
+
+
+def _saving_stage(life: TrueLife) -> str:
+    months = life.full_months[-MAX_MONTHS:]
+    income = sum(life.incomes.get(month, 0) for month in months)
+    if len(months) < MIN_MONTHS or income <= 0:
+        return "UNKNOWN"
+    saved_cents = -sum(
+        booking.cents
+        for booking in life.bookings
+        if month_of(booking.day) in months
+        and not booking.on_savings_product
+        and (_is_saving(booking.category) or booking.category in OWN_SAVING_TRANSFERS)
+    )
+    rate = saved_cents / income
+    if rate < 0.01:
+        return "DISSAVING" if rate < -0.05 else "NONE"
+    if not any(contract.active and _is_saving(contract.category) for contract in life.contracts):
+        return "OCCASIONAL"
+    return "INTENSIVE" if rate >= 0.15 else "REGULAR"
+
+
+def _is_saving(category: str) -> bool:
+    return category.startswith("SAVINGS_") or category == "BANKFINANCE_INVESTMENT"
