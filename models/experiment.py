@@ -12,7 +12,8 @@ from models.evaluation.reports import report
 from models.progress import Progress, silent
 from models.simulator.base.banks import FORMATS
 from models.simulator.worlds import TRAINING_WORLD, World, simulate_parts
-from models.training.train import SHIPPED, TEST_FORMATS, TrainingSettings, merged, train_on, training_set
+from models.training.settings import SHIPPED, TrainingSettings
+from models.training.train import TEST_FORMATS, merged, train_on, training_set
 
 TRAINING_FORMATS = tuple(name for name in FORMATS if name not in TEST_FORMATS)
 

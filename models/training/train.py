@@ -4,7 +4,7 @@ Here belong the choice of lines and labels, the settings and the order of steps.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +19,7 @@ from models.errors import NothingToLearn
 from models.progress import Progress, silent
 from models.training.calibration import fit_temperature
 from models.training.lexicon_examples import lexicon_lines
+from models.training.settings import SHIPPED, TrainingSettings
 from models.training.sgd import Descent, Learned, descend
 
 EXAMPLES = pl.Schema(
@@ -40,47 +41,6 @@ TEST_FORMATS = frozenset({"vr", "commerzbank", "comdirect", "n26"})
 TEXT_TRANSFERS = frozenset({"TRANSFER_REFUND"})
 """Of the transfers, only refunds show in a line's own words; the others show in a user's other bookings and products."""
 _MOST_IMPORTANT = 20.0
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """What can be chosen in training. The defaults are those of the model that we ship."""
-
-    label: str = "2026.11.1"
-    """First part of the model's version."""
-    seed: int = 11
-    """Of the order of rows and of what is hidden."""
-    bits: int = 17
-    """The weight table has two to this power rows. More bits: fewer features that share a row, a larger file."""
-    epochs: int = 5
-    """How often every line is looked at."""
-    rate: float = 0.5
-    """The first step of the descent; steps fall to nothing by the end."""
-    batch: int = 64
-    """Lines between two updates. Larger is faster on many cores and learns less in an epoch."""
-    hidden_words: float = 0.08
-    """Share of words that are hidden in each look at a line, so that no single word is relied on."""
-    hidden_merchants: float = 0.15
-    """Share of looks at a line in which the merchant is hidden, so that purposes and amounts are learned for merchants unseen."""
-    hidden_hints: float = 0.3
-    """Share of looks at a line in which the lexicon's hint is hidden."""
-    smoothing: float = 0.02
-    """Share of the truth that is spread over all classes, against overconfidence."""
-    shrink: float = 0.0
-    """How much weights shrink with each step that touches them."""
-    count_power: float = 0.5
-    """A line that stands for n bookings counts n to this power: 0 treats lines alike, 1 treats bookings alike."""
-    class_power: float = 0.25
-    """A class of weight n counts n to minus this power: 0 treats bookings alike, 1 treats classes alike."""
-    most_lines: int = 12
-    """So many lines of a merchant and category are looked at; they stand for the others."""
-    lesson_count: float = 1.0
-    """For how many bookings a word of the lexicon stands; 0 leaves the lexicon out."""
-    clipped_share: float = 0.0001
-    """Share of the weights of a class that are clipped when they become whole numbers of eight bits."""
-
-
-SHIPPED = TrainingSettings()
 
 
 class TrainingCorpus(Protocol):
@@ -156,7 +116,7 @@ def train(
     of, numbers, may = texts(lines), _numbers(labels, classes), allowed(classes)
     if not may[of.positive, numbers].all():
         raise NothingToLearn("the sign of some lines forbids their category")
-    told = {"settings": asdict(settings), "lines": lines.height, "bookings": int(weights.sum()), **(facts or {})}
+    told = {"settings": settings.model_dump(), "lines": lines.height, "bookings": int(weights.sum()), **(facts or {})}
     weight = importance(numbers, weights.to_numpy(), settings)
     learned = descend(of, numbers, weight, may, _descent(settings), lambda share: on_progress("descent", share))
     model = _quantised(learned, classes, settings, told)

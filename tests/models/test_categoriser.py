@@ -16,7 +16,8 @@ from models.categoriser import model as module
 from models.categoriser.features import matrix, texts
 from models.categoriser.model import PRIOR_FLOOR, SCORES, Categoriser, allowed
 from models.errors import ModelUnreadable
-from models.training.train import TrainingSettings, train
+from models.training.settings import TrainingSettings
+from models.training.train import train
 from tests.models.toys import labelled, line, lines
 
 SETTINGS = TrainingSettings(bits=14, epochs=8, batch=16)

@@ -9,7 +9,8 @@ import pytest
 from analytics.frames import LINES, TAGGED, TRANSACTIONS
 from models.evaluation.labelled import evaluate_tags
 from models.training.lexicon_examples import lexicon, lexicon_lines
-from models.training.train import TrainingSettings, train
+from models.training.settings import TrainingSettings
+from models.training.train import train
 
 DAY = date(2026, 1, 5)
 

@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ from models.errors import ModelUnknown, NothingToLearn, PromotionRefused
 from models.evaluation import tagger
 from models.evaluation.gates import ANALYSES, GATES
 from models.simulator.worlds import TRAINING_WORLD, World
-from models.training.train import EXAMPLES, TrainingSettings
+from models.training.settings import TrainingSettings
+from models.training.train import EXAMPLES
 from pipelines import training
 from pipelines.assets.evaluation import analyses_evaluation
 from pipelines.assets.training import ASSETS, JOBS, categoriser, training_set
@@ -142,7 +143,7 @@ def test_dagster_trains_the_model_that_the_command_line_trains(run: tuple[Path, 
     home, result = run
     told = metadata(result, "categoriser_candidate")
     assert told["version"] == experiment.train_categoriser(LEARNED, POOR).version
-    assert told["settings"] == {name: asdict(POOR)[name] for name in CandidateConfig.model_fields}
+    assert told["settings"] == {name: POOR.model_dump()[name] for name in CandidateConfig.model_fields}
     assert told["training_set"] == training.training_set(home).version
     assert told["bytes"] == (home / "models" / f"{told['version']}.npz").stat().st_size
     assert told["seconds"] > 0
