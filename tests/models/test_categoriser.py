@@ -5,15 +5,17 @@ import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.linear_model import SGDClassifier
 
 from analytics import trees
 from models.categoriser import model as module
-from models.categoriser.features import matrix, texts
+from models.categoriser.features import features, texts, values
 from models.categoriser.model import PRIOR_FLOOR, SCORES, Categoriser, allowed
 from models.errors import ModelUnreadable
 from models.training.settings import TrainingSettings
@@ -37,6 +39,16 @@ def random_model() -> Categoriser:
     weights = chance.integers(-127, 128, (1 << 12, len(classes))).astype(np.int8)
     scale, bias = chance.random((2, len(classes)), dtype=np.float32) / 50
     return Categoriser("toy", classes, weights, scale, bias, 1.3)
+
+
+def matrix(frame: pl.DataFrame, bits: int) -> Any:
+    """The features as a sparse matrix, for scikit-learn."""
+    line_texts = texts(frame)
+    parts = features(line_texts, np.arange(line_texts.rows), bits)
+    sizes = np.diff(parts.ends.ravel(), prepend=0)
+    pointers = np.concatenate([[0], parts.ends[:, -1]])
+    data = np.repeat(values(parts.ends).ravel(), sizes)
+    return csr_matrix((data, parts.slots[: pointers[-1]], pointers), shape=(line_texts.rows, 1 << bits))
 
 
 def probabilities(model: Categoriser, frame: pl.DataFrame) -> np.ndarray:
@@ -71,7 +83,7 @@ def test_scoring_agrees_with_scikit_learn_on_the_same_features() -> None:
 
 def test_all_rows_of_a_large_frame_are_scored_as_if_alone(random_model: Categoriser) -> None:
     frame = labelled(copies=60)[0]
-    assert frame.height > 2 * module.BLOCK
+    assert frame.height > 2 * module.BLOCK_ROWS
     found = random_model.score(frame)
     alone = pl.concat([random_model.score(part) for part in frame.iter_slices(97)])
     assert found.equals(alone)
