@@ -7,7 +7,7 @@ import polars as pl
 from models.evaluation.life_events import UNSEEN_DAYS
 from models.evaluation.metrics import Figure, f1, figure, ratio
 from models.simulator import Corpus
-from models.simulator.truth.sales_triggers import AFTER_EVENTS
+from models.simulator.truth.sales_triggers import EVENT_TRIGGERS
 
 MAX_ROUNDING_CENTS = 1
 """Means may be rounded either way."""
@@ -21,7 +21,7 @@ def trigger_figures(corpus: Corpus, triggers: pl.DataFrame, true_triggers: pl.Da
     """
     last = corpus.as_of - timedelta(days=UNSEEN_DAYS)
     both = _both(triggers, true_triggers)
-    recent = pl.col("item").is_in(list(AFTER_EVENTS)) & (pl.coalesce("trigger_date", "trigger_date_true") > last)
+    recent = pl.col("item").is_in(list(EVENT_TRIGGERS)) & (pl.coalesce("trigger_date", "trigger_date_true") > last)
     measurable = both.filter(~recent | (pl.col("there") & pl.col("found")))
     return {"trigger_f1": figure(measurable, f1(pl.col("there"), pl.col("found")), "user", times)}
 

@@ -16,9 +16,9 @@ from models.simulator.simulation import simulate
 TABLES = ("transactions", "products", "truth", "contracts", "events", "stages", "users")
 ROWS_PER_PART = 1 << 21
 """Row numbers of a part start at so many times its number, which keeps them apart over the whole folder."""
-ROWS_A_MONTH = 85
+ROWS_PER_USER_MONTH = 85
 """More than a user has on average, so that a part stays below its rows."""
-MOST_USERS_PER_PART = 500
+MAX_USERS_PER_PART = 500
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Plan:
 
     @property
     def users_per_part(self) -> int:
-        return max(1, min(MOST_USERS_PER_PART, ROWS_PER_PART // (self.months * ROWS_A_MONTH)))
+        return max(1, min(MAX_USERS_PER_PART, ROWS_PER_PART // (self.months * ROWS_PER_USER_MONTH)))
 
     @property
     def parts(self) -> int:

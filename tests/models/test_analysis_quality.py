@@ -28,7 +28,7 @@ from models.evaluation.tagger import partner_of_brands
 from models.simulator import Corpus
 from models.simulator.base.splits import SPLITS
 from models.simulator.truth.plain_users import true_lives
-from models.simulator.truth.sales_triggers import AFTER_EVENTS, trigger_truth
+from models.simulator.truth.sales_triggers import EVENT_TRIGGERS, trigger_truth
 from models.simulator.worlds import World
 from pipelines.assets.training_settings import AnalysesEvaluationConfig
 from tests.support.worlds import suite
@@ -176,7 +176,7 @@ def test_triggers_follow_their_rules_where_all_tags_are_true() -> None:
 
 def test_triggers_follow_their_rules_on_every_day_after_an_event() -> None:
     corpus, tagged, _ = world()
-    items = pl.Series([item for items, _ in AFTER_EVENTS.values() for item in items])
+    items = pl.Series([item for items, _ in EVENT_TRIGGERS.values() for item in items])
     ages = pl.DataFrame({"age": [-1, 0, 1, 89, 90, 91, 179, 180, 181]})
     cases = items.alias("item").to_frame().join(ages, how="cross").with_row_index("user", offset=0)
     users = corpus.users["user"].sort()
@@ -190,7 +190,7 @@ def test_triggers_follow_their_rules_on_every_day_after_an_event() -> None:
     said, true = sales_triggers(snapshot, true_events(other), true_stages(other)), trigger_truth(true_lives(other))
     columns = ["user", "item", "trigger_date"]
     assert_frame_equal(said.select(columns), true.select(columns), check_row_order=False)
-    assert set(AFTER_EVENTS) <= set(true["item"])
+    assert set(EVENT_TRIGGERS) <= set(true["item"])
 
 
 def test_triggers_that_are_not_said_are_missed() -> None:

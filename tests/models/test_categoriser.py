@@ -5,22 +5,20 @@ import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from scipy.sparse import csr_matrix
 from sklearn.linear_model import SGDClassifier
 
 from analytics import trees
 from models.categoriser import model as module
-from models.categoriser.features import features, texts, values
+from models.categoriser.features import texts
 from models.categoriser.model import PRIOR_FLOOR, SCORES, Categoriser, allowed
 from models.errors import ModelUnreadable
 from models.training.settings import TrainingSettings
 from models.training.train import train
-from tests.models.toys import labelled, line, lines
+from tests.models.toys import labelled, line, lines, matrix
 
 SETTINGS = TrainingSettings(bits=14, epochs=8, batch=16)
 
@@ -39,16 +37,6 @@ def random_model() -> Categoriser:
     weights = chance.integers(-127, 128, (1 << 12, len(classes))).astype(np.int8)
     scale, bias = chance.random((2, len(classes)), dtype=np.float32) / 50
     return Categoriser("toy", classes, weights, scale, bias, 1.3)
-
-
-def matrix(frame: pl.DataFrame, bits: int) -> Any:
-    """The features as a sparse matrix, for scikit-learn."""
-    line_texts = texts(frame)
-    parts = features(line_texts, np.arange(line_texts.rows), bits)
-    sizes = np.diff(parts.ends.ravel(), prepend=0)
-    pointers = np.concatenate([[0], parts.ends[:, -1]])
-    data = np.repeat(values(parts.ends).ravel(), sizes)
-    return csr_matrix((data, parts.slots[: pointers[-1]], pointers), shape=(line_texts.rows, 1 << bits))
 
 
 def probabilities(model: Categoriser, frame: pl.DataFrame) -> np.ndarray:

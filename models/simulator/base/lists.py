@@ -62,7 +62,7 @@ def _family(*names: str) -> pl.Expr:
     )
 
 
-DIVIDED_AS = {
+SPLIT_CATEGORIES = {
     "GALERIA": "SHOPPING_CLOTHINGACCESSORIES",
     "Mister Minit": "LIVING_OTHER",
     "B1 Discount Baumarkt": "LIVING_OTHER",
@@ -75,7 +75,7 @@ def _businesses() -> dict[str, pl.DataFrame]:
     """Merchants, trades and parties with their splits, which they share where they share a family."""
     frames = {
         "merchants": table("merchants").with_columns(
-            group=pl.coalesce(pl.col("name").replace_strict(DIVIDED_AS, default=None, return_dtype=pl.String), "category"),
+            group=pl.coalesce(pl.col("name").replace_strict(SPLIT_CATEGORIES, default=None, return_dtype=pl.String), "category"),
             family=_family("family", "name"),
         ),
         "trades": table("trades").with_columns(group=pl.concat_str("category", "kind"), family=_family("family", "pattern")),
@@ -251,53 +251,53 @@ class AllowedLists:
         frame = names(kind)
         if frame.is_empty():
             raise LookupError(f"no names {kind}")
-        chosen = np.zeros(keys.size, np.int64)
+        positions = np.zeros(keys.size, np.int64)
         chances = uniform(keys, f"name {kind}")
         for code in range(len(SPLITS)):
-            own = np.flatnonzero(frame["split"].to_numpy() == code)
+            of_split = np.flatnonzero(frame["split"].to_numpy() == code)
             where = splits == code
-            if own.size and where.any():
-                chosen[where] = own[weighted(chances[where], frame["weight"].to_numpy()[own])]
-        return frame["text"].gather(pl.Series(chosen, dtype=pl.UInt32))
+            if of_split.size and where.any():
+                positions[where] = of_split[weighted(chances[where], frame["weight"].to_numpy()[of_split])]
+        return frame["text"].gather(pl.Series(positions, dtype=pl.UInt32))
 
     def town(self, keys: Keys, splits: NDArray[np.uint8]) -> Ints:
         """Positions in `towns()`, each of the given split."""
         frame = towns()
-        chosen = np.zeros(keys.size, np.int64)
+        positions = np.zeros(keys.size, np.int64)
         chances = uniform(keys, "name town")
         for code in range(len(SPLITS)):
-            own, where = np.flatnonzero(frame["split"].to_numpy() == code), splits == code
+            of_split, where = np.flatnonzero(frame["split"].to_numpy() == code), splits == code
             if where.any():
-                chosen[where] = own[weighted(chances[where], frame["weight"].to_numpy()[own])]
-        return chosen
+                positions[where] = of_split[weighted(chances[where], frame["weight"].to_numpy()[of_split])]
+        return positions
 
 
 @cache
-def shelf(splits: tuple[str, ...]) -> AllowedLists:
-    """The shelf for these splits, made once."""
+def allowed_lists(splits: tuple[str, ...]) -> AllowedLists:
+    """The lists for these splits, made once."""
     return AllowedLists(splits)
 
 
 def fill_names(
-    shelf: AllowedLists, patterns: pl.Series, keys: Keys, splits: NDArray[np.uint8], town: pl.Series, words: pl.Series
+    lists: AllowedLists, patterns: pl.Series, keys: Keys, splits: NDArray[np.uint8], town: pl.Series, words: pl.Series
 ) -> pl.Series:
     """Party names from patterns: {N}, {M} surnames, {V} first name, {O} town, {S} street, {W} of the list that `words` names."""
-    open_ones = patterns.str.contains("{", literal=True)
-    where = open_ones.arg_true()
+    has_slots = patterns.str.contains("{", literal=True)
+    where = has_slots.arg_true()
     if not len(where):
         return patterns
-    own, split = keys[where.to_numpy()], splits[where.to_numpy()]
+    own_keys, split = keys[where.to_numpy()], splits[where.to_numpy()]
     frame = pl.DataFrame(
         {
             "p": patterns.gather(where),
             "O": town.gather(where),
-            "N": shelf.name("surname", own, split),
-            "V": shelf.name("female", own, split).zip_with(
-                pl.Series(uniform(own, "woman") < 0.5), shelf.name("male", own, split)
+            "N": lists.name("surname", own_keys, split),
+            "V": lists.name("female", own_keys, split).zip_with(
+                pl.Series(uniform(own_keys, "woman") < 0.5), lists.name("male", own_keys, split)
             ),
-            "S": shelf.name("street", own, split),
-            "W": _house_words(shelf, own, split, words.gather(where)),
-            "M": shelf.name("surname", hashed(own, "second surname"), split),
+            "S": lists.name("street", own_keys, split),
+            "W": _house_words(lists, own_keys, split, words.gather(where)),
+            "M": lists.name("surname", hashed(own_keys, "second surname"), split),
         }
     )
     filled = pl.col("p")
@@ -306,11 +306,11 @@ def fill_names(
     return patterns.scatter(where, frame.select(filled).to_series())
 
 
-def _house_words(shelf: AllowedLists, keys: Keys, splits: NDArray[np.uint8], words: pl.Series) -> pl.Series:
+def _house_words(lists: AllowedLists, keys: Keys, splits: NDArray[np.uint8], words: pl.Series) -> pl.Series:
     """A word for the name of a house, from the list that fits its trade."""
     kinds = words.replace("", "fancy")
     out = pl.Series([""], dtype=pl.String).new_from_index(0, keys.size)
     for kind in kinds.unique().to_list():
         mask = (kinds == kind).to_numpy()
-        out = out.scatter(pl.Series(np.flatnonzero(mask)), shelf.name(kind, keys[mask], splits[mask]))
+        out = out.scatter(pl.Series(np.flatnonzero(mask)), lists.name(kind, keys[mask], splits[mask]))
     return out

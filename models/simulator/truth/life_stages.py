@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from models.simulator.base.calendar import Days
 from models.simulator.base.schemas import STAGES
-from models.simulator.people.people import CHILDREN, FAR, YEAR, Flags
+from models.simulator.people.people import FAR, MAX_CHILDREN, YEAR_DAYS, Flags
 from models.simulator.people.scene import Scene
 from models.simulator.truth.plain_users import TrueLife, month_of
 
@@ -18,7 +18,7 @@ OWN_SAVING_TRANSFERS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
 def stage_truth(scene: Scene) -> pl.DataFrame:
     """`user`, `dimension`, `item`, `since`, `until`: labour market, parenthood and housing over the simulated time."""
     spans = [*_work_stages(scene), *_family_stages(scene), *_home_stages(scene)]
-    frame = pl.concat([_monthly(scene, dimension, item, where) for dimension, item, where in _resolved(scene, spans)])
+    frame = pl.concat([_monthly(scene, dimension, item, where) for dimension, item, where in _first_that_holds(scene, spans)])
     frame = frame.sort("user", "dimension", "month")
     changed = (pl.col("item") != pl.col("item").shift(1).over("user", "dimension")).fill_null(True)
     runs = frame.filter(changed).with_columns(until=pl.col("day").shift(-1).over("user", "dimension"))
@@ -59,9 +59,11 @@ def _family_stages(scene: Scene) -> list[Stage]:
     births = np.where(scene.lives.births < FAR, scene.lives.births, -FAR).astype(np.int64)
     stages: list[Stage] = []
     for item, low, high in (("INFANT", 0, 3), ("PRESCHOOL", 3, 6), ("SCHOOL", 6, 18), ("ADULTCHILD", 18, 25)):
-        for child in range(CHILDREN - 1, -1, -1):
-            start = births[:, child] + int(low * YEAR)
-            stages.append(("PARENTHOOD", item, start.astype(np.int32), (births[:, child] + int(high * YEAR)).astype(np.int32)))
+        for child in range(MAX_CHILDREN - 1, -1, -1):
+            start = births[:, child] + int(low * YEAR_DAYS)
+            stages.append(
+                ("PARENTHOOD", item, start.astype(np.int32), (births[:, child] + int(high * YEAR_DAYS)).astype(np.int32))
+            )
     return stages
 
 
@@ -71,18 +73,18 @@ def _home_stages(scene: Scene) -> list[Stage]:
     return [("HOUSING", item, *spans[span]) for item, span in order]
 
 
-def _resolved(scene: Scene, stages: list[Stage]) -> list[tuple[str, str, NDArray[np.bool_]]]:
+def _first_that_holds(scene: Scene, stages: list[Stage]) -> list[tuple[str, str, NDArray[np.bool_]]]:
     """For each stage the months in which it is the first that holds."""
     middle = (scene.grid.month_starts[: scene.grid.months] + 14)[None, :]
-    taken: dict[str, Flags] = {}
+    months_taken: dict[str, Flags] = {}
     out: list[tuple[str, str, NDArray[np.bool_]]] = []
     for dimension, item, start, end in stages:
         holds = (start[:, None] <= middle) & (middle < end[:, None])
-        before = taken.setdefault(dimension, np.zeros_like(holds))
+        before = months_taken.setdefault(dimension, np.zeros_like(holds))
         out.append((dimension, item, holds & ~before))
-        taken[dimension] = before | holds
+        months_taken[dimension] = before | holds
     rest = {"LABOURMARKET": "UNKNOWN", "PARENTHOOD": "NONE_OBSERVED", "HOUSING": "UNKNOWN"}
-    return [*out, *((dimension, rest[dimension], ~taken[dimension]) for dimension in taken)]
+    return [*out, *((dimension, rest[dimension], ~months_taken[dimension]) for dimension in months_taken)]
 
 
 def _monthly(scene: Scene, dimension: str, item: str, where: NDArray[np.bool_]) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import polars as pl
 
 from models.simulator.base.corpus import Corpus
-from models.simulator.truth.affordability import SAVED_ON, booked, troubles
+from models.simulator.truth.affordability import SAVING_PRODUCTS, past_bookings, troubles
 
 DIFFICULTIES = ("return_debits", "debt_collection_payments", "seizure_payments")
 
@@ -67,10 +67,10 @@ class TrueLife:
 
     def sums(self, bookings: Iterable[Booking]) -> Mapping[int, int]:
         """What was booked in each month."""
-        found: dict[int, int] = defaultdict(int)
+        totals: dict[int, int] = defaultdict(int)
         for booking in bookings:
-            found[month_of(booking.day)] += booking.cents
-        return found
+            totals[month_of(booking.day)] += booking.cents
+        return totals
 
 
 def month_of(day: date) -> int:
@@ -101,33 +101,33 @@ def true_lives(corpus: Corpus) -> list[TrueLife]:
 
 
 def _bookings(corpus: Corpus) -> dict[int, list[Booking]]:
-    told = booked(corpus).join(corpus.transactions.select("id", "counterparty_iban"), on="id")
+    booked_rows = past_bookings(corpus).join(corpus.transactions.select("id", "counterparty_iban"), on="id")
     signs = troubles()
-    rows = told.select(
+    rows = booked_rows.select(
         "user",
         "booked_on",
         "amount_cents",
         "effective_category",
         "insurance",
         payer=pl.coalesce("counterparty_name", "counterparty_iban", pl.lit("")),
-        on_savings_product=pl.col("on").is_in(SAVED_ON),
+        on_savings_product=pl.col("on").is_in(SAVING_PRODUCTS),
         difficulty=pl.any_horizontal(signs[name] for name in DIFFICULTIES),
     )
-    found: dict[int, list[Booking]] = defaultdict(list)
+    bookings: dict[int, list[Booking]] = defaultdict(list)
     for user, *values in rows.iter_rows():
-        found[user].append(Booking(*values))
-    return found
+        bookings[user].append(Booking(*values))
+    return bookings
 
 
 def _contracts(corpus: Corpus) -> dict[int, list[TrueContract]]:
-    found: dict[int, list[TrueContract]] = defaultdict(list)
+    contracts: dict[int, list[TrueContract]] = defaultdict(list)
     for user, category, insurance, status in corpus.contracts.select("user", "category", "insurance", "status").iter_rows():
-        found[user].append(TrueContract(category, insurance, status == "ACTIVE"))
-    return found
+        contracts[user].append(TrueContract(category, insurance, status == "ACTIVE"))
+    return contracts
 
 
 def _events(corpus: Corpus) -> dict[int, list[tuple[str, date]]]:
-    found: dict[int, list[tuple[str, date]]] = defaultdict(list)
+    events: dict[int, list[tuple[str, date]]] = defaultdict(list)
     for user, item, day in corpus.events.filter(pl.col("date") <= corpus.as_of).select("user", "item", "date").iter_rows():
-        found[user].append((item, day))
-    return found
+        events[user].append((item, day))
+    return events

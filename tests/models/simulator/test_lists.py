@@ -7,7 +7,7 @@ from schwifty import IBAN
 
 from models.simulator.base import banks, lists
 from models.simulator.base.chance import hashed, user_keys
-from models.simulator.base.lists import shelf
+from models.simulator.base.lists import allowed_lists
 from models.simulator.base.splits import SPLITS, split_of_families
 from models.simulator.bookings.purposes import SLOT, SLOTS
 from models.simulator.contracts.templates import templates
@@ -54,10 +54,10 @@ def test_a_new_entry_leaves_most_others_where_they_are() -> None:
 
 def test_a_mended_category_moves_nobody_to_another_split() -> None:
     merchants = lists.merchants()
-    mended = merchants.filter(pl.col("name").is_in(list(lists.DIVIDED_AS)))
-    assert dict(mended.select("name", "group").iter_rows()) == lists.DIVIDED_AS
+    mended = merchants.filter(pl.col("name").is_in(list(lists.SPLIT_CATEGORIES)))
+    assert dict(mended.select("name", "group").iter_rows()) == lists.SPLIT_CATEGORIES
     assert mended.filter(pl.col("group") == pl.col("category")).is_empty()
-    others = merchants.filter(~pl.col("name").is_in(list(lists.DIVIDED_AS)))
+    others = merchants.filter(~pl.col("name").is_in(list(lists.SPLIT_CATEGORIES)))
     assert others.filter(pl.col("group") != pl.col("category")).is_empty()
 
 
@@ -74,7 +74,7 @@ def test_every_pool_has_somebody_who_trains() -> None:
 
 
 def test_templates_and_habits_name_only_what_there_is() -> None:
-    shop = shelf(SPLITS)
+    shop = allowed_lists(SPLITS)
     for template in templates():
         assert shop.party(template.pool).frame.height, template.name
         assert template.wording in kinds_of_wordings(), template.name
