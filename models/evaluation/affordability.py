@@ -27,7 +27,7 @@ def affordability_figures(corpus: Corpus, affordability: pl.DataFrame, times: in
 
 
 def _identities() -> pl.Expr:
-    """Whether all sums equal those of their parts, and what is left is the same in each of the three ways to compute it."""
+    """Whether all sums equal those of their parts, and the remainder is the same in each of the three ways to compute it."""
     sums = [
         pl.col(name) == pl.col(f"{name}_regular") + pl.col(f"{name}_irregular") for name in ("income", "necessities", "luxuries")
     ]

@@ -1,4 +1,4 @@
-"""How near the simulated households are to the official figures: what they spend by purpose, and which insurances they hold."""
+"""Simulated households beside official statistics: spending by purpose, and insurances held."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""A simulated world from beginning to end: people, their lives, contracts and habits, the banks' words for it, and the truths."""
+"""The simulation from beginning to end: people, lives, contracts, spending, the banks' texts, and the truths."""
 
 from datetime import date, timedelta
 from hashlib import blake2b
@@ -35,7 +35,7 @@ from models.simulator.truth.life_stages import stage_truth
 START = date(2023, 7, 1)
 MONTHS = 39
 USERS_PER_BLOCK = 500
-"""Users are simulated in blocks; their lives do not depend on it."""
+"""Users are simulated in blocks of this size; the result does not depend on it."""
 MIN_MONTHS = 12
 
 
@@ -99,7 +99,7 @@ def _block(setting: Setting, first: int, count: int) -> Corpus:
 
 
 def bookings_of(scene: Scene, contracts: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
-    """All bookings of a scene in their final order, before any bank has put them into words."""
+    """All bookings of a scene in their final order, before rendering."""
     contract_payments = payments(scene, contracts, slots)
     drafts = [
         contract_payments,
@@ -156,9 +156,9 @@ def _formats(group: People, frame: pl.DataFrame) -> pl.Series:
 
 
 def _texts(acts: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """The banks' texts. What a bank does to a text it does to all texts of the same sender, so noise goes by sender and bank.
+    """The banks' texts. A bank alters all texts of a sender in the same way, so noise depends on sender and bank.
 
-    People's own words are spoilt by themselves: there noise goes by the user too.
+    In texts that people type themselves it depends on the user too.
     """
     by_hand = pl.col("kind").is_in(["TRANSFER", "STANDINGORDER"]) & pl.col("creditor_id").is_null()
     noise_user = pl.when(by_hand).then(pl.col("user")).otherwise(0)
@@ -207,7 +207,7 @@ def _products(group: People) -> pl.DataFrame:
 
 
 def truth_of(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
-    """What is true about each booking."""
+    """The truth about each booking (frame `TRUTH`)."""
     names = pl.Series(SPLITS, dtype=pl.String)
     bought = frame.filter(~pl.col("copy")).select(refund="key", refund_of="row")
     frame = frame.join(bought, on="refund", how="left", maintain_order="left")

@@ -19,7 +19,7 @@ class ChosenSettings(BaseModel):
     """With more bits fewer features share a row, and the file is larger."""
     epochs: int = Field(default=5, ge=1, le=50, description="How often every line is looked at: 1 to 50.")
     rate: float = Field(default=0.5, gt=0, le=10, description="The first step of the descent; above 0, at most 10.")
-    """Steps fall to nothing by the end."""
+    """Steps decrease to zero by the end."""
     batch: int = Field(default=64, ge=1, le=4096, description="Lines between two updates: 1 to 4,096.")
     """Larger is faster on many cores and learns less in an epoch."""
     hidden_words: float = Field(default=0.08, ge=0, le=0.9, description="Share of words hidden in each look at a line: 0 to 0.9.")

@@ -29,7 +29,7 @@ FORMATS = (*FORMAT_SHARES, *ONLY_CARDS_AND_WALLETS)
 
 
 def formats(allowed: tuple[str, ...]) -> WeightedList:
-    """The formats of current accounts that may occur."""
+    """The allowed formats of current accounts."""
     names = [name for name in FORMAT_SHARES if name in allowed]
     if not names:
         raise ValueError("at least one format of a current account is needed")
@@ -40,7 +40,7 @@ def formats(allowed: tuple[str, ...]) -> WeightedList:
 
 @cache
 def all_banks() -> pl.DataFrame:
-    """Every bank that we know, with code and BIC."""
+    """All banks, with code and BIC."""
     return table("banks").with_columns(
         pl.col("code").cast(pl.Int64), pl.col("weight").cast(pl.Float64), direct=pl.col("direct") == "1"
     )
@@ -60,7 +60,7 @@ def of_format(names: NDArray[np.str_], keys: Keys) -> Ints:
 
 
 def anywhere(keys: Keys) -> Ints:
-    """A bank for anybody."""
+    """A bank for each counterparty, as position in `all_banks`."""
     return weighted(uniform(keys, "bank anywhere"), all_banks()["weight"].to_numpy())
 
 

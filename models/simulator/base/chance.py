@@ -1,6 +1,6 @@
-"""Chance without a stream: every draw is a function of a key, a name and a slot.
+"""Random numbers without a stream: every draw is a function of a key, a name and a slot.
 
-So a user's life does not depend on who is simulated beside it.
+A user's life therefore does not depend on the other users of a simulation.
 """
 
 from functools import cache

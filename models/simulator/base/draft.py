@@ -1,4 +1,4 @@
-"""Bookings while they are made: the columns that every source fills, and what they are when a source says nothing."""
+"""Drafts of bookings: the columns that every source fills, with their defaults."""
 
 import numpy as np
 import polars as pl

@@ -15,7 +15,7 @@ from models.simulator.base.splits import SHARES, SPLITS, allowed_codes, split_of
 
 @cache
 def table(name: str) -> pl.DataFrame:
-    """A data file, all texts, nothing missing."""
+    """A data file as a frame of strings; missing values are empty strings."""
     source = files("models.simulator.base").joinpath("data", f"{name}.csv").read_bytes()
     return pl.read_csv(source, infer_schema=False, comment_prefix="#").fill_null("")
 
@@ -39,7 +39,7 @@ class WeightedList:
         return weighted(chances, self.weights)
 
     def limited(self, codes: NDArray[np.uint8]) -> "WeightedList":
-        """Only entries of these splits; all of them where that would leave none: a unique authority has only itself."""
+        """Only entries of these splits, or all if there would be none: some authorities are unique."""
         inside = np.isin(self.splits, codes)
         return WeightedList(self.frame.filter(inside)) if inside.any() else self
 
@@ -54,7 +54,7 @@ def _number(name: str, default: float) -> pl.Expr:
 
 
 def _family(*names: str) -> pl.Expr:
-    """The first of the columns that says something, without slots for names."""
+    """The first non-empty column, without slots for names."""
     return (
         pl.coalesce(pl.when(pl.col(name) != "").then(name) for name in names)
         .str.replace_all(r"\{[A-Za-z]+\}", "")
@@ -67,7 +67,7 @@ SPLIT_CATEGORIES = {
     "Mister Minit": "LIVING_OTHER",
     "B1 Discount Baumarkt": "LIVING_OTHER",
 }
-"""Where merchants stood when the lists were divided: a category that is mended later must move nobody to another split."""
+"""The categories that merchants had when the lists were split: a later correction of a category must not change any split."""
 
 
 @cache
@@ -103,7 +103,7 @@ def _numbers(names: pl.Series) -> pl.Series:
 
 @cache
 def shops() -> pl.DataFrame:
-    """Where people buy: merchants, small businesses (their names are patterns) and places abroad. `source` says of which sort."""
+    """All shops: merchants, small businesses (their names are patterns) and shops abroad; `source` is the sort."""
     brands = merchants().select(
         "name",
         "brand",
@@ -201,7 +201,7 @@ def towns() -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class AllowedLists:
-    """What may occur in one simulation: every list, limited to the splits that are allowed."""
+    """Every list of one simulation, limited to the allowed splits."""
 
     splits: tuple[str, ...]
 
@@ -228,7 +228,7 @@ class AllowedLists:
         return self._pool("party", pool, parties().filter(pl.col("pool") == pool))
 
     def shop(self, category: str, source: str, only: str = "", match: str = "") -> WeightedList:
-        """Shops of a sort, by their `position` among all. A match that nothing allowed fits is left aside."""
+        """Shops of a sort, by their `position` among all. `match` is ignored where no allowed shop fits it."""
         name = f"{category} {source} {only} {match}"
         if ("shop", name) not in self._pools:
             frame = shops().with_row_index("position")
@@ -243,11 +243,11 @@ class AllowedLists:
         return self._pools["shop", name]
 
     def some_split(self, chances: Floats) -> NDArray[np.uint8]:
-        """A split for something made up, by the shares of those allowed."""
+        """A split for each made-up name, by the shares of the allowed splits."""
         return self.codes[weighted(chances, np.array(SHARES)[self.codes])]
 
     def name(self, kind: str, keys: Keys, splits: NDArray[np.uint8]) -> pl.Series:
-        """Names from a list, each from the given split."""
+        """Names from a list, each of its split."""
         frame = names(kind)
         if frame.is_empty():
             raise LookupError(f"no names {kind}")
@@ -261,7 +261,7 @@ class AllowedLists:
         return frame["text"].gather(pl.Series(positions, dtype=pl.UInt32))
 
     def town(self, keys: Keys, splits: NDArray[np.uint8]) -> Ints:
-        """Positions in `towns()`, each of the given split."""
+        """Positions in `towns()`, each of its split."""
         frame = towns()
         positions = np.zeros(keys.size, np.int64)
         chances = uniform(keys, "name town")
@@ -274,7 +274,7 @@ class AllowedLists:
 
 @cache
 def allowed_lists(splits: tuple[str, ...]) -> AllowedLists:
-    """The lists for these splits, made once."""
+    """The lists for these splits, cached."""
     return AllowedLists(splits)
 
 
@@ -307,7 +307,7 @@ def fill_names(
 
 
 def _house_words(lists: AllowedLists, keys: Keys, splits: NDArray[np.uint8], words: pl.Series) -> pl.Series:
-    """A word for the name of a house, from the list that fits its trade."""
+    """A word for the name of each business, from the list of its trade."""
     kinds = words.replace("", "fancy")
     out = pl.Series([""], dtype=pl.String).new_from_index(0, keys.size)
     for kind in kinds.unique().to_list():

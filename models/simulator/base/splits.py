@@ -1,4 +1,4 @@
-"""Which entries of the lists train, calibrate and test: families stay together, and a text always falls the same way."""
+"""The split of list entries into training, calibration and test: families stay together, and a text keeps its split."""
 
 from hashlib import blake2b
 from math import floor
@@ -11,7 +11,7 @@ SHARES = (0.6, 0.1, 0.3)
 
 
 def chance_of(text: str) -> float:
-    """A number in [0, 1) for a text, the same for ever."""
+    """A stable number in [0, 1) for a text."""
     return int.from_bytes(blake2b(text.encode(), digest_size=6).digest(), "big") / 2**48
 
 

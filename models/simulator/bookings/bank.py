@@ -1,4 +1,4 @@
-"""What banks themselves book: fees and interest, debits that come back, reminders and attachments."""
+"""Bookings by the user's own bank: fees, interest, returned debits, reminders and attachments."""
 
 import numpy as np
 import polars as pl
@@ -153,7 +153,7 @@ def _depot(scene: Scene) -> list[pl.DataFrame]:
 
 
 def _troubles(scene: Scene) -> list[pl.DataFrame]:
-    """Reminders (some for everybody), attachments and their fees for the over-indebted."""
+    """Reminders (a few for all users), and attachments with their fees for the over-indebted."""
     debt = scene.group.has("OVERINDEBTED")
     reminder = by_month(scene, "reminder", np.where(debt, 0.35, 0.015))
     amount = -np.array([250, 300, 500, 700, 1000, 1500])[whole(reminder["key"].to_numpy(), "price", 0, 5)]
@@ -182,7 +182,7 @@ def _troubles(scene: Scene) -> list[pl.DataFrame]:
 
 
 def with_returned_debits(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
-    """The bookings with some direct debits given back: both legs are reversals, a fee may follow, and most are tried again."""
+    """The bookings with some direct debits returned: both legs are reversals, a fee may follow, and most are tried again."""
     debit = (rows["kind"] == "DIRECTDEBIT").to_numpy() & (rows["cents"] < 0).to_numpy() & rows["pair"].is_null().to_numpy()
     who, key = rows["who"].to_numpy(), rows["key"].to_numpy()
     chance = np.where(scene.lives.inside("debt", who, rows["day"].to_numpy()), RETURN_SHARE_IN_DEBT, RETURN_SHARE)

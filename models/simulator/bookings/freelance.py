@@ -1,4 +1,4 @@
-"""What freelancers earn: invoices to steady and new clients, pay-outs of platforms, now and then an asset sold."""
+"""Revenues of freelancers: invoices to steady and new clients, pay-outs of platforms, rare sales of assets."""
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ CLIENTS_PER_USER, PLATFORMS_PER_USER = 6, 2
 
 
 def freelance_revenues(scene: Scene) -> list[pl.DataFrame]:
-    """The revenues of those who work on their own."""
+    """All revenues of freelancers."""
     works = scene.lives.spans["freelance"][0] < FAR
     invoices = 2 + 10 * scene.group.chance("invoices") ** 1.6
     client_invoices = in_span(scene, "freelance", by_month(scene, "invoice", invoices * 0.9, works))

@@ -1,4 +1,4 @@
-"""The single bookings that life events leave: deposits, movers, notaries, pay-outs, refunds of taxes, weddings."""
+"""Single bookings of life events: deposits, movers, notaries, pay-outs, tax refunds, weddings."""
 
 import numpy as np
 import polars as pl
@@ -23,7 +23,7 @@ EARLIER_TAX_MONTHS = (3, 10)
 
 
 def life_event_bookings(scene: Scene, contracts: pl.DataFrame) -> list[pl.DataFrame]:
-    """Everything that events leave behind besides contracts."""
+    """All bookings of life events that belong to no contract."""
     return [
         *_moves(scene, contracts),
         *_homes(scene),
@@ -65,7 +65,7 @@ def _moves(scene: Scene, contracts: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _of_contract(scene: Scene, contracts: pl.DataFrame, wording: str, day: Ints, rent_factor: float) -> pl.DataFrame:
-    """A booking with the counterparty of a contract, so many times its amount."""
+    """A booking with the counterparty of a contract, `rent_factor` times its amount."""
     number = contracts["number"].to_numpy()
     key = hashed(number, wording)
     pool = scene.lists.wording(wording)
@@ -123,7 +123,7 @@ def _cars(scene: Scene) -> list[pl.DataFrame]:
 
 
 def _refunds_and_payouts(scene: Scene) -> list[pl.DataFrame]:
-    """Tax refunds, what insurers pay, sickness benefit."""
+    """Tax refunds, insurance payments, sickness benefit."""
     rows = []
     files_taxes = scene.group.has("SINGLE", "COUPLE", "FAMILY", "CIVIL_SERVANT", "SINGLE_PARENT", "FREELANCER", "TRAINEE")
     tax = by_month(scene, "tax refund", 0.048, files_taxes)

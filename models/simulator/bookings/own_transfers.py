@@ -1,4 +1,4 @@
-"""Money that stays the user's own: both legs of transfers between accounts, card settlements, and accounts elsewhere."""
+"""Own transfers: both legs between a user's accounts, card settlements, and accounts that are not connected."""
 
 import numpy as np
 import polars as pl
@@ -157,7 +157,7 @@ def _elsewhere(scene: Scene) -> list[pl.DataFrame]:
 
 
 def settlements_of_cards(scene: Scene, rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """What was spent with a card in a month is settled early in the next one."""
+    """The card payments of each month, settled early in the next one: both legs."""
     card_payments = (
         rows.lazy().filter(pl.col("account") == CARD, ~pl.col("pending"), ~pl.col("copy")).select("who", "day", "cents").collect()
     )

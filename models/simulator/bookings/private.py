@@ -8,7 +8,7 @@ from models.simulator.bookings.single import by_month, main_account, round_to, s
 from models.simulator.people.scene import Scene
 
 AT_MACHINE, AT_TILL, AT_COUNTER = "CDCD", "CDCB", "CSDB"
-"""Purpose codes by which cash from a machine, a shop's till and a counter are told apart."""
+"""Purpose codes of cash from a machine, a shop's till and a counter."""
 FRIENDS_PER_USER = 7
 FRIDAY_SHARE = 0.03
 MACHINES_PER_USER = 4

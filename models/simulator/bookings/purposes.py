@@ -19,7 +19,7 @@ PAYMENT_INTERVALS = {0: "monatlich", 1: "vierteljährlich", 2: "halbjährlich", 
 
 
 class Wordings:
-    """The bookings of one wording, with what their slots are made of."""
+    """The bookings of one wording, with the values of its slots."""
 
     def __init__(self, frame: pl.DataFrame, group: People) -> None:
         self.frame = frame

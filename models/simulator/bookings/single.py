@@ -1,4 +1,4 @@
-"""Bookings that come one at a time: a counterparty from a pool, a wording of a kind, and what is true about them."""
+"""Single bookings: each with a counterparty from a pool, a wording of a kind, and the truth about it."""
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ Fact = pl.Series | str | int | None
 """A column, or one value for all rows."""
 USUAL_WORDING_SHARE, WORDINGS_PER_PARTNER = 0.6, 3
 MAX_PER_MONTH = 32
-"""At most so many a month."""
+"""The most bookings of one kind that a user can have in a month."""
 
 
 def singles(
@@ -28,7 +28,7 @@ def singles(
 ) -> pl.DataFrame:
     """Drafts from `who`, `day`, `key`, `cents`, each with a counterparty of the pool (by its `partner` number, if there is one).
 
-    A wording with a category of its own wins over the one given, if the money goes out.
+    A wording with a category of its own overrides `category` for outgoing money.
     """
     if frame.is_empty():
         return draft(frame.with_columns(category=pl.lit(category)))
@@ -44,7 +44,7 @@ def singles(
 
 
 def with_steady(scene: Scene, frame: pl.DataFrame, name: str, count: int) -> pl.DataFrame:
-    """The frame with the number of one of so many steady partners of the user, the first ones more often."""
+    """The frame with the number of one of the user's `count` steady partners, the first ones more often."""
     place = (uniform(frame["key"].to_numpy(), "which friend") ** 2.2 * count).astype(np.int64)
     return frame.with_columns(partner=pl.Series(hashed(scene.group.key[frame["who"].to_numpy()], f"steady {name}", place)))
 
@@ -91,7 +91,7 @@ def _wordings(scene: Scene, chances: Floats, kind: str, category: str, cents: In
 
 
 def by_month(scene: Scene, name: str, means: Floats | float, who: NDArray[np.bool_] | None = None) -> pl.DataFrame:
-    """`who`, `day`, `key` and `month` of things that happen some times a month on working days."""
+    """`who`, `day`, `key` and `month` of bookings that occur `means` times a month on average, on working days."""
     users = np.flatnonzero(who if who is not None else np.ones(scene.group.size, bool))
     mean = np.broadcast_to(np.asarray(means, np.float64), scene.group.size)[users]
     months = np.arange(scene.grid.months)
@@ -112,7 +112,7 @@ def by_month(scene: Scene, name: str, means: Floats | float, who: NDArray[np.boo
 
 
 def on_rule(scene: Scene, name: str, who: NDArray[np.bool_], rule: str, months: NDArray[np.integer]) -> pl.DataFrame:
-    """The same for things on a day rule, in the given months of the grid."""
+    """The same columns for bookings on a day rule, in these months of the grid."""
     users = np.flatnonzero(who)
     row, column = np.repeat(np.arange(users.size), months.size), np.tile(months, users.size)
     key = hashed(scene.group.key[users[row]], f"single {name}", scene.grid.first_month + column)
@@ -122,7 +122,7 @@ def on_rule(scene: Scene, name: str, who: NDArray[np.bool_], rule: str, months: 
 
 
 def on_days(scene: Scene, name: str, days: NDArray[np.integer], slot: int = 0) -> pl.DataFrame:
-    """The same for one day per user, or none."""
+    """The same columns for at most one day per user."""
     users = np.flatnonzero(days < scene.grid.end_day)
     key = hashed(scene.group.key[users], f"single {name}", slot)
     day = scene.grid.forward(days[users])
@@ -137,7 +137,7 @@ def _inside(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def in_span(scene: Scene, span: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Only what lies in a span of its user."""
+    """The rows whose day is in a span of their user."""
     return frame.filter(pl.Series(scene.lives.inside(span, frame["who"].to_numpy(), frame["day"].to_numpy())))
 
 
@@ -157,5 +157,5 @@ def business_account(scene: Scene, frame: pl.DataFrame) -> pl.Series:
 
 
 def round_to(euros: Floats, step: float) -> Ints:
-    """Cents of a multiple of the step, at least one."""
+    """Cents, rounded to a multiple of `step` euros, at least one step."""
     return (np.maximum(np.round(euros / step), 1) * step * 100).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Which contracts each user holds, and from when to when: one row per contract, provider and wording chosen."""
+"""The contracts of each user: one row per contract, with its time, provider and wording."""
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ CONTRACTS_PER_USER = 2048
 CONTRACTS_PER_TEMPLATE = 8
 LOYAL_SHARE = 0.45
 WEEKLY_PERIODS = 100
-"""Periods in weeks are kept as 100 plus their number of weeks."""
+"""Periods in weeks are stored as this plus the number of weeks."""
 
 
 def holdings(scene: Scene) -> pl.DataFrame:
@@ -36,7 +36,7 @@ def _of_template(scene: Scene, template: Template) -> pl.DataFrame:
 
 
 def _full_rate(scene: Scene, template: Template) -> Floats:
-    """The rate of those who ever hold it, so that the rate of the file is true on an average day."""
+    """The share of users who ever hold it, such that the share of the file is true on an average day."""
     years = scene.grid.months / 12
     absent = 1 - np.exp(-template.begins * years) + 1 - np.exp(-template.ends * years)
     return np.asarray(np.minimum(template.rates / (1 - min(absent / 2, 0.6)), 1), np.float64)
@@ -65,7 +65,7 @@ def _turnover(scene: Scene, template: Template, key: Keys, start: Ints, end: Int
 
 
 def _within(scene: Scene, key: Keys, name: str, yearly: float) -> Ints:
-    """A day in the simulated time for those to whom it happens."""
+    """A day in the simulated time for those to whom it happens, else `FAR`."""
     if not yearly:
         return np.full(key.size, FAR, np.int64)
     years = (scene.grid.end_day - scene.grid.first_day) / YEAR_DAYS
@@ -83,7 +83,7 @@ def _contracts(
     end: Ints,
     number: int,
 ) -> pl.DataFrame:
-    """The contracts with everything that does not change over their life."""
+    """The contracts with all properties that stay the same over their life."""
     is_old = begin < scene.grid.first_day - 1000
     age = 40 + uniform(key, "age") * (2400 if template.term is None else template.term[0] * 15)
     period = _periods(template.periods, uniform(key, "period"))
@@ -131,7 +131,7 @@ def _contracts(
 
 
 def _party_chances(scene: Scene, template: Template, who: Ints, key: Keys) -> Floats:
-    """The draw for a counterparty. Many have several policies with one insurer: it is the same for all contracts of a pool."""
+    """The chances for counterparties. Many users have several policies with one insurer: they share a chance within a pool."""
     draw = uniform(key, "party")
     if not template.insurance:
         return draw
@@ -139,13 +139,13 @@ def _party_chances(scene: Scene, template: Template, who: Ints, key: Keys) -> Fl
 
 
 def _next_month(day: Ints) -> Ints:
-    """First day of the month after; what is paid for several months begins with one, so that its first payment is not missed."""
+    """The first day of the next month. Payments for several months begin with a month, so that the first one is not missed."""
     months = np.clip(day, -20_000, 90_000).astype("datetime64[D]").astype("datetime64[M]") + 1
     return months.astype("datetime64[D]").astype(np.int64)
 
 
 def _last_rate(end: Ints, start: Ints, period: Ints, terms: Ints) -> Ints:
-    """The day after the last instalment, where there is one."""
+    """The end of each contract; with instalments, the day after the last one."""
     return np.where(terms > 0, np.minimum(end, start + ((terms * period - 0.5) * YEAR_DAYS / 12).astype(np.int64)), end)
 
 
@@ -160,7 +160,7 @@ def _periods(alternatives: Mix, chances: Floats) -> Ints:
 
 
 def _phases(template: Template, key: Keys, period: Ints, start: Ints, old: Flags) -> Ints:
-    """In which months it falls due: those that the template names (counted from 0), or those after the start month."""
+    """The months in which it falls due: those of the template (counted from 0), or from the start month on."""
     months = start.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) + 1970 * 12
     if template.phases:
         months = np.where(old, np.array(template.phases)[whole(key, "phase", 0, len(template.phases) - 1)], months)
@@ -193,7 +193,7 @@ def _wording(scene: Scene, template: Template, key: Keys) -> tuple[pl.Series, pl
 
 
 def _party_numbers(party: WeightedList, picks: Ints, scene: Scene, who: Ints, key: Keys, entry: pl.DataFrame) -> Keys:
-    """A number for each counterparty: one for a brand, one per town for what every town has, one's own for private people."""
+    """A number for each counterparty: one per brand, one per town for local businesses, one per contract for private people."""
     base = party.frame["number"].to_numpy()[picks]
     local = entry["name"].str.contains("{", literal=True).to_numpy()
     private = entry["scope"].to_numpy() == "own"
@@ -225,7 +225,7 @@ def _euros(
 
 
 def _with_price_lists(prices: pl.Series, key: Keys, amount: Floats) -> Floats:
-    """The price list of a provider wins over the law."""
+    """The amounts, from the provider's price list where it has one."""
     price_lists = {text: np.array([float(part) for part in text.split("|")]) for text in prices.unique().to_list() if text}
     if not price_lists:
         return amount

@@ -1,4 +1,4 @@
-"""Contracts as bookings: who is paid over which channel, in which account, with which words, and what is true about it."""
+"""Contracts as bookings: counterparty, channel, account and wording of each payment, and the truth about it."""
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from models.simulator.people.scene import Scene
 SURNAME_SHARED = ("parents", "child_person", "child_savings")
 ULTIMATE_SHARE = 0.025
 CODE_SHARE = 0.6
-"""Not every payer tells a purpose code."""
+"""The share of payers that set a purpose code."""
 PRIVATE_HEALTH_CENTS = 15_000
 INSURANCE_BY_LINE = {
     "pc": "OTHER_OTHER",
@@ -31,13 +31,13 @@ INSURANCE_BY_LINE = {
     "warranty": "VEHICLE_WARRANTY",
     "statutory": "HEALTH_STATUTORY",
 }
-"""What an insurer's name alone tells, where the purpose names no product."""
+"""The insurance type by the insurer's line of business, where the purpose names no product."""
 SUBCATEGORY_BY_DIVISION = {"LIFE": "PROVISIONARY"}
 """Divisions whose subcategory has another name."""
 
 
 def with_counterparties(scene: Scene, contracts: pl.DataFrame) -> pl.DataFrame:
-    """The contracts with the names and accounts of their counterparties, and what is true about them."""
+    """The contracts with names and accounts of their counterparties, and with the truth about them."""
     who = contracts["who"].to_numpy()
     split = contracts["merchant_split"].to_numpy()
     pool = pl.Series([template.pool for template in templates()]).gather(contracts["template"].cast(pl.UInt32))
@@ -108,7 +108,7 @@ def _mandates(number: NDArray[np.uint64]) -> pl.Series:
 
 
 def _with_truth(contracts: pl.DataFrame) -> pl.DataFrame:
-    """Category and insurance: the template's, unless the wording says something else or hides the product."""
+    """With category and insurance: the template's, unless the wording has its own or hides the product."""
     facts = pl.DataFrame(
         {
             "template": np.arange(len(templates())),
@@ -190,7 +190,7 @@ def payments(scene: Scene, contracts: pl.DataFrame, slots: pl.DataFrame) -> pl.D
 
 
 def _ultimates(scene: Scene, own: pl.DataFrame, silent: Flags) -> pl.Series:
-    """Somebody else for whom a payment is meant: owners behind managers, relatives behind payers."""
+    """The names of ultimate parties: owners behind managers, relatives behind payers."""
     number = own["number"].to_numpy()
     first = scene.lists.name("female", hashed(number, "ultimate"), own["merchant_split"].to_numpy())
     last = scene.lists.name("surname", hashed(number, "ultimate"), own["merchant_split"].to_numpy())
@@ -198,13 +198,13 @@ def _ultimates(scene: Scene, own: pl.DataFrame, silent: Flags) -> pl.Series:
 
 
 def _unless(mask: pl.Series, values: pl.Series, other: pl.Series | None = None) -> pl.Series:
-    """The values, and the other ones (or nothing) where the mask holds."""
+    """The values, replaced by `other` (or null) where the mask is true."""
     replacement = other if other is not None else pl.Series([None], dtype=values.dtype).new_from_index(0, len(values))
     return replacement.zip_with(mask, values)
 
 
 def accounts(scene: Scene, contracts: pl.DataFrame, position: Ints, day: Ints, card: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    """The account that is used: a business has its own, after a switch it is the new one, and some pay by credit card."""
+    """The account of each payment: a business has its own, after a switch it is the new one, and some pay by credit card."""
     who = contracts["who"].to_numpy()[position]
     business = np.array([t.spans[0] in ("freelance", "employer") for t in templates()])[
         contracts["template"].to_numpy()[position]

@@ -1,4 +1,4 @@
-"""When contracts fall due and for how much: one row per payment, also after the last booking, so that the next date is known."""
+"""The payments of contracts with day and amount, also after the last booking, so that the next date is known."""
 
 from typing import Any
 
@@ -120,7 +120,7 @@ def _amounts(scene: Scene, contracts: pl.DataFrame, position: Ints, month: Ints,
 
 
 def _with_thirteenth(contracts: pl.DataFrame, position: Ints, number: Ints, key: Keys, euros: Floats) -> Floats:
-    """Some wages of November hold a thirteenth one; others are paid it apart (see `around`)."""
+    """Some wages of November include a thirteenth salary; others are paid it separately (see `settlements`)."""
     wage = np.isin(by_template(contracts, position, "name"), SALARY_TEMPLATES)
     extra = wage & (number % 12 == NOVEMBER) & (uniform(key, "thirteenth inside") < THIRTEENTH_SHARE)
     return np.where(extra, euros * (1.5 + 0.45 * uniform(key, "thirteenth size")), euros)
@@ -153,7 +153,7 @@ def _child_benefits(scene: Scene, contracts: pl.DataFrame, position: Ints, month
 
 
 def _rounded(contracts: pl.DataFrame, position: Ints, euros: Floats) -> Ints:
-    """Cents after the way in which such prices are made."""
+    """Cents, rounded as prices of this kind are."""
     rounding = by_template(contracts, position, "rounding")
     cents = np.round(euros * 100)
     for name in np.unique(rounding):

@@ -1,4 +1,4 @@
-"""What belongs to contracts besides their regular payments: yearly settlements, bonuses, back-pay, and the pay-out of a loan."""
+"""Irregular bookings of contracts: yearly settlements, bonuses, back-pay, and pay-out and early repayment of loans."""
 
 import numpy as np
 import polars as pl
@@ -18,16 +18,16 @@ SETTLEMENTS = {
     "rent": (0.3, "rent_settle", "rent_credit", "HOUSING_ANCILLARYCOSTS"),
     "owners": (0.8, "owners_settle", "owners_credit", ""),
 }
-"""Size against one payment, wordings of what is owed and what comes back, and the category if it is another."""
+"""Size relative to one payment, wordings of debits and credits, and the category if it differs from the contract's."""
 SETTLED_SHARE = 0.85
 LOAN_TEMPLATES = ("instalment_loan", "car_loan", "debt_loan")
 MONTH_DAYS, MIN_RATES_LEFT = 30.4375, 4
 PRINCIPAL_SHARE = 0.93
-"""Share of the rates still to come that is principal."""
+"""The share of principal in the remaining rates."""
 
 
 def irregular_payments(scene: Scene, contracts: pl.DataFrame, regular_payments: pl.DataFrame) -> pl.DataFrame:
-    """Bookings that belong to contracts, but are not regular."""
+    """All irregular bookings of contracts."""
     return pl.concat(
         [
             *(_yearly_settlements(scene, contracts, regular_payments, kind) for kind in SETTLEMENTS),
@@ -109,7 +109,7 @@ def _rows(
 
 
 def _yearly_settlements(scene: Scene, contracts: pl.DataFrame, regular_payments: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """What was used against what was paid: more is debited or transferred, less comes back as a refund of the latest payment."""
+    """Yearly settlements: higher usage is debited or transferred, lower usage is refunded against the latest payment."""
     size, owed, credit, category = SETTLEMENTS[kind]
     own = _of_templates(tuple(t.name for t in templates() if t.settle == kind), contracts)
     row, day, key = _yearly(scene, own, whole(own["number"].to_numpy(), "settled in", 1, 12), SETTLED_SHARE, "settlement")
@@ -201,7 +201,7 @@ def _loans(scene: Scene, contracts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _payoffs(scene: Scene, contracts: pl.DataFrame) -> pl.DataFrame:
-    """What is left of a loan that is given back early."""
+    """The remaining debt of loans that are repaid early."""
     own = _of_templates(LOAN_TEMPLATES, contracts).with_columns(paid=(pl.col("end") - pl.col("start")) / MONTH_DAYS)
     own = own.filter(pl.col("end") < scene.grid.end_day, pl.col("terms") - pl.col("paid") >= MIN_RATES_LEFT)
     rest = (own["terms"] - own["paid"]).to_numpy() * PRINCIPAL_SHARE

@@ -1,4 +1,4 @@
-"""The library of contracts as it stands in its data file: who holds what, for how much, how often, on which day."""
+"""Templates of contracts, read from the data file: holders, amounts, periods and days."""
 
 from dataclasses import dataclass
 from functools import cache

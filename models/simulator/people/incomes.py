@@ -1,4 +1,4 @@
-"""Amounts that follow from who somebody is: wages, pensions, rents, taxes. In euros a month, one entry per user."""
+"""Monthly amounts that depend on the person: wages, pensions, rents, taxes. In euros, one entry per user."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from models.simulator.people.timeline import Timeline
 CHILD_BENEFIT_EUROS = ((2022 * 12, 219), (2023 * 12, 250), (2025 * 12, 255), (2026 * 12, 259))
 """Monthly rate per child, in euros, from a month on."""
 BASIC_ALLOWANCE_EUROS = 530.0
-"""What job centres pay besides the rent."""
+"""Euros a month that job centres pay besides the rent."""
 MEAN_INCOME_EUROS = 3500.0
 
 
 def monthly_amounts(group: People, lives: Timeline) -> dict[str, Floats]:
-    """Every law by name. A name with a number is for the second job or home."""
+    """The amounts by name, in euros a month. A name that ends in 2 is for the second job or home."""
     income, key = group.income, group.key
     two_earners = group.has("COUPLE", "FAMILY")
     main_share = np.where(two_earners, 0.5 + 0.2 * uniform(key, "main share"), 1.0)

@@ -1,4 +1,4 @@
-"""Who is simulated: persona, household, income, home, names and bank products. What happens to them is in `timeline`."""
+"""The simulated people: persona, household, income, home, names and bank products. Their life events are in `timeline`."""
 
 from dataclasses import dataclass
 
@@ -26,7 +26,7 @@ from models.simulator.base.splits import SHARES
 Flags = NDArray[np.bool_]
 
 FAR = 1_000_000
-"""A day that never comes."""
+"""A day after every simulation: the event does not happen."""
 YEAR_DAYS = 365.25
 INCOME_CLASS_EUROS = (1100, 1700, 2600, 4000)
 MAX_CHILDREN = 3
@@ -39,7 +39,7 @@ MAX_PRODUCTS = 4
 
 @dataclass(frozen=True)
 class Setting:
-    """What one simulation is about."""
+    """The settings of one simulation: seed, calendar, lists and formats of accounts."""
 
     seed: int
     grid: Grid
@@ -75,7 +75,7 @@ class People:
         return self.number.size
 
     def has(self, *personas: str) -> Flags:
-        """Who is one of these."""
+        """Whether each user is of one of these personas."""
         return np.isin(self.persona.astype(str), personas)
 
     def chance(self, name: str, slot: NDArray[np.integer] | int = 0) -> Floats:

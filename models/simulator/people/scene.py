@@ -1,4 +1,4 @@
-"""One block of users with everything that their bookings are made of."""
+"""One block of users with all inputs of their bookings."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from models.simulator.people.timeline import Timeline, timeline
 
 @dataclass(frozen=True)
 class Scene:
-    """The world, some of its people, what happens to them, and the amounts that follow from who they are."""
+    """A block of people, with the settings of the simulation, their life events and their monthly amounts."""
 
     setting: Setting
     group: People

@@ -1,4 +1,4 @@
-"""What happens in the users' lives and when: days of events, and spans of time in which contracts and habits are possible."""
+"""The users' lives: days of events, and spans of time in which contracts and habits are possible."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ Span = tuple[Days, Days]
 
 EMPLOYEES = ("SINGLE", "COUPLE", "FAMILY", "SINGLE_PARENT", "OVERINDEBTED")
 SETTLED_DAYS = 200
-"""Nothing happens in the first half year, so that an account is alive before an event."""
+"""No events in the first half year, so that an account has a history before an event."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ def timeline(setting: Setting, group: People) -> Timeline:
 
 
 def _once(setting: Setting, group: People, name: str, yearly: float | Floats, who: Flags) -> Days:
-    """A day for those to whom it happens once, at a yearly rate."""
+    """The day of an event that happens at most once, at a yearly rate; else `FAR`."""
     first, last = group.start + SETTLED_DAYS, setting.grid.end_day - 20
     years = np.maximum((last - first) / YEAR_DAYS, 0)
     happens = who & (group.chance(f"{name} happens") < 1 - (1 - np.asarray(yearly)) ** years)
@@ -51,7 +51,7 @@ def _once(setting: Setting, group: People, name: str, yearly: float | Floats, wh
 
 
 def _span(who: Flags, start: NDArray[np.number] | int, end: NDArray[np.number] | int = FAR) -> Span:
-    """From start to end for those concerned, never for the others."""
+    """A span from start to end for the users in `who`, an empty one for the others."""
     none = np.full(who.size, FAR)
     return np.where(who, start, none).astype(np.int32), np.where(who, end, none).astype(np.int32)
 

@@ -1,4 +1,4 @@
-"""What people buy without a contract: how often, where and for how much. Regular habits must not be mistaken for contracts."""
+"""Spending without a contract: how often, where and for how much. Some habits are regular without being contracts."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -16,9 +16,9 @@ from models.simulator.spending.trips import trips
 
 SLOTS_PER_MONTH = 64
 LOYALTY_POWER = 1.9
-"""How much the favourite shop is preferred to the second, the second to the third."""
+"""The n-th favourite shop is visited in proportion to n to minus this power."""
 TASTE_SIGMA = 0.4
-"""How much people differ in how often they do something."""
+"""Spread of the frequency between users (of its logarithm)."""
 WEEKDAYS_ONLY = 9
 CLOSED_ON_SUNDAY = ("LIVING_", "SHOPPING_", "HOUSING_", "HEALTH_", "SERVICES_", "EDUCATION_")
 SEASON_FACTORS = {
@@ -168,7 +168,7 @@ def _random(grid: Grid, scene: Scene, habit: Habit, who: Ints) -> tuple[Ints, In
 
 
 def _on_opening_days(habit: Habit, day: Ints) -> Ints:
-    """Shops are closed on Sundays, lunch is on working days, a market has its day."""
+    """The days, moved to when the shop is open: no Sundays, lunch on working days, markets on their day."""
     weekday = (day + 3) % 7
     if habit.weekday == WEEKDAYS_ONLY:
         return np.where(weekday > 4, day - weekday + 4 - (day % 5), day)

@@ -50,7 +50,7 @@ FIVE_EURO_CATEGORIES = ("OTHER_DONATION", "BANKFINANCE_INVESTMENT", "MOBILITY_VE
 
 
 def favourite_shops(scene: Scene, favourites: pl.DataFrame) -> pl.DataFrame:
-    """The favourites with everything about them that is the same at every purchase."""
+    """The favourite shops with all properties that are the same for every purchase."""
     shop = shops()[favourites["shop"].cast(pl.UInt32)]
     who, key = favourites["who"].to_numpy(), favourites["key"].to_numpy()
     split = shop["split"].to_numpy()

@@ -1,4 +1,4 @@
-"""Journeys: for some days, some purchases are made in another country."""
+"""Trips: purchases in other countries, for some days."""
 
 import numpy as np
 import polars as pl
@@ -9,7 +9,7 @@ from models.simulator.people.scene import Scene
 
 TRIPS_A_YEAR = 3
 TRIP_SHARE = 0.42
-"""Share of the possible trips that are made by somebody with a mean income."""
+"""The share of possible trips that a user of mean income makes."""
 MEAN_PURCHASES_PER_TRIP = 17.0
 SUMMER_DAY, SPREAD_DAYS = 205, 75
 COUNTRY_WEIGHTS = {

@@ -1,4 +1,4 @@
-"""The truth about affordability: what households really earn, need and spend in a month, and what is true about their debts.
+"""The truth about affordability: the true income, needs, spending and debts of households.
 
 Computed from what the simulation knows (categories, contracts, lists of its own), by formulas of its own: it shares no code with
 the analysis that it examines. Amounts are monthly means in cents over the last full months until the as-of date.
@@ -60,7 +60,7 @@ AFFORDABILITY_TRUTH = pl.Schema(
 )
 """One row per user with at least three full months. Means are exact, not rounded. Flags speak of the window and the days after it
 until the as-of date; contracts of what runs on that date, and are null
-where one has ended so lately that nobody can see it yet."""
+where one ended too recently to be recognised as ended."""
 
 
 def affordability_truth(corpus: Corpus) -> pl.DataFrame:
@@ -76,7 +76,7 @@ def affordability_truth(corpus: Corpus) -> pl.DataFrame:
 
 
 def past_bookings(corpus: Corpus) -> pl.DataFrame:
-    """What was booked until the as-of date, with the truth about it."""
+    """The bookings until the as-of date, with the truth about them."""
     booking_columns = corpus.transactions.select("product", "booked_on", "amount_cents", "pending", "counterparty_name")
     bookings = pl.concat(
         [corpus.truth, booking_columns, corpus.texts.select("true_remittance", "true_merchant")], how="horizontal"
@@ -107,7 +107,7 @@ def _starts(names: tuple[str, ...]) -> pl.Expr:
 
 
 def _means(rows: pl.DataFrame) -> pl.DataFrame:
-    """Cells of category and regularity, each netted and not below zero, then summed."""
+    """Monthly means in cents: netted by category and regularity, not below zero, then summed."""
     income = _starts(("INCOME_", "OTHER_INCOME"))
     saved = _starts(SAVING_CATEGORIES) | pl.col("insurance").is_in(SAVING_INSURANCES)
     outside = _starts(UNCOUNTED_CATEGORIES) | saved | income
@@ -155,12 +155,12 @@ def _visible_names() -> pl.Expr:
 
 
 def _troubles(rows: pl.DataFrame) -> pl.DataFrame:
-    """Who had which troubles."""
+    """The flags of financial trouble of each user."""
     return rows.group_by("user").agg(**{flag: sign.any() for flag, sign in troubles().items()})
 
 
 def troubles() -> dict[str, pl.Expr]:
-    """What came back, reminders, seizures, interest of overdrafts and collectors, by the simulation's own words for them."""
+    """Expressions for returned debits, collections, reminders, seizures and overdraft interest, by the simulator's wordings."""
     fees = pl.col("effective_category") == "BANKFINANCE_OTHER"
     sounds = pl.col("true_remittance").fill_null("").str.to_lowercase().str.replace_all(r"[^b-df-hj-np-tv-z]", "")
     by_wording = {flag: fees & sounds.str.contains(_sounds(kinds)) for flag, kinds in TROUBLE_WORDINGS.items()}
@@ -172,7 +172,7 @@ def troubles() -> dict[str, pl.Expr]:
 
 
 def _collectors() -> list[str]:
-    """The brands of those who collect debts."""
+    """The brands of debt collectors."""
     pool = parties().filter(pl.col("pool") == "inkasso")["brand"]
     shops = table("merchants").filter(pl.col("category") == "OTHER_SPENDING", pl.col("name").str.contains(COLLECTOR_PATTERN))[
         "brand"
@@ -181,7 +181,7 @@ def _collectors() -> list[str]:
 
 
 def _sounds(kinds: tuple[str, ...]) -> str:
-    """The consonants of the fixed words of wordings: umlauts, blanks and capitals are what banks spoil."""
+    """A pattern of the consonants of the fixed words of wordings: banks alter umlauts, blanks and capitals."""
     texts = wordings().filter(pl.col("kind").is_in(kinds))["text"].to_list()
     fixed = [re.sub(r"[^b-df-hj-np-tv-z]", "", re.sub(r"\{\w+\}", "", text).lower())[:9] for text in texts]
     return "|".join(sorted(set(fixed)))
@@ -220,14 +220,14 @@ def _debts(corpus: Corpus, rows: pl.DataFrame) -> list[pl.DataFrame]:
 
 
 def _runs(category: str) -> pl.Expr:
-    """Whether a contract of the category runs; null if one has ended so lately that nobody can see it yet."""
+    """Whether a contract of the category is active; null if one ended too recently to be recognised as ended."""
     own, lately = pl.col("category") == category, (pl.col("as_of") - pl.col("date_latest")).dt.total_days() <= UNSEEN_DAYS
     active = (own & (pl.col("status") == "ACTIVE")).any()
     return pl.when(active).then(statement=True).when((own & lately).any()).then(None).otherwise(statement=False)
 
 
 def _with_ratios_and_literacy(corpus: Corpus, rows: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
-    """With ratios, and the level of literacy."""
+    """The facts with ratios and the level of financial literacy."""
     income, expenses = pl.col("income"), pl.col("expenses")
     some = {part: pl.when(pl.col(part) > 0).then(10.0).otherwise(0.0) for part in ("expenses", "necessities")}
     shares = {part: pl.when(income > 0).then((pl.col(part) / income).clip(0, 10)).otherwise(none) for part, none in some.items()}

@@ -1,4 +1,4 @@
-"""The truth about contracts on the as-of date: what an analysis of all bookings until then should find, and what comes next."""
+"""The true contracts on the as-of date, as an analysis of all bookings until then should find them, and their next payments."""
 
 import numpy as np
 import polars as pl

@@ -1,4 +1,4 @@
-"""The truth about life events: what happened, on the date by which the bookings show it."""
+"""The true life events, on the date on which the bookings show them."""
 
 import numpy as np
 import polars as pl
@@ -12,15 +12,15 @@ from models.simulator.people.people import FAR, MAX_CHILDREN, SECOND
 from models.simulator.people.scene import Scene
 
 NEW_DAYS, NEW_PERIODS = 45, 1.5
-"""A contract is new if its first booking lies so many days or periods after the history began."""
+"""A contract is new if its first booking is at least this many days and periods after the start of the history."""
 COOLDOWN_DAYS = 180
 MIN_HISTORY_DAYS = 365
 MONTH_DAYS = 30.4
 ONE_PERIOD_LATER = ("UNEMPLOYMENT_END", "PARENTALLEAVE_END")
 TIMELINE_EVENTS = ("TENANCY", "CHILD_FIRST", "CHILDBENEFIT_END", "STUDIES_START", "VEHICLE_START", "VEHICLE_END")
-"""Events of templates that the life itself tells better than one contract."""
+"""Events of templates that are taken from the timeline instead of a single contract."""
 WAGE_TEMPLATES = ("salary", "partner_salary", "service_pay", "training_pay")
-"""What a household lives on: a change of any of them is an event."""
+"""Wages of a household: a change of any of them is an event."""
 MIN_RAISE_RATIO, MIN_RAISE_CENTS = 0.03, 5_000
 
 
@@ -46,7 +46,7 @@ def event_truth(scene: Scene, contracts: pl.DataFrame, rows: pl.DataFrame) -> pl
 
 
 def _without_repeats(events: pl.DataFrame) -> pl.DataFrame:
-    """Without those that follow one of the same kind too soon."""
+    """The events without those that follow one of the same kind within `COOLDOWN_DAYS`."""
     distinct_events, last = [], (-1, "", 0)
     for who, item, day in events.select("who", "item", "day").sort("who", "item", "day").iter_rows():
         if (who, item) != last[:2] or day - last[2] >= COOLDOWN_DAYS:

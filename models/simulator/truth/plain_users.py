@@ -1,6 +1,6 @@
-"""What is true about single users as plain Python values, for truths that are written as somebody reads a rule: row by row.
+"""The truth about single users as plain Python values, for truths that follow a written rule row by row.
 
-It shares no code with the analyses that it examines. Nothing here is fast.
+It shares no code with the analyses that it evaluates, and is not optimised.
 """
 
 from collections import defaultdict
@@ -40,7 +40,7 @@ class TrueContract(NamedTuple):
 
 @dataclass(frozen=True)
 class TrueLife:
-    """A user on the as-of date: what was booked until then, contracts, what happened and when, and how the user works."""
+    """A user on the as-of date: bookings until then, contracts, dated life events, and the stage on the labour market."""
 
     user: str
     as_of: date
@@ -62,11 +62,11 @@ class TrueLife:
 
     @cached_property
     def incomes(self) -> Mapping[int, int]:
-        """What came in as effective income, by month."""
+        """Effective income in cents, by month."""
         return self.sums(booking for booking in self.bookings if booking.category.startswith("INCOME_"))
 
     def sums(self, bookings: Iterable[Booking]) -> Mapping[int, int]:
-        """What was booked in each month."""
+        """The sum of the bookings of each month, in cents."""
         totals: dict[int, int] = defaultdict(int)
         for booking in bookings:
             totals[month_of(booking.day)] += booking.cents
@@ -79,7 +79,7 @@ def month_of(day: date) -> int:
 
 
 def months_before(day: date, months: int) -> date:
-    """The same day so many months earlier, or the last of that month."""
+    """The same day `months` months earlier, or the last day of that month."""
     year, month = divmod(month_of(day) - months, 12)
     after = date(year + (month == 11), (month + 1) % 12 + 1, 1)
     return min(date(year, month + 1, 1) + timedelta(days=day.day - 1), after - timedelta(days=1))

@@ -1,6 +1,6 @@
-"""The truth about sales triggers and large incomes: the rules as they are written down, over what is true of each user.
+"""The true sales triggers and large incomes: the written rules, applied to the truth about each user.
 
-Written from the table of rules, one function a rule, and from nothing else: it examines the analysis that follows the same table.
+Written from the table of rules alone, one function per rule, to evaluate the analysis that follows the same table.
 """
 
 from collections import defaultdict
@@ -37,7 +37,7 @@ class Trigger(NamedTuple):
 
 
 class LargeIncome(NamedTuple):
-    """What one payer paid on one day, large beside the months before."""
+    """The sum that one payer paid on one day, large compared with the months before."""
 
     day: date
     cents: int
@@ -101,7 +101,7 @@ def _has_basic_contracts(life: TrueLife) -> bool:
 
 
 def _has_insurance(life: TrueLife, *types: str) -> bool:
-    """An active contract of such a type, or any booking of it in thirteen months."""
+    """Whether there is an active contract of these types, or a booking of them in thirteen months."""
     since = months_before(life.as_of, 13)
     return any(contract.active and contract.insurance in types for contract in life.contracts) or any(
         booking.insurance in types and booking.day >= since for booking in life.bookings
@@ -130,7 +130,7 @@ def _savings_potential(life: TrueLife) -> Iterator[Trigger]:
 
 
 def _counts(booking: Booking) -> bool:
-    """Whether a booking is part of the net before savings: no own or borrowed money, nothing put aside."""
+    """Whether a booking is part of the net before savings: neither own or borrowed money nor savings."""
     return not booking.category.startswith(("TRANSFER_", "SAVINGS_")) and booking.category not in UNCOUNTED_CATEGORIES
 
 
@@ -141,7 +141,7 @@ def _large_income(life: TrueLife) -> Iterator[Trigger]:
 
 
 def _large_incomes(life: TrueLife) -> list[LargeIncome]:
-    """Incomes of at least twice the average of the up to twelve full months before; where that is nothing, nothing is large."""
+    """Incomes of at least twice the mean of up to twelve full months before; none if that mean is not positive."""
     incomes: dict[tuple[date, str], int] = defaultdict(int)
     for booking in life.bookings:
         if booking.category.startswith("INCOME_") and booking.cents > 0:

@@ -1,5 +1,8 @@
 """The lists: long enough, divided fairly, and no family on two sides."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -98,3 +101,12 @@ def test_accounts_and_creditor_ids_have_the_right_check_digits() -> None:
     for number in banks.creditor_ids(keys):
         rest = int("".join(str(int(letter, 36)) for letter in number[7:] + number[:4]))
         assert rest % 97 == 1
+
+
+def test_every_file_and_column_of_the_lists_is_explained() -> None:
+    folder = Path(lists.__file__).parent / "data"
+    chapters = dict(re.findall(r"^## `(\w+)\.csv`.*?\n(.*?)(?=^## |\Z)", (folder / "README.md").read_text(), re.M | re.S))
+    for path in folder.glob("*.csv"):
+        cells = re.findall(r"^\| (`.*?`) \|", chapters[path.stem], re.M)
+        assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] != []
+        assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == set(lists.table(path.stem).columns)
