@@ -14,7 +14,6 @@ FUTURE_MONTHS = 3
 """The last months are withheld from the analyses, as the future that they forecast."""
 BEYOND_MONTHS = 25
 """Schedules go on this long after the last booking, so that the next date of a yearly contract is known."""
-LAST_OF_MONTH = 31
 
 
 def day_number(day: date) -> int:

@@ -16,8 +16,6 @@ Keys = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-NEVER_ZERO = 2.0**-54
-
 
 @cache
 def salt(name: str) -> np.uint64:

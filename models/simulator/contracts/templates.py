@@ -54,10 +54,6 @@ class Template:
     event_end: str
     sign: int
 
-    @property
-    def insured(self) -> bool:
-        return self.insurance != ""
-
 
 def mix(text: str) -> Mix:
     """`F1:.5|B28:.5` as pairs; a part without a weight weighs 1."""
