@@ -1,8 +1,7 @@
-"""What Kontor learns: the corpus, features, training, evaluation and registry of the categorisers.
+"""The categoriser and the simulated households it is trained on: features, training, evaluation and registry.
 
-Here belongs everything that turns labelled bookings into a model artefact and says how good it is.
-Here does not belong the application of a model to a user's bookings for an answer (that is `analytics`) or the schedule on
-which training runs (that is `pipelines`). May import `analytics`.
+Here is everything that turns labelled bookings into a model file and measures its quality. Applying a model to a user's bookings
+is up to `analytics`, the schedule of training to `pipelines`. May import `analytics`.
 """
 
 import analytics  # noqa: F401  before Polars

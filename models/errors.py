@@ -1,15 +1,15 @@
-"""The facts that can stand in the way of training, judging and choosing models.
+"""The errors of training, evaluating and choosing models.
 
 ModelError
-├── ModelUnreadable      a file is no model of ours, or was altered
-├── NothingToLearn       the lines do not suffice to train or to judge
-├── ModelUnknown         no model of this version lies in the folder
-└── PromotionRefused     a candidate misses a gate or is worse than what is in use; carries the reasons
+├── ModelUnreadable      a file is not one of our models, or was altered
+├── NothingToLearn       the lines do not suffice for training or evaluation
+├── ModelUnknown         the folder has no model of this version
+└── PromotionRefused     a candidate misses a gate or is worse than the model in use; carries the reasons
 """
 
 
 class ModelError(Exception):
-    """A fact about models that keeps an operation from being carried out."""
+    """Why an operation on models cannot be carried out."""
 
 
 class ModelUnreadable(ModelError):

@@ -1,7 +1,8 @@
-"""Where models lie and which one is in use: the one that we ship, and a folder of versions with a pointer and a log.
+"""The registry of models: the shipped one, and a folder of versions with a pointer to the one in use and a log.
 
-A folder holds `<version>.npz` (the model), `<version>.json` (its report), `active` (the version in use; none means the shipped
-one) and `log.json` (who put which version into use, when and why). Every file is replaced as a whole. Time is an argument.
+A folder holds `<version>.npz` (the model), `<version>.json` (its report), `active` (the version in use; without the file it is
+the shipped one) and `log.json` (who put which version into use, when and why). Files are replaced as a whole. Time is
+an argument.
 """
 
 import json
@@ -35,7 +36,7 @@ class RegistryEntry:
     by: str
     why: str
     overridden: tuple[str, ...] = ()
-    """Objections that were set aside."""
+    """The objections that were overridden."""
 
 
 @dataclass(frozen=True)
@@ -61,24 +62,26 @@ def active(folder: Path) -> Categoriser:
 
 def find(folder: Path, version: str) -> Categoriser:
     """The model of this version, or the shipped one under its name or version."""
-    own = folder / f"{_checked(version)}.npz"
-    return shipped() if not own.exists() and named(version) == SHIPPED_NAME else Categoriser.load(_path(folder, version))
+    own = folder / f"{_valid_version(version)}.npz"
+    return (
+        shipped() if not own.exists() and registered_name(version) == SHIPPED_NAME else Categoriser.load(_path(folder, version))
+    )
 
 
-def named(version: str) -> str:
-    """The name under which a version is put into use: that of the shipped one, also if it is given by its version."""
+def registered_name(version: str) -> str:
+    """The name of a version in the registry: `shipped` also for the version of the shipped model."""
     return SHIPPED_NAME if SHIPPED.exists() and version == shipped().version else version
 
 
 def active_version(folder: Path) -> str:
-    """The version in use, or nothing if it is the shipped one."""
+    """The version in use, empty if it is the shipped one."""
     pointer = folder / _ACTIVE
-    return _checked(pointer.read_text().strip()) if pointer.exists() else ""
+    return _valid_version(pointer.read_text().strip()) if pointer.exists() else ""
 
 
 def add(folder: Path, model: Categoriser, report: Mapping[str, Any]) -> Path:
-    """Puts a model and its report into the folder, beside those that are there; none is in use by that."""
-    path = folder / f"{_checked(model.version)}.npz"
+    """Adds a model and its report to the folder, without putting it into use; returns the model's path."""
+    path = folder / f"{_valid_version(model.version)}.npz"
     model.save(path)
     write_atomically(path.with_suffix(".json"), _json(report))
     return path
@@ -86,29 +89,33 @@ def add(folder: Path, model: Categoriser, report: Mapping[str, Any]) -> Path:
 
 def versions(folder: Path) -> list[RegisteredModel]:
     """The shipped model and those of the folder, by version."""
-    used = active_version(folder)
-    found = [RegisteredModel(SHIPPED_NAME, SHIPPED, not used, figures(SHIPPED_REPORT))] if SHIPPED.exists() else []
-    own = sorted(folder.glob("*.npz"))
-    return found + [RegisteredModel(path.stem, path, path.stem == used, figures(path.with_suffix(".json"))) for path in own]
+    version_in_use = active_version(folder)
+    shipped_model = (
+        [RegisteredModel(SHIPPED_NAME, SHIPPED, not version_in_use, figures(SHIPPED_REPORT))] if SHIPPED.exists() else []
+    )
+    paths = sorted(folder.glob("*.npz"))
+    return shipped_model + [
+        RegisteredModel(path.stem, path, path.stem == version_in_use, figures(path.with_suffix(".json"))) for path in paths
+    ]
 
 
 def figures(report: Path) -> dict[str, Figure]:
     """The figures of a report, or none if there is no report."""
     if not report.exists():
         return {}
-    return {name: Figure(**told) for name, told in json.loads(report.read_text())["figures"].items()}
+    return {name: Figure(**values) for name, values in json.loads(report.read_text())["figures"].items()}
 
 
 def promote(folder: Path, version: str, *, by: str, at: datetime, why: str, override_reason: str | None = None) -> RegistryEntry:
     """Puts a version into use, unless it misses a hard gate or is worse than the one in use; a reason can override that."""
     model = find(folder, version)
-    used = active_version(folder)
-    before = figures(_path(folder, used).with_suffix(".json") if used else SHIPPED_REPORT)
+    version_in_use = active_version(folder)
+    incumbent = figures(_path(folder, version_in_use).with_suffix(".json") if version_in_use else SHIPPED_REPORT)
     return promote_figures(
         folder,
         model.version,
         figures(_path(folder, version).with_suffix(".json")),
-        before,
+        incumbent,
         by=by,
         at=at,
         why=why,
@@ -127,21 +134,21 @@ def promote_figures(
     why: str,
     override_reason: str | None = None,
 ) -> RegistryEntry:
-    """The same with the figures given."""
+    """Puts a version into use as `promote` does, with the figures as arguments."""
     reasons = objections(candidate, incumbent)
     if reasons and not (override_reason or "").strip():
         raise PromotionRefused(reasons)
-    told = f"{why} ({override_reason})" if reasons else why
-    return _point(folder, version, by=by, at=at, why=told, overridden=tuple(reasons))
+    full_reason = f"{why} ({override_reason})" if reasons else why
+    return _put_into_use(folder, version, by=by, at=at, why=full_reason, overridden=tuple(reasons))
 
 
 def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str) -> RegistryEntry:
     """Puts a version back into use that was in use before; `shipped` is always one."""
-    wanted, used = named(version), [entry.version for entry in log(folder)]
-    if wanted != SHIPPED_NAME and wanted not in used:
-        raise ModelUnknown(f"{version} was never in use; what was: {', '.join(dict.fromkeys([SHIPPED_NAME, *used]))}")
-    find(folder, wanted)
-    return _point(folder, wanted, by=by, at=at, why=why)
+    target, earlier_versions = registered_name(version), [entry.version for entry in log(folder)]
+    if target != SHIPPED_NAME and target not in earlier_versions:
+        raise ModelUnknown(f"{version} was never in use; what was: {', '.join(dict.fromkeys([SHIPPED_NAME, *earlier_versions]))}")
+    find(folder, target)
+    return _put_into_use(folder, target, by=by, at=at, why=why)
 
 
 def log(folder: Path) -> list[RegistryEntry]:
@@ -149,13 +156,15 @@ def log(folder: Path) -> list[RegistryEntry]:
     path = folder / _LOG
     if not path.exists():
         return []
-    return [RegistryEntry(**{**told, "overridden": tuple(told["overridden"])}) for told in json.loads(path.read_text())]
+    return [RegistryEntry(**{**values, "overridden": tuple(values["overridden"])}) for values in json.loads(path.read_text())]
 
 
-def _point(folder: Path, version: str, *, by: str, at: datetime, why: str, overridden: tuple[str, ...] = ()) -> RegistryEntry:
-    """Writes the log first: a change that is logged and not made can be made again, one that is made and not logged is lost."""
+def _put_into_use(
+    folder: Path, version: str, *, by: str, at: datetime, why: str, overridden: tuple[str, ...] = ()
+) -> RegistryEntry:
+    """Writes the log first: a change that is logged but not made can be repeated, one that is made but not logged is lost."""
     entry = RegistryEntry(version, active_version(folder) or SHIPPED_NAME, at.isoformat(timespec="seconds"), by, why, overridden)
-    write_atomically(folder / _LOG, _json([asdict(one) for one in (*log(folder), entry)]))
+    write_atomically(folder / _LOG, _json([asdict(change) for change in (*log(folder), entry)]))
     if version == SHIPPED_NAME:
         (folder / _ACTIVE).unlink(missing_ok=True)
     else:
@@ -164,15 +173,15 @@ def _point(folder: Path, version: str, *, by: str, at: datetime, why: str, overr
 
 
 def _path(folder: Path, version: str) -> Path:
-    path = folder / f"{_checked(version)}.npz"
+    path = folder / f"{_valid_version(version)}.npz"
     if not path.exists():
-        known = ", ".join(one.stem for one in sorted(folder.glob("*.npz")))
-        raise ModelUnknown(f"no model {version} in {folder}; there are {SHIPPED_NAME}{known and ', '}{known}")
+        versions = ", ".join(path.stem for path in sorted(folder.glob("*.npz")))
+        raise ModelUnknown(f"no model {version} in {folder}; there are {SHIPPED_NAME}{versions and ', '}{versions}")
     return path
 
 
-def _checked(version: str) -> str:
-    """The version, if it can be the name of a file."""
+def _valid_version(version: str) -> str:
+    """The version, if it is a valid file name; else `ModelUnknown`."""
     if not _VERSION.fullmatch(version) or ".." in version:
         raise ModelUnknown(f"{version!r} is no version")
     return version

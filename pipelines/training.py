@@ -1,13 +1,13 @@
 """Retraining step by step: the training set, a candidate, its evaluation beside the model in use, and the choice of a model.
 
-Each step finds what the one before it has left in `<home>/models`, so that they can run in one go or days apart:
+Each step reads the files that the one before it has left in `<home>/models`, so that they can run in one go or days apart:
 
     training/training_set.parquet         simulated lines
     training/training_feedback.parquet    lines that users have corrected, with whose they are, so that they can be erased
-    evaluations/<version>/                what was found of a version, and of the model in use, in the same world
+    evaluations/<version>/                the reports on a version and on the model in use, in the same world
     candidate, evaluated                  the version that was trained last, and the one that was evaluated last
 
-They lie beside the files of the registry. How something is learned, judged and chosen is the business of `models`.
+They lie beside the files of the registry. How models are trained, evaluated and chosen is up to `models`.
 """
 
 import hashlib
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from psycopg import sql
 
 from analytics import knowledge
 from analytics.bank_text import lines
@@ -35,45 +34,34 @@ from models.categoriser.model import Categoriser
 from models.errors import ModelUnknown, NothingToLearn
 from models.evaluation import comparison, gates, reports, tagger
 from models.evaluation.metrics import Figure
-from models.experiment import World
+from models.experiment import TRAINING_FORMATS
+from models.progress import Progress, silent
 from models.registry import RegistryEntry
-from models.simulator.base.banks import FORMATS
+from models.simulator.worlds import World, simulate_parts
+from models.training.settings import TrainingSettings
 from models.training.train import (
     EXAMPLES,
-    TEST_FORMATS,
-    Progress,
-    TrainingSettings,
     from_text_alone,
     merged,
-    silent,
     train_on,
 )
 from models.training.train import training_set as labelled
 from warehouse.lake import parquet
 from warehouse.lake.storage import Storage
-from warehouse.postgres import frames
 from warehouse.postgres.database import Database, Owner
+from warehouse.stores import training_corrections
 
 SIMULATED, FEEDBACK = "training_set.parquet", "training_feedback.parquet"
 CANDIDATE, INCUMBENT, EVALUATED = "candidate", "incumbent", "evaluated"
 CORRECTIONS = pl.Schema([("user", pl.String), ("access", pl.String), *EXAMPLES.items()])
-"""`EXAMPLES` that users have given, each once for a user, a line and a category."""
-CORRECTED = sql.SQL(
-    "SELECT c.user_id, p.access_id, c.item, t.purpose, t.booking_text, t.counterparty_name, t.ultimate_name, t.gv_code, "
-    "t.counterparty_iban, t.amount_cents FROM category_choices c JOIN tenants o ON o.id = c.tenant_id "
-    "JOIN transactions t ON t.id = c.transaction_id JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
-    "WHERE o.learns AND o.active AND (a.expires_at IS NULL OR a.expires_at > now()) ORDER BY c.user_id, t.sequence"
-)
-READ = pl.Schema(
-    [*dict.fromkeys(("user", "access", "category", *lines.READ[:-1]), pl.String()).items(), (lines.READ[-1], pl.Int64())]
-)
-_OF_OTHERS = datetime(9999, 1, 1, tzinfo=UTC)
-"""Every unfinished file is older: whoever holds the lock knows that its writer is dead."""
+"""`EXAMPLES` from corrections, each user, line and category once."""
+_AFTER_ALL_FILES = datetime(9999, 1, 1, tzinfo=UTC)
+"""Every unfinished file is older, and under the lock its writer is dead."""
 
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """Lines to learn from: simulated ones (`EXAMPLES`), and those of users (`CORRECTIONS`)."""
+    """Lines to learn from: simulated ones (`EXAMPLES`), and corrections of users (`CORRECTIONS`)."""
 
     version: str
     world: Mapping[str, Any]
@@ -82,7 +70,7 @@ class TrainingSet:
 
     @cached_property
     def examples(self) -> pl.DataFrame:
-        """All of them, without whose they are (`EXAMPLES`)."""
+        """All lines, without their users (`EXAMPLES`)."""
         if self.feedback.is_empty():
             return self.simulated
         return merged([self.simulated, self.feedback.select(EXAMPLES.names())])
@@ -90,7 +78,7 @@ class TrainingSet:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A model that was trained and is in the registry."""
+    """A trained model in the registry, not in use."""
 
     model: Categoriser
     training_set: TrainingSet
@@ -108,17 +96,17 @@ class Evaluation:
     folder: Path
 
     def picture(self, name: str) -> bytes:
-        """A picture of the candidate's report."""
+        """A chart of the candidate's report, as PNG."""
         return (self.folder / f"{CANDIDATE}-{name}.png").read_bytes()
 
     def page(self) -> str:
-        """The comparison to read."""
+        """The comparison as Markdown."""
         return comparison.markdown(self.comparison, self.objections)
 
 
 @dataclass(frozen=True)
 class Promotion:
-    """Which version was in use before, which one is now, and the entry in the log if that is another one."""
+    """The versions in use before and after, and the log entry if they differ."""
 
     before: str
     after: str
@@ -128,203 +116,212 @@ class Promotion:
 def make_training_set(
     home: Path, world: World, database: Database | None = None, weight: float = 1.0, on_progress: Progress = silent
 ) -> TrainingSet:
-    """Simulates a world and keeps its distinct lines; with a database, also the corrections of tenants that consent.
+    """Simulates a world and stores its distinct lines; with a database, also the corrections of tenants that consent.
 
-    The corrections are read while nobody else may touch the files: who is erased after that finds the lock taken, and what was
-    written when it is free. Without a database, those of an earlier set are gone.
+    The corrections are read under the lock of the files: an erasure that starts later waits for it, and then finds what was
+    written. Without a database, the corrections of an earlier set are removed.
     """
-    formats = tuple(name for name in FORMATS if name not in TEST_FORMATS)
-    simulated = merged(labelled(part) for part in experiment.simulated(world, formats, on_progress))
-    place = _place(home)
-    with place.alone("."):
+    simulated = merged(labelled(part) for part in simulate_parts(world, TRAINING_FORMATS, on_progress))
+    storage = _storage(home)
+    with storage.alone("."):
         feedback = CORRECTIONS.to_frame()
         if database is not None:
-            with database.surveying() as operator:
-                feedback = corrections(operator, weight)
-        _keep(place, feedback)
-        place.put(SIMULATED, parquet.encode(simulated, {"world": json.dumps(asdict(world))}))
-        return _read(place)
+            with database.surveying() as owner:
+                feedback = corrections(owner, weight)
+        _write_feedback(storage, feedback)
+        storage.put(SIMULATED, parquet.encode(simulated, {"world": json.dumps(asdict(world))}))
+        return _read_training_set(storage)
 
 
-def corrections(operator: Owner, weight: float = 1.0) -> pl.DataFrame:
-    """What users of tenants that consent have corrected (`CORRECTIONS`): of their bookings only the lines, as they are read.
+def corrections(owner: Owner, weight: float = 1.0) -> pl.DataFrame:
+    """The corrections of users whose tenants consent (`CORRECTIONS`): of their bookings only the normalised lines.
 
-    Left out are categories that no text shows or that the sign forbids, and merchants of the examination: a model that knew them
-    would be judged too well.
+    Left out are categories that no text shows or that the sign forbids, and merchants of the evaluation: a model trained on
+    them would be rated too well.
     """
-    found = frames.frame(operator, CORRECTED, {}, READ)
+    corrected_bookings = training_corrections.of_consenting_tenants(owner)
     signs = {item.system_name: item.sign for item in tree("CATEGORIES").items if item.assignable}
     sign = pl.col("category").replace_strict(signs, default="", return_dtype=pl.String)
-    given = pl.when(pl.col("amount_cents") >= 0).then(pl.lit("+")).otherwise(pl.lit("-"))
-    usable = found.filter((sign == "±") | (sign == given), from_text_alone(pl.col("category")))
-    own = usable.with_columns(key=lines.keys(usable)).unique(["user", "key", "category"], keep="first", maintain_order=True)
-    if own.is_empty():
+    booking_sign = pl.when(pl.col("amount_cents") >= 0).then(pl.lit("+")).otherwise(pl.lit("-"))
+    usable = corrected_bookings.filter((sign == "±") | (sign == booking_sign), from_text_alone(pl.col("category")))
+    distinct = usable.with_columns(key=lines.keys(usable)).unique(["user", "key", "category"], keep="first", maintain_order=True)
+    if distinct.is_empty():
         return CORRECTIONS.to_frame()
-    first = own.unique("key", keep="first", maintain_order=True)
-    told = hinted(_without_examined(lines.read(first.select(lines.READ))))
-    whole = own.select("user", "access", "category", "key").join(told, on="key", maintain_order="left")
-    return checked(whole.with_columns(count=pl.lit(weight, pl.Float64), part=pl.lit("train")), CORRECTIONS)
+    first_of_line = distinct.unique("key", keep="first", maintain_order=True)
+    examples_of_lines = hinted(_without_test_brands(lines.read(first_of_line.select(lines.READ))))
+    examples = distinct.select("user", "access", "category", "key").join(examples_of_lines, on="key", maintain_order="left")
+    return checked(examples.with_columns(count=pl.lit(weight, pl.Float64), part=pl.lit("train")), CORRECTIONS)
 
 
 def training_set(home: Path) -> TrainingSet:
     """The training set that was made last."""
-    place = _place(home)
-    with place.alone("."):
-        return _read(place)
+    storage = _storage(home)
+    with storage.alone("."):
+        return _read_training_set(storage)
 
 
 def forget(home: Path, ids: Collection[str], kind: str = "user") -> int:
-    """Removes the lines of users, or of accesses, from what is learned from; says how many that were.
+    """Removes the lines of users, or of accesses, from the training set; returns their number.
 
-    Also goes what a crashed writer has left. Models that are trained already stay: they hold sums over hashed letters, no lines.
+    Unfinished files of a crashed writer go too. Trained models stay: they hold sums over hashed letters, no lines.
     """
     if not (home / "models" / "training").is_dir():
         return 0
-    place = _place(home)
-    with place.alone("."):
-        place.sweep(_OF_OTHERS)
-        known = _feedback(place)  # with the columns that it has: erasing does not wait for the next training set
-        left = known.filter(~pl.col(kind).is_in(list(ids)))
-        if left.height < known.height:
-            _keep(place, left)
-        return known.height - left.height
+    storage = _storage(home)
+    with storage.alone("."):
+        storage.sweep(_AFTER_ALL_FILES)
+        feedback = _read_feedback(storage)  # unchecked: erasing works for files of older schemas too
+        remaining = feedback.filter(~pl.col(kind).is_in(list(ids)))
+        if remaining.height < feedback.height:
+            _write_feedback(storage, remaining)
+        return feedback.height - remaining.height
 
 
 def train_candidate(home: Path, settings: TrainingSettings, on_progress: Progress = silent) -> Candidate:
-    """Trains a model on the training set and puts it into the registry. It is not in use by that."""
-    learned = training_set(home)
-    facts = {"world": learned.world, "training_set": learned.version, "corrections": learned.feedback.height}
-    model = train_on(learned.examples, settings, on_progress, facts)
-    path = models(home) / f"{model.version}.npz"
+    """Trains a model on the training set and adds it to the registry, without putting it into use."""
+    current_set = training_set(home)
+    facts = {"world": current_set.world, "training_set": current_set.version, "corrections": current_set.feedback.height}
+    model = train_on(current_set.examples, settings, on_progress, facts)
+    path = registry_folder(home) / f"{model.version}.npz"
     if not path.exists():  # the same model again keeps its report
-        registry.add(models(home), model, {"about": {"model": model.version, "learned": facts}, "figures": {}})
-    _note(home, CANDIDATE, model.version)
-    return Candidate(model, learned, path)
+        registry.add(registry_folder(home), model, {"about": {"model": model.version, "learned": facts}, "figures": {}})
+    _write_note(home, CANDIDATE, model.version)
+    return Candidate(model, current_set, path)
 
 
 def evaluate(home: Path, world: World, version: str = "", on_progress: Progress = silent, times: int = 1000) -> Evaluation:
-    """Examines a version, by default the last candidate, and the model in use on the same world; writes both reports."""
-    model, used = registry.find(models(home), version or _noted(home, CANDIDATE)), registry.active(models(home))
-    both = {model.version: model, used.version: used}.values()
-    for one in both:
+    """Evaluates a version, by default the last candidate, and the model in use in the same world; writes both reports."""
+    model = registry.find(registry_folder(home), version or _read_note(home, CANDIDATE))
+    incumbent_model = registry.active(registry_folder(home))
+    evaluated_models = {one.version: one for one in (model, incumbent_model)}
+    for name, one in evaluated_models.items():
         if one.facts.get("world", {}).get("seed") == world.seed:
-            raise NothingToLearn(f"{one.version} has learned from the world of seed {world.seed}: examine on another one")
-    told: dict[str, dict[str, Any]] = {}
-    judged: dict[str, pl.DataFrame] = {}
-    for one in both:
-        examination = tagger.examine(Tagger(one), world, _within(one.version, on_progress), times)
-        told[one.version], judged[one.version] = experiment.told(one, examination, world), examination.judged
-    candidate, incumbent = told[model.version], told[used.version]
-    compared = comparison.compared(candidate, incumbent, judged[model.version], judged[used.version])
-    folder = models(home) / "evaluations" / model.version
+            raise NothingToLearn(f"{name} has learned from the world of seed {world.seed}: examine on another one")
+    evaluations = {
+        name: tagger.evaluate(Tagger(one), world, _progress_of(name, on_progress), times)
+        for name, one in evaluated_models.items()
+    }
+    report_of = {name: experiment.evaluation_report(evaluated_models[name], evaluations[name], world) for name in evaluations}
+    candidate, incumbent = report_of[model.version], report_of[incumbent_model.version]
+    bookings = (evaluations[name].bookings for name in (model.version, incumbent_model.version))
+    compared_reports = comparison.compare(candidate, incumbent, *bookings)
+    folder = registry_folder(home) / "evaluations" / model.version
     reports.write(candidate, folder, CANDIDATE)
     reports.write(incumbent, folder, INCUMBENT)
     reasons = gates.objections(*(registry.figures(folder / f"{name}.json") for name in (CANDIDATE, INCUMBENT)))
-    comparison.write(compared, reasons, folder)
-    if model.version != used.version:
-        registry.add(models(home), model, candidate)
-    _note(home, EVALUATED, model.version)
-    return Evaluation(candidate, incumbent, compared, reasons, folder)
+    comparison.write(compared_reports, reasons, folder)
+    if model.version != incumbent_model.version:
+        registry.add(registry_folder(home), model, candidate)
+    _write_note(home, EVALUATED, model.version)
+    return Evaluation(candidate, incumbent, compared_reports, reasons, folder)
 
 
 def objections(home: Path, version: str = "") -> list[str]:
-    """Why a version, by default the one that was evaluated last, should not be put into use; none if the gate is passed."""
-    return gates.objections(*_compared(home, version or _noted(home, EVALUATED)))
+    """The reasons not to put a version into use, by default the one evaluated last; none if it passes the gate."""
+    return gates.objections(*_compared_figures(home, version or _read_note(home, EVALUATED)))
 
 
 def choose(home: Path, version: str = "", *, by: str, why: str, at: datetime, override: bool = False) -> Promotion:
-    """Puts a version into use: by default the one that was evaluated last, if it passes the gate or that is overridden.
+    """Puts a version into use: by default the one evaluated last, if it passes the gate or that is overridden.
 
-    A version that was in use before, or `shipped`, comes back without a gate. One that is in use, or `active`, stays so, and
-    nothing is logged.
+    A version that was in use before, or `shipped`, comes back without a gate. For the version in use, or `active`, nothing
+    changes and nothing is logged.
     """
-    folder = models(home)
+    folder = registry_folder(home)
     before = registry.active(folder).version
-    wanted = registry.named(version or _noted(home, EVALUATED))
-    if wanted in (before, "active") or (wanted == registry.SHIPPED_NAME and not registry.active_version(folder)):
+    target = registry.registered_name(version or _read_note(home, EVALUATED))
+    if target in (before, "active") or (target == registry.SHIPPED_NAME and not registry.active_version(folder)):
         return Promotion(before, before, None)
-    if wanted == registry.SHIPPED_NAME or (version and wanted in {entry.version for entry in registry.log(folder)}):
-        entry = registry.roll_back(folder, wanted, by=by, at=at, why=why)
+    if target == registry.SHIPPED_NAME or (version and target in {entry.version for entry in registry.log(folder)}):
+        entry = registry.roll_back(folder, target, by=by, at=at, why=why)
     else:
-        registry.find(folder, wanted)
+        registry.find(folder, target)
         reason = "gate overridden" if override else None
-        entry = registry.promote_figures(folder, wanted, *_compared(home, wanted), by=by, at=at, why=why, override_reason=reason)
+        entry = registry.promote_figures(
+            folder, target, *_compared_figures(home, target), by=by, at=at, why=why, override_reason=reason
+        )
     return Promotion(before, registry.active(folder).version, entry)
 
 
-def models(home: Path) -> Path:
+def registry_folder(home: Path) -> Path:
     """The folder of the registry."""
     return home / "models"
 
 
-def set_aside(home: Path) -> tuple[str, ...]:
-    """The objections to the model in use that somebody has overridden; none if it came by the gate, or is the shipped one."""
-    used = registry.active_version(models(home))
-    return next((entry.overridden for entry in registry.log(models(home)) if used and entry.version == used), ())
+def overridden_objections(home: Path) -> tuple[str, ...]:
+    """The overridden objections to the model in use; none if it passed the gate, or is the shipped one."""
+    active_version = registry.active_version(registry_folder(home))
+    return next(
+        (entry.overridden for entry in registry.log(registry_folder(home)) if active_version and entry.version == active_version),
+        (),
+    )
 
 
-def _compared(home: Path, version: str) -> tuple[dict[str, Figure], dict[str, Figure]]:
-    """The figures of a version and of the model in use: from one world if they were evaluated together, else as registered."""
-    folder, used = models(home), registry.active_version(models(home))
-    together = folder / "evaluations" / version
-    other = together / f"{INCUMBENT}.json"
-    if other.exists() and json.loads(other.read_bytes())["about"]["model"] == registry.active(folder).version:
-        return registry.figures(together / f"{CANDIDATE}.json"), registry.figures(other)
-    incumbent = folder / f"{used}.json" if used else registry.SHIPPED_REPORT
-    return registry.figures(folder / f"{version}.json"), registry.figures(incumbent)
+def _compared_figures(home: Path, version: str) -> tuple[dict[str, Figure], dict[str, Figure]]:
+    """The figures of a version and of the model in use: of the same world if evaluated together, else those in the registry."""
+    folder, active_version = registry_folder(home), registry.active_version(registry_folder(home))
+    evaluation_folder = folder / "evaluations" / version
+    incumbent_report = evaluation_folder / f"{INCUMBENT}.json"
+    if (
+        incumbent_report.exists()
+        and json.loads(incumbent_report.read_bytes())["about"]["model"] == registry.active(folder).version
+    ):
+        return registry.figures(evaluation_folder / f"{CANDIDATE}.json"), registry.figures(incumbent_report)
+    registered_report = folder / f"{active_version}.json" if active_version else registry.SHIPPED_REPORT
+    return registry.figures(folder / f"{version}.json"), registry.figures(registered_report)
 
 
-def _without_examined(found: pl.DataFrame) -> pl.DataFrame:
-    """The lines (`LINES`) whose partner is none of the brands that only the examination knows."""
+def _without_test_brands(read_lines: pl.DataFrame) -> pl.DataFrame:
+    """The lines (`LINES`) without partners whose brands are kept for the evaluation."""
     catalogue = knowledge.partners()
-    learnable = tagger.without_unseen(Tagger(registry.shipped(), catalogue)).catalogue.frame
-    examined = catalogue.frame.join(learnable, on="partner", how="anti")["partner"]
-    return found.filter(~partners.add_partners(found, catalogue)["partner"].is_in(examined.implode()))
+    training_catalogue = tagger.without_unseen_partners(Tagger(registry.shipped(), catalogue)).catalogue.frame
+    test_partners = catalogue.frame.join(training_catalogue, on="partner", how="anti")["partner"]
+    return read_lines.filter(~partners.add_partners(read_lines, catalogue)["partner"].is_in(test_partners.implode()))
 
 
-def _place(home: Path) -> Storage:
-    place = Storage.of(str(models(home) / "training"))
-    place.prepare()
-    return place
+def _storage(home: Path) -> Storage:
+    storage = Storage.of(str(registry_folder(home) / "training"))
+    storage.prepare()
+    return storage
 
 
-def _read(place: Storage) -> TrainingSet:
+def _read_training_set(storage: Storage) -> TrainingSet:
     try:
-        simulated, told = parquet.read_raw(place, SIMULATED), parquet.footer(place, SIMULATED)
+        simulated, footer = parquet.read_raw(storage, SIMULATED), parquet.footer(storage, SIMULATED)
     except FileNotFoundError as error:
         raise NothingToLearn("there is no training set: make `training_set` first") from error
-    content = hashlib.sha256(Path(place.at(SIMULATED)).read_bytes())
-    feedback = checked(_feedback(place), CORRECTIONS)
+    content = hashlib.sha256(Path(storage.at(SIMULATED)).read_bytes())
+    feedback = checked(_read_feedback(storage), CORRECTIONS)
     if feedback.height:
-        content.update(Path(place.at(FEEDBACK)).read_bytes())
-    return TrainingSet(content.hexdigest()[:12], json.loads(told.about["world"]), checked(simulated, EXAMPLES), feedback)
+        content.update(Path(storage.at(FEEDBACK)).read_bytes())
+    return TrainingSet(content.hexdigest()[:12], json.loads(footer.about["world"]), checked(simulated, EXAMPLES), feedback)
 
 
-def _feedback(place: Storage) -> pl.DataFrame:
+def _read_feedback(storage: Storage) -> pl.DataFrame:
     try:
-        return parquet.read_raw(place, FEEDBACK)
+        return parquet.read_raw(storage, FEEDBACK)
     except FileNotFoundError:
         return CORRECTIONS.to_frame()
 
 
-def _keep(place: Storage, feedback: pl.DataFrame) -> None:
-    """Replaces the lines of users; where there are none, there is no file."""
+def _write_feedback(storage: Storage, feedback: pl.DataFrame) -> None:
+    """Replaces the file of corrections, or removes it if there are none."""
     if feedback.is_empty():
-        place.remove(FEEDBACK)
+        storage.remove(FEEDBACK)
     else:
-        place.put(FEEDBACK, parquet.encode(feedback, {}))
+        storage.put(FEEDBACK, parquet.encode(feedback, {}))
 
 
-def _note(home: Path, name: str, version: str) -> None:
-    write_atomically(models(home) / name, version.encode())
+def _write_note(home: Path, name: str, version: str) -> None:
+    write_atomically(registry_folder(home) / name, version.encode())
 
 
-def _noted(home: Path, name: str) -> str:
-    path = models(home) / name
+def _read_note(home: Path, name: str) -> str:
+    path = registry_folder(home) / name
     if not path.exists():
         raise ModelUnknown(f"no version was {'trained' if name == CANDIDATE else 'evaluated'} yet")
     return path.read_text()
 
 
-def _within(version: str, on_progress: Progress) -> Progress:
+def _progress_of(version: str, on_progress: Progress) -> Progress:
     return lambda step, share: on_progress(f"{step} {version}", share)

@@ -43,7 +43,7 @@ def measure(
     from models import registry
     from models.evaluation import rule_precision
 
-    world = replace(rule_precision.MEASURED_ON, users=users) if users else rule_precision.MEASURED_ON
+    world = replace(rule_precision.PRECISION_WORLD, users=users) if users else rule_precision.PRECISION_WORLD
     with console.status("Simulating and tagging …"):
         found = rule_precision.measure(Tagger(registry.shipped()), world)
     found.write_csv(MEASURED)

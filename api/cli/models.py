@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from models.categoriser.model import Categoriser
 
 commands = typer.Typer(help="Models of the categoriser.", no_args_is_help=True)
-examinations = typer.Typer(invoke_without_command=True)
+evaluations = typer.Typer(invoke_without_command=True)
 SHIPPED = "shipped"
-_SHOWN = ("category_seen_accuracy", "category_unseen_accuracy", "category_seen_macro_f1", "category_unseen_macro_f1")
+_LISTED_FIGURES = ("category_seen_accuracy", "category_unseen_accuracy", "category_seen_macro_f1", "category_unseen_macro_f1")
 
 Folder = Annotated[Path | None, typer.Option(help="Folder of the models; default: `models` in the data directory.")]
 Version = Annotated[str, typer.Argument(help="Version of the model, as `list` shows it.", show_default=False)]
 Users = Annotated[int | None, typer.Option(help="How many people are simulated.", min=10)]
 Seed = Annotated[int | None, typer.Option(help="Which simulated world.", min=0)]
-Examined = Annotated[str | None, typer.Option("--model", help="Version to examine, or `shipped`; default: the one in use.")]
+ModelVersion = Annotated[str | None, typer.Option("--model", help="Version to examine, or `shipped`; default: the one in use.")]
 Out = Annotated[Path | None, typer.Option(help="Folder for the report: JSON, Markdown, pictures.")]
 Who = Annotated[str | None, typer.Option("--by", help="Who does this; default: the operating system's user.")]
 Why = Annotated[str, typer.Option(help="Why, for the log.", show_default=False)]
@@ -36,7 +36,7 @@ Why = Annotated[str, typer.Option(help="Why, for the log.", show_default=False)]
 def register(app: typer.Typer) -> None:
     """Adds the commands to the command line."""
     app.command("train")(train)
-    app.add_typer(examinations, name="evaluate")
+    app.add_typer(evaluations, name="evaluate")
     app.add_typer(commands, name="model")
 
 
@@ -53,14 +53,15 @@ def train(
     from analytics.tagging.tag import Tagger
     from models import experiment, registry
     from models.evaluation import tagger  # load numba, which no other command needs
-    from models.training.train import SHIPPED as USUAL
+    from models.simulator.worlds import TRAINING_WORLD
+    from models.training.settings import SHIPPED as SHIPPED_SETTINGS
 
-    world = replace(experiment.LEARNED, **_given(users=users, seed=seed))
-    settings = replace(USUAL, **_given(label=label, epochs=epochs))
-    with _told(), _progress(as_json) as on_progress:
-        model = experiment.learn(world, settings, on_progress)
-        other = replace(experiment.EXAMINED, **_given(users=examined))
-        report = experiment.told(model, tagger.examine(Tagger(model), other, on_progress), other)
+    world = replace(TRAINING_WORLD, **_chosen_options(users=users, seed=seed))
+    settings = SHIPPED_SETTINGS.model_copy(update=_chosen_options(label=label, epochs=epochs))
+    with _model_errors(), _progress(as_json) as on_progress:
+        model = experiment.train_categoriser(world, settings, on_progress)
+        test_world = replace(tagger.TEST_WORLD, **_chosen_options(users=examined))
+        report = experiment.evaluation_report(model, tagger.evaluate(Tagger(model), test_world, on_progress), test_world)
         path = registry.add(_folder(folder), model, report)
     facts = {"version": model.version, "file": str(path)}
     if not as_json:
@@ -68,10 +69,10 @@ def train(
     show_once(facts | {"gates": report["gates"]} if as_json else facts, as_json, "The model is ready to be promoted.")
 
 
-@examinations.callback()
+@evaluations.callback()
 def evaluate(
     context: typer.Context,
-    version: Examined = None,
+    version: ModelVersion = None,
     users: Users = None,
     seed: Seed = None,
     out: Out = None,
@@ -85,10 +86,10 @@ def evaluate(
     from models import experiment
     from models.evaluation import reports, tagger
 
-    world = replace(experiment.EXAMINED, **_given(users=users, seed=seed))
-    with _told(), _progress(as_json) as on_progress:
+    world = replace(tagger.TEST_WORLD, **_chosen_options(users=users, seed=seed))
+    with _model_errors(), _progress(as_json) as on_progress:
         model = _model(_folder(folder), version)
-        report = experiment.told(model, tagger.examine(Tagger(model), world, on_progress), world)
+        report = experiment.evaluation_report(model, tagger.evaluate(Tagger(model), world, on_progress), world)
         paths = reports.write(report, out) if out else []
     if as_json:
         show(report["gates"], as_json, "Gates")
@@ -98,11 +99,11 @@ def evaluate(
         console.print(path, highlight=False)
 
 
-@examinations.command("analyses")
+@evaluations.command("analyses")
 def evaluate_analyses(
     people: Annotated[int | None, typer.Option(help="How many people are simulated; default: 300.", min=5)] = None,
     seed: Annotated[int | None, typer.Option(help="Which simulated world; default: that of the test.", min=0)] = None,
-    version: Examined = None,
+    version: ModelVersion = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if a gate is missed.")] = False,
     out: Out = None,
     folder: Folder = None,
@@ -112,12 +113,12 @@ def evaluate_analyses(
     from analytics.tagging.tag import Tagger
     from models.evaluation import analyses, analysis_reports
 
-    world = replace(analyses.EXAMINED, **_given(users=people, seed=seed))
-    with _told(), _progress(as_json) as on_progress:
+    world = replace(analyses.TEST_WORLD, **_chosen_options(users=people, seed=seed))
+    with _model_errors(), _progress(as_json) as on_progress:
         model = _model(_folder(folder), version)
-        found = analyses.examine(Tagger(model), world, on_progress)
-        report = analyses.told(found, model.version, world)
-        paths = analysis_reports.write(report, found, out) if out else []
+        evaluation = analyses.evaluate(Tagger(model), world, on_progress)
+        report = analyses.report(evaluation, model.version, world)
+        paths = analysis_reports.write(report, evaluation, out) if out else []
     missed = sum(not row["passed"] for row in report["gates"])
     if as_json:
         show(report["gates"], as_json, "Gates")
@@ -134,12 +135,12 @@ def list_models(folder: Folder = None, as_json: Json = False) -> None:
     """List the models with their figures, and say which one is in use."""
     from models import registry
 
-    with _told():
-        found = registry.versions(_folder(folder))
+    with _model_errors():
+        registered_models = registry.versions(_folder(folder))
     rows = [
-        {"version": known.version, "in use": "yes" if known.active else ""}
-        | {name: f"{known.figures[name].value:.4f}" if name in known.figures else "" for name in _SHOWN}
-        for known in found
+        {"version": model.version, "in use": "yes" if model.active else ""}
+        | {name: f"{model.figures[name].value:.4f}" if name in model.figures else "" for name in _LISTED_FIGURES}
+        for model in registered_models
     ]
     show(rows, as_json, "Models")
 
@@ -156,7 +157,7 @@ def promote(
     """Put a model into use. Refused if it misses a hard gate or is worse than the one in use."""
     from models import registry
 
-    with _told():
+    with _model_errors():
         entry = registry.promote(
             _folder(folder), version, by=by or getpass.getuser(), at=_now(), why=why, override_reason=override
         )
@@ -168,13 +169,13 @@ def rollback(version: Version, why: Why, by: Who = None, folder: Folder = None, 
     """Put a model back into use that was in use before, or `shipped`."""
     from models import registry
 
-    with _told():
+    with _model_errors():
         entry = registry.roll_back(_folder(folder), version, by=by or getpass.getuser(), at=_now(), why=why)
     say(f"{entry.version} is in use again, before it {entry.before} was.", as_json)
 
 
-def _folder(given: Path | None) -> Path:
-    return given or read_settings().home / "models"
+def _folder(folder: Path | None) -> Path:
+    return folder or read_settings().home / "models"
 
 
 def _model(folder: Path, version: str | None) -> "Categoriser":
@@ -183,7 +184,7 @@ def _model(folder: Path, version: str | None) -> "Categoriser":
     return registry.shipped() if version == SHIPPED else registry.find(folder, version) if version else registry.active(folder)
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _chosen_options(**values: Any) -> dict[str, Any]:
     """The options that were given."""
     return {name: value for name, value in values.items() if value is not None}
 
@@ -193,7 +194,7 @@ def _now() -> datetime:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _model_errors() -> Iterator[None]:
     """Facts about models, as the command line tells facts."""
     from models.errors import ModelError
 

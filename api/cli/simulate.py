@@ -40,8 +40,8 @@ def simulate(
         seed,
         start.date(),
         months,
-        _chosen(splits, SPLITS, "split"),
-        _chosen(formats or ",".join(banks.FORMATS), banks.FORMATS, "format"),
+        _choices(splits, SPLITS, "split"),
+        _choices(formats or ",".join(banks.FORMATS), banks.FORMATS, "format"),
     )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     rows = 0
@@ -55,12 +55,12 @@ def simulate(
     say(f"{rows} bookings of {users} users are in {out}.", as_json)
 
 
-def _chosen(text: str, allowed: tuple[str, ...], noun: str) -> tuple[str, ...]:
-    found = tuple(part.strip() for part in text.split(",") if part.strip())
-    unknown = [name for name in found if name not in allowed]
-    if unknown or not found:
-        raise Invalid(f"unknown {noun} {', '.join(unknown) or '(none)'}; there are {', '.join(allowed)}")
-    return found
+def _choices(text: str, allowed: tuple[str, ...], noun: str) -> tuple[str, ...]:
+    choices = tuple(part.strip() for part in text.split(",") if part.strip())
+    unknown_names = [name for name in choices if name not in allowed]
+    if unknown_names or not choices:
+        raise Invalid(f"unknown {noun} {', '.join(unknown_names) or '(none)'}; there are {', '.join(allowed)}")
+    return choices
 
 
 def _compare(folder: Path) -> None:
@@ -71,11 +71,11 @@ def _compare(folder: Path) -> None:
     from models.simulator import official_figures
 
     tables = {name: pl.read_parquet(folder / name / "*.parquet") for name in ("users", "contracts")}
-    spent = official_figures.spending(
+    spending = official_figures.spending(
         pl.scan_parquet(folder / "transactions" / "*.parquet"), pl.scan_parquet(folder / "truth" / "*.parquet"), tables["users"]
     )
     for title, frame in (
-        ("Spending", spent),
+        ("Spending", spending),
         ("Insurances", official_figures.holding_rates(tables["contracts"], tables["users"])),
     ):
         table = Table(*frame.columns, title=title, title_justify="left")

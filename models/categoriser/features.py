@@ -15,7 +15,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from analytics.native.compiling import compiled, inner
 
@@ -154,16 +153,6 @@ def values(ends: Ints) -> NDArray[np.float32]:
     """The value of a feature, by row and group."""
     sizes = np.diff(ends.ravel(), prepend=0).reshape(ends.shape)
     return (WEIGHTS / np.sqrt(np.maximum(sizes, 1))).astype(np.float32)
-
-
-def matrix(lines: pl.DataFrame, bits: int) -> Any:
-    """The same features as a sparse matrix, for scikit-learn."""
-    of = texts(lines)
-    found = features(of, np.arange(of.rows), bits)
-    sizes = np.diff(found.ends.ravel(), prepend=0)
-    pointers = np.concatenate([[0], found.ends[:, -1]])
-    data = np.repeat(values(found.ends).ravel(), sizes)
-    return csr_matrix((data, found.slots[: pointers[-1]], pointers), shape=(of.rows, 1 << bits))
 
 
 def blocks(rows: int, size: int) -> Iterator[Ints]:

@@ -1,6 +1,6 @@
 """The file of a model: a numpy archive (`.npz`) of plain arrays and one JSON text. Reading it runs no code and trusts no header.
 
-Here belong bytes and limits. Here does not belong what the arrays mean.
+Here are bytes and limits. The meaning of the arrays is in `models.categoriser.model`.
 """
 
 import io
@@ -19,11 +19,10 @@ from models.errors import ModelUnreadable
 
 FORMAT = 1
 ABOUT = "about"
-LARGEST_BYTES = 256 * 1024 * 1024
-"""No array of a model is larger."""
-LARGEST_TEXT = 1024 * 1024
-_KINDS = frozenset({"|i1", "|u1", "<f4"})
-_SURPRISES = (
+MAX_ARRAY_BYTES = 256 * 1024 * 1024
+MAX_TEXT_BYTES = 1024 * 1024
+_DTYPES = frozenset({"|i1", "|u1", "<f4"})
+_READ_ERRORS = (
     OSError,
     ValueError,
     KeyError,
@@ -36,7 +35,7 @@ _SURPRISES = (
 
 
 def write(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Writes a model; until it is complete the path keeps what it held. The same content gives the same bytes."""
+    """Writes a model atomically. The same content gives the same bytes."""
     text = json.dumps({"format": FORMAT, **about}, ensure_ascii=False, sort_keys=True).encode()
     buffer = io.BytesIO()
     np.savez_compressed(buffer, allow_pickle=False, **{ABOUT: np.frombuffer(text, np.uint8), **arrays})
@@ -44,7 +43,7 @@ def write(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Writes a file that is there wholly or not at all, also after a crash."""
+    """Replaces a file as a whole: after a crash it has the old content or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with temporary.open("wb") as file:
@@ -58,12 +57,12 @@ def read(path: Path, names: frozenset[str]) -> tuple[dict[str, Any], dict[str, N
     """The JSON and the arrays of a model file that has exactly these arrays."""
     try:
         with zipfile.ZipFile(path) as archive:
-            found = {name.removesuffix(".npy") for name in archive.namelist()}
-            if found != names | {ABOUT} or len(archive.namelist()) != len(found):
+            stored_names = {name.removesuffix(".npy") for name in archive.namelist()}
+            if stored_names != names | {ABOUT} or len(archive.namelist()) != len(stored_names):
                 raise ModelUnreadable(f"{path.name}: not the arrays of a model")
-            arrays = {name: _array(archive, f"{name}.npy") for name in sorted(found)}
-        about = json.loads(arrays.pop(ABOUT).tobytes()[:LARGEST_TEXT])
-    except _SURPRISES as error:
+            arrays = {name: _array(archive, f"{name}.npy") for name in sorted(stored_names)}
+        about = json.loads(arrays.pop(ABOUT).tobytes()[:MAX_TEXT_BYTES])
+    except _READ_ERRORS as error:
         raise ModelUnreadable(f"{path.name}: {type(error).__name__} while reading") from error
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ModelUnreadable(f"{path.name}: format {about.get('format') if isinstance(about, dict) else None}, not {FORMAT}")
@@ -71,14 +70,14 @@ def read(path: Path, names: frozenset[str]) -> tuple[dict[str, Any], dict[str, N
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """One array. Its header is checked before anything of the size that it claims is made."""
+    """One array. Its header is checked before memory of the size it claims is allocated."""
     with archive.open(name) as file:
         version = npy.read_magic(file)
         if version != (1, 0):
             raise ModelUnreadable(f"{name}: version {version}")
         shape, by_column, kind = npy.read_array_header_1_0(file, max_header_size=1000)
         size = int(np.prod(shape, dtype=object)) * kind.itemsize
-        if kind.str not in _KINDS or by_column or not 1 <= len(shape) <= 2 or min(shape) < 0 or size > LARGEST_BYTES:
+        if kind.str not in _DTYPES or by_column or not 1 <= len(shape) <= 2 or min(shape) < 0 or size > MAX_ARRAY_BYTES:
             raise ModelUnreadable(f"{name}: {kind.str} of {shape}")
         content = file.read(size + 1)
     if len(content) != size:

@@ -1,7 +1,6 @@
-"""The categoriser, an `analytics.tagging.Scorer`: a calibrated linear model over hashed features that names its words.
+"""The categoriser, an `analytics.tagging.tag.Scorer`: a calibrated linear model over hashed features that names its words.
 
-Here belongs the use of a trained model. Its file is the business of `models.categoriser.file`, how it learns that of
-`models.training`.
+Here is the use of a trained model. Its file format is in `models.categoriser.file`, its training in `models.training`.
 """
 
 import hashlib
@@ -24,29 +23,30 @@ from models.categoriser.features import LEAST_BITS, MOST_BITS, LineTexts, blocks
 from models.errors import ModelUnreadable
 
 SCORES = pl.Schema({"key": pl.UInt64, "category": pl.String, "confidence": pl.Float64, "words": pl.String})
-"""What a categoriser says of each line; `words` are up to three of the line's words, `a|b|c`, the weightiest first."""
+"""The prediction for each line; `words` are up to three of the line's words, `a|b|c`, those of the largest weight first."""
 PRIORS = pl.Schema({"partner": pl.String, "category": pl.String, "prior": pl.Float64})
-"""How often a partner's bookings are of a category."""
-BLOCK = 512
-"""Rows whose features stay in the second cache."""
+"""The share of a partner's bookings that are of a category."""
+BLOCK_ROWS = 512
+"""The features of this many rows stay in the second-level cache."""
 PRIOR_FLOOR = 0.002
-"""What a prior leaves to categories that it does not name."""
+"""The prior of categories that `PRIORS` does not name."""
 _ARRAYS = frozenset({"weights", "scale", "bias"})
 _LANES = 16
-_MOST_CLASSES = 1024
+"""Classes that one register holds."""
+_MAX_CLASSES = 1024
 
 
 class Priors(NamedTuple):
-    """Priors as a table: the row of each partner, and the logarithms by row and class."""
+    """Priors as a table: the frame they come from, the row of each partner, and the logarithms by row and class."""
 
-    given: pl.DataFrame
+    source: pl.DataFrame
     rows: pl.DataFrame
     logarithms: NDArray[np.float32]
 
 
 @dataclass(eq=False)
 class Categoriser:
-    """A trained model: weights by slot and class; a weight is its whole number times the scale of its class."""
+    """A trained model: weights by slot and class, as whole numbers to be multiplied by the scale of the class."""
 
     label: str
     classes: tuple[str, ...]
@@ -54,12 +54,12 @@ class Categoriser:
     scale: NDArray[np.float32]
     bias: NDArray[np.float32]
     temperature: float
-    """What scores are divided by to become honest probabilities."""
+    """Scores are divided by it to become calibrated probabilities."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Where the model comes from, for people and reports."""
     version: str = field(init=False)
     _latest: Priors | None = field(default=None, init=False, repr=False)
-    """The priors that were given last: nearly always the same, and a tenth of a small call."""
+    """The priors of the last call: nearly always the same, and a tenth of the time of a small call."""
 
     def __post_init__(self) -> None:
         """Names the version after the content, so that two models never share one."""
@@ -74,17 +74,17 @@ class Categoriser:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """The model of a file; `ModelUnreadable` if the file is damaged, altered or none of ours."""
+        """The model of a file; `ModelUnreadable` if the file is damaged, altered or not a model."""
         about, arrays = file.read(path, _ARRAYS)
         try:
-            named: dict[str, Any] = {"label": str(about["label"]), "facts": dict(about["facts"]), **arrays}
-            found = cls(classes=tuple(map(str, about["classes"])), temperature=float(about["temperature"]), **named)
+            fields: dict[str, Any] = {"label": str(about["label"]), "facts": dict(about["facts"]), **arrays}
+            model = cls(classes=tuple(map(str, about["classes"])), temperature=float(about["temperature"]), **fields)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelUnreadable(f"{path.name}: the description is incomplete") from error
-        found.check(path.name)
-        if found.version != about.get("version"):
+        model.check(path.name)
+        if model.version != about.get("version"):
             raise ModelUnreadable(f"{path.name}: the content is not that of {about.get('version')}")
-        return found
+        return model
 
     def save(self, path: Path) -> None:
         """Writes the model to a file."""
@@ -95,13 +95,13 @@ class Categoriser:
             "temperature": self.temperature,
             "facts": dict(self.facts),
         }
-        file.write(path, about, {name: getattr(self, name) for name in _ARRAYS})
+        file.write(path, about, {name: getattr(self, name) for name in sorted(_ARRAYS)})
 
     def check(self, name: str) -> None:
-        """Raises `ModelUnreadable` unless all parts fit together and are numbers that can be reckoned with."""
+        """Raises `ModelUnreadable` unless all parts fit together and are finite."""
         count = len(self.classes)
         fits = (
-            0 < count <= _MOST_CLASSES
+            0 < count <= _MAX_CLASSES
             and len(set(self.classes)) == count
             and LEAST_BITS <= self.bits <= MOST_BITS
             and self.weights.shape == (1 << self.bits, count)
@@ -115,10 +115,10 @@ class Categoriser:
             raise ModelUnreadable(f"{name}: the parts do not fit together")
 
     def score(self, lines: pl.DataFrame, priors: pl.DataFrame | None = None, prior_power: float = 1.0) -> pl.DataFrame:
-        """The category of each line, as `SCORES`. Where `PRIORS` are given, lines have a column `partner`."""
+        """The category of each line, as `SCORES`. With `PRIORS`, lines need a column `partner`."""
         of = texts(lines)
         table, prior_of = self._priors(lines, priors, prior_power)
-        parts = in_threads(lambda rows: self._score(of, rows, table, prior_of[rows]), list(blocks(of.rows, BLOCK)))
+        parts = in_threads(lambda rows: self._score(of, rows, table, prior_of[rows]), list(blocks(of.rows, BLOCK_ROWS)))
         best = np.concatenate([np.empty(0, np.int32), *(part[0] for part in parts)])
         columns = [
             lines["key"],
@@ -130,26 +130,28 @@ class Categoriser:
 
     def logits(self, of: LineTexts, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The scores of all classes, before sign, temperature and prior."""
-        found = features(of, rows, self.bits)
-        return self._add_up(found.slots, found.ends, values(found.ends))[:, : len(self.classes)]
+        line_features = features(of, rows, self.bits)
+        return self._add_up(line_features.slots, line_features.ends, values(line_features.ends))[:, : len(self.classes)]
 
     def _score(
         self, of: LineTexts, rows: NDArray[np.int64], priors: NDArray[np.float32], prior_of: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], pl.Series]:
-        found = features(of, rows, self.bits)
-        worth = values(found.ends)
-        scores = self._add_up(found.slots, found.ends, worth)
+        line_features = features(of, rows, self.bits)
+        feature_values = values(line_features.ends)
+        scores = self._add_up(line_features.slots, line_features.ends, feature_values)
         best, confidence = scoring.choose(scores, of.positive[rows], self._allowed, self.temperature, priors, prior_of)
-        parts = (found.slots, found.owners, found.ends, found.spans, found.span_ends)
-        chosen = scoring.decisive_words(of.data, parts, worth, self._table[0], best)
-        return best, confidence, _column(*scoring.spell(of.data, chosen))
+        parts = (line_features.slots, line_features.owners, line_features.ends, line_features.spans, line_features.span_ends)
+        words = scoring.decisive_words(of.data, parts, feature_values, self._table[0], best)
+        return best, confidence, _column(*scoring.spell(of.data, words))
 
-    def _add_up(self, slots: NDArray[np.int32], ends: NDArray[np.int64], worth: NDArray[np.float32]) -> NDArray[np.float32]:
-        return scoring.add_up(slots, ends, worth, *self._table)
+    def _add_up(
+        self, slots: NDArray[np.int32], ends: NDArray[np.int64], feature_values: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        return scoring.add_up(slots, ends, feature_values, *self._table)
 
     @cached_property
     def _table(self) -> tuple[NDArray[np.int8], NDArray[np.float32], NDArray[np.float32]]:
-        """Weights, scales and biases with columns of nothing at the end, so that rows fill whole registers."""
+        """Weights, scales and biases, padded with columns of zeros so that rows fill whole registers."""
         room = -len(self.classes) % _LANES
         return (
             np.pad(self.weights, ((0, 0), (0, room))),
@@ -168,19 +170,19 @@ class Categoriser:
         if priors is None:
             return np.empty((0, len(self.classes)), np.float32), np.full(lines.height, -1, np.int32)
         latest = self._latest
-        if latest is None or latest.given is not priors:
-            latest = self._latest = self._tabled(priors)
-        found = lines.select("partner").join(latest.rows, on="partner", how="left", maintain_order="left")["number"]
-        return np.asarray(power * latest.logarithms, np.float32), found.fill_null(-1).to_numpy()
+        if latest is None or latest.source is not priors:
+            latest = self._latest = self._prior_table(priors)
+        numbers = lines.select("partner").join(latest.rows, on="partner", how="left", maintain_order="left")["number"]
+        return np.asarray(power * latest.logarithms, np.float32), numbers.fill_null(-1).to_numpy()
 
-    def _tabled(self, priors: pl.DataFrame) -> "Priors":
-        known = priors.filter(pl.col("category").is_in(self.classes))
-        partners = known["partner"].unique(maintain_order=True)
+    def _prior_table(self, priors: pl.DataFrame) -> Priors:
+        usable = priors.filter(pl.col("category").is_in(self.classes))
+        partners = usable["partner"].unique(maintain_order=True)
         numbers = pl.DataFrame({"partner": partners, "number": np.arange(len(partners), dtype=np.int32)})
         table = np.full((len(partners), len(self.classes)), PRIOR_FLOOR, np.float32)
-        columns = known["category"].replace_strict(self.classes, range(len(self.classes)), return_dtype=pl.Int32).to_numpy()
-        rows = known.join(numbers, on="partner", how="left", maintain_order="left")["number"].to_numpy()
-        table[rows, columns] = np.maximum(known["prior"].to_numpy(), PRIOR_FLOOR)
+        columns = usable["category"].replace_strict(self.classes, range(len(self.classes)), return_dtype=pl.Int32).to_numpy()
+        rows = usable.join(numbers, on="partner", how="left", maintain_order="left")["number"].to_numpy()
+        table[rows, columns] = np.maximum(usable["prior"].to_numpy(), PRIOR_FLOOR)
         return Priors(priors, numbers, np.log(table))
 
 
@@ -193,7 +195,7 @@ def allowed(classes: tuple[str, ...]) -> NDArray[np.bool_]:
 
 
 def in_threads(function: Any, parts: list[Any]) -> list[Any]:
-    """What a function that frees the interpreter's lock makes of each part, in order."""
+    """The results of a function that releases the GIL, for each part, in order."""
     if len(parts) < 2:
         return [function(part) for part in parts]
     with ThreadPoolExecutor(os.cpu_count()) as pool:

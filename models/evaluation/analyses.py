@@ -1,6 +1,6 @@
-"""How good all analyses of users are: simulated people from bookings to triggers, every figure that has a gate, and baselines.
+"""How good all analyses of users are: a simulated world is tagged and analysed, and every figure with a gate is measured.
 
-Here belongs what brings world, tags, analyses and truths together. Measures stand in the modules whose names end in `_quality`.
+Here the world, its tags, analyses and truths come together. The measures of one analysis are in the module of its name.
 """
 
 from collections.abc import Mapping
@@ -13,111 +13,116 @@ from analytics.analyses.sales_triggers import sales_triggers
 from analytics.analyses.suite import Frames, analyse
 from analytics.frames import AS_OF
 from analytics.tagging.tag import Tagger
-from models.evaluation import baselines, gates, tagger
-from models.evaluation.contracts import compared, contract_figures, days_off, running
+from models.evaluation import baselines, gates
+from models.evaluation.affordability import affordability_figures
+from models.evaluation.cashflow import cashflow_baselines, cashflow_figures, forecasts
+from models.evaluation.contracts import active_contracts, compare_contracts, contract_figures, days_off
 from models.evaluation.disposable_money import before_salaries, disposable_baselines, disposable_figures
-from models.evaluation.life import event_figures, stage_baselines, stage_figures
+from models.evaluation.life_events import event_figures
+from models.evaluation.life_stages import stage_baselines, stage_figures
 from models.evaluation.metrics import Figure
-from models.evaluation.money import affordability_figures, cashflow_baselines, cashflow_figures, forecasts
-from models.evaluation.perfect_tags import true_events, true_seen, true_stages
+from models.evaluation.perfect_tags import true_events, true_snapshot, true_stages
 from models.evaluation.sales_triggers import conformity_figures, trigger_figures
-from models.experiment import World
+from models.evaluation.tagger import partner_of_brands, tag_corpus, without_unseen_partners
+from models.progress import Progress, silent
 from models.simulator import Corpus, simulate
 from models.simulator.base.splits import SPLITS
-from models.simulator.truth.plain_users import TrueLife, lives
-from models.simulator.truth.triggers import trigger_truth
-from models.training.train import Progress, silent
+from models.simulator.truth.plain_users import TrueLife, true_lives
+from models.simulator.truth.sales_triggers import trigger_truth
+from models.simulator.worlds import World
 
 TEST_SEED = 4711
-"""The world of the figures that we publish. Nothing was ever tuned on it: whoever develops takes another seed."""
-EXAMINED = World(users=300, seed=TEST_SEED, splits=SPLITS)
+"""The world of the published figures. Nothing was ever tuned on it: develop on another seed."""
+TEST_WORLD = World(users=300, seed=TEST_SEED, splits=SPLITS)
 
 
 @dataclass(frozen=True)
-class Examined:
-    """A simulated world with its past as it was tagged and analysed."""
+class AnalysedWorld:
+    """A simulated world whose bookings until the as-of date are tagged and analysed."""
 
     corpus: Corpus
-    tagged: pl.DataFrame
+    tagged_bookings: pl.DataFrame
     frames: Frames
-    known: list[TrueLife]
+    lives: list[TrueLife]
 
 
 @dataclass(frozen=True)
 class AnalysesEvaluation:
-    """What was found: figures and baselines, and what pictures need."""
+    """Figures and baselines of the analyses, and the data of the charts."""
 
     figures: Mapping[str, Figure]
     baselines: Mapping[str, Figure]
     days_off: pl.Series
-    """By how many days the next dates of contracts were missed."""
+    """Days from the true next date of each contract to the predicted one."""
     forecasts: pl.DataFrame
-    """The next month of each user: `aggregate`, `cents` as forecast, `next` as it was."""
+    """The next month of each user: `aggregate`, the forecast `cents`, and the true ones in `next`."""
 
 
-def examine(brain: Tagger, world: World = EXAMINED, on_progress: Progress = silent, times: int = 1000) -> AnalysesEvaluation:
-    """Every figure of the analyses, in a world that nothing was tuned on."""
-    return measured(examined(brain, world, on_progress), brain, on_progress, times)
+def evaluate(tagger: Tagger, world: World = TEST_WORLD, on_progress: Progress = silent, times: int = 1000) -> AnalysesEvaluation:
+    """Every figure of the analyses in a simulated world, with intervals from `times` resamples of users."""
+    return measure(analyse_world(tagger, world, on_progress), tagger, on_progress, times)
 
 
-def examined(brain: Tagger, world: World = EXAMINED, on_progress: Progress = silent) -> Examined:
-    """The world, tagged and analysed until the as-of date; the catalogue lacks merchants that training has not seen."""
+def analyse_world(tagger: Tagger, world: World = TEST_WORLD, on_progress: Progress = silent) -> AnalysedWorld:
+    """The world, tagged and analysed until the as-of date; merchants unseen in training are missing from the catalogue."""
     on_progress("simulate", 0.0)
     corpus = simulate(world.users, world.seed, splits=world.splits)
     on_progress("simulate", 1.0)
     on_progress("tag", 0.0)
     past = ~corpus.truth["future"]
-    seen = replace(corpus, **{name: getattr(corpus, name).filter(past) for name in ("transactions", "truth", "texts")})
-    tags = tagger.tagged(seen, brain, tagger.without_unseen(brain)).tags
-    tagged = seen.transactions.hstack(tags.drop("id", "user", "product"))
+    past_corpus = replace(corpus, **{name: getattr(corpus, name).filter(past) for name in ("transactions", "truth", "texts")})
+    tags = tag_corpus(past_corpus, tagger, without_unseen_partners(tagger)).tags
+    tagged_bookings = past_corpus.transactions.hstack(tags.drop("id", "user", "product"))
     on_progress("tag", 1.0)
     on_progress("analyse", 0.0)
-    users = tagged["user"].unique().sort()
+    users = tagged_bookings["user"].unique().sort()
     as_of = pl.DataFrame({"user": users, "as_of": [corpus.as_of] * users.len()}, schema=AS_OF)
-    found = Examined(corpus, tagged, analyse(tagged, corpus.products, as_of), lives(corpus))
+    frames = analyse(tagged_bookings, corpus.products, as_of)
+    analysed_world = AnalysedWorld(corpus, tagged_bookings, frames, true_lives(corpus))
     on_progress("analyse", 1.0)
-    return found
+    return analysed_world
 
 
-def measured(of: Examined, brain: Tagger, on_progress: Progress = silent, times: int = 1000) -> AnalysesEvaluation:
-    """The figures of an examined world, and those of simple means."""
+def measure(world: AnalysedWorld, tagger: Tagger, on_progress: Progress = silent, times: int = 1000) -> AnalysesEvaluation:
+    """The figures of an analysed world, and those of the baselines."""
     on_progress("measure", 0.0)
-    corpus, frames, known = of.corpus, of.frames, of.known
+    corpus, frames, lives = world.corpus, world.frames, world.lives
     contracts, predictions = (frames["contracts"], frames["contract_bookings"]), frames["cashflow_predictions"]
     figures = {
         **contract_figures(corpus, *contracts, times),
         **cashflow_figures(corpus, predictions, times),
-        **event_figures(corpus, frames["life_events"], known, times),
-        **stage_figures(corpus, frames["life_stages"], known, times),
+        **event_figures(corpus, frames["life_events"], lives, times),
+        **stage_figures(corpus, frames["life_stages"], lives, times),
         **affordability_figures(corpus, frames["affordability"], times),
     }
     on_progress("measure", 0.4)
-    left = before_salaries(corpus, of.tagged)
+    disposable = before_salaries(corpus, world.tagged_bookings)
     on_progress("measure", 0.7)
-    true = trigger_truth(known)
-    seen = true_seen(corpus, of.tagged, tagger.partner_of_brands(brain.catalogue))
-    by_rule = sales_triggers(seen, true_events(corpus), true_stages(corpus))
+    true_triggers = trigger_truth(lives)
+    snapshot = true_snapshot(corpus, world.tagged_bookings, partner_of_brands(tagger.catalogue))
+    triggers_of_truth = sales_triggers(snapshot, true_events(corpus), true_stages(corpus))
     figures |= {
-        **disposable_figures(corpus, left, times),
-        **conformity_figures(by_rule, true, times),
-        **trigger_figures(corpus, frames["sales_triggers"], true, times),
+        **disposable_figures(corpus, disposable, times),
+        **conformity_figures(triggers_of_truth, true_triggers, times),
+        **trigger_figures(corpus, frames["sales_triggers"], true_triggers, times),
     }
-    simple = {
-        **baselines.contract_baselines(corpus, of.tagged, *contracts, times),
+    baseline_figures = {
+        **baselines.contract_baselines(corpus, world.tagged_bookings, *contracts, times),
         **cashflow_baselines(corpus, predictions, times),
-        **disposable_baselines(corpus, left, times),
-        **stage_baselines(corpus, frames["life_stages"], known, times),
+        **disposable_baselines(corpus, disposable, times),
+        **stage_baselines(corpus, frames["life_stages"], lives, times),
     }
     on_progress("measure", 1.0)
-    off = running(compared(corpus, *contracts)).select(days_off().alias("days_off")).to_series()
-    return AnalysesEvaluation(figures, simple, off, forecasts(corpus, predictions).select("aggregate", "cents", "next"))
+    off = active_contracts(compare_contracts(corpus, *contracts)).select(days_off().alias("days_off")).to_series()
+    months = forecasts(corpus, predictions).select("aggregate", "cents", "next")
+    return AnalysesEvaluation(figures, baseline_figures, off, months)
 
 
-def told(examination: AnalysesEvaluation, model: str, world: World = EXAMINED) -> dict[str, Any]:
-    """What was found as plain values: every gate with its figure, and the baseline where there is one."""
-    rows = gates.verdicts(examination.figures, gates.ANALYSES)
-    simple = examination.baselines
+def report(evaluation: AnalysesEvaluation, model: str, world: World = TEST_WORLD) -> dict[str, Any]:
+    """The evaluation as plain values: every gate with its figure, and with its baseline where there is one."""
+    rows = gates.verdicts(evaluation.figures, gates.ANALYSES)
     for row in rows:
         name = row["name"]
-        row["baseline"] = {"says": baselines.named(name), **simple[name].as_dict()} if name in simple else None
+        baseline = evaluation.baselines.get(name)
+        row["baseline"] = {"says": baselines.description(name), **baseline.as_dict()} if baseline else None
     return {"about": {"model": model, "examined": asdict(world)}, "gates": rows}

@@ -1,20 +1,20 @@
-"""How good the contracts are that are found in bookings of simulated people, against those that they have.
+"""How good the contracts are that are found in the bookings of simulated people, compared with their true contracts.
 
-A found contract and a true one are the same if they share most of their regular bookings.
+A found contract and a true one count as the same if they share most of their regular bookings.
 """
 
 import polars as pl
 
-from models.evaluation.metrics import Figure, Measure, calibration_error, figure, ratio
+from models.evaluation.metrics import Figure, Measure, calibration_error, f1, figure, ratio
 from models.simulator import Corpus
 
-LEAST_SHARED = 0.6
-"""The share of regular bookings of two contracts that both must have."""
-OFTEN = 3
+MIN_SHARED_BOOKINGS = 0.6
+"""Two contracts are the same if both have at least this share of their regular bookings."""
+MIN_FREQUENT_BOOKINGS = 3
 """Contracts with fewer regular bookings are measured apart."""
-SURE_DAYS = 10
-GRACE_DAYS = 45
-DAYS = {
+MARGIN_DAYS = 10
+MAX_GRACE_DAYS = 45
+PERIOD_DAYS = {
     "MONTH_ONE": 31,
     "MONTH_TWO": 62,
     "QUARTER_ONE": 92,
@@ -23,16 +23,17 @@ DAYS = {
     "YEAR_ONE": 366,
     "YEAR_TWO": 731,
 }
-WITHIN = 0.01
-FEW_BINS = 5
+MAX_AMOUNT_ERROR = 0.01
+"""The largest relative error of a fixed amount that counts as right."""
+PERIOD_BINS = 5
 """Periods are seldom guessed: more bins would measure chance."""
 
 
 def contract_figures(corpus: Corpus, contracts: pl.DataFrame, payments: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
-    """Every figure that has a gate."""
+    """Every figure of contracts that has a gate."""
     return {
         **recognition_figures(corpus, payments, times),
-        **detail_figures(compared(corpus, contracts, payments), times),
+        **detail_figures(compare_contracts(corpus, contracts, payments), times),
     }
 
 
@@ -46,25 +47,30 @@ def recognition_figures(corpus: Corpus, payments: pl.DataFrame, times: int = 100
     }
 
 
-def compared(corpus: Corpus, contracts: pl.DataFrame, payments: pl.DataFrame) -> pl.DataFrame:
-    """Contracts that were found, beside the truth (columns that end in `_true`)."""
+def compare_contracts(corpus: Corpus, contracts: pl.DataFrame, payments: pl.DataFrame) -> pl.DataFrame:
+    """The contracts that were found beside the true ones, whose columns end in `_true`."""
     pairs = _pairs(corpus, _members(corpus, payments))
-    true = corpus.contracts.rename(lambda name: f"{name}_true" if name != "contract_id" else name)
-    said = contracts.rename({"id": "contract"}).with_columns(as_of=pl.lit(corpus.as_of))
-    lately = _true(corpus).join(corpus.transactions.select("id", "booked_on", "amount_cents"), on="id").sort("booked_on", "id")
-    last = lately.group_by("contract_id").agg(before_last=pl.col("amount_cents").slice(-2, 1).first())
-    return pairs.join(said, on="contract").join(true, on="contract_id").join(last, on="contract_id", how="left")
+    true_contracts = corpus.contracts.rename(lambda name: f"{name}_true" if name != "contract_id" else name)
+    found_contracts = contracts.rename({"id": "contract"}).with_columns(as_of=pl.lit(corpus.as_of))
+    regular = (
+        _true_regular_bookings(corpus)
+        .join(corpus.transactions.select("id", "booked_on", "amount_cents"), on="id")
+        .sort("booked_on", "id")
+    )
+    amounts = regular.group_by("contract_id").agg(before_last=pl.col("amount_cents").slice(-2, 1).first())
+    with_truth = pairs.join(found_contracts, on="contract").join(true_contracts, on="contract_id")
+    return with_truth.join(amounts, on="contract_id", how="left")
 
 
 def days_off() -> pl.Expr:
-    """How many days the next date lies after the true one."""
+    """Days from the true next date to the predicted one."""
     return (pl.col("date_next") - pl.col("date_next_true")).dt.total_days()
 
 
-def running(both: pl.DataFrame) -> pl.DataFrame:
-    """Of compared contracts those that go on, and are said to."""
-    often = both.filter(pl.col("true") >= OFTEN)
-    return often.filter(pl.col("status") == "ACTIVE", pl.col("status_true") == "ACTIVE")
+def active_contracts(both: pl.DataFrame) -> pl.DataFrame:
+    """Of compared contracts those that are active and were found to be."""
+    frequent = both.filter(pl.col("true") >= MIN_FREQUENT_BOOKINGS)
+    return frequent.filter(pl.col("status") == "ACTIVE", pl.col("status_true") == "ACTIVE")
 
 
 def _members(corpus: Corpus, payments: pl.DataFrame) -> pl.DataFrame:
@@ -74,97 +80,106 @@ def _members(corpus: Corpus, payments: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pairs(corpus: Corpus, members: pl.DataFrame) -> pl.DataFrame:
-    """Found and true contracts that are the same: `contract`, `contract_id`."""
-    found = members.filter("regular").group_by("contract").agg(found=pl.len())
-    true = _true(corpus).group_by("contract_id").agg(true=pl.len())
+    """Found and true contracts that are the same (`contract`, `contract_id`), with their numbers of regular bookings."""
+    found_counts = members.filter("regular").group_by("contract").agg(found=pl.len())
+    true_counts = _true_regular_bookings(corpus).group_by("contract_id").agg(true=pl.len())
     shared = members.filter("regular", "true_regular").group_by("contract", "contract_id").agg(shared=pl.len())
-    whole = shared.join(found, on="contract").join(true, on="contract_id")
-    same = pl.col("shared") / (pl.col("found") + pl.col("true") - pl.col("shared")) >= LEAST_SHARED
-    return whole.filter(same).select("contract", "contract_id", "found", "true")
+    counts = shared.join(found_counts, on="contract").join(true_counts, on="contract_id")
+    same = pl.col("shared") / (pl.col("found") + pl.col("true") - pl.col("shared")) >= MIN_SHARED_BOOKINGS
+    return counts.filter(same).select("contract", "contract_id", "found", "true")
 
 
-def _true(corpus: Corpus) -> pl.DataFrame:
-    named = corpus.truth.with_columns(corpus.transactions["user"])
-    return named.filter(~pl.col("future"), pl.col("regular").fill_null(value=False))
+def _true_regular_bookings(corpus: Corpus) -> pl.DataFrame:
+    """The regular bookings of contracts until the as-of date."""
+    bookings = corpus.truth.with_columns(corpus.transactions["user"])
+    return bookings.filter(~pl.col("future"), pl.col("regular").fill_null(value=False))
 
 
 def _outcomes(corpus: Corpus, members: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
-    """A row for each contract that is there or was found: `user`, `there`, `found`, `often`."""
-    true = _true(corpus).group_by("contract_id").agg(pl.first("user"), n=pl.len())
-    said = members.filter("regular").group_by("contract").agg(pl.first("user"), n=pl.len())
-    hit = true.join(pairs, on="contract_id", how="semi").with_columns(there=True, found=True)
-    missed = true.join(pairs, on="contract_id", how="anti").with_columns(there=True, found=False)
-    wrong = said.join(pairs, on="contract", how="anti").with_columns(there=False, found=True)
+    """A row for each contract that exists or was found: `user`, `there`, `found`, `frequent`."""
+    true_contracts = _true_regular_bookings(corpus).group_by("contract_id").agg(pl.first("user"), n=pl.len())
+    found_contracts = members.filter("regular").group_by("contract").agg(pl.first("user"), n=pl.len())
+    hit = true_contracts.join(pairs, on="contract_id", how="semi").with_columns(there=True, found=True)
+    missed = true_contracts.join(pairs, on="contract_id", how="anti").with_columns(there=True, found=False)
+    wrong = found_contracts.join(pairs, on="contract", how="anti").with_columns(there=False, found=True)
     columns = ["user", "there", "found", "n"]
-    return pl.concat([frame.select(columns) for frame in (hit, missed, wrong)]).with_columns(often=pl.col("n") >= OFTEN)
+    return pl.concat([frame.select(columns) for frame in (hit, missed, wrong)]).with_columns(
+        frequent=pl.col("n") >= MIN_FREQUENT_BOOKINGS
+    )
 
 
 def _recognition(outcomes: pl.DataFrame, times: int) -> dict[str, Figure]:
-    often, few = outcomes.filter("often"), outcomes.filter(~pl.col("often"))
-    hit = pl.col("there") & pl.col("found")
-    harmonic = ratio(2 * hit.cast(pl.Int64), pl.col("there").cast(pl.Int64) + pl.col("found").cast(pl.Int64))
+    frequent, few = outcomes.filter("frequent"), outcomes.filter(~pl.col("frequent"))
     return {
-        "contract_f1": figure(often, harmonic, "user", times),
+        "contract_f1": figure(frequent, f1(pl.col("there"), pl.col("found")), "user", times),
         "contract_few_precision": figure(few.filter("found"), ratio(pl.col("there")), "user", times),
         "contract_few_recall": figure(few.filter("there"), ratio(pl.col("found")), "user", times),
     }
 
 
 def _habits(corpus: Corpus, members: pl.DataFrame, times: int) -> Figure:
-    """For each user how many contracts were found in bookings most of which belong to none."""
-    found = (
+    """False contracts per user: found in bookings most of which belong to no contract."""
+    found_contracts = (
         members.filter("regular").group_by("user", "contract").agg(n=pl.len(), true=pl.col("contract_id").is_not_null().mean())
     )
-    wrong = found.filter(pl.col("n") >= OFTEN, pl.col("true") < 0.5).group_by("user").agg(wrong=pl.len())
-    users = _true(corpus).select("user").unique().join(wrong, on="user", how="left").with_columns(pl.col("wrong").fill_null(0))
+    wrong = (
+        found_contracts.filter(pl.col("n") >= MIN_FREQUENT_BOOKINGS, pl.col("true") < 0.5).group_by("user").agg(wrong=pl.len())
+    )
+    users = (
+        _true_regular_bookings(corpus)
+        .select("user")
+        .unique()
+        .join(wrong, on="user", how="left")
+        .with_columns(pl.col("wrong").fill_null(0))
+    )
     return figure(users, ratio(pl.col("wrong")), "user", times)
 
 
 def _grouping(corpus: Corpus, members: pl.DataFrame, times: int) -> dict[str, Figure]:
-    """How well bookings are put together: over pairs of regular bookings of one contract."""
+    """How well bookings are grouped: F1 over pairs of regular bookings of one contract."""
 
     def pairs(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-        counted = frame.group_by("user", *[column for column in ("contract", "contract_id") if column in frame.columns]).len()
+        sizes = frame.group_by("user", *[column for column in ("contract", "contract_id") if column in frame.columns]).len()
         n = pl.col("len").cast(pl.Float64)
         return (
-            counted.filter(pl.col("len") >= OFTEN)
+            sizes.filter(pl.col("len") >= MIN_FREQUENT_BOOKINGS)
             .group_by(pl.col("user").cast(pl.String))
             .agg((n * (n - 1) / 2).sum().alias(name))
         )
 
     regular = members.filter("regular")
-    said = pairs(regular.select("user", "contract"), "said")
-    there = pairs(_true(corpus).select("user", "contract_id"), "there")
+    found_pairs = pairs(regular.select("user", "contract"), "found")
+    true_pairs = pairs(_true_regular_bookings(corpus).select("user", "contract_id"), "there")
     both = pairs(regular.filter("true_regular").select("user", "contract", "contract_id"), "both")
-    frame = there.join(said, on="user", how="full", coalesce=True).join(both, on="user", how="left").fill_null(0)
-    return {"contract_pairs_f1": figure(frame, ratio(2 * pl.col("both"), pl.col("said") + pl.col("there")), "user", times)}
+    frame = true_pairs.join(found_pairs, on="user", how="full", coalesce=True).join(both, on="user", how="left").fill_null(0)
+    return {"contract_pairs_f1": figure(frame, ratio(2 * pl.col("both"), pl.col("found") + pl.col("there")), "user", times)}
 
 
 def detail_figures(both: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
     """How good period, next date, next amount and status of compared contracts are."""
-    often, active = both.filter(pl.col("true") >= OFTEN), running(both)
+    frequent, active = both.filter(pl.col("true") >= MIN_FREQUENT_BOOKINGS), active_contracts(both)
     off = days_off().abs()
     fixed = pl.col("before_last") == pl.col("amount_latest_cents_true")
-    wrong_by = (pl.col("amount_next") - pl.col("amount_next_cents_true")).abs() / pl.col("amount_next_cents_true").abs()
-    guessed = both.filter(pl.col("period_confidence").is_not_null()).select(
+    relative_error = (pl.col("amount_next") - pl.col("amount_next_cents_true")).abs() / pl.col("amount_next_cents_true").abs()
+    guessed_periods = both.filter(pl.col("period_confidence").is_not_null()).select(
         "user", truth="period_true", prediction="period", confidence="period_confidence"
     )
     right = pl.col("period") == pl.col("period_true")
-    measured: dict[str, tuple[pl.DataFrame, Measure]] = {
-        "period_accuracy": (often, ratio(right)),
-        "period_fallback_error": (guessed, calibration_error(FEW_BINS)),
+    measures: dict[str, tuple[pl.DataFrame, Measure]] = {
+        "period_accuracy": (frequent, ratio(right)),
+        "period_fallback_error": (guessed_periods, calibration_error(PERIOD_BINS)),
         "next_date_exact": (active, ratio(off == 0)),
         "next_date_one_day": (active, ratio(off <= 1)),
         "next_date_three_days": (active, ratio(off <= 3)),
-        "next_amount_fixed": (active.filter(fixed), ratio(wrong_by <= WITHIN)),
-        "next_amount_usage": (active.filter(~fixed), ratio(wrong_by)),
-        "contract_status": (_settled(often), ratio(pl.col("status") == pl.col("status_true"))),
+        "next_amount_fixed": (active.filter(fixed), ratio(relative_error <= MAX_AMOUNT_ERROR)),
+        "next_amount_usage": (active.filter(~fixed), ratio(relative_error)),
+        "contract_status": (_with_known_status(frequent), ratio(pl.col("status") == pl.col("status_true"))),
     }
-    return {name: figure(frame, measure, "user", times) for name, (frame, measure) in measured.items()}
+    return {name: figure(frame, measure, "user", times) for name, (frame, measure) in measures.items()}
 
 
-def _settled(often: pl.DataFrame) -> pl.DataFrame:
-    """Contracts of which one can know: those that go on, and those whose end lies long enough back."""
-    days = pl.col("period_true").replace_strict(DAYS, default=28, return_dtype=pl.Int64)
-    ended = pl.col("date_latest_true") + pl.duration(days=days + pl.min_horizontal(days // 2, GRACE_DAYS) + SURE_DAYS)
-    return often.filter((pl.col("status_true") == "ACTIVE") | (ended <= pl.col("as_of")))
+def _with_known_status(frequent: pl.DataFrame) -> pl.DataFrame:
+    """Contracts whose status can be known: active ones, and those that ended long enough ago."""
+    days = pl.col("period_true").replace_strict(PERIOD_DAYS, default=28, return_dtype=pl.Int64)
+    ended = pl.col("date_latest_true") + pl.duration(days=days + pl.min_horizontal(days // 2, MAX_GRACE_DAYS) + MARGIN_DAYS)
+    return frequent.filter((pl.col("status_true") == "ACTIVE") | (ended <= pl.col("as_of")))

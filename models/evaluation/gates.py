@@ -1,6 +1,6 @@
-"""Release gates: what figures must reach before a model or a version goes out, and what we aim at.
+"""Release gates: the thresholds that figures must reach before a release, and the ones we aim at (moonshots).
 
-Here belongs the table of thresholds, and the verdict on figures. Who may override it is the business of `models.registry`.
+Here are the table of thresholds and the verdict on figures. Overriding a verdict is up to `models.registry`.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from models.evaluation.metrics import Figure
 
 @dataclass(frozen=True)
 class Gate:
-    """A threshold for one figure; `hard` ones are never passed by being no worse than before."""
+    """A threshold for one figure; a model that misses a `hard` one is refused even if it is no worse than the one in use."""
 
     name: str
     analysis: str
@@ -22,16 +22,16 @@ class Gate:
     hard: bool = False
     higher_is_better: bool = True
     nominal: float | None = None
-    """What the figure should be; then the threshold says how far off it may be."""
+    """The target value; the threshold is then the largest distance from it."""
 
     def passes(self, value: float, threshold: float) -> bool:
-        """Whether a value reaches a threshold; what is not a number never does."""
+        """Whether a value reaches a threshold; NaN never does."""
         if self.nominal is not None:
             return round(abs(value - self.nominal), 9) <= threshold
         return value >= threshold if self.higher_is_better else value <= threshold
 
-    def wanted(self, threshold: float) -> str:
-        """The threshold to read."""
+    def describe(self, threshold: float) -> str:
+        """The threshold as text."""
         if self.nominal is not None:
             return f"{self.nominal:g} ± {threshold:g}"
         return f"{'≥' if self.higher_is_better else '≤'} {threshold:g}"
@@ -62,7 +62,7 @@ GATES = (
     Gate("freelancer_accuracy", "Freelancer", "accuracy", 0.88, 0.95),
     Gate("freelancer_value_share", "Freelancer", "euros in the right field", 0.92, 0.97),
 )
-"""What the taggers must reach."""
+"""The gates of the tagger."""
 BY_NAME: Mapping[str, Gate] = {gate.name: gate for gate in GATES}
 ANALYSES = (
     Gate("contract_f1", "Contracts", "F1, three or more bookings", 0.96, 0.99),
@@ -100,11 +100,11 @@ ANALYSES = (
     Gate("affordability_ratios", "Affordability", "mean error of ratios", 0.03, 0.01, higher_is_better=False),
     Gate("affordability_identities", "Affordability", "sums that are exact", 1.0, 1.0),
 )
-"""What the analyses of users must reach."""
+"""The gates of the analyses of users."""
 
 
 def verdicts(figures: Mapping[str, Figure], gates: tuple[Gate, ...] = GATES) -> list[dict[str, Any]]:
-    """What each gate says of its figure, in the order of the table; gates without a figure say nothing."""
+    """The verdict of each gate that has a figure, in the order of the table."""
     return [
         {
             "name": gate.name,
@@ -116,7 +116,7 @@ def verdicts(figures: Mapping[str, Figure], gates: tuple[Gate, ...] = GATES) -> 
             "hard": gate.hard,
             "higher_is_better": gate.higher_is_better,
             "nominal": gate.nominal,
-            "wanted": gate.wanted(gate.gate),
+            "wanted": gate.describe(gate.gate),
             "passed": gate.passes(figures[gate.name].value, gate.gate),
             "moonshot_reached": gate.passes(figures[gate.name].value, gate.moonshot),
         }
@@ -128,9 +128,9 @@ def verdicts(figures: Mapping[str, Figure], gates: tuple[Gate, ...] = GATES) -> 
 def objections(candidate: Mapping[str, Figure], incumbent: Mapping[str, Figure] | None) -> list[str]:
     """Why a candidate should not replace the incumbent: hard gates missed, and figures that are worse beyond the interval."""
     reasons = [
-        f"{name} is {found.value:.4f}, the gate is {BY_NAME[name].gate}"
-        for name, found in candidate.items()
-        if name in BY_NAME and BY_NAME[name].hard and not BY_NAME[name].passes(found.value, BY_NAME[name].gate)
+        f"{name} is {figure.value:.4f}, the gate is {BY_NAME[name].gate}"
+        for name, figure in candidate.items()
+        if name in BY_NAME and BY_NAME[name].hard and not BY_NAME[name].passes(figure.value, BY_NAME[name].gate)
     ]
     reasons += [f"{gate.name} was not measured" for gate in GATES if gate.hard and gate.name not in candidate]
     for name, before in (incumbent or {}).items():
@@ -142,6 +142,6 @@ def objections(candidate: Mapping[str, Figure], incumbent: Mapping[str, Figure] 
 
 
 def _worse(gate: Gate, candidate: Figure, incumbent: Figure) -> bool:
-    """Whether the candidate lies outside the incumbent's interval on the bad side, or is no number any more."""
+    """Whether the candidate lies outside the incumbent's interval on the bad side, or is NaN."""
     bound = incumbent.low if gate.higher_is_better else incumbent.high
     return not gate.passes(candidate.value, bound)

@@ -1,10 +1,8 @@
-"""Measures of quality and their intervals.
+"""Measures of quality and their bootstrap intervals, for any frame of predictions beside the truth.
 
-Here belong the formulas that any judged frame can be put into. What is asked of tags is the business of `models.evaluation`.
-
-A measure is a tally and a formula: the tally gives columns of sums by group (a user, a merchant), the formula makes the figure
-of them. So the figure of all rows and those of a thousand resamples are the same formula on sums that are weighted differently,
-and an interval costs one matrix product.
+A measure is a tally and a formula: the tally gives columns of sums by group (a user, a merchant), the formula turns sums into the
+figure. The figure of all rows and those of a thousand resamples are the same formula on sums that are weighted differently, so
+that an interval costs one matrix product.
 """
 
 from collections.abc import Callable
@@ -22,7 +20,7 @@ EUROS = pl.col("amount_cents").abs().cast(pl.Float64)
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure and the interval in which 95 of 100 resamples of its groups lie."""
+    """A figure and its 95 % interval over resamples of groups."""
 
     value: float
     low: float
@@ -40,7 +38,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Measure:
-    """A tally of rows, and the formula over its columns; `tally` gets the number of each row's group and how many there are."""
+    """A tally of rows, and the formula over its columns; `tally` gets each row's group number and the number of groups."""
 
     tally: Callable[[pl.DataFrame, NDArray[np.int64], int], Floats]
     formula: Callable[[Floats], Floats]
@@ -54,8 +52,8 @@ def figure(frame: pl.DataFrame, measure: Measure, by: str | None = "user", times
     value = float(measure.formula(sums.sum(axis=0)))
     if count < 2:
         return Figure(value, value, value, frame.height)
-    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=times)
-    values = measure.formula(drawn @ sums)
+    resamples = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=times)
+    values = measure.formula(resamples @ sums)
     if np.isnan(values).all():
         return Figure(value, value, value, frame.height)
     low, high = np.nanquantile(values, (0.025, 0.975))
@@ -63,7 +61,7 @@ def figure(frame: pl.DataFrame, measure: Measure, by: str | None = "user", times
 
 
 def ratio(part: pl.Expr, whole: pl.Expr | None = None) -> Measure:
-    """A share: what is summed in the numerator and in the denominator (by default, all rows)."""
+    """The sum of `part` divided by the sum of `whole`, by default the number of rows."""
 
     def tally(frame: pl.DataFrame, groups: NDArray[np.int64], count: int) -> Floats:
         columns = frame.select(part=part.cast(pl.Float64), whole=(pl.lit(1.0) if whole is None else whole.cast(pl.Float64)))
@@ -73,7 +71,7 @@ def ratio(part: pl.Expr, whole: pl.Expr | None = None) -> Measure:
 
 
 def difference(left: Measure, left_rows: pl.Expr, right: Measure, right_rows: pl.Expr) -> Measure:
-    """One figure minus another, each of its own rows."""
+    """One figure minus another, each over its own rows."""
 
     def tally(frame: pl.DataFrame, groups: NDArray[np.int64], count: int) -> Floats:
         parts = []
@@ -89,46 +87,46 @@ def difference(left: Measure, left_rows: pl.Expr, right: Measure, right_rows: pl
     return Measure(tally, formula)
 
 
-def precision(found: pl.Expr, right: pl.Expr) -> Measure:
-    """Of what was found, the share that is right."""
-    return ratio(found & right, found)
+def precision(predicted: pl.Expr, right: pl.Expr) -> Measure:
+    """The share of predictions that are right."""
+    return ratio(predicted & right, predicted)
 
 
 def recall(there: pl.Expr, right: pl.Expr) -> Measure:
-    """Of what is there, the share that was found right."""
+    """The share of true cases that were predicted right."""
     return ratio(there & right, there)
 
 
-def f1(there: pl.Expr, found: pl.Expr) -> Measure:
+def f1(there: pl.Expr, predicted: pl.Expr) -> Measure:
     """The harmonic mean of precision and recall."""
-    return ratio(2 * (there & found).cast(pl.Int64), there.cast(pl.Int64) + found.cast(pl.Int64))
+    return ratio(2 * (there & predicted).cast(pl.Int64), there.cast(pl.Int64) + predicted.cast(pl.Int64))
 
 
 accuracy = ratio(RIGHT)
 value_share = ratio(RIGHT * EUROS, EUROS)
-"""The share of the money that is placed right."""
+"""The share of the money whose category is right."""
 
 
-def macro_f1(least_support: int = 1) -> Measure:
-    """The mean F1 of the classes that have at least so many rows; classes are those of the frame's truth."""
+def macro_f1(min_support: int = 1) -> Measure:
+    """The mean F1 of the true classes that have at least `min_support` rows."""
 
     def tally(frame: pl.DataFrame, groups: NDArray[np.int64], count: int) -> Floats:
-        classes = frame["truth"].value_counts().filter(pl.col("count") >= least_support)["truth"].sort()
+        classes = frame["truth"].value_counts().filter(pl.col("count") >= min_support)["truth"].sort()
         truth, prediction = _codes(frame["truth"], classes), _codes(frame["prediction"], classes)
         size = len(classes)
         columns = [_count(groups, codes, count, size) for codes in (np.where(truth == prediction, truth, -1), truth, prediction)]
         return np.concatenate(columns, axis=1)
 
     def formula(sums: Floats) -> Floats:
-        both, there, found = np.split(sums, 3, axis=-1)
-        scores = np.where(there > 0, _divide(2 * both, there + found), 0)
+        right, there, predicted = np.split(sums, 3, axis=-1)
+        scores = np.where(there > 0, _divide(2 * right, there + predicted), 0)
         return _divide(scores.sum(axis=-1), (there > 0).sum(axis=-1).astype(float))
 
     return Measure(tally, formula)
 
 
 def calibration_error(bins: int = BINS) -> Measure:
-    """The expected calibration error: how far confidence and accuracy are apart, over bins of equal width."""
+    """The expected calibration error: the mean distance of confidence and accuracy, over bins of equal width."""
 
     def tally(frame: pl.DataFrame, groups: NDArray[np.int64], count: int) -> Floats:
         bin_of = bin_numbers(frame, bins)
@@ -143,8 +141,8 @@ def calibration_error(bins: int = BINS) -> Measure:
     return Measure(tally, formula)
 
 
-def coverage(least_precision: float = 0.99, steps: int = 200) -> Measure:
-    """The largest share of rows, the most confident first, whose precision is at least this."""
+def coverage(min_precision: float = 0.99, steps: int = 200) -> Measure:
+    """The largest share of rows, the most confident first, whose precision is at least `min_precision`."""
 
     def tally(frame: pl.DataFrame, groups: NDArray[np.int64], count: int) -> Floats:
         edges = np.quantile(frame["confidence"].to_numpy(), np.linspace(0, 1, steps + 1)[1:-1])
@@ -154,8 +152,8 @@ def coverage(least_precision: float = 0.99, steps: int = 200) -> Measure:
 
     def formula(sums: Floats) -> Floats:
         right, rows = (np.cumsum(part[..., ::-1], axis=-1) for part in np.split(sums, 2, axis=-1))
-        kept = np.where((rows > 0) & (right >= least_precision * rows), rows, 0).max(axis=-1)
-        return _divide(kept, rows[..., -1])
+        covered_rows = np.where((rows > 0) & (right >= min_precision * rows), rows, 0).max(axis=-1)
+        return _divide(covered_rows, rows[..., -1])
 
     return Measure(tally, formula)
 
@@ -174,17 +172,17 @@ def average_precision(there: pl.Expr, score: pl.Expr, steps: int = 2000) -> Meas
 
     def formula(sums: Floats) -> Floats:
         hits, rows = np.split(sums, 2, axis=-1)
-        found, taken = np.cumsum(hits, axis=-1), np.cumsum(rows, axis=-1)
-        return _divide((_divide(found, taken) * hits).sum(axis=-1), found[..., -1])
+        hits_so_far, rows_so_far = np.cumsum(hits, axis=-1), np.cumsum(rows, axis=-1)
+        return _divide((_divide(hits_so_far, rows_so_far) * hits).sum(axis=-1), hits_so_far[..., -1])
 
     return Measure(tally, formula)
 
 
-def median(value: pl.Expr, most: int) -> Measure:
-    """The median of whole numbers from 0 to so many."""
+def median(value: pl.Expr, maximum: int) -> Measure:
+    """The median of whole numbers from 0 to `maximum`."""
 
     def tally(frame: pl.DataFrame, groups: NDArray[np.int64], count: int) -> Floats:
-        return _count(groups, frame.select(value.cast(pl.Int64)).to_series().to_numpy(), count, most + 1)
+        return _count(groups, frame.select(value.cast(pl.Int64)).to_series().to_numpy(), count, maximum + 1)
 
     def formula(sums: Floats) -> Floats:
         reached, rows = np.cumsum(sums, axis=-1), sums.sum(axis=-1)
@@ -195,7 +193,7 @@ def median(value: pl.Expr, most: int) -> Measure:
 
 
 def _divide(part: Floats, whole: Floats) -> Floats:
-    """The quotient, and no number where there is nothing to divide by."""
+    """The quotient, NaN where the divisor is 0."""
     return np.asarray(np.divide(part, whole, out=np.full(np.shape(whole), np.nan), where=np.asarray(whole) != 0))
 
 
@@ -221,10 +219,10 @@ def _by_group(columns: Floats, groups: NDArray[np.int64], count: int) -> Floats:
 
 
 def _count(groups: NDArray[np.int64], codes: NDArray[np.int64], count: int, size: int) -> Floats:
-    """How many rows there are by group and code; rows with code -1 are left out."""
-    kept = codes >= 0
-    return np.bincount(groups[kept] * size + codes[kept], minlength=count * size).reshape(count, size).astype(float)
+    """The number of rows by group and code; rows with code -1 are left out."""
+    coded = codes >= 0
+    return np.bincount(groups[coded] * size + codes[coded], minlength=count * size).reshape(count, size).astype(float)
 
 
-def _sum(groups: NDArray[np.int64], codes: NDArray[np.int64], count: int, size: int, what: Floats) -> Floats:
-    return np.asarray(np.bincount(groups * size + codes, what, count * size).reshape(count, size), np.float64)
+def _sum(groups: NDArray[np.int64], codes: NDArray[np.int64], count: int, size: int, values: Floats) -> Floats:
+    return np.asarray(np.bincount(groups * size + codes, values, count * size).reshape(count, size), np.float64)

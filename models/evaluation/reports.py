@@ -1,6 +1,6 @@
-"""How good tags are, to read: a report as JSON for programs, as Markdown and pictures for people.
+"""The report on tags: JSON for programs, Markdown and charts for people.
 
-Here belongs the look of a report. Its figures come from `models.evaluation`, its verdicts from `models.evaluation.gates`.
+Here is the layout. Figures come from `models.evaluation.tables`, verdicts from `models.evaluation.gates`.
 """
 
 import io
@@ -18,38 +18,41 @@ from models.evaluation.gates import verdicts
 from models.evaluation.metrics import Figure
 from models.evaluation.tables import by_class, cells, confusions, reliability
 
-WORST = 12
+MAX_CONFUSIONS = 12
 INK, SOFT = "#1f4e79", "#d0d7de"
 
 
 def report(
-    judged: pl.DataFrame, figures: Mapping[str, Figure], about: Mapping[str, Any], baselines: Mapping[str, Figure] | None = None
+    bookings: pl.DataFrame, figures: Mapping[str, Figure], about: Mapping[str, Any], baselines: Mapping[str, Figure] | None = None
 ) -> dict[str, Any]:
-    """Everything that is known about the quality of a model, as plain values; `judged` is `evaluation.JUDGED`."""
+    """Every figure, table and verdict of an evaluation as plain values; `bookings` is `LABELLED_BOOKINGS`."""
     return {
         "about": dict(about),
-        "figures": {name: found.as_dict() for name, found in figures.items()},
+        "figures": {name: figure.as_dict() for name, figure in figures.items()},
         "gates": verdicts(figures),
-        "baselines": {name: found.as_dict() for name, found in (baselines or {}).items()},
-        "cells": cells(judged, times=200).to_dicts(),
-        "reliability": reliability(judged).to_dicts(),
-        "classes": by_class(judged).to_dicts(),
-        "confusions": confusions(judged).to_dicts(),
+        "baselines": {name: figure.as_dict() for name, figure in (baselines or {}).items()},
+        "cells": cells(bookings, times=200).to_dicts(),
+        "reliability": reliability(bookings).to_dicts(),
+        "classes": by_class(bookings).to_dicts(),
+        "confusions": confusions(bookings).to_dicts(),
     }
 
 
-def write(told: Mapping[str, Any], folder: Path, name: str = "quality") -> list[Path]:
-    """Writes `<name>.json`, `<name>.md` and the pictures; returns what was written."""
-    pictures = {"reliability": _reliability, "confusions": _confusions, "cells": _cells}
-    files = {f"{name}.json": json.dumps(told, ensure_ascii=False, indent=1).encode(), f"{name}.md": markdown(told, name).encode()}
-    files |= {f"{name}-{which}.png": draw(told) for which, draw in pictures.items()}
+def write(report: Mapping[str, Any], folder: Path, name: str = "quality") -> list[Path]:
+    """Writes `<name>.json`, `<name>.md` and the charts; returns their paths."""
+    charts = {"reliability": _reliability, "confusions": _confusions, "cells": _cells}
+    files = {
+        f"{name}.json": json.dumps(report, ensure_ascii=False, indent=1).encode(),
+        f"{name}.md": markdown(report, name).encode(),
+    }
+    files |= {f"{name}-{chart}.png": draw(report) for chart, draw in charts.items()}
     for path, content in files.items():
         write_atomically(folder / path, content)
     return [folder / path for path in files]
 
 
-def markdown(told: Mapping[str, Any], name: str = "quality") -> str:
-    """The report as a page."""
+def markdown(report: Mapping[str, Any], name: str = "quality") -> str:
+    """The report as a Markdown page."""
     gates = [
         {
             "analysis": row["analysis"],
@@ -59,27 +62,27 @@ def markdown(told: Mapping[str, Any], name: str = "quality") -> str:
             "moonshot": row["moonshot"],
             "": "moonshot" if row["moonshot_reached"] else "passed" if row["passed"] else "**missed**",
         }
-        for row in told["gates"]
+        for row in report["gates"]
     ]
-    baselines = [{"baseline": label, "accuracy": _interval(found)} for label, found in told["baselines"].items()]
-    table_of_cells = [
+    baselines = [{"baseline": label, "accuracy": _interval(figure)} for label, figure in report["baselines"].items()]
+    cell_rows = [
         {
             "merchant": _seen(row["merchant_seen"]),
             "format": _seen(row["format_seen"]),
             "bookings": row["rows"],
             **{key: f"{row[key]:.4f}" for key in ("accuracy", "macro_f1", "value_share", "calibration_error")},
         }
-        for row in told["cells"]
+        for row in report["cells"]
     ]
-    classes = [{**row, **{key: _share(row[key]) for key in ("precision", "recall", "f1")}} for row in told["classes"]]
-    wrong = [{**row, "share": _share(row["share"])} for row in told["confusions"]]
-    about = [f"- {key}: {value}" for key, value in told["about"].items()]
+    classes = [{**row, **{key: _share(row[key]) for key in ("precision", "recall", "f1")}} for row in report["classes"]]
+    confused = [{**row, "share": _share(row["share"])} for row in report["confusions"]]
+    about = [f"- {key}: {value}" for key, value in report["about"].items()]
     parts = [
         ("Gates", table(gates)),
-        ("Merchants and formats, seen and unseen", f"{table(table_of_cells)}\n\n![Cells]({name}-cells.png)"),
+        ("Merchants and formats, seen and unseen", f"{table(cell_rows)}\n\n![Cells]({name}-cells.png)"),
         ("Baselines", table(baselines)),
         ("Confidence", f"![Reliability]({name}-reliability.png)"),
-        ("Worst confusions", f"{table(wrong)}\n\n![Confusions]({name}-confusions.png)"),
+        ("Worst confusions", f"{table(confused)}\n\n![Confusions]({name}-confusions.png)"),
         ("Categories", table(classes)),
     ]
     body = "\n\n".join(f"## {title}\n\n{text}" for title, text in parts if text)
@@ -87,6 +90,7 @@ def markdown(told: Mapping[str, Any], name: str = "quality") -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
+    """A Markdown table."""
     if not rows:
         return ""
     lines = [list(rows[0]), ["---"] * len(rows[0]), *([str(value) for value in row.values()] for row in rows)]
@@ -105,42 +109,45 @@ def _seen(value: bool) -> str:
     return "seen" if value else "unseen"
 
 
-def _reliability(told: Mapping[str, Any]) -> bytes:
-    """Accuracy over confidence; bars show how many bookings there are."""
-    rows, picture = told["reliability"], Picture(figsize=(5, 4.2), layout="constrained")
-    axes = picture.subplots()
+def _reliability(report: Mapping[str, Any]) -> bytes:
+    """A chart of accuracy over confidence; bars show the share of bookings."""
+    rows, chart = report["reliability"], Picture(figsize=(5, 4.2), layout="constrained")
+    axes = chart.subplots()
     whole = max(sum(row["rows"] for row in rows), 1)
     axes.bar([row["confidence"] for row in rows], [row["rows"] / whole for row in rows], width=0.05, color=SOFT, label="share")
     axes.plot([0, 1], [0, 1], color="#888", linewidth=1, linestyle="--")
     axes.plot([row["confidence"] for row in rows], [row["accuracy"] for row in rows], marker="o", color=INK, label="accuracy")
     axes.set(xlabel="confidence", ylabel="accuracy", xlim=(0, 1.02), ylim=(0, 1.02))
     axes.legend(loc="upper left", frameon=False)
-    return png(picture)
+    return png(chart)
 
 
-def _confusions(told: Mapping[str, Any]) -> bytes:
-    """What is taken for what, among the classes of the most frequent mistakes."""
-    rows = told["confusions"][:WORST]
-    truths, said = list(dict.fromkeys(row["truth"] for row in rows)), list(dict.fromkeys(row["prediction"] for row in rows))
+def _confusions(report: Mapping[str, Any]) -> bytes:
+    """A confusion matrix of the most frequent mistakes."""
+    rows = report["confusions"][:MAX_CONFUSIONS]
+    truths, predictions = (
+        list(dict.fromkeys(row["truth"] for row in rows)),
+        list(dict.fromkeys(row["prediction"] for row in rows)),
+    )
     shares = [
-        [next((row["share"] for row in rows if (row["truth"], row["prediction"]) == (truth, name)), 0.0) for name in said]
+        [next((row["share"] for row in rows if (row["truth"], row["prediction"]) == (truth, name)), 0.0) for name in predictions]
         for truth in truths
     ]
-    picture = Picture(figsize=(8, 6), layout="constrained")
-    axes = picture.subplots()
+    chart = Picture(figsize=(8, 6), layout="constrained")
+    axes = chart.subplots()
     if rows:
-        drawn = axes.imshow(shares, cmap="Blues", vmin=0, aspect="auto")
-        picture.colorbar(drawn, label="share of the true category")
-        axes.set_xticks(range(len(said)), said, rotation=60, ha="right", fontsize=7)
+        image = axes.imshow(shares, cmap="Blues", vmin=0, aspect="auto")
+        chart.colorbar(image, label="share of the true category")
+        axes.set_xticks(range(len(predictions)), predictions, rotation=60, ha="right", fontsize=7)
         axes.set_yticks(range(len(truths)), truths, fontsize=7)
     axes.set(xlabel="said", ylabel="true")
-    return png(picture)
+    return png(chart)
 
 
-def _cells(told: Mapping[str, Any]) -> bytes:
-    """Accuracy and macro-F1 of the four cells, with intervals."""
-    rows, picture = told["cells"], Picture(figsize=(6.5, 3.8), layout="constrained")
-    axes = picture.subplots()
+def _cells(report: Mapping[str, Any]) -> bytes:
+    """A chart of accuracy and macro-F1 of the four cells, with intervals."""
+    rows, chart = report["cells"], Picture(figsize=(6.5, 3.8), layout="constrained")
+    axes = chart.subplots()
     for shift, (key, colour) in enumerate({"accuracy": INK, "macro_f1": "#8fb4d9"}.items()):
         places = [place + 0.38 * shift for place in range(len(rows))]
         reach = [[max(row[key] - row[f"{key}_low"], 0) for row in rows], [max(row[f"{key}_high"] - row[key], 0) for row in rows]]
@@ -149,12 +156,12 @@ def _cells(told: Mapping[str, Any]) -> bytes:
     axes.set_xticks([place + 0.19 for place in range(len(rows))], labels, fontsize=8)
     axes.set(ylim=(0, 1.05))
     axes.legend(frameon=False, ncols=2, loc="lower left")
-    return png(picture)
+    return png(chart)
 
 
-def png(picture: Picture) -> bytes:
-    """The picture without the date and version that would make equal pictures differ."""
+def png(chart: Picture) -> bytes:
+    """The chart as PNG, without the date and version that would make equal charts differ."""
     buffer = io.BytesIO()
-    FigureCanvasAgg(picture)
-    picture.savefig(buffer, format="png", metadata={"Software": None})
+    FigureCanvasAgg(chart)
+    chart.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()

@@ -1,8 +1,8 @@
 """How often rules, words and partners are right when they decide: measured on simulated people, kept as a table of knowledge.
 
-Merchants of the calibration split are missing from the catalogue while they are measured, so that words and rules are measured
-where they will be needed: on merchants that nobody knows. Nothing gives way to the model meanwhile, since only what has been
-measured does: everybody is measured wherever it speaks.
+Merchants of the calibration split are missing from the catalogue meanwhile, so that words and rules are measured where they will
+be needed: on unknown merchants. No precision is known during the measurement, so that nothing gives way to the model and every
+decider is measured wherever it applies.
 """
 
 import polars as pl
@@ -10,44 +10,49 @@ import polars as pl
 from analytics.bank_text import lines
 from analytics.tagging import tag
 from analytics.tagging.tag import Tagger
-from models.evaluation.tagger import without_unseen
-from models.experiment import World, simulated
+from models.evaluation.tagger import without_unseen_partners
+from models.progress import Progress, silent
 from models.simulator import Corpus
-from models.training.train import Progress, silent
+from models.simulator.worlds import World, simulate_parts
 
-MEASURED_ON = World(users=300, seed=3)
-"""People of the training and calibration splits, other than those that the model learned from."""
-STRENGTH = 20.0
-"""A decider's precision is drawn to that of its kind as if so many bookings had said so."""
-LEAST_ROWS = 5
-SUREST, UNSUREST = 0.999, 0.05
-NO_PRECISION = ("model", "sign")
-"""What brings its own probability."""
+PRECISION_WORLD = World(users=300, seed=3)
+"""People of the training and calibration splits, other than those of the training world."""
+PRIOR_BOOKINGS = 20.0
+"""A decider's precision is shrunk towards that of its kind, which weighs as much as this many bookings."""
+MIN_BOOKINGS = 5
+MAX_PRECISION, MIN_PRECISION = 0.999, 0.05
+DECIDERS_WITH_OWN_CONFIDENCE = ("model", "sign")
 
 
-def measure(brain: Tagger, world: World = MEASURED_ON, on_progress: Progress = silent) -> pl.DataFrame:
-    """`decider`, `precision`, `rows` of everything that decided at least a few bookings."""
-    assumed = Tagger(brain.scorer, brain.catalogue, brain.precisions.clear())
-    strange = without_unseen(assumed)
-    counted = pl.concat(_counted(part, assumed, strange) for part in simulated(world, on_progress=on_progress))
-    sums = counted.group_by("decider").agg(pl.col("right").sum(), pl.col("rows").sum())
+def measure(tagger: Tagger, world: World = PRECISION_WORLD, on_progress: Progress = silent) -> pl.DataFrame:
+    """`decider`, `precision`, `rows` for each decider of at least `MIN_BOOKINGS` bookings."""
+    unmeasured_tagger = Tagger(tagger.scorer, tagger.catalogue, tagger.precisions.clear())
+    reduced_tagger = without_unseen_partners(unmeasured_tagger)
+    parts = simulate_parts(world, on_progress=on_progress)
+    decisions = pl.concat(_decisions(part, unmeasured_tagger, reduced_tagger) for part in parts)
+    sums = decisions.group_by("decider").agg(pl.col("right").sum(), pl.col("rows").sum())
     kind = pl.col("decider").str.split(":").list.first()
-    usual = pl.col("right").sum().over(kind) / pl.col("rows").sum().over(kind)
-    precision = (pl.col("right") + STRENGTH * usual) / (pl.col("rows") + STRENGTH)
-    found = sums.with_columns(precision=precision.clip(UNSUREST, SUREST).round(4))
-    return found.filter(pl.col("rows") >= LEAST_ROWS).select("decider", "precision", "rows").sort("decider")
+    precision_of_kind = pl.col("right").sum().over(kind) / pl.col("rows").sum().over(kind)
+    precision = (pl.col("right") + PRIOR_BOOKINGS * precision_of_kind) / (pl.col("rows") + PRIOR_BOOKINGS)
+    precisions = sums.with_columns(precision=precision.clip(MIN_PRECISION, MAX_PRECISION).round(4))
+    return precisions.filter(pl.col("rows") >= MIN_BOOKINGS).select("decider", "precision", "rows").sort("decider")
 
 
-def _counted(part: Corpus, brain: Tagger, strange: Tagger) -> pl.DataFrame:
-    """For each decider how often it decided and was right; own transfers and returns are not a line's to tell."""
-    keyed = part.transactions.with_columns(lines.keys(part.transactions))
-    told = part.truth.select(truth="category", seen=pl.col("merchant_split") == "train").with_columns(keyed["key"])
-    return pl.concat(_decided(keyed, told, some, seen) for some, seen in ((brain, True), (strange, False)))
+def _decisions(corpus: Corpus, tagger: Tagger, reduced_tagger: Tagger) -> pl.DataFrame:
+    """For each decider the number of its decisions and of right ones; own transfers do not show in a single line."""
+    keyed_bookings = corpus.transactions.with_columns(lines.keys(corpus.transactions))
+    truth = corpus.truth.select(truth="category", in_training=pl.col("merchant_split") == "train").with_columns(
+        keyed_bookings["key"]
+    )
+    truth = truth.filter(~pl.col("truth").str.starts_with("TRANSFER_"))
+    in_training = pl.col("in_training")
+    taggers = ((tagger, in_training), (reduced_tagger, ~in_training))
+    return pl.concat(_count_decisions(keyed_bookings, truth.filter(rows), some) for some, rows in taggers)
 
 
-def _decided(keyed: pl.DataFrame, told: pl.DataFrame, brain: Tagger, seen: bool) -> pl.DataFrame:
-    rows = told.filter(pl.col("seen") == seen, ~pl.col("truth").str.starts_with("TRANSFER_"))
-    distinct = keyed.join(rows.select("key"), on="key", how="semi").unique("key", keep="first", maintain_order=True).drop("key")
-    judged = tag.tag_lines(lines.read(distinct), brain).select("key", "decider", "category")
-    decided = rows.join(judged, on="key").filter(~pl.col("decider").is_in(NO_PRECISION))
-    return decided.group_by("decider").agg(right=(pl.col("truth") == pl.col("category")).sum(), rows=pl.len())
+def _count_decisions(keyed_bookings: pl.DataFrame, truth: pl.DataFrame, tagger: Tagger) -> pl.DataFrame:
+    bookings = keyed_bookings.join(truth.select("key"), on="key", how="semi")
+    distinct = bookings.unique("key", keep="first", maintain_order=True).drop("key")
+    decided_lines = tag.tag_lines(lines.read(distinct), tagger).select("key", "decider", "category")
+    decisions = truth.join(decided_lines, on="key").filter(~pl.col("decider").is_in(DECIDERS_WITH_OWN_CONFIDENCE))
+    return decisions.group_by("decider").agg(right=(pl.col("truth") == pl.col("category")).sum(), rows=pl.len())

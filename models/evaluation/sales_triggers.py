@@ -1,41 +1,41 @@
-"""How good sales triggers are: whether they follow their rules where all tags are true, and how many are right in the end."""
+"""How good sales triggers are: whether they follow their rules where all tags are true, and how many are right end to end."""
 
 from datetime import timedelta
 
 import polars as pl
 
-from models.evaluation.life import UNSEEN_DAYS
+from models.evaluation.life_events import UNSEEN_DAYS
 from models.evaluation.metrics import Figure, f1, figure, ratio
 from models.simulator import Corpus
-from models.simulator.truth.triggers import AFTER_EVENTS
+from models.simulator.truth.sales_triggers import EVENT_TRIGGERS
 
-SAME_CENTS = 1
+MAX_ROUNDING_CENTS = 1
 """Means may be rounded either way."""
-OF = ["user", "item"]
+TRIGGER_KEY = ["user", "item"]
 
 
-def trigger_figures(corpus: Corpus, said: pl.DataFrame, true: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
-    """F1 of the triggers that were said; `true` are those of `trigger_truth`.
+def trigger_figures(corpus: Corpus, triggers: pl.DataFrame, true_triggers: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
+    """F1 of the triggers; `true_triggers` are those of `trigger_truth`.
 
-    Those of events that lie so shortly back that nobody can see them yet are not missed.
+    A trigger of an event too recent to be recognised counts only if it was found.
     """
     last = corpus.as_of - timedelta(days=UNSEEN_DAYS)
-    both = _both(said, true)
-    young = pl.col("item").is_in(list(AFTER_EVENTS)) & (pl.coalesce("trigger_date", "trigger_date_true") > last)
-    counted = both.filter(~young | (pl.col("there") & pl.col("found")))
-    return {"trigger_f1": figure(counted, f1(pl.col("there"), pl.col("found")), "user", times)}
+    both = _both(triggers, true_triggers)
+    recent = pl.col("item").is_in(list(EVENT_TRIGGERS)) & (pl.coalesce("trigger_date", "trigger_date_true") > last)
+    measurable = both.filter(~recent | (pl.col("there") & pl.col("found")))
+    return {"trigger_f1": figure(measurable, f1(pl.col("there"), pl.col("found")), "user", times)}
 
 
-def conformity_figures(said: pl.DataFrame, true: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
-    """The share of triggers that are the same, with day and amount, where the analysis was given nothing but truths."""
-    amounts = pl.col("amount_true").is_null() | ((pl.col("amount") - pl.col("amount_true")).abs() <= SAME_CENTS)
+def conformity_figures(triggers: pl.DataFrame, true_triggers: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
+    """The share of triggers with the right day and amount where the analysis gets nothing but truths."""
+    amounts = pl.col("amount_true").is_null() | ((pl.col("amount") - pl.col("amount_true")).abs() <= MAX_ROUNDING_CENTS)
     same = pl.col("there") & pl.col("found") & (pl.col("trigger_date") == pl.col("trigger_date_true")) & amounts
-    return {"trigger_conformity": figure(_both(said, true), ratio(same.fill_null(value=False)), "user", times)}
+    return {"trigger_conformity": figure(_both(triggers, true_triggers), ratio(same.fill_null(value=False)), "user", times)}
 
 
-def _both(said: pl.DataFrame, true: pl.DataFrame) -> pl.DataFrame:
-    """A row for each trigger that should be there or was said."""
-    found = said.select(*OF, "trigger_date", "amount", found=pl.lit(value=True))
-    there = true.select(*OF, trigger_date_true="trigger_date", amount_true="amount", there=pl.lit(value=True))
-    whole = found.join(there, on=OF, how="full", coalesce=True)
-    return whole.with_columns(pl.col("found", "there").fill_null(value=False))
+def _both(triggers: pl.DataFrame, true_triggers: pl.DataFrame) -> pl.DataFrame:
+    """A row for each trigger that should be there or was found."""
+    left = triggers.select(*TRIGGER_KEY, "trigger_date", "amount", found=pl.lit(value=True))
+    right = true_triggers.select(*TRIGGER_KEY, trigger_date_true="trigger_date", amount_true="amount", there=pl.lit(value=True))
+    both = left.join(right, on=TRIGGER_KEY, how="full", coalesce=True)
+    return both.with_columns(pl.col("found", "there").fill_null(value=False))

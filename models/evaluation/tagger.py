@@ -1,6 +1,6 @@
-"""How good the whole tagger is: simulated people that it has not learned from, real lines, and every figure that has a gate.
+"""How good the whole tagger is: every figure with a gate, on simulated people it was not trained on and on real lines.
 
-Here belongs what brings the tagger, the truth and the real lines together. Measures are the business of `models.evaluation`.
+Here the tagger, the truth and the real lines come together. The figures themselves are in `models.evaluation.tables`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,18 +15,20 @@ from analytics.knowledge import UNKNOWN, Catalogue
 from analytics.tagging import partners, tag
 from analytics.tagging.tag import Tagger
 from models.evaluation import tables
-from models.evaluation.labelled import LabelledEvaluation, examine_tags
-from models.evaluation.metrics import Figure, figure, ratio
-from models.experiment import EXAMINED, World, simulated
+from models.evaluation.labelled import LabelledEvaluation, evaluate_tags
+from models.evaluation.metrics import Figure, accuracy, figure, ratio
+from models.progress import Progress, silent
 from models.simulator import Corpus
 from models.simulator.base.lists import merchants, parties
-from models.training.train import Progress, silent
+from models.simulator.worlds import World, simulate_parts
 
 REALITY = Path(__file__).parent / "reality" / "lines.csv"
-FIELDS = {"true_eref": "eref", "true_mref": "mref", "true_cred": "cred", "true_remittance": "remittance"}
-LABEL = "Buchungstext:"
-"""One bank writes this before the text of card payments; the simulator counts it as text, we do not."""
-WISHES = (CHOICES.to_frame(), RULES.to_frame())
+SEPA_FIELDS = {"true_eref": "eref", "true_mref": "mref", "true_cred": "cred", "true_remittance": "remittance"}
+TEST_WORLD = World(users=300, seed=2, splits=("train", "calibration", "test"))
+"""The world that the tagger is evaluated on: nothing was written, tuned or trained on it."""
+BOOKING_TEXT_LABEL = "Buchungstext:"
+"""One bank writes this before the text of card payments; the simulator counts it as text, the parser does not."""
+NO_CORRECTIONS = (CHOICES.to_frame(), RULES.to_frame())
 
 
 @dataclass(frozen=True)
@@ -39,108 +41,107 @@ class TaggedWorld:
     tags: pl.DataFrame
 
 
-def examine(brain: Tagger, world: World = EXAMINED, on_progress: Progress = silent, times: int = 1000) -> LabelledEvaluation:
-    """Every figure of the tagger, on a world that nothing of it was written or trained for."""
-    strange = without_unseen(brain)
-    found = _joined(tagged(part, brain, strange) for part in simulated(world, on_progress=on_progress))
+def evaluate(tagger: Tagger, world: World = TEST_WORLD, on_progress: Progress = silent, times: int = 1000) -> LabelledEvaluation:
+    """Every figure of the tagger in a simulated world and on real lines, with intervals from `times` resamples."""
+    reduced_tagger = without_unseen_partners(tagger)
+    tagged_world = _concat(tag_corpus(part, tagger, reduced_tagger) for part in simulate_parts(world, on_progress=on_progress))
     on_progress("examine", 0.0)
-    whole = examine_tags(found.tags, found, times=times)
+    evaluation = evaluate_tags(tagged_world.tags, tagged_world, times=times)
     figures = (
-        dict(whole.figures)
-        | partner_figures(found, brain.catalogue, times)
-        | sepa_figures(found, times)
-        | unwrapping_figures(found, times)
-        | reality_figures(brain, times)
+        dict(evaluation.figures)
+        | partner_figures(tagged_world, tagger.catalogue, times)
+        | sepa_figures(tagged_world, times)
+        | unwrapping_figures(tagged_world, times)
+        | reality_figures(tagger, times)
     )
     on_progress("examine", 1.0)
-    return LabelledEvaluation(whole.judged, figures, _baselines(found, whole, times))
+    return LabelledEvaluation(evaluation.bookings, figures, _baselines(tagged_world, evaluation, times))
 
 
-def tagged(part: Corpus, brain: Tagger, strange: Tagger) -> TaggedWorld:
-    """The tags of a part of the world; merchants that training has not seen are missing from the catalogue as well."""
-    known = tag.tag(part.transactions, part.products, *WISHES, brain)
-    unseen = tag.tag(part.transactions, part.products, *WISHES, strange)
-    seen = part.truth["merchant_split"] == "train"
-    tags = pl.concat([known.filter(seen), unseen.filter(~seen)])
-    order = part.truth.select("id").join(tags, on="id", how="left", maintain_order="left")
-    return TaggedWorld(part.transactions, part.truth, part.texts, order.select(known.columns))
+def tag_corpus(corpus: Corpus, tagger: Tagger, reduced_tagger: Tagger) -> TaggedWorld:
+    """The tags of a corpus; merchants unseen in training are tagged by `reduced_tagger`, whose catalogue lacks them."""
+    tags = tag.tag(corpus.transactions, corpus.products, *NO_CORRECTIONS, tagger)
+    reduced_tags = tag.tag(corpus.transactions, corpus.products, *NO_CORRECTIONS, reduced_tagger)
+    in_training = corpus.truth["merchant_split"] == "train"
+    both = pl.concat([tags.filter(in_training), reduced_tags.filter(~in_training)])
+    ordered = corpus.truth.select("id").join(both, on="id", how="left", maintain_order="left")
+    return TaggedWorld(corpus.transactions, corpus.truth, corpus.texts, ordered.select(tags.columns))
 
 
 def partner_of_brands(catalogue: Catalogue) -> dict[str, str]:
-    """The partner of our catalogue that each brand of the simulator is, `UNKNOWN` where there is none."""
+    """The catalogue's partner of each brand of the simulator, `UNKNOWN` where there is none."""
     brands = pl.concat([merchants()["brand"], parties()["brand"]]).unique().sort()
     brands = brands.filter(brands != "")
-    plain = canonical.plain(brands)
     empty = {name: pl.lit("", pl.String) for name, kind in LINES.items() if kind == pl.String}
-    read = pl.DataFrame({"merchant": plain}).with_columns(
+    brand_lines = pl.DataFrame({"merchant": canonical.plain(brands)}).with_columns(
         **{**empty, "merchant": pl.col("merchant"), "name": pl.col("merchant"), "channel": pl.lit("CARD")},
         key=pl.int_range(pl.len(), dtype=pl.UInt64),
         positive=pl.lit(value=False),
         amount_bin=pl.lit(3, pl.UInt8),
     )
-    resolved = partners.add_partners(checked(read.select(LINES.names()), LINES), catalogue)
+    resolved = partners.add_partners(checked(brand_lines.select(LINES.names()), LINES), catalogue)
     return dict(zip(brands, resolved["partner"], strict=True))
 
 
-def without_unseen(brain: Tagger) -> Tagger:
-    """A brain that does not know the partners whose brands training has not seen."""
-    unseen = _unseen(partner_of_brands(brain.catalogue))
-    return Tagger(brain.scorer, brain.catalogue.reduced(lambda partner: partner not in unseen), brain.precisions)
+def without_unseen_partners(tagger: Tagger) -> Tagger:
+    """The tagger without the partners whose brands were not seen in training."""
+    unseen = _unseen_partners(partner_of_brands(tagger.catalogue))
+    return Tagger(tagger.scorer, tagger.catalogue.reduced(lambda partner: partner not in unseen), tagger.precisions)
 
 
-def partner_figures(found: TaggedWorld, catalogue: Catalogue, times: int = 1000) -> dict[str, Figure]:
-    """Precision and recall of partners on bookings of seen brands that our catalogue has; another brand of the group is right.
+def partner_figures(world: TaggedWorld, catalogue: Catalogue, times: int = 1000) -> dict[str, Figure]:
+    """Precision and recall of partners on bookings of seen brands that the catalogue has; another brand of the group is right.
 
-    Bookings whose brand the simulator does not tell cannot be judged.
+    Bookings for which the simulator names no brand are left out.
     """
-    named = partner_of_brands(catalogue)
-    known = pl.col("brand").replace_strict(named, default=UNKNOWN, return_dtype=pl.String)
-    families = {row["partner"]: row["group"] or row["display_name"] for row in catalogue.frame.iter_rows(named=True)}
-    rows = found.truth.select("brand", "merchant_split", user=pl.col("user").cast(pl.String), true=known).with_columns(
-        partner=found.tags["partner"]
+    true_partner = pl.col("brand").replace_strict(partner_of_brands(catalogue), default=UNKNOWN, return_dtype=pl.String)
+    groups = {row["partner"]: row["group"] or row["display_name"] for row in catalogue.frame.iter_rows(named=True)}
+    rows = world.truth.select("brand", "merchant_split", user=pl.col("user").cast(pl.String), true=true_partner).with_columns(
+        partner=world.tags["partner"]
     )
-    judged = rows.filter(pl.col("merchant_split") == "train", pl.col("true") != UNKNOWN)
-    family = [pl.col(name).replace_strict(families, default="", return_dtype=pl.String) for name in ("true", "partner")]
-    right = (pl.col("true") == pl.col("partner")) | ((family[0] == family[1]) & (family[0] != ""))
-    told = judged.with_columns(true_partner="true", partner=pl.when(right).then("true").otherwise("partner"))
-    return tables.partner_figures(told, times=times)
+    measurable = rows.filter(pl.col("merchant_split") == "train", pl.col("true") != UNKNOWN)
+    group = [pl.col(name).replace_strict(groups, default="", return_dtype=pl.String) for name in ("true", "partner")]
+    right = (pl.col("true") == pl.col("partner")) | ((group[0] == group[1]) & (group[0] != ""))
+    by_group = measurable.with_columns(true_partner="true", partner=pl.when(right).then("true").otherwise("partner"))
+    return tables.partner_figures(by_group, times=times)
 
 
-def sepa_figures(found: TaggedWorld, times: int = 1000) -> dict[str, Figure]:
+def sepa_figures(world: TaggedWorld, times: int = 1000) -> dict[str, Figure]:
     """The share of SEPA fields that are read exactly, blanks aside."""
-    fields = sepa.fields(found.transactions["purpose"])
+    fields = sepa.fields(world.transactions["purpose"])
     pairs = [
-        pl.DataFrame({"user": found.transactions["user"], "truth": found.texts[true], "found": fields[name]}).filter(
+        pl.DataFrame({"user": world.transactions["user"], "truth": world.texts[true], "found": fields[name]}).filter(
             pl.col("truth").is_not_null() & (pl.col("truth") != "")
         )
-        for true, name in FIELDS.items()
+        for true, name in SEPA_FIELDS.items()
     ]
-    bare = [pl.col(name).fill_null("").str.replace_all(" ", "", literal=True) for name in ("truth", "found")]
-    bare[0] = bare[0].str.strip_prefix(LABEL)
-    return {"sepa_fields": figure(pl.concat(pairs), ratio(bare[0] == bare[1]), "user", times)}
+    truth, value = (pl.col(name).fill_null("").str.replace_all(" ", "", literal=True) for name in ("truth", "found"))
+    exact = truth.str.strip_prefix(BOOKING_TEXT_LABEL) == value
+    return {"sepa_fields": figure(pl.concat(pairs), ratio(exact), "user", times)}
 
 
-def unwrapping_figures(found: TaggedWorld, times: int = 1000) -> dict[str, Figure]:
+def unwrapping_figures(world: TaggedWorld, times: int = 1000) -> dict[str, Figure]:
     """The share of payments through an intermediary whose merchant was found."""
-    through = found.truth["via"].fill_null("") != ""
-    shown = found.texts["true_merchant"].is_not_null()
-    rows = found.transactions.filter(through & shown)
-    truth = canonical.plain(found.texts["true_merchant"].filter(through & shown))
-    read = lines.read(rows)
-    squeezed = {"true_merchant": truth, "merchant": read["merchant"]}
-    frame = pl.DataFrame(squeezed).with_columns(pl.all().str.replace_all(" ", "", literal=True), user=rows["user"])
+    through_intermediary = world.truth["via"].fill_null("") != ""
+    measurable = through_intermediary & world.texts["true_merchant"].is_not_null()
+    rows = world.transactions.filter(measurable)
+    merchants_of_lines = {
+        "true_merchant": canonical.plain(world.texts["true_merchant"].filter(measurable)),
+        "merchant": lines.read(rows)["merchant"],
+    }
+    frame = pl.DataFrame(merchants_of_lines).with_columns(pl.all().str.replace_all(" ", "", literal=True), user=rows["user"])
     return tables.unwrapping_figures(frame.filter(pl.col("true_merchant") != ""), times=times)
 
 
 def reality_lines() -> pl.DataFrame:
-    """Lines in genuine formats with the category that a person gave them; nothing was ever trained or tuned on them."""
+    """Lines in genuine formats with categories assigned by a person; nothing was ever trained or tuned on them."""
     return pl.read_csv(REALITY, infer_schema=False).fill_null("")
 
 
-def reality_tags(brain: Tagger) -> pl.DataFrame:
+def reality_tags(tagger: Tagger) -> pl.DataFrame:
     """The real lines with `truth` and `prediction`, each tagged as if its user had no other booking."""
-    given = reality_lines()
-    numbered = given.with_row_index("row").with_columns(pl.col("row").cast(pl.String))
+    real_lines = reality_lines()
+    numbered = real_lines.with_row_index("row").with_columns(pl.col("row").cast(pl.String))
     rows = numbered.select(
         id="row",
         user="row",
@@ -159,38 +160,37 @@ def reality_tags(brain: Tagger) -> pl.DataFrame:
         ultimate_name=_filled("ultimate"),
         pending=pl.lit(value=False),
     )
-    tags = tag.tag(checked(rows, TRANSACTIONS), PRODUCTS.to_frame(), *WISHES, brain)
-    return given.with_columns(
+    tags = tag.tag(checked(rows, TRANSACTIONS), PRODUCTS.to_frame(), *NO_CORRECTIONS, tagger)
+    return real_lines.with_columns(
         truth="category", prediction=tags["category"], source=tags["category_source"], reason=tags["category_reason"]
     )
 
 
-def reality_figures(brain: Tagger, times: int = 1000) -> dict[str, Figure]:
-    """Accuracy on the real lines."""
-    return tables.reality_figures(reality_tags(brain).select("truth", "prediction"), times)
+def reality_figures(tagger: Tagger, times: int = 1000) -> dict[str, Figure]:
+    """Accuracy of categories and main categories on the real lines."""
+    return tables.reality_figures(reality_tags(tagger).select("truth", "prediction"), times)
 
 
 def _filled(name: str) -> pl.Expr:
     return pl.when(pl.col(name) != "").then(pl.col(name))
 
 
-def _unseen(named: Mapping[str, str]) -> set[str]:
-    """Partners of brands that training has not seen; a partner of which it has seen one brand is known."""
-    both = pl.concat([merchants().select("brand", "split"), parties().select("brand", "split")]).filter(pl.col("brand") != "")
-    seen = {named[brand] for brand in both.filter(pl.col("split") == 0)["brand"]}
-    return {named[brand] for brand in both.filter(pl.col("split") != 0)["brand"]} - seen - {UNKNOWN}
+def _unseen_partners(partner_of: Mapping[str, str]) -> set[str]:
+    """Partners of which training has seen no brand."""
+    brands = pl.concat([merchants().select("brand", "split"), parties().select("brand", "split")]).filter(pl.col("brand") != "")
+    in_training = {partner_of[brand] for brand in brands.filter(pl.col("split") == 0)["brand"]}
+    return {partner_of[brand] for brand in brands.filter(pl.col("split") != 0)["brand"]} - in_training - {UNKNOWN}
 
 
-def _joined(parts: Iterator[TaggedWorld]) -> TaggedWorld:
-    kept = list(parts)
+def _concat(parts: Iterator[TaggedWorld]) -> TaggedWorld:
+    worlds = list(parts)
     return TaggedWorld(
-        *(pl.concat([getattr(part, name) for part in kept]) for name in ("transactions", "truth", "texts", "tags"))
+        *(pl.concat([getattr(part, name) for part in worlds]) for name in ("transactions", "truth", "texts", "tags"))
     )
 
 
-def _baselines(found: TaggedWorld, whole: LabelledEvaluation, times: int) -> dict[str, Figure]:
-    """What the most frequent category of the sign would reach."""
-    positive = found.transactions["amount_cents"] >= 0
-    said = tables.majority(whole.judged["truth"], positive, positive)
-    right = whole.judged.with_columns(prediction=said)
-    return {"majority": figure(right, ratio(pl.col("truth") == pl.col("prediction")), "merchant", times)}
+def _baselines(world: TaggedWorld, evaluation: LabelledEvaluation, times: int) -> dict[str, Figure]:
+    """The accuracy of always predicting the most frequent category of the sign."""
+    positive = world.transactions["amount_cents"] >= 0
+    prediction = tables.majority(evaluation.bookings["truth"], positive, positive)
+    return {"majority": figure(evaluation.bookings.with_columns(prediction=prediction), accuracy, "merchant", times)}

@@ -1,8 +1,8 @@
-"""How near the simulated households are to the official figures: what they spend by purpose, and which insurances they hold."""
+"""Simulated households beside official statistics: spending by purpose, and insurances held."""
 
 import polars as pl
 
-SPENDING = {
+SPENDING_EUROS = {
     "housing": 1025,
     "food": 417,
     "transport": 347,
@@ -16,7 +16,7 @@ SPENDING = {
     "education": 19,
 }
 """Euros a month of an average household."""
-BLOCKS = {
+CATEGORIES_BY_PURPOSE = {
     "housing": (
         "HOUSING_RENT",
         "HOUSING_FINANCING",
@@ -69,7 +69,7 @@ BLOCKS = {
     "education": ("EDUCATION_",),
 }
 """The categories of each purpose. Mixed utilities are housing, the broadcasting fee is communication."""
-HOLDINGS = {
+INSURANCE_RATES = {
     "private liability": (("phv",), (0.53, 0.73, 0.87, 0.93, 0.96)),
     "contents": (("contents",), (0.51, 0.68, 0.79, 0.86, 0.93)),
     "vehicle": (("car", "car_second"), (0.45, 0.70, 0.88, 0.94, 0.97)),
@@ -79,7 +79,7 @@ HOLDINGS = {
     "Riester and basic pension": (("riester", "basic_pension"), (0.09, 0.16, 0.24, 0.37, 0.51)),
 }
 """Templates and official rates by income class."""
-OVERALL = {"legal": (("legal",), 0.46), "accident": (("accident",), 0.35)}
+OVERALL_RATES = {"legal": (("legal",), 0.46), "accident": (("accident",), 0.35)}
 SUPPLEMENTARY_HEALTH = (
     "dental",
     "hospital",
@@ -104,31 +104,36 @@ def spending(transactions: pl.LazyFrame, truth: pl.LazyFrame, users: pl.DataFram
         .otherwise("effective_category")
     )
     sums = rows.group_by(label=label).agg(pl.col("cents").sum()).collect()
-    found = []
-    for block, names in BLOCKS.items():
-        mine = pl.any_horizontal(
+    rows_by_purpose = []
+    for block, names in CATEGORIES_BY_PURPOSE.items():
+        in_block = pl.any_horizontal(
             pl.col("label").str.starts_with(name) if name.endswith("_") else pl.col("label") == name for name in names
         )
-        euros = -float(sums.filter(mine)["cents"].sum()) / 100 / float(months)
-        found.append(
-            {"purpose": block, "euros": round(euros, 1), "official": SPENDING[block], "ratio": round(euros / SPENDING[block], 3)}
+        euros = -float(sums.filter(in_block)["cents"].sum()) / 100 / float(months)
+        rows_by_purpose.append(
+            {
+                "purpose": block,
+                "euros": round(euros, 1),
+                "official": SPENDING_EUROS[block],
+                "ratio": round(euros / SPENDING_EUROS[block], 3),
+            }
         )
-    return pl.DataFrame(found)
+    return pl.DataFrame(rows_by_purpose)
 
 
 def holding_rates(contracts: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
     """Share of users who hold an insurance on the as-of date, by income class, beside the official ones (in percent)."""
     active = contracts.filter(pl.col("status") == "ACTIVE").select("user", "template").unique()
-    found: list[dict[str, object]] = []
-    for name, (names, official) in HOLDINGS.items():
+    rows: list[dict[str, object]] = []
+    for name, (names, official) in INSURANCE_RATES.items():
         holders = active.filter(pl.col("template").is_in(names)).select("user", holds=pl.lit(True)).unique()
         users = people.join(holders, on="user", how="left").with_columns(pl.col("holds").fill_null(False))
         rates = dict(users.group_by("income_class").agg(pl.col("holds").mean()).iter_rows())
-        found.extend(
+        rows.extend(
             {"insurance": name, "income_class": place, "percent": round(100 * rates.get(place, 0.0), 1), "official": 100 * rate}
             for place, rate in enumerate(official)
         )
-    for name, (names, rate) in {**OVERALL, "supplementary health": (SUPPLEMENTARY_HEALTH, 0.33)}.items():
+    for name, (names, rate) in {**OVERALL_RATES, "supplementary health": (SUPPLEMENTARY_HEALTH, 0.33)}.items():
         share = active.filter(pl.col("template").is_in(names))["user"].n_unique() / people.height
-        found.append({"insurance": name, "income_class": -1, "percent": round(100 * share, 1), "official": 100 * rate})
-    return pl.DataFrame(found).with_columns(difference=(pl.col("percent") - pl.col("official")).round(1))
+        rows.append({"insurance": name, "income_class": -1, "percent": round(100 * share, 1), "official": 100 * rate})
+    return pl.DataFrame(rows).with_columns(difference=(pl.col("percent") - pl.col("official")).round(1))

@@ -1,6 +1,5 @@
-"""A simulated world from beginning to end: people, their lives, contracts and habits, the banks' words for it, and the truths."""
+"""The simulation from beginning to end: people, lives, contracts, spending, the banks' texts, and the truths."""
 
-from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import blake2b
 
@@ -10,49 +9,34 @@ import polars as pl
 from analytics.frames import PRODUCTS, TRANSACTIONS, checked
 from models.simulator.base.banks import FORMATS
 from models.simulator.base.calendar import EPOCH, Grid
-from models.simulator.base.lists import shelf
+from models.simulator.base.corpus import Corpus
+from models.simulator.base.lists import allowed_lists
 from models.simulator.base.schemas import ACTS, TRUTH, USERS
 from models.simulator.base.splits import SPLITS
-from models.simulator.bookings.bank import bank_bookings, foreign_fees, returned
-from models.simulator.bookings.freelance import business
+from models.simulator.bookings.bank import bank_bookings, foreign_fees, with_returned_debits
+from models.simulator.bookings.freelance import freelance_revenues
 from models.simulator.bookings.freelancer_tags import freelancer_item
-from models.simulator.bookings.life_events import footprints
+from models.simulator.bookings.life_events import life_event_bookings
 from models.simulator.bookings.own_transfers import own_transfers, settlements_of_cards
 from models.simulator.bookings.private import private_money
 from models.simulator.bookings.purposes import purposes
 from models.simulator.contracts.holdings import holdings
-from models.simulator.contracts.payments import named, payments
+from models.simulator.contracts.payments import payments, with_counterparties
 from models.simulator.contracts.schedule import schedule
-from models.simulator.contracts.settlements import around_contracts
+from models.simulator.contracts.settlements import irregular_payments
 from models.simulator.people.people import PRODUCTS_BY_ROLE, People, Setting
 from models.simulator.people.scene import Scene, scene_of
 from models.simulator.renderers import render
 from models.simulator.spending.purchases import purchases
 from models.simulator.truth.contracts import contract_truth
-from models.simulator.truth.events import event_truth
-from models.simulator.truth.stages import stage_truth
+from models.simulator.truth.life_events import event_truth
+from models.simulator.truth.life_stages import stage_truth
 
 START = date(2023, 7, 1)
 MONTHS = 39
-USERS_AT_ONCE = 500
-"""Users are simulated in blocks; their lives do not depend on it."""
-SHORTEST = 12
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """Bookings of simulated users and everything that is true about them."""
-
-    transactions: pl.DataFrame
-    products: pl.DataFrame
-    truth: pl.DataFrame
-    contracts: pl.DataFrame
-    events: pl.DataFrame
-    stages: pl.DataFrame
-    users: pl.DataFrame
-    texts: pl.DataFrame
-    """What can be read in each booking's text: `true_eref`, `true_mref`, `true_cred`, `true_remittance`, `true_merchant`."""
-    as_of: date
+USERS_PER_BLOCK = 500
+"""Users are simulated in blocks of this size; the result does not depend on it."""
+MIN_MONTHS = 12
 
 
 def simulate(
@@ -68,15 +52,15 @@ def simulate(
 
     The last three of the months lie after `as_of`; their bookings are marked in the truth as future.
     """
-    if months < SHORTEST:
-        raise ValueError(f"at least {SHORTEST} months are needed")
-    world = Setting(seed, Grid(start.replace(day=1), months), shelf(tuple(splits)), tuple(formats))
-    blocks = range(first_user, first_user + users, USERS_AT_ONCE)
-    parts = [_block(world, first, min(USERS_AT_ONCE, first_user + users - first)) for first in blocks]
-    return joined(parts, world)
+    if months < MIN_MONTHS:
+        raise ValueError(f"at least {MIN_MONTHS} months are needed")
+    setting = Setting(seed, Grid(start.replace(day=1), months), allowed_lists(tuple(splits)), tuple(formats))
+    blocks = range(first_user, first_user + users, USERS_PER_BLOCK)
+    parts = [_block(setting, first, min(USERS_PER_BLOCK, first_user + users - first)) for first in blocks]
+    return concat_blocks(parts, setting)
 
 
-def joined(parts: list["Corpus"], world: Setting) -> Corpus:
+def concat_blocks(parts: list[Corpus], setting: Setting) -> Corpus:
     """Blocks one after the other, with rows numbered through."""
     offsets = np.cumsum([0, *(part.truth.height for part in parts)])
     truths = [
@@ -87,55 +71,55 @@ def joined(parts: list["Corpus"], world: Setting) -> Corpus:
         name: pl.concat([getattr(part, name) for part in parts])
         for name in ("transactions", "products", "contracts", "events", "stages", "users", "texts")
     }
-    return Corpus(**frames, truth=pl.concat(truths), as_of=_date(world.grid.as_of))
+    return Corpus(**frames, truth=pl.concat(truths), as_of=_date(setting.grid.as_of))
 
 
 def _date(day: int) -> date:
     return EPOCH + timedelta(days=day)
 
 
-def _block(world: Setting, first: int, count: int) -> Corpus:
-    scene = scene_of(world, first, count)
-    held = named(scene, holdings(scene))
-    slots = schedule(scene, held)
-    frame = lived(scene, held, slots)
+def _block(setting: Setting, first: int, count: int) -> Corpus:
+    scene = scene_of(setting, first, count)
+    contracts = with_counterparties(scene, holdings(scene))
+    slots = schedule(scene, contracts)
+    frame = bookings_of(scene, contracts, slots)
     acts = _acts(scene.group, frame)
-    texts = _rendered(acts, world.seed)
+    texts = _texts(acts, setting.seed)
     return Corpus(
         transactions=_transactions(frame, acts, texts),
         products=_products(scene.group),
         truth=truth_of(scene, frame),
-        contracts=contract_truth(scene, held, slots, frame),
-        events=event_truth(scene, held, frame),
+        contracts=contract_truth(scene, contracts, slots, frame),
+        events=event_truth(scene, contracts, frame),
         stages=stage_truth(scene),
         users=users_of(scene),
         texts=texts.select(name for name in texts.columns if name.startswith("true_")),
-        as_of=_date(world.grid.as_of),
+        as_of=_date(setting.grid.as_of),
     )
 
 
-def lived(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
-    """All bookings of a scene in their final order, before any bank has put them into words."""
-    paid = payments(scene, held, slots)
+def bookings_of(scene: Scene, contracts: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
+    """All bookings of a scene in their final order, before rendering."""
+    contract_payments = payments(scene, contracts, slots)
     drafts = [
-        paid,
-        around_contracts(scene, held, paid),
+        contract_payments,
+        irregular_payments(scene, contracts, contract_payments),
         purchases(scene),
         *private_money(scene),
         *own_transfers(scene),
         *bank_bookings(scene),
-        *business(scene),
-        *footprints(scene, held),
+        *freelance_revenues(scene),
+        *life_event_bookings(scene, contracts),
     ]
-    rows = returned(scene, pl.concat(drafts))
+    rows = with_returned_debits(scene, pl.concat(drafts))
     rows = pl.concat([rows, foreign_fees(scene, rows)])
-    return _ordered(scene, pl.concat([rows, *settlements_of_cards(scene, rows)]))
+    return _in_final_order(scene, pl.concat([rows, *settlements_of_cards(scene, rows)]))
 
 
-def _ordered(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
+def _in_final_order(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
     """All bookings inside the users' histories in their final order, with their places among the user's and among all."""
-    started = pl.Series(scene.group.start).gather(frame["who"].cast(pl.UInt32))
-    frame = frame.filter((frame["day"] >= started) & (frame["day"] < scene.grid.end_day))
+    start_day = pl.Series(scene.group.start).gather(frame["who"].cast(pl.UInt32))
+    frame = frame.filter((frame["day"] >= start_day) & (frame["day"] < scene.grid.end_day))
     order = (pl.col("who").cast(pl.Int64) * 8 + pl.col("account")) * 2**20 + pl.col("day")
     frame = frame.sort(order, "key", "copy")
     frame = frame.with_row_index("row").with_columns(
@@ -171,15 +155,15 @@ def _formats(group: People, frame: pl.DataFrame) -> pl.Series:
     return accounts.gather(frame.select((pl.col("who") * group.formats.shape[1] + pl.col("account")).cast(pl.UInt32)).to_series())
 
 
-def _rendered(acts: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """The banks' texts. What a bank does to a text it does to all texts of the same sender, so noise goes by sender and bank.
+def _texts(acts: pl.DataFrame, seed: int) -> pl.DataFrame:
+    """The banks' texts. A bank alters all texts of a sender in the same way, so noise depends on sender and bank.
 
-    People's own words are spoilt by themselves: there noise goes by the user too.
+    In texts that people type themselves it depends on the user too.
     """
     by_hand = pl.col("kind").is_in(["TRANSFER", "STANDINGORDER"]) & pl.col("creditor_id").is_null()
-    whose = pl.when(by_hand).then(pl.col("user")).otherwise(0)
+    noise_user = pl.when(by_hand).then(pl.col("user")).otherwise(0)
     parts = [pl.col(name).fill_null("") for name in ("format", "kind", "party", "store", "city", "via", "purpose_code")]
-    senders = acts.select(sender=pl.concat_str(*parts, whose.cast(pl.String), separator="|"))
+    senders = acts.select(sender=pl.concat_str(*parts, noise_user.cast(pl.String), separator="|"))
     distinct = senders.unique().with_columns(
         row=pl.col("sender").map_batches(lambda names: pl.Series(map(_number, names), dtype=pl.UInt32), pl.UInt32)
     )
@@ -197,12 +181,12 @@ def _transactions(frame: pl.DataFrame, acts: pl.DataFrame, texts: pl.DataFrame) 
         pl.lit("u"), pl.col("user").cast(pl.String).str.zfill(7), pl.lit("-"), pl.col("account").cast(pl.String)
     )
     user = pl.concat_str(pl.lit("u"), pl.col("user").cast(pl.String).str.zfill(7))
-    shown = texts.select(name for name in TRANSACTIONS.names() if name in texts.columns)
-    copied = pl.Series(frame["copy"])
-    if copied.any():
-        shown = shown.with_columns(pl.when(copied).then(pl.all().shift(1)).otherwise(pl.all()))
+    visible_texts = texts.select(name for name in TRANSACTIONS.names() if name in texts.columns)
+    is_copy = pl.Series(frame["copy"])
+    if is_copy.any():
+        visible_texts = visible_texts.with_columns(pl.when(is_copy).then(pl.all().shift(1)).otherwise(pl.all()))
     names = frame.select("id", product=product, user=user)
-    rows = pl.concat([names, acts.select("booked_on", "value_on", "amount_cents", "pending"), shown], how="horizontal")
+    rows = pl.concat([names, acts.select("booked_on", "value_on", "amount_cents", "pending"), visible_texts], how="horizontal")
     return checked(rows.select(TRANSACTIONS.names()), TRANSACTIONS)
 
 
@@ -223,7 +207,7 @@ def _products(group: People) -> pl.DataFrame:
 
 
 def truth_of(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
-    """What is true about each booking."""
+    """The truth about each booking (frame `TRUTH`)."""
     names = pl.Series(SPLITS, dtype=pl.String)
     bought = frame.filter(~pl.col("copy")).select(refund="key", refund_of="row")
     frame = frame.join(bought, on="refund", how="left", maintain_order="left")

@@ -10,19 +10,20 @@ from pathlib import Path
 
 import polars as pl
 
-from models.simulator.simulation import Corpus, simulate
+from models.simulator.base.corpus import Corpus
+from models.simulator.simulation import simulate
 
 TABLES = ("transactions", "products", "truth", "contracts", "events", "stages", "users")
 ROWS_PER_PART = 1 << 21
-"""Row numbers of a part start at so many times its number, which keeps them apart over the whole folder."""
-ROWS_A_MONTH = 85
-"""More than a user has on average, so that a part stays below its rows."""
-MOST_USERS_PER_PART = 500
+"""The row numbers of a part start at this times its number, so that they are unique in the folder."""
+ROWS_PER_USER_MONTH = 85
+"""More rows than a user has in a month on average, so that a part stays below `ROWS_PER_PART`."""
+MAX_USERS_PER_PART = 500
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to simulate."""
+    """The settings of a simulation that is written to files."""
 
     users: int
     seed: int
@@ -33,7 +34,7 @@ class Plan:
 
     @property
     def users_per_part(self) -> int:
-        return max(1, min(MOST_USERS_PER_PART, ROWS_PER_PART // (self.months * ROWS_A_MONTH)))
+        return max(1, min(MAX_USERS_PER_PART, ROWS_PER_PART // (self.months * ROWS_PER_USER_MONTH)))
 
     @property
     def parts(self) -> int:
@@ -41,12 +42,12 @@ class Plan:
 
 
 class TooManyUsers(ValueError):
-    """Row numbers would not fit any more."""
+    """There are more row numbers than fit into 32 bits."""
 
 
 @dataclass(frozen=True)
 class WrittenPart:
-    """What one part holds."""
+    """The number of a written part, with its users and rows."""
 
     part: int
     users: int
@@ -54,7 +55,7 @@ class WrittenPart:
 
 
 def write(plan: Plan, folder: Path, processes: int = 2) -> Iterator[WrittenPart]:
-    """Writes all parts and tells of each when it is there."""
+    """Writes all parts; yields each when it is written."""
     if plan.parts * ROWS_PER_PART > 1 << 32:
         raise TooManyUsers(f"{plan.users} users do not fit into one folder")
     for table in TABLES:
@@ -84,7 +85,7 @@ def _renumbered(corpus: Corpus, part: int) -> pl.DataFrame:
 
 
 def _replace(frame: pl.DataFrame, path: Path) -> None:
-    """Writes under another name first: a file that is there is whole."""
+    """Writes under another name first, so that a file is always complete."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with temporary.open("wb") as file:
         frame.write_parquet(file, compression="zstd")

@@ -1,4 +1,4 @@
-"""Making confidences honest: the temperature that turns scores into probabilities."""
+"""Calibration: the temperature that turns scores into probabilities."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,10 @@ def fit_temperature(
     masked -= masked.max(axis=1, keepdims=True)
     truth = masked[np.arange(len(labels)), labels]
 
-    def surprise(logarithm: float) -> float:
-        heat = np.exp(logarithm)
-        likely = truth / heat - np.log(np.exp(masked / heat).sum(axis=1))
-        return float(-np.average(likely, weights=importance))
+    def loss(logarithm: float) -> float:
+        temperature = np.exp(logarithm)
+        log_likelihood = truth / temperature - np.log(np.exp(masked / temperature).sum(axis=1))
+        return float(-np.average(log_likelihood, weights=importance))
 
-    found = minimize_scalar(surprise, bounds=(-3.0, 3.0), method="bounded", options={"xatol": 1e-4})
-    return round(float(np.exp(found.x)), 4)
+    best = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded", options={"xatol": 1e-4})
+    return round(float(np.exp(best.x)), 4)

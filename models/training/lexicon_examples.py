@@ -1,7 +1,7 @@
-"""Lessons from a dictionary: the words that the house knows, as lines to learn from.
+"""The words of the lexicon as lines to learn from.
 
-Merchants of the simulator are few, the trades and products of the world many. What the lexicon says in rules, the model
-learns as letters: from `apotheke` it knows `marktapotheke` too. The lexicon is written without a look at the simulator's lists.
+The simulator has few merchants, the world many trades and products. From the lexicon's `apotheke` the model learns letters that
+`marktapotheke` has too. The lexicon was written independently of the simulator's lists.
 """
 
 import polars as pl
@@ -10,8 +10,8 @@ from analytics.frames import LINES
 from analytics.knowledge import TABLES
 from analytics.trees import tree
 
-WHERE = {"name": ("merchant",), "purpose": ("purpose",), "any": ("merchant", "purpose")}
-_BINS = 8
+FIELDS_OF_WHERE = {"name": ("merchant",), "purpose": ("purpose",), "any": ("merchant", "purpose")}
+_AMOUNT_BINS = 8
 
 
 def lexicon() -> pl.DataFrame:
@@ -33,22 +33,24 @@ def lexicon() -> pl.DataFrame:
     )
 
 
-def lexicon_lines(least_weight: float = 0.7) -> tuple[pl.DataFrame, pl.Series]:
-    """A line for each word that is sure enough, and the categories: in the name as at a till, in the purpose as in a transfer."""
-    words = lexicon().filter(pl.col("weight") >= least_weight)
-    places = words.with_columns(place=pl.col("where").replace_strict(WHERE, return_dtype=pl.List(pl.String))).explode("place")
+def lexicon_lines(min_weight: float = 0.7) -> tuple[pl.DataFrame, pl.Series]:
+    """A line for each word of at least `min_weight`, and their categories: words are merchants' names or transfers' purposes."""
+    words = lexicon().filter(pl.col("weight") >= min_weight)
+    words_in_fields = words.with_columns(
+        field=pl.col("where").replace_strict(FIELDS_OF_WHERE, return_dtype=pl.List(pl.String))
+    ).explode("field")
     signs = {item.system_name: item.sign for item in tree("CATEGORIES").items}
-    at_till = pl.col("place") == "merchant"
-    usual = pl.when(at_till).then(pl.lit("CARD")).otherwise(pl.lit("TRANSFER"))
-    named = pl.when(at_till).then("word").otherwise(pl.lit(""))
-    lines = places.with_row_index("row").select(
+    at_till = pl.col("field") == "merchant"
+    default_channel = pl.when(at_till).then(pl.lit("CARD")).otherwise(pl.lit("TRANSFER"))
+    merchant = pl.when(at_till).then("word").otherwise(pl.lit(""))
+    lines = words_in_fields.with_row_index("row").select(
         key=pl.col("row").cast(pl.UInt64),
         positive=pl.col("category").replace_strict(signs) == "+",
-        amount_bin=(pl.col("word").str.len_bytes() % (_BINS - 1) + 2).cast(pl.UInt8),
-        channel=pl.when(pl.col("channel") == "").then(usual).otherwise("channel"),
-        merchant=named,
-        name=named,
+        amount_bin=(pl.col("word").str.len_bytes() % (_AMOUNT_BINS - 1) + 2).cast(pl.UInt8),
+        channel=pl.when(pl.col("channel") == "").then(default_channel).otherwise("channel"),
+        merchant=merchant,
+        name=merchant,
         purpose=pl.when(at_till).then(pl.lit("")).otherwise("word"),
     )
     empty = [pl.lit("").alias(name) for name in LINES if name not in lines.columns]
-    return lines.with_columns(empty).select(LINES.names()), places["category"]
+    return lines.with_columns(empty).select(LINES.names()), words_in_fields["category"]

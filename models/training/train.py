@@ -1,10 +1,10 @@
-"""Training: from a corpus of labelled bookings to a categoriser. Plain functions; the same settings always give the same model.
+"""Training: from a corpus of labelled bookings to a categoriser. The same settings always give the same model.
 
-Here belong the choice of lines and labels, the settings and the order of steps. The descent itself is `models.training.sgd`.
+Here are the choice of lines and labels and the order of steps. Gradient descent is in `models.training.sgd`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,8 +16,10 @@ from analytics.frames import LINES
 from models.categoriser.features import Hiding, hinted, texts
 from models.categoriser.model import Categoriser, allowed
 from models.errors import NothingToLearn
+from models.progress import Progress, silent
 from models.training.calibration import fit_temperature
 from models.training.lexicon_examples import lexicon_lines
+from models.training.settings import SHIPPED, TrainingSettings
 from models.training.sgd import Descent, Learned, descend
 
 EXAMPLES = pl.Schema(
@@ -30,62 +32,19 @@ EXAMPLES = pl.Schema(
         ("part", pl.String),
     ]
 )
-"""Labelled lines; `count` is how many bookings they stand for, `part` is `train`, `known` or `strange`.
+"""Labelled lines; `count` is the number of bookings they stand for, `part` is `train`, `known` or `strange`.
 
-What is not `train` is kept from training: `strange` are merchants that it does not have, `known` are new words of others.
+The last two are kept from training: `strange` are lines of merchants it does not have, `known` new wordings of others.
 """
 TEST_FORMATS = frozenset({"vr", "commerzbank", "comdirect", "n26"})
 """Formats of banks that training never sees."""
 TEXT_TRANSFERS = frozenset({"TRANSFER_REFUND"})
-"""Of the transfers, only refunds show in a line's own words; the others show in a user's other bookings and products."""
-Progress = Callable[[str, float], None]
-"""Told the step and how much of it is done."""
-_MOST_IMPORTANT = 20.0
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """What can be chosen in training. The defaults are those of the model that we ship."""
-
-    label: str = "2026.11.1"
-    """First part of the model's version."""
-    seed: int = 11
-    """Of the order of rows and of what is hidden."""
-    bits: int = 17
-    """The weight table has two to this power rows. More bits: fewer features that share a row, a larger file."""
-    epochs: int = 5
-    """How often every line is looked at."""
-    rate: float = 0.5
-    """The first step of the descent; steps fall to nothing by the end."""
-    batch: int = 64
-    """Lines between two updates. Larger is faster on many cores and learns less in an epoch."""
-    hidden_words: float = 0.08
-    """Share of words that are hidden in each look at a line, so that no single word is relied on."""
-    hidden_merchants: float = 0.15
-    """Share of looks at a line in which the merchant is hidden, so that purposes and amounts are learned for merchants unseen."""
-    hidden_hints: float = 0.3
-    """Share of looks at a line in which the lexicon's hint is hidden."""
-    smoothing: float = 0.02
-    """Share of the truth that is spread over all classes, against overconfidence."""
-    shrink: float = 0.0
-    """How much weights shrink with each step that touches them."""
-    count_power: float = 0.5
-    """A line that stands for n bookings counts n to this power: 0 treats lines alike, 1 treats bookings alike."""
-    class_power: float = 0.25
-    """A class of weight n counts n to minus this power: 0 treats bookings alike, 1 treats classes alike."""
-    most_lines: int = 12
-    """So many lines of a merchant and category are looked at; they stand for the others."""
-    lesson_count: float = 1.0
-    """For how many bookings a word of the lexicon stands; 0 leaves the lexicon out."""
-    clipped_share: float = 0.0001
-    """Share of the weights of a class that are clipped when they become whole numbers of eight bits."""
-
-
-SHIPPED = TrainingSettings()
+"""The only transfers that show in a line's own words; the others show in a user's other bookings and products."""
+_MAX_IMPORTANCE = 20.0
 
 
 class TrainingCorpus(Protocol):
-    """What training needs of a simulated world, `models.simulator.Corpus`."""
+    """The part of `models.simulator.Corpus` that training needs."""
 
     @property
     def transactions(self) -> pl.DataFrame:
@@ -96,52 +55,50 @@ class TrainingCorpus(Protocol):
         """`TRUTH`, in the same order."""
 
 
-def silent(_step: str, _share: float) -> None:
-    """Tells nobody."""
-
-
 def training_set(corpus: TrainingCorpus) -> pl.DataFrame:
-    """The distinct lines of a corpus with their categories, as `EXAMPLES`, without merchants, wordings and formats of tests."""
+    """The distinct lines of a corpus as `EXAMPLES`, without the merchants, wordings and formats of the test split."""
     truth = corpus.truth.select("category", "merchant_split", "wording_split", "format")
-    keyed = truth.with_columns(key=reading.keys(corpus.transactions)).with_row_index("booking")
+    keyed_bookings = truth.with_columns(key=reading.keys(corpus.transactions)).with_row_index("booking")
     splits = pl.concat_list("merchant_split", "wording_split")
-    usable = keyed.filter(
+    usable = keyed_bookings.filter(
         ~splits.list.contains("test"),
         ~pl.col("format").is_in(TEST_FORMATS),
         from_text_alone(pl.col("category")),
     ).with_columns(strange=pl.col("merchant_split") == "calibration", kept=splits.list.contains("calibration"))
-    counted = (
+    distinct_lines = (
         usable.group_by("key", "category")
         .agg(count=pl.len(), strange=pl.col("strange").all(), kept=pl.col("kept").all(), booking=pl.col("booking").min())
         .sort("booking", "category")
     )
-    first = counted.unique("key", maintain_order=True)
+    first = distinct_lines.unique("key", maintain_order=True)
     lines = hinted(reading.read(corpus.transactions[first["booking"]]))
     part = pl.when("strange").then(pl.lit("strange")).when("kept").then(pl.lit("known")).otherwise(pl.lit("train"))
-    labelled = counted.select("key", "category", "count", part=part).join(lines, on="key", how="left", maintain_order="left")
+    labelled = distinct_lines.select("key", "category", "count", part=part).join(
+        lines, on="key", how="left", maintain_order="left"
+    )
     return labelled.select(EXAMPLES.names()).cast(dict(EXAMPLES))  # type: ignore[arg-type]
 
 
 def merged(parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
-    """Several `EXAMPLES` as one; a line that is strange in one and known in another is known."""
+    """Several `EXAMPLES` as one; a line that is `strange` in one and `known` in another is `known`."""
     order = pl.col("part").replace_strict({"train": 0, "known": 1, "strange": 2}, return_dtype=pl.UInt8)
     whole = pl.concat(parts).sort(order, maintain_order=True)
     first = [pl.col(name).first() for name in EXAMPLES if name not in ("key", "category", "count")]
     return whole.group_by("key", "category", maintain_order=True).agg(*first, pl.col("count").sum()).select(EXAMPLES.names())
 
 
-def thinned(examples: pl.DataFrame, most: int) -> pl.DataFrame:
-    """At most so many lines to train on of each merchant (or purpose) and category; they stand for the others."""
+def thinned(examples: pl.DataFrame, max_lines: int) -> pl.DataFrame:
+    """At most `max_lines` training lines per merchant (or purpose) and category, with the counts of all."""
     group = (pl.when(pl.col("merchant") != "").then("merchant").otherwise("purpose"), "category", "part")
-    kept = examples.with_columns(whole=pl.col("count").sum().over(group), place=pl.col("key").rank("ordinal").over(group)).filter(
-        (pl.col("part") != "train") | (pl.col("place") <= most)
-    )
+    usable = examples.with_columns(
+        whole=pl.col("count").sum().over(group), place=pl.col("key").rank("ordinal").over(group)
+    ).filter((pl.col("part") != "train") | (pl.col("place") <= max_lines))
     share = pl.col("count") / pl.col("count").sum().over(group)
-    return kept.with_columns(count=share * pl.col("whole")).select(EXAMPLES.names())
+    return usable.with_columns(count=share * pl.col("whole")).select(EXAMPLES.names())
 
 
 def from_text_alone(category: pl.Expr) -> pl.Expr:
-    """Whether the text of a line can show this category."""
+    """Whether the category can be told from the text of a line."""
     return ~category.str.starts_with("TRANSFER_") | category.is_in(TEXT_TRANSFERS)
 
 
@@ -154,17 +111,19 @@ def train(
     on_progress: Progress = silent,
     facts: Mapping[str, Any] | None = None,
 ) -> Categoriser:
-    """The categoriser that these labelled lines teach; with `calibration` (rows of `EXAMPLES`), its confidences are honest."""
+    """A categoriser trained on labelled lines, and calibrated if there are `calibration` examples (`EXAMPLES`)."""
     classes = tuple(labels.unique().sort())
     if len(classes) < 2:
         raise NothingToLearn(f"{lines.height} lines of {len(classes)} categories")
-    of, numbers, may = texts(lines), _numbers(labels, classes), allowed(classes)
-    if not may[of.positive, numbers].all():
+    line_texts, numbers, allowed_classes = texts(lines), _numbers(labels, classes), allowed(classes)
+    if not allowed_classes[line_texts.positive, numbers].all():
         raise NothingToLearn("the sign of some lines forbids their category")
-    told = {"settings": asdict(settings), "lines": lines.height, "bookings": int(weights.sum()), **(facts or {})}
+    all_facts = {"settings": settings.model_dump(), "lines": lines.height, "bookings": int(weights.sum()), **(facts or {})}
     weight = importance(numbers, weights.to_numpy(), settings)
-    learned = descend(of, numbers, weight, may, _descent(settings), lambda share: on_progress("descent", share))
-    model = _quantised(learned, classes, settings, told)
+    fitted = descend(
+        line_texts, numbers, weight, allowed_classes, _descent(settings), lambda share: on_progress("descent", share)
+    )
+    model = _quantised(fitted, classes, settings, all_facts)
     return model if calibration is None else calibrated(model, calibration, settings)
 
 
@@ -174,39 +133,47 @@ def train_on(
     on_progress: Progress = silent,
     facts: Mapping[str, Any] | None = None,
 ) -> Categoriser:
-    """The categoriser that `EXAMPLES` and the lexicon teach."""
-    thin = thinned(examples, settings.most_lines)
-    own = pl.concat([thin.filter(pl.col("part") == "train"), lessons(settings.lesson_count)])
-    kept = thin.filter(pl.col("part") != "train")
-    return train(own.drop("category", "count", "part"), own["category"], own["count"], settings, kept, on_progress, facts)
+    """A categoriser trained on `EXAMPLES` and the lexicon."""
+    thinned_examples = thinned(examples, settings.most_lines)
+    training_examples = pl.concat([thinned_examples.filter(pl.col("part") == "train"), lexicon_examples(settings.lesson_count)])
+    calibration_examples = thinned_examples.filter(pl.col("part") != "train")
+    return train(
+        training_examples.drop("category", "count", "part"),
+        training_examples["category"],
+        training_examples["count"],
+        settings,
+        calibration_examples,
+        on_progress,
+        facts,
+    )
 
 
-def lessons(count: float) -> pl.DataFrame:
-    """The words of the lexicon as `EXAMPLES`, each as if it stood for so many bookings."""
+def lexicon_examples(count: float) -> pl.DataFrame:
+    """The words of the lexicon as `EXAMPLES`, each standing for `count` bookings."""
     lines, categories = lexicon_lines()
-    told = hinted(lines).with_columns(category=categories, count=pl.lit(count), part=pl.lit("train"))
-    return told.filter(pl.lit(count > 0)).select(EXAMPLES.names())
+    examples = hinted(lines).with_columns(category=categories, count=pl.lit(count), part=pl.lit("train"))
+    return examples.filter(pl.lit(count > 0)).select(EXAMPLES.names())
 
 
 def importance(numbers: NDArray[np.int32], counts: NDArray[Any], settings: TrainingSettings) -> NDArray[np.float32]:
-    """How much each line counts, one on average; bounded, so that no line outweighs all others."""
+    """The weight of each line, 1 on average; bounded, so that no line outweighs all others."""
     line = counts.astype(np.float64) ** settings.count_power
     weight = line * np.bincount(numbers, line)[numbers] ** -settings.class_power
-    return np.asarray(np.minimum(weight / weight.mean(), _MOST_IMPORTANT), np.float32)
+    return np.asarray(np.minimum(weight / weight.mean(), _MAX_IMPORTANCE), np.float32)
 
 
 def calibrated(model: Categoriser, examples: pl.DataFrame, settings: TrainingSettings) -> Categoriser:
-    """The same model with the temperature that fits strange merchants; known ones are easy, and the partner decides."""
+    """The model with a temperature fitted to `strange` merchants; for known ones the partner decides anyway."""
     usable = examples.filter(pl.col("category").is_in(model.classes), pl.col("part") == "strange")
     if not usable.height:
         return model
-    of, rows = texts(usable), np.arange(usable.height)
+    line_texts, rows = texts(usable), np.arange(usable.height)
     weight = usable["count"].to_numpy() ** settings.count_power
     temperature = fit_temperature(
-        model.logits(of, rows),
+        model.logits(line_texts, rows),
         _numbers(usable["category"], model.classes),
         weight.astype(np.float32),
-        allowed(model.classes)[of.positive],
+        allowed(model.classes)[line_texts.positive],
     )
     return replace(model, temperature=temperature)
 
@@ -221,7 +188,7 @@ def _numbers(labels: pl.Series, classes: tuple[str, ...]) -> NDArray[np.int32]:
 
 
 def _quantised(learned: Learned, classes: tuple[str, ...], settings: TrainingSettings, facts: dict[str, Any]) -> Categoriser:
-    """The weights as whole numbers of eight bits; a few extreme ones are clipped, so that the others keep their precision."""
+    """The categoriser with weights rounded to eight bits; a few extremes are clipped, so that the others keep their precision."""
     weights = learned.weights[:, : len(classes)]
     touched = np.abs(weights[np.abs(weights).max(axis=1) > 0])
     scale = np.maximum(np.quantile(touched, 1 - settings.clipped_share, axis=0) / 127, 1e-6).astype(np.float32)

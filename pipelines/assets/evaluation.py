@@ -13,7 +13,7 @@ import dagster as dg
 
 from pipelines.assets import metadata
 from pipelines.assets.resources import Context
-from pipelines.assets.training import POOL, asset, categoriser, telling, told
+from pipelines.assets.training import POOL, asset, categoriser, model_errors_as_failures, progress_logger
 from pipelines.assets.training_settings import AnalysesEvaluationConfig
 
 
@@ -41,22 +41,22 @@ def analyses_evaluation(
     from models.evaluation import analyses, analysis_reports
     from pipelines import training
 
-    folder, begun = training.models(house.settings.home), time.monotonic()
-    world = replace(analyses.EXAMINED, users=config.people, seed=config.seed)
-    with told():
+    folder, started_at = training.registry_folder(house.settings.home), time.monotonic()
+    world = replace(analyses.TEST_WORLD, users=config.people, seed=config.seed)
+    with model_errors_as_failures():
         model = registry.active(folder)
-        found = analyses.examine(Tagger(model), world, telling(context))
-    report = analyses.told(found, model.version, world)
+        evaluation = analyses.evaluate(Tagger(model), world, progress_logger(context))
+    report = analyses.report(evaluation, model.version, world)
     rows = analysis_reports.rows(report["gates"])
     missed = [f"{row['analysis']}, {row['metric']}: {row['value']:.3f} is not {row['wanted']}" for row in _missed(report)]
     context.log.info("%s misses %d of %d gates", model.version, len(missed), len(rows))
     pages = folder / "evaluations" / "analyses"
-    analysis_reports.write(report, found, pages)
+    analysis_reports.write(report, evaluation, pages)
     facts: dict[str, Any] = {
         "model": model.version,
         "people": world.users,
         "seed": world.seed,
-        "seconds": round(time.monotonic() - begun, 1),
+        "seconds": round(time.monotonic() - started_at, 1),
         "gates_missed": len(missed),
         "missed": metadata.listed(missed),
         "figures": metadata.records([{name or "verdict": value for name, value in row.items()} for row in rows]),

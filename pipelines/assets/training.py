@@ -24,8 +24,8 @@ GROUP = "training"
 OWNERS = ["team:data-science"]
 POOL = "training"
 """Steps that leave files for the next one take turns, over all runs."""
-MOST_CHANGES = 20
-_SHOWN = {"category_seen_accuracy": "right, seen merchants", "category_unseen_accuracy": "right, unseen merchants"}
+MAX_LOGGED_CHANGES = 20
+_VERSION_FIGURES = {"category_seen_accuracy": "right, seen merchants", "category_unseen_accuracy": "right, unseen merchants"}
 asset = partial(dg.asset, group_name=GROUP, owners=OWNERS)
 
 
@@ -40,15 +40,17 @@ asset = partial(dg.asset, group_name=GROUP, owners=OWNERS)
 def training_set(
     context: dg.AssetExecutionContext, config: TrainingSetConfig, house: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
-    from models.experiment import LEARNED
+    from models.simulator.worlds import TRAINING_WORLD
     from pipelines import training
     from pipelines.assets import charts
 
-    world = replace(LEARNED, users=config.users, seed=config.seed)
+    world = replace(TRAINING_WORLD, users=config.users, seed=config.seed)
     database = house.database if config.feedback else None
-    made = training.make_training_set(house.settings.home, world, database, config.feedback_weight, telling(context))
-    examples, corrected = made.examples, made.feedback
-    context.log.info("%d lines, of which users have corrected %d", examples.height, corrected.height)
+    current_set = training.make_training_set(
+        house.settings.home, world, database, config.feedback_weight, progress_logger(context)
+    )
+    examples, corrections = current_set.examples, current_set.feedback
+    context.log.info("%d lines, of which users have corrected %d", examples.height, corrections.height)
     facts: dict[str, Any] = {
         "dagster/row_count": examples.height,
         "dagster/column_schema": metadata.columns(examples.schema),
@@ -56,13 +58,13 @@ def training_set(
         "bookings": int(examples["count"].sum()),
         "categories": examples["category"].n_unique(),
         "parts": dict(examples["part"].value_counts().sort("part").iter_rows()),
-        "corrections": corrected.height,
-        "correcting_users": corrected["user"].n_unique(),
-        "share_of_corrections": corrected.height / max(examples.height, 1),
+        "corrections": corrections.height,
+        "correcting_users": corrections["user"].n_unique(),
+        "share_of_corrections": corrections.height / max(examples.height, 1),
         "lines_by_category": metadata.image(charts.bars(examples["category"], "lines")),
-        "folder": dg.MetadataValue.path(training.models(house.settings.home) / "training"),
+        "folder": dg.MetadataValue.path(training.registry_folder(house.settings.home) / "training"),
     }
-    return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(made.version))
+    return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(current_set.version))
 
 
 @asset(
@@ -74,27 +76,27 @@ def training_set(
 def categoriser_candidate(
     context: dg.AssetExecutionContext, config: CandidateConfig, house: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
-    from models.training.train import TrainingSettings
+    from models.training.settings import TrainingSettings
     from pipelines import training
 
-    settings, begun = config.model_dump(), time.monotonic()
-    with told():
-        found = training.train_candidate(house.settings.home, TrainingSettings(**settings), telling(context))
-    seconds = time.monotonic() - begun
-    context.log.info("trained %s in %.0f seconds", found.model.version, seconds)
+    settings, started_at = config.model_dump(), time.monotonic()
+    with model_errors_as_failures():
+        candidate = training.train_candidate(house.settings.home, TrainingSettings(**settings), progress_logger(context))
+    seconds = time.monotonic() - started_at
+    context.log.info("trained %s in %.0f seconds", candidate.model.version, seconds)
     facts: dict[str, Any] = {
-        "version": found.model.version,
+        "version": candidate.model.version,
         "settings": dg.MetadataValue.json(settings),
         "seconds": round(seconds, 1),
-        "bytes": found.path.stat().st_size,
-        "lines": found.model.facts["lines"],
-        "categories": len(found.model.classes),
-        "temperature": found.model.temperature,
-        "training_set": found.training_set.version,
-        "corrections": found.training_set.feedback.height,
-        "file": dg.MetadataValue.path(found.path),
+        "bytes": candidate.path.stat().st_size,
+        "lines": candidate.model.facts["lines"],
+        "categories": len(candidate.model.classes),
+        "temperature": candidate.model.temperature,
+        "training_set": candidate.training_set.version,
+        "corrections": candidate.training_set.feedback.height,
+        "file": dg.MetadataValue.path(candidate.path),
     }
-    return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(found.model.version))
+    return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(candidate.model.version))
 
 
 @asset(
@@ -106,40 +108,41 @@ def categoriser_candidate(
 def categoriser_evaluation(
     context: dg.AssetExecutionContext, config: EvaluationConfig, house: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
-    from models.evaluation import comparison
-    from models.experiment import EXAMINED
+    from models.evaluation import comparison, tagger
     from pipelines import training
 
-    world = replace(EXAMINED, users=config.users, seed=config.seed)
-    with told():
-        found = training.evaluate(house.settings.home, world, config.version, telling(context))
-    version, used = found.candidate["about"]["model"], found.incumbent["about"]["model"]
-    reasons, missed = found.objections, sum(not row["passed"] for row in found.candidate["gates"])
-    verdict = f"{used} stays in use" if reasons else f"{version} may replace it"
-    context.log.info("%s: %s misses %d of %d gates", verdict, version, missed, len(found.candidate["gates"]))
+    world = replace(tagger.TEST_WORLD, users=config.users, seed=config.seed)
+    with model_errors_as_failures():
+        evaluation = training.evaluate(house.settings.home, world, config.version, progress_logger(context))
+    version, version_in_use = evaluation.candidate["about"]["model"], evaluation.incumbent["about"]["model"]
+    reasons, missed = evaluation.objections, sum(not row["passed"] for row in evaluation.candidate["gates"])
+    verdict = f"{version_in_use} stays in use" if reasons else f"{version} may replace it"
+    context.log.info("%s: %s misses %d of %d gates", verdict, version, missed, len(evaluation.candidate["gates"]))
     override = {"override": "true"} if reasons else {}
     facts: dict[str, Any] = {
         "verdict": verdict,
         "objections": metadata.listed(reasons),
         "candidate": version,
-        "in_use": used,
+        "in_use": version_in_use,
         "examined": f"{world.users} people, seed {world.seed}",
-        "changed": comparison.summary(found.comparison),
-        "whole_comparison": dg.MetadataValue.md(found.page()),
-        "better_or_worse": metadata.image(comparison.picture(found.comparison)),
-        "confusion_matrix": metadata.image(found.picture("confusions")),
-        "reliability": metadata.image(found.picture("reliability")),
-        "merchants_and_formats": metadata.image(found.picture("cells")),
+        "changed": comparison.summary(evaluation.comparison),
+        "whole_comparison": dg.MetadataValue.md(evaluation.page()),
+        "better_or_worse": metadata.image(comparison.picture(evaluation.comparison)),
+        "confusion_matrix": metadata.image(evaluation.picture("confusions")),
+        "reliability": metadata.image(evaluation.picture("reliability")),
+        "merchants_and_formats": metadata.image(evaluation.picture("cells")),
         "to_promote": metadata.settings({"categoriser": {"version": version, "by": "…", "why": "…", **override}}),
-        "reports": f"{found.folder.relative_to(house.settings.home)} in the data directory",
-        "gates": metadata.records(comparison.rows(found.comparison)),
-        "changed_categories": metadata.records(comparison.moves(found.comparison)),
-        "worst_confusions": metadata.records([_confusion(row) for row in found.candidate["confusions"]]),
+        "reports": f"{evaluation.folder.relative_to(house.settings.home)} in the data directory",
+        "gates": metadata.records(comparison.rows(evaluation.comparison)),
+        "changed_categories": metadata.records(comparison.moves(evaluation.comparison)),
+        "worst_confusions": metadata.records([_confusion(row) for row in evaluation.candidate["confusions"]]),
         "gates_missed": missed,
-        "changed_share": found.comparison["changed"] / max(found.comparison["bookings"], 1),
-        **{row["name"]: row["value"] for row in found.candidate["gates"] if isfinite(row["value"])},
+        "changed_share": evaluation.comparison["changed"] / max(evaluation.comparison["bookings"], 1),
+        **{row["name"]: row["value"] for row in evaluation.candidate["gates"] if isfinite(row["value"])},
     }
-    return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(f"{version}.{used}.{world.users}.{world.seed}"))
+    return dg.MaterializeResult(
+        metadata=facts, data_version=dg.DataVersion(f"{version}.{version_in_use}.{world.users}.{world.seed}")
+    )
 
 
 @asset(
@@ -163,31 +166,31 @@ def categoriser(
 ) -> Iterator[dg.MaterializeResult[None]]:
     from pipelines import training
 
-    said: dict[str, Any] = {"by": config.by, "why": config.why, "override": config.override}
-    with told():
-        made = training.choose(house.settings.home, config.version, at=datetime.now(UTC), **said)
-    context.log.info("%s is in use, before it %s was", made.after, made.before)
-    overridden = made.entry.overridden if made.entry else ()
-    against = training.set_aside(house.settings.home)
+    decision: dict[str, Any] = {"by": config.by, "why": config.why, "override": config.override}
+    with model_errors_as_failures():
+        promotion = training.choose(house.settings.home, config.version, at=datetime.now(UTC), **decision)
+    context.log.info("%s is in use, before it %s was", promotion.after, promotion.before)
+    overridden = promotion.entry.overridden if promotion.entry else ()
+    objections = training.overridden_objections(house.settings.home)
     facts: dict[str, Any] = {
-        "before": made.before,
-        "after": made.after,
+        "before": promotion.before,
+        "after": promotion.after,
         "by": config.by,
         "why": config.why,
         "objections_overridden": len(overridden),
         "overridden": metadata.listed(overridden),
-        "tag_again": _TAG_AGAIN if made.entry else "nothing has changed",
-        "to_roll_back": metadata.settings({"categoriser": {"version": made.before, "by": "…", "why": "…"}}),
-        "changes": _changes(training.models(house.settings.home)),
-        "versions": _versions(training.models(house.settings.home)),
+        "tag_again": _TAG_AGAIN if promotion.entry else "nothing has changed",
+        "to_roll_back": metadata.settings({"categoriser": {"version": promotion.before, "by": "…", "why": "…"}}),
+        "changes": _changes(training.registry_folder(house.settings.home)),
+        "versions": _versions(training.registry_folder(house.settings.home)),
     }
     gate = dg.AssetCheckResult(
         check_name="gate",
-        passed=not against,
+        passed=not objections,
         severity=dg.AssetCheckSeverity.WARN,
-        metadata={"objections": len(against), "reasons": metadata.listed(against)},
+        metadata={"objections": len(objections), "reasons": metadata.listed(objections)},
     )
-    yield dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(made.after), check_results=[gate])
+    yield dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(promotion.after), check_results=[gate])
 
 
 _TAG_AGAIN = (
@@ -197,20 +200,20 @@ _TAG_AGAIN = (
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def model_errors_as_failures() -> Iterator[None]:
     """Facts about models end a run with the fact, not with a stack; trying again would not change them."""
     from models.errors import ModelError, PromotionRefused
 
     try:
         yield
     except PromotionRefused as error:
-        told = f"PromotionRefused: {error}. Nothing has changed; to put it into use all the same, say `override: true`."
-        raise dg.Failure(told, {"objections": metadata.listed(error.reasons)}, allow_retries=False) from error
+        message = f"PromotionRefused: {error}. Nothing has changed; to put it into use all the same, say `override: true`."
+        raise dg.Failure(message, {"objections": metadata.listed(error.reasons)}, allow_retries=False) from error
     except ModelError as error:
         raise dg.Failure(f"{type(error).__name__}: {error}", allow_retries=False) from error
 
 
-def telling(context: dg.AssetExecutionContext) -> Callable[[str, float], None]:
+def progress_logger(context: dg.AssetExecutionContext) -> Callable[[str, float], None]:
     """Logs the progress of each step, in tenths."""
     tenths: dict[str, int] = {}
 
@@ -231,9 +234,12 @@ def _versions(folder: Path) -> dg.TableMetadataValue:
     from models import registry
 
     rows = []
-    for known in registry.versions(folder):
-        found = {title: known.figures[name].value if name in known.figures else float("nan") for name, title in _SHOWN.items()}
-        rows.append({"version": known.version, "in use": "yes" if known.active else "", **found})
+    for model in registry.versions(folder):
+        figures = {
+            title: model.figures[name].value if name in model.figures else float("nan")
+            for name, title in _VERSION_FIGURES.items()
+        }
+        rows.append({"version": model.version, "in use": "yes" if model.active else "", **figures})
     return metadata.records(rows)
 
 
@@ -249,7 +255,7 @@ def _changes(folder: Path) -> dg.TableMetadataValue:
                 "by": entry.by,
                 "why": entry.why,
             }
-            for entry in reversed(registry.log(folder)[-MOST_CHANGES:])
+            for entry in reversed(registry.log(folder)[-MAX_LOGGED_CHANGES:])
         ]
     )
 

@@ -3,7 +3,7 @@
 import dagster as dg
 from pydantic import Field
 
-_VERSION = r"[0-9A-Za-z][0-9A-Za-z._-]{0,50}"
+from models.training.settings import ChosenSettings
 
 
 class TrainingSetConfig(dg.Config):
@@ -17,26 +17,8 @@ class TrainingSetConfig(dg.Config):
     )
 
 
-class CandidateConfig(dg.Config):
+class CandidateConfig(dg.Config, ChosenSettings):
     """How it is learned: the fields of `models.training.TrainingSettings`. The defaults are those of the model that we ship."""
-
-    label: str = Field(default="2026.11.1", pattern=f"^{_VERSION}$", description="First part of the model's version.")
-    seed: int = Field(default=11, ge=0, le=2**31 - 1, description="Of the order of rows and of what is hidden.")
-    bits: int = Field(default=17, ge=10, le=20, description="The weight table has two to this power rows: 10 to 20.")
-    epochs: int = Field(default=5, ge=1, le=50, description="How often every line is looked at: 1 to 50.")
-    rate: float = Field(default=0.5, gt=0, le=10, description="The first step of the descent; above 0, at most 10.")
-    batch: int = Field(default=64, ge=1, le=4096, description="Lines between two updates: 1 to 4,096.")
-    hidden_words: float = Field(default=0.08, ge=0, le=0.9, description="Share of words hidden in each look at a line: 0 to 0.9.")
-    hidden_merchants: float = Field(default=0.15, ge=0, le=0.9, description="Share of looks without the merchant: 0 to 0.9.")
-    hidden_hints: float = Field(default=0.3, ge=0, le=1, description="Share of looks without the lexicon's hint: 0 to 1.")
-    smoothing: float = Field(default=0.02, ge=0, le=0.5, description="Share of the truth spread over all classes: 0 to 0.5.")
-    shrink: float = Field(default=0.0, ge=0, le=0.1, description="How much weights shrink with each step: 0 to 0.1.")
-    count_power: float = Field(default=0.5, ge=0, le=1, description="0 treats lines alike, 1 treats bookings alike.")
-    class_power: float = Field(default=0.25, ge=0, le=1, description="0 treats bookings alike, 1 treats classes alike.")
-    most_lines: int = Field(default=12, ge=1, le=1000, description="Lines looked at of a merchant and category: 1 to 1,000.")
-    lesson_count: float = Field(
-        default=1.0, ge=0, le=100, description="Bookings a word of the lexicon stands for; 0: leave it out."
-    )
 
 
 class EvaluationConfig(dg.Config):

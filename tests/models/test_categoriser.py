@@ -13,11 +13,12 @@ from sklearn.linear_model import SGDClassifier
 
 from analytics import trees
 from models.categoriser import model as module
-from models.categoriser.features import matrix, texts
+from models.categoriser.features import texts
 from models.categoriser.model import PRIOR_FLOOR, SCORES, Categoriser, allowed
 from models.errors import ModelUnreadable
-from models.training.train import TrainingSettings, train
-from tests.models.toys import labelled, line, lines
+from models.training.settings import TrainingSettings
+from models.training.train import train
+from tests.models.toys import labelled, line, lines, matrix
 
 SETTINGS = TrainingSettings(bits=14, epochs=8, batch=16)
 
@@ -70,7 +71,7 @@ def test_scoring_agrees_with_scikit_learn_on_the_same_features() -> None:
 
 def test_all_rows_of_a_large_frame_are_scored_as_if_alone(random_model: Categoriser) -> None:
     frame = labelled(copies=60)[0]
-    assert frame.height > 2 * module.BLOCK
+    assert frame.height > 2 * module.BLOCK_ROWS
     found = random_model.score(frame)
     alone = pl.concat([random_model.score(part) for part in frame.iter_slices(97)])
     assert found.equals(alone)

@@ -18,11 +18,10 @@ from models.evaluation.metrics import (
     median,
     value_share,
 )
-from models.evaluation.tables import JUDGED
-from tests.models.toys import line, lines
+from models.evaluation.tables import LABELLED_BOOKINGS
 
 
-def judged(text: str) -> pl.DataFrame:
+def labelled_bookings(text: str) -> pl.DataFrame:
     """Bookings drawn as a table: truth, prediction, confidence, euros, user, merchant, merchant seen, format seen."""
     rows = [row.split() for row in text.strip().splitlines()]
     return pl.DataFrame(
@@ -39,11 +38,11 @@ def judged(text: str) -> pl.DataFrame:
             }
             for row in rows
         ],
-        schema=JUDGED,
+        schema=LABELLED_BOOKINGS,
     )
 
 
-TABLE = judged("""
+TABLE = labelled_bookings("""
     FOOD  FOOD  0.95  -10.00  anna  rewe   seen    seen
     FOOD  FOOD  0.90  -20.00  anna  rewe   seen    seen
     FOOD  FUEL  0.60  -70.00  bert  aral   seen    unseen
@@ -72,7 +71,7 @@ def many() -> pl.DataFrame:
             "merchant_seen": chance.random(size) < 0.5,
             "format_seen": chance.random(size) < 0.5,
         },
-        schema=JUDGED,
+        schema=LABELLED_BOOKINGS,
     )
 
 
@@ -172,7 +171,7 @@ def test_figures_of_categories_look_at_their_own_cells() -> None:
 def test_the_worst_confusions_come_first(many: pl.DataFrame) -> None:
     table = tables.confusions(TABLE)
     assert table.rows() == [("FOOD", "FUEL", 1, pytest.approx(1 / 3)), ("RENT", "FOOD", 1, 1.0)]
-    assert tables.confusions(many, most=3)["rows"].is_sorted(descending=True)
+    assert tables.confusions(many, max_rows=3)["rows"].is_sorted(descending=True)
 
 
 def test_what_another_model_changes_is_counted_with_what_it_mends_and_spoils() -> None:
@@ -192,7 +191,7 @@ def test_reliability_holds_every_booking(many: pl.DataFrame) -> None:
 
 
 def test_own_transfers_and_salary() -> None:
-    table = judged("""
+    table = labelled_bookings("""
         TRANSFER_INTERNAL  TRANSFER_SAVINGS   0.9  -10  anna  x  seen  seen
         TRANSFER_INTERNAL  OTHER_SPENDING     0.9  -10  anna  x  seen  seen
         OTHER_SPENDING     TRANSFER_OTHER     0.9  -10  anna  x  seen  seen
@@ -260,13 +259,6 @@ def test_freelancers() -> None:
     assert found["freelancer_value_share"].value == pytest.approx(0.9)
 
 
-def test_fields_that_a_format_does_not_show_are_not_asked_for() -> None:
-    truth = pl.DataFrame({"eref": ["A 1", None, "B"], "mref": [None, None, "M"]})
-    found = pl.DataFrame({"eref": ["A1", "X", None], "mref": ["Y", None, "M"]})
-    table = tables.field_table(truth, found, ("eref", "mref"))
-    assert table.rows() == [("eref", 2, 1, 0.5), ("mref", 1, 1, 1.0)]
-
-
 def test_real_lines_count_by_main_category_too() -> None:
     table = pl.DataFrame({"truth": ["LIVING_GROCERIES", "TAXES"], "prediction": ["LIVING_DRUGSTORE", "TAXES"]})
     found = tables.reality_figures(table)
@@ -276,28 +268,3 @@ def test_real_lines_count_by_main_category_too() -> None:
 def test_the_majority_is_that_of_the_sign() -> None:
     train, positive = pl.Series(["A", "A", "B", "C"]), pl.Series([False, False, False, True])
     assert tables.majority(train, pl.Series([True, False]), positive).to_list() == ["C", "A"]
-
-
-def test_keywords_need_whole_words_and_the_sign() -> None:
-    lexicon = pl.DataFrame(
-        {
-            "word": ["miete", "miete", "rewe", "netto markt"],
-            "category": ["HOUSING_RENT", "INCOME_RENTAL", "LIVING_GROCERIES", "LIVING_GROCERIES"],
-        }
-    )
-    frame = lines(
-        line("huber", "miete mai"),
-        line("huber", "miete mai", positive=True),
-        line("rewe0 rewe"),
-        line("brewery"),
-        line("netto markt sagt rewe"),
-        line("", positive=True),
-    )
-    assert tables.keywords(frame, lexicon).to_list() == [
-        "HOUSING_RENT",
-        "INCOME_RENTAL",
-        "LIVING_GROCERIES",
-        "OTHER_SPENDING",
-        "LIVING_GROCERIES",
-        "INCOME_OTHER",
-    ]

@@ -11,11 +11,10 @@ from models.categoriser.features import (
     Hiding,
     features,
     hinted,
-    matrix,
     texts,
     values,
 )
-from tests.models.toys import labelled, line, lines
+from tests.models.toys import labelled, line, lines, matrix
 
 BITS = 12
 WHOLE = 2**64

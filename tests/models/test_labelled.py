@@ -7,9 +7,10 @@ import polars as pl
 import pytest
 
 from analytics.frames import LINES, TAGGED, TRANSACTIONS
-from models.evaluation.labelled import examine_model, examine_tags
+from models.evaluation.labelled import evaluate_tags
 from models.training.lexicon_examples import lexicon, lexicon_lines
-from models.training.train import TrainingSettings, train
+from models.training.settings import TrainingSettings
+from models.training.train import train
 
 DAY = date(2026, 1, 5)
 
@@ -18,16 +19,6 @@ DAY = date(2026, 1, 5)
 class World:
     transactions: pl.DataFrame
     truth: pl.DataFrame
-
-
-class Oracle:
-    """Says groceries to every shop and salary to every income."""
-
-    version = "oracle"
-
-    def score(self, lines: pl.DataFrame, priors: pl.DataFrame | None = None) -> pl.DataFrame:
-        said = pl.when("positive").then(pl.lit("INCOME_SALARY")).otherwise(pl.lit("LIVING_GROCERIES"))
-        return lines.select("key", category=said, confidence=pl.lit(0.8), words=pl.lit(""))
 
 
 def world() -> World:
@@ -69,17 +60,7 @@ def world() -> World:
     return World(transactions, truth)
 
 
-def test_a_model_is_examined_on_what_text_can_show() -> None:
-    found = examine_model(Oracle(), world(), pl.DataFrame({"word": ["hausrat"], "category": ["INSURANCE_HOME"]}), times=20)
-    assert found.judged.height == 4
-    assert found.figures["category_seen_accuracy"].value == 1
-    assert found.figures["category_unseen_accuracy"].value == 1
-    assert found.figures["category_format_loss"].value == 1
-    assert found.baselines["keywords"].value == pytest.approx(0.25)
-    assert found.baselines["majority"].value == pytest.approx(0.75)
-
-
-def test_all_tags_are_examined() -> None:
+def test_all_tags_are_evaluated() -> None:
     here = world()
     tagged = pl.DataFrame(
         {
@@ -93,14 +74,13 @@ def test_all_tags_are_examined() -> None:
         },
         schema_overrides=dict(TAGGED),
     )
-    found = examine_tags(tagged, here, {"REWE": "REWE", "Allianz": "ALLIANZ"}, times=20).figures
+    found = evaluate_tags(tagged, here, times=20).figures
     assert found["category_unseen_accuracy"].value == 0
     assert found["category_seen_accuracy"].value == 1
     assert found["transfer_recall"].value == found["transfer_precision"].value == 1
     assert found["salary_f1"].value == 1
     assert (found["insurance_division"].value, found["insurance_product"].value) == (1, 0)
     assert found["freelancer_accuracy"].value == pytest.approx(2 / 3)
-    assert (found["partner_precision"].value, found["partner_recall"].value) == (1, 0.5)
 
 
 def test_the_lexicon_teaches_words_in_names_and_purposes() -> None:

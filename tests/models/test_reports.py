@@ -8,7 +8,7 @@ import polars as pl
 from models.evaluation import reports, tables
 from models.evaluation.metrics import accuracy, figure
 
-JUDGED = pl.DataFrame(
+BOOKINGS = pl.DataFrame(
     {
         "truth": ["A", "A", "B", "B", "A", "B"] * 5,
         "prediction": ["A", "B", "B", "B", "A", "A"] * 5,
@@ -19,14 +19,14 @@ JUDGED = pl.DataFrame(
         "merchant_seen": [True, True, False, False, True, False] * 5,
         "format_seen": [True, False, True, False, True, True] * 5,
     },
-    schema=tables.JUDGED,
+    schema=tables.LABELLED_BOOKINGS,
 )
 
 
 def test_a_report_has_gates_tables_and_pictures(tmp_path: Path) -> None:
-    figures = tables.category_figures(JUDGED, times=20)
-    baselines = {"majority": figure(JUDGED.with_columns(prediction=pl.lit("A")), accuracy, "merchant", 20)}
-    told = reports.report(JUDGED, figures, {"model": "2026.11.1-abc"}, baselines)
+    figures = tables.category_figures(BOOKINGS, times=20)
+    baselines = {"majority": figure(BOOKINGS.with_columns(prediction=pl.lit("A")), accuracy, "merchant", 20)}
+    told = reports.report(BOOKINGS, figures, {"model": "2026.11.1-abc"}, baselines)
     paths = reports.write(told, tmp_path)
     assert [path.name for path in paths] == [
         "quality.json",
@@ -43,11 +43,11 @@ def test_a_report_has_gates_tables_and_pictures(tmp_path: Path) -> None:
 
 
 def test_the_same_figures_give_the_same_files(tmp_path: Path) -> None:
-    told = reports.report(JUDGED, tables.category_figures(JUDGED, times=20), {})
+    told = reports.report(BOOKINGS, tables.category_figures(BOOKINGS, times=20), {})
     first = [path.read_bytes() for path in reports.write(told, tmp_path / "a")]
     assert first == [path.read_bytes() for path in reports.write(told, tmp_path / "b")]
 
 
 def test_a_report_without_mistakes_can_be_drawn(tmp_path: Path) -> None:
-    right = JUDGED.with_columns(prediction="truth")
+    right = BOOKINGS.with_columns(prediction="truth")
     assert reports.write(reports.report(right, tables.category_figures(right, times=20), {}), tmp_path)

@@ -6,6 +6,7 @@ import pytest
 from analytics.bank_text import lines
 from models import experiment, registry
 from models.simulator import simulate
+from models.simulator.worlds import TRAINING_WORLD
 
 ALIKE = 0.98
 """Share of lines on which both must agree: the last digits of a descent differ from processor to processor."""
@@ -13,7 +14,7 @@ ALIKE = 0.98
 
 @pytest.mark.thorough
 def test_training_again_gives_the_model_that_we_ship() -> None:
-    again, shipped = experiment.learn(), registry.shipped()
+    again, shipped = experiment.train_categoriser(), registry.shipped()
     assert again.classes == shipped.classes
     bookings = simulate(12, 4711).transactions
     read = lines.read(bookings.with_columns(lines.keys(bookings)).unique("key", keep="first", maintain_order=True).drop("key"))
@@ -26,5 +27,5 @@ def test_the_shipped_model_is_small_and_knows_what_it_was_made_of() -> None:
     assert registry.SHIPPED.stat().st_size < 6 * 1024 * 1024
     facts = registry.shipped().facts
     assert isinstance(facts["world"], dict)
-    assert facts["world"]["users"] == experiment.LEARNED.users
+    assert facts["world"]["users"] == TRAINING_WORLD.users
     assert isinstance(pl.DataFrame(facts["settings"]), pl.DataFrame)

@@ -14,10 +14,10 @@ from models import registry
 from models.evaluation import rule_precision, tagger
 from models.evaluation.gates import BY_NAME, GATES, verdicts
 from models.evaluation.labelled import LabelledEvaluation
-from models.evaluation.tables import JUDGED
+from models.evaluation.tables import LABELLED_BOOKINGS
 from models.evaluation.tagger import TaggedWorld
-from models.experiment import World, simulated
 from models.simulator.base.lists import merchants, parties
+from models.simulator.worlds import World, simulate_parts
 
 SMALL = World(users=6, seed=11, splits=("train", "calibration", "test"))
 LEARNABLE = World(users=6, seed=12)
@@ -30,7 +30,7 @@ def brain() -> Tagger:
 
 @pytest.fixture(scope="module")
 def examined(brain: Tagger) -> LabelledEvaluation:
-    return tagger.examine(brain, SMALL, times=100)
+    return tagger.evaluate(brain, SMALL, times=100)
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +54,16 @@ def test_a_figure_is_a_share_inside_its_interval(examined: LabelledEvaluation, n
 
 
 def test_every_booking_of_the_world_is_judged_with_its_own_truth(examined: LabelledEvaluation) -> None:
-    (world,) = simulated(SMALL)
-    assert examined.judged.schema == JUDGED
-    assert examined.judged["truth"].equals(world.truth["category"].alias("truth"))
-    assert examined.judged["amount_cents"].equals(world.transactions["amount_cents"])
+    (world,) = simulate_parts(SMALL)
+    assert examined.bookings.schema == LABELLED_BOOKINGS
+    assert examined.bookings["truth"].equals(world.truth["category"].alias("truth"))
+    assert examined.bookings["amount_cents"].equals(world.transactions["amount_cents"])
 
 
 def test_figures_of_the_category_are_those_of_the_judged_bookings(examined: LabelledEvaluation) -> None:
     right = pl.col("truth") == pl.col("prediction")
     euros = pl.col("amount_cents").abs()
-    shares = examined.judged.select(
+    shares = examined.bookings.select(
         category_seen_accuracy=right.filter(pl.col("merchant_seen"), pl.col("format_seen")).mean(),
         category_unseen_accuracy=right.filter(~pl.col("merchant_seen")).mean(),
         category_value_share=euros.filter(right).sum() / euros.sum(),
@@ -81,7 +81,7 @@ def test_partners_of_unseen_brands_are_missing_while_they_are_examined(brain: Ta
     whole = tagger.partner_of_brands(brain.catalogue)
     seen = {whole[brand] for brand in both.filter(pl.col("split") == 0)["brand"]} - {knowledge.UNKNOWN}
     unseen = {whole[brand] for brand in both.filter(pl.col("split") != 0)["brand"]} - seen - {knowledge.UNKNOWN}
-    left = set(tagger.without_unseen(brain).catalogue.frame["partner"])
+    left = set(tagger.without_unseen_partners(brain).catalogue.frame["partner"])
     assert len(unseen) > 100
     assert left & unseen == set()
     assert left | unseen == set(brain.catalogue.frame["partner"])
@@ -100,7 +100,7 @@ def test_another_brand_of_the_group_is_right_and_a_stranger_is_not(
 
 
 def test_a_field_that_is_not_read_as_it_was_written_counts_against_us() -> None:
-    (world,) = simulated(replace(SMALL, users=1))
+    (world,) = simulate_parts(replace(SMALL, users=1))
     whole = TaggedWorld(world.transactions, world.truth, world.texts, pl.DataFrame())
     lost = replace(whole, transactions=world.transactions.with_columns(purpose=pl.lit("nothing", pl.String)))
     assert tagger.sepa_figures(whole, times=10)["sepa_fields"].value > 0.99
@@ -117,8 +117,8 @@ def test_real_lines_are_tagged_as_they_stand(brain: Tagger, examined: LabelledEv
 
 def test_everything_that_decided_often_enough_has_a_precision(precisions: pl.DataFrame) -> None:
     assert precisions.columns == ["decider", "precision", "rows"]
-    assert precisions["precision"].is_between(rule_precision.UNSUREST, rule_precision.SUREST).all()
-    assert precisions["rows"].min() >= rule_precision.LEAST_ROWS  # type: ignore[operator]
+    assert precisions["precision"].is_between(rule_precision.MIN_PRECISION, rule_precision.MAX_PRECISION).all()
+    assert precisions["rows"].min() >= rule_precision.MIN_BOOKINGS  # type: ignore[operator]
     assert precisions["decider"].to_list() == sorted(set(precisions["decider"]))
     kinds = precisions["decider"].str.split(":").list.first()
     assert set(kinds) == {"insurance", "partner", "rule", "word"}

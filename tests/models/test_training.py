@@ -1,6 +1,6 @@
 """Training: which lines it may see, and that the same settings give the same model."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
@@ -10,7 +10,8 @@ import pytest
 from analytics.frames import TRANSACTIONS
 from models.categoriser.features import hinted
 from models.errors import NothingToLearn
-from models.training.train import EXAMPLES, TrainingSettings, importance, merged, thinned, train, training_set
+from models.training.settings import TrainingSettings
+from models.training.train import EXAMPLES, importance, merged, thinned, train, training_set
 from tests.models.toys import labelled
 
 SMALL = TrainingSettings(bits=13, epochs=3, batch=16)
@@ -77,7 +78,7 @@ def test_the_same_settings_give_the_same_model() -> None:
     ones = pl.repeat(1, frame.height, eager=True)
     first = train(frame, labels, ones, SMALL)
     assert train(frame, labels, ones, SMALL).version == first.version
-    assert train(frame, labels, ones, replace(SMALL, seed=12)).version != first.version
+    assert train(frame, labels, ones, SMALL.model_copy(update={"seed": 12})).version != first.version
 
 
 def test_progress_is_told_from_beginning_to_end() -> None:
@@ -131,7 +132,7 @@ def test_rare_lines_and_classes_count_more_than_their_share() -> None:
     found = importance(numbers, counts, SMALL)
     assert found.mean() == pytest.approx(1)
     assert found[0] / found[3] < 100
-    alike = importance(numbers, counts, replace(SMALL, count_power=0, class_power=0))
+    alike = importance(numbers, counts, SMALL.model_copy(update={"count_power": 0, "class_power": 0}))
     assert alike.tolist() == [1, 1, 1, 1]
 
 

@@ -1,9 +1,13 @@
 """Small hand-made lines for the tests of models."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
+from scipy.sparse import csr_matrix
 
 from analytics.frames import LINES, checked
+from models.categoriser.features import features, texts, values
 
 SHOPS = {
     "LIVING_GROCERIES": ("baeckerei {}", "supermarkt {}", "metzgerei {}", "{} frischemarkt"),
@@ -55,3 +59,13 @@ def labelled(seed: int = 1, copies: int = 12) -> tuple[pl.DataFrame, pl.Series]:
             rows.append(line(name, str(chance.choice(BILLS[category])), positive=category.startswith("INCOME"), amount_bin=6))
             labels.append(category)
     return lines(*rows), pl.Series(labels)
+
+
+def matrix(frame: pl.DataFrame, bits: int) -> Any:
+    """The features as a sparse matrix, for scikit-learn."""
+    line_texts = texts(frame)
+    parts = features(line_texts, np.arange(line_texts.rows), bits)
+    sizes = np.diff(parts.ends.ravel(), prepend=0)
+    pointers = np.concatenate([[0], parts.ends[:, -1]])
+    data = np.repeat(values(parts.ends).ravel(), sizes)
+    return csr_matrix((data, parts.slots[: pointers[-1]], pointers), shape=(line_texts.rows, 1 << bits))

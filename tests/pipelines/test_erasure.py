@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from api.cli.dagster import environment
-from models.experiment import World
+from models.simulator.worlds import World
 from pipelines import erase, training
 from pipelines.context import Context
 from pipelines.fetching import landing

@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,9 @@ from models.categoriser.features import hinted
 from models.errors import ModelUnknown, NothingToLearn, PromotionRefused
 from models.evaluation import tagger
 from models.evaluation.gates import ANALYSES, GATES
-from models.experiment import World
-from models.training.train import EXAMPLES, TrainingSettings
+from models.simulator.worlds import TRAINING_WORLD, World
+from models.training.settings import TrainingSettings
+from models.training.train import EXAMPLES
 from pipelines import training
 from pipelines.assets.evaluation import analyses_evaluation
 from pipelines.assets.training import ASSETS, JOBS, categoriser, training_set
@@ -141,8 +142,8 @@ def test_the_training_set_is_told_in_counts_and_a_picture(run: tuple[Path, dg.Ex
 def test_dagster_trains_the_model_that_the_command_line_trains(run: tuple[Path, dg.ExecuteInProcessResult]) -> None:
     home, result = run
     told = metadata(result, "categoriser_candidate")
-    assert told["version"] == experiment.learn(LEARNED, POOR).version
-    assert told["settings"] == {name: asdict(POOR)[name] for name in CandidateConfig.model_fields}
+    assert told["version"] == experiment.train_categoriser(LEARNED, POOR).version
+    assert told["settings"] == {name: POOR.model_dump()[name] for name in CandidateConfig.model_fields}
     assert told["training_set"] == training.training_set(home).version
     assert told["bytes"] == (home / "models" / f"{told['version']}.npz").stat().st_size
     assert told["seconds"] > 0
@@ -310,10 +311,10 @@ def test_a_version_that_nobody_has_trained_is_refused(home: Path, tmp_path: Path
         training.choose(home, **said)
 
 
-@pytest.mark.parametrize("seed", [LEARNED.seed, experiment.LEARNED.seed])
+@pytest.mark.parametrize("seed", [LEARNED.seed, TRAINING_WORLD.seed])
 def test_no_model_is_examined_on_a_world_that_it_or_the_other_has_learned_from(home: Path, seed: int) -> None:
     with pytest.raises(NothingToLearn):
-        training.evaluate(home, replace(experiment.EXAMINED, users=10, seed=seed))
+        training.evaluate(home, replace(tagger.TEST_WORLD, users=10, seed=seed))
 
 
 def test_without_a_training_set_nothing_is_trained(tmp_path: Path) -> None:
@@ -364,8 +365,8 @@ def test_where_nothing_was_trained_nobody_needs_to_be_forgotten(tmp_path: Path) 
 
 def test_the_defaults_are_those_of_the_shipped_model() -> None:
     assert TrainingSettings(**CandidateConfig().model_dump()) == TrainingSettings()
-    assert replace(experiment.LEARNED, users=TrainingSetConfig().users, seed=TrainingSetConfig().seed) == experiment.LEARNED
-    assert replace(experiment.EXAMINED, users=EvaluationConfig().users, seed=EvaluationConfig().seed) == experiment.EXAMINED
+    assert replace(TRAINING_WORLD, users=TrainingSetConfig().users, seed=TrainingSetConfig().seed) == TRAINING_WORLD
+    assert replace(tagger.TEST_WORLD, users=EvaluationConfig().users, seed=EvaluationConfig().seed) == tagger.TEST_WORLD
 
 
 @pytest.mark.parametrize(
@@ -429,7 +430,7 @@ def choose(account: Account, booking: dict[str, Any], item: str) -> None:
 def unseen_brand() -> str:
     """A brand that only the examination knows."""
     brain = Tagger(registry.shipped())
-    learnable = set(tagger.without_unseen(brain).catalogue.frame["partner"])
+    learnable = set(tagger.without_unseen_partners(brain).catalogue.frame["partner"])
     named = tagger.partner_of_brands(brain.catalogue)
     return next(brand for brand, partner in named.items() if partner not in {*learnable, knowledge.UNKNOWN})
 

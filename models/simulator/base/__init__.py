@@ -1,1 +1,1 @@
-"""What the whole simulator draws from: random numbers, calendar, lists, banks, splits, and the schemas of its frames."""
+"""The foundations of the simulator: random numbers, calendar, lists, banks, splits, and the schemas of its frames."""

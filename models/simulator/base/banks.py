@@ -29,18 +29,18 @@ FORMATS = (*FORMAT_SHARES, *ONLY_CARDS_AND_WALLETS)
 
 
 def formats(allowed: tuple[str, ...]) -> WeightedList:
-    """The formats of current accounts that may occur."""
-    chosen = [name for name in FORMAT_SHARES if name in allowed]
-    if not chosen:
+    """The allowed formats of current accounts."""
+    names = [name for name in FORMAT_SHARES if name in allowed]
+    if not names:
         raise ValueError("at least one format of a current account is needed")
     return WeightedList(
-        pl.DataFrame({"format": chosen, "weight": [FORMAT_SHARES[name] for name in chosen], "split": [0] * len(chosen)})
+        pl.DataFrame({"format": names, "weight": [FORMAT_SHARES[name] for name in names], "split": [0] * len(names)})
     )
 
 
 @cache
 def all_banks() -> pl.DataFrame:
-    """Every bank that we know, with code and BIC."""
+    """All banks, with code and BIC."""
     return table("banks").with_columns(
         pl.col("code").cast(pl.Int64), pl.col("weight").cast(pl.Float64), direct=pl.col("direct") == "1"
     )
@@ -52,15 +52,15 @@ def of_format(names: NDArray[np.str_], keys: Keys) -> Ints:
     out = np.zeros(keys.size, np.int64)
     chances = uniform(keys, "bank of format")
     for name in np.unique(names):
-        own = np.flatnonzero((frame["format"] == name).to_numpy())
-        if own.size:
-            where = names == name
-            out[where] = own[weighted(chances[where], frame["weight"].to_numpy()[own])]
+        rows_of_format = np.flatnonzero((frame["format"] == name).to_numpy())
+        if rows_of_format.size:
+            of_name = names == name
+            out[of_name] = rows_of_format[weighted(chances[of_name], frame["weight"].to_numpy()[rows_of_format])]
     return out
 
 
 def anywhere(keys: Keys) -> Ints:
-    """A bank for anybody."""
+    """A bank for each counterparty, as position in `all_banks`."""
     return weighted(uniform(keys, "bank anywhere"), all_banks()["weight"].to_numpy())
 
 

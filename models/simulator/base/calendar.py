@@ -13,8 +13,7 @@ EPOCH = date(1970, 1, 1)
 FUTURE_MONTHS = 3
 """The last months are withheld from the analyses, as the future that they forecast."""
 BEYOND_MONTHS = 25
-"""Schedules go on for so long after the last booking, so that the next date of a yearly contract is known."""
-LAST_OF_MONTH = 31
+"""Schedules go on this long after the last booking, so that the next date of a yearly contract is known."""
 
 
 def day_number(day: date) -> int:
@@ -100,7 +99,7 @@ class Grid:
         return np.asarray(self._last_open[self._position(days)] + self.first_day - 10, np.int32)
 
     def later(self, days: NDArray[np.integer], steps: NDArray[np.integer]) -> Days:
-        """So many working days later."""
+        """The days `steps` working days later."""
         for step in range(1, int(steps.max(initial=0)) + 1):
             days = np.where(steps >= step, self.forward(days + 1), days)
         return days.astype(np.int32)

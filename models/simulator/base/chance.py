@@ -1,6 +1,6 @@
-"""Chance without a stream: every draw is a function of a key, a name and a slot.
+"""Random numbers without a stream: every draw is a function of a key, a name and a slot.
 
-So a user's life does not depend on who is simulated beside it.
+A user's life therefore does not depend on the other users of a simulation.
 """
 
 from functools import cache
@@ -15,8 +15,6 @@ from analytics.native.compiling import compiled
 Keys = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-NEVER_ZERO = 2.0**-54
 
 
 @cache
@@ -74,10 +72,10 @@ def user_keys(seed: int, users: NDArray[np.integer]) -> Keys:
 
 def hashed(keys: Keys, name: str, slots: NDArray[np.integer] | int = 0) -> Keys:
     """64 fresh bits per key."""
-    own = np.atleast_1d(np.asarray(slots)).astype(np.uint64)
-    if keys.size != own.size and own.size != 1:
-        keys, own = np.broadcast_arrays(keys, own)
-    return _mix(np.ascontiguousarray(keys, np.uint64), salt(name), np.ascontiguousarray(own))
+    slot_numbers = np.atleast_1d(np.asarray(slots)).astype(np.uint64)
+    if keys.size != slot_numbers.size and slot_numbers.size != 1:
+        keys, slot_numbers = np.broadcast_arrays(keys, slot_numbers)
+    return _mix(np.ascontiguousarray(keys, np.uint64), salt(name), np.ascontiguousarray(slot_numbers))
 
 
 def uniform(keys: Keys, name: str, slots: NDArray[np.integer] | int = 0) -> Floats:
@@ -109,5 +107,5 @@ def weighted(chances: Floats, weights: NDArray[np.floating]) -> Ints:
 def lognormal(keys: Keys, name: str, low: float | Floats, high: float | Floats, slots: NDArray[np.integer] | int = 0) -> Floats:
     """Log-normals whose middle ninety percent lie between low and high."""
     middle, spread = np.log(np.asarray(low) * np.asarray(high)) / 2, np.log(np.asarray(high) / np.asarray(low)) / 3.29
-    drawn = np.clip(normal(keys, name, slots), -2.6, 2.6)
-    return np.asarray(np.exp(middle + spread * drawn), np.float64)
+    standard_normals = np.clip(normal(keys, name, slots), -2.6, 2.6)
+    return np.asarray(np.exp(middle + spread * standard_normals), np.float64)

@@ -1,9 +1,6 @@
-"""Bookings while they are made: the columns that every source fills, and what they are when a source says nothing."""
+"""Drafts of bookings: the columns that every source fills, with their defaults."""
 
-import numpy as np
 import polars as pl
-
-from models.simulator.base.chance import Floats, Ints
 
 DRAFT: dict[str, tuple[pl.DataType, object]] = {
     "who": (pl.Int32(), None),
@@ -61,8 +58,3 @@ def draft(frame: pl.DataFrame) -> pl.DataFrame:
     if "value" in frame.columns and frame["value"].null_count() == frame.height:
         frame = frame.with_columns(value="day")
     return frame.select(pl.col(name).cast(dtype) for name, (dtype, _) in DRAFT.items())
-
-
-def cents(euros: Floats) -> Ints:
-    """Euros as whole cents."""
-    return np.asarray(np.round(euros * 100), np.int64)

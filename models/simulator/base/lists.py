@@ -15,7 +15,7 @@ from models.simulator.base.splits import SHARES, SPLITS, allowed_codes, split_of
 
 @cache
 def table(name: str) -> pl.DataFrame:
-    """A data file, all texts, nothing missing."""
+    """A data file as a frame of strings; missing values are empty strings."""
     source = files("models.simulator.base").joinpath("data", f"{name}.csv").read_bytes()
     return pl.read_csv(source, infer_schema=False, comment_prefix="#").fill_null("")
 
@@ -39,7 +39,7 @@ class WeightedList:
         return weighted(chances, self.weights)
 
     def limited(self, codes: NDArray[np.uint8]) -> "WeightedList":
-        """Only entries of these splits; all of them where that would leave none: a unique authority has only itself."""
+        """Only entries of these splits, or all if there would be none: some authorities are unique."""
         inside = np.isin(self.splits, codes)
         return WeightedList(self.frame.filter(inside)) if inside.any() else self
 
@@ -54,7 +54,7 @@ def _number(name: str, default: float) -> pl.Expr:
 
 
 def _family(*names: str) -> pl.Expr:
-    """The first of the columns that says something, without slots for names."""
+    """The first non-empty column, without slots for names."""
     return (
         pl.coalesce(pl.when(pl.col(name) != "").then(name) for name in names)
         .str.replace_all(r"\{[A-Za-z]+\}", "")
@@ -62,12 +62,12 @@ def _family(*names: str) -> pl.Expr:
     )
 
 
-DIVIDED_AS = {
+SPLIT_CATEGORIES = {
     "GALERIA": "SHOPPING_CLOTHINGACCESSORIES",
     "Mister Minit": "LIVING_OTHER",
     "B1 Discount Baumarkt": "LIVING_OTHER",
 }
-"""Where merchants stood when the lists were divided: a category that is mended later must move nobody to another split."""
+"""The categories that merchants had when the lists were split: a later correction of a category must not change any split."""
 
 
 @cache
@@ -75,7 +75,7 @@ def _businesses() -> dict[str, pl.DataFrame]:
     """Merchants, trades and parties with their splits, which they share where they share a family."""
     frames = {
         "merchants": table("merchants").with_columns(
-            group=pl.coalesce(pl.col("name").replace_strict(DIVIDED_AS, default=None, return_dtype=pl.String), "category"),
+            group=pl.coalesce(pl.col("name").replace_strict(SPLIT_CATEGORIES, default=None, return_dtype=pl.String), "category"),
             family=_family("family", "name"),
         ),
         "trades": table("trades").with_columns(group=pl.concat_str("category", "kind"), family=_family("family", "pattern")),
@@ -103,7 +103,7 @@ def _numbers(names: pl.Series) -> pl.Series:
 
 @cache
 def shops() -> pl.DataFrame:
-    """Where people buy: merchants, small businesses (their names are patterns) and places abroad. `source` says of which sort."""
+    """All shops: merchants, small businesses (their names are patterns) and shops abroad; `source` is the sort."""
     brands = merchants().select(
         "name",
         "brand",
@@ -201,7 +201,7 @@ def towns() -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class AllowedLists:
-    """What may occur in one simulation: every list, limited to the splits that are allowed."""
+    """Every list of one simulation, limited to the allowed splits."""
 
     splits: tuple[str, ...]
 
@@ -228,7 +228,7 @@ class AllowedLists:
         return self._pool("party", pool, parties().filter(pl.col("pool") == pool))
 
     def shop(self, category: str, source: str, only: str = "", match: str = "") -> WeightedList:
-        """Shops of a sort, by their `position` among all. A match that nothing allowed fits is left aside."""
+        """Shops of a sort, by their `position` among all. `match` is ignored where no allowed shop fits it."""
         name = f"{category} {source} {only} {match}"
         if ("shop", name) not in self._pools:
             frame = shops().with_row_index("position")
@@ -243,61 +243,61 @@ class AllowedLists:
         return self._pools["shop", name]
 
     def some_split(self, chances: Floats) -> NDArray[np.uint8]:
-        """A split for something made up, by the shares of those allowed."""
+        """A split for each made-up name, by the shares of the allowed splits."""
         return self.codes[weighted(chances, np.array(SHARES)[self.codes])]
 
     def name(self, kind: str, keys: Keys, splits: NDArray[np.uint8]) -> pl.Series:
-        """Names from a list, each from the given split."""
+        """Names from a list, each of its split."""
         frame = names(kind)
         if frame.is_empty():
             raise LookupError(f"no names {kind}")
-        chosen = np.zeros(keys.size, np.int64)
+        positions = np.zeros(keys.size, np.int64)
         chances = uniform(keys, f"name {kind}")
         for code in range(len(SPLITS)):
-            own = np.flatnonzero(frame["split"].to_numpy() == code)
+            of_split = np.flatnonzero(frame["split"].to_numpy() == code)
             where = splits == code
-            if own.size and where.any():
-                chosen[where] = own[weighted(chances[where], frame["weight"].to_numpy()[own])]
-        return frame["text"].gather(pl.Series(chosen, dtype=pl.UInt32))
+            if of_split.size and where.any():
+                positions[where] = of_split[weighted(chances[where], frame["weight"].to_numpy()[of_split])]
+        return frame["text"].gather(pl.Series(positions, dtype=pl.UInt32))
 
     def town(self, keys: Keys, splits: NDArray[np.uint8]) -> Ints:
-        """Positions in `towns()`, each of the given split."""
+        """Positions in `towns()`, each of its split."""
         frame = towns()
-        chosen = np.zeros(keys.size, np.int64)
+        positions = np.zeros(keys.size, np.int64)
         chances = uniform(keys, "name town")
         for code in range(len(SPLITS)):
-            own, where = np.flatnonzero(frame["split"].to_numpy() == code), splits == code
+            of_split, where = np.flatnonzero(frame["split"].to_numpy() == code), splits == code
             if where.any():
-                chosen[where] = own[weighted(chances[where], frame["weight"].to_numpy()[own])]
-        return chosen
+                positions[where] = of_split[weighted(chances[where], frame["weight"].to_numpy()[of_split])]
+        return positions
 
 
 @cache
-def shelf(splits: tuple[str, ...]) -> AllowedLists:
-    """The shelf for these splits, made once."""
+def allowed_lists(splits: tuple[str, ...]) -> AllowedLists:
+    """The lists for these splits, cached."""
     return AllowedLists(splits)
 
 
 def fill_names(
-    shelf: AllowedLists, patterns: pl.Series, keys: Keys, splits: NDArray[np.uint8], town: pl.Series, words: pl.Series
+    lists: AllowedLists, patterns: pl.Series, keys: Keys, splits: NDArray[np.uint8], town: pl.Series, words: pl.Series
 ) -> pl.Series:
     """Party names from patterns: {N}, {M} surnames, {V} first name, {O} town, {S} street, {W} of the list that `words` names."""
-    open_ones = patterns.str.contains("{", literal=True)
-    where = open_ones.arg_true()
+    has_slots = patterns.str.contains("{", literal=True)
+    where = has_slots.arg_true()
     if not len(where):
         return patterns
-    own, split = keys[where.to_numpy()], splits[where.to_numpy()]
+    own_keys, split = keys[where.to_numpy()], splits[where.to_numpy()]
     frame = pl.DataFrame(
         {
             "p": patterns.gather(where),
             "O": town.gather(where),
-            "N": shelf.name("surname", own, split),
-            "V": shelf.name("female", own, split).zip_with(
-                pl.Series(uniform(own, "woman") < 0.5), shelf.name("male", own, split)
+            "N": lists.name("surname", own_keys, split),
+            "V": lists.name("female", own_keys, split).zip_with(
+                pl.Series(uniform(own_keys, "woman") < 0.5), lists.name("male", own_keys, split)
             ),
-            "S": shelf.name("street", own, split),
-            "W": _house_words(shelf, own, split, words.gather(where)),
-            "M": shelf.name("surname", hashed(own, "second surname"), split),
+            "S": lists.name("street", own_keys, split),
+            "W": _house_words(lists, own_keys, split, words.gather(where)),
+            "M": lists.name("surname", hashed(own_keys, "second surname"), split),
         }
     )
     filled = pl.col("p")
@@ -306,11 +306,11 @@ def fill_names(
     return patterns.scatter(where, frame.select(filled).to_series())
 
 
-def _house_words(shelf: AllowedLists, keys: Keys, splits: NDArray[np.uint8], words: pl.Series) -> pl.Series:
-    """A word for the name of a house, from the list that fits its trade."""
+def _house_words(lists: AllowedLists, keys: Keys, splits: NDArray[np.uint8], words: pl.Series) -> pl.Series:
+    """A word for the name of each business, from the list of its trade."""
     kinds = words.replace("", "fancy")
     out = pl.Series([""], dtype=pl.String).new_from_index(0, keys.size)
     for kind in kinds.unique().to_list():
         mask = (kinds == kind).to_numpy()
-        out = out.scatter(pl.Series(np.flatnonzero(mask)), shelf.name(kind, keys[mask], splits[mask]))
+        out = out.scatter(pl.Series(np.flatnonzero(mask)), lists.name(kind, keys[mask], splits[mask]))
     return out

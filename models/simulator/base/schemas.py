@@ -1,4 +1,4 @@
-"""The frames of the simulated world: what happens (acts), what is true about it, and the truths above single bookings."""
+"""The schemas of the simulated world: acts (bookings before rendering), the truth about them, and the truths about users."""
 
 import polars as pl
 
@@ -57,8 +57,8 @@ TRUTH = pl.Schema(
         "future": pl.Boolean,
     }
 )
-"""What is true about each act, in the same order. `brand` is empty where there is none; `pair_id` is shared by the two legs and
-unique within a user; `refund_of` is the row of the purchase; `future` marks what is booked after the as-of date."""
+"""The truth about each act, in the same order. `brand` is empty where there is none; `pair_id` is shared by the two legs and
+unique within a user; `refund_of` is the row of the purchase; `future` marks bookings after the as-of date."""
 
 CONTRACTS = pl.Schema(
     {

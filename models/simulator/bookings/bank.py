@@ -1,4 +1,4 @@
-"""What banks themselves book: fees and interest, debits that come back, reminders and attachments."""
+"""Bookings by the user's own bank: fees, interest, returned debits, reminders and attachments."""
 
 import numpy as np
 import polars as pl
@@ -10,11 +10,11 @@ from models.simulator.bookings.single import Fact, by_month, in_span, main_accou
 from models.simulator.people.people import CURRENT, DEPOT, SAVINGS, Flags
 from models.simulator.people.scene import Scene
 
-RETURNED, RETURNED_IN_DEBT = 0.0001, 0.07
-RETURN_FEES = (300, 350, 400, 500, 650)
-TRIED_AGAIN = 0.6
+RETURN_SHARE, RETURN_SHARE_IN_DEBT = 0.0001, 0.07
+RETURN_FEES_CENTS = (300, 350, 400, 500, 650)
+RETRY_SHARE = 0.6
 QUARTER_DAYS = 90
-CHARGED_ABROAD, ABROAD_FEE = 0.4, 0.0175
+FOREIGN_FEE_SHARE, FOREIGN_FEE_RATIO = 0.4, 0.0175
 
 
 def bank_bookings(scene: Scene) -> list[pl.DataFrame]:
@@ -31,7 +31,7 @@ def _own_bank(scene: Scene, frame: pl.DataFrame, wording: str, category: str, ro
     """A booking of the user's own bank."""
     bank = banks.names_of(scene.group.formats[frame["who"].to_numpy(), role].astype(str))
     split = pl.Series(scene.group.split[frame["who"].to_numpy()], dtype=pl.UInt8)
-    given: dict[str, Fact] = {
+    defaults: dict[str, Fact] = {
         "from_day": frame["day"] - QUARTER_DAYS,
         "to_day": frame["day"],
         "party": bank,
@@ -41,7 +41,7 @@ def _own_bank(scene: Scene, frame: pl.DataFrame, wording: str, category: str, ro
         "number": pl.Series(hashed(scene.group.key[frame["who"].to_numpy()], "own bank")),
         **facts,
     }
-    return singles(scene, frame, "own_bank", wording, category, **given)
+    return singles(scene, frame, "own_bank", wording, category, **defaults)
 
 
 def _fees(scene: Scene) -> list[pl.DataFrame]:
@@ -153,7 +153,7 @@ def _depot(scene: Scene) -> list[pl.DataFrame]:
 
 
 def _troubles(scene: Scene) -> list[pl.DataFrame]:
-    """Reminders (some for everybody), attachments and their fees for the over-indebted."""
+    """Reminders (a few for all users), and attachments with their fees for the over-indebted."""
     debt = scene.group.has("OVERINDEBTED")
     reminder = by_month(scene, "reminder", np.where(debt, 0.35, 0.015))
     amount = -np.array([250, 300, 500, 700, 1000, 1500])[whole(reminder["key"].to_numpy(), "price", 0, 5)]
@@ -167,10 +167,10 @@ def _troubles(scene: Scene) -> list[pl.DataFrame]:
         account=main_account(scene, reminder),
     )
     seizure = in_span(scene, "debt", by_month(scene, "seizure", 0.22, debt))
-    taken = round_to(lognormal(seizure["key"].to_numpy(), "seizure", 40, 420), 1)
-    seized = singles(
+    seized_cents = round_to(lognormal(seizure["key"].to_numpy(), "seizure", 40, 420), 1)
+    seizures = singles(
         scene,
-        seizure.with_columns(cents=pl.Series(-taken)),
+        seizure.with_columns(cents=pl.Series(-seized_cents)),
         "bailiff",
         "seizure",
         "BANKFINANCE_OTHER",
@@ -178,33 +178,40 @@ def _troubles(scene: Scene) -> list[pl.DataFrame]:
         account=main_account(scene, seizure),
     )
     fee = seizure.with_columns(key=pl.Series(hashed(seizure["key"].to_numpy(), "fee")))
-    return [reminders, seized, _fee(scene, fee, pl.Series(np.full(fee.height, -1500)), "seizure_fee")]
+    return [reminders, seizures, _fee(scene, fee, pl.Series(np.full(fee.height, -1500)), "seizure_fee")]
 
 
-def returned(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
-    """The bookings with some direct debits given back: both legs are reversals, a fee may follow, and most are tried again."""
+def with_returned_debits(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
+    """The bookings with some direct debits returned: both legs are reversals, a fee may follow, and most are tried again."""
     debit = (rows["kind"] == "DIRECTDEBIT").to_numpy() & (rows["cents"] < 0).to_numpy() & rows["pair"].is_null().to_numpy()
     who, key = rows["who"].to_numpy(), rows["key"].to_numpy()
-    chance = np.where(scene.lives.inside("debt", who, rows["day"].to_numpy()), RETURNED_IN_DEBT, RETURNED)
-    chosen: Flags = debit & (uniform(key, "returned debit") < chance)
-    if not chosen.any():
+    chance = np.where(scene.lives.inside("debt", who, rows["day"].to_numpy()), RETURN_SHARE_IN_DEBT, RETURN_SHARE)
+    is_returned: Flags = debit & (uniform(key, "returned debit") < chance)
+    if not is_returned.any():
         return rows
-    back = rows.filter(pl.Series(chosen))
+    returned_debits = rows.filter(pl.Series(is_returned))
     reversed_rows = rows.with_columns(
-        category=pl.when(pl.Series(chosen)).then(pl.lit("TRANSFER_REVERSAL")).otherwise("category"),
-        effective=pl.when(pl.Series(chosen)).then(pl.lit("TRANSFER_REVERSAL")).otherwise("effective"),
-        insurance=pl.when(pl.Series(chosen)).then(pl.lit("UNRELATED_OTHER")).otherwise("insurance"),
-        regular=pl.when(pl.Series(chosen) & pl.col("contract").is_not_null()).then(pl.lit(False)).otherwise("regular"),
-        pair=pl.when(pl.Series(chosen)).then(pl.Series(hashed(key, "returned pair"))).otherwise("pair"),
+        category=pl.when(pl.Series(is_returned)).then(pl.lit("TRANSFER_REVERSAL")).otherwise("category"),
+        effective=pl.when(pl.Series(is_returned)).then(pl.lit("TRANSFER_REVERSAL")).otherwise("effective"),
+        insurance=pl.when(pl.Series(is_returned)).then(pl.lit("UNRELATED_OTHER")).otherwise("insurance"),
+        regular=pl.when(pl.Series(is_returned) & pl.col("contract").is_not_null()).then(pl.lit(False)).otherwise("regular"),
+        pair=pl.when(pl.Series(is_returned)).then(pl.Series(hashed(key, "returned pair"))).otherwise("pair"),
     )
-    return pl.concat([reversed_rows, _other_legs(scene, back), _return_fees(scene, back), _again(scene, back)])
+    return pl.concat(
+        [
+            reversed_rows,
+            _other_legs(scene, returned_debits),
+            _return_fees(scene, returned_debits),
+            _retries(scene, returned_debits),
+        ]
+    )
 
 
 def _other_legs(scene: Scene, back: pl.DataFrame) -> pl.DataFrame:
     key = back["key"].to_numpy()
     day = scene.grid.later(back["day"].to_numpy(), whole(key, "returned after", 1, 4))
-    pool = scene.shelf.wording("dd_return")
-    chosen = pool.pick(uniform(key, "return wording"))
+    pool = scene.lists.wording("dd_return")
+    picks = pool.pick(uniform(key, "return wording"))
     legs = back.with_columns(
         kind=pl.lit("DD_RETURN"),
         day=pl.Series(day).cast(pl.Int32),
@@ -219,8 +226,8 @@ def _other_legs(scene: Scene, back: pl.DataFrame) -> pl.DataFrame:
         via=pl.lit(None, pl.String),
         original=pl.lit(None, pl.Int64),
         currency=pl.lit(None, pl.String),
-        wording=pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)),
-        wording_split=pl.Series(pool.splits[chosen], dtype=pl.UInt8),
+        wording=pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+        wording_split=pl.Series(pool.splits[picks], dtype=pl.UInt8),
     )
     return legs.filter(pl.col("day") < scene.grid.end_day)
 
@@ -230,26 +237,28 @@ def _return_fees(scene: Scene, back: pl.DataFrame) -> pl.DataFrame:
     day = scene.grid.later(back["day"].to_numpy(), whole(key, "returned after", 1, 4))
     frame = pl.DataFrame({"who": back["who"], "day": pl.Series(day).cast(pl.Int32), "key": pl.Series(hashed(key, "return fee"))})
     frame = frame.filter(pl.Series(uniform(key, "return fee") < 0.45))
-    amount = pl.Series(-np.array(RETURN_FEES)[whole(frame["key"].to_numpy(), "price", 0, len(RETURN_FEES) - 1)])
+    amount = pl.Series(-np.array(RETURN_FEES_CENTS)[whole(frame["key"].to_numpy(), "price", 0, len(RETURN_FEES_CENTS) - 1)])
     return _fee(scene, frame, amount, "return_fee")
 
 
-def _again(scene: Scene, back: pl.DataFrame) -> pl.DataFrame:
+def _retries(scene: Scene, back: pl.DataFrame) -> pl.DataFrame:
     key = back["key"].to_numpy()
     day = scene.grid.forward(back["day"].to_numpy() + whole(key, "again after", 7, 14))
-    again = back.with_columns(
+    retries = back.with_columns(
         day=pl.Series(day).cast(pl.Int32), value=pl.Series(day).cast(pl.Int32), key=pl.Series(hashed(key, "again"))
     )
-    return draft(again.filter(pl.Series(uniform(key, "again") < TRIED_AGAIN), pl.col("day") < scene.grid.end_day))
+    return draft(retries.filter(pl.Series(uniform(key, "again") < RETRY_SHARE), pl.col("day") < scene.grid.end_day))
 
 
 def foreign_fees(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
     """Some banks charge for card payments in another currency, on the same day."""
-    paid = rows.lazy().filter(pl.col("currency").is_not_null(), pl.col("cents") < 0, ~pl.col("pending"), ~pl.col("copy"))
-    frame = paid.select("who", "day", "key", "cents", "account").collect()
-    charged = scene.group.chance("charged abroad")[frame["who"].to_numpy()] < CHARGED_ABROAD
+    foreign_payments = rows.lazy().filter(
+        pl.col("currency").is_not_null(), pl.col("cents") < 0, ~pl.col("pending"), ~pl.col("copy")
+    )
+    frame = foreign_payments.select("who", "day", "key", "cents", "account").collect()
+    charged = scene.group.chance("charged abroad")[frame["who"].to_numpy()] < FOREIGN_FEE_SHARE
     frame = frame.filter(pl.Series(charged))
-    fee = np.minimum(np.round(frame["cents"].to_numpy() * ABROAD_FEE), -1).astype(np.int64)
+    fee = np.minimum(np.round(frame["cents"].to_numpy() * FOREIGN_FEE_RATIO), -1).astype(np.int64)
     account = frame["account"]
     frame = frame.select("who", "day").with_columns(
         key=pl.Series(hashed(frame["key"].to_numpy(), "fee abroad")), cents=pl.Series(fee)

@@ -1,4 +1,4 @@
-"""What freelancers earn: invoices to steady and new clients, pay-outs of platforms, now and then an asset sold."""
+"""Revenues of freelancers: invoices to steady and new clients, pay-outs of platforms, rare sales of assets."""
 
 import numpy as np
 import polars as pl
@@ -8,32 +8,32 @@ from models.simulator.bookings.single import business_account, by_month, in_span
 from models.simulator.people.people import FAR
 from models.simulator.people.scene import Scene
 
-CLIENTS, PLATFORMS = 6, 2
+CLIENTS_PER_USER, PLATFORMS_PER_USER = 6, 2
 
 
-def business(scene: Scene) -> list[pl.DataFrame]:
-    """The revenues of those who work on their own."""
+def freelance_revenues(scene: Scene) -> list[pl.DataFrame]:
+    """All revenues of freelancers."""
     works = scene.lives.spans["freelance"][0] < FAR
     invoices = 2 + 10 * scene.group.chance("invoices") ** 1.6
-    sent = in_span(scene, "freelance", by_month(scene, "invoice", invoices * 0.9, works))
-    who = sent["who"].to_numpy()
-    euros = scene.laws["turnover"][who] / invoices[who] * np.exp(0.7 * _noise(sent) - 0.245)
-    sent = sent.with_columns(cents=pl.Series(np.maximum(np.round(euros * 100), 4000).astype(np.int64)))
+    client_invoices = in_span(scene, "freelance", by_month(scene, "invoice", invoices * 0.9, works))
+    who = client_invoices["who"].to_numpy()
+    euros = scene.amounts["turnover"][who] / invoices[who] * np.exp(0.7 * _noise(client_invoices) - 0.245)
+    client_invoices = client_invoices.with_columns(cents=pl.Series(np.maximum(np.round(euros * 100), 4000).astype(np.int64)))
     sells = works & (scene.group.chance("platform") < 0.22)
-    paid = in_span(scene, "freelance", by_month(scene, "platform", 1.1, sells))
-    paid = paid.with_columns(
-        cents=pl.Series(np.round(lognormal(paid["key"].to_numpy(), "payout", 25, 900) * 100).astype(np.int64))
+    payouts = in_span(scene, "freelance", by_month(scene, "platform", 1.1, sells))
+    payouts = payouts.with_columns(
+        cents=pl.Series(np.round(lognormal(payouts["key"].to_numpy(), "payout", 25, 900) * 100).astype(np.int64))
     )
-    sold = in_span(scene, "freelance", by_month(scene, "asset", 0.012, works))
-    sold = sold.with_columns(
-        cents=pl.Series(np.round(lognormal(sold["key"].to_numpy(), "asset", 120, 6000) * 100).astype(np.int64))
+    asset_sales = in_span(scene, "freelance", by_month(scene, "asset", 0.012, works))
+    asset_sales = asset_sales.with_columns(
+        cents=pl.Series(np.round(lognormal(asset_sales["key"].to_numpy(), "asset", 120, 6000) * 100).astype(np.int64))
     )
-    sent = with_steady(scene, sent, "client", CLIENTS)
-    paid = with_steady(scene, paid, "platform", PLATFORMS)
+    client_invoices = with_steady(scene, client_invoices, "client", CLIENTS_PER_USER)
+    payouts = with_steady(scene, payouts, "platform", PLATFORMS_PER_USER)
     return [
-        _revenue(scene, sent, "client", "client_invoice", "REVENUE"),
-        _revenue(scene, paid, "platform", "platform_payout", "REVENUE"),
-        _revenue(scene, sold, "client", "asset_sale", "REVENUE_ASSETSALE"),
+        _revenue(scene, client_invoices, "client", "client_invoice", "REVENUE"),
+        _revenue(scene, payouts, "platform", "platform_payout", "REVENUE"),
+        _revenue(scene, asset_sales, "client", "asset_sale", "REVENUE_ASSETSALE"),
     ]
 
 

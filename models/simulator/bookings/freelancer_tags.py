@@ -1,4 +1,4 @@
-"""What each booking would be in a freelancer's income statement: true for every user, self-employed or not."""
+"""The item of each booking in a freelancer's income statement, for every user, self-employed or not."""
 
 import polars as pl
 
@@ -46,7 +46,7 @@ OWN_TRANSFERS = ("INTERNAL", "SAVINGS", "SECURITIES", "CREDITCARD", "LOAN", "WAL
 
 
 def freelancer_item() -> pl.Expr:
-    """The item from `category`, `effective`, `insurance`, `cents` and what a source already said in `freelancer`."""
+    """The item from `category`, `effective`, `insurance`, `cents`, and `freelancer` where a source has set it."""
     own = pl.col("category").is_in([f"TRANSFER_{name}" for name in OWN_TRANSFERS])
     social = pl.any_horizontal(pl.col("insurance").str.starts_with(division) for division in SOCIAL_DIVISIONS)
     asset = pl.when(pl.col("cents").abs() <= LOW_VALUE_CENTS).then(pl.lit("LOW_VALUE_ASSETS")).otherwise(pl.lit("FIXED_ASSETS"))

@@ -1,4 +1,4 @@
-"""The single bookings that life events leave: deposits, movers, notaries, pay-outs, refunds of taxes, weddings."""
+"""Single bookings of life events: deposits, movers, notaries, pay-outs, tax refunds, weddings."""
 
 import numpy as np
 import polars as pl
@@ -22,10 +22,10 @@ DEPOSIT_SHARE = 0.85
 EARLIER_TAX_MONTHS = (3, 10)
 
 
-def footprints(scene: Scene, held: pl.DataFrame) -> list[pl.DataFrame]:
-    """Everything that events leave behind besides contracts."""
+def life_event_bookings(scene: Scene, contracts: pl.DataFrame) -> list[pl.DataFrame]:
+    """All bookings of life events that belong to no contract."""
     return [
-        *_moves(scene, held),
+        *_moves(scene, contracts),
         *_homes(scene),
         *_cars(scene),
         *_refunds_and_payouts(scene),
@@ -33,42 +33,50 @@ def footprints(scene: Scene, held: pl.DataFrame) -> list[pl.DataFrame]:
     ]
 
 
-def _moves(scene: Scene, held: pl.DataFrame) -> list[pl.DataFrame]:
+def _moves(scene: Scene, contracts: pl.DataFrame) -> list[pl.DataFrame]:
     """A deposit for the new home, one back from the old landlord, movers, furniture."""
-    rent = held.filter(pl.col("template").is_in([t.index for t in templates() if t.name in ("rent", "room")]))
-    new = rent.filter((pl.col("contract") % 8) >= 2, pl.col("begin") > scene.grid.first_day)
-    old = rent.filter((pl.col("contract") % 8) < 2, pl.col("end") < scene.grid.end_day)
+    rent = contracts.filter(pl.col("template").is_in([t.index for t in templates() if t.name in ("rent", "room")]))
+    new_homes = rent.filter((pl.col("contract") % 8) >= 2, pl.col("begin") > scene.grid.first_day)
+    old_homes = rent.filter((pl.col("contract") % 8) < 2, pl.col("end") < scene.grid.end_day)
     arrived = np.minimum(scene.lives.days["move"], scene.lives.days["first_home"]).astype(np.int64)
-    paid = _of_contract(
-        scene, new, "deposit", new["begin"].to_numpy() - whole(new["number"].to_numpy(), "deposit before", 0, 14), -2.4
+    deposits = _of_contract(
+        scene,
+        new_homes,
+        "deposit",
+        new_homes["begin"].to_numpy() - whole(new_homes["number"].to_numpy(), "deposit before", 0, 14),
+        -2.4,
     )
-    back = _of_contract(
-        scene, old, "deposit_back", old["end"].to_numpy() + whole(old["number"].to_numpy(), "deposit after", 35, 150), 2.2
+    deposits_back = _of_contract(
+        scene,
+        old_homes,
+        "deposit_back",
+        old_homes["end"].to_numpy() + whole(old_homes["number"].to_numpy(), "deposit after", 35, 150),
+        2.2,
     )
-    paid = paid.with_columns(category=pl.lit("HOUSING_OTHER"), effective=pl.lit("HOUSING_OTHER"))
-    back = back.with_columns(category=pl.lit("TRANSFER_REFUND"), effective=pl.lit("HOUSING_OTHER"))
+    deposits = deposits.with_columns(category=pl.lit("HOUSING_OTHER"), effective=pl.lit("HOUSING_OTHER"))
+    deposits_back = deposits_back.with_columns(category=pl.lit("TRANSFER_REFUND"), effective=pl.lit("HOUSING_OTHER"))
     mover = on_days(scene, "mover", np.where(scene.group.chance("mover") < 0.45, arrived + 3, FAR))
     mover = mover.with_columns(cents=pl.Series(-round_to(lognormal(mover["key"].to_numpy(), "mover", 280, 1300), 5)))
     return [
-        paid,
-        back,
+        deposits,
+        deposits_back,
         singles(scene, mover, "mover", "moving", "HOUSING_SERVICES", account=main_account(scene, mover)),
     ]
 
 
-def _of_contract(scene: Scene, held: pl.DataFrame, wording: str, day: Ints, rents: float) -> pl.DataFrame:
-    """A booking with the counterparty of a contract, so many times its amount."""
-    number = held["number"].to_numpy()
+def _of_contract(scene: Scene, contracts: pl.DataFrame, wording: str, day: Ints, rent_factor: float) -> pl.DataFrame:
+    """A booking with the counterparty of a contract, `rent_factor` times its amount."""
+    number = contracts["number"].to_numpy()
     key = hashed(number, wording)
-    pool = scene.shelf.wording(wording)
-    chosen = pool.pick(uniform(key, "wording"))
-    amount = round_to(np.abs(held["euros"].to_numpy() * rents), 10) * int(np.sign(rents))
-    frame = held.select("who", "number", "party", "brand", "iban", "bic", "merchant_split").with_columns(
+    pool = scene.lists.wording(wording)
+    picks = pool.pick(uniform(key, "wording"))
+    amount = round_to(np.abs(contracts["euros"].to_numpy() * rent_factor), 10) * int(np.sign(rent_factor))
+    frame = contracts.select("who", "number", "party", "brand", "iban", "bic", "merchant_split").with_columns(
         day=pl.Series(scene.grid.forward(day)),
         key=pl.Series(key),
         cents=pl.Series(amount),
-        wording=pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)),
-        wording_split=pl.Series(pool.splits[chosen], dtype=pl.UInt8),
+        wording=pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+        wording_split=pl.Series(pool.splits[picks], dtype=pl.UInt8),
         kind=pl.lit("TRANSFER"),
     )
     return draft(frame.filter(pl.Series(uniform(key, "happens") < DEPOSIT_SHARE)))
@@ -76,8 +84,8 @@ def _of_contract(scene: Scene, held: pl.DataFrame, wording: str, day: Ints, rent
 
 def _homes(scene: Scene) -> list[pl.DataFrame]:
     """Buying a home: notary, tax, agent."""
-    bought = scene.lives.days["purchase"].astype(np.int64)
-    price = scene.laws["mortgage"] * 230
+    purchase_day = scene.lives.days["purchase"].astype(np.int64)
+    price = scene.amounts["mortgage"] * 230
     rows = []
     for name, after, share, pool, wording, category, freelancer in (
         ("notary", 12, 0.012, "notary_office", "notary", "HOUSING_OTHER", ""),
@@ -86,7 +94,7 @@ def _homes(scene: Scene) -> list[pl.DataFrame]:
         ("agent", 20, 0.03, "estate_agent", "broker_fee", "HOUSING_OTHER", ""),
     ):
         happens = (name != "agent") | (scene.group.chance("agent") < 0.6)
-        frame = on_days(scene, name, np.where(happens & (bought < FAR), bought + after, FAR))
+        frame = on_days(scene, name, np.where(happens & (purchase_day < FAR), purchase_day + after, FAR))
         amount = -np.round(price[frame["who"].to_numpy()] * share * 100).astype(np.int64)
         frame = frame.with_columns(cents=pl.Series(amount))
         rows.append(singles(scene, frame, pool, wording, category, freelancer=freelancer, account=main_account(scene, frame)))
@@ -102,18 +110,20 @@ def _cars(scene: Scene) -> list[pl.DataFrame]:
         lognormal(frame["key"].to_numpy(), "car price", 3500, 21000) * (scene.group.income[frame["who"].to_numpy()] / 3500) ** 0.4
     )
     frame = frame.with_columns(cents=pl.Series(-round_to(euros, 50)))
-    bought = singles(scene, frame, "car_buyer", "invoice_car", "MOBILITY_VEHICLEACQUISITION", account=main_account(scene, frame))
-    gone = np.minimum(scene.lives.days["car_new"], scene.lives.days["car_sold"]).astype(np.int64)
-    sale = on_days(scene, "car sale", np.where((scene.group.chance("car sale") < 0.6) & (gone < FAR), gone + 6, FAR))
+    purchases = singles(
+        scene, frame, "car_buyer", "invoice_car", "MOBILITY_VEHICLEACQUISITION", account=main_account(scene, frame)
+    )
+    sold_on = np.minimum(scene.lives.days["car_new"], scene.lives.days["car_sold"]).astype(np.int64)
+    sale = on_days(scene, "car sale", np.where((scene.group.chance("car sale") < 0.6) & (sold_on < FAR), sold_on + 6, FAR))
     sale = sale.with_columns(cents=pl.Series(round_to(lognormal(sale["key"].to_numpy(), "sale price", 900, 9000), 50)))
     return [
-        bought,
+        purchases,
         singles(scene, sale, "car_buyer", "sale_car", "OTHER_INCOME", account=main_account(scene, sale)),
     ]
 
 
 def _refunds_and_payouts(scene: Scene) -> list[pl.DataFrame]:
-    """Tax refunds, what insurers pay, sickness benefit."""
+    """Tax refunds, insurance payments, sickness benefit."""
     rows = []
     files_taxes = scene.group.has("SINGLE", "COUPLE", "FAMILY", "CIVIL_SERVANT", "SINGLE_PARENT", "FREELANCER", "TRAINEE")
     tax = by_month(scene, "tax refund", 0.048, files_taxes)

@@ -1,4 +1,4 @@
-"""Money that stays the user's own: both legs of transfers between accounts, card settlements, and accounts elsewhere."""
+"""Own transfers: both legs between a user's accounts, card settlements, and accounts that are not connected."""
 
 import numpy as np
 import polars as pl
@@ -88,30 +88,30 @@ def _legs(
 ) -> list[pl.DataFrame]:
     """Both sides of transfers: the money leaves one account and arrives in the other the same or the next working day."""
     who, key = frame["who"].to_numpy(), frame["key"].to_numpy()
-    place = pl.Series(who, dtype=pl.UInt32)
+    user_rows = pl.Series(who, dtype=pl.UInt32)
     item = ITEM_BY_ROLE[target if source in (CURRENT, SECOND) else source]
     same_bank = scene.group.formats[who, source] == scene.group.formats[who, target]
     later = scene.grid.later(frame["day"].to_numpy(), np.where(same_bank, 0, (uniform(key, "next day") < 0.5).astype(np.int64)))
-    pool = scene.shelf.wording(wording)
+    pool = scene.lists.wording(wording)
     steady = kind == "STANDINGORDER"
-    chosen = pool.pick(uniform(scene.group.key[who], f"words {source}-{target}") if steady else uniform(key, "wording"))
+    picks = pool.pick(uniform(scene.group.key[who], f"words {source}-{target}") if steady else uniform(key, "wording"))
     wallet = WALLET in (source, target)
     facts = {
         "number": pl.Series(hashed(scene.group.key[who], f"own {source}-{target}")),
-        "wording": pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)),
-        "wording_split": pl.Series(pool.splits[chosen], dtype=pl.UInt8),
+        "wording": pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+        "wording_split": pl.Series(pool.splits[picks], dtype=pl.UInt8),
         "merchant_split": pl.Series(scene.group.split[who], dtype=pl.UInt8),
         "pair": pl.Series(hashed(key, "pair")),
         "category": pl.Series([item]).new_from_index(0, who.size),
-        "party": scene.group.names["full"].gather(place),
+        "party": scene.group.names["full"].gather(user_rows),
     }
     out = frame.with_columns(
         **facts,
         cents=pl.Series(-amount),
         account=pl.lit(source, pl.UInt8),
         kind=pl.lit("INTERNAL" if source == WALLET else kind if not wallet else "DIRECTDEBIT"),
-        iban=scene.group.ibans[f"iban{target}"].gather(place),
-        bic=scene.group.ibans[f"bic{target}"].gather(place),
+        iban=scene.group.ibans[f"iban{target}"].gather(user_rows),
+        bic=scene.group.ibans[f"bic{target}"].gather(user_rows),
     )
     into = frame.with_columns(
         **facts,
@@ -128,14 +128,14 @@ def _legs(
             if kind == "STANDINGORDER"
             else "TRANSFER"
         ),
-        iban=scene.group.ibans[f"iban{source}"].gather(place),
-        bic=scene.group.ibans[f"bic{source}"].gather(place),
+        iban=scene.group.ibans[f"iban{source}"].gather(user_rows),
+        bic=scene.group.ibans[f"bic{source}"].gather(user_rows),
     )
     inside = pl.Series(later < scene.grid.end_day)
     out, into = out.filter(inside), into.filter(inside)
     if wallet:
-        named = {"party": pl.lit(WALLET_NAME), "brand": pl.lit("PayPal")}
-        out, into = (out.with_columns(**named), into) if target == WALLET else (out, into.with_columns(**named))
+        wallet_facts = {"party": pl.lit(WALLET_NAME), "brand": pl.lit("PayPal")}
+        out, into = (out.with_columns(**wallet_facts), into) if target == WALLET else (out, into.with_columns(**wallet_facts))
     return [draft(out), draft(into)]
 
 
@@ -157,16 +157,18 @@ def _elsewhere(scene: Scene) -> list[pl.DataFrame]:
 
 
 def settlements_of_cards(scene: Scene, rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """What was spent with a card in a month is settled early in the next one."""
-    spent = (
+    """The card payments of each month, settled early in the next one: both legs."""
+    card_payments = (
         rows.lazy().filter(pl.col("account") == CARD, ~pl.col("pending"), ~pl.col("copy")).select("who", "day", "cents").collect()
     )
-    spent = spent.filter(pl.Series(spent["day"].to_numpy() >= scene.group.start[spent["who"].to_numpy()]))
-    if spent.is_empty():
+    card_payments = card_payments.filter(
+        pl.Series(card_payments["day"].to_numpy() >= scene.group.start[card_payments["who"].to_numpy()])
+    )
+    if card_payments.is_empty():
         return []
-    month = scene.grid.month_of(spent["day"].to_numpy())
+    month = scene.grid.month_of(card_payments["day"].to_numpy())
     sums = (
-        spent.with_columns(month=pl.Series(month))
+        card_payments.with_columns(month=pl.Series(month))
         .group_by("who", "month", maintain_order=True)
         .agg(pl.col("cents").sum())
         .filter(pl.col("cents") < 0)
@@ -179,12 +181,12 @@ def settlements_of_cards(scene: Scene, rows: pl.DataFrame) -> list[pl.DataFrame]
     )
     frame = frame.filter(pl.col("day") < scene.grid.end_day)
     who, key = frame["who"].to_numpy(), frame["key"].to_numpy()
-    pool = scene.shelf.wording("card_settle")
-    chosen = pool.pick(uniform(scene.group.key[who], "card wording"))
+    pool = scene.lists.wording("card_settle")
+    picks = pool.pick(uniform(scene.group.key[who], "card wording"))
     facts = {
         "number": pl.Series(hashed(scene.group.key[who], "card")),
-        "wording": pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)),
-        "wording_split": pl.Series(pool.splits[chosen], dtype=pl.UInt8),
+        "wording": pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+        "wording_split": pl.Series(pool.splits[picks], dtype=pl.UInt8),
         "merchant_split": pl.Series(scene.group.split[who], dtype=pl.UInt8),
         "pair": pl.Series(hashed(key, "pair")),
         "category": pl.Series(["TRANSFER_CREDITCARD"]).new_from_index(0, who.size),

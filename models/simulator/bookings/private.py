@@ -8,11 +8,11 @@ from models.simulator.bookings.single import by_month, main_account, round_to, s
 from models.simulator.people.scene import Scene
 
 AT_MACHINE, AT_TILL, AT_COUNTER = "CDCD", "CDCB", "CSDB"
-"""Purpose codes by which cash from a machine, a shop's till and a counter are told apart."""
-FRIENDS = 7
-FRIDAYS = 0.03
-MACHINES = 4
-EXACT = 0.35
+"""Purpose codes of cash from a machine, a shop's till and a counter."""
+FRIENDS_PER_USER = 7
+FRIDAY_SHARE = 0.03
+MACHINES_PER_USER = 4
+EXACT_SHARE = 0.35
 """Share of private transfers that are not round."""
 
 
@@ -28,10 +28,10 @@ def _between_people(scene: Scene) -> list[pl.DataFrame]:
         ("to people", 1.15, -1, "private_out", "BANKFINANCE_TRANSFER"),
         ("from people", 0.75, 1, "private_in", "OTHER_INCOME"),
     ):
-        frame = with_steady(scene, by_month(scene, name, mean * young), "friend", FRIENDS)
+        frame = with_steady(scene, by_month(scene, name, mean * young), "friend", FRIENDS_PER_USER)
         key = frame["key"].to_numpy()
         euros = lognormal(key, "private amount", 8, 160)
-        cents = np.where(uniform(key, "exact") < EXACT, np.round(euros * 100).astype(np.int64), round_to(euros, 5))
+        cents = np.where(uniform(key, "exact") < EXACT_SHARE, np.round(euros * 100).astype(np.int64), round_to(euros, 5))
         frame = frame.with_columns(cents=pl.Series(sign * cents))
         rows.append(singles(scene, frame, "friend", wording, category, account=main_account(scene, frame)))
     return rows
@@ -39,7 +39,7 @@ def _between_people(scene: Scene) -> list[pl.DataFrame]:
 
 def _fridays(scene: Scene) -> pl.DataFrame:
     """The same amount to the same friend every Friday: regular, and still no contract."""
-    who = np.flatnonzero(scene.group.chance("fridays") < FRIDAYS)
+    who = np.flatnonzero(scene.group.chance("fridays") < FRIDAY_SHARE)
     first = scene.grid.first_day + (4 - (scene.grid.first_day + 3)) % 7
     days = np.arange(first, scene.grid.end_day, 7)
     users, day = np.repeat(who, days.size), np.tile(days, who.size)
@@ -55,19 +55,19 @@ def _fridays(scene: Scene) -> pl.DataFrame:
 
 def _cash(scene: Scene) -> list[pl.DataFrame]:
     age = np.where(scene.group.age > 62, 1.35, np.where(scene.group.age < 30, 0.7, 1.0))
-    machine = with_steady(scene, by_month(scene, "machine", 1.45 * age), "atm", MACHINES)
+    machine = with_steady(scene, by_month(scene, "machine", 1.45 * age), "atm", MACHINES_PER_USER)
     till, counter = by_month(scene, "till", 0.12), by_month(scene, "counter", 0.03 * age)
     notes, desk = by_month(scene, "notes in", 0.05), by_month(scene, "desk in", 0.03)
     return [
-        _drawn(scene, machine, "atm", "BANKFINANCE_ATMWITHDRAWAL", AT_MACHINE, 30, 220),
-        _drawn(scene, till, "till_cash", "BANKFINANCE_CASHWITHDRAWAL", AT_TILL, 30, 150),
-        _drawn(scene, counter, "atm", "BANKFINANCE_CASHWITHDRAWAL", AT_COUNTER, 80, 900),
-        _paid_in(scene, notes, "cash_in_machine", "BANKFINANCE_ATMDEPOSIT", AT_MACHINE),
-        _paid_in(scene, desk, "cash_in_counter", "BANKFINANCE_CASHDEPOSIT", AT_COUNTER),
+        _withdrawals(scene, machine, "atm", "BANKFINANCE_ATMWITHDRAWAL", AT_MACHINE, 30, 220),
+        _withdrawals(scene, till, "till_cash", "BANKFINANCE_CASHWITHDRAWAL", AT_TILL, 30, 150),
+        _withdrawals(scene, counter, "atm", "BANKFINANCE_CASHWITHDRAWAL", AT_COUNTER, 80, 900),
+        _deposits(scene, notes, "cash_in_machine", "BANKFINANCE_ATMDEPOSIT", AT_MACHINE),
+        _deposits(scene, desk, "cash_in_counter", "BANKFINANCE_CASHDEPOSIT", AT_COUNTER),
     ]
 
 
-def _drawn(
+def _withdrawals(
     scene: Scene,
     frame: pl.DataFrame,
     pool: str,
@@ -98,7 +98,7 @@ def _drawn(
     )
 
 
-def _paid_in(scene: Scene, frame: pl.DataFrame, wording: str, category: str, code: str) -> pl.DataFrame:
+def _deposits(scene: Scene, frame: pl.DataFrame, wording: str, category: str, code: str) -> pl.DataFrame:
     amount = round_to(lognormal(frame["key"].to_numpy(), "cash", 40, 900), 10)
     frame = frame.with_columns(cents=pl.Series(amount))
     account = main_account(scene, frame)

@@ -14,12 +14,12 @@ from models.simulator.people.people import People
 SLOT = re.compile(r"\{([a-z]+2?|[VKRSA]\d+)\}")
 MONTHS = ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August", "September", "Oktober", "November", "Dezember"]
 LETTERS = "ABCDEFGHJKLMNPRSTUVWXYZ"
-NEEDED = ("who", "wording", "day", "from_day", "to_day", "number", "key", "n", "of", "word", "cents")
-PER_YEAR = {0: "monatlich", 1: "vierteljährlich", 2: "halbjährlich", 3: "jährlich"}
+PURPOSE_COLUMNS = ("who", "wording", "day", "from_day", "to_day", "number", "key", "n", "of", "word", "cents")
+PAYMENT_INTERVALS = {0: "monatlich", 1: "vierteljährlich", 2: "halbjährlich", 3: "jährlich"}
 
 
 class Wordings:
-    """The bookings of one wording, with what their slots are made of."""
+    """The bookings of one wording, with the values of its slots."""
 
     def __init__(self, frame: pl.DataFrame, group: People) -> None:
         self.frame = frame
@@ -40,18 +40,18 @@ class Wordings:
 def purposes(frame: pl.DataFrame, group: People) -> pl.Series:
     """The purpose of every booking, in order."""
     texts = dict(zip(wordings()["number"].to_list(), wordings()["text"].to_list(), strict=True))
-    rows = frame.select(NEEDED).with_row_index("at").sort("wording", maintain_order=True)
+    rows = frame.select(PURPOSE_COLUMNS).with_row_index("at").sort("wording", maintain_order=True)
     number, first = np.unique(rows["wording"].to_numpy(), return_index=True)
     ends = np.append(first[1:], rows.height)
     parts = [
-        _filled(texts.get(int(wording), ""), Wordings(rows.slice(int(begin), int(end - begin)), group))
+        _fill(texts.get(int(wording), ""), Wordings(rows.slice(int(begin), int(end - begin)), group))
         for wording, begin, end in zip(number, first, ends, strict=True)
     ]
     filled = pl.concat(parts) if parts else pl.Series([], dtype=pl.String)
     return rows.select("at").with_columns(purpose=filled).sort("at")["purpose"]
 
 
-def _filled(text: str, lines: Wordings) -> pl.Series:
+def _fill(text: str, lines: Wordings) -> pl.Series:
     pieces = SLOT.split(text)
     if len(pieces) == 1:
         return pl.Series("purpose", [text], dtype=pl.String).new_from_index(0, lines.frame.height)
@@ -127,7 +127,7 @@ def _semester(lines: Wordings) -> pl.Series:
 
 def _per_year(lines: Wordings) -> pl.Series:
     length = lines.days("to_day") - lines.days("from_day")
-    return pl.Series(list(PER_YEAR.values())).gather(pl.Series(np.searchsorted([45, 120, 220], length), dtype=pl.UInt32))
+    return pl.Series(list(PAYMENT_INTERVALS.values())).gather(pl.Series(np.searchsorted([45, 120, 220], length), dtype=pl.UInt32))
 
 
 def _street(lines: Wordings) -> pl.Series:

@@ -1,4 +1,4 @@
-"""Bookings that come one at a time: a counterparty from a pool, a wording of a kind, and what is true about them."""
+"""Single bookings: each with a counterparty from a pool, a wording of a kind, and the truth about it."""
 
 import numpy as np
 import polars as pl
@@ -13,9 +13,9 @@ from models.simulator.people.scene import Scene
 
 Fact = pl.Series | str | int | None
 """A column, or one value for all rows."""
-AS_USUAL, USUAL_WORDINGS = 0.6, 3
-SLOTS = 32
-"""At most so many a month."""
+USUAL_WORDING_SHARE, WORDINGS_PER_PARTNER = 0.6, 3
+MAX_PER_MONTH = 32
+"""The most bookings of one kind that a user can have in a month."""
 
 
 def singles(
@@ -28,7 +28,7 @@ def singles(
 ) -> pl.DataFrame:
     """Drafts from `who`, `day`, `key`, `cents`, each with a counterparty of the pool (by its `partner` number, if there is one).
 
-    A wording with a category of its own wins over the one given, if the money goes out.
+    A wording with a category of its own overrides `category` for outgoing money.
     """
     if frame.is_empty():
         return draft(frame.with_columns(category=pl.lit(category)))
@@ -36,70 +36,70 @@ def singles(
     partner = frame["partner"].to_numpy() if "partner" in frame.columns else key
     frame = frame.with_columns(_parties(scene, who, partner, pool))
     if wording:
-        frame = frame.with_columns(_wordings(scene, _usual(key, partner), wording, category, frame["cents"].to_numpy()))
+        frame = frame.with_columns(_wordings(scene, _wording_chances(key, partner), wording, category, frame["cents"].to_numpy()))
     else:
         frame = frame.with_columns(category=pl.lit(category))
-    given = {name: value if isinstance(value, pl.Series) else pl.lit(value) for name, value in facts.items()}
-    return draft(frame.with_columns(**given))
+    columns = {name: value if isinstance(value, pl.Series) else pl.lit(value) for name, value in facts.items()}
+    return draft(frame.with_columns(**columns))
 
 
 def with_steady(scene: Scene, frame: pl.DataFrame, name: str, count: int) -> pl.DataFrame:
-    """The frame with the number of one of so many steady partners of the user, the first ones more often."""
+    """The frame with the number of one of the user's `count` steady partners, the first ones more often."""
     place = (uniform(frame["key"].to_numpy(), "which friend") ** 2.2 * count).astype(np.int64)
     return frame.with_columns(partner=pl.Series(hashed(scene.group.key[frame["who"].to_numpy()], f"steady {name}", place)))
 
 
-def _parties(scene: Scene, who: Ints, own: Keys, name: str) -> pl.DataFrame:
-    pool = scene.shelf.party(name)
-    chosen = pool.pick(uniform(own, "party"))
-    entry = pool.frame[pl.Series(chosen, dtype=pl.UInt32)]
-    split = pool.splits[chosen]
+def _parties(scene: Scene, who: Ints, keys: Keys, name: str) -> pl.DataFrame:
+    pool = scene.lists.party(name)
+    picks = pool.pick(uniform(keys, "party"))
+    entry = pool.frame[pl.Series(picks, dtype=pl.UInt32)]
+    split = pool.splits[picks]
     town = scene.group.towns_by_split[who, split]
     local = entry["name"].str.contains("{", literal=True).to_numpy()
     private = (entry["scope"] == "own").to_numpy() | (entry["scope"] == "bank").to_numpy()
-    base = pool.frame["number"].to_numpy()[chosen]
+    base = pool.frame["number"].to_numpy()[picks]
     number = np.where(
-        private, hashed(own, "own party"), np.where(local, hashed(base, "branch", town * 4 + whole(own, "branch", 0, 2)), base)
+        private, hashed(keys, "own party"), np.where(local, hashed(base, "branch", town * 4 + whole(keys, "branch", 0, 2)), base)
     )
-    party = fill_names(scene.shelf, entry["name"], number, split, town_names(town), entry["words"])
+    party = fill_names(scene.lists, entry["name"], number, split, town_names(town), entry["words"])
     iban, bic = banks.accounts(banks.anywhere(number), number)
     return pl.DataFrame(
         {"party": party, "brand": entry["brand"], "iban": iban, "bic": bic, "number": number, "merchant_split": split}
     ).with_columns(pl.col("brand").fill_null(""))
 
 
-def _usual(key: Keys, partner: Keys) -> Floats:
+def _wording_chances(key: Keys, partner: Keys) -> Floats:
     """The draw for a wording: between the same two people, some wordings come again and again."""
-    usual = uniform(partner, "usual wording", whole(key, "which usual", 0, USUAL_WORDINGS - 1))
-    return np.where((key != partner) & (uniform(key, "as usual") < AS_USUAL), usual, uniform(key, "wording"))
+    usual_chance = uniform(partner, "usual wording", whole(key, "which usual", 0, WORDINGS_PER_PARTNER - 1))
+    return np.where((key != partner) & (uniform(key, "as usual") < USUAL_WORDING_SHARE), usual_chance, uniform(key, "wording"))
 
 
 def _wordings(scene: Scene, chances: Floats, kind: str, category: str, cents: Ints) -> pl.DataFrame:
-    pool = scene.shelf.wording(kind)
-    chosen = pool.pick(chances)
-    said = wordings()["category"].gather(pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)) - 1)
+    pool = scene.lists.wording(kind)
+    picks = pool.pick(chances)
+    own_category = wordings()["category"].gather(pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)) - 1)
     frame = pl.DataFrame(
         {
-            "wording": pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)),
-            "wording_split": pool.splits[chosen],
-            "said": said,
+            "wording": pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+            "wording_split": pool.splits[picks],
+            "said": own_category,
             "out": cents < 0,
         }
     )
-    told = pl.when((pl.col("said") != "") & pl.col("out")).then("said").otherwise(pl.lit(category))
-    return frame.select("wording", "wording_split", category=told)
+    final_category = pl.when((pl.col("said") != "") & pl.col("out")).then("said").otherwise(pl.lit(category))
+    return frame.select("wording", "wording_split", category=final_category)
 
 
 def by_month(scene: Scene, name: str, means: Floats | float, who: NDArray[np.bool_] | None = None) -> pl.DataFrame:
-    """`who`, `day`, `key` and `month` of things that happen some times a month on working days."""
+    """`who`, `day`, `key` and `month` of bookings that occur `means` times a month on average, on working days."""
     users = np.flatnonzero(who if who is not None else np.ones(scene.group.size, bool))
     mean = np.broadcast_to(np.asarray(means, np.float64), scene.group.size)[users]
     months = np.arange(scene.grid.months)
     number = np.tile(scene.grid.first_month + months, users.size)
     keys = np.repeat(scene.group.key[users], months.size)
-    count = np.minimum(poisson(np.repeat(mean, months.size), keys, f"count {name}", number), SLOTS - 1)
+    count = np.minimum(poisson(np.repeat(mean, months.size), keys, f"count {name}", number), MAX_PER_MONTH - 1)
     place = np.repeat(np.arange(count.size), count)
-    slot = number[place] * SLOTS + np.arange(place.size) - np.repeat(np.cumsum(count) - count, count)
+    slot = number[place] * MAX_PER_MONTH + np.arange(place.size) - np.repeat(np.cumsum(count) - count, count)
     key = hashed(keys[place], f"single {name}", slot)
     month = place % max(months.size, 1)
     day = scene.grid.month_starts[month] + (uniform(key, "day of month") * np.diff(scene.grid.month_starts)[month]).astype(
@@ -112,7 +112,7 @@ def by_month(scene: Scene, name: str, means: Floats | float, who: NDArray[np.boo
 
 
 def on_rule(scene: Scene, name: str, who: NDArray[np.bool_], rule: str, months: NDArray[np.integer]) -> pl.DataFrame:
-    """The same for things on a day rule, in the given months of the grid."""
+    """The same columns for bookings on a day rule, in these months of the grid."""
     users = np.flatnonzero(who)
     row, column = np.repeat(np.arange(users.size), months.size), np.tile(months, users.size)
     key = hashed(scene.group.key[users[row]], f"single {name}", scene.grid.first_month + column)
@@ -122,7 +122,7 @@ def on_rule(scene: Scene, name: str, who: NDArray[np.bool_], rule: str, months: 
 
 
 def on_days(scene: Scene, name: str, days: NDArray[np.integer], slot: int = 0) -> pl.DataFrame:
-    """The same for one day per user, or none."""
+    """The same columns for at most one day per user."""
     users = np.flatnonzero(days < scene.grid.end_day)
     key = hashed(scene.group.key[users], f"single {name}", slot)
     day = scene.grid.forward(days[users])
@@ -137,7 +137,7 @@ def _inside(scene: Scene, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def in_span(scene: Scene, span: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """Only what lies in a span of its user."""
+    """The rows whose day is in a span of their user."""
     return frame.filter(pl.Series(scene.lives.inside(span, frame["who"].to_numpy(), frame["day"].to_numpy())))
 
 
@@ -157,5 +157,5 @@ def business_account(scene: Scene, frame: pl.DataFrame) -> pl.Series:
 
 
 def round_to(euros: Floats, step: float) -> Ints:
-    """Cents of a multiple of the step, at least one."""
+    """Cents, rounded to a multiple of `step` euros, at least one step."""
     return (np.maximum(np.round(euros / step), 1) * step * 100).astype(np.int64)

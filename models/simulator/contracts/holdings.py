@@ -1,4 +1,4 @@
-"""Which contracts each user holds, and from when to when: one row per contract, provider and wording chosen."""
+"""The contracts of each user: one row per contract, with its time, provider and wording."""
 
 import numpy as np
 import polars as pl
@@ -7,21 +7,21 @@ from models.simulator.base.chance import Floats, Ints, Keys, hashed, lognormal, 
 from models.simulator.base.lists import WeightedList
 from models.simulator.base.splits import split_of_families
 from models.simulator.contracts.templates import Mix, Template, templates
-from models.simulator.people.incomes import MEAN_INCOME
-from models.simulator.people.people import FAR, YEAR, Flags
+from models.simulator.people.incomes import MEAN_INCOME_EUROS
+from models.simulator.people.people import FAR, YEAR_DAYS, Flags
 from models.simulator.people.scene import Scene
 
 CONTRACTS_PER_USER = 2048
-PER_TEMPLATE = 8
-LOYAL = 0.45
-WEEKS = 100
-"""Periods in weeks are kept as 100 plus their number of weeks."""
+CONTRACTS_PER_TEMPLATE = 8
+LOYAL_SHARE = 0.45
+WEEKLY_PERIODS = 100
+"""Periods in weeks are stored as this plus the number of weeks."""
 
 
 def holdings(scene: Scene) -> pl.DataFrame:
     """All contracts of these users."""
-    found = [_of_template(scene, template) for template in templates()]
-    return pl.concat([frame for frame in found if frame.height], how="vertical")
+    frames = [_of_template(scene, template) for template in templates()]
+    return pl.concat([frame for frame in frames if frame.height], how="vertical")
 
 
 def _of_template(scene: Scene, template: Template) -> pl.DataFrame:
@@ -36,7 +36,7 @@ def _of_template(scene: Scene, template: Template) -> pl.DataFrame:
 
 
 def _full_rate(scene: Scene, template: Template) -> Floats:
-    """The rate of those who ever hold it, so that the rate of the file is true on an average day."""
+    """The share of users who ever hold it, such that the share of the file is true on an average day."""
     years = scene.grid.months / 12
     absent = 1 - np.exp(-template.begins * years) + 1 - np.exp(-template.ends * years)
     return np.asarray(np.minimum(template.rates / (1 - min(absent / 2, 0.6)), 1), np.float64)
@@ -47,10 +47,12 @@ def _of_span(scene: Scene, template: Template, number: int, who: Ints, start: In
     start, end = _turnover(scene, template, key, start, end)
     change = _within(scene, key, "switch", template.switches)
     switched = (change > start) & (change < end)
-    frames = [_chosen(scene, template, who, key, start, np.where(switched, change, end), number * 2)]
+    frames = [_contracts(scene, template, who, key, start, np.where(switched, change, end), number * 2)]
     if switched.any():
         later = hashed(key, "after the switch")
-        frames.append(_chosen(scene, template, who[switched], later[switched], change[switched], end[switched], number * 2 + 1))
+        frames.append(
+            _contracts(scene, template, who[switched], later[switched], change[switched], end[switched], number * 2 + 1)
+        )
     return pl.concat(frames).filter(pl.col("begin") < pl.col("end"))
 
 
@@ -63,16 +65,16 @@ def _turnover(scene: Scene, template: Template, key: Keys, start: Ints, end: Int
 
 
 def _within(scene: Scene, key: Keys, name: str, yearly: float) -> Ints:
-    """A day in the simulated time for those to whom it happens."""
+    """A day in the simulated time for those to whom it happens, else `FAR`."""
     if not yearly:
         return np.full(key.size, FAR, np.int64)
-    years = (scene.grid.end_day - scene.grid.first_day) / YEAR
+    years = (scene.grid.end_day - scene.grid.first_day) / YEAR_DAYS
     happens = uniform(key, f"{name} happens") < 1 - np.exp(-yearly * years)
     day = scene.grid.first_day + uniform(key, f"{name} day") * (scene.grid.end_day - scene.grid.first_day)
     return np.where(happens, day, FAR).astype(np.int64)
 
 
-def _chosen(
+def _contracts(
     scene: Scene,
     template: Template,
     who: Ints,
@@ -81,15 +83,15 @@ def _chosen(
     end: Ints,
     number: int,
 ) -> pl.DataFrame:
-    """The contracts with everything that does not change over their life."""
-    old = begin < scene.grid.first_day - 1000
+    """The contracts with all properties that stay the same over their life."""
+    is_old = begin < scene.grid.first_day - 1000
     age = 40 + uniform(key, "age") * (2400 if template.term is None else template.term[0] * 15)
     period = _periods(template.periods, uniform(key, "period"))
-    begin = np.where(~old & (period > 1) & (period < WEEKS), _next_month(begin), begin)
-    start = np.where(old, scene.grid.first_day - age, begin).astype(np.int64)
-    party = scene.shelf.party(template.pool)
-    chosen = party.pick(_loyal(scene, template, who, key))
-    entry = party.frame[pl.Series(chosen, dtype=pl.UInt32)]
+    begin = np.where(~is_old & (period > 1) & (period < WEEKLY_PERIODS), _next_month(begin), begin)
+    start = np.where(is_old, scene.grid.first_day - age, begin).astype(np.int64)
+    party = scene.lists.party(template.pool)
+    picks = party.pick(_party_chances(scene, template, who, key))
+    entry = party.frame[pl.Series(picks, dtype=pl.UInt32)]
     wording, word, wording_split = _wording(scene, template, key)
     terms = whole(key, "term", *template.term) if template.term else np.zeros(who.size, np.int64)
     via_paypal = uniform(key, "paypal") < template.paypal
@@ -100,13 +102,15 @@ def _chosen(
         {
             "who": who,
             "template": np.full(who.size, template.index),
-            "contract": (scene.group.number[who] * CONTRACTS_PER_USER + template.index * PER_TEMPLATE + number).astype(np.uint32),
+            "contract": (scene.group.number[who] * CONTRACTS_PER_USER + template.index * CONTRACTS_PER_TEMPLATE + number).astype(
+                np.uint32
+            ),
             "number": key,
             "start": start,
             "begin": begin,
             "end": _last_rate(end, start, period, terms),
             "period": period,
-            "phase": _phases(template, key, period, start, old),
+            "phase": _phases(template, key, period, start, is_old),
             "rule": _choice(template.rules, uniform(key, "rule")),
             "euros": _euros(template, scene, who, key, period, entry, number),
             "terms": terms,
@@ -115,7 +119,7 @@ def _chosen(
             "line": entry["line"],
             "party_words": entry["words"],
             "party_freelancer": entry["freelancer"],
-            "party_number": _party_numbers(party, chosen, scene, who, key, entry),
+            "party_number": _party_numbers(party, picks, scene, who, key, entry),
             "merchant_split": entry["split"],
             "kind": np.where(via_paypal, "DIRECTDEBIT", kinds),
             "via": pl.Series(np.where(via_paypal, "PAYPAL", ""), dtype=pl.String),
@@ -126,23 +130,23 @@ def _chosen(
     )
 
 
-def _loyal(scene: Scene, template: Template, who: Ints, key: Keys) -> Floats:
-    """The draw for a counterparty. Many have several policies with one insurer: it is the same for all contracts of a pool."""
+def _party_chances(scene: Scene, template: Template, who: Ints, key: Keys) -> Floats:
+    """The chances for counterparties. Many users have several policies with one insurer: they share a chance within a pool."""
     draw = uniform(key, "party")
     if not template.insurance:
         return draw
-    return np.where(uniform(key, "loyal") < LOYAL, uniform(scene.group.key[who], f"house {template.pool}"), draw)
+    return np.where(uniform(key, "loyal") < LOYAL_SHARE, uniform(scene.group.key[who], f"house {template.pool}"), draw)
 
 
 def _next_month(day: Ints) -> Ints:
-    """First day of the month after; what is paid for several months begins with one, so that its first payment is not missed."""
+    """The first day of the next month. Payments for several months begin with a month, so that the first one is not missed."""
     months = np.clip(day, -20_000, 90_000).astype("datetime64[D]").astype("datetime64[M]") + 1
     return months.astype("datetime64[D]").astype(np.int64)
 
 
 def _last_rate(end: Ints, start: Ints, period: Ints, terms: Ints) -> Ints:
-    """The day after the last instalment, where there is one."""
-    return np.where(terms > 0, np.minimum(end, start + ((terms * period - 0.5) * YEAR / 12).astype(np.int64)), end)
+    """The end of each contract; with instalments, the day after the last one."""
+    return np.where(terms > 0, np.minimum(end, start + ((terms * period - 0.5) * YEAR_DAYS / 12).astype(np.int64)), end)
 
 
 def _choice(alternatives: Mix, chances: Floats) -> pl.Series:
@@ -151,16 +155,16 @@ def _choice(alternatives: Mix, chances: Floats) -> pl.Series:
 
 
 def _periods(alternatives: Mix, chances: Floats) -> Ints:
-    lengths = np.array([WEEKS + int(name[1:]) if name[0] == "w" else int(name) for name, _ in alternatives])
+    lengths = np.array([WEEKLY_PERIODS + int(name[1:]) if name[0] == "w" else int(name) for name, _ in alternatives])
     return lengths[weighted(chances, np.array([weight for _, weight in alternatives]))]
 
 
 def _phases(template: Template, key: Keys, period: Ints, start: Ints, old: Flags) -> Ints:
-    """In which months it falls due: those that the template names (counted from 0), or those after the start month."""
+    """The months in which it falls due: those of the template (counted from 0), or from the start month on."""
     months = start.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) + 1970 * 12
     if template.phases:
         months = np.where(old, np.array(template.phases)[whole(key, "phase", 0, len(template.phases) - 1)], months)
-    return months % np.where(period < WEEKS, period, 1)
+    return months % np.where(period < WEEKLY_PERIODS, period, 1)
 
 
 def _wording(scene: Scene, template: Template, key: Keys) -> tuple[pl.Series, pl.Series, pl.Series]:
@@ -168,9 +172,9 @@ def _wording(scene: Scene, template: Template, key: Keys) -> tuple[pl.Series, pl
     if not template.wording:
         zero = np.zeros(key.size)
         return pl.Series(zero, dtype=pl.UInt16), pl.Series([""] * key.size, dtype=pl.String), pl.Series(zero, dtype=pl.UInt8)
-    pool = scene.shelf.wording(template.wording)
-    chosen = pool.pick(uniform(key, "wording"))
-    split = pool.splits[chosen]
+    pool = scene.lists.wording(template.wording)
+    picks = pool.pick(uniform(key, "wording"))
+    split = pool.splits[picks]
     word = pl.Series([""] * key.size, dtype=pl.String)
     if template.words:
         words = WeightedList(
@@ -181,19 +185,19 @@ def _wording(scene: Scene, template: Template, key: Keys) -> tuple[pl.Series, pl
                     "split": split_of_families([template.name] * len(template.words), list(template.words)),
                 }
             )
-        ).limited(scene.shelf.codes)
-        picked = words.pick(uniform(key, "word"))
-        word = words.frame["text"].gather(pl.Series(picked, dtype=pl.UInt32))
-        split = np.maximum(split, words.splits[picked])
-    return pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)), word, pl.Series(split, dtype=pl.UInt8)
+        ).limited(scene.lists.codes)
+        word_picks = words.pick(uniform(key, "word"))
+        word = words.frame["text"].gather(pl.Series(word_picks, dtype=pl.UInt32))
+        split = np.maximum(split, words.splits[word_picks])
+    return pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)), word, pl.Series(split, dtype=pl.UInt8)
 
 
-def _party_numbers(party: WeightedList, chosen: Ints, scene: Scene, who: Ints, key: Keys, entry: pl.DataFrame) -> Keys:
-    """A number for each counterparty: one for a brand, one per town for what every town has, one's own for private people."""
-    base = party.frame["number"].to_numpy()[chosen]
+def _party_numbers(party: WeightedList, picks: Ints, scene: Scene, who: Ints, key: Keys, entry: pl.DataFrame) -> Keys:
+    """A number for each counterparty: one per brand, one per town for local businesses, one per contract for private people."""
+    base = party.frame["number"].to_numpy()[picks]
     local = entry["name"].str.contains("{", literal=True).to_numpy()
     private = entry["scope"].to_numpy() == "own"
-    place = scene.group.towns_by_split[who, party.splits[chosen]]
+    place = scene.group.towns_by_split[who, party.splits[picks]]
     of_town = hashed(base, "branch of town", place * 4 + whole(scene.group.key[who], "which of town", 0, 2))
     return np.where(private, hashed(key, "own party"), np.where(local, of_town, base))
 
@@ -208,25 +212,25 @@ def _euros(
     number: int,
 ) -> Floats:
     """The amount per payment at the start."""
-    if template.law:
-        second = f"{template.law}2" if number >= 2 else template.law
-        amount = scene.laws.get(second, scene.laws[template.law])[who] * template.low
+    if template.monthly_amount:
+        second = f"{template.monthly_amount}2" if number >= 2 else template.monthly_amount
+        amount = scene.amounts.get(second, scene.amounts[template.monthly_amount])[who] * template.low
     else:
         amount = lognormal(key, "amount", template.low, template.high)
-    amount = amount * (scene.group.income[who] / MEAN_INCOME) ** template.elasticity
-    months = np.where(period < WEEKS, period, (period - WEEKS) * 12 / 52)
+    amount = amount * (scene.group.income[who] / MEAN_INCOME_EUROS) ** template.elasticity
+    months = np.where(period < WEEKLY_PERIODS, period, (period - WEEKLY_PERIODS) * 12 / 52)
     surcharge = np.where(template.basis == 12, 1 + 0.05 * (1 - np.minimum(months, 12) / 12), 1.0)
     amount = amount * months / template.basis * surcharge
-    return _listed(entry["prices"], key, amount)
+    return _with_price_lists(entry["prices"], key, amount)
 
 
-def _listed(prices: pl.Series, key: Keys, amount: Floats) -> Floats:
-    """The price list of a provider wins over the law."""
-    known = {text: np.array([float(part) for part in text.split("|")]) for text in prices.unique().to_list() if text}
-    if not known:
+def _with_price_lists(prices: pl.Series, key: Keys, amount: Floats) -> Floats:
+    """The amounts, from the provider's price list where it has one."""
+    price_lists = {text: np.array([float(part) for part in text.split("|")]) for text in prices.unique().to_list() if text}
+    if not price_lists:
         return amount
     chances = uniform(key, "price")
-    for text, values in known.items():
+    for text, values in price_lists.items():
         mask = (prices == text).to_numpy()
         amount = np.where(mask, values[np.minimum((chances * values.size).astype(np.int64), values.size - 1)], amount)
     return amount

@@ -1,4 +1,4 @@
-"""What belongs to contracts besides their regular payments: yearly settlements, bonuses, back-pay, and the pay-out of a loan."""
+"""Irregular bookings of contracts: yearly settlements, bonuses, back-pay, and pay-out and early repayment of loans."""
 
 import numpy as np
 import polars as pl
@@ -6,10 +6,10 @@ import polars as pl
 from models.simulator.base.chance import Floats, Ints, Keys, hashed, normal, uniform, whole
 from models.simulator.base.draft import draft
 from models.simulator.contracts.payments import accounts
-from models.simulator.contracts.schedule import SALARIES
+from models.simulator.contracts.schedule import SALARY_TEMPLATES
 from models.simulator.contracts.templates import templates
 from models.simulator.people.incomes import child_benefit
-from models.simulator.people.people import CHILDREN, FAR, Flags
+from models.simulator.people.people import FAR, MAX_CHILDREN, Flags
 from models.simulator.people.scene import Scene
 
 SETTLEMENTS = {
@@ -18,31 +18,31 @@ SETTLEMENTS = {
     "rent": (0.3, "rent_settle", "rent_credit", "HOUSING_ANCILLARYCOSTS"),
     "owners": (0.8, "owners_settle", "owners_credit", ""),
 }
-"""Size against one payment, wordings of what is owed and what comes back, and the category if it is another."""
-YEARLY = 0.85
-LENDERS = ("instalment_loan", "car_loan", "debt_loan")
-DAYS_A_MONTH, EARLY_RATES = 30.4375, 4
-STILL_OWED = 0.93
-"""Share of the rates still to come that is principal."""
+"""Size relative to one payment, wordings of debits and credits, and the category if it differs from the contract's."""
+SETTLED_SHARE = 0.85
+LOAN_TEMPLATES = ("instalment_loan", "car_loan", "debt_loan")
+MONTH_DAYS, MIN_RATES_LEFT = 30.4375, 4
+PRINCIPAL_SHARE = 0.93
+"""The share of principal in the remaining rates."""
 
 
-def around_contracts(scene: Scene, held: pl.DataFrame, paid: pl.DataFrame) -> pl.DataFrame:
-    """Bookings that belong to contracts, but are not regular."""
+def irregular_payments(scene: Scene, contracts: pl.DataFrame, regular_payments: pl.DataFrame) -> pl.DataFrame:
+    """All irregular bookings of contracts."""
     return pl.concat(
         [
-            *(_settled(scene, held, paid, kind) for kind in SETTLEMENTS),
-            _bonuses(scene, held, "thirteenth", 11, 0.2, 0.55, 0.95),
-            _bonuses(scene, held, "bonus", 4, 0.16, 0.3, 1.9),
-            _back_pay(scene, held),
-            _loans(scene, held),
-            _payoffs(scene, held),
+            *(_yearly_settlements(scene, contracts, regular_payments, kind) for kind in SETTLEMENTS),
+            _bonuses(scene, contracts, "thirteenth", 11, 0.2, 0.55, 0.95),
+            _bonuses(scene, contracts, "bonus", 4, 0.16, 0.3, 1.9),
+            _back_pay(scene, contracts),
+            _loans(scene, contracts),
+            _payoffs(scene, contracts),
         ]
     )
 
 
-def _named(templates_wanted: tuple[str, ...], held: pl.DataFrame) -> pl.DataFrame:
+def _of_templates(templates_wanted: tuple[str, ...], contracts: pl.DataFrame) -> pl.DataFrame:
     numbers = [t.index for t in templates() if t.name in templates_wanted]
-    return held.with_row_index("held").filter(pl.col("template").is_in(numbers))
+    return contracts.with_row_index("contract_row").filter(pl.col("template").is_in(numbers))
 
 
 def _yearly(scene: Scene, own: pl.DataFrame, month: Ints, share: float, name: str) -> tuple[Ints, Ints, Keys]:
@@ -69,8 +69,8 @@ def _rows(
     kind: str,
 ) -> pl.DataFrame:
     """Bookings with the counterparties of these contracts."""
-    pool = scene.shelf.wording(wording)
-    chosen = pool.pick(uniform(key, "wording"))
+    pool = scene.lists.wording(wording)
+    picks = pool.pick(uniform(key, "wording"))
     part = own[pl.Series(row, dtype=pl.UInt32)]
     account = accounts(scene, part, np.arange(row.size), day, np.zeros(row.size, bool))
     frame = part.select(
@@ -97,8 +97,8 @@ def _rows(
         regular=pl.lit(False),
         from_day=pl.Series(day - 200),
         to_day=pl.Series(day),
-        wording=pool.frame["number"].gather(pl.Series(chosen, dtype=pl.UInt32)),
-        wording_split=pl.Series(pool.splits[chosen], dtype=pl.UInt8),
+        wording=pool.frame["number"].gather(pl.Series(picks, dtype=pl.UInt32)),
+        wording_split=pl.Series(pool.splits[picks], dtype=pl.UInt8),
     )
     debit = kind == "DIRECTDEBIT"
     return draft(
@@ -108,11 +108,11 @@ def _rows(
     )
 
 
-def _settled(scene: Scene, held: pl.DataFrame, paid: pl.DataFrame, kind: str) -> pl.DataFrame:
-    """What was used against what was paid: more is debited or transferred, less comes back as a refund of the latest payment."""
+def _yearly_settlements(scene: Scene, contracts: pl.DataFrame, regular_payments: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Yearly settlements: higher usage is debited or transferred, lower usage is refunded against the latest payment."""
     size, owed, credit, category = SETTLEMENTS[kind]
-    own = _named(tuple(t.name for t in templates() if t.settle == kind), held)
-    row, day, key = _yearly(scene, own, whole(own["number"].to_numpy(), "settled in", 1, 12), YEARLY, "settlement")
+    own = _of_templates(tuple(t.name for t in templates() if t.settle == kind), contracts)
+    row, day, key = _yearly(scene, own, whole(own["number"].to_numpy(), "settled in", 1, 12), SETTLED_SHARE, "settlement")
     euros = np.clip(normal(key, "settlement") * size + 0.1, -2.6, 2.2) * own["euros"].to_numpy()[row]
     cents = -np.round(euros * 100).astype(np.int64)
     more: Flags = cents < -300
@@ -123,21 +123,25 @@ def _settled(scene: Scene, held: pl.DataFrame, paid: pl.DataFrame, kind: str) ->
         for mask, way in ((more & debits, "DIRECTDEBIT"), (more & ~debits, "TRANSFER"))
     ]
     parts = [part.with_columns(category=pl.lit(category)) if category else part for part in parts]
-    back = _rows(scene, own, row[less], day[less], key[less], credit, cents[less], "TRANSFER")
-    return pl.concat([*parts, _as_refunds(back, paid)])
+    credit_bookings = _rows(scene, own, row[less], day[less], key[less], credit, cents[less], "TRANSFER")
+    return pl.concat([*parts, _as_refunds(credit_bookings, regular_payments)])
 
 
-def _as_refunds(back: pl.DataFrame, paid: pl.DataFrame) -> pl.DataFrame:
+def _as_refunds(credit_bookings: pl.DataFrame, regular_payments: pl.DataFrame) -> pl.DataFrame:
     """Credits as refunds of the contract's last payment before them, if that was not smaller."""
-    latest = paid.filter(pl.col("contract").is_not_null()).select("contract", "day", earlier="key", spent="cents").sort("day")
-    found = (
-        back.with_row_index("at")
+    latest = (
+        regular_payments.filter(pl.col("contract").is_not_null())
+        .select("contract", "day", earlier="key", spent="cents")
+        .sort("day")
+    )
+    with_latest = (
+        credit_bookings.with_row_index("at")
         .sort("day")
         .join_asof(latest, on="day", by="contract", allow_exact_matches=False, check_sortedness=False)
         .sort("at")
     )
     return draft(
-        found.with_columns(
+        with_latest.with_columns(
             effective="category",
             category=pl.lit("TRANSFER_REFUND"),
             refund=pl.when(-pl.col("spent") >= pl.col("cents")).then("earlier"),
@@ -147,14 +151,14 @@ def _as_refunds(back: pl.DataFrame, paid: pl.DataFrame) -> pl.DataFrame:
 
 def _bonuses(
     scene: Scene,
-    held: pl.DataFrame,
+    contracts: pl.DataFrame,
     wording: str,
     month: int,
     share: float,
     low: float,
     high: float,
 ) -> pl.DataFrame:
-    own = _named(SALARIES, held)
+    own = _of_templates(SALARY_TEMPLATES, contracts)
     number = own["number"].to_numpy()
     has = uniform(number, f"has {wording}") < share
     own = own.filter(pl.Series(has))
@@ -165,13 +169,15 @@ def _bonuses(
     )
 
 
-def _back_pay(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
+def _back_pay(scene: Scene, contracts: pl.DataFrame) -> pl.DataFrame:
     """Child benefit for the months between a birth and the first payment."""
-    own = _named(("child_benefit",), held)
+    own = _of_templates(("child_benefit",), contracts)
     who = own["who"].to_numpy()
     birth = scene.lives.days["birth"].astype(np.int64)[who]
     order = scene.lives.days["birth_order"][who]
-    start = np.stack([scene.lives.spans[f"benefit_child{child}"][0] for child in range(CHILDREN)], 1)[who, order].astype(np.int64)
+    start = np.stack([scene.lives.spans[f"benefit_child{child}"][0] for child in range(MAX_CHILDREN)], 1)[who, order].astype(
+        np.int64
+    )
     row = np.flatnonzero((birth < FAR) & (start < scene.grid.end_day))
     day = scene.grid.forward(start[row] + 2).astype(np.int64)
     months = np.maximum(np.round((start[row] - birth[row]) / 30.4), 1)
@@ -181,9 +187,9 @@ def _back_pay(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
     return _rows(scene, own, row, day, key, "child_backpay", cents, "PUBLIC")
 
 
-def _loans(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
+def _loans(scene: Scene, contracts: pl.DataFrame) -> pl.DataFrame:
     """The money of a loan that begins in the simulated time."""
-    own = _named(LENDERS, held)
+    own = _of_templates(LOAN_TEMPLATES, contracts)
     own = own.filter(pl.col("begin") > scene.grid.first_day)
     number = own["number"].to_numpy()
     rate = (0.025 + 0.09 * uniform(number, "credit rate")) / 12
@@ -194,11 +200,11 @@ def _loans(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(category=pl.lit("BANKFINANCE_CREDITINCOME"))
 
 
-def _payoffs(scene: Scene, held: pl.DataFrame) -> pl.DataFrame:
-    """What is left of a loan that is given back early."""
-    own = _named(LENDERS, held).with_columns(paid=(pl.col("end") - pl.col("start")) / DAYS_A_MONTH)
-    own = own.filter(pl.col("end") < scene.grid.end_day, pl.col("terms") - pl.col("paid") >= EARLY_RATES)
-    rest = (own["terms"] - own["paid"]).to_numpy() * STILL_OWED
+def _payoffs(scene: Scene, contracts: pl.DataFrame) -> pl.DataFrame:
+    """The remaining debt of loans that are repaid early."""
+    own = _of_templates(LOAN_TEMPLATES, contracts).with_columns(paid=(pl.col("end") - pl.col("start")) / MONTH_DAYS)
+    own = own.filter(pl.col("end") < scene.grid.end_day, pl.col("terms") - pl.col("paid") >= MIN_RATES_LEFT)
+    rest = (own["terms"] - own["paid"]).to_numpy() * PRINCIPAL_SHARE
     cents = -np.round(own["euros"].to_numpy() * rest * 100).astype(np.int64)
     day = scene.grid.forward(own["end"].to_numpy()).astype(np.int64)
     key = hashed(own["number"].to_numpy(), "pay off")

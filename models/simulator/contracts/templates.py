@@ -1,4 +1,4 @@
-"""The library of contracts as it stands in its data file: who holds what, for how much, how often, on which day."""
+"""Templates of contracts, read from the data file: holders, amounts, periods and days."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -28,7 +28,7 @@ class Template:
     words: tuple[str, ...]
     spans: tuple[str, ...]
     rates: Floats
-    law: str
+    monthly_amount: str
     low: float
     high: float
     basis: int
@@ -54,10 +54,6 @@ class Template:
     event_end: str
     sign: int
 
-    @property
-    def insured(self) -> bool:
-        return self.insurance != ""
-
 
 def mix(text: str) -> Mix:
     """`F1:.5|B28:.5` as pairs; a part without a weight weighs 1."""
@@ -67,14 +63,14 @@ def mix(text: str) -> Mix:
 
 def numbers(text: str, count: int, default: float = 0.0) -> tuple[float, ...]:
     """`a:b` as numbers, filled up with the default."""
-    found = [float(part) for part in text.split(":") if part]
-    return tuple(found + [default] * (count - len(found)))[:count]
+    values = [float(part) for part in text.split(":") if part]
+    return tuple(values + [default] * (count - len(values)))[:count]
 
 
 def _rates(text: str) -> Floats:
     """One rate for all, or five by income class."""
-    found = np.array([float(part) for part in text.split("/")])
-    return np.full(5, found[0]) if found.size == 1 else found
+    rates = np.array([float(part) for part in text.split("/")])
+    return np.full(5, rates[0]) if rates.size == 1 else rates
 
 
 def _range(text: str, default: str) -> tuple[int, int]:
@@ -101,7 +97,7 @@ def _template(index: int, row: dict[str, str]) -> Template:
         words=tuple(word for word in row["words"].split("|") if word),
         spans=tuple(row["who"].split("|")),
         rates=_rates(row["rate"]),
-        law=row["law"],
+        monthly_amount=row["law"],
         low=float(row["low"] or 1),
         high=float(row["high"] or 1),
         basis=int(row["basis"] or 1),

@@ -1,4 +1,4 @@
-"""Amounts that follow from who somebody is: wages, pensions, rents, taxes. In euros a month, one entry per user."""
+"""Monthly amounts that depend on the person: wages, pensions, rents, taxes. In euros, one entry per user."""
 
 import numpy as np
 
@@ -6,15 +6,15 @@ from models.simulator.base.chance import Floats, lognormal, uniform
 from models.simulator.people.people import People
 from models.simulator.people.timeline import Timeline
 
-CHILD_BENEFIT = ((2022 * 12, 219), (2023 * 12, 250), (2025 * 12, 255), (2026 * 12, 259))
+CHILD_BENEFIT_EUROS = ((2022 * 12, 219), (2023 * 12, 250), (2025 * 12, 255), (2026 * 12, 259))
 """Monthly rate per child, in euros, from a month on."""
-BASIC_ALLOWANCE = 530.0
-"""What job centres pay besides the rent."""
-MEAN_INCOME = 3500.0
+BASIC_ALLOWANCE_EUROS = 530.0
+"""Euros a month that job centres pay besides the rent."""
+MEAN_INCOME_EUROS = 3500.0
 
 
-def laws(group: People, lives: Timeline) -> dict[str, Floats]:
-    """Every law by name. A name with a number is for the second job or home."""
+def monthly_amounts(group: People, lives: Timeline) -> dict[str, Floats]:
+    """The amounts by name, in euros a month. A name that ends in 2 is for the second job or home."""
     income, key = group.income, group.key
     two_earners = group.has("COUPLE", "FAMILY")
     main_share = np.where(two_earners, 0.5 + 0.2 * uniform(key, "main share"), 1.0)
@@ -42,7 +42,7 @@ def laws(group: People, lives: Timeline) -> dict[str, Floats]:
         "company_pension": income * (0.06 + 0.22 * uniform(key, "company pension")),
         "official_pension": income * 0.72,
         "alg": wage * 0.6,
-        "jobcenter": BASIC_ALLOWANCE + rent * 0.75,
+        "jobcenter": BASIC_ALLOWANCE_EUROS + rent * 0.75,
         "elterngeld": np.clip(0.65 * income * 0.4 + 250, 300, 1800),
         "rent": np.where(group.has("UNEMPLOYED"), np.minimum(rent, 520), rent),
         "rent2": np.clip(rent * (0.9 + 0.45 * uniform(key, "new rent")), 310, 2600),
@@ -55,14 +55,14 @@ def laws(group: People, lives: Timeline) -> dict[str, Floats]:
         "vat": business * 0.1,
         "trade_tax": business * 0.03,
         "statutory_health": np.clip(income * 0.17, 130, 980),
-        "child_benefit": np.full(group.size, float(CHILD_BENEFIT[-1][1])),
+        "child_benefit": np.full(group.size, float(CHILD_BENEFIT_EUROS[-1][1])),
         "savings_plan": income * (0.02 + 0.06 * uniform(key, "saving")),
     }
 
 
 def child_benefit(month_number: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
     """The rate per child in a month (counted since year 0)."""
-    starts = np.array([start for start, _ in CHILD_BENEFIT])
-    return np.array([rate for _, rate in CHILD_BENEFIT], np.float64)[
+    starts = np.array([start for start, _ in CHILD_BENEFIT_EUROS])
+    return np.array([rate for _, rate in CHILD_BENEFIT_EUROS], np.float64)[
         np.maximum(np.searchsorted(starts, month_number, side="right") - 1, 0)
     ]

@@ -1,4 +1,4 @@
-"""Who is simulated: persona, household, income, home, names and bank products. What happens to them is in `timeline`."""
+"""The simulated people: persona, household, income, home, names and bank products. Their life events are in `timeline`."""
 
 from dataclasses import dataclass
 
@@ -26,10 +26,10 @@ from models.simulator.base.splits import SHARES
 Flags = NDArray[np.bool_]
 
 FAR = 1_000_000
-"""A day that never comes."""
-YEAR = 365.25
-INCOME_CLASSES = (1100, 1700, 2600, 4000)
-CHILDREN = 3
+"""A day after every simulation: the event does not happen."""
+YEAR_DAYS = 365.25
+INCOME_CLASS_EUROS = (1100, 1700, 2600, 4000)
+MAX_CHILDREN = 3
 
 CURRENT, SAVINGS, CARD, DEPOT, SECOND, WALLET, LOAN = range(7)
 """Roles of accounts; `account` of an act is one of these."""
@@ -39,11 +39,11 @@ MAX_PRODUCTS = 4
 
 @dataclass(frozen=True)
 class Setting:
-    """What one simulation is about."""
+    """The settings of one simulation: seed, calendar, lists and formats of accounts."""
 
     seed: int
     grid: Grid
-    shelf: AllowedLists
+    lists: AllowedLists
     formats: tuple[str, ...]
 
 
@@ -75,7 +75,7 @@ class People:
         return self.number.size
 
     def has(self, *personas: str) -> Flags:
-        """Who is one of these."""
+        """Whether each user is of one of these personas."""
         return np.isin(self.persona.astype(str), personas)
 
     def chance(self, name: str, slot: NDArray[np.integer] | int = 0) -> Floats:
@@ -83,38 +83,38 @@ class People:
         return uniform(self.key, name, slot)
 
 
-def people(world: Setting, first: int, count: int) -> People:
+def people(setting: Setting, first: int, count: int) -> People:
     """The users from `first` on."""
     number = np.arange(first, first + count, dtype=np.int64)
-    key = user_keys(world.seed, number)
+    key = user_keys(setting.seed, number)
     kinds = table("personas")
     facts = {name: kinds[name].cast(pl.Float64).to_numpy() for name in kinds.columns[1:]}
     kind = weighted(uniform(key, "persona"), facts["share"])
     income = facts["income"][kind] * np.exp(facts["sigma"][kind] * np.clip(normal(key, "income"), -2.3, 2.6))
     age = facts["age_low"][kind] + uniform(key, "age") * (facts["age_high"] - facts["age_low"])[kind]
-    split = world.shelf.some_split(uniform(key, "name split"))
+    split = setting.lists.some_split(uniform(key, "name split"))
     near = np.stack(
-        [world.shelf.town(hashed(key, f"town {code}"), np.full(count, code, np.uint8)) for code in range(len(SHARES))], 1
+        [setting.lists.town(hashed(key, f"town {code}"), np.full(count, code, np.uint8)) for code in range(len(SHARES))], 1
     )
     with_family = uniform(key, "with family") < facts["family_home"][kind]
-    roles = _roles(world, key, income, kinds["persona"].to_numpy()[kind])
-    formats = _formats(world, key)
+    roles = _roles(setting, key, income, kinds["persona"].to_numpy()[kind])
+    formats = _formats(setting, key)
     return People(
         number=number,
         key=key,
         persona=kinds["persona"].to_numpy()[kind],
         income=income,
-        income_class=np.searchsorted(INCOME_CLASSES, income, side="right"),
+        income_class=np.searchsorted(INCOME_CLASS_EUROS, income, side="right"),
         age=age,
         couple=uniform(key, "couple") < facts["couple"][kind],
-        births=_births(world, key, age, facts["kids"][kind]),
+        births=_births(setting, key, age, facts["kids"][kind]),
         owner=~with_family & (uniform(key, "owner") < _owning(facts["owner"][kind], income)),
         with_family=with_family,
-        start=_starts(world, key),
+        start=_starts(setting, key),
         split=split,
         town=near[np.arange(count), split],
         towns_by_split=near,
-        names=_names(world, key, split).with_columns(
+        names=_names(setting, key, split).with_columns(
             town=town_names(near[np.arange(count), split]), bank=banks.names_of(formats[:, CURRENT].astype(str))
         ),
         roles=roles,
@@ -128,42 +128,42 @@ def _owning(rate: Floats, income: Floats) -> Floats:
     return np.clip(rate * np.clip(income / 3800, 0.55, 1.4), 0, 0.9)
 
 
-def _births(world: Setting, key: Keys, age: Floats, kids: Floats) -> Days:
+def _births(setting: Setting, key: Keys, age: Floats, kids: Floats) -> Days:
     """Birthdays of the children at home before the simulation starts, the eldest first."""
     count = np.where(kids > 1, 1 + poisson(kids - 1, key, "kids"), poisson(kids, key, "kids"))
-    out = np.full((key.size, CHILDREN), FAR, np.int32)
+    out = np.full((key.size, MAX_CHILDREN), FAR, np.int32)
     eldest = np.minimum(age - 22, 17.5)
-    for child in range(CHILDREN):
+    for child in range(MAX_CHILDREN):
         years = eldest * (0.1 + 0.9 * uniform(key, "child age", child)) if child == 0 else None
         if years is None:
             gap = 1.6 + 2.6 * uniform(key, "child gap", child)
-            previous = (world.grid.first_day - out[:, child - 1]) / YEAR
+            previous = (setting.grid.first_day - out[:, child - 1]) / YEAR_DAYS
             years = previous - gap
         lives = (count > child) & (years > 0.2) & (out[:, child - 1] < FAR if child else True)
-        out[lives, child] = (world.grid.first_day - years[lives] * YEAR).astype(np.int32)
+        out[lives, child] = (setting.grid.first_day - years[lives] * YEAR_DAYS).astype(np.int32)
     return out
 
 
-def _starts(world: Setting, key: Keys) -> Days:
+def _starts(setting: Setting, key: Keys) -> Days:
     """First day of each user's history: the longest begin with the grid, the shortest have seven tenths of it."""
-    spare = world.grid.months - int(np.ceil(world.grid.months * 27 / 39))
-    return world.grid.month_starts[whole(key, "history", 0, spare)]
+    spare = setting.grid.months - int(np.ceil(setting.grid.months * 27 / 39))
+    return setting.grid.month_starts[whole(key, "history", 0, spare)]
 
 
-def _names(world: Setting, key: Keys, split: NDArray[np.uint8]) -> pl.DataFrame:
-    shelf = world.shelf
+def _names(setting: Setting, key: Keys, split: NDArray[np.uint8]) -> pl.DataFrame:
+    lists = setting.lists
     female = pl.Series(uniform(key, "female") < 0.5)
-    women, men = shelf.name("female", key, split), shelf.name("male", key, split)
+    women, men = lists.name("female", key, split), lists.name("male", key, split)
     frame = pl.DataFrame(
         {
             "first": women.zip_with(female, men),
-            "last": shelf.name("surname", key, split),
+            "last": lists.name("surname", key, split),
             "partner_first": men.zip_with(female, women),
-            "partner_own": shelf.name("surname", hashed(key, "partner"), split),
-            "street": shelf.name("street", key, split),
+            "partner_own": lists.name("surname", hashed(key, "partner"), split),
+            "street": lists.name("street", key, split),
             "house": pl.Series(whole(key, "house", 1, 120)).cast(pl.String),
             "same_name": pl.Series(uniform(key, "same name") < 0.7),
-            **{f"child{n}": _child_names(shelf, hashed(key, "child", n), split) for n in range(CHILDREN)},
+            **{f"child{n}": _child_names(lists, hashed(key, "child", n), split) for n in range(MAX_CHILDREN)},
         }
     )
     return frame.with_columns(partner_last=pl.when("same_name").then("last").otherwise("partner_own")).with_columns(
@@ -171,11 +171,11 @@ def _names(world: Setting, key: Keys, split: NDArray[np.uint8]) -> pl.DataFrame:
     )
 
 
-def _child_names(shelf: AllowedLists, key: Keys, split: NDArray[np.uint8]) -> pl.Series:
-    return shelf.name("girl", key, split).zip_with(pl.Series(uniform(key, "girl") < 0.5), shelf.name("boy", key, split))
+def _child_names(lists: AllowedLists, key: Keys, split: NDArray[np.uint8]) -> pl.Series:
+    return lists.name("girl", key, split).zip_with(pl.Series(uniform(key, "girl") < 0.5), lists.name("boy", key, split))
 
 
-def _roles(world: Setting, key: Keys, income: Floats, persona: NDArray[np.object_]) -> Flags:
+def _roles(setting: Setting, key: Keys, income: Floats, persona: NDArray[np.object_]) -> Flags:
     """Which products a user has connected, at most four."""
     wealth = np.clip(income / 3500, 0.3, 1.6)
     rates: dict[int, Floats | float] = {
@@ -190,14 +190,14 @@ def _roles(world: Setting, key: Keys, income: Floats, persona: NDArray[np.object
     roles[:, CURRENT] = True
     for role, rate in rates.items():
         roles[:, role] = uniform(key, "role", role) < np.asarray(rate)
-    roles[:, CARD] &= "card_statement" in world.formats
-    roles[:, WALLET] &= "paypal_wallet" in world.formats
+    roles[:, CARD] &= "card_statement" in setting.formats
+    roles[:, WALLET] &= "paypal_wallet" in setting.formats
     return roles & (np.cumsum(roles, axis=1) <= MAX_PRODUCTS)
 
 
-def _formats(world: Setting, key: Keys) -> NDArray[np.object_]:
+def _formats(setting: Setting, key: Keys) -> NDArray[np.object_]:
     """The format of each role's account."""
-    usual = banks.formats(world.formats)
+    usual = banks.formats(setting.formats)
     main = usual.pick(uniform(key, "bank"))
     other = usual.pick(uniform(key, "other bank"))
     names = usual.frame["format"].to_numpy()

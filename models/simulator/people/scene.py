@@ -1,35 +1,35 @@
-"""One block of users with everything that their bookings are made of."""
+"""One block of users with all inputs of their bookings."""
 
 from dataclasses import dataclass
 
 from models.simulator.base.calendar import Grid
 from models.simulator.base.chance import Floats
 from models.simulator.base.lists import AllowedLists
-from models.simulator.people.incomes import laws
+from models.simulator.people.incomes import monthly_amounts
 from models.simulator.people.people import People, Setting, people
 from models.simulator.people.timeline import Timeline, timeline
 
 
 @dataclass(frozen=True)
 class Scene:
-    """The world, some of its people, what happens to them, and the amounts that follow from who they are."""
+    """A block of people, with the settings of the simulation, their life events and their monthly amounts."""
 
-    world: Setting
+    setting: Setting
     group: People
     lives: Timeline
-    laws: dict[str, Floats]
+    amounts: dict[str, Floats]
 
     @property
     def grid(self) -> Grid:
-        return self.world.grid
+        return self.setting.grid
 
     @property
-    def shelf(self) -> AllowedLists:
-        return self.world.shelf
+    def lists(self) -> AllowedLists:
+        return self.setting.lists
 
 
-def scene_of(world: Setting, first: int, count: int) -> Scene:
+def scene_of(setting: Setting, first: int, count: int) -> Scene:
     """The users from `first` on."""
-    group = people(world, first, count)
-    lives = timeline(world, group)
-    return Scene(world, group, lives, laws(group, lives))
+    group = people(setting, first, count)
+    lives = timeline(setting, group)
+    return Scene(setting, group, lives, monthly_amounts(group, lives))

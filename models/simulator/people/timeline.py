@@ -1,4 +1,4 @@
-"""What happens in the users' lives and when: days of events, and spans of time in which contracts and habits are possible."""
+"""The users' lives: days of events, and spans of time in which contracts and habits are possible."""
 
 from dataclasses import dataclass, field
 
@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from models.simulator.base.calendar import Days
 from models.simulator.base.chance import Floats, Ints
-from models.simulator.people.people import CHILDREN, DEPOT, FAR, SECOND, YEAR, Flags, People, Setting
+from models.simulator.people.people import DEPOT, FAR, MAX_CHILDREN, SECOND, YEAR_DAYS, Flags, People, Setting
 
 Span = tuple[Days, Days]
 
 EMPLOYEES = ("SINGLE", "COUPLE", "FAMILY", "SINGLE_PARENT", "OVERINDEBTED")
 SETTLED_DAYS = 200
-"""Nothing happens in the first half year, so that an account is alive before an event."""
+"""No events in the first half year, so that an account has a history before an event."""
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Timeline:
 
     days: dict[str, Days] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
-    births: Days = field(default_factory=lambda: np.empty((0, CHILDREN), np.int32))
+    births: Days = field(default_factory=lambda: np.empty((0, MAX_CHILDREN), np.int32))
 
     def inside(self, name: str, who: NDArray[np.integer], days: NDArray[np.integer]) -> Flags:
         """Whether each day lies in the span of its user."""
@@ -30,28 +30,28 @@ class Timeline:
         return np.asarray((start[who] <= days) & (days < end[who]), np.bool_)
 
 
-def timeline(world: Setting, group: People) -> Timeline:
+def timeline(setting: Setting, group: People) -> Timeline:
     """The lives of these users."""
     lives = Timeline(births=group.births.copy())
-    _work(world, group, lives)
-    _children(world, group, lives)
-    _homes(world, group, lives)
-    _belongings(world, group, lives)
-    _money(world, group, lives)
+    _work(setting, group, lives)
+    _children(setting, group, lives)
+    _homes(setting, group, lives)
+    _belongings(setting, group, lives)
+    _money(setting, group, lives)
     return lives
 
 
-def _once(world: Setting, group: People, name: str, yearly: float | Floats, who: Flags) -> Days:
-    """A day for those to whom it happens once, at a yearly rate."""
-    first, last = group.start + SETTLED_DAYS, world.grid.end_day - 20
-    years = np.maximum((last - first) / YEAR, 0)
+def _once(setting: Setting, group: People, name: str, yearly: float | Floats, who: Flags) -> Days:
+    """The day of an event that happens at most once, at a yearly rate; else `FAR`."""
+    first, last = group.start + SETTLED_DAYS, setting.grid.end_day - 20
+    years = np.maximum((last - first) / YEAR_DAYS, 0)
     happens = who & (group.chance(f"{name} happens") < 1 - (1 - np.asarray(yearly)) ** years)
     day = first + group.chance(f"{name} day") * np.maximum(last - first, 1)
     return np.where(happens, day, FAR).astype(np.int32)
 
 
 def _span(who: Flags, start: NDArray[np.number] | int, end: NDArray[np.number] | int = FAR) -> Span:
-    """From start to end for those concerned, never for the others."""
+    """A span from start to end for the users in `who`, an empty one for the others."""
     none = np.full(who.size, FAR)
     return np.where(who, start, none).astype(np.int32), np.where(who, end, none).astype(np.int32)
 
@@ -64,20 +64,24 @@ def _sooner(*days: NDArray[np.integer]) -> Days:
     return np.asarray(np.minimum.reduce([np.asarray(day) for day in days]), np.int32)
 
 
-def _work(world: Setting, group: People, lives: Timeline) -> None:
+def _work(setting: Setting, group: People, lives: Timeline) -> None:
     employed, days = group.has(*EMPLOYEES), lives.days
-    days["job_change"] = _once(world, group, "job change", 0.10, employed & (group.age < 58))
+    days["job_change"] = _once(setting, group, "job change", 0.10, employed & (group.age < 58))
     free = employed & (days["job_change"] == FAR)
-    days["job_loss"] = _once(world, group, "job loss", 0.03, free)
+    days["job_loss"] = _once(setting, group, "job loss", 0.03, free)
     days["retirement"] = _once(
-        world, group, "retirement", 0.12, (group.has(*EMPLOYEES, "CIVIL_SERVANT")) & (group.age > 58) & (days["job_loss"] == FAR)
+        setting,
+        group,
+        "retirement",
+        0.12,
+        (group.has(*EMPLOYEES, "CIVIL_SERVANT")) & (group.age > 58) & (days["job_loss"] == FAR),
     )
     days["retirement"] = np.where(days["job_change"] < FAR, FAR, days["retirement"]).astype(np.int32)
     free &= (days["job_loss"] == FAR) & (days["retirement"] == FAR)
-    days["own_business"] = _once(world, group, "own business", 0.012, free & ~group.has("OVERINDEBTED"))
-    days["graduation"] = _once(world, group, "graduation", 0.14, group.has("STUDENT") & (group.age > 21))
-    days["trained"] = _once(world, group, "trained", 0.18, group.has("TRAINEE") & (group.age > 19))
-    days["studies"] = _once(world, group, "studies", 0.10, group.has("STUDENT") & (group.age < 20.5))
+    days["own_business"] = _once(setting, group, "own business", 0.012, free & ~group.has("OVERINDEBTED"))
+    days["graduation"] = _once(setting, group, "graduation", 0.14, group.has("STUDENT") & (group.age > 21))
+    days["trained"] = _once(setting, group, "trained", 0.18, group.has("TRAINEE") & (group.age > 19))
+    days["studies"] = _once(setting, group, "studies", 0.10, group.has("STUDENT") & (group.age < 20.5))
     benefit_start = np.where(days["job_loss"] < FAR, days["job_loss"] + _between(group, "alg wait", 20, 40), FAR)
     benefit_end = np.where(days["job_loss"] < FAR, benefit_start + _between(group, "alg length", 90, 330), FAR)
     spans = lives.spans
@@ -86,7 +90,7 @@ def _work(world: Setting, group: People, lives: Timeline) -> None:
     spans["job1"] = _span(employed, -FAR, until)
     second = _sooner(
         np.where(days["job_change"] < FAR, days["job_change"] + _between(group, "job gap", 0, 35), FAR),
-        np.where(benefit_end < world.grid.end_day + 400, benefit_end, FAR),
+        np.where(benefit_end < setting.grid.end_day + 400, benefit_end, FAR),
         np.where(days["graduation"] < FAR, days["graduation"] + 30, FAR),
         days["trained"],
     )
@@ -115,24 +119,24 @@ def _work(world: Setting, group: People, lives: Timeline) -> None:
     )
 
 
-def _children(world: Setting, group: People, lives: Timeline) -> None:
+def _children(setting: Setting, group: People, lives: Timeline) -> None:
     rate = np.select(
         [group.has("COUPLE"), group.has("FAMILY"), group.has("CIVIL_SERVANT"), group.has("FREELANCER")],
         [0.09, 0.06, 0.05, 0.035],
         0.0,
     )
-    room = lives.births[:, CHILDREN - 1] == FAR
-    birth = _once(world, group, "birth", rate, room & (group.age < 43))
+    room = lives.births[:, MAX_CHILDREN - 1] == FAR
+    birth = _once(setting, group, "birth", rate, room & (group.age < 43))
     lives.days["birth"] = birth
     place = (lives.births < FAR).sum(1)
     born = np.flatnonzero(birth < FAR)
     lives.births[born, place[born]] = birth[born]
     lives.days["birth_order"] = np.where(birth < FAR, place, 0).astype(np.int32)
     official = group.has("CIVIL_SERVANT")
-    for child in range(CHILDREN):
+    for child in range(MAX_CHILDREN):
         _child(group, lives, child, official)
-    starts = np.stack([lives.spans[f"benefit_child{child}"][0] for child in range(CHILDREN)], 1)
-    ends = np.stack([lives.spans[f"benefit_child{child}"][1] for child in range(CHILDREN)], 1)
+    starts = np.stack([lives.spans[f"benefit_child{child}"][0] for child in range(MAX_CHILDREN)], 1)
+    ends = np.stack([lives.spans[f"benefit_child{child}"][1] for child in range(MAX_CHILDREN)], 1)
     lives.spans["benefit_child"] = (starts.min(1), np.where(ends < FAR, ends, -FAR).max(1).astype(np.int32))
     leave = birth < FAR
     lives.spans["leave"] = _span(
@@ -150,9 +154,9 @@ def _child(group: People, lives: Timeline, child: int, official: Flags) -> None:
     lives_here = birth < FAR
     adult = np.where(group.chance("studies later", child) < 0.5, 23, 18)
     paid_after = 45 + 50 * group.chance("kindergeld wait", child)
-    lives.spans[f"benefit_child{child}"] = _span(lives_here & ~official, birth + paid_after, birth + adult * YEAR)
-    start = birth + (1.0 + 2.1 * group.chance("kita age", child)) * YEAR
-    lives.spans[f"kita_child{child}"] = _span(lives_here & (group.chance("kita", child) < 0.78), start, birth + 6.2 * YEAR)
+    lives.spans[f"benefit_child{child}"] = _span(lives_here & ~official, birth + paid_after, birth + adult * YEAR_DAYS)
+    start = birth + (1.0 + 2.1 * group.chance("kita age", child)) * YEAR_DAYS
+    lives.spans[f"kita_child{child}"] = _span(lives_here & (group.chance("kita", child) < 0.78), start, birth + 6.2 * YEAR_DAYS)
 
 
 def _youngest(lives: Timeline, low: float, high: float) -> Span:
@@ -160,17 +164,17 @@ def _youngest(lives: Timeline, low: float, high: float) -> Span:
     births = lives.births.astype(np.int64)
     here = births[:, 0] < FAR
     last = np.where(births < FAR, births, -FAR).max(1)
-    return _span(here, births[:, 0] + int(low * YEAR), last + int(high * YEAR))
+    return _span(here, births[:, 0] + int(low * YEAR_DAYS), last + int(high * YEAR_DAYS))
 
 
-def _homes(world: Setting, group: People, lives: Timeline) -> None:
+def _homes(setting: Setting, group: People, lives: Timeline) -> None:
     days, spans = lives.days, lives.spans
     tenant = ~group.owner & ~group.with_family
     rate = np.where(group.has("STUDENT", "TRAINEE", "SINGLE"), 0.13, np.where(group.has("PENSIONER"), 0.02, 0.08))
-    days["move"] = _once(world, group, "move", rate, tenant)
-    days["first_home"] = _once(world, group, "first home", 0.12, group.with_family)
+    days["move"] = _once(setting, group, "move", rate, tenant)
+    days["first_home"] = _once(setting, group, "first home", 0.12, group.with_family)
     buyer = tenant & (days["move"] == FAR) & group.has("COUPLE", "FAMILY", "CIVIL_SERVANT", "FREELANCER")
-    days["purchase"] = _once(world, group, "purchase", 0.03, buyer)
+    days["purchase"] = _once(setting, group, "purchase", 0.03, buyer)
     double = np.where(group.chance("double rent") < 0.4, 31, 0)
     leaves = _sooner(
         np.where(days["move"] < FAR, days["move"] + double, FAR), np.where(days["purchase"] < FAR, days["purchase"] + 75, FAR)
@@ -203,12 +207,12 @@ CAR_RATES = np.array([0.43, 0.69, 0.91, 0.965, 0.99])
 """Share of users with a car at the start, by income class; somewhat above the target, because some are sold."""
 
 
-def _belongings(world: Setting, group: People, lives: Timeline) -> None:
+def _belongings(setting: Setting, group: People, lives: Timeline) -> None:
     days, spans = lives.days, lives.spans
     owns = group.chance("car") < CAR_RATES[group.income_class]
-    days["car_first"] = _once(world, group, "car first", 0.05, ~owns & (group.age < 75))
-    days["car_new"] = _once(world, group, "car new", 0.07, owns)
-    days["car_sold"] = _once(world, group, "car sold", 0.014, owns & (days["car_new"] == FAR))
+    days["car_first"] = _once(setting, group, "car first", 0.05, ~owns & (group.age < 75))
+    days["car_new"] = _once(setting, group, "car new", 0.07, owns)
+    days["car_sold"] = _once(setting, group, "car sold", 0.014, owns & (days["car_new"] == FAR))
     spans["car1"] = _span(owns, -FAR, _sooner(days["car_new"], days["car_sold"]))
     spans["car2"] = _span((days["car_new"] < FAR) | (days["car_first"] < FAR), _sooner(days["car_new"], days["car_first"]))
     spans["car"] = _span(owns | (days["car_first"] < FAR), np.where(owns, -FAR, days["car_first"]), days["car_sold"])
@@ -217,10 +221,10 @@ def _belongings(world: Setting, group: People, lives: Timeline) -> None:
         spans[name] = _span(group.chance(name) < rate, -FAR)
 
 
-def _money(world: Setting, group: People, lives: Timeline) -> None:
+def _money(setting: Setting, group: People, lives: Timeline) -> None:
     days, spans = lives.days, lives.spans
     couple = group.has("COUPLE", "FAMILY") | group.couple
-    days["separation"] = _once(world, group, "separation", 0.012, group.has("COUPLE", "FAMILY") & (days["birth"] == FAR))
+    days["separation"] = _once(setting, group, "separation", 0.012, group.has("COUPLE", "FAMILY") & (days["birth"] == FAR))
     always_pays = group.has("SINGLE") & (group.age > 30) & (group.chance("pays maintenance") < 0.06)
     pays = always_pays | (days["separation"] < FAR) & (lives.births[:, 0] < FAR)
     spans["maintenance"] = _span(pays, np.where(always_pays, -FAR, days["separation"] + 40))
@@ -230,12 +234,12 @@ def _money(world: Setting, group: People, lives: Timeline) -> None:
     spans["maintenance_in"] = _span(alone & (supported < 0.5), -FAR)
     spans["advance_in"] = _span(alone & (supported >= 0.5) & (supported < 0.85), -FAR)
     early = group.chance("early debt") < 0.5
-    days["difficulty"] = _once(world, group, "difficulty", 0.9, group.has("OVERINDEBTED") & ~early)
+    days["difficulty"] = _once(setting, group, "difficulty", 0.9, group.has("OVERINDEBTED") & ~early)
     spans["debt"] = _span(group.has("OVERINDEBTED"), np.where(early, -FAR, days["difficulty"]))
     switchers = group.roles[:, SECOND] & ~group.has("FREELANCER") & (days["own_business"] == FAR)
-    days["account_switch"] = _once(world, group, "account switch", 0.07, switchers)
-    days["large_income"] = _once(world, group, "large income", 0.025, ~group.has("OVERINDEBTED"))
-    days["marriage"] = _once(world, group, "marriage", 0.035, group.has("COUPLE"))
+    days["account_switch"] = _once(setting, group, "account switch", 0.07, switchers)
+    days["large_income"] = _once(setting, group, "large income", 0.025, ~group.has("OVERINDEBTED"))
+    days["marriage"] = _once(setting, group, "marriage", 0.035, group.has("COUPLE"))
     landlord = group.owner & (group.age > 40) & (group.chance("landlord") < 0.14)
     spans["landlord"] = _span(landlord, -FAR)
     spans["landlord_loan"] = _span(landlord & (group.chance("landlord loan") < 0.5), -FAR)

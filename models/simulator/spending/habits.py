@@ -1,4 +1,4 @@
-"""What people buy without a contract: how often, where and for how much. Regular habits must not be mistaken for contracts."""
+"""Spending without a contract: how often, where and for how much. Some habits are regular without being contracts."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -10,18 +10,18 @@ from models.simulator.base.calendar import Grid
 from models.simulator.base.chance import Floats, Ints, Keys, hashed, normal, poisson, uniform, weighted
 from models.simulator.base.lists import table
 from models.simulator.contracts.templates import Mix, mix
-from models.simulator.people.incomes import MEAN_INCOME
+from models.simulator.people.incomes import MEAN_INCOME_EUROS
 from models.simulator.people.scene import Scene
 from models.simulator.spending.trips import trips
 
 SLOTS_PER_MONTH = 64
-LOYALTY = 1.9
-"""How much the favourite shop is preferred to the second, the second to the third."""
-TASTE = 0.4
-"""How much people differ in how often they do something."""
+LOYALTY_POWER = 1.9
+"""The n-th favourite shop is visited in proportion to n to minus this power."""
+TASTE_SIGMA = 0.4
+"""Spread of the frequency between users (of its logarithm)."""
 WEEKDAYS_ONLY = 9
 CLOSED_ON_SUNDAY = ("LIVING_", "SHOPPING_", "HOUSING_", "HEALTH_", "SERVICES_", "EDUCATION_")
-SEASON = {
+SEASON_FACTORS = {
     "SHOPPING_": (0.85, 0.85, 0.95, 1, 1, 1, 0.95, 0.95, 1, 1, 1.25, 1.45),
     "FAMILY_TOYS": (0.6, 0.7, 0.8, 0.9, 0.9, 0.9, 0.9, 0.9, 1, 1.1, 1.7, 2.0),
     "TRAVEL_": (0.9, 0.9, 0.9, 1, 1.1, 1.3, 1.4, 1.4, 1.1, 0.8, 0.6, 0.6),
@@ -89,30 +89,30 @@ def habits() -> tuple[Habit, ...]:
 
 def occasions(scene: Scene) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Every purchase, and the shops that its `favourite` points to."""
-    bought, loved, offset = [], [], 0
+    purchases, favourites, offset = [], [], 0
     for number, habit in enumerate(habits()):
         who, slot, day = _times(scene, habit)
         if not who.size:
             continue
         key = hashed(scene.group.key[who], f"habit {habit.name}", slot)
-        chosen = weighted(uniform(key, "favourite"), (1.0 + np.arange(habit.favourites)) ** -LOYALTY)
+        picks = weighted(uniform(key, "favourite"), (1.0 + np.arange(habit.favourites)) ** -LOYALTY_POWER)
         users, place = np.unique(who, return_inverse=True)
-        loved.append(_favourites(scene, habit, number, users))
-        bought.append(
+        favourites.append(_favourites(scene, habit, number, users))
+        purchases.append(
             pl.DataFrame(
                 {
                     "who": who,
                     "day": day,
                     "key": key,
                     "habit": np.full(who.size, number),
-                    "favourite": place * habit.favourites + chosen + offset,
-                    "factor": habit.scale * (scene.group.income[who] / MEAN_INCOME) ** habit.amount_elasticity,
+                    "favourite": place * habit.favourites + picks + offset,
+                    "factor": habit.scale * (scene.group.income[who] / MEAN_INCOME_EUROS) ** habit.amount_elasticity,
                 }
             )
         )
         offset += users.size * habit.favourites
     abroad = trips(scene, next(number for number, habit in enumerate(habits()) if habit.name == "abroad"), offset)
-    return pl.concat([*bought, abroad[0]]), pl.concat([*loved, abroad[1]])
+    return pl.concat([*purchases, abroad[0]]), pl.concat([*favourites, abroad[1]])
 
 
 def _times(scene: Scene, habit: Habit) -> tuple[Ints, Ints, Ints]:
@@ -121,9 +121,9 @@ def _times(scene: Scene, habit: Habit) -> tuple[Ints, Ints, Ints]:
     start, end = scene.lives.spans[habit.span]
     has &= (start < end) & (start < scene.grid.end_day)
     who = np.flatnonzero(has)
-    found = _regular(scene.grid, scene, habit, who) if habit.every else _random(scene.grid, scene, habit, who)
-    who, slot, day = found
-    day = _opening(habit, day)
+    times = _regular(scene.grid, scene, habit, who) if habit.every else _random(scene.grid, scene, habit, who)
+    who, slot, day = times
+    day = _on_opening_days(habit, day)
     inside = (day >= np.maximum(scene.group.start[who] - 4, start[who])) & (day < np.minimum(scene.grid.end_day, end[who]))
     return who[inside], slot[inside], day[inside]
 
@@ -150,11 +150,11 @@ def _random(grid: Grid, scene: Scene, habit: Habit, who: Ints) -> tuple[Ints, In
     tilt = np.ones(who.size)
     for persona, factor in habit.tilt.items():
         tilt[scene.group.persona[who] == persona] = factor
-    taste = np.exp(TASTE * normal(key, f"taste {habit.name}") - TASTE**2 / 2)
-    mean = habit.per_month * tilt * taste * (scene.group.income[who] / MEAN_INCOME) ** habit.frequency_elasticity
+    taste = np.exp(TASTE_SIGMA * normal(key, f"taste {habit.name}") - TASTE_SIGMA**2 / 2)
+    mean = habit.per_month * tilt * taste * (scene.group.income[who] / MEAN_INCOME_EUROS) ** habit.frequency_elasticity
     months = np.arange(grid.months)
     number = grid.first_month + months
-    season = next((values for name, values in SEASON.items() if habit.category.startswith(name)), (1.0,) * 12)
+    season = next((values for name, values in SEASON_FACTORS.items() if habit.category.startswith(name)), (1.0,) * 12)
     means = mean[:, None] * np.array(season)[number % 12][None, :]
     keys, numbers = np.repeat(key, months.size), np.tile(number, who.size)
     count = np.minimum(poisson(means.ravel(), keys, f"times {habit.name}", numbers), SLOTS_PER_MONTH - 1)
@@ -167,8 +167,8 @@ def _random(grid: Grid, scene: Scene, habit: Habit, who: Ints) -> tuple[Ints, In
     return who[place // months.size], slot, day.astype(np.int64)
 
 
-def _opening(habit: Habit, day: Ints) -> Ints:
-    """Shops are closed on Sundays, lunch is on working days, a market has its day."""
+def _on_opening_days(habit: Habit, day: Ints) -> Ints:
+    """The days, moved to when the shop is open: no Sundays, lunch on working days, markets on their day."""
     weekday = (day + 3) % 7
     if habit.weekday == WEEKDAYS_ONLY:
         return np.where(weekday > 4, day - weekday + 4 - (day % 5), day)
@@ -186,7 +186,7 @@ def _favourites(scene: Scene, habit: Habit, number: int, users: Ints) -> pl.Data
     for place, (name, _) in enumerate(habit.sources):
         own = source == place
         if own.any():
-            pool = scene.shelf.shop(habit.category, name, habit.only, habit.match)
+            pool = scene.lists.shop(habit.category, name, habit.only, habit.match)
             shop[own] = pool.frame["position"].to_numpy()[pool.pick(uniform(key[own], "which"))]
     return pl.DataFrame({"who": who, "key": key, "shop": shop, "habit": np.full(who.size, number)})
 

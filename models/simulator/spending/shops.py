@@ -11,12 +11,12 @@ from models.simulator.people.people import Flags, town_names
 from models.simulator.people.scene import Scene
 from models.simulator.spending.habits import habits
 
-CARD_DIRECT = 0.55
+CARD_SHARE = 0.55
 """Share of those who pay online without a payment service and then use a card; the others are debited."""
 TERMINALS, TERMINAL_SHARES = ("SUMUP", "ZETTLE", "SQUARE"), (0.7, 0.25, 0.05)
-SERVICES = ("ADYEN", "STRIPE", "MOLLIE", "PAYONE", "UNZER", "AMAZON_PAY", "RIVERTY", "RATEPAY", "COMPUTOP")
-SERVICE_SHARE = 0.12
-STORE_NUMBERS, STREETS = 0.8, 0.5
+PAYMENT_SERVICES = ("ADYEN", "STRIPE", "MOLLIE", "PAYONE", "UNZER", "AMAZON_PAY", "RIVERTY", "RATEPAY", "COMPUTOP")
+PAYMENT_SERVICE_SHARE = 0.12
+STORE_NUMBER_SHARE, STREET_SHARE = 0.8, 0.5
 FOREIGN_RATES = {
     "USD": 1.09,
     "GBP": 0.85,
@@ -44,15 +44,15 @@ DOLLAR_SHOPS = (
     "Alibaba",
     "Discord Nitro",
 )
-EVEN = ("SHOPPING_BEAUTY", "MOBILITY_TAXI", "RECREATION_CULTURAL", "FAMILY_OTHER", "HEALTH_OTHERS")
-FIVES = ("OTHER_DONATION", "BANKFINANCE_INVESTMENT", "MOBILITY_VEHICLEACQUISITION", "BILLS_MOBILE")
+HALF_EURO_CATEGORIES = ("SHOPPING_BEAUTY", "MOBILITY_TAXI", "RECREATION_CULTURAL", "FAMILY_OTHER", "HEALTH_OTHERS")
+FIVE_EURO_CATEGORIES = ("OTHER_DONATION", "BANKFINANCE_INVESTMENT", "MOBILITY_VEHICLEACQUISITION", "BILLS_MOBILE")
 """Categories that are paid in half euros, and in fives."""
 
 
-def places(scene: Scene, loved: pl.DataFrame) -> pl.DataFrame:
-    """The favourites with everything about them that is the same at every purchase."""
-    shop = shops()[loved["shop"].cast(pl.UInt32)]
-    who, key = loved["who"].to_numpy(), loved["key"].to_numpy()
+def favourite_shops(scene: Scene, favourites: pl.DataFrame) -> pl.DataFrame:
+    """The favourite shops with all properties that are the same for every purchase."""
+    shop = shops()[favourites["shop"].cast(pl.UInt32)]
+    who, key = favourites["who"].to_numpy(), favourites["key"].to_numpy()
     split = shop["split"].to_numpy()
     small = shop["name"].str.contains("{", literal=True).to_numpy()
     town = scene.group.towns_by_split[who, split]
@@ -62,7 +62,7 @@ def places(scene: Scene, loved: pl.DataFrame) -> pl.DataFrame:
     invoice = shop["source"].is_in(["invoice", "trade_invoice"]).to_numpy()
     till = shop["source"].is_in(["till", "trade", "abroad"]).to_numpy()
     label = pl.select(pl.when(pl.Series(invoice)).then(shop["legal"]).otherwise(shop["name"])).to_series()
-    party = fill_names(scene.shelf, label, number, split, here, shop["words"])
+    party = fill_names(scene.lists, label, number, split, here, shop["words"])
     kind, via = _methods(scene, shop, who, key, till, invoice)
     card, debit, direct = kind == "CARD", kind == "DIRECTDEBIT", via == ""
     iban, bic = banks.accounts(banks.anywhere(number), number)
@@ -77,7 +77,7 @@ def places(scene: Scene, loved: pl.DataFrame) -> pl.DataFrame:
         shop["category"],
         shop["freelancer"],
         shop["brand"],
-        loved["key"],
+        favourites["key"],
         median=shop["median"] / shop["currency"].replace_strict(FOREIGN_RATES, default=1.0, return_dtype=pl.Float64),
         merchant_split=shop["split"],
         party=pl.when(pl.Series(debit & direct)).then(shop["legal"]).otherwise(party),
@@ -92,14 +92,15 @@ def places(scene: Scene, loved: pl.DataFrame) -> pl.DataFrame:
         creditor=pl.when(pl.Series(debit & direct)).then(banks.creditor_ids(number)),
         mandate=pl.when(pl.Series(debit)).then(pl.Series(hashed(key, "mandate") % np.uint64(10**9)).cast(pl.String)),
         city=pl.when(shop["place"] != "").then(shop["place"]).when(pl.Series(till)).then(here),
-        street=pl.when(pl.Series(till & (uniform(key, "street") < STREETS))).then(scene.shelf.name("street", number, split)),
-        store=pl.when(pl.Series(till & ~small & (uniform(key, "store") < STORE_NUMBERS))).then(
+        street=pl.when(pl.Series(till & (uniform(key, "street") < STREET_SHARE))).then(scene.lists.name("street", number, split)),
+        store=pl.when(pl.Series(till & ~small & (uniform(key, "store") < STORE_NUMBER_SHARE))).then(
             pl.Series(whole(key, "store number", 100, 9999)).cast(pl.String)
         ),
         currency=pl.when(currency != "").then(currency),
-        words=_kinds(shop, loved["habit"].to_numpy(), card, invoice),
-        even=shop["category"].is_in(EVEN),
-        fives=shop["category"].is_in(FIVES) | ((shop["category"] == "RECREATION_OTHER") & (shop["source"] == "online")),
+        words=_kinds(shop, favourites["habit"].to_numpy(), card, invoice),
+        even=shop["category"].is_in(HALF_EURO_CATEGORIES),
+        fives=shop["category"].is_in(FIVE_EURO_CATEGORIES)
+        | ((shop["category"] == "RECREATION_OTHER") & (shop["source"] == "online")),
         exact=shop["source"] != "trade_invoice",
         online=shop["source"] == "online",
     )
@@ -115,16 +116,16 @@ def _methods(
     draw, second = uniform(key, "pays"), uniform(key, "pays how")
     online = ~till & ~invoice
     amazon = shop["legal"].str.starts_with("AMAZON").to_numpy()
-    direct = np.where(amazon, second < 0.06, second < CARD_DIRECT)
+    direct = np.where(amazon, second < 0.06, second < CARD_SHARE)
     kind = np.select(
         [till, invoice, draw < paypal, draw < klarna, direct],
         ["CARD", "TRANSFER", "DIRECTDEBIT", np.where(second < 0.5, "DIRECTDEBIT", "TRANSFER"), "CARD"],
         "DIRECTDEBIT",
     )
     terminal = np.array(TERMINALS)[weighted(uniform(key, "terminal"), np.array(TERMINAL_SHARES))]
-    service = np.array(SERVICES)[whole(key, "service", 0, len(SERVICES) - 1)]
+    service = np.array(PAYMENT_SERVICES)[whole(key, "service", 0, len(PAYMENT_SERVICES) - 1)]
     uses_terminal = till & (uniform(key, "small terminal") < shop["terminal"].to_numpy())
-    uses_service = online & (draw >= klarna) & ~amazon & (uniform(key, "with service") < SERVICE_SHARE)
+    uses_service = online & (draw >= klarna) & ~amazon & (uniform(key, "with service") < PAYMENT_SERVICE_SHARE)
     via = np.select(
         [uses_terminal, online & (draw < paypal), online & (draw < klarna), uses_service],
         [terminal, "PAYPAL", "KLARNA", service],

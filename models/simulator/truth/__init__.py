@@ -1,1 +1,1 @@
-"""What is true about simulated people, as the analyses should find it."""
+"""The truth about simulated people, as the analyses should find it."""

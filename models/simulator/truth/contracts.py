@@ -1,11 +1,11 @@
-"""The truth about contracts on the as-of date: what an analysis of all bookings until then should find, and what comes next."""
+"""The true contracts on the as-of date, as an analysis of all bookings until then should find them, and their next payments."""
 
 import numpy as np
 import polars as pl
 
 from models.simulator.base.lists import wordings
 from models.simulator.base.schemas import CONTRACTS
-from models.simulator.contracts.holdings import WEEKS
+from models.simulator.contracts.holdings import WEEKLY_PERIODS
 from models.simulator.contracts.templates import templates
 from models.simulator.people.scene import Scene
 
@@ -17,19 +17,19 @@ PERIODS = {
     6: "HALFYEAR_ONE",
     12: "YEAR_ONE",
     24: "YEAR_TWO",
-    WEEKS + 1: "WEEK_ONE",
-    WEEKS + 2: "WEEK_TWO",
-    WEEKS + 4: "WEEK_FOUR",
+    WEEKLY_PERIODS + 1: "WEEK_ONE",
+    WEEKLY_PERIODS + 2: "WEEK_TWO",
+    WEEKLY_PERIODS + 4: "WEEK_FOUR",
 }
 
 
-def contract_truth(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def contract_truth(scene: Scene, contracts: pl.DataFrame, slots: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Every contract with a regular booking until the as-of date."""
-    seen = rows.filter(pl.col("contract").is_not_null(), pl.col("day") <= scene.grid.as_of, ~pl.col("copy"))
-    facts = _statistics(seen)
-    coming = _coming(scene, held, slots)
+    past_bookings = rows.filter(pl.col("contract").is_not_null(), pl.col("day") <= scene.grid.as_of, ~pl.col("copy"))
+    facts = _statistics(past_bookings)
+    coming = _coming(scene, contracts, slots)
     facts = facts.join(
-        held.unique("contract", keep="first", maintain_order=True), on="contract", how="left", maintain_order="left"
+        contracts.unique("contract", keep="first", maintain_order=True), on="contract", how="left", maintain_order="left"
     )
     facts = facts.join(coming, on="contract", how="left", maintain_order="left")
     spans = wordings().select(wording="number", dated=pl.col("text").str.contains("{von}", literal=True))
@@ -51,7 +51,7 @@ def contract_truth(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame, rows: 
         product_held=pl.when(pl.col("sold") == "").then(pl.lit("UNRELATED_OTHER")).otherwise("sold"),
         brand="brand",
         period=pl.col("period").replace_strict(PERIODS, return_dtype=pl.String),
-        day_rule=pl.when(pl.col("period") < WEEKS).then("rule").otherwise(pl.lit("")),
+        day_rule=pl.when(pl.col("period") < WEEKLY_PERIODS).then("rule").otherwise(pl.lit("")),
         status=pl.when(pl.col("next_day").is_not_null()).then(pl.lit("ACTIVE")).otherwise(pl.lit("INACTIVE")),
         date_start=pl.when(pl.col("dated").fill_null(False)).then("first_span").otherwise("first_day").cast(pl.Date),
         date_first=pl.col("first_day").cast(pl.Date),
@@ -83,9 +83,9 @@ def contract_truth(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame, rows: 
     return frame.select(CONTRACTS.names()).cast(dict(CONTRACTS.items())).sort("contract_id")
 
 
-def _statistics(seen: pl.DataFrame) -> pl.DataFrame:
+def _statistics(bookings: pl.DataFrame) -> pl.DataFrame:
     """Sums and moments over the regular bookings, and the sum of the others."""
-    ordered = seen.sort("day", "key")
+    ordered = bookings.sort("day", "key")
     regular, other = ordered.filter(pl.col("regular")), ordered.filter(~pl.col("regular"))
     sums = regular.group_by("contract", maintain_order=True).agg(
         first_day=pl.col("day").first(),
@@ -102,14 +102,14 @@ def _statistics(seen: pl.DataFrame) -> pl.DataFrame:
         regular_count=pl.len(),
     )
     rest = other.group_by("contract").agg(other_total=pl.col("cents").sum(), other_count=pl.len())
-    joined = sums.join(rest, on="contract", how="left", maintain_order="left")
-    return joined.with_columns(pl.col("other_total").fill_null(0), pl.col("other_count").fill_null(0))
+    statistics = sums.join(rest, on="contract", how="left", maintain_order="left")
+    return statistics.with_columns(pl.col("other_total").fill_null(0), pl.col("other_count").fill_null(0))
 
 
-def _coming(scene: Scene, held: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
+def _coming(scene: Scene, contracts: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
     """Next date and amount, and the last date of contracts that end within sight."""
-    contract = held["contract"].gather(slots["held"].cast(pl.UInt32))
-    end = held["end"].gather(slots["held"].cast(pl.UInt32))
+    contract = contracts["contract"].gather(slots["contract_row"].cast(pl.UInt32))
+    end = contracts["end"].gather(slots["contract_row"].cast(pl.UInt32))
     due = slots.select("day", "cents").with_columns(contract=contract, end=end).sort("day")
     later = due.filter(pl.col("day") > scene.grid.as_of)
     after = later.group_by("contract").agg(next_day=pl.col("day").first(), next_cents=pl.col("cents").first())

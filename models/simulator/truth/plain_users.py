@@ -1,6 +1,6 @@
-"""What is true about single users as plain Python values, for truths that are written as somebody reads a rule: row by row.
+"""The truth about single users as plain Python values, for truths that follow a written rule row by row.
 
-It shares no code with the analyses that it examines. Nothing here is fast.
+It shares no code with the analyses that it evaluates, and is not optimised.
 """
 
 from collections import defaultdict
@@ -12,21 +12,21 @@ from typing import NamedTuple
 
 import polars as pl
 
-from models.simulator.simulation import Corpus
-from models.simulator.truth.affordability import SAVED_ON, booked, troubles
+from models.simulator.base.corpus import Corpus
+from models.simulator.truth.affordability import SAVING_PRODUCTS, past_bookings, troubles
 
 DIFFICULTIES = ("return_debits", "debt_collection_payments", "seizure_payments")
 
 
 class Booking(NamedTuple):
-    """A booking as it truly is; `stored` says whether it lies on a product for savings, `difficulty` whether it tells of one."""
+    """A booking as it truly is; `difficulty` marks signs of financial difficulties."""
 
     day: date
     cents: int
     category: str
     insurance: str
     payer: str
-    stored: bool
+    on_savings_product: bool
     difficulty: bool
 
 
@@ -40,7 +40,7 @@ class TrueContract(NamedTuple):
 
 @dataclass(frozen=True)
 class TrueLife:
-    """A user on the as-of date: what was booked until then, contracts, what happened and when, and how the user works."""
+    """A user on the as-of date: bookings until then, contracts, dated life events, and the stage on the labour market."""
 
     user: str
     as_of: date
@@ -62,15 +62,15 @@ class TrueLife:
 
     @cached_property
     def incomes(self) -> Mapping[int, int]:
-        """What came in as effective income, by month."""
+        """Effective income in cents, by month."""
         return self.sums(booking for booking in self.bookings if booking.category.startswith("INCOME_"))
 
     def sums(self, bookings: Iterable[Booking]) -> Mapping[int, int]:
-        """What was booked in each month."""
-        found: dict[int, int] = defaultdict(int)
+        """The sum of the bookings of each month, in cents."""
+        totals: dict[int, int] = defaultdict(int)
         for booking in bookings:
-            found[month_of(booking.day)] += booking.cents
-        return found
+            totals[month_of(booking.day)] += booking.cents
+        return totals
 
 
 def month_of(day: date) -> int:
@@ -79,13 +79,13 @@ def month_of(day: date) -> int:
 
 
 def months_before(day: date, months: int) -> date:
-    """The same day so many months earlier, or the last of that month."""
+    """The same day `months` months earlier, or the last day of that month."""
     year, month = divmod(month_of(day) - months, 12)
     after = date(year + (month == 11), (month + 1) % 12 + 1, 1)
     return min(date(year, month + 1, 1) + timedelta(days=day.day - 1), after - timedelta(days=1))
 
 
-def lives(corpus: Corpus) -> list[TrueLife]:
+def true_lives(corpus: Corpus) -> list[TrueLife]:
     """All users who have a booking."""
     bookings, contracts, events = _bookings(corpus), _contracts(corpus), _events(corpus)
     now = corpus.stages.filter(
@@ -101,33 +101,33 @@ def lives(corpus: Corpus) -> list[TrueLife]:
 
 
 def _bookings(corpus: Corpus) -> dict[int, list[Booking]]:
-    told = booked(corpus).join(corpus.transactions.select("id", "counterparty_iban"), on="id")
+    booked_rows = past_bookings(corpus).join(corpus.transactions.select("id", "counterparty_iban"), on="id")
     signs = troubles()
-    rows = told.select(
+    rows = booked_rows.select(
         "user",
         "booked_on",
         "amount_cents",
         "effective_category",
         "insurance",
         payer=pl.coalesce("counterparty_name", "counterparty_iban", pl.lit("")),
-        stored=pl.col("on").is_in(SAVED_ON),
+        on_savings_product=pl.col("on").is_in(SAVING_PRODUCTS),
         difficulty=pl.any_horizontal(signs[name] for name in DIFFICULTIES),
     )
-    found: dict[int, list[Booking]] = defaultdict(list)
+    bookings: dict[int, list[Booking]] = defaultdict(list)
     for user, *values in rows.iter_rows():
-        found[user].append(Booking(*values))
-    return found
+        bookings[user].append(Booking(*values))
+    return bookings
 
 
 def _contracts(corpus: Corpus) -> dict[int, list[TrueContract]]:
-    found: dict[int, list[TrueContract]] = defaultdict(list)
+    contracts: dict[int, list[TrueContract]] = defaultdict(list)
     for user, category, insurance, status in corpus.contracts.select("user", "category", "insurance", "status").iter_rows():
-        found[user].append(TrueContract(category, insurance, status == "ACTIVE"))
-    return found
+        contracts[user].append(TrueContract(category, insurance, status == "ACTIVE"))
+    return contracts
 
 
 def _events(corpus: Corpus) -> dict[int, list[tuple[str, date]]]:
-    found: dict[int, list[tuple[str, date]]] = defaultdict(list)
+    events: dict[int, list[tuple[str, date]]] = defaultdict(list)
     for user, item, day in corpus.events.filter(pl.col("date") <= corpus.as_of).select("user", "item", "date").iter_rows():
-        found[user].append((item, day))
-    return found
+        events[user].append((item, day))
+    return events

@@ -8,22 +8,22 @@ import pytest
 from models.simulator import official_figures
 from models.simulator.base.banks import FORMATS
 from models.simulator.base.calendar import Grid
-from models.simulator.base.lists import shelf
+from models.simulator.base.lists import allowed_lists
 from models.simulator.base.splits import SPLITS
 from models.simulator.contracts.holdings import holdings
-from models.simulator.contracts.payments import named
+from models.simulator.contracts.payments import with_counterparties
 from models.simulator.contracts.schedule import schedule
 from models.simulator.contracts.templates import templates
 from models.simulator.people.people import Setting
 from models.simulator.people.scene import scene_of
-from models.simulator.simulation import lived, truth_of, users_of
+from models.simulator.simulation import bookings_of, truth_of, users_of
 
 USERS = 3_000
 AT_ONCE = 500
 
 
 def world(months: int) -> Setting:
-    return Setting(2, Grid(date(2024, 1, 1), months), shelf(SPLITS), FORMATS)
+    return Setting(2, Grid(date(2024, 1, 1), months), allowed_lists(SPLITS), FORMATS)
 
 
 @pytest.mark.thorough
@@ -32,8 +32,8 @@ def test_spending_is_within_an_eighth_of_the_official_figures() -> None:
     bookings, truths, users = [], [], []
     for first in range(0, USERS, AT_ONCE):
         scene = scene_of(ours, first, AT_ONCE)
-        held = named(scene, holdings(scene))
-        rows = lived(scene, held, schedule(scene, held))
+        contracts = with_counterparties(scene, holdings(scene))
+        rows = bookings_of(scene, contracts, schedule(scene, contracts))
         bookings.append(rows.select("id", amount_cents="cents"))
         truths.append(truth_of(scene, rows).select("id", "user", "effective_category", "brand", "future"))
         users.append(users_of(scene))
@@ -48,12 +48,12 @@ def test_insurances_are_held_as_officially_counted() -> None:
     names = pl.Series([template.name for template in templates()])
     for first in range(0, USERS, AT_ONCE):
         scene = scene_of(ours, first, AT_ONCE)
-        held = holdings(scene)
-        due = schedule(scene, held)
+        scene_contracts = holdings(scene)
+        due = schedule(scene, scene_contracts)
         before, after = (
-            set(due.filter(side)["held"]) for side in (pl.col("day") <= ours.grid.as_of, pl.col("day") > ours.grid.as_of)
+            set(due.filter(side)["contract_row"]) for side in (pl.col("day") <= ours.grid.as_of, pl.col("day") > ours.grid.as_of)
         )
-        active = held[sorted(before & after)]
+        active = scene_contracts[sorted(before & after)]
         contracts.append(
             pl.DataFrame(
                 {

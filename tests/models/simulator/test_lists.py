@@ -1,5 +1,8 @@
 """The lists: long enough, divided fairly, and no family on two sides."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,7 +10,7 @@ from schwifty import IBAN
 
 from models.simulator.base import banks, lists
 from models.simulator.base.chance import hashed, user_keys
-from models.simulator.base.lists import shelf
+from models.simulator.base.lists import allowed_lists
 from models.simulator.base.splits import SPLITS, split_of_families
 from models.simulator.bookings.purposes import SLOT, SLOTS
 from models.simulator.contracts.templates import templates
@@ -54,10 +57,10 @@ def test_a_new_entry_leaves_most_others_where_they_are() -> None:
 
 def test_a_mended_category_moves_nobody_to_another_split() -> None:
     merchants = lists.merchants()
-    mended = merchants.filter(pl.col("name").is_in(list(lists.DIVIDED_AS)))
-    assert dict(mended.select("name", "group").iter_rows()) == lists.DIVIDED_AS
+    mended = merchants.filter(pl.col("name").is_in(list(lists.SPLIT_CATEGORIES)))
+    assert dict(mended.select("name", "group").iter_rows()) == lists.SPLIT_CATEGORIES
     assert mended.filter(pl.col("group") == pl.col("category")).is_empty()
-    others = merchants.filter(~pl.col("name").is_in(list(lists.DIVIDED_AS)))
+    others = merchants.filter(~pl.col("name").is_in(list(lists.SPLIT_CATEGORIES)))
     assert others.filter(pl.col("group") != pl.col("category")).is_empty()
 
 
@@ -74,7 +77,7 @@ def test_every_pool_has_somebody_who_trains() -> None:
 
 
 def test_templates_and_habits_name_only_what_there_is() -> None:
-    shop = shelf(SPLITS)
+    shop = allowed_lists(SPLITS)
     for template in templates():
         assert shop.party(template.pool).frame.height, template.name
         assert template.wording in kinds_of_wordings(), template.name
@@ -98,3 +101,12 @@ def test_accounts_and_creditor_ids_have_the_right_check_digits() -> None:
     for number in banks.creditor_ids(keys):
         rest = int("".join(str(int(letter, 36)) for letter in number[7:] + number[:4]))
         assert rest % 97 == 1
+
+
+def test_every_file_and_column_of_the_lists_is_explained() -> None:
+    folder = Path(lists.__file__).parent / "data"
+    chapters = dict(re.findall(r"^## `(\w+)\.csv`.*?\n(.*?)(?=^## |\Z)", (folder / "README.md").read_text(), re.M | re.S))
+    for path in folder.glob("*.csv"):
+        cells = re.findall(r"^\| (`.*?`) \|", chapters[path.stem], re.M)
+        assert [name for cell in cells for name in re.findall(r"`(\w+)`", cell)] != []
+        assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == set(lists.table(path.stem).columns)

@@ -1,4 +1,4 @@
-"""The truth about life events: what happened, on the date by which the bookings show it."""
+"""The true life events, on the date on which the bookings show them."""
 
 import numpy as np
 import polars as pl
@@ -6,28 +6,28 @@ import polars as pl
 from models.simulator.base.calendar import Days
 from models.simulator.base.lists import parties, wordings
 from models.simulator.base.schemas import EVENTS
-from models.simulator.contracts.holdings import WEEKS
+from models.simulator.contracts.holdings import WEEKLY_PERIODS
 from models.simulator.contracts.templates import templates
-from models.simulator.people.people import CHILDREN, FAR, SECOND
+from models.simulator.people.people import FAR, MAX_CHILDREN, SECOND
 from models.simulator.people.scene import Scene
 
 NEW_DAYS, NEW_PERIODS = 45, 1.5
-"""A contract is new if its first booking lies so many days or periods after the history began."""
+"""A contract is new if its first booking is at least this many days and periods after the start of the history."""
 COOLDOWN_DAYS = 180
-YEAR_OF_HISTORY = 365
+MIN_HISTORY_DAYS = 365
 MONTH_DAYS = 30.4
 ONE_PERIOD_LATER = ("UNEMPLOYMENT_END", "PARENTALLEAVE_END")
-FROM_SCHEDULE = ("TENANCY", "CHILD_FIRST", "CHILDBENEFIT_END", "STUDIES_START", "VEHICLE_START", "VEHICLE_END")
-"""Events of templates that the life itself tells better than one contract."""
-WAGES = ("salary", "partner_salary", "service_pay", "training_pay")
-"""What a household lives on: a change of any of them is an event."""
-LEAST_RAISE, LEAST_RAISE_CENTS = 0.03, 5_000
+TIMELINE_EVENTS = ("TENANCY", "CHILD_FIRST", "CHILDBENEFIT_END", "STUDIES_START", "VEHICLE_START", "VEHICLE_END")
+"""Events of templates that are taken from the timeline instead of a single contract."""
+WAGE_TEMPLATES = ("salary", "partner_salary", "service_pay", "training_pay")
+"""Wages of a household: a change of any of them is an event."""
+MIN_RAISE_RATIO, MIN_RAISE_CENTS = 0.03, 5_000
 
 
-def event_truth(scene: Scene, held: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def event_truth(scene: Scene, contracts: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """`user`, `item`, `date`; the same item is not repeated within half a year."""
-    runs = _runs(scene, held, rows)
-    found = pl.concat(
+    runs = _runs(scene, contracts, rows)
+    events = pl.concat(
         [
             _of_templates(runs),
             _of_work(scene, runs),
@@ -37,7 +37,7 @@ def event_truth(scene: Scene, held: pl.DataFrame, rows: pl.DataFrame) -> pl.Data
             _of_money(scene, rows),
         ]
     ).filter(pl.col("day") < scene.grid.end_day)
-    frame = _spaced(found).select(
+    frame = _without_repeats(events).select(
         user=(pl.col("who") + int(scene.group.number[0])).cast(pl.UInt32),
         item="item",
         date=pl.col("day").cast(pl.Int32).cast(pl.Date),
@@ -45,17 +45,17 @@ def event_truth(scene: Scene, held: pl.DataFrame, rows: pl.DataFrame) -> pl.Data
     return frame.select(EVENTS.names()).cast(dict(EVENTS.items())).sort("user", "date", "item")
 
 
-def _spaced(found: pl.DataFrame) -> pl.DataFrame:
-    """Without those that follow one of the same kind too soon."""
-    kept, last = [], (-1, "", 0)
-    for who, item, day in found.select("who", "item", "day").sort("who", "item", "day").iter_rows():
+def _without_repeats(events: pl.DataFrame) -> pl.DataFrame:
+    """The events without those that follow one of the same kind within `COOLDOWN_DAYS`."""
+    distinct_events, last = [], (-1, "", 0)
+    for who, item, day in events.select("who", "item", "day").sort("who", "item", "day").iter_rows():
         if (who, item) != last[:2] or day - last[2] >= COOLDOWN_DAYS:
             last = (who, item, day)
-            kept.append(last)
-    return pl.DataFrame(kept, schema=found.select("who", "item", "day").schema, orient="row")
+            distinct_events.append(last)
+    return pl.DataFrame(distinct_events, schema=events.select("who", "item", "day").schema, orient="row")
 
 
-def _runs(scene: Scene, held: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def _runs(scene: Scene, contracts: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """First and last regular booking of each contract, whether it is new, and whether it ended."""
     regular = rows.filter(pl.col("regular").fill_null(False)).sort("day")
     span = regular.group_by("contract", maintain_order=True).agg(
@@ -69,11 +69,15 @@ def _runs(scene: Scene, held: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
             "closes": [t.event_end for t in templates()],
         }
     )
-    facts = held.select("contract", "who", "template", "period", "begin", "end")
+    facts = contracts.select("contract", "who", "template", "period", "begin", "end")
     runs = span.join(facts, on="contract", how="left", maintain_order="left").join(
         names, on="template", how="left", maintain_order="left"
     )
-    days = pl.when(pl.col("period") < WEEKS).then(pl.col("period") * MONTH_DAYS).otherwise((pl.col("period") - WEEKS) * 7)
+    days = (
+        pl.when(pl.col("period") < WEEKLY_PERIODS)
+        .then(pl.col("period") * MONTH_DAYS)
+        .otherwise((pl.col("period") - WEEKLY_PERIODS) * 7)
+    )
     started = pl.Series(scene.group.start).gather(runs["who"].cast(pl.UInt32))
     return runs.with_columns(length=days, started=started, turn=pl.col("contract") % 8).with_columns(
         new=pl.col("first") >= pl.col("started") + pl.max_horizontal(pl.lit(float(NEW_DAYS)), pl.col("length") * NEW_PERIODS),
@@ -82,22 +86,22 @@ def _runs(scene: Scene, held: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _events(frame: pl.DataFrame, item: str | pl.Expr, day: str | pl.Expr = "first") -> pl.DataFrame:
-    chosen = pl.lit(item) if isinstance(item, str) else item
+    item_column = pl.lit(item) if isinstance(item, str) else item
     when = pl.col(day) if isinstance(day, str) else day
-    return frame.select(who=pl.col("who").cast(pl.Int64), item=chosen, day=when.cast(pl.Int64))
+    return frame.select(who=pl.col("who").cast(pl.Int64), item=item_column, day=when.cast(pl.Int64))
 
 
 def _of_templates(runs: pl.DataFrame) -> pl.DataFrame:
     """Contracts whose start or end is an event. After a change of provider neither is."""
-    opened = runs.filter(pl.col("opens") != "", ~pl.col("opens").is_in(FROM_SCHEDULE), pl.col("new"), pl.col("turn") % 2 == 0)
+    opened = runs.filter(pl.col("opens") != "", ~pl.col("opens").is_in(TIMELINE_EVENTS), pl.col("new"), pl.col("turn") % 2 == 0)
     successors = runs.filter(pl.col("turn") % 2 == 1).select("who", "template", followed=pl.lit(True)).unique()
-    closed = runs.filter(pl.col("closes") != "", ~pl.col("closes").is_in(FROM_SCHEDULE), pl.col("over"))
+    closed = runs.filter(pl.col("closes") != "", ~pl.col("closes").is_in(TIMELINE_EVENTS), pl.col("over"))
     closed = closed.join(successors, on=["who", "template"], how="left").filter(pl.col("followed").is_null())
     last = pl.when(pl.col("closes").is_in(ONE_PERIOD_LATER)).then(pl.col("last") + pl.col("length")).otherwise("last")
     return pl.concat([_events(opened, pl.col("opens")), _events(closed, pl.col("closes"), last)])
 
 
-def _one(runs: pl.DataFrame, *names: str) -> pl.DataFrame:
+def _of_names(runs: pl.DataFrame, *names: str) -> pl.DataFrame:
     return runs.filter(pl.col("name").is_in(names))
 
 
@@ -107,12 +111,12 @@ def _happened(days: Days) -> pl.DataFrame:
 
 
 def _of_work(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
-    salary = _one(runs, "salary").filter(pl.col("new"))
+    salary = _of_names(runs, "salary").filter(pl.col("new"))
     second = salary.filter(pl.col("turn") >= 2)
     graduates = _happened(scene.lives.days["graduation"])
-    paid_before = _one(runs, "minijob", "training_pay").select("who", worked=pl.lit(True)).unique()
+    paid_before = _of_names(runs, "minijob", "training_pay").select("who", worked=pl.lit(True)).unique()
     fresh = second.join(graduates, on="who").join(paid_before, on="who", how="left")
-    long_enough = pl.col("first") >= pl.col("started") + YEAR_OF_HISTORY
+    long_enough = pl.col("first") >= pl.col("started") + MIN_HISTORY_DAYS
     first = (
         pl.when(pl.col("worked").fill_null(False))
         .then(pl.lit("EMPLOYMENT_CHANGE"))
@@ -125,10 +129,10 @@ def _of_work(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
     )
     hired = second.join(_happened(scene.lives.days["job_loss"]), on="who")
     leavers = pl.concat([_happened(scene.lives.days[name]) for name in ("job_loss", "retirement", "own_business")])
-    left = _one(runs, "salary", "service_pay").filter(pl.col("over"), pl.col("turn") < 2).join(leavers, on="who")
-    fees = _one(runs, "semester_fee")
+    left = _of_names(runs, "salary", "service_pay").filter(pl.col("over"), pl.col("turn") < 2).join(leavers, on="who")
+    fees = _of_names(runs, "semester_fee")
     ended = fees.filter(pl.col("over")).join(graduates, on="who")
-    began = _one(runs, "semester_fee", "bafoeg").filter(pl.col("new")).join(_happened(scene.lives.days["studies"]), on="who")
+    began = _of_names(runs, "semester_fee", "bafoeg").filter(pl.col("new")).join(_happened(scene.lives.days["studies"]), on="who")
     began = began.group_by("who").agg(pl.col("first").min())
     return pl.concat(
         [
@@ -143,10 +147,10 @@ def _of_work(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_homes(scene: Scene, runs: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    rent = _one(runs, "rent", "room")
+    rent = _of_names(runs, "rent", "room")
     new = rent.filter(pl.col("turn") >= 2, pl.col("new"))
     first = new.join(_happened(scene.lives.days["first_home"]), on="who").with_columns(
-        item=pl.when(pl.col("first") >= pl.col("started") + YEAR_OF_HISTORY)
+        item=pl.when(pl.col("first") >= pl.col("started") + MIN_HISTORY_DAYS)
         .then(pl.lit("TENANCY_FIRST"))
         .otherwise(pl.lit("TENANCY_START"))
     )
@@ -172,19 +176,19 @@ def _wordings_of(*kinds: str) -> list[int]:
 def _of_children(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
     """By the payments of child benefit: the first one, and those where the number of children changes."""
     template = next(t.index for t in templates() if t.name == "child_benefit")
-    paid = rows.filter(((pl.col("contract") % 2048) // 8 == template), pl.col("regular").fill_null(False)).sort("who", "day")
-    who, day = paid["who"].to_numpy(), paid["day"].to_numpy()
-    count = np.sum([scene.lives.inside(f"benefit_child{child}", who, day) for child in range(CHILDREN)], axis=0)
-    paid = paid.select("who", "day").with_columns(count=pl.Series(count))
-    paid = paid.with_columns(
+    benefits = rows.filter(((pl.col("contract") % 2048) // 8 == template), pl.col("regular").fill_null(False)).sort("who", "day")
+    who, day = benefits["who"].to_numpy(), benefits["day"].to_numpy()
+    count = np.sum([scene.lives.inside(f"benefit_child{child}", who, day) for child in range(MAX_CHILDREN)], axis=0)
+    benefits = benefits.select("who", "day").with_columns(count=pl.Series(count))
+    benefits = benefits.with_columns(
         before=pl.col("count").shift(1).over("who"),
         earlier=pl.col("day").shift(1).over("who"),
         started=pl.Series(scene.group.start[who]),
     )
-    first = paid.filter(pl.col("before").is_null(), pl.col("day") >= pl.col("started") + NEW_DAYS)
-    more = paid.filter(pl.col("count") > pl.col("before"))
-    less = paid.filter(pl.col("count") < pl.col("before"))
-    ends = paid.group_by("who").agg(last=pl.col("day").max()).filter(pl.col("last") < scene.grid.end_day - 62)
+    first = benefits.filter(pl.col("before").is_null(), pl.col("day") >= pl.col("started") + NEW_DAYS)
+    more = benefits.filter(pl.col("count") > pl.col("before"))
+    less = benefits.filter(pl.col("count") < pl.col("before"))
+    ends = benefits.group_by("who").agg(last=pl.col("day").max()).filter(pl.col("last") < scene.grid.end_day - 62)
     return pl.concat(
         [
             _events(first, "CHILD_FIRST", "day"),
@@ -196,16 +200,21 @@ def _of_children(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_cars(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
-    own = _one(runs, "car", "vehicle_tax", "car_leasing")
+    car_contracts = _of_names(runs, "car", "vehicle_tax", "car_leasing")
     arrived = pl.concat([_happened(scene.lives.days["car_new"]), _happened(scene.lives.days["car_first"])])
-    new = own.filter(pl.col("turn") >= 2, pl.col("new")).join(arrived, on="who").group_by("who").agg(pl.col("first").min())
-    gone = (
-        own.filter(pl.col("over"))
+    new_cars = (
+        car_contracts.filter(pl.col("turn") >= 2, pl.col("new"))
+        .join(arrived, on="who")
+        .group_by("who")
+        .agg(pl.col("first").min())
+    )
+    sold_cars = (
+        car_contracts.filter(pl.col("over"))
         .join(_happened(scene.lives.days["car_sold"]), on="who")
         .group_by("who")
         .agg(pl.col("last").max())
     )
-    return pl.concat([_events(new, "VEHICLE_START"), _events(gone, "VEHICLE_END", "last")])
+    return pl.concat([_events(new_cars, "VEHICLE_START"), _events(sold_cars, "VEHICLE_END", "last")])
 
 
 def _of_money(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
@@ -231,15 +240,15 @@ def _of_money(scene: Scene, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _raises(rows: pl.DataFrame) -> pl.DataFrame:
     """Wages that change for good: the next one is at the new level, too."""
-    paying = [t.index for t in templates() if t.name in WAGES]
+    paying = [t.index for t in templates() if t.name in WAGE_TEMPLATES]
     template = (pl.col("contract") % 2048) // 8
     wages = rows.filter(template.is_in(paying), pl.col("regular").fill_null(False)).sort("contract", "day")
     middle = pl.col("cents").rolling_median(6, min_samples=3).shift(1).over("contract")
     wages = wages.with_columns(after=pl.col("cents").shift(-1).over("contract"), middle=middle).drop_nulls("after")
     change = pl.min_horizontal("cents", "after") - pl.col("middle")
-    up = wages.filter(change >= LEAST_RAISE_CENTS, change >= LEAST_RAISE * pl.col("middle"))
+    up = wages.filter(change >= MIN_RAISE_CENTS, change >= MIN_RAISE_RATIO * pl.col("middle"))
     fall = pl.col("middle") - pl.max_horizontal("cents", "after")
-    down = wages.filter(fall >= LEAST_RAISE_CENTS, fall >= LEAST_RAISE * pl.col("middle"))
+    down = wages.filter(fall >= MIN_RAISE_CENTS, fall >= MIN_RAISE_RATIO * pl.col("middle"))
     return pl.concat([_events(up, "SALARY_INCREASE", "day"), _events(down, "SALARY_DECREASE", "day")])
 
 

@@ -1,4 +1,4 @@
-"""The truth about life stages: in which a user is on the labour market, as a parent and at home, and since when."""
+"""The truth about life stages: on the labour market, as a parent, at home and in saving."""
 
 import numpy as np
 import polars as pl
@@ -6,14 +6,19 @@ from numpy.typing import NDArray
 
 from models.simulator.base.calendar import Days
 from models.simulator.base.schemas import STAGES
-from models.simulator.people.people import CHILDREN, FAR, YEAR, Flags
+from models.simulator.people.people import FAR, MAX_CHILDREN, YEAR_DAYS, Flags
 from models.simulator.people.scene import Scene
+from models.simulator.truth.plain_users import TrueLife, month_of
+
+MAX_MONTHS, MIN_MONTHS = 6, 3
+"""Saving is judged over the last full months, at most and at least this many."""
+OWN_SAVING_TRANSFERS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
 
 
 def stage_truth(scene: Scene) -> pl.DataFrame:
     """`user`, `dimension`, `item`, `since`, `until`: labour market, parenthood and housing over the simulated time."""
     spans = [*_work_stages(scene), *_family_stages(scene), *_home_stages(scene)]
-    frame = pl.concat([_monthly(scene, dimension, item, where) for dimension, item, where in _resolved(scene, spans)])
+    frame = pl.concat([_monthly(scene, dimension, item, where) for dimension, item, where in _first_that_holds(scene, spans)])
     frame = frame.sort("user", "dimension", "month")
     changed = (pl.col("item") != pl.col("item").shift(1).over("user", "dimension")).fill_null(True)
     runs = frame.filter(changed).with_columns(until=pl.col("day").shift(-1).over("user", "dimension"))
@@ -54,9 +59,11 @@ def _family_stages(scene: Scene) -> list[Stage]:
     births = np.where(scene.lives.births < FAR, scene.lives.births, -FAR).astype(np.int64)
     stages: list[Stage] = []
     for item, low, high in (("INFANT", 0, 3), ("PRESCHOOL", 3, 6), ("SCHOOL", 6, 18), ("ADULTCHILD", 18, 25)):
-        for child in range(CHILDREN - 1, -1, -1):
-            start = births[:, child] + int(low * YEAR)
-            stages.append(("PARENTHOOD", item, start.astype(np.int32), (births[:, child] + int(high * YEAR)).astype(np.int32)))
+        for child in range(MAX_CHILDREN - 1, -1, -1):
+            start = births[:, child] + int(low * YEAR_DAYS)
+            stages.append(
+                ("PARENTHOOD", item, start.astype(np.int32), (births[:, child] + int(high * YEAR_DAYS)).astype(np.int32))
+            )
     return stages
 
 
@@ -66,18 +73,18 @@ def _home_stages(scene: Scene) -> list[Stage]:
     return [("HOUSING", item, *spans[span]) for item, span in order]
 
 
-def _resolved(scene: Scene, stages: list[Stage]) -> list[tuple[str, str, NDArray[np.bool_]]]:
+def _first_that_holds(scene: Scene, stages: list[Stage]) -> list[tuple[str, str, NDArray[np.bool_]]]:
     """For each stage the months in which it is the first that holds."""
     middle = (scene.grid.month_starts[: scene.grid.months] + 14)[None, :]
-    taken: dict[str, Flags] = {}
+    months_taken: dict[str, Flags] = {}
     out: list[tuple[str, str, NDArray[np.bool_]]] = []
     for dimension, item, start, end in stages:
         holds = (start[:, None] <= middle) & (middle < end[:, None])
-        before = taken.setdefault(dimension, np.zeros_like(holds))
+        before = months_taken.setdefault(dimension, np.zeros_like(holds))
         out.append((dimension, item, holds & ~before))
-        taken[dimension] = before | holds
+        months_taken[dimension] = before | holds
     rest = {"LABOURMARKET": "UNKNOWN", "PARENTHOOD": "NONE_OBSERVED", "HOUSING": "UNKNOWN"}
-    return [*out, *((dimension, rest[dimension], ~taken[dimension]) for dimension in taken)]
+    return [*out, *((dimension, rest[dimension], ~months_taken[dimension]) for dimension in months_taken)]
 
 
 def _monthly(scene: Scene, dimension: str, item: str, where: NDArray[np.bool_]) -> pl.DataFrame:
@@ -91,3 +98,33 @@ def _monthly(scene: Scene, dimension: str, item: str, where: NDArray[np.bool_]) 
             "day": scene.grid.month_starts[month].astype(np.int32),
         }
     )
+
+
+def saving_truth(lives: list[TrueLife]) -> pl.DataFrame:
+    """`user` and `item`: the stage of saving of each user on the as-of date, by the share of income that is put aside."""
+    rows = [(life.user, f"SAVINGS_{_saving_stage(life)}") for life in lives]
+    return pl.DataFrame(rows, schema={"user": pl.String, "item": pl.String}, orient="row")
+
+
+def _saving_stage(life: TrueLife) -> str:
+    months = life.full_months[-MAX_MONTHS:]
+    income = sum(life.incomes.get(month, 0) for month in months)
+    if len(months) < MIN_MONTHS or income <= 0:
+        return "UNKNOWN"
+    saved_cents = -sum(
+        booking.cents
+        for booking in life.bookings
+        if month_of(booking.day) in months
+        and not booking.on_savings_product
+        and (_is_saving(booking.category) or booking.category in OWN_SAVING_TRANSFERS)
+    )
+    rate = saved_cents / income
+    if rate < 0.01:
+        return "DISSAVING" if rate < -0.05 else "NONE"
+    if not any(contract.active and _is_saving(contract.category) for contract in life.contracts):
+        return "OCCASIONAL"
+    return "INTENSIVE" if rate >= 0.15 else "REGULAR"
+
+
+def _is_saving(category: str) -> bool:
+    return category.startswith("SAVINGS_") or category == "BANKFINANCE_INVESTMENT"

@@ -13,21 +13,23 @@ from analytics.analyses.suite import Frames
 from analytics.tagging.tag import Tagger
 from models import registry
 from models.evaluation import analyses, analysis_reports, baselines
-from models.evaluation.analyses import AnalysesEvaluation, Examined
+from models.evaluation.affordability import affordability_figures
+from models.evaluation.analyses import AnalysedWorld, AnalysesEvaluation
+from models.evaluation.cashflow import cashflow_figures
 from models.evaluation.contracts import contract_figures, recognition_figures
 from models.evaluation.disposable_money import before_salaries, disposable_figures
 from models.evaluation.gates import ANALYSES, BY_NAME, Gate, verdicts
-from models.evaluation.life import event_figures, stage_baselines, stage_figures
+from models.evaluation.life_events import event_figures
+from models.evaluation.life_stages import stage_baselines, stage_figures
 from models.evaluation.metrics import Figure
-from models.evaluation.money import affordability_figures, cashflow_figures
-from models.evaluation.perfect_tags import true_events, true_seen, true_stages
+from models.evaluation.perfect_tags import true_events, true_snapshot, true_stages
 from models.evaluation.sales_triggers import conformity_figures, trigger_figures
 from models.evaluation.tagger import partner_of_brands
-from models.experiment import World
 from models.simulator import Corpus
 from models.simulator.base.splits import SPLITS
-from models.simulator.truth.plain_users import lives
-from models.simulator.truth.triggers import AFTER_EVENTS, trigger_truth
+from models.simulator.truth.plain_users import true_lives
+from models.simulator.truth.sales_triggers import EVENT_TRIGGERS, trigger_truth
+from models.simulator.worlds import World
 from pipelines.assets.training_settings import AnalysesEvaluationConfig
 from tests.support.worlds import suite
 
@@ -36,41 +38,41 @@ SMALL = World(users=12, seed=3, splits=SPLITS)
 
 
 @cache
-def brain() -> Tagger:
+def tagger() -> Tagger:
     return Tagger(registry.shipped())
 
 
 @cache
-def examined() -> Examined:
-    return analyses.examined(brain(), SMALL)
+def analysed_world() -> AnalysedWorld:
+    return analyses.analyse_world(tagger(), SMALL)
 
 
 @cache
-def measured() -> AnalysesEvaluation:
-    return analyses.measured(examined(), brain(), times=FEW)
+def evaluation() -> AnalysesEvaluation:
+    return analyses.measure(analysed_world(), tagger(), times=FEW)
 
 
 def world() -> tuple[Corpus, pl.DataFrame, Frames]:
-    found = examined()
-    return found.corpus, found.tagged, found.frames
+    found = analysed_world()
+    return found.corpus, found.tagged_bookings, found.frames
 
 
 def test_every_gate_gets_a_figure_and_every_figure_has_a_gate() -> None:
-    assert set(measured().figures) == {gate.name for gate in ANALYSES}
-    assert not set(BY_NAME) & set(measured().figures), "no model is promoted by them"
-    assert set(measured().baselines) <= set(measured().figures)
+    assert set(evaluation().figures) == {gate.name for gate in ANALYSES}
+    assert not set(BY_NAME) & set(evaluation().figures), "no model is promoted by them"
+    assert set(evaluation().baselines) <= set(evaluation().figures)
 
 
 @pytest.mark.parametrize("name", [gate.name for gate in ANALYSES])
 def test_a_figure_is_a_number_inside_its_interval(name: str) -> None:
-    figure = measured().figures[name]
+    figure = evaluation().figures[name]
     assert all(isfinite(bound) for bound in figure.bounds)
     assert figure.low <= figure.value <= figure.high
     assert figure.rows > 0
 
 
 def test_what_simple_means_reach_is_said_beside_the_figures() -> None:
-    report = analyses.told(measured(), "some model", SMALL)
+    report = analyses.report(evaluation(), "some model", SMALL)
     rows = {row["name"]: row for row in report["gates"]}
     assert rows["contract_f1"]["value"] > rows["contract_f1"]["baseline"]["value"] > 0.5
     assert rows["next_date_exact"]["baseline"]["says"] == "last + period"
@@ -85,11 +87,11 @@ def test_a_gate_can_want_a_figure_to_be_near_a_number() -> None:
     found = [verdicts({"held": Figure(value, value, value, 1)}, (gate,))[0] for value in (0.79, 0.8, 0.9, 0.91, float("nan"))]
     assert [row["passed"] for row in found] == [False, True, True, False, False]
     assert found[0]["wanted"] == "0.85 ± 0.05"
-    assert [analysis_reports.used(row, row["value"]) for row in found[1:3]] == pytest.approx([1, 1])
+    assert [analysis_reports.error_share(row, row["value"]) for row in found[1:3]] == pytest.approx([1, 1])
 
 
 def test_the_world_of_the_test_is_the_same_everywhere() -> None:
-    assert AnalysesEvaluationConfig().seed == analyses.TEST_SEED == analyses.EXAMINED.seed
+    assert AnalysesEvaluationConfig().seed == analyses.TEST_SEED == analyses.TEST_WORLD.seed
 
 
 def test_a_user_alone_gets_what_the_user_gets_among_others() -> None:
@@ -128,13 +130,13 @@ def test_habits_and_periods_count() -> None:
 
 def test_events_stages_and_forecasts_are_measured_against_the_truth() -> None:
     corpus, _, whole = world()
-    known = examined().known
-    assert event_figures(corpus, whole["life_events"].clear(), known, FEW)["event_f1"].value == 0
-    late = event_figures(corpus, whole["life_events"].with_columns(pl.col("event_date").dt.offset_by("20d")), known, FEW)
+    lives = analysed_world().lives
+    assert event_figures(corpus, whole["life_events"].clear(), lives, FEW)["event_f1"].value == 0
+    late = event_figures(corpus, whole["life_events"].with_columns(pl.col("event_date").dt.offset_by("20d")), lives, FEW)
     assert late["event_days_off"].value == pytest.approx(20, abs=2)
     wrong = whole["life_stages"].with_columns(item=pl.lit("UNKNOWN"))
-    assert all(figure.value == 0 for figure in stage_figures(corpus, wrong, known, FEW).values())
-    usual = stage_baselines(corpus, wrong, known, FEW)
+    assert all(figure.value == 0 for figure in stage_figures(corpus, wrong, lives, FEW).values())
+    usual = stage_baselines(corpus, wrong, lives, FEW)
     assert all(0 < figure.value < 1 for figure in usual.values())
     doubled = whole["cashflow_predictions"].with_columns(pl.col("cents") * 2)
     assert cashflow_figures(corpus, doubled, FEW)["cashflow_expenses_error"].value > 0.5
@@ -161,9 +163,9 @@ def test_money_that_is_left_is_measured_ten_days_before_salaries() -> None:
 
 def test_triggers_follow_their_rules_where_all_tags_are_true() -> None:
     corpus, tagged, _ = world()
-    true = trigger_truth(examined().known)
-    seen = true_seen(corpus, tagged, partner_of_brands(brain().catalogue))
-    said = sales_triggers(seen, true_events(corpus), true_stages(corpus))
+    true = trigger_truth(analysed_world().lives)
+    snapshot = true_snapshot(corpus, tagged, partner_of_brands(tagger().catalogue))
+    said = sales_triggers(snapshot, true_events(corpus), true_stages(corpus))
     columns = ["user", "item", "trigger_date"]
     assert_frame_equal(said.select(columns), true.select(columns), check_row_order=False)
     assert conformity_figures(said, true, FEW)["trigger_conformity"].value == 1
@@ -174,7 +176,7 @@ def test_triggers_follow_their_rules_where_all_tags_are_true() -> None:
 
 def test_triggers_follow_their_rules_on_every_day_after_an_event() -> None:
     corpus, tagged, _ = world()
-    items = pl.Series([item for items, _ in AFTER_EVENTS.values() for item in items])
+    items = pl.Series([item for items, _ in EVENT_TRIGGERS.values() for item in items])
     ages = pl.DataFrame({"age": [-1, 0, 1, 89, 90, 91, 179, 180, 181]})
     cases = items.alias("item").to_frame().join(ages, how="cross").with_row_index("user", offset=0)
     users = corpus.users["user"].sort()
@@ -184,16 +186,16 @@ def test_triggers_follow_their_rules_on_every_day_after_an_event() -> None:
         date=pl.lit(corpus.as_of) - pl.duration(days=pl.col("age")),
     )
     other = replace(corpus, events=events)
-    seen = true_seen(other, tagged, {})
-    said, true = sales_triggers(seen, true_events(other), true_stages(other)), trigger_truth(lives(other))
+    snapshot = true_snapshot(other, tagged, {})
+    said, true = sales_triggers(snapshot, true_events(other), true_stages(other)), trigger_truth(true_lives(other))
     columns = ["user", "item", "trigger_date"]
     assert_frame_equal(said.select(columns), true.select(columns), check_row_order=False)
-    assert set(AFTER_EVENTS) <= set(true["item"])
+    assert set(EVENT_TRIGGERS) <= set(true["item"])
 
 
 def test_triggers_that_are_not_said_are_missed() -> None:
     corpus, _, whole = world()
-    true = trigger_truth(examined().known)
+    true = trigger_truth(analysed_world().lives)
     assert trigger_figures(corpus, whole["sales_triggers"], true, FEW)["trigger_f1"].value > 0.8
     assert trigger_figures(corpus, whole["sales_triggers"].clear(), true, FEW)["trigger_f1"].value == 0
 

@@ -5,16 +5,16 @@ from datetime import date
 
 import pytest
 
+from models.simulator.truth.life_stages import saving_truth
 from models.simulator.truth.plain_users import Booking, TrueContract, TrueLife, month_of, months_before
-from models.simulator.truth.saving import saving_truth
-from models.simulator.truth.triggers import large_income_truth, trigger_truth
+from models.simulator.truth.sales_triggers import large_income_truth, trigger_truth
 
 AS_OF = date(2026, 6, 30)
 MONTHS = [date(2025 + month // 12, month % 12 + 1, 1) for month in range(18)]
 
 
 def booking(day: date, cents: int, category: str, insurance: str = "UNRELATED_OTHER", payer: str = "A") -> Booking:
-    return Booking(day, cents, category, insurance, payer, stored=False, difficulty=False)
+    return Booking(day, cents, category, insurance, payer, on_savings_product=False, difficulty=False)
 
 
 def life(*more: Booking, salary: int = 320_000, work: str = "LABOURMARKET_EMPLOYED") -> TrueLife:
@@ -62,7 +62,7 @@ def test_an_insurance_counts_for_thirteen_months() -> None:
 
 def test_difficulties_leave_no_potential_to_save() -> None:
     known = life()
-    bad = Booking(date(2026, 1, 2), -500, "BANKFINANCE_OTHER", "UNRELATED_OTHER", "", stored=False, difficulty=True)
+    bad = Booking(date(2026, 1, 2), -500, "BANKFINANCE_OTHER", "UNRELATED_OTHER", "", on_savings_product=False, difficulty=True)
     assert "FINANCIAL_SAVINGSPOTENTIAL" in triggers(known)
     assert "FINANCIAL_SAVINGSPOTENTIAL" not in triggers(replace(known, bookings=(*known.bookings, bad)))
 

@@ -1,6 +1,6 @@
-"""The truth about sales triggers and large incomes: the rules as they are written down, over what is true of each user.
+"""The true sales triggers and large incomes: the written rules, applied to the truth about each user.
 
-Written from the table of rules, one function a rule, and from nothing else: it examines the analysis that follows the same table.
+Written from the table of rules alone, one function per rule, to evaluate the analysis that follows the same table.
 """
 
 from collections import defaultdict
@@ -16,7 +16,7 @@ TRIGGER_TRUTH = pl.Schema({"user": pl.String, "item": pl.String, "trigger_date":
 """The triggers that should be there: since when, and about how many cents, where the rule speaks of an amount."""
 LARGE_TRUTH = pl.Schema({"user": pl.String, "date": pl.Date})
 COOLDOWN_DAYS = 180
-AFTER_EVENTS = {
+EVENT_TRIGGERS = {
     "LIFEEVENT_FIRSTAPARTMENT": (("TENANCY_FIRST",), 90),
     "LIFEEVENT_NEWAPARTMENT": (("TENANCY_START", "TENANCY_CHANGE"), 90),
     "LIFEEVENT_FIRSTEMPLOYMENT": (("EMPLOYMENT_FIRST",), 90),
@@ -25,7 +25,7 @@ AFTER_EVENTS = {
     "FINANCIAL_SALARYINCREASE": (("SALARY_INCREASE",), 90),
 }
 """Trigger, the events that set it off, and for how many days."""
-NO_CASHFLOW = ("BANKFINANCE_ATMDEPOSIT", "BANKFINANCE_CASHDEPOSIT", "BANKFINANCE_CREDITINCOME", "BANKFINANCE_INVESTMENT")
+UNCOUNTED_CATEGORIES = ("BANKFINANCE_ATMDEPOSIT", "BANKFINANCE_CASHDEPOSIT", "BANKFINANCE_CREDITINCOME", "BANKFINANCE_INVESTMENT")
 
 
 class Trigger(NamedTuple):
@@ -37,22 +37,22 @@ class Trigger(NamedTuple):
 
 
 class LargeIncome(NamedTuple):
-    """What one payer paid on one day, large beside the months before."""
+    """The sum that one payer paid on one day, large compared with the months before."""
 
     day: date
     cents: int
 
 
-def trigger_truth(known: list[TrueLife]) -> pl.DataFrame:
+def trigger_truth(lives: list[TrueLife]) -> pl.DataFrame:
     """The frame `TRIGGER_TRUTH` of these users."""
-    rows = [(life.user, *trigger) for life in known for trigger in _triggers(life)]
+    rows = [(life.user, *trigger) for life in lives for trigger in _triggers(life)]
     return pl.DataFrame(rows, schema=TRIGGER_TRUTH, orient="row")
 
 
-def large_income_truth(known: list[TrueLife]) -> pl.DataFrame:
+def large_income_truth(lives: list[TrueLife]) -> pl.DataFrame:
     """The frame `LARGE_TRUTH`: the days of large incomes, none within half a year of the one before."""
     rows = []
-    for life in known:
+    for life in lives:
         last = date.min
         for day in sorted({large.day for large in _large_incomes(life)}):
             if last == date.min or (day - last).days >= COOLDOWN_DAYS:
@@ -71,14 +71,16 @@ def _triggers(life: TrueLife) -> Iterator[Trigger]:
 
 
 def _liability(life: TrueLife) -> Iterator[Trigger]:
-    if _covered(life) and not _held(life, "LIABILITY_PRIVATE", "OTHER_BUNDLE", "LIABILITY_OTHER", "OTHER_OTHER"):
+    if _has_basic_contracts(life) and not _has_insurance(
+        life, "LIABILITY_PRIVATE", "OTHER_BUNDLE", "LIABILITY_OTHER", "OTHER_OTHER"
+    ):
         yield Trigger("MISSINGINSURANCE_PRIVATELIABILITY", life.as_of, None)
 
 
 def _disability(life: TrueLife) -> Iterator[Trigger]:
     types = ("INCAPACITY_OCCUPATIONAL", "INCAPACITY_SERVICE", "INCAPACITY_EARNING", "INCAPACITY_BASICABILITY")
     working = life.work in ("LABOURMARKET_EMPLOYED", "LABOURMARKET_TRAINEE", "LABOURMARKET_SELFEMPLOYED")
-    if _covered(life) and working and not _held(life, *types):
+    if _has_basic_contracts(life) and working and not _has_insurance(life, *types):
         yield Trigger("MISSINGINSURANCE_OCCUPATIONALDISABILITY", life.as_of, None)
 
 
@@ -87,19 +89,19 @@ def _private_health(life: TrueLife) -> Iterator[Trigger]:
         return
     income = sum(life.incomes.get(month, 0) for month in life.full_months[-3:]) / 3
     excluded = life.work in ("LABOURMARKET_RETIRED", "LABOURMARKET_STUDENT", "LABOURMARKET_UNEMPLOYED")
-    if income >= 3_200_00 and not excluded and not _held(life, "HEALTH_PRIVATE"):
+    if income >= 3_200_00 and not excluded and not _has_insurance(life, "HEALTH_PRIVATE"):
         yield Trigger("MISSINGINSURANCE_PRIVATEHEALTH", life.as_of, round(income))
 
 
-def _covered(life: TrueLife) -> bool:
+def _has_basic_contracts(life: TrueLife) -> bool:
     """A year of history, an active salary or pension, three active contracts."""
     active = [contract for contract in life.contracts if contract.active]
-    paid = any(contract.category in ("INCOME_SALARY", "INCOME_PENSION") for contract in active)
-    return life.start <= months_before(life.as_of, 12) and paid and len(active) >= 3
+    has_income = any(contract.category in ("INCOME_SALARY", "INCOME_PENSION") for contract in active)
+    return life.start <= months_before(life.as_of, 12) and has_income and len(active) >= 3
 
 
-def _held(life: TrueLife, *types: str) -> bool:
-    """An active contract of such a type, or any booking of it in thirteen months."""
+def _has_insurance(life: TrueLife, *types: str) -> bool:
+    """Whether there is an active contract of these types, or a booking of them in thirteen months."""
     since = months_before(life.as_of, 13)
     return any(contract.active and contract.insurance in types for contract in life.contracts) or any(
         booking.insurance in types and booking.day >= since for booking in life.bookings
@@ -107,7 +109,7 @@ def _held(life: TrueLife, *types: str) -> bool:
 
 
 def _after_events(life: TrueLife) -> Iterator[Trigger]:
-    for trigger, (items, days) in AFTER_EVENTS.items():
+    for trigger, (items, days) in EVENT_TRIGGERS.items():
         young = [day for item, day in life.events if item in items and 0 <= (life.as_of - day).days <= days]
         if young:
             yield Trigger(trigger, max(young), None)
@@ -128,8 +130,8 @@ def _savings_potential(life: TrueLife) -> Iterator[Trigger]:
 
 
 def _counts(booking: Booking) -> bool:
-    """Whether a booking is part of the net before savings: no own or borrowed money, nothing put aside."""
-    return not booking.category.startswith(("TRANSFER_", "SAVINGS_")) and booking.category not in NO_CASHFLOW
+    """Whether a booking is part of the net before savings: neither own or borrowed money nor savings."""
+    return not booking.category.startswith(("TRANSFER_", "SAVINGS_")) and booking.category not in UNCOUNTED_CATEGORIES
 
 
 def _large_income(life: TrueLife) -> Iterator[Trigger]:
@@ -139,15 +141,15 @@ def _large_income(life: TrueLife) -> Iterator[Trigger]:
 
 
 def _large_incomes(life: TrueLife) -> list[LargeIncome]:
-    """Incomes of at least twice the average of the up to twelve full months before; where that is nothing, nothing is large."""
-    paid: dict[tuple[date, str], int] = defaultdict(int)
+    """Incomes of at least twice the mean of up to twelve full months before; none if that mean is not positive."""
+    incomes: dict[tuple[date, str], int] = defaultdict(int)
     for booking in life.bookings:
         if booking.category.startswith("INCOME_") and booking.cents > 0:
-            paid[booking.day, booking.payer] += booking.cents
-    found = []
-    for (day, _), cents in paid.items():
+            incomes[booking.day, booking.payer] += booking.cents
+    large_incomes = []
+    for (day, _), cents in incomes.items():
         months = [month for month in life.full_months if month < day.year * 12 + day.month - 1][-12:]
         total = sum(life.incomes.get(month, 0) for month in months)
         if len(months) >= 3 and total > 0 and cents >= 2 * total / len(months):
-            found.append(LargeIncome(day, cents))
-    return found
+            large_incomes.append(LargeIncome(day, cents))
+    return large_incomes
