@@ -179,7 +179,7 @@ async def verify_payee(access: AccessKey, product: ProductKey, form: PayeeQuesti
 
     def told() -> Response:
         with reading_for(held, caller) as owner:
-            found = steps.restored(store.find(owner, begun[0], PAYEE).step)
+            found = steps.load_step(store.find(owner, begun[0], PAYEE).step)
         payee = found if isinstance(found, Payee) else Payee(PayeeMatch.NOT_POSSIBLE)
         return answer(held, PayeeAnswer(vop_id=begun[0], result=payee.match, name=payee.name))
 

@@ -19,14 +19,21 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 from uuid import UUID
+
+from pydantic import Base64Bytes, PlainSerializer
 
 from analytics.products import ProductCategory
 from warehouse.errors import KontorError
 
 if TYPE_CHECKING:
     import polars as pl
+
+# How values are written where they are stored as JSON; connectors hand over plain values.
+StoredDate = Annotated[date, PlainSerializer(date.isoformat, when_used="json")]
+StoredTime = Annotated[datetime, PlainSerializer(datetime.isoformat, when_used="json")]
+StoredDecimal = Annotated[Decimal, PlainSerializer("{:f}".format, when_used="json")]
 
 
 class Code(StrEnum):
@@ -165,8 +172,8 @@ class Medium:
 
     name: str
     kind: MediumClass
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
+    valid_from: StoredTime | None = None
+    valid_to: StoredTime | None = None
 
 
 @dataclass(frozen=True)
@@ -176,12 +183,12 @@ class HomeSavings:
     contract_number: str | None = None
     contract_type: str | None = None
     contract_status: str | None = None
-    contract_on: date | None = None
+    contract_on: StoredDate | None = None
     contract_sum_cents: int | None = None
-    rating: Decimal | None = None
-    saving_rate: Decimal | None = None
-    debt_rate: Decimal | None = None
-    saving_progress: Decimal | None = None
+    rating: StoredDecimal | None = None
+    saving_rate: StoredDecimal | None = None
+    debt_rate: StoredDecimal | None = None
+    saving_progress: StoredDecimal | None = None
     in_saving_phase: bool | None = None
 
 
@@ -191,7 +198,7 @@ class Balance:
 
     currency: str
     balance_cents: int
-    balance_at: datetime | None = None
+    balance_at: StoredTime | None = None
 
 
 @dataclass(frozen=True)
@@ -320,7 +327,7 @@ class EnterTan:
     method: str
     hhd: str | None = None
     hhduc: str | None = None
-    photo: bytes | None = None
+    photo: Base64Bytes | None = None
     wrong_before: int = 0
 
 
@@ -339,7 +346,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Done:
-    consent_ends_at: datetime | None = None
+    consent_ends_at: StoredTime | None = None
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def reply(owner: Owner, vault: Vault, dialogue: Dialogue, move: Reply) -> int:
     """Puts down a customer's move on a dialogue that the caller has locked; answers its number."""
     if dialogue.phase != OPEN or dialogues.ended(owner, dialogue):
         raise OutOfTurn
-    steps.check(steps.restored(dialogue.step), move)
+    steps.check(steps.load_step(dialogue.step), move)
     dialogue.method = move.method or dialogue.method
     dialogue.medium = move.medium or dialogue.medium
     return dialogues.ask(owner, vault, dialogue, written(move))

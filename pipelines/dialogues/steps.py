@@ -3,12 +3,12 @@
 Values in, values out: consents and payments, the old and the new interface and the redirect form all go this way.
 """
 
-from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Tag, TypeAdapter
 
 from pipelines.banks.base import (
     AccessLocked,
@@ -20,12 +20,8 @@ from pipelines.banks.base import (
     EnterTan,
     Failed,
     FieldsMissing,
-    Medium,
-    MediumClass,
-    Method,
     NoAnswer,
     Payee,
-    PayeeMatch,
     Redirect,
     Reply,
     Step,
@@ -33,7 +29,7 @@ from pipelines.banks.base import (
     WrongCredentials,
     message,
 )
-from pipelines.dialogues.found_accounts import FoundAccounts
+from pipelines.dialogues.found_accounts import FoundAccount
 from warehouse.errors import NotOffered, OutOfTurn
 
 
@@ -51,10 +47,12 @@ class Standing:
     """How a dialogue stands after an answer of the bank."""
 
     phase: Phase
-    step: Step | Payee | FoundAccounts
+    step: Step | Payee
     messages: Sequence[dict[str, str]]
     look_after: float | None = None
-    """After so many seconds the bank is asked whether the customer has confirmed elsewhere."""
+    """Seconds until the bank is asked whether the customer has confirmed elsewhere."""
+    accounts: tuple[FoundAccount, ...] | None = None
+    """The accounts among which the customer may choose now."""
 
 
 REFUSED_AT_THE_DOOR = (WrongCredentials, AccessLocked, FieldsMissing)
@@ -137,7 +135,7 @@ def unknown() -> Standing:
     return Standing(Phase.UNKNOWN, Failed(Code.OUTCOME_UNKNOWN), [message(Code.OUTCOME_UNKNOWN)])
 
 
-def is_elsewhere(step: Step | Payee | FoundAccounts | None) -> bool:
+def is_elsewhere(step: Step | Payee | None) -> bool:
     """Whether the customer confirms without a move of ours."""
     return isinstance(step, Wait | Redirect)
 
@@ -151,47 +149,32 @@ def expired(step: Step | Payee | None, *, pays: bool) -> Standing:
 
 # Steps as they are stored: nothing in them is secret.
 
-KINDS: dict[str, type[Step] | type[Payee]] = {
-    kind.__name__: kind for kind in (ChooseMethod, ChooseMedium, EnterTan, Redirect, Wait, Done, Failed, Payee)
-}
+
+def dump_step(step: Step | Payee) -> dict[str, Any]:
+    """A step as JSON values, with the name of its class as `kind` and without empty fields."""
+    fields: dict[str, Any] = _STORED.dump_python(step, mode="json", exclude_none=True)
+    return {"kind": _kind(step)} | fields
 
 
-def stored(step: Step | Payee | FoundAccounts) -> dict[str, Any]:
-    """A step as JSON values."""
-    return {"kind": type(step).__name__} | {name: _plain(value) for name, value in asdict(step).items() if value is not None}
+def load_step(values: dict[str, Any]) -> Step | Payee:
+    """The step that `dump_step` wrote."""
+    return _STORED.validate_python(values)
 
 
-def restored(values: dict[str, Any]) -> Step | Payee:
-    """The step again."""
-    rest = {name: value for name, value in values.items() if name != "kind"}
-    kind = KINDS[values["kind"]]
-    if kind is ChooseMethod:
-        return ChooseMethod(tuple(Method(**method) for method in rest["methods"]))
-    if kind is ChooseMedium:
-        return ChooseMedium(tuple(_medium(medium) for medium in rest["media"]))
-    if "photo" in rest:
-        rest["photo"] = b64decode(rest["photo"])
-    if "consent_ends_at" in rest:
-        rest["consent_ends_at"] = datetime.fromisoformat(rest["consent_ends_at"])
-    if kind is Failed:
-        rest["code"] = Code(rest["code"])
-    if kind is Payee:
-        rest["match"] = PayeeMatch(rest["match"])
-    return kind(**rest)
+def _kind(step: Step | Payee | dict[str, Any]) -> str:
+    return str(step["kind"]) if isinstance(step, dict) else type(step).__name__
 
 
-def _medium(values: dict[str, Any]) -> Medium:
-    dates = {name: datetime.fromisoformat(values[name]) for name in ("valid_from", "valid_to") if values.get(name)}
-    return Medium(values["name"], MediumClass(values["kind"]), **dates)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return b64encode(value).decode()
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items() if item is not None}
-    return value
+_STORED: TypeAdapter[Step | Payee] = TypeAdapter(
+    Annotated[
+        Annotated[ChooseMethod, Tag("ChooseMethod")]
+        | Annotated[ChooseMedium, Tag("ChooseMedium")]
+        | Annotated[EnterTan, Tag("EnterTan")]
+        | Annotated[Redirect, Tag("Redirect")]
+        | Annotated[Wait, Tag("Wait")]
+        | Annotated[Done, Tag("Done")]
+        | Annotated[Failed, Tag("Failed")]
+        | Annotated[Payee, Tag("Payee")],
+        Discriminator(_kind),
+    ]
+)

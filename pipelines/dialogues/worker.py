@@ -34,7 +34,7 @@ from pipelines.banks.base import (
 )
 from pipelines.context import Context
 from pipelines.dialogues import steps
-from pipelines.dialogues.found_accounts import FoundAccounts, found, seal
+from pipelines.dialogues.found_accounts import accounts_of, seal
 from pipelines.dialogues.requests import order_of, written
 from pipelines.dialogues.steps import Phase, Standing
 from pipelines.fetching import connect
@@ -101,7 +101,7 @@ def look_after(house: Context) -> int:
     with house.database.operating() as operator:
         late = dialogues.overdue(operator, AT_ONCE)
         for dialogue in late:
-            over = steps.expired(steps.restored(dialogue.step), pays=dialogue.kind == PAYMENT)
+            over = steps.expired(steps.load_step(dialogue.step), pays=dialogue.kind == PAYMENT)
             end_as(owner_of(operator, dialogue), dialogue, over)
         lost = dialogues.without_job(operator, AT_ONCE)
         for dialogue in lost:
@@ -145,7 +145,7 @@ def _plan(house: Context, job: MoveJob, now: datetime) -> _Plan | None:
         if dialogue.phase == CALLING:  # its worker died: the bank may have heard of it
             _lose(owner, dialogue)
             return None
-        step = steps.restored(dialogue.step) if dialogue.step else None
+        step = steps.load_step(dialogue.step) if dialogue.step else None
         looks, elsewhere = is_unknown(dialogue), steps.is_elsewhere(step)
         if not looks and dialogues.ended(owner, dialogue):  # no worker was there in time
             end_as(owner, dialogue, steps.expired(step, pays=dialogue.kind == PAYMENT))
@@ -239,7 +239,8 @@ def _header(house: Context, plan: _Plan) -> Header:
 
 def _shown(header: Header, consent_ends_at: datetime | None) -> Standing:
     """The end of a look at accounts: they can be chosen now."""
-    return Standing(Phase.DONE, found(header, consent_ends_at), [message(Code.CONSENT_DONE)])
+    end = Done(consent_ends_at or header.consent_ends_at)
+    return Standing(Phase.DONE, end, [message(Code.CONSENT_DONE)], accounts=accounts_of(header))
 
 
 def _outcome(house: Context, plan: _Plan) -> Standing:
@@ -269,15 +270,14 @@ def _settle(house: Context, job: MoveJob, standing: Standing, state: bytes, plan
             log.warning("late_answer_dropped", dialogue=str(job.dialogue))
             return
         if standing.phase is Phase.OPEN:
-            dialogue.step = steps.stored(standing.step)
+            dialogue.step = steps.dump_step(standing.step)
             dialogue.messages = list(standing.messages)
             dialogues.open_again(owner, house.vault, dialogue, state, standing.look_after)
             return
         if standing.phase is Phase.DONE:
             _keep(owner, house.vault, dialogue, standing.step, plan)
-        if isinstance(standing.step, FoundAccounts):
-            seal(owner, house.vault, dialogue.id, standing.step.accounts)
-            standing = replace(standing, step=Done(standing.step.consent_ends_at))
+        if standing.accounts is not None:
+            seal(owner, house.vault, dialogue.id, standing.accounts)
         end_as(owner, dialogue, standing)
 
 
@@ -301,7 +301,7 @@ def _keep(owner: Owner, vault: Vault, dialogue: Dialogue, step: object, plan: _P
 def end_as(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:
     """Ends a dialogue as it stands. The bank is asked about an unknown end again and again, ever more seldom."""
     dialogue.looks += is_unknown(dialogue)
-    dialogue.step = steps.stored(standing.step)
+    dialogue.step = steps.dump_step(standing.step)
     dialogue.messages = list(standing.messages)
     goes_on = standing.phase is Phase.UNKNOWN and dialogue.looks < LOOKS
     dialogues.end(owner, dialogue, standing.phase, FIRST_LOOK_SECONDS * 2**dialogue.looks if goes_on else None)
@@ -314,7 +314,7 @@ def _lose(owner: Owner, dialogue: Dialogue) -> None:
 
 def is_unknown(dialogue: Dialogue) -> bool:
     """Whether nobody knows the end of it, also while the bank is being asked about it."""
-    step = steps.restored(dialogue.step) if dialogue.step else None
+    step = steps.load_step(dialogue.step) if dialogue.step else None
     return isinstance(step, Failed) and step.code is Code.OUTCOME_UNKNOWN
 
 

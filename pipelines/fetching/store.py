@@ -6,14 +6,26 @@ overtaken (the access deleted, its time over, another fetch begun) publishes not
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import date, datetime
-from decimal import Decimal
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import structlog
+from pydantic import TypeAdapter
 
-from pipelines.banks.base import Code, FetchedBookings, FetchedProduct, Header, Holdings, ProductFailure, message
+from pipelines.banks.base import (
+    Balance,
+    Code,
+    FetchedBookings,
+    FetchedProduct,
+    Header,
+    Holdings,
+    HomeSavings,
+    Medium,
+    Method,
+    ProductFailure,
+    message,
+)
 from pipelines.context import Context
 from pipelines.fetching import merge
 from warehouse.postgres.database import Owner
@@ -22,6 +34,8 @@ from warehouse.postgres.tables import Product as Row
 from warehouse.stores import accesses, ledger, products, webhooks
 
 log = structlog.get_logger("publish")
+
+_STORED: TypeAdapter[Method | Medium | HomeSavings | Balance] = TypeAdapter(Method | Medium | HomeSavings | Balance)
 
 
 @dataclass(frozen=True)
@@ -162,9 +176,9 @@ def _complete(house: Context, access: Access, received: Received, now: datetime)
 
 def _describe(access: Access, told: Header, now: datetime) -> None:
     access.fetched_at = now
-    access.methods = [_plain(method) for method in told.methods]
+    access.methods = [_json(method) for method in told.methods]
     access.active_method = told.active_method
-    access.media = [_plain(medium) for medium in told.media]
+    access.media = [_json(medium) for medium in told.media]
     access.consent_ends_at = told.consent_ends_at
     access.messages = [message(Code.NOTICE, notice) for notice in told.notices]
 
@@ -190,17 +204,12 @@ def _columns(product: FetchedProduct, ordinal: int) -> dict[str, Any]:
     return plain | {
         "ordinal": ordinal,
         "category": str(product.category),
-        "home_savings": None if product.home_savings is None else _plain(product.home_savings),
-        "balances": [_plain(balance) for balance in product.balances],
+        "home_savings": None if product.home_savings is None else _json(product.home_savings),
+        "balances": [_json(balance) for balance in product.balances],
     }
 
 
-def _plain(value: Any) -> dict[str, Any]:
-    """A value's fields as JSON can hold them."""
-
-    def plain(item: Any) -> Any:
-        if isinstance(item, Decimal):
-            return format(item, "f")
-        return item.isoformat() if isinstance(item, date) else item
-
-    return {name: plain(item) for name, item in asdict(value).items() if item is not None}
+def _json(value: Method | Medium | HomeSavings | Balance) -> dict[str, Any]:
+    """The fields of a value as JSON holds them, without the empty ones."""
+    fields: dict[str, Any] = _STORED.dump_python(value, mode="json", exclude_none=True)
+    return fields

@@ -175,7 +175,7 @@ def connect_chosen(owner: Owner, visit: FormContext, session: RedirectSession, d
     fetches = connect.connect(owner, visit.vault, visit.settings, [login], refresh=False, attended_from=visit.attended_from)
     access = accesses.find(owner, key, lock=True)
     access.sca_method, access.sca_medium = dialogue.method, dialogue.medium
-    step = steps.restored(dialogue.step)
+    step = steps.load_step(dialogue.step)
     access.consent_ends_at = step.consent_ends_at if isinstance(step, Done) else None
     end(owner, session, Reentry.ACCOUNT_CREATED)
     return fetches
@@ -229,7 +229,7 @@ def cancel(owner: Owner, session: RedirectSession, talk: Dialogue | None, outcom
 
 def heed(owner: Owner, session: RedirectSession, talk: SessionDialogue) -> None:
     """Draws the conclusion from a refusal of the bank."""
-    step = steps.restored(talk.step)
+    step = steps.load_step(talk.step)
     code = step.code if isinstance(step, Failed) else Code.INTERNAL
     progress = session.progress
     said = wizard.verdict(code, typed=bool(progress.get("typed")), tries=progress.get("tries", 0), late=talk.over)
@@ -266,7 +266,7 @@ def offer_of(owner: Owner, visit: FormContext, session: RedirectSession) -> Offe
 
 def accounts_of(owner: Owner, vault: Vault, use_case: str, dialogue_id: UUID | None) -> tuple[FoundAccount, ...]:
     """What the bank has shown in a dialogue: everything, or for a transfer what can pay it."""
-    shown = found_accounts.opened(owner, vault, dialogue_id) if dialogue_id else ()
+    shown = found_accounts.unseal(owner, vault, dialogue_id) if dialogue_id else ()
     return shown if use_case == CREATE_ACCOUNT else tuple(account for account in shown if account.pays)
 
 

@@ -141,7 +141,7 @@ def facts(
         asked_terms=bool(progress.get("asked_terms")),
         kind=talk.kind if talk else None,
         phase=talk.phase if talk else None,
-        step=steps.restored(talk.step) if talk and talk.step else None,
+        step=steps.load_step(talk.step) if talk and talk.step else None,
     )
 
 

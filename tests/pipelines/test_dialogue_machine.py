@@ -228,7 +228,7 @@ class Machine(RuleBasedStateMachine):
         return [found for found in self.seen.values() if found.phase == OPEN and found.step["kind"] in asking]
 
     def asked(self, dialogue: Dialogue, right: bool, number: int) -> tuple[Dialogue, Reply]:
-        match steps.restored(dialogue.step) if dialogue.step else None:
+        match steps.load_step(dialogue.step) if dialogue.step else None:
             case ChooseMethod(methods):
                 reply = Reply(method=methods[number % len(methods)].code if right else "4711")
             case ChooseMedium(media):
@@ -254,7 +254,7 @@ class Machine(RuleBasedStateMachine):
             expected = OutOfTurn
         else:
             try:
-                steps.check(steps.restored(dialogue.step), reply)
+                steps.check(steps.load_step(dialogue.step), reply)
             except (OutOfTurn, NotOffered) as refused:
                 expected = type(refused)
         assert self.attempt(put_down) == expected
@@ -378,7 +378,7 @@ class Machine(RuleBasedStateMachine):
         if before is not None:
             assert now.phase in AFTER[before.phase], f"{before.phase} became {now.phase}"
             assert now.move >= before.move
-        step = steps.restored(now.step) if now.step else None
+        step = steps.load_step(now.step) if now.step else None
         if now.phase == UNKNOWN:
             assert now.kind == PAYMENT
             assert [message["code"] for message in now.messages] == ["BA1119"]
