@@ -6,24 +6,22 @@ import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache
 from hashlib import sha256
-from pathlib import Path
 
 import polars as pl
 
-import analytics
 from analytics.analyses import suite
 from analytics.analyses.suite import Frames
 from analytics.frames import AS_OF, PRODUCTS, TRANSACTIONS
 from analytics.tagging import tag
-from pipelines.results import documents, tags
+from pipelines.results import tags
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.documents.suite import NAMES as DOCUMENTS
 from pipelines.results.documents.suite import cashflow_document, nothing
 from pipelines.results.documents.suite import documents as written
 from pipelines.results.documents.tags import tag_writer
+from pipelines.results.version import code_version
 from warehouse.lake.packing import LENGTH_BYTES, frame_of, of_frame, packed
 from warehouse.postgres.database import Owner
 from warehouse.stores import choices, ledger, products, revisions, rules
@@ -56,17 +54,9 @@ class UserDocuments:
 
 
 def version(base_url: str) -> str:
-    """A name for all that turns bookings into documents: knowledge and model, the code itself, and the address in links."""
-    return f"{tags.brain().version}-{_code(base_url)}"
-
-
-@cache
-def _code(base_url: str) -> str:
-    digest = sha256(base_url.encode())
-    for folder in (Path(analytics.__file__).parent, Path(documents.__file__).parent):
-        for path in sorted(path for kind in ("*.py", "*.csv") for path in folder.rglob(kind)):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:8]
+    """The version of everything that turns bookings into documents: model, knowledge, code, and the address in links."""
+    digest = sha256((code_version() + base_url).encode()).hexdigest()
+    return f"{tags.brain().version}-{digest[:8]}"
 
 
 def prepare() -> None:
