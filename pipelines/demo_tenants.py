@@ -39,7 +39,7 @@ TRIAL: dict[str, dict[str, Any]] = {
     "categoriser": {"version": "active", "by": "kontor up", "why": "a trial model decides nothing"},
 }
 """A training that takes a minute and shows the whole way; it has too few people to learn from, and its evaluation says so."""
-SHOWN_NAME, COLOUR = "Kontor-Demo", "#0e6b5c"
+DISPLAY_NAME, COLOUR = "Kontor-Demo", "#0e6b5c"
 """How customers know the redirect tenant: as the demo's own pages look."""
 ACCESS = "demo"
 PIN = "demo"
@@ -47,13 +47,13 @@ PIN = "demo"
 
 def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datetime) -> dict[str, Any]:
     """The demo's credentials: those of the file if they still work, else fresh ones. A second run changes nothing."""
-    known = json.loads(path.read_text()) if path.exists() else {}
+    stored_content = json.loads(path.read_text()) if path.exists() else {}
     with database.operating() as owner:
-        fits = bool(known) and all(_works(owner, entry) for entry in known["tenants"])
-        entries = known["tenants"] if fits else [_renewed(owner, vault, now, **tenant) for tenant in TENANTS]
-        _furnish(owner, base_url)
+        fits = bool(stored_content) and all(_has_valid_secrets(owner, entry) for entry in stored_content["tenants"])
+        entries = stored_content["tenants"] if fits else [_renew_tenant(owner, vault, now, **tenant) for tenant in TENANTS]
+        _set_up_redirects(owner, base_url)
     content = {"base_url": base_url, "tenants": entries}
-    if content != known:
+    if content != stored_content:
         write_private(path, json.dumps(content, indent=2))
     return content
 
@@ -69,7 +69,7 @@ def connect_customers(database: Database, vault: Vault, settings: Settings, cont
                 _connect(owner, vault, settings, bank, CUSTOMERS.get(user["username"]))
 
 
-def pending(database: Database) -> int:
+def count_pending(database: Database) -> int:
     """How many of the demo's accesses are still being fetched for the first time."""
     with database.operating() as operator:
         return fetches.first_ones(operator, ACCESS)
@@ -85,7 +85,7 @@ def _connect(owner: Owner, vault: Vault, settings: Settings, bank: Connector, cu
         connect.connect(owner, vault, settings, [login], refresh=False, attended_from=None)
 
 
-def _furnish(operator: Owner, base_url: str) -> None:
+def _set_up_redirects(operator: Owner, base_url: str) -> None:
     """Lets the redirect form lead back to the demo's own pages, which lie on the service itself, and look like them."""
     for name in (str(tenant["name"]) for tenant in TENANTS if not tenant["regulated"]):
         owner = operator.for_tenant(tenants.find(operator, name).id)
@@ -94,23 +94,23 @@ def _furnish(operator: Owner, base_url: str) -> None:
             if not any(naming.is_below(naming.return_url(address), base) for base in tenants.callbacks(owner)):
                 tenants.add_callback(owner, address)
         if designs.find(owner) is None:
-            designs.change(owner, name=SHOWN_NAME, colour=COLOUR)
+            designs.change(owner, name=DISPLAY_NAME, colour=COLOUR)
 
 
-def _works(owner: Owner, entry: dict[str, Any]) -> bool:
+def _has_valid_secrets(owner: Owner, entry: dict[str, Any]) -> bool:
     """Whether the clients of a remembered tenant still have the remembered secrets."""
-    found = [(clients.find_for_login(owner, client["username"]), client["secret"]) for client in entry["clients"].values()]
-    return all(login is not None and clients.has_secret(owner, login[0], secret) for login, secret in found)
+    logins = [(clients.find_for_login(owner, client["username"]), client["secret"]) for client in entry["clients"].values()]
+    return all(login is not None and clients.has_secret(owner, login[0], secret) for login, secret in logins)
 
 
-def _renewed(owner: Owner, vault: Vault, now: datetime, **wanted: Any) -> dict[str, Any]:
+def _renew_tenant(owner: Owner, vault: Vault, now: datetime, **tenant_facts: Any) -> dict[str, Any]:
     """A demo tenant with fresh secrets, made if it is missing."""
     try:
-        tenant = tenants.find(owner, wanted["name"])
+        tenant = tenants.find(owner, tenant_facts["name"])
         own = owner.for_tenant(tenant.id)
         secrets = {name: clients.rotate_secret(own, name) for name in (ADMIN, APP)}
     except NotFound:
-        new = create_tenant(owner, vault, wanted.pop("name"), now, **wanted)
+        new = create_tenant(owner, vault, tenant_facts.pop("name"), now, **tenant_facts)
         tenant, secrets = new.tenant, new.secrets
         own = owner.for_tenant(tenant.id)
     people = [_user(own, username) for username in USERNAMES]

@@ -1,4 +1,4 @@
-"""What assets and jobs work with. It is loaded when a run begins, not with the code location, which has to be there at once."""
+"""The resource of assets and jobs: the context of flows. It is loaded when a run begins, so that the code location loads fast."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

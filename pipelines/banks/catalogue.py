@@ -20,7 +20,7 @@ from warehouse.postgres.tables import Provider
 from warehouse.stores import providers
 from warehouse.stores.providers import CatalogueChanges, ProviderEntry
 
-Offered = tuple[Provider, Offer]
+ProviderOffer = tuple[Provider, Offer]
 # Ids of providers are kept by tenants for ever: neither this value nor what is hashed with it may change.
 NAMESPACE = UUID("3f1e7a52-8c46-5b0d-9d27-6a4be0c9f318")
 CONNECTOR = "fints"
@@ -45,7 +45,7 @@ GROUPS = {
     "Volksbank Raiffeisenbank": r"volksbank|raiffeisen|raiffbk|\bv[rb]\b|\brv bank|\bgeno|\bspar-.*(darleh|kredit)",
 }
 GROUP_PATTERNS = {group: re.compile(expression, re.IGNORECASE) for group, expression in GROUPS.items()}
-NAMES_KEPT = 8192  # more than there are banks
+MAX_CACHED_NAMES = 8192  # more than there are banks
 NOT_FOR_CONSUMERS = {"Bundesbank"}
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
@@ -60,7 +60,7 @@ def import_banks(owner: Owner) -> CatalogueChanges:
     return providers.upsert(owner, german_banks())
 
 
-def offered(
+def find_offers(
     owner: Owner,
     connectors: Mapping[str, Connector],
     *,
@@ -68,7 +68,7 @@ def offered(
     blz: str | None = None,
     bic: str | None = None,
     group: str | None = None,
-) -> list[Offered]:
+) -> list[ProviderOffer]:
     """What is offered, by name; only what fits all filters that are given."""
     rows = (row for row in providers.visible(owner) if fits(row, q=q, blz=blz, bic=bic, group=group))
     return [(row, offer) for row in rows if (offer := offer_of(row, connectors)) is not None]
@@ -86,7 +86,7 @@ def fits(
     )
 
 
-def find_offered(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID) -> Offered:
+def find_offer(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID) -> ProviderOffer:
     """One provider with its offer; one that is not offered is as missing as an unknown one."""
     row = providers.find(owner, provider_id)
     offer = offer_of(row, connectors)
@@ -124,15 +124,15 @@ def _entry(blz: str, name: str, bic: str) -> ProviderEntry:
     )
 
 
-def _is_found_by(row: Provider, wanted: str) -> bool:
+def _is_found_by(row: Provider, text: str) -> bool:
     """Whether a name holds the text, in either spelling, or a code begins with it."""
     codes = (code for code in (row.blz, row.bic) if code)
-    return any(part in name for part, name in zip(_spellings(wanted), _spellings(row.name), strict=True)) or any(
-        code.casefold().startswith(wanted.casefold()) for code in codes
+    return any(part in name for part, name in zip(_spellings(text), _spellings(row.name), strict=True)) or any(
+        code.casefold().startswith(text.casefold()) for code in codes
     )
 
 
-@lru_cache(NAMES_KEPT)
+@lru_cache(MAX_CACHED_NAMES)
 def _spellings(text: str) -> tuple[str, str]:
     """The text without case, with its umlauts dropped and spelled out: `München` is `munchen`, and it is `muenchen`."""
     folded = unicodedata.normalize("NFC", text).casefold()

@@ -23,7 +23,7 @@ from warehouse.errors import Invalid
 VALUE_LENGTH = 512
 FORMAT_LENGTH = 512
 COUNT_LIMIT = 512
-FORMATS_KEPT = 1024
+MAX_CACHED_FORMATS = 1024
 TOKENS = {"|": "[0-9A-Za-zÀ-ÖØ-öø-ɏẞ]", "#": "[0-9]", "-": "[-/. ]"}
 ROW = re2.compile(r"(?:[|#-](?:~?[1-9][0-9]{0,2})?)+")
 TOKEN = re2.compile(r"([|#-])(~?)([0-9]*)")
@@ -45,7 +45,7 @@ def pattern(notation: str) -> str:
     return str(_compiled(notation).pattern)
 
 
-@lru_cache(FORMATS_KEPT)
+@lru_cache(MAX_CACHED_FORMATS)
 def _compiled(notation: str) -> Any:
     if len(notation) > FORMAT_LENGTH:
         raise Invalid("format: too long")

@@ -69,7 +69,7 @@ EEA = frozenset(
 )
 """The European Economic Area, where the IBAN alone says which bank it is (Regulation 260/2012)."""
 SEPA_COUNTRIES = EEA | {"AD", "AL", "CH", "GB", "GI", "MC", "MD", "ME", "MK", "RS", "SM", "VA"}
-ALSO_AT = {"FR": {"BL", "GF", "GP", "MF", "MQ", "PM", "RE", "YT"}, "GB": {"GG", "IM", "JE"}, "MC": {"FR"}}
+OTHER_BIC_COUNTRIES = {"FR": {"BL", "GF", "GP", "MF", "MQ", "PM", "RE", "YT"}, "GB": {"GG", "IM", "JE"}, "MC": {"FR"}}
 """Countries that the BICs of an IBAN's country name besides its own."""
 
 ORDER = TypeAdapter(Payment)
@@ -104,8 +104,8 @@ def transfer(
         bic=_checked_bic(bic, compact[:2]),
         end_to_end_id=_checked_identifier(end_to_end_id),
         purpose_code=purpose_code,
-        ultimate_debtor=_text_if_given("ultimate_debtor", ultimate_debtor),
-        ultimate_creditor=_text_if_given("ultimate_creditor", ultimate_creditor),
+        ultimate_debtor=_optional_text("ultimate_debtor", ultimate_debtor),
+        ultimate_creditor=_optional_text("ultimate_creditor", ultimate_creditor),
     )
 
 
@@ -167,13 +167,13 @@ def to_json(order: Payment) -> bytes:
     return orjson.dumps(ORDER.dump_python(order, mode="json", exclude_defaults=True), option=orjson.OPT_SORT_KEYS)
 
 
-def from_json(stored: bytes) -> Payment:
+def from_json(content: bytes) -> Payment:
     """The order that was stored. Anything but what `to_json` writes is a `ValueError`, which repeats nothing of it."""
     try:
-        order = ORDER.validate_json(stored)
+        order = ORDER.validate_json(content)
     except ValueError:
         order = None
-    if order is None or to_json(order) != stored:
+    if order is None or to_json(order) != content:
         raise ValueError("not an order as it is stored")
     return order
 
@@ -189,7 +189,7 @@ def _plain(field: str, character: str) -> str:
     raise CharacterRefused(field)
 
 
-def _text_if_given(field: str, text: str | None) -> str | None:
+def _optional_text(field: str, text: str | None) -> str | None:
     return None if text is None else sepa_text(field, text, NAME_LENGTH)
 
 
@@ -201,10 +201,10 @@ def _checked_bic(bic: str | None, country: str) -> str | None:
         return None
     compact = bic.replace(" ", "").upper() if COMPACT.fullmatch(bic) else ""
     try:
-        named = BIC(compact, enforce_swift_compliance=True).country_code
+        bic_country = BIC(compact, enforce_swift_compliance=True).country_code
     except SchwiftyException:
         raise BicUnfit("bic") from None
-    if named != country and named not in ALSO_AT.get(country, ()):
+    if bic_country != country and bic_country not in OTHER_BIC_COUNTRIES.get(country, ()):
         raise BicDiffers("bic")
     return compact
 

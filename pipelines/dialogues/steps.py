@@ -55,12 +55,12 @@ class Standing:
     """The accounts among which the customer may choose now."""
 
 
-REFUSED_AT_THE_DOOR = (WrongCredentials, AccessLocked, FieldsMissing)
+LOGIN_FAULTS = (WrongCredentials, AccessLocked, FieldsMissing)
 """Faults of the login: the bank has not even looked at the order."""
 REDIRECT_LOOK_SECONDS = 2.0
 
 
-def check(step: Step | Payee, reply: Reply) -> None:
+def check_reply(step: Step | Payee, reply: Reply) -> None:
     """Returns if the dialogue waits for this move; raises `OutOfTurn` or `NotOffered` if not."""
     match step:
         case ChooseMethod(methods) if reply.method is not None:
@@ -75,7 +75,7 @@ def check(step: Step | Payee, reply: Reply) -> None:
         raise NotOffered
 
 
-def by_itself(step: Step, method: str | None, medium: str | None) -> Reply | None:
+def automatic_reply(step: Step, method: str | None, medium: str | None) -> Reply | None:
     """The move that need not be asked for, since method and medium were said before; None if the customer must choose."""
     match step:
         case ChooseMethod(methods) if method in {entry.code for entry in methods}:
@@ -85,7 +85,7 @@ def by_itself(step: Step, method: str | None, medium: str | None) -> Reply | Non
     return None
 
 
-def after(step: Step, done: Code) -> Standing:
+def after_step(step: Step, end_code: Code) -> Standing:
     """Where a step of the bank leads. `done` is what the customer is told at a good end."""
     match step:
         case ChooseMethod():
@@ -101,15 +101,15 @@ def after(step: Step, done: Code) -> Standing:
         case Failed():
             return Standing(Phase.FAILED, step, [message(step.code, step.details)])
         case Done():
-            return Standing(Phase.DONE, step, [message(done)])
+            return Standing(Phase.DONE, step, [message(end_code)])
 
 
-def verified(payee: Payee) -> Standing:
+def after_verification(payee: Payee) -> Standing:
     """The end of a question about a payee."""
     return Standing(Phase.DONE, payee, [])
 
 
-def fixed(step: Step) -> Step:
+def refuse_choices(step: Step) -> Step:
     """A step of a dialogue whose method and medium were said at the beginning: what is still to be chosen was said wrong."""
     if isinstance(step, ChooseMethod | ChooseMedium):
         return Failed(Code.METHOD_INVALID)
@@ -122,28 +122,28 @@ def after_fault(fault: Exception, *, pays: bool, first: bool, elsewhere: bool = 
     At the first move a fault that a connector names means that nothing was done; no answer, and faults of our own, do not.
     Who confirms `elsewhere` may have done so, whatever the bank says at the door.
     """
-    told = fault if isinstance(fault, BankFault) else BankFault()
+    bank_fault = fault if isinstance(fault, BankFault) else BankFault()
     silent = isinstance(fault, NoAnswer) or not isinstance(fault, BankFault)
-    refused = isinstance(fault, REFUSED_AT_THE_DOOR) or (first and not silent)
+    refused = isinstance(fault, LOGIN_FAULTS) or (first and not silent)
     if pays and (elsewhere or not refused):
-        return unknown()
-    return Standing(Phase.FAILED, Failed(told.code, told.details), [message(told.code, told.details)])
+        return unknown_outcome()
+    return Standing(Phase.FAILED, Failed(bank_fault.code, bank_fault.details), [message(bank_fault.code, bank_fault.details)])
 
 
-def unknown() -> Standing:
+def unknown_outcome() -> Standing:
     """Nobody knows what the bank did."""
     return Standing(Phase.UNKNOWN, Failed(Code.OUTCOME_UNKNOWN), [message(Code.OUTCOME_UNKNOWN)])
 
 
-def is_elsewhere(step: Step | Payee | None) -> bool:
+def is_confirmed_elsewhere(step: Step | Payee | None) -> bool:
     """Whether the customer confirms without a move of ours."""
     return isinstance(step, Wait | Redirect)
 
 
-def expired(step: Step | Payee | None, *, pays: bool) -> Standing:
+def after_expiry(step: Step | Payee | None, *, pays: bool) -> Standing:
     """The customer did not confirm in time, as far as we know."""
-    if pays and is_elsewhere(step):
-        return unknown()
+    if pays and is_confirmed_elsewhere(step):
+        return unknown_outcome()
     return Standing(Phase.FAILED, Failed(Code.TAN_INVALID), [message(Code.TAN_INVALID, "Die Frist ist abgelaufen.")])
 
 

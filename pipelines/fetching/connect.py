@@ -37,7 +37,7 @@ class AccessRequest:
     key: str
     provider_id: UUID
     credentials: Mapping[str, str] = field(repr=False)
-    wish: AccessOptions = AccessOptions()
+    options: AccessOptions = AccessOptions()
 
 
 @dataclass(frozen=True)
@@ -70,38 +70,38 @@ def connect(
     """Stores all logins as accesses and begins their fetches; answers the fetches by the id of their access."""
     fetches = {}
     for login in sorted(logins, key=lambda login: login.entry.key):  # one order for all, so that no two wait for each other
-        access = _known(owner, login.entry.key)
+        access = _find_access(owner, login.entry.key)
         if access is None:
             access = _add(owner, vault, settings, login)
-            wanted = not login.missing
+            wants_fetch = not login.missing
         else:
-            wanted = _renew(owner, vault, settings, access, login, refresh=refresh) and not login.missing
-        if wanted or access.fetch_id is not None:
+            wants_fetch = _renew(owner, vault, settings, access, login, refresh=refresh) and not login.missing
+        if wants_fetch or access.fetch_id is not None:
             fetches[access.id] = _begin(owner, settings, access, attended_from)
     return fetches
 
 
 def keep_login(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogin) -> Access:
     """Stores a login as an access that is not fetched yet, or takes it over for the one that has its name."""
-    access = _known(owner, login.entry.key)
+    access = _find_access(owner, login.entry.key)
     if access is None:
         return _add(owner, vault, settings, login)
     if access.provider_id != login.entry.provider_id:
         raise AccessDiffers
     if accesses.credentials(owner, vault, access) != login.credentials:
         _change_login(owner, vault, access, login)
-    _keep(settings, access, login.entry.wish)
+    _apply_options(settings, access, login.entry.options)
     return access
 
 
 def refresh_again(
-    owner: Owner, settings: Settings, wishes: Mapping[str, AccessOptions], *, attended_from: str | None
+    owner: Owner, settings: Settings, options: Mapping[str, AccessOptions], *, attended_from: str | None
 ) -> dict[UUID, UUID]:
     """Begins a fetch of known accesses with the credentials they have."""
-    found = [accesses.find(owner, key, lock=True) for key in sorted(wishes)]
-    for access in found:
-        _keep(settings, access, wishes[access.key])
-    return {access.id: _begin(owner, settings, access, attended_from) for access in found}
+    known_accesses = [accesses.find(owner, key, lock=True) for key in sorted(options)]
+    for access in known_accesses:
+        _apply_options(settings, access, options[access.key])
+    return {access.id: _begin(owner, settings, access, attended_from) for access in known_accesses}
 
 
 def _begin(owner: Owner, settings: Settings, access: Access, attended_from: str | None) -> UUID:
@@ -113,7 +113,7 @@ def _begin(owner: Owner, settings: Settings, access: Access, attended_from: str 
     return accesses.begin_fetch(owner, access, awaited=True, attended_from=attended_from)
 
 
-def _known(owner: Owner, key: str) -> Access | None:
+def _find_access(owner: Owner, key: str) -> Access | None:
     try:
         return accesses.find(owner, key, lock=True)
     except NotFound:
@@ -122,15 +122,15 @@ def _known(owner: Owner, key: str) -> Access | None:
 
 def _add(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogin) -> Access:
     entry = login.entry
-    sync = entry.wish.sync is not False
+    sync = entry.options.sync is not False
     access = accesses.add(
         owner,
         entry.key,
         entry.provider_id,
         login.login_hash,
         sync=sync,
-        selected=entry.wish.selected,
-        messages=_missing(login),
+        selected=entry.options.selected,
+        messages=_missing_messages(login),
         waits_for_customer=bool(login.missing),
         expires_at=None if sync else accesses.end_after(settings.unsynced_lifetime_seconds),
     )
@@ -144,8 +144,8 @@ def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login
     The same again changes nothing, so that a request can be repeated. Something else is only taken when the caller says so with
     `refresh`, or when the known login does not work: never by mistake.
     """
-    entry, known = login.entry, accesses.credentials(owner, vault, access)
-    same_login = known == login.credentials
+    entry, stored_credentials = login.entry, accesses.credentials(owner, vault, access)
+    same_login = stored_credentials == login.credentials
     if access.provider_id != entry.provider_id:
         raise AccessDiffers
     if not same_login:
@@ -153,7 +153,7 @@ def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login
             raise AccessDiffers
         _change_login(owner, vault, access, login)
     if refresh or not same_login:
-        _keep(settings, access, entry.wish)
+        _apply_options(settings, access, entry.options)
     return refresh or not same_login
 
 
@@ -172,20 +172,20 @@ def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str
 
 def _change_login(owner: Owner, vault: Vault, access: Access, login: OpenedLogin) -> None:
     take_login(owner, vault, access, login.credentials, login.login_hash)
-    access.messages = _missing(login)
+    access.messages = _missing_messages(login)
     access.waits_for_customer = bool(login.missing)
 
 
-def _keep(settings: Settings, access: Access, wish: AccessOptions) -> None:
+def _apply_options(settings: Settings, access: Access, options: AccessOptions) -> None:
     """Keeps an access as the caller wants from now on."""
-    if wish.sync is not None and wish.sync != access.sync:
-        access.sync = wish.sync
-        access.expires_at = None if wish.sync else accesses.end_after(settings.unsynced_lifetime_seconds)
-    if wish.selects:
-        access.selected = wish.selected
+    if options.sync is not None and options.sync != access.sync:
+        access.sync = options.sync
+        access.expires_at = None if options.sync else accesses.end_after(settings.unsynced_lifetime_seconds)
+    if options.selects:
+        access.selected = options.selected
 
 
-def _missing(login: OpenedLogin) -> list[dict[str, str]]:
+def _missing_messages(login: OpenedLogin) -> list[dict[str, str]]:
     return [message(Code.FIELDS_MISSING, ", ".join(login.missing))] if login.missing else []
 
 
@@ -197,9 +197,9 @@ def _open(owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entry
         for field in offer.fields
         if entry.credentials.get(field.key)
     }
-    for wanted in offer.fields:
-        if wanted.key in opened and not formats.matches(wanted.format, opened[wanted.key]):
-            raise CredentialUnfit(wanted.key)
+    for login_field in offer.fields:
+        if login_field.key in opened and not formats.matches(login_field.format, opened[login_field.key]):
+            raise CredentialUnfit(login_field.key)
     return login(entry, offer, opened)
 
 

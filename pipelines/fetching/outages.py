@@ -9,19 +9,19 @@ from uuid import UUID
 from warehouse.postgres.database import Database, Owner
 from warehouse.stores import accesses, fetches
 
-AT_ONCE = 500
+BATCH_ACCESSES = 500
 
 
 def fetch_again(database: Database, provider_id: UUID) -> int:
     """Puts down a fetch for every access of a provider whose last one failed; answers how many."""
-    total, last = 0, UUID(int=0)
+    total, last_id = 0, UUID(int=0)
     while True:
         with database.operating() as operator:
-            found = fetches.failed(operator, provider_id, last, AT_ONCE)
-            ids = [access.id for access in found]
-            for access in found:
+            failed_accesses = fetches.failed(operator, provider_id, last_id, BATCH_ACCESSES)
+            ids = [access.id for access in failed_accesses]
+            for access in failed_accesses:
                 accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, awaited=False)
-        total += len(found)
-        if len(found) < AT_ONCE:
+        total += len(failed_accesses)
+        if len(failed_accesses) < BATCH_ACCESSES:
             return total
-        last = ids[-1]
+        last_id = ids[-1]

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pipelines.context import Context
 from pipelines.fetching import refresh
-from pipelines.fetching.slots import SLOT, slot_of
+from pipelines.fetching.slots import SLOT_FORMAT, slot_of
 from warehouse.lake import landing as pieces
 from warehouse.lake.tables import LANDING
 from warehouse.stores import fetches
@@ -17,7 +17,7 @@ LOOK_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class Pulled:
+class PullCounts:
     """What a bucket has received in a slot."""
 
     fetches: int
@@ -25,7 +25,7 @@ class Pulled:
 
 
 def pull(
-    house: Context,
+    context: Context,
     slot: str,
     now: datetime,
     wait_seconds: float = WAIT_SECONDS,
@@ -35,29 +35,29 @@ def pull(
 
     Returns when the workers have carried out all of them, or the time is over: what comes later has landed all the same.
     """
-    if slot_of(now, house.settings.zone).strftime(SLOT) != slot:
+    if slot_of(now, context.settings.zone).strftime(SLOT_FORMAT) != slot:
         return 0
-    count = refresh.enqueue_due(house, now)
+    count = refresh.enqueue_due(context, now)
     deadline = time.monotonic() + wait_seconds
-    while (left := _running(house)) and time.monotonic() < deadline:
-        tell(left)
+    while (running_fetches := _running(context)) and time.monotonic() < deadline:
+        tell(running_fetches)
         time.sleep(LOOK_SECONDS)
     return count
 
 
-def landed(house: Context, slot: str, buckets: Iterable[int]) -> dict[int, Pulled]:
+def count_landed(context: Context, slot: str, buckets: Iterable[int]) -> dict[int, PullCounts]:
     """What has landed in a slot, by bucket; the pieces are compacted on the way."""
-    found = {}
+    counts = {}
     for bucket in buckets:
-        names = pieces.landed(house.lake, LANDING, slot, bucket)
+        names = pieces.landed(context.lake, LANDING, slot, bucket)
         if names:
-            pieces.compact(house.lake, LANDING, slot, bucket)
-        rows = pieces.read_pieces(house.lake, LANDING, names).height if names else 0
-        found[bucket] = Pulled(len(names), rows)
-    return found
+            pieces.compact(context.lake, LANDING, slot, bucket)
+        rows = pieces.read_pieces(context.lake, LANDING, names).height if names else 0
+        counts[bucket] = PullCounts(len(names), rows)
+    return counts
 
 
-def _running(house: Context) -> dict[str, int]:
+def _running(context: Context) -> dict[str, int]:
     """How many fetches have begun and not ended, by provider."""
-    with house.database.operating() as operator:
+    with context.database.operating() as operator:
         return fetches.running(operator)

@@ -17,7 +17,7 @@ def push(owner: Owner, access_key: str, product_key: str, batches: Mapping[str, 
     product = products.find(owner, accesses.find(owner, access_key), product_key, lock=True)
     added = 0
     for batch, rows in batches.items():
-        new = merge.missing(ledger.batch(owner, product, batch), pl.DataFrame(rows, schema=BOOKINGS, orient="row"))
+        new = merge.missing_bookings(ledger.batch(owner, product, batch), pl.DataFrame(rows, schema=BOOKINGS, orient="row"))
         ledger.add(owner, product, new, batch)
         added += new.height
     if added:

@@ -18,7 +18,7 @@ from pipelines.dialogues import steps
 from warehouse.stores.dialogues import ASKED, CALLING, CONNECT, DONE, FAILED, OPEN, PAYMENT
 from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER, SessionDialogue
 
-TRIES = 3
+MAX_LOGIN_TRIES = 3
 
 
 class Reentry(StrEnum):
@@ -74,7 +74,7 @@ ACTIONS: dict[FormStep, tuple[str, ...]] = {
 CANCEL = "cancel"
 REFUSALS = {Code.TRANSFER_INVALID, Code.TRANSFER_REFUSED}
 """The bank has looked at the order and does not execute it: the customer is told so."""
-TRIED_AGAIN = {Code.WRONG_CREDENTIALS: "wrong_credentials", Code.FIELDS_MISSING: "fields_missing"}
+RETRY_REASONS = {Code.WRONG_CREDENTIALS: "wrong_credentials", Code.FIELDS_MISSING: "fields_missing"}
 CONFIRMING = (
     FormStep.WORKING,
     FormStep.METHOD,
@@ -145,80 +145,80 @@ def facts(
     )
 
 
-def place(known: FormFacts) -> FormStep:
+def place(facts: FormFacts) -> FormStep:
     """Where the customer is."""
-    if known.ended:
+    if facts.ended:
         return FormStep.END
-    if known.phase is not None:  # who talks with the bank has accepted; a text that changes meanwhile is asked next time
-        return _in_talk(known)
-    if not known.accepted:
+    if facts.phase is not None:  # who talks with the bank has accepted; a text that changes meanwhile is asked next time
+        return _in_dialogue(facts)
+    if not facts.accepted:
         return FormStep.TERMS
-    if not known.connected and not known.has_bank:
+    if not facts.connected and not facts.has_bank:
         return FormStep.BANK
-    if not known.connected or known.wants_login:
+    if not facts.connected or facts.wants_login:
         return FormStep.LOGIN
-    return FormStep.START if known.use_case == AUTHENTICATE_ACCOUNT else FormStep.ORDER
+    return FormStep.START if facts.use_case == AUTHENTICATE_ACCOUNT else FormStep.ORDER
 
 
-def _in_talk(known: FormFacts) -> FormStep:
+def _in_dialogue(facts: FormFacts) -> FormStep:
     """Where the customer is once the bank was asked."""
-    if isinstance(known.step, Failed) and known.step.code is Code.OUTCOME_UNKNOWN:
+    if isinstance(facts.step, Failed) and facts.step.code is Code.OUTCOME_UNKNOWN:
         return FormStep.RESULT
-    if known.phase in (ASKED, CALLING):
-        return FormStep.APP if steps.is_elsewhere(known.step) else FormStep.WORKING
-    if known.phase == OPEN:
-        return _at_step(known)
-    if known.phase == FAILED:
-        refused = known.kind == PAYMENT and isinstance(known.step, Failed) and known.step.code in REFUSALS
+    if facts.phase in (ASKED, CALLING):
+        return FormStep.APP if steps.is_confirmed_elsewhere(facts.step) else FormStep.WORKING
+    if facts.phase == OPEN:
+        return _at_step(facts)
+    if facts.phase == FAILED:
+        refused = facts.kind == PAYMENT and isinstance(facts.step, Failed) and facts.step.code in REFUSALS
         return FormStep.RESULT if refused else FormStep.FAILURE
-    if known.phase == DONE and known.kind == CONNECT:
-        if not known.chosen:
+    if facts.phase == DONE and facts.kind == CONNECT:
+        if not facts.chosen:
             return FormStep.ACCOUNTS
-        return FormStep.SUMMARY if known.use_case == CREATE_ACCOUNT else FormStep.ORDER
+        return FormStep.SUMMARY if facts.use_case == CREATE_ACCOUNT else FormStep.ORDER
     return FormStep.RESULT
 
 
-def _at_step(known: FormFacts) -> FormStep:
-    match known.step:
+def _at_step(facts: FormFacts) -> FormStep:
+    match facts.step:
         case ChooseMethod():
             return FormStep.METHOD
         case ChooseMedium():
             return FormStep.MEDIUM
         case EnterTan():
             return FormStep.TAN
-        case Redirect() if not known.came_back:
+        case Redirect() if not facts.came_back:
             return FormStep.BANK_PAGE
         case Redirect() | Wait():
             return FormStep.APP
     return FormStep.WORKING
 
 
-def actions(known: FormFacts) -> tuple[str, ...]:
+def actions(facts: FormFacts) -> tuple[str, ...]:
     """What the customer can do now."""
-    here = place(known)
+    here = place(facts)
     possible = ACTIONS.get(here, ())
-    if known.connected:
+    if facts.connected:
         possible = tuple(action for action in possible if action != "other")
-    return (*possible, CANCEL) if cancels(known) else possible
+    return (*possible, CANCEL) if cancels(facts) else possible
 
 
-def cancels(known: FormFacts) -> bool:
+def cancels(facts: FormFacts) -> bool:
     """Whether the customer can still leave without anything being done. Of a payment that may be confirmed elsewhere in this
     very moment, nobody could say so.
     """
-    here = place(known)
+    here = place(facts)
     if here in (FormStep.RESULT, FormStep.END):
         return False
-    return known.kind != PAYMENT or here in (FormStep.METHOD, FormStep.MEDIUM, FormStep.TAN)
+    return facts.kind != PAYMENT or here in (FormStep.METHOD, FormStep.MEDIUM, FormStep.TAN)
 
 
-def verdict(code: Code, *, typed: bool, tries: int, late: bool) -> RefusalOutcome:
+def refusal_outcome(code: Code, *, typed: bool, tries: int, late: bool) -> RefusalOutcome:
     """What follows from a refusal. A login that was stored and not typed now costs no try; `late`: the time was over."""
-    if code in TRIED_AGAIN:
+    if code in RETRY_REASONS:
         tries += typed
-        if tries >= TRIES:
+        if tries >= MAX_LOGIN_TRIES:
             return RefusalOutcome(Reentry.INVALID_CREDENTIALS, tries=tries)
-        return RefusalOutcome(trouble=TRIED_AGAIN[code] if typed else "stored_login_refused", tries=tries)
+        return RefusalOutcome(trouble=RETRY_REASONS[code] if typed else "stored_login_refused", tries=tries)
     if code is Code.LOCKED:
         return RefusalOutcome(Reentry.INVALID_CREDENTIALS, tries=tries)
     if code is Code.TAN_INVALID:
@@ -226,18 +226,18 @@ def verdict(code: Code, *, typed: bool, tries: int, late: bool) -> RefusalOutcom
     return RefusalOutcome(Reentry.BACKEND_ERROR, tries=tries)
 
 
-def outcome(known: FormFacts) -> Reentry:
+def outcome(facts: FormFacts) -> Reentry:
     """What the tenant is told of a result."""
-    if known.phase == DONE:
+    if facts.phase == DONE:
         return Reentry.FINISHED
-    refused = isinstance(known.step, Failed) and known.step.code in REFUSALS
+    refused = isinstance(facts.step, Failed) and facts.step.code in REFUSALS
     return Reentry.ERROR if refused else Reentry.BACKEND_ERROR
 
 
-def path(known: FormFacts) -> tuple[tuple[str, ...], int]:
+def path(facts: FormFacts) -> tuple[tuple[str, ...], int]:
     """The steps of the customer's way by name, and how many of them are done."""
-    names = _names(known)
-    here = place(known)
+    names = _names(facts)
+    here = place(facts)
     current = {
         FormStep.TERMS: "terms",
         FormStep.BANK: "bank",
@@ -248,15 +248,15 @@ def path(known: FormFacts) -> tuple[tuple[str, ...], int]:
         FormStep.ORDER: "order",
         FormStep.RESULT: "done",
         FormStep.END: "done",
-    }.get(here, "login" if known.kind == CONNECT else "confirm")
+    }.get(here, "login" if facts.kind == CONNECT else "confirm")
     return names, names.index(current) if current in names else len(names)
 
 
-def _names(known: FormFacts) -> tuple[str, ...]:
-    terms = ("terms",) if known.asked_terms or place(known) is FormStep.TERMS else ()
-    if known.use_case == CREATE_ACCOUNT:
+def _names(facts: FormFacts) -> tuple[str, ...]:
+    terms = ("terms",) if facts.asked_terms or place(facts) is FormStep.TERMS else ()
+    if facts.use_case == CREATE_ACCOUNT:
         return (*terms, "bank", "login", "accounts", "summary")
-    if known.use_case == SINGLE_TRANSFER:
-        first = () if known.connected else ("bank", "login", "accounts")
+    if facts.use_case == SINGLE_TRANSFER:
+        first = () if facts.connected else ("bank", "login", "accounts")
         return (*terms, *first, "order", "confirm", "done")
     return (*terms, "confirm", "done")

@@ -10,6 +10,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 import analytics
 
@@ -55,7 +56,9 @@ def _module_name(path: Path) -> str:
 
 
 def _imports(code: CodeType) -> Iterator[str]:
-    """The names of all modules that code may import, also within functions, and of more: `from a import b` yields a and a.b."""
+    """The names of all modules that the code may import, also within functions, and some that are none: `from a import b` yields
+    a and a.b.
+    """
     modules = [name for name in code.co_names if name.startswith(PACKAGES)]
     yield from modules
     yield from (f"{module}.{name}" for module in modules for name in code.co_names)
@@ -64,8 +67,8 @@ def _imports(code: CodeType) -> Iterator[str]:
             yield from _imports(part)
 
 
-def _meaning(code: CodeType) -> tuple[object, ...]:
-    """All that decides what code does: neither its file nor its lines."""
+def _meaning(code: CodeType) -> tuple[Any, ...]:
+    """Everything that decides what the code does; neither its file nor its line numbers."""
     constants = [
         _meaning(value) if isinstance(value, CodeType) else sorted(map(repr, value)) if isinstance(value, frozenset) else value
         for value in code.co_consts

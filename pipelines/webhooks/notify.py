@@ -25,12 +25,12 @@ from warehouse.settings import Settings
 from warehouse.stores import deliveries, webhooks
 from warehouse.stores.deliveries import Delivery
 
-AT_ONCE = 50
-THREADS = 4
+MAX_DELIVERIES = 50
+DATABASE_THREADS = 4
 LOOK_SECONDS = 1.0
 LEASE_MARGIN_SECONDS = 30  # for what surrounds the call: reading the secret, recording, a database that restarts
 JITTER_RATIO = 0.2
-GONE = 410
+GONE_STATUS = 410
 P = ParamSpec("P")
 T = TypeVar("T")
 log = structlog.get_logger("webhooks")
@@ -43,7 +43,7 @@ class DeliveryContext:
     database: Database
     vault: Vault
     settings: Settings
-    gate: outbound.OutboundPolicy
+    policy: outbound.OutboundPolicy
     threads: ThreadPoolExecutor
     bell: asyncio.Event
     look_seconds: float
@@ -69,89 +69,89 @@ async def deliver_forever(
 ) -> None:
     """Delivers events until told to stop; what is under way then is finished."""
     bell = asyncio.Event()
-    with ThreadPoolExecutor(THREADS, "webhooks") as threads, outbound.open_gate(settings, AT_ONCE) as gate:
-        gate = replace(gate, resolve=resolve or gate.resolve)
-        office = DeliveryContext(database, vault, settings, gate, threads, bell, look_seconds)
+    with ThreadPoolExecutor(DATABASE_THREADS, "webhooks") as threads, outbound.open_policy(settings, MAX_DELIVERIES) as policy:
+        policy = replace(policy, resolve=resolve or policy.resolve)
+        context = DeliveryContext(database, vault, settings, policy, threads, bell, look_seconds)
         async with asyncio.TaskGroup() as tasks:
-            beside = [tasks.create_task(work) for work in (_listen(office), _drop(office), _ring_when(stop, bell))]
-            await _send_until(stop, office, tasks)
+            beside = [tasks.create_task(work) for work in (_listen(context), _drop(context), _ring_when(stop, bell))]
+            await _send_until(stop, context, tasks)
             for task in beside:
                 task.cancel()
 
 
-async def _send_until(stop: asyncio.Event, office: DeliveryContext, tasks: asyncio.TaskGroup) -> None:
-    """Keeps up to `AT_ONCE` deliveries under way, each to another receiver. One that ends makes room and rings."""
+async def _send_until(stop: asyncio.Event, context: DeliveryContext, tasks: asyncio.TaskGroup) -> None:
+    """Keeps up to `MAX_DELIVERIES` deliveries under way, each to another receiver. One that ends makes room and rings."""
     under_way: set[asyncio.Task[None]] = set()
 
     def ended(task: asyncio.Task[None]) -> None:
         under_way.discard(task)
-        office.bell.set()
+        context.bell.set()
 
     while not stop.is_set():
-        office.bell.clear()
-        claimed = await _claim(office, AT_ONCE - len(under_way))
+        context.bell.clear()
+        claimed = await _claim(context, MAX_DELIVERIES - len(under_way))
         for delivery in claimed:
-            task = tasks.create_task(_deliver(office, delivery))
+            task = tasks.create_task(_deliver(context, delivery))
             under_way.add(task)
             task.add_done_callback(ended)
         if not claimed:
-            await _wait(office)
+            await _wait(context)
     if under_way:
         await asyncio.wait(under_way)
 
 
-async def _claim(office: DeliveryContext, limit: int) -> list[Delivery]:
+async def _claim(context: DeliveryContext, limit: int) -> list[Delivery]:
     """Up to so many deliveries; none while the database is away."""
-    settings = office.settings
+    settings = context.settings
     lease_seconds = settings.webhook_timeout_seconds + LEASE_MARGIN_SECONDS
     first_pause_seconds = settings.webhook_retry_seconds[0]
     if limit == 0:
         return []
     try:
-        return await office.run(
-            office.operate, deliveries.claim, limit=limit, lease_seconds=lease_seconds, first_pause_seconds=first_pause_seconds
+        return await context.run(
+            context.operate, deliveries.claim, limit=limit, lease_seconds=lease_seconds, first_pause_seconds=first_pause_seconds
         )
     except DATABASE_ERRORS as error:
         log.warning("database_away", error=type(error).__name__)
         return []
 
 
-async def _deliver(office: DeliveryContext, delivery: Delivery) -> None:
+async def _deliver(context: DeliveryContext, delivery: Delivery) -> None:
     """Sends one event and records what became of it. What cannot be recorded is sent again when the lease ends."""
     facts = {"client": str(delivery.client_id), "serial": delivery.serial, "attempt": delivery.attempts + 1}
     try:
-        secrets = await office.run(_secrets, office, delivery)
-        outcome = await _send(office, delivery, secrets)
-        await office.run(_record, office, delivery, outcome)
+        secrets = await context.run(_secrets, context, delivery)
+        outcome = await _send(context, delivery, secrets)
+        await context.run(_record, context, delivery, outcome)
     except Exception as error:  # one event must not end the delivery of all others
         log.warning("webhook_not_recorded", error=logs.describe(error), **facts)
     else:
         log.info("webhook", outcome=outcome, **facts)
 
 
-def _secrets(office: DeliveryContext, delivery: Delivery) -> list[str]:
-    with office.database.acting_for(delivery.tenant_id) as owner:
-        return webhooks.signing_secrets(owner, office.vault, delivery.client_id)
+def _secrets(context: DeliveryContext, delivery: Delivery) -> list[str]:
+    with context.database.acting_for(delivery.tenant_id) as owner:
+        return webhooks.signing_secrets(owner, context.vault, delivery.client_id)
 
 
-async def _send(office: DeliveryContext, delivery: Delivery, secrets: list[str]) -> int | str:
+async def _send(context: DeliveryContext, delivery: Delivery, secrets: list[str]) -> int | str:
     """The status that the receiver answered, or the kind of error that came instead."""
-    content = notices.body(delivery, office.settings)
+    content = notices.body(delivery, context.settings)
     try:
-        return await outbound.post(office.gate, delivery.url, content, notices.headers(delivery, content, secrets))
+        return await outbound.post(context.policy, delivery.url, content, notices.headers(delivery, content, secrets))
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, AddressRefused) as error:
         return type(error).__name__
 
 
-def _record(office: DeliveryContext, delivery: Delivery, outcome: int | str) -> None:
+def _record(context: DeliveryContext, delivery: Delivery, outcome: int | str) -> None:
     """Only 2xx means that the event was taken. A redirect is not followed: it could lead where we must not call."""
-    with office.database.acting_for(delivery.tenant_id) as owner:
+    with context.database.acting_for(delivery.tenant_id) as owner:
         if isinstance(outcome, int) and 200 <= outcome < 300:
             deliveries.record_delivered(owner, delivery)
-        elif outcome == GONE:
+        elif outcome == GONE_STATUS:
             deliveries.record_gone(owner, delivery)
         else:
-            deliveries.record_failed(owner, delivery, _pause_seconds(office.settings, delivery.attempts + 1))
+            deliveries.record_failed(owner, delivery, _pause_seconds(context.settings, delivery.attempts + 1))
 
 
 def _pause_seconds(settings: Settings, attempts: int) -> float:
@@ -160,19 +160,19 @@ def _pause_seconds(settings: Settings, attempts: int) -> float:
     return pauses[min(attempts, len(pauses) - 1)] * random.SystemRandom().uniform(1 - JITTER_RATIO, 1 + JITTER_RATIO)
 
 
-async def _drop(office: DeliveryContext) -> None:
+async def _drop(context: DeliveryContext) -> None:
     """Gives up, every now and then, what nobody will take any more."""
     while True:
         with suppress(*DATABASE_ERRORS):
-            if dropped := await office.run(office.operate, deliveries.drop_lost, office.settings.webhook_drop_seconds):
+            if dropped := await context.run(context.operate, deliveries.drop_lost, context.settings.webhook_drop_seconds):
                 log.warning("webhook_events_dropped", count=dropped)
-        await asyncio.sleep(office.look_seconds)
+        await asyncio.sleep(context.look_seconds)
 
 
-async def _listen(office: DeliveryContext) -> None:
+async def _listen(context: DeliveryContext) -> None:
     """Rings when an event was announced, and after every time that PostgreSQL was away."""
-    async for _ in announcements(office.database.url, webhooks.CHANNEL):
-        office.bell.set()
+    async for _ in announcements(context.database.url, webhooks.CHANNEL):
+        context.bell.set()
 
 
 async def _ring_when(stop: asyncio.Event, bell: asyncio.Event) -> None:
@@ -180,8 +180,8 @@ async def _ring_when(stop: asyncio.Event, bell: asyncio.Event) -> None:
     bell.set()
 
 
-async def _wait(office: DeliveryContext) -> None:
+async def _wait(context: DeliveryContext) -> None:
     """Returns when the bell rings, or in time for an attempt that has become due."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(office.look_seconds):
-            await office.bell.wait()
+        async with asyncio.timeout(context.look_seconds):
+            await context.bell.wait()

@@ -23,7 +23,7 @@ from warehouse.errors import AddressRefused
 from warehouse.settings import Settings
 from warehouse.stores.addresses import is_public, receiver_url
 
-ADDRESSES_TRIED = 4
+MAX_ADDRESSES = 4
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 SocketOptions = Iterable[httpcore.SOCKET_OPTION]
 
@@ -39,7 +39,7 @@ class OutboundPolicy:
 
 
 @contextmanager
-def open_gate(settings: Settings, at_once: int) -> Iterator[OutboundPolicy]:
+def open_policy(settings: Settings, at_once: int) -> Iterator[OutboundPolicy]:
     """A gate for so many calls at once. Names are resolved in threads of their own: one that takes long delays no other."""
     # The library logs the addresses it calls, and a tenant's address may hold a secret.
     logging.getLogger("httpx").setLevel(logging.WARNING)
@@ -53,12 +53,12 @@ def open_gate(settings: Settings, at_once: int) -> Iterator[OutboundPolicy]:
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-async def post(gate: OutboundPolicy, url: str, body: bytes, headers: dict[str, str]) -> int:
+async def post(policy: OutboundPolicy, url: str, body: bytes, headers: dict[str, str]) -> int:
     """The status that an address answers. A connection of its own for each call: nothing of one reaches another."""
-    address = receiver_url(url, private=gate.private)
+    address = receiver_url(url, private=policy.private)
     async with (
-        asyncio.timeout(gate.timeout_seconds),
-        httpx.AsyncClient(transport=_CheckedTransport(gate), timeout=gate.timeout_seconds, trust_env=False) as client,
+        asyncio.timeout(policy.timeout_seconds),
+        httpx.AsyncClient(transport=_CheckedTransport(policy), timeout=policy.timeout_seconds, trust_env=False) as client,
         client.stream("POST", address, content=body, headers={**headers, "Connection": "close"}) as response,
     ):
         return response.status_code
@@ -67,16 +67,16 @@ async def post(gate: OutboundPolicy, url: str, body: bytes, headers: dict[str, s
 class _CheckedTransport(httpx.AsyncHTTPTransport):
     """httpx's transport over connections that were checked; httpx itself has no parameter for where they come from."""
 
-    def __init__(self, gate: OutboundPolicy) -> None:
-        super().__init__(verify=gate.tls, trust_env=False)
-        self._pool = httpcore.AsyncConnectionPool(ssl_context=gate.tls, network_backend=_CheckedNetwork(gate))
+    def __init__(self, policy: OutboundPolicy) -> None:
+        super().__init__(verify=policy.tls, trust_env=False)
+        self._pool = httpcore.AsyncConnectionPool(ssl_context=policy.tls, network_backend=_CheckedNetwork(policy))
 
 
 class _CheckedNetwork(httpcore.AsyncNetworkBackend):
     """Connects to addresses that were resolved and checked here."""
 
-    def __init__(self, gate: OutboundPolicy) -> None:
-        self._gate = gate
+    def __init__(self, policy: OutboundPolicy) -> None:
+        self._policy = policy
         self._network = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -88,7 +88,7 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
         socket_options: SocketOptions | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """A connection to the first address of the host that answers, each within its share of the time."""
-        addresses = (await self._addresses(host, port))[:ADDRESSES_TRIED]
+        addresses = (await self._addresses(host, port))[:MAX_ADDRESSES]
         share = timeout / len(addresses) if timeout else None
         for address in addresses[:-1]:
             try:
@@ -100,12 +100,12 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
     async def _addresses(self, host: str, port: int) -> Sequence[str]:
         """The addresses of a host; raises `AddressRefused` if one of them is none that we call."""
         try:
-            addresses = await self._gate.resolve(host, port)
+            addresses = await self._policy.resolve(host, port)
         except (OSError, UnicodeError) as error:
             raise httpcore.ConnectError("the name cannot be resolved") from error
         if not addresses:
             raise httpcore.ConnectError("the name has no address")
-        if not self._gate.private and not all(is_public(ip_address(address)) for address in addresses):
+        if not self._policy.private and not all(is_public(ip_address(address)) for address in addresses):
             raise AddressRefused("the name leads to an address that is not public")
         return addresses
 
@@ -113,5 +113,5 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
 async def _resolve(threads: ThreadPoolExecutor, host: str, port: int) -> Sequence[str]:
     """The addresses behind a name, in the order in which the system would try them."""
     look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-    found = await asyncio.get_running_loop().run_in_executor(threads, look_up)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    addresses = await asyncio.get_running_loop().run_in_executor(threads, look_up)
+    return list(dict.fromkeys(str(address[0]) for *_, address in addresses))

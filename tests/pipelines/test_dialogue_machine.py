@@ -185,7 +185,7 @@ class Machine(RuleBasedStateMachine):
         if of_access:
             who = BankLogin(DEMO, self.login_hash, accesses.find(owner, "a"))
         house = self.house
-        begun = requests.begin_payment_once(owner, house.vault, house.settings, who, order, wanted, named=named)
+        begun = requests.begin_payment_once(owner, house.vault, house.settings, who, order, wanted, has_payment_id=named)
         if begun.id not in self.known:
             self.known.append(begun.id)
             self.orders[begun.id] = (order, of_access)
@@ -254,7 +254,7 @@ class Machine(RuleBasedStateMachine):
             expected = OutOfTurn
         else:
             try:
-                steps.check(steps.load_step(dialogue.step), reply)
+                steps.check_reply(steps.load_step(dialogue.step), reply)
             except (OutOfTurn, NotOffered) as refused:
                 expected = type(refused)
         assert self.attempt(put_down) == expected
@@ -306,9 +306,9 @@ class Machine(RuleBasedStateMachine):
         number, job = self.pick(which)
         plan = worker._plan(self.house, job, self.now)
         if plan is not None and asks:
-            standing, state = worker._asked(self.house, plan)
+            standing, state = worker._ask_bank(self.house, plan)
             self.late.append(Late(job, standing, state, plan))
-            if steps.is_elsewhere(standing.step):
+            if steps.is_confirmed_elsewhere(standing.step):
                 self.show(job.dialogue)
         if not keeps_job:
             self.finish(number)
@@ -338,7 +338,7 @@ class Machine(RuleBasedStateMachine):
         self.sql("UPDATE dialogues SET look_at = clock_timestamp() WHERE user_id = :user AND look_at IS NOT NULL")
         if last:
             self.sql("UPDATE dialogues SET looks = 12 WHERE user_id = :user AND phase = 'UNKNOWN'")
-        worker.look_after(self.house)
+        worker.advance_overdue(self.house)
 
     @precondition(lambda self: self.known)
     @rule(which=WHICH)
@@ -388,7 +388,7 @@ class Machine(RuleBasedStateMachine):
             assert isinstance(step, ChooseMethod | ChooseMedium | EnterTan) or now.look_at is not None, "nobody's turn"
         if now.phase == FAILED:
             assert isinstance(step, Failed)
-        if step is not None and now.kind == PAYMENT and steps.is_elsewhere(step):
+        if step is not None and now.kind == PAYMENT and steps.is_confirmed_elsewhere(step):
             self.show(now.id)
 
     def teardown(self) -> None:

@@ -209,7 +209,7 @@ def test_what_a_crew_holds_but_nobody_works_on_waits_for_another_crew(monkeypatc
     monkeypatch.setattr(engine, "SILENCE_SECONDS", 0.0)
     jobs = [engine._Job(number, number) for number in ITEMS]
     waiting = list(jobs)
-    assert list(engine._shift(TaskExecutor(Forgetful(), window=2, stuck=lambda: True), square, waiting)) == []  # type: ignore[arg-type]
+    assert list(engine._run_until_broken(TaskExecutor(Forgetful(), window=2, stuck=lambda: True), square, waiting)) == []  # type: ignore[arg-type]
     assert sorted(job.index for job in waiting) == list(ITEMS)
     assert [job.losses for job in jobs] == [1, 1] + [0] * 10
 

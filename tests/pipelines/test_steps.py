@@ -53,12 +53,12 @@ OURS = (RuntimeError, KeyError, TimeoutError, DatabaseUnavailable)
 class TestMoves:
     @pytest.mark.parametrize(("step", "move"), [(METHODS, METHOD), (MEDIA, MEDIUM), (TAN, ENTERED), (TAN, Reply(tan="wrong"))])
     def test_what_the_step_asks_for_is_taken(self, step: Step, move: Reply) -> None:
-        steps.check(step, move)
+        steps.check_reply(step, move)
 
     @pytest.mark.parametrize(("step", "move"), [(METHODS, Reply(method="944")), (MEDIA, Reply(medium="iphone"))])
     def test_what_is_not_offered_is_refused(self, step: Step, move: Reply) -> None:
         with pytest.raises(NotOffered):
-            steps.check(step, move)
+            steps.check_reply(step, move)
 
     @pytest.mark.parametrize("step", [*STEPS, PAYEE], ids=lambda step: type(step).__name__)
     @pytest.mark.parametrize("move", [METHOD, MEDIUM, ENTERED, Reply()])
@@ -66,31 +66,31 @@ class TestMoves:
         if (step, move) in [(METHODS, METHOD), (MEDIA, MEDIUM), (TAN, ENTERED)]:
             return
         with pytest.raises(OutOfTurn):
-            steps.check(step, move)
+            steps.check_reply(step, move)
 
     def test_what_was_said_before_is_not_asked_for(self) -> None:
-        assert steps.by_itself(METHODS, "942", None) == METHOD
-        assert steps.by_itself(MEDIA, "942", "iPhone") == MEDIUM
+        assert steps.automatic_reply(METHODS, "942", None) == METHOD
+        assert steps.automatic_reply(MEDIA, "942", "iPhone") == MEDIUM
 
     @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
     @pytest.mark.parametrize(("method", "medium"), [(None, None), ("944", "Fax"), ("iPhone", "942")])
     def test_nothing_else_moves_by_itself(self, step: Step, method: str | None, medium: str | None) -> None:
-        assert steps.by_itself(step, method, medium) is None
+        assert steps.automatic_reply(step, method, medium) is None
 
     @pytest.mark.parametrize("step", STEPS[2:], ids=lambda step: type(step).__name__)
     def test_what_was_said_never_confirms(self, step: Step) -> None:
-        assert steps.by_itself(step, "942", "iPhone") is None
+        assert steps.automatic_reply(step, "942", "iPhone") is None
 
     @given(st.sampled_from((METHODS, MEDIA)), st.sampled_from((None, "1", "942", "x")), st.sampled_from((None, "iPhone", "x")))
     def test_a_move_by_itself_is_one_that_a_customer_could_make(self, step: Step, method: str | None, medium: str | None) -> None:
-        move = steps.by_itself(step, method, medium)
+        move = steps.automatic_reply(step, method, medium)
         if move is not None:
-            steps.check(step, move)
+            steps.check_reply(step, move)
 
     @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
     def test_where_nothing_can_be_chosen_a_choice_is_a_wrong_method(self, step: Step) -> None:
         chooses = step in (METHODS, MEDIA)
-        assert steps.fixed(step) == (Failed(Code.METHOD_INVALID) if chooses else step)
+        assert steps.refuse_choices(step) == (Failed(Code.METHOD_INVALID) if chooses else step)
 
 
 class TestAnswers:
@@ -110,24 +110,24 @@ class TestAnswers:
     def test_a_step_leads_on(
         self, step: Step, phase: Phase, code: str, details: str | None, look_after: float | None, end: Code
     ) -> None:
-        standing = steps.after(step, end)
+        standing = steps.after_step(step, end)
         assert (standing.phase, standing.step, standing.look_after) == (phase, step, look_after)
         assert list(standing.messages) == [{"code": code} | ({"details": details} if details else {})]
 
     @pytest.mark.parametrize(("end", "code"), [(Code.CONSENT_DONE, "BA3090"), (Code.TRANSFER_DONE, "BA1111")])
     def test_a_good_end_is_told_by_what_was_wanted(self, end: Code, code: str) -> None:
-        standing = steps.after(DONE, end)
+        standing = steps.after_step(DONE, end)
         assert (standing.phase, list(standing.messages), standing.look_after) == (Phase.DONE, [{"code": code}], None)
 
     @pytest.mark.parametrize("code", Code)
     def test_a_bank_may_fail_with_every_code_and_each_has_a_text(self, code: Code) -> None:
-        standing = steps.after(Failed(code), Code.TRANSFER_DONE)
+        standing = steps.after_step(Failed(code), Code.TRANSFER_DONE)
         assert (standing.phase, list(standing.messages)) == (Phase.FAILED, [{"code": code.value}])
         (shown,) = told(list(standing.messages))
         assert shown.code == code.value
 
     def test_an_answer_about_a_payee_is_an_end_without_messages(self) -> None:
-        standing = steps.verified(PAYEE)
+        standing = steps.after_verification(PAYEE)
         assert (standing.phase, standing.step, list(standing.messages)) == (Phase.DONE, PAYEE, [])
 
 
@@ -167,7 +167,7 @@ class TestFaults:
     def test_after_a_confirmation_nobody_knows(self, fault: type[Exception]) -> None:
         standing = steps.after_fault(fault(), pays=True, first=False)
         assert (standing.phase, list(standing.messages)) == (Phase.UNKNOWN, [{"code": "BA1119"}])
-        assert standing == steps.unknown()
+        assert standing == steps.unknown_outcome()
 
     @pytest.mark.parametrize("fault", [NoAnswer, *OURS])
     def test_after_silence_nobody_knows_even_at_the_first_move(self, fault: type[Exception]) -> None:
@@ -182,17 +182,17 @@ class TestFaults:
 class TestTime:
     @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
     def test_a_consent_that_ran_out_has_failed(self, step: Step) -> None:
-        standing = steps.expired(step, pays=False)
+        standing = steps.after_expiry(step, pays=False)
         assert (standing.phase, standing.step) == (Phase.FAILED, Failed(Code.TAN_INVALID))
         assert list(standing.messages) == [{"code": "BA1103", "details": "Die Frist ist abgelaufen."}]
 
     @pytest.mark.parametrize("step", [METHODS, MEDIA, TAN], ids=lambda step: type(step).__name__)
     def test_a_payment_without_a_tan_has_failed(self, step: Step) -> None:
-        assert steps.expired(step, pays=True).phase is Phase.FAILED
+        assert steps.after_expiry(step, pays=True).phase is Phase.FAILED
 
     @pytest.mark.parametrize("step", [WAIT, PAGE], ids=lambda step: type(step).__name__)
     def test_a_payment_that_may_be_confirmed_elsewhere_is_unknown(self, step: Step) -> None:
-        assert steps.expired(step, pays=True) == steps.unknown()
+        assert steps.after_expiry(step, pays=True) == steps.unknown_outcome()
 
 
 TEXTS = st.text(max_size=40)
@@ -270,7 +270,7 @@ class TestStorage:
 
 def taken(step: Step | Payee, move: Reply) -> bool:
     try:
-        steps.check(step, move)
+        steps.check_reply(step, move)
     except (OutOfTurn, NotOffered):
         return False
     return True
