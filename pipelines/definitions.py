@@ -1,4 +1,4 @@
-"""Everything that Dagster knows of Kontor. Nothing is computed here: jobs and assets call the flows beside this file."""
+"""The Dagster definitions of Kontor. Nothing is computed here: jobs and assets call flows."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -107,7 +107,7 @@ def _is_running(instance: dg.DagsterInstance) -> bool:
 
 
 def _range_request(name: str | None, first: str, last: str) -> dg.RunRequest:
-    """One run over a range of partitions."""
+    """A request for one run over a range of partitions."""
     return dg.RunRequest(run_key=name, tags={FIRST: first, LAST: last})
 
 

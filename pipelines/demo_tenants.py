@@ -1,4 +1,4 @@
-"""The demo: two tenants with users whose credentials lie in a file of the data directory, connected to the demo bank."""
+"""The demo: two tenants with users who are connected to the demo bank; their credentials are in a file of the data directory."""
 
 import json
 from contextlib import suppress
@@ -30,7 +30,7 @@ TENANTS = (
     },
 )
 CUSTOMERS = {"erika": "demo1", "max": "demo2", "neu": None}
-"""The demo's users, and the customer of the demo bank that each is connected to: the last one to none."""
+"""The demo's users with their customer of the demo bank; the last one has none."""
 USERNAMES = tuple(CUSTOMERS)
 TRIAL: dict[str, dict[str, Any]] = {
     "training_set": {"users": 30},
@@ -38,15 +38,15 @@ TRIAL: dict[str, dict[str, Any]] = {
     "categoriser_evaluation": {"users": 20},
     "categoriser": {"version": "active", "by": "kontor up", "why": "a trial model decides nothing"},
 }
-"""A training that takes a minute and shows the whole way; it has too few people to learn from, and its evaluation says so."""
+"""The configuration of a training that takes a minute and shows every step. Its evaluation fails for lack of people."""
 DISPLAY_NAME, COLOUR = "Kontor-Demo", "#0e6b5c"
-"""How customers know the redirect tenant: as the demo's own pages look."""
+"""The design of the redirect form for the demo tenant, like the demo's own pages."""
 ACCESS = "demo"
 PIN = "demo"
 
 
 def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datetime) -> dict[str, Any]:
-    """The demo's credentials: those of the file if they still work, else fresh ones. A second run changes nothing."""
+    """The demo's credentials: those of the file if they still work, else new ones. A second run changes nothing."""
     stored_content = json.loads(path.read_text()) if path.exists() else {}
     with database.operating() as owner:
         fits = bool(stored_content) and all(_has_valid_secrets(owner, entry) for entry in stored_content["tenants"])
@@ -59,7 +59,7 @@ def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datet
 
 
 def connect_customers(database: Database, vault: Vault, settings: Settings, content: dict[str, Any]) -> None:
-    """Connects the demo's users to the demo bank and begins to fetch; users that are connected already stay as they are."""
+    """Connects the demo's users to the demo bank and begins to fetch; connected users stay as they are."""
     bank = connectors(settings)["demo"]
     for tenant in content["tenants"]:
         for user in tenant["users"]:
@@ -70,7 +70,7 @@ def connect_customers(database: Database, vault: Vault, settings: Settings, cont
 
 
 def count_pending(database: Database) -> int:
-    """How many of the demo's accesses are still being fetched for the first time."""
+    """The number of demo accesses whose first fetch is running."""
     with database.operating() as operator:
         return fetches.first_ones(operator, ACCESS)
 
@@ -86,7 +86,7 @@ def _connect(owner: Owner, vault: Vault, settings: Settings, bank: Connector, cu
 
 
 def _set_up_redirects(operator: Owner, base_url: str) -> None:
-    """Lets the redirect form lead back to the demo's own pages, which lie on the service itself, and look like them."""
+    """Allows the redirect form to return to the demo's own pages, and gives it their design."""
     for name in (str(tenant["name"]) for tenant in TENANTS if not tenant["regulated"]):
         owner = operator.for_tenant(tenants.find(operator, name).id)
         address = f"{base_url}/"
@@ -98,13 +98,13 @@ def _set_up_redirects(operator: Owner, base_url: str) -> None:
 
 
 def _has_valid_secrets(owner: Owner, entry: dict[str, Any]) -> bool:
-    """Whether the clients of a remembered tenant still have the remembered secrets."""
+    """Whether the stored secrets of a tenant's clients are still valid."""
     logins = [(clients.find_for_login(owner, client["username"]), client["secret"]) for client in entry["clients"].values()]
     return all(login is not None and clients.has_secret(owner, login[0], secret) for login, secret in logins)
 
 
 def _renew_tenant(owner: Owner, vault: Vault, now: datetime, **tenant_facts: Any) -> dict[str, Any]:
-    """A demo tenant with fresh secrets, made if it is missing."""
+    """A demo tenant with new secrets; creates it if it is missing."""
     try:
         tenant = tenants.find(owner, tenant_facts["name"])
         own = owner.for_tenant(tenant.id)

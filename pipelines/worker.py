@@ -1,9 +1,9 @@
 """The worker: runs jobs and delivers webhooks until it is told to stop.
 
-`procrastinate` takes the jobs from PostgreSQL and lets one job per lock run: the lock of a fetch is the login, so that nobody
-talks to a bank twice at a time with one set of credentials, whichever worker or access it is. Jobs of a worker that died run
-again. A job waits for its provider's turn as a coroutine (`banks/turns.py`) and then runs in a thread; bank sessions have
-threads of their own (`banks/lines.py`). The event loop only waits.
+`procrastinate` takes jobs from PostgreSQL and runs one job per lock. The lock of a fetch is the login, so that no two sessions
+with the same credentials run at the same time, in whichever worker. Jobs of a dead worker run again. A job waits for a slot of
+its provider as a coroutine (`banks/session_limits.py`) and then runs in a thread; bank sessions have threads of their own
+(`banks/sessions.py`). The event loop itself never blocks.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ log = structlog.get_logger("worker")
 
 
 class AfterInterruption(retry.BaseRetryStrategy):
-    """A job that was cut short by a stop runs again elsewhere; one that failed by itself does not."""
+    """Retries a job that was interrupted by a stop of its worker, but none that failed."""
 
     def get_retry_decision(self, *, exception: BaseException, job: jobs.Job) -> retry.RetryDecision | None:
         cut_short = isinstance(exception, exceptions.JobAborted | asyncio.CancelledError)
@@ -52,7 +52,7 @@ class AfterInterruption(retry.BaseRetryStrategy):
 
 @dataclass
 class WorkerContext:
-    """What a worker has at hand: the house, threads, the turns of each provider, and the fetches that it is busy with."""
+    """The context of flows, the threads, the session slots of each provider, and the ids of running fetches and dialogues."""
 
     context: Context
     threads: ThreadPoolExecutor
@@ -89,7 +89,7 @@ async def run(settings: Settings) -> None:
 
 
 async def _run_forever(stop: asyncio.Event, work: Callable[[], Awaitable[None]]) -> None:
-    """Does work that should never end; begins anew when it fails, as it does while PostgreSQL restarts."""
+    """Repeats work that should never end whenever it fails, as it does while PostgreSQL restarts."""
     while not stop.is_set():
         try:
             await work()
@@ -112,12 +112,14 @@ def _options(settings: Settings) -> dict[str, Any]:
 
 
 def _grace_seconds(settings: Settings) -> float:
-    """How long a stop waits for running jobs: less than others take to believe this worker dead, since its heart stops first."""
+    """How long a stop waits for running jobs: less than the time after which others consider this worker dead, since its
+    heartbeat stops first.
+    """
     return min(20, settings.worker_lost_seconds / 2)
 
 
 def _app(worker_context: WorkerContext) -> procrastinate.App:
-    """The jobs by name. What fails in one is told in the log by its kind alone."""
+    """The jobs by name. Errors of jobs are logged by kind alone."""
     connector = procrastinate.PsycopgConnector(
         conninfo=_address(worker_context.context), kwargs={"application_name": "kontor-worker"}, max_size=5
     )
@@ -146,7 +148,7 @@ def _job(args: Any) -> FetchJob:
 
 
 def _run_fetch(worker_context: WorkerContext, job: FetchJob) -> None:
-    """Runs a fetch. When the database goes away in its course, the job ends; the fetch is found and put down again."""
+    """Runs a fetch. If the database goes away meanwhile, the job ends, and the fetch is later found and enqueued again."""
     worker_context.busy_with.add(str(job.fetch))
     try:
         refresh.fetch_access(worker_context.context, job, datetime.now(UTC))
@@ -164,7 +166,7 @@ def _move(args: Any) -> MoveJob:
 
 
 def _run_move(worker_context: WorkerContext, job: MoveJob) -> None:
-    """Carries out a move of a dialogue. What goes wrong on our side ends it: it is never carried out a second time."""
+    """Runs a move of a dialogue. An error of ours ends the dialogue: a move is never repeated."""
     worker_context.busy_with.add(str(job.dialogue))
     try:
         worker.advance(worker_context.context, job, datetime.now(UTC))
@@ -178,9 +180,9 @@ def _run_move(worker_context: WorkerContext, job: MoveJob) -> None:
 
 
 async def _recover_forever(app: procrastinate.App, worker_context: WorkerContext) -> None:
-    """Finds jobs of dead workers, fetches without a job, and accesses whose time is over; again and again.
+    """Looks repeatedly for jobs of dead workers, fetches without a job, and expired accesses.
 
-    After the database was away, no worker's heart was seen to beat: all get the time to show that they live.
+    While the database is away, no heartbeat is recorded. Afterwards all workers get time to send one.
     """
     lost_seconds = worker_context.context.settings.worker_lost_seconds
     while True:
@@ -195,7 +197,7 @@ async def _recover_forever(app: procrastinate.App, worker_context: WorkerContext
 
 
 async def _revive(app: procrastinate.App, worker_context: WorkerContext, job: jobs.Job) -> None:
-    """Lets a dead worker's job run again, but not for ever: a job that kills its workers is given up."""
+    """Runs the job of a dead worker again, or gives it up after `MAX_ATTEMPTS`: it may be the job that kills its workers."""
     if {job.task_kwargs.get("fetch"), job.task_kwargs.get("dialogue")} & worker_context.busy_with:
         return
     with contextlib.suppress(exceptions.ConnectorException):  # another worker was quicker
@@ -224,7 +226,7 @@ def _tidy(context: Context) -> None:
 
 
 def main(settings: Settings | None = None) -> None:
-    """The worker's process. Threads that hang at a bank must not keep it from ending."""
+    """The process of the worker. It exits even if threads hang at a bank."""
     chosen_settings = settings or Settings()
     logs.configure(chosen_settings.log_level)
     logging.getLogger("procrastinate").setLevel(logging.ERROR)  # it would log arguments of jobs

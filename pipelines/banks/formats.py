@@ -30,7 +30,7 @@ TOKEN = re2.compile(r"([|#-])(~?)([0-9]*)")
 
 
 def matches(notation: str, value: str) -> bool:
-    """Whether a value fits a format as a whole. Raises `Invalid` if the format is none."""
+    """Whether a value fits a format as a whole. Raises `Invalid` for an invalid format."""
     expression = _compiled(notation)
     if not 0 < len(value) <= VALUE_LENGTH:
         return False
@@ -41,7 +41,7 @@ def matches(notation: str, value: str) -> bool:
 
 
 def pattern(notation: str) -> str:
-    """The regular expression of a format, anchored at both ends. Raises `Invalid` if the format is none."""
+    """The regular expression of a format, anchored at both ends. Raises `Invalid` for an invalid format."""
     return str(_compiled(notation).pattern)
 
 

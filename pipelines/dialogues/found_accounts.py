@@ -1,4 +1,6 @@
-"""The accounts that a login opens, among which a customer chooses before anything is connected: sealed, and gone with the way."""
+"""The accounts behind a login, among which a customer chooses before anything is connected. Stored sealed, and only for the
+session.
+"""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -36,12 +38,12 @@ def accounts_of(header: Header) -> tuple[FoundAccount, ...]:
 
 
 def seal(owner: Owner, vault: Vault, dialogue_id: UUID, accounts: tuple[FoundAccount, ...]) -> None:
-    """Keeps the accounts for the rest of the way."""
+    """Stores the accounts with the dialogue."""
     sealed_values.put(owner, vault, dialogues.order_subject(dialogue_id), FIELD, _STORED.dump_json(accounts))
 
 
 def unseal(owner: Owner, vault: Vault, dialogue_id: UUID) -> tuple[FoundAccount, ...]:
-    """The accounts again."""
+    """The stored accounts of a dialogue."""
     return _STORED.validate_json(sealed_values.get(owner, vault, dialogues.order_subject(dialogue_id), FIELD))
 
 

@@ -1,6 +1,6 @@
-"""Dialogues with a bank, from the side of who wants something: a consent, a payment, a word on a payee, a look at accounts.
+"""Requests of dialogues with a bank: a consent, a payment, the verification of a payee, or a list of accounts.
 
-A request puts a move down (`begin_…`, `reply`) and waits; the worker carries it out (`pipelines/dialogues/worker.py`).
+A request enqueues a move (`begin_…`, `reply`) and waits; the worker runs it (`pipelines/dialogues/worker.py`).
 """
 
 import json
@@ -25,19 +25,21 @@ EQUAL_ORDER_SECONDS = 60
 
 @dataclass(frozen=True)
 class DialogueOptions:
-    """How a dialogue is held: where the customer is, where a bank's own pages lead back to, and what was chosen before."""
+    """Options of a dialogue: the customer's IP address, where the bank's own pages lead back to, and method and medium chosen
+    before.
+    """
 
     attended_from: str | None
     return_to: str | None = None
     method: str | None = None
     medium: str | None = None
     fixed: bool = False
-    """Whether method and medium cannot be chosen any more."""
+    """Whether method and medium can no longer be chosen."""
 
 
 @dataclass(frozen=True)
 class BankLogin:
-    """With which login a bank is asked: that of an access, or one that was given for this dialogue alone."""
+    """The login of a dialogue: that of an access, or one that was entered for this dialogue alone."""
 
     provider_id: UUID
     login_hash: bytes = field(repr=False)
@@ -46,12 +48,12 @@ class BankLogin:
 
 
 def begin_consent(owner: Owner, vault: Vault, settings: Settings, access: Access, options: DialogueOptions) -> Dialogue:
-    """Puts down the first move of a consent for an access."""
+    """Begins a consent for an access, with its stored login."""
     return begin_consent_with(owner, vault, settings, BankLogin(access.provider_id, access.login_hash, access), options)
 
 
 def begin_consent_with(owner: Owner, vault: Vault, settings: Settings, login: BankLogin, options: DialogueOptions) -> Dialogue:
-    """The same with a login that the access takes over once the bank has let it in."""
+    """Begins a consent with a login that the access takes over once the bank has accepted it."""
     dialogue = dialogues.add(owner, CONSENT, seconds=settings.dialogue_seconds, **_columns(login, options))
     _seal_login(owner, vault, dialogue, login)
     dialogues.ask(owner, vault, dialogue, dump_reply(Reply()))
@@ -59,8 +61,8 @@ def begin_consent_with(owner: Owner, vault: Vault, settings: Settings, login: Ba
 
 
 def begin_look(owner: Owner, vault: Vault, settings: Settings, login: BankLogin, options: DialogueOptions) -> Dialogue:
-    """Puts down the wish to see which accounts a login opens, before anything of it is kept. Where the bank wants a confirmation
-    before it shows them, the customer gives a consent.
+    """Begins a dialogue that lists the accounts of a login before anything is connected. If the bank requires a confirmation
+    first, the customer gives a consent.
     """
     dialogue = dialogues.add(owner, CONNECT, seconds=settings.dialogue_seconds, **_columns(login, options))
     _seal_login(owner, vault, dialogue, login)
@@ -71,7 +73,7 @@ def begin_look(owner: Owner, vault: Vault, settings: Settings, login: BankLogin,
 def begin_payment(
     owner: Owner, vault: Vault, settings: Settings, login: BankLogin, order: Payment, options: DialogueOptions
 ) -> Dialogue:
-    """Puts down the first move of a payment. The intent is stored before any bank hears of it."""
+    """Begins a payment. The order is stored before any bank is asked."""
     dialogue = dialogues.add(
         owner,
         PAYMENT,
@@ -98,8 +100,8 @@ def begin_payment_once(
     *,
     has_payment_id: bool,
 ) -> Dialogue:
-    """Begins a payment, unless it was begun before. One with an id of the caller (`named`) is found again by it for ever; of the
-    others an equal one within a minute is taken for a mistake.
+    """Begins a payment unless it exists already. With a payment id of the caller, the existing dialogue is returned; without
+    one, an equal order within `EQUAL_ORDER_SECONDS` is refused as a mistake.
     """
     earlier_dialogue = dialogues.of_payment(owner, order.reference) if has_payment_id else None
     if earlier_dialogue is not None:
@@ -119,7 +121,7 @@ def begin_payment_once(
 def begin_verification(
     owner: Owner, vault: Vault, settings: Settings, login: BankLogin, payment_id: UUID, name: str, iban: str
 ) -> Dialogue:
-    """Puts down a question about a payee, to be asked for a payment."""
+    """Begins the verification of a payee for a payment."""
     dialogue = dialogues.add(
         owner,
         PAYEE,
@@ -134,14 +136,14 @@ def begin_verification(
 
 
 def is_verification_of(owner: Owner, verification_id: UUID, order: Payment) -> bool:
-    """Whether this verification was asked for just this payment: its id, the name and the IBAN."""
+    """Whether a verification was made for this payment: the same id, name and IBAN."""
     dialogue = dialogues.find(owner, verification_id, PAYEE)
     transfer = order.transfers[0]
     return dialogue.digest == _question_digest(order.reference, transfer.recipient, transfer.iban)
 
 
 def reply(owner: Owner, vault: Vault, dialogue: Dialogue, move: Reply) -> int:
-    """Puts down a customer's move on a dialogue that the caller has locked; answers its number."""
+    """Enqueues a customer's reply to a dialogue that the caller has locked; returns the number of the move."""
     if dialogue.phase != OPEN or dialogues.ended(owner, dialogue):
         raise OutOfTurn
     steps.check_reply(steps.load_step(dialogue.step), move)
@@ -151,12 +153,12 @@ def reply(owner: Owner, vault: Vault, dialogue: Dialogue, move: Reply) -> int:
 
 
 def order_of(owner: Owner, vault: Vault, dialogue: Dialogue) -> Payment:
-    """The payment that a dialogue is about."""
+    """The payment of a dialogue."""
     return payments.from_json(sealed_values.get(owner, vault, dialogues.order_subject(dialogue.id), ORDER))
 
 
 def dump_reply(move: Reply) -> bytes:
-    """A move as it is put down."""
+    """A reply as it is stored."""
     return json.dumps(asdict(move)).encode()
 
 

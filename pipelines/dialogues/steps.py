@@ -1,6 +1,6 @@
-"""A dialogue with a bank as a pure machine: what a step asks for, what a move may be, and where an answer leads.
+"""A dialogue with a bank as a pure state machine: which replies a step accepts, and where an answer of the bank leads.
 
-Values in, values out: consents and payments, the old and the new interface and the redirect form all go this way.
+Consents and payments, the old and the new interface and the redirect form all use it.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ from warehouse.errors import NotOffered, OutOfTurn
 
 
 class Phase(StrEnum):
-    """Whose turn it is; `warehouse/stores/dialogues.py` says what each means."""
+    """The phase of a dialogue; `warehouse/stores/dialogues.py` explains each."""
 
     OPEN = "OPEN"
     DONE = "DONE"
@@ -44,7 +44,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Standing:
-    """How a dialogue stands after an answer of the bank."""
+    """The state of a dialogue after an answer of the bank."""
 
     phase: Phase
     step: Step | Payee
@@ -56,12 +56,12 @@ class Standing:
 
 
 LOGIN_FAULTS = (WrongCredentials, AccessLocked, FieldsMissing)
-"""Faults of the login: the bank has not even looked at the order."""
+"""Faults of the login: the bank has not processed the order."""
 REDIRECT_LOOK_SECONDS = 2.0
 
 
 def check_reply(step: Step | Payee, reply: Reply) -> None:
-    """Returns if the dialogue waits for this move; raises `OutOfTurn` or `NotOffered` if not."""
+    """Returns if the step accepts this reply; raises `OutOfTurn` or `NotOffered` otherwise."""
     match step:
         case ChooseMethod(methods) if reply.method is not None:
             offered = reply.method in {method.code for method in methods}
@@ -76,7 +76,7 @@ def check_reply(step: Step | Payee, reply: Reply) -> None:
 
 
 def automatic_reply(step: Step, method: str | None, medium: str | None) -> Reply | None:
-    """The move that need not be asked for, since method and medium were said before; None if the customer must choose."""
+    """The reply for a method or medium that was chosen before; None if the customer must choose."""
     match step:
         case ChooseMethod(methods) if method in {entry.code for entry in methods}:
             return Reply(method=method)
@@ -86,7 +86,7 @@ def automatic_reply(step: Step, method: str | None, medium: str | None) -> Reply
 
 
 def after_step(step: Step, end_code: Code) -> Standing:
-    """Where a step of the bank leads. `done` is what the customer is told at a good end."""
+    """The state after a step of the bank. `end_code` is the customer's message after success."""
     match step:
         case ChooseMethod():
             return Standing(Phase.OPEN, step, [message(Code.METHOD_NEEDED)])
@@ -105,22 +105,22 @@ def after_step(step: Step, end_code: Code) -> Standing:
 
 
 def after_verification(payee: Payee) -> Standing:
-    """The end of a question about a payee."""
+    """The final state of a verification."""
     return Standing(Phase.DONE, payee, [])
 
 
 def refuse_choices(step: Step) -> Step:
-    """A step of a dialogue whose method and medium were said at the beginning: what is still to be chosen was said wrong."""
+    """The step of a dialogue with fixed method and medium: if the bank asks for a choice, the fixed one is invalid."""
     if isinstance(step, ChooseMethod | ChooseMedium):
         return Failed(Code.METHOD_INVALID)
     return step
 
 
 def after_fault(fault: Exception, *, pays: bool, first: bool, elsewhere: bool = False) -> Standing:
-    """Where a fault leads. Of a payment that the bank may have seen, nobody knows: it is never sent again.
+    """The state after a fault. If the bank may have received a payment, its outcome is unknown, and it is never sent again.
 
-    At the first move a fault that a connector names means that nothing was done; no answer, and faults of our own, do not.
-    Who confirms `elsewhere` may have done so, whatever the bank says at the door.
+    At the first move, a fault that a connector raises means that nothing was done; no answer and errors of ours do not mean
+    that. If the customer may have confirmed `elsewhere`, no fault means that.
     """
     bank_fault = fault if isinstance(fault, BankFault) else BankFault()
     silent = isinstance(fault, NoAnswer) or not isinstance(fault, BankFault)
@@ -131,17 +131,17 @@ def after_fault(fault: Exception, *, pays: bool, first: bool, elsewhere: bool = 
 
 
 def unknown_outcome() -> Standing:
-    """Nobody knows what the bank did."""
+    """The state of a payment whose outcome nobody knows."""
     return Standing(Phase.UNKNOWN, Failed(Code.OUTCOME_UNKNOWN), [message(Code.OUTCOME_UNKNOWN)])
 
 
 def is_confirmed_elsewhere(step: Step | Payee | None) -> bool:
-    """Whether the customer confirms without a move of ours."""
+    """Whether the customer confirms this step outside of Kontor."""
     return isinstance(step, Wait | Redirect)
 
 
 def after_expiry(step: Step | Payee | None, *, pays: bool) -> Standing:
-    """The customer did not confirm in time, as far as we know."""
+    """The state after a customer did not confirm in time."""
     if pays and is_confirmed_elsewhere(step):
         return unknown_outcome()
     return Standing(Phase.FAILED, Failed(Code.TAN_INVALID), [message(Code.TAN_INVALID, "Die Frist ist abgelaufen.")])

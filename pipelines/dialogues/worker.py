@@ -1,7 +1,8 @@
-"""What a worker does with dialogues: it asks the bank for a move, tells how it stands then, and brings on what nobody moves.
+"""The worker's side of dialogues: runs moves at the bank, stores the state afterwards, and advances dialogues that wait for
+nobody.
 
-It commits that the bank is being asked, asks without holding a transaction, and commits the answer. What dies in between leaves
-a dialogue that says so. A payment of which nobody knows is never sent again: the bank is only asked what became of it.
+It commits that the bank is being asked, asks without an open transaction, and commits the answer. A crash in between leaves a
+dialogue in that phase. A payment with unknown outcome is never sent again: the bank is only asked for its outcome.
 """
 
 import json
@@ -53,14 +54,14 @@ BATCH_DIALOGUES = 200
 MAX_LOOKS = 12
 FIRST_LOOK_SECONDS = 10.0
 MAX_CALLS_PER_MOVE = 8
-"""Calls of one move: a bank that goes on asking for what was said before is asked no more."""
+"""Calls to the bank per move, for a bank that keeps asking for choices that were made before."""
 T = TypeVar("T")
 log = structlog.get_logger("dialogues")
 
 
 @dataclass(frozen=True)
 class Question:
-    """Whether an account is a recipient's."""
+    """The question whether an account belongs to a recipient."""
 
     name: str
     iban: str
@@ -68,7 +69,7 @@ class Question:
 
 @dataclass(frozen=True)
 class MoveJob:
-    """Which move of which dialogue."""
+    """The ids of one move of one dialogue."""
 
     tenant: UUID
     user: UUID
@@ -77,7 +78,7 @@ class MoveJob:
 
 
 def advance(context: Context, job: MoveJob, now: datetime) -> None:
-    """Carries out a move, unless it was carried out or overtaken. Never raises for what a bank does."""
+    """Runs a move, unless it has been run or is outdated. Never raises for a fault of the bank."""
     plan = _plan(context, job, now)
     if plan is None:
         return
@@ -87,7 +88,7 @@ def advance(context: Context, job: MoveJob, now: datetime) -> None:
 
 
 def give_up(context: Context, job: MoveJob) -> None:
-    """Ends a move whose worker is gone, or that went wrong by our own fault."""
+    """Ends a move whose worker died, or that failed by an error of ours."""
     with context.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is not None:
@@ -95,9 +96,7 @@ def give_up(context: Context, job: MoveJob) -> None:
 
 
 def advance_overdue(context: Context) -> int:
-    """Brings on what nobody would move: times that are over, moves whose job is gone, and what the bank should be asked about;
-    answers how many that were.
-    """
+    """Advances dialogues that are expired, that lost their job, or whose bank should be asked again; returns their number."""
     with context.database.operating() as operator:
         overdue_dialogues = dialogues.overdue(operator, BATCH_DIALOGUES)
         for dialogue in overdue_dialogues:
@@ -117,7 +116,7 @@ def advance_overdue(context: Context) -> int:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How to ask the bank."""
+    """The call to make at the bank."""
 
     kind: str
     connector: Connector
@@ -128,16 +127,16 @@ class _Plan:
     method: str | None
     medium: str | None
     looks: bool
-    """Whether the bank is only asked what became of a payment."""
+    """Whether the bank is only asked for the outcome of a payment."""
     elsewhere: bool
-    """Whether the customer may have confirmed without us."""
+    """Whether the customer may have confirmed outside of Kontor."""
     fixed: bool
     login_is_new: bool
-    """Whether the login was given for this dialogue: an access takes it over at a good end."""
+    """Whether the login was entered for this dialogue: the access takes it over after success."""
 
 
 def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
-    """How to ask the bank, committed before it is asked; None if there is nothing to ask."""
+    """The call to make, committed before it is made; None if there is nothing to ask."""
     with context.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is None:
@@ -188,7 +187,7 @@ def _order(owner: Owner, vault: Vault, dialogue: Dialogue, sealed_values: Mappin
 
 
 def _ask_bank(context: Context, plan: _Plan) -> tuple[Standing, bytes]:
-    """How things stand after the bank was asked, and what it wants to be shown next time."""
+    """The state after asking the bank, and the bank's own state for the next move."""
     first = plan.state is None
     try:
         if plan.looks:
@@ -228,7 +227,7 @@ def _turn(context: Context, plan: _Plan, state: bytes | None, reply: Reply) -> T
 
 
 def _header(context: Context, plan: _Plan) -> Header:
-    """What the bank shows of all accounts; their bookings are not asked for."""
+    """The bank's header with all accounts, without bookings."""
 
     def ask() -> Header:
         header = next(iter(plan.connector.fetch(replace(plan.request, wanted=frozenset()))), None)
@@ -240,13 +239,13 @@ def _header(context: Context, plan: _Plan) -> Header:
 
 
 def _accounts_standing(header: Header, consent_ends_at: datetime | None) -> Standing:
-    """The end of a look at accounts: they can be chosen now."""
+    """The final state of a list of accounts: the customer can choose now."""
     end = Done(consent_ends_at or header.consent_ends_at)
     return Standing(Phase.DONE, end, [message(Code.CONSENT_DONE)], accounts=accounts_of(header))
 
 
 def _outcome(context: Context, plan: _Plan) -> Standing:
-    """What the bank says of a payment of which we do not know."""
+    """The state after asking the bank for the outcome of a payment."""
     if not isinstance(plan.order, Payment):
         return steps.unknown_outcome()
     reference = plan.order.reference
@@ -255,7 +254,7 @@ def _outcome(context: Context, plan: _Plan) -> Standing:
 
 
 def _call(context: Context, plan: _Plan, ask: Callable[[], T]) -> T:
-    """What the bank answers, in a thread of its own and within its time."""
+    """The bank's answer, from a thread of its own and within the time limit."""
 
     def answers() -> Iterator[tuple[T]]:
         yield (ask(),)  # None is an answer too, and would be the end of a line
@@ -265,7 +264,7 @@ def _call(context: Context, plan: _Plan, ask: Callable[[], T]) -> T:
 
 
 def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, plan: _Plan) -> None:
-    """Stores how things stand, unless somebody else has ended the move meanwhile."""
+    """Stores the state, unless the move was ended meanwhile."""
     with context.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is None or dialogue.phase != CALLING:
@@ -284,9 +283,7 @@ def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, pl
 
 
 def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, step: object, plan: _Plan) -> None:
-    """What a good end changes of the access: how it confirms, and with which login; a consent lets it be fetched, which it is at
-    once.
-    """
+    """Updates the access after success: its method, medium and login; after a consent, also begins a fetch."""
     access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
     if access is None:
         return
@@ -301,7 +298,7 @@ def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, step: object,
 
 
 def end_as(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:
-    """Ends a dialogue as it stands. The bank is asked about an unknown end again and again, ever more seldom."""
+    """Ends a dialogue in this state. While an outcome is unknown, the bank is asked again at doubling intervals."""
     dialogue.looks += is_unknown(dialogue)
     dialogue.step = steps.dump_step(standing.step)
     dialogue.messages = list(standing.messages)
@@ -310,16 +307,16 @@ def end_as(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:
 
 
 def _end_lost(owner: Owner, dialogue: Dialogue) -> None:
-    """Ends a move of which nobody knows what the bank did with it."""
+    """Ends a move of which nobody knows whether the bank received it."""
     end_as(owner, dialogue, steps.after_fault(RuntimeError(), pays=dialogue.kind == PAYMENT, first=False))
 
 
 def is_unknown(dialogue: Dialogue) -> bool:
-    """Whether nobody knows the end of it, also while the bank is being asked about it."""
+    """Whether the outcome of the dialogue is unknown, also while the bank is being asked for it."""
     step = steps.load_step(dialogue.step) if dialogue.step else None
     return isinstance(step, Failed) and step.code is Code.OUTCOME_UNKNOWN
 
 
 def owner_of(operator: Owner, dialogue: Dialogue) -> Owner:
-    """The operator's transaction, limited to whose dialogue it is."""
+    """The operator's transaction, limited to the user of a dialogue."""
     return Owner(operator.session, dialogue.tenant_id, dialogue.user_id)

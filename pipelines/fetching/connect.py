@@ -1,6 +1,6 @@
-"""Connecting a customer to a bank: credentials are opened, checked and sealed; the access and its fetch are put down together.
+"""Connecting a customer to a bank: decrypts, checks and seals credentials, and stores the access together with its fetch.
 
-Several accesses at once are all stored or none. Nothing here talks to a bank: the worker does (`pipelines/fetching/refresh.py`).
+Several accesses are stored all or none. Nothing here talks to a bank; the worker does (`pipelines/fetching/refresh.py`).
 """
 
 import base64
@@ -22,17 +22,17 @@ from warehouse.stores import accesses, providers
 
 @dataclass(frozen=True)
 class AccessOptions:
-    """How a caller wants an access to be kept; what is not said stays as it is."""
+    """How an access is to be kept; options that are not set stay as they are."""
 
     sync: bool | None = None
     selects: bool = False
-    """Whether the caller says which products are wanted; `selected` None means all."""
+    """Whether the caller chooses products; then `selected` None means all."""
     selected: list[str] | None = None
 
 
 @dataclass(frozen=True)
 class AccessRequest:
-    """What a caller wants: a login at a provider under a name, encrypted for the tenant."""
+    """The request for an access: its name, the provider, and credentials encrypted for the tenant."""
 
     key: str
     provider_id: UUID
@@ -42,7 +42,7 @@ class AccessRequest:
 
 @dataclass(frozen=True)
 class OpenedLogin:
-    """An entry whose credentials were opened and checked."""
+    """An access request with decrypted and checked credentials."""
 
     entry: AccessRequest
     credentials: dict[str, str] = field(repr=False)
@@ -53,12 +53,12 @@ class OpenedLogin:
 def open_entries(
     owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entries: list[AccessRequest]
 ) -> list[OpenedLogin]:
-    """The logins of all entries; raises for the first that cannot be used."""
+    """The logins of all requests; raises for the first that cannot be used."""
     return [_open(owner, vault, connectors, entry) for entry in entries]
 
 
 def login(entry: AccessRequest, offer: Offer, opened: dict[str, str]) -> OpenedLogin:
-    """An entry with its credentials in plain text."""
+    """The login of a request whose credentials are known in plain text."""
     names = [opened.get(field.key, "") for field in offer.fields if not field.secret]
     missing = tuple(field.key for field in offer.fields if field.key not in opened)
     return OpenedLogin(entry, opened, missing, _login_hash(entry.provider_id, names))
@@ -67,7 +67,7 @@ def login(entry: AccessRequest, offer: Offer, opened: dict[str, str]) -> OpenedL
 def connect(
     owner: Owner, vault: Vault, settings: Settings, logins: list[OpenedLogin], *, refresh: bool, attended_from: str | None
 ) -> dict[UUID, UUID]:
-    """Stores all logins as accesses and begins their fetches; answers the fetches by the id of their access."""
+    """Stores all logins as accesses and begins their fetches; returns the id of the fetch by the id of the access."""
     fetches = {}
     for login in sorted(logins, key=lambda login: login.entry.key):  # one order for all, so that no two wait for each other
         access = _find_access(owner, login.entry.key)
@@ -82,7 +82,7 @@ def connect(
 
 
 def keep_login(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogin) -> Access:
-    """Stores a login as an access that is not fetched yet, or takes it over for the one that has its name."""
+    """Stores a login as an access that is not fetched yet, or as the new login of the access with this name."""
     access = _find_access(owner, login.entry.key)
     if access is None:
         return _add(owner, vault, settings, login)
@@ -97,7 +97,7 @@ def keep_login(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogi
 def refresh_again(
     owner: Owner, settings: Settings, options: Mapping[str, AccessOptions], *, attended_from: str | None
 ) -> dict[UUID, UUID]:
-    """Begins a fetch of known accesses with the credentials they have."""
+    """Begins fetches of existing accesses with their stored credentials; returns the id of the fetch by the id of the access."""
     known_accesses = [accesses.find(owner, key, lock=True) for key in sorted(options)]
     for access in known_accesses:
         _apply_options(settings, access, options[access.key])
@@ -105,7 +105,7 @@ def refresh_again(
 
 
 def _begin(owner: Owner, settings: Settings, access: Access, attended_from: str | None) -> UUID:
-    """Begins a fetch, or joins the running one. The limit on sessions that nobody attends holds for callers too."""
+    """Begins a fetch, or joins the running one. The limit on unattended sessions applies to callers as well."""
     if access.fetch_id is None and attended_from is None:
         wait = accesses.seconds_until_allowed(owner, access, settings.unattended_sessions_per_day)
         if wait:
@@ -139,10 +139,9 @@ def _add(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogin) -> 
 
 
 def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login: OpenedLogin, *, refresh: bool) -> bool:
-    """Takes over what a caller sends for an access that exists; answers whether a fetch is wanted.
+    """Applies a request to an existing access; returns whether it should be fetched.
 
-    The same again changes nothing, so that a request can be repeated. Something else is only taken when the caller says so with
-    `refresh`, or when the known login does not work: never by mistake.
+    A repeated request changes nothing. Another login is accepted only with `refresh`, or if the stored one does not work.
     """
     entry, stored_credentials = login.entry, accesses.credentials(owner, vault, access)
     same_login = stored_credentials == login.credentials
@@ -158,7 +157,9 @@ def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login
 
 
 def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str, str], login_hash: bytes) -> None:
-    """Takes over other credentials. A fetch with the old ones is void. Another login may be another person's: it starts anew."""
+    """Replaces the credentials of an access and voids a running fetch. Another login may belong to another person: the access
+    starts over.
+    """
     accesses.void_fetch(owner, access)
     accesses.seal_credentials(owner, vault, access, credentials)
     if access.login_hash != login_hash:
@@ -177,7 +178,7 @@ def _change_login(owner: Owner, vault: Vault, access: Access, login: OpenedLogin
 
 
 def _apply_options(settings: Settings, access: Access, options: AccessOptions) -> None:
-    """Keeps an access as the caller wants from now on."""
+    """Changes how an access is kept from now on."""
     if options.sync is not None and options.sync != access.sync:
         access.sync = options.sync
         access.expires_at = None if options.sync else accesses.end_after(settings.unsynced_lifetime_seconds)
@@ -190,7 +191,7 @@ def _missing_messages(login: OpenedLogin) -> list[dict[str, str]]:
 
 
 def _open(owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entry: AccessRequest) -> OpenedLogin:
-    """The opened credentials of the fields that the provider asks for; others are ignored."""
+    """The login of a request, with the credentials for all fields of the provider; others are ignored."""
     offer = _offer(owner, connectors, entry.provider_id)
     opened = {
         field.key: _decrypt(owner, vault, field.key, entry.credentials[field.key])
@@ -224,11 +225,11 @@ def _decrypt(owner: Owner, vault: Vault, field_key: str, value: str) -> str:
 
 
 def _login_hash(provider_id: UUID, names: list[str]) -> bytes:
-    """What stands for a set of credentials in locks: slow to guess, since login names are short."""
+    """The hash that represents a login in locks: slow to guess, since login names are short."""
     return hashlib.scrypt("\0".join(names).encode(), salt=provider_id.bytes, n=2**12, r=8, p=1, dklen=16)
 
 
 def disconnect(database: Database, tenant_id: UUID, user_id: UUID, key: str | None = None) -> None:
-    """Deletes an access, or all of a user's, at once and for good; a fetch that is running finds nothing to write to."""
+    """Deletes an access, or all accesses of a user. A running fetch then finds nothing to write to."""
     with database.changing_for(tenant_id, user_id) as owner:
         accesses.remove(owner, [accesses.find(owner, key, lock=True)] if key is not None else accesses.locked(owner))

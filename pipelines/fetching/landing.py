@@ -1,6 +1,6 @@
-"""What a bank said, kept as it was said: a piece for every fetch, which can be merged again without asking the bank.
+"""Landing: keeps the bookings of every fetch as the bank delivered them, to be merged again without asking the bank.
 
-A piece is landed before it is merged into the ledger. To merge it again changes nothing, so a replay may be repeated.
+A piece lands before it is merged into the ledger. Merging it again changes nothing, so a replay may be repeated.
 """
 
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ log = structlog.get_logger("landing")
 
 @dataclass(frozen=True)
 class ReplayCounts:
-    """What a replay did."""
+    """The pieces and bookings of a replay, the bookings that changed, and the rows that were left out because of tombstones."""
 
     pieces: int = 0
     bookings: int = 0
@@ -40,7 +40,7 @@ class ReplayCounts:
 
 
 def land(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> None:
-    """Keeps what a fetch has brought. A lake that cannot be written to does not keep the customer's data from the customer."""
+    """Keeps the bookings of a fetch. If the lake cannot be written, the fetch goes on, so that the customer sees the data."""
     rows = [
         bookings.frame.with_columns(
             tenant=pl.lit(str(job.tenant)),
@@ -64,7 +64,7 @@ def land(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> 
 
 
 def take_back(context: Context, job: FetchJob) -> None:
-    """Removes what a fetch has landed."""
+    """Removes the landed bookings of a fetch."""
     bucket = bucket_of(job.user, context.settings.buckets)
     try:
         removed = rewrite_without(context.lake, LANDING, "fetch", [str(job.fetch)], [bucket])
@@ -75,11 +75,10 @@ def take_back(context: Context, job: FetchJob) -> None:
 
 
 def replay(context: Context, pieces: Iterable[Piece], *, everything: bool = False) -> ReplayCounts:
-    """Merges into the ledger what has landed later than the ledger knows, or everything. No bank is asked, and what was erased or
-    deleted meanwhile stays away.
+    """Merges landed pieces into the ledger: those newer than its last fetch, or everything. No bank is asked, and erased data
+    stay erased.
 
-    What an access said over time is first put together apart, so that the ledger goes from its state to the right one in one
-    step, and no booking loses its id on the way.
+    The pieces of an access are first folded into one state, so that the ledger changes in one step and bookings keep their ids.
     """
     ordered = sorted(pieces)
     rows = landing.read_pieces(context.lake, LANDING, ordered)
@@ -101,7 +100,7 @@ def pieces_of(lake: Lake, buckets: Iterable[int], since: date | None = None) -> 
 
 
 def _merge(context: Context, rows: pl.DataFrame) -> int:
-    """Merges what an access said; answers how many bookings are other ones now."""
+    """Merges the rows of one access; returns the number of changed bookings."""
     about = rows.row(0, named=True)
     with context.database.acting_for(UUID(about["tenant"]), UUID(about["user"])) as owner:
         access = accesses.lock(owner, UUID(about["access"]))
@@ -112,7 +111,7 @@ def _merge(context: Context, rows: pl.DataFrame) -> int:
 
 
 def _merged_bookings(rows: pl.DataFrame) -> FetchedBookings:
-    """What a bank said of a product over time, as if it said it now."""
+    """The bookings of a product after all of its pieces."""
     answers = [
         (answer["complete_from"][0], answer.select(BOOKINGS.names()))
         for answer in rows.partition_by("fetched_at", "fetch", maintain_order=True)

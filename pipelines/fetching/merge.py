@@ -1,18 +1,18 @@
-"""The merge: what a bank tells now, against what it told before.
+"""The merge of fetched bookings with stored ones.
 
-Bookings have no identity of their own at most banks. Ours must survive that a window is fetched again, that two equal purchases
-are really two, that texts are rewritten, that a booking moves to another day, and that a pending booking becomes a booked one.
-So stored and fetched bookings are paired, from the surest likeness to the weakest, and each is paired once:
+At most banks bookings have no id. Ours must stay the same when a window is fetched again, when two purchases are equal, when
+texts are rewritten, when a booking moves to another day, and when a pending booking is booked. So stored and fetched bookings
+are paired by ever weaker criteria, and each is paired once:
 
-1. equal in everything, counting occurrences: twins pair with twins;
-2. the same day and amount, and the same letters of text and counterparty: written in another way;
+1. equal in everything, with as many pairs as there are equal bookings;
+2. the same day, amount, and letters of text and counterparty: only the spelling differs;
 3. the same day, amount and counterparty: the text was rewritten;
-4. the same amount and text a few days off: the booking was moved;
+4. the same amount and text a few days apart: the booking was moved;
 5. the same day and amount, then the same amount around that day if the counterparty can be the same: moved and rewritten;
-6. pending there, booked here, the same amount around that day: the bank has booked it.
+6. pending in the ledger, booked at the bank, the same amount around that day: the bank has booked it.
 
-What remains of the fetched is new. What remains of the stored stays if it was booked (no absence deletes history), and goes if
-it was pending. Pure functions: no database here.
+Fetched bookings without a pair are new. Stored ones without a pair stay if they were booked (absence deletes no history), and go
+if they were pending. Pure functions, without a database.
 """
 
 from collections import defaultdict
@@ -34,21 +34,21 @@ BOOKED_BEFORE_WINDOW = timedelta(days=3)
 
 @dataclass(frozen=True)
 class BookingChanges:
-    """What makes the stored bookings those of the bank."""
+    """The changes that turn the stored bookings into those of the bank."""
 
     added: pl.DataFrame
-    """Frame `BOOKINGS`: new ones, in the bank's order."""
+    """Frame `BOOKINGS`: new bookings, in the bank's order."""
     changed: pl.DataFrame
-    """Frame `STORED`: known ones with their new content."""
+    """Frame `STORED`: stored bookings with their new content."""
     gone: tuple[str, ...]
-    """Ids of pending ones that the bank does not know any more."""
+    """Ids of pending bookings that the bank no longer has."""
 
     def __bool__(self) -> bool:
         return bool(self.added.height or self.changed.height or self.gone)
 
 
 def reconcile(stored_bookings: pl.DataFrame, fetched_bookings: pl.DataFrame) -> BookingChanges:
-    """The changes after a fetch. `stored` must hold all bookings of the bank from the first day of the fetch on."""
+    """The changes after a fetch. `stored_bookings` must hold all of the bank's bookings from the first day of the fetch on."""
     stored_rows = checked(stored_bookings, STORED).with_row_index("stored_row")
     fetched_rows = checked(fetched_bookings, BOOKINGS).with_row_index("fetched_row")
     if fetched_rows.is_empty():
@@ -70,7 +70,9 @@ def reconcile(stored_bookings: pl.DataFrame, fetched_bookings: pl.DataFrame) -> 
 
 
 def fold_answers(answers: Iterable[tuple[date, pl.DataFrame]]) -> pl.DataFrame:
-    """What a bank has said of a product over time, in the end: each time all bookings (frame `BOOKINGS`) from a day on."""
+    """The bookings of a product after several fetches, each with its first day and all bookings (frame `BOOKINGS`) from that day
+    on.
+    """
     bookings, count = STORED.to_frame(), 0
     for first, answer in answers:
         covered = (pl.col("booked_on") >= first) | pl.col("pending")
@@ -82,7 +84,9 @@ def fold_answers(answers: Iterable[tuple[date, pl.DataFrame]]) -> pl.DataFrame:
 
 
 def missing_bookings(stored_bookings: pl.DataFrame, pushed_bookings: pl.DataFrame) -> pl.DataFrame:
-    """What of a pushed batch is not stored yet: equal bookings count as often as they occur, so that a repeat adds nothing."""
+    """The pushed bookings that are not stored yet. Equal bookings count as often as they occur, so a repeated batch adds
+    nothing.
+    """
     stored_rows, pushed_rows = (
         checked(stored_bookings, STORED).with_row_index("stored_row"),
         checked(pushed_bookings, BOOKINGS).with_row_index("fetched_row"),
@@ -91,7 +95,7 @@ def missing_bookings(stored_bookings: pl.DataFrame, pushed_bookings: pl.DataFram
 
 
 def _with_letters(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with the letters and digits of each text, and of each counterparty, in lower case."""
+    """The frame with the lower-case letters and digits of each text (`letters`) and of each counterparty (`partner`)."""
     text = pl.concat_str("purpose", "counterparty_name", separator=" ", ignore_nulls=True)
     plain = [
         expression.str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "") for expression in (text, pl.col("counterparty_name"))
@@ -100,7 +104,7 @@ def _with_letters(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pairs(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame, likeness: Iterable[str]) -> pl.DataFrame:
-    """The n-th stored with the n-th fetched of each group of like ones, in the order of their letters: like texts meet."""
+    """Pairs the n-th stored with the n-th fetched booking of each group, sorted by letters, so that similar texts meet."""
     keys = list(likeness)
     nth = pl.int_range(pl.len()).over(keys).alias("nth")
     order = [name for name in ("letters",) if name in stored_rows.columns]
@@ -145,7 +149,7 @@ def _booked(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFra
 def _nearest(
     stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame, likeness: tuple[str, ...], earliest: timedelta, latest: timedelta
 ) -> pl.DataFrame:
-    """Pairs of like ones whose days are near, the earliest with the earliest."""
+    """Pairs bookings of the same group whose days are near, the earliest with the earliest."""
     waiting = _by_likeness(fetched_rows, "fetched_row", likeness)
     pairs = [
         pair
@@ -165,7 +169,7 @@ def _by_likeness(frame: pl.DataFrame, row: str, likeness: tuple[str, ...]) -> di
 def _in_order(
     stored_rows: list[tuple[date, int]], fetched_rows: list[tuple[date, int]], earliest: timedelta, latest: timedelta
 ) -> Iterator[tuple[int, int]]:
-    """Walks two sorted lists once and pairs what lies near enough."""
+    """Walks two sorted lists once and pairs entries that are near enough."""
     left = right = 0
     while left < len(stored_rows) and right < len(fetched_rows):
         distance = fetched_rows[right][0] - stored_rows[left][0]

@@ -1,4 +1,4 @@
-"""A pull: in a slot, the accesses that are due are refreshed by the workers; a run waits for them and counts what has landed."""
+"""Pulls: in each slot the workers refresh the accesses that are due; a run waits for them and counts what has landed."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ LOOK_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class PullCounts:
-    """What a bucket has received in a slot."""
+    """The fetches and bookings that landed for a bucket in a slot."""
 
     fetches: int
     bookings: int
@@ -31,9 +31,9 @@ def pull(
     wait_seconds: float = WAIT_SECONDS,
     tell: Callable[[Mapping[str, int]], None] = lambda _: None,
 ) -> int:
-    """Refreshes what is due, if the slot is the one that it is now: a bank is never asked for the past. Answers how many.
+    """Enqueues the accesses that are due, if the slot is the current one: no bank is asked for the past. Returns their number.
 
-    Returns when the workers have carried out all of them, or the time is over: what comes later has landed all the same.
+    Waits until the workers have finished or the time is over; later fetches land all the same.
     """
     if slot_of(now, context.settings.zone).strftime(SLOT_FORMAT) != slot:
         return 0
@@ -46,7 +46,7 @@ def pull(
 
 
 def count_landed(context: Context, slot: str, buckets: Iterable[int]) -> dict[int, PullCounts]:
-    """What has landed in a slot, by bucket; the pieces are compacted on the way."""
+    """The counts of a slot by bucket; also compacts the pieces."""
     counts = {}
     for bucket in buckets:
         names = pieces.landed(context.lake, LANDING, slot, bucket)
@@ -58,6 +58,6 @@ def count_landed(context: Context, slot: str, buckets: Iterable[int]) -> dict[in
 
 
 def _running(context: Context) -> dict[str, int]:
-    """How many fetches have begun and not ended, by provider."""
+    """The number of running fetches by provider."""
     with context.database.operating() as operator:
         return fetches.running(operator)

@@ -1,8 +1,8 @@
 """Fetching an access: the one flow behind a new access, `refresh=true` and the schedule.
 
-A fetch begins as a job that the store puts down (`accesses.begin_fetch`). Here the worker plans it, talks to the bank without
-holding a transaction, and publishes what came in one transaction: products, balances, bookings, positions, revision and webhook
-events together, or nothing. What a bank fails to give leaves everything as it was; only the issues say so.
+A fetch begins as a job (`accesses.begin_fetch`). The worker plans it, talks to the bank without an open transaction, and
+publishes the answer in one transaction: products, balances, bookings, positions, revision and webhook events together, or
+nothing. Where a bank fails, stored data stay as they were, and only the issues of the access report it.
 """
 
 from collections.abc import Callable
@@ -39,12 +39,12 @@ from warehouse.postgres.tables import Access
 from warehouse.stores import accesses, fetches, products, providers
 
 OVERLAP = timedelta(days=30)
-"""How far a refresh looks back: banks correct texts and days for weeks."""
+"""How far a refresh reaches back: banks correct texts and days for weeks."""
 HISTORIES: dict[str, frozenset[ProductCategory]] = {"none": frozenset(), "paymentAccounts": PAYMENT_ACCOUNTS}
-"""Of which products bookings older than 90 days are wanted, by what the customer has chosen; of all where nothing stands here."""
+"""The products whose bookings older than 90 days are fetched, by the customer's choice; all products for other values."""
 MAX_WRONG_LOGINS = 3
 CUSTOMER_CODES = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING, Code.METHOD_NEEDED})
-"""What the customer can act on stands in the access itself; everything else only in its issues."""
+"""Codes that the customer can act on: they appear as messages of the access, all others only among its issues."""
 BATCH_ACCESSES = 500
 MAX_PUBLISH_ATTEMPTS = 3
 MAX_ATTEMPTS = 3
@@ -53,7 +53,7 @@ log = structlog.get_logger("refresh")
 
 
 def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
-    """Carries out a fetch, unless it has become void. Never raises for what a bank does."""
+    """Runs a fetch unless it is void. Never raises for a fault of the bank."""
     plan = _plan(context, job, now)
     if plan is None:
         return
@@ -75,7 +75,7 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
 
 
 def _retry(work: Callable[[], T]) -> T:
-    """Does work on the database again if it was cut off: what a bank has said should not be asked for twice."""
+    """Repeats work on the database if the connection was lost, so that the bank need not be asked twice."""
     for _ in range(MAX_PUBLISH_ATTEMPTS - 1):
         with suppress(DatabaseUnavailable, Busy):
             return work()
@@ -83,12 +83,12 @@ def _retry(work: Callable[[], T]) -> T:
 
 
 def give_up(context: Context, job: FetchJob, now: datetime) -> None:
-    """Ends a fetch that went wrong by our own fault."""
+    """Ends a fetch that failed by an error of ours."""
     _fail(context, job, BankFault(), now)
 
 
 def enqueue_due(context: Context, now: datetime) -> int:
-    """Puts down a fetch for every access that the current slot should refresh; answers how many. Again adds nothing."""
+    """Enqueues a fetch for every access that is due in the current slot; returns their number. A second call adds nothing."""
     slot = slot_of(now, context.settings.zone)
     total = 0
     while True:
@@ -103,7 +103,7 @@ def enqueue_due(context: Context, now: datetime) -> int:
 
 
 def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:
-    """How to ask the bank; None if the fetch is void, or must not reach the bank, which ends it."""
+    """The connector and the request for a fetch. None if the fetch is void or must not reach the bank; then it has been ended."""
     with context.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
         if access is None:
@@ -138,7 +138,7 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fe
 
 
 def _since(owner: Owner, access: Access, context: Context) -> dict[str, date]:
-    """From which day on each product that is known completely is asked for again."""
+    """The first day to fetch again for each product that was fetched completely before."""
     return {
         product.key: product.fetched_at.astimezone(context.settings.zone).date() - OVERLAP
         for product in products.visible(owner, [access])[access.id]
@@ -147,7 +147,7 @@ def _since(owner: Owner, access: Access, context: Context) -> dict[str, date]:
 
 
 def _receive(context: Context, job: FetchJob, connector: Connector, request: FetchRequest) -> BankAnswer:
-    """Everything the bank gives, checked. The header is published as soon as it is there, for who waits for it."""
+    """The checked answer of the bank. The header is published as soon as it arrives, for requests that wait for it."""
     today = request.now.astimezone(context.settings.zone).date()
     parts = context.sessions.listen(request.provider.id, connector.fetch(request), context.settings.bank_timeout_seconds)
     answer: BankAnswer | None = None
@@ -166,7 +166,7 @@ def _receive(context: Context, job: FetchJob, connector: Connector, request: Fet
 
 
 def _take(answer: BankAnswer, part: FetchedBookings | Holdings | ProductFailure, today: date) -> None:
-    """Adds a part to what was received; one that makes no sense is a failure of its product."""
+    """Adds a part to the answer; an invalid part becomes a failure of its product."""
     try:
         if isinstance(part, FetchedBookings):
             answer.bookings.append(validation.check_bookings(part, today))
@@ -180,7 +180,9 @@ def _take(answer: BankAnswer, part: FetchedBookings | Holdings | ProductFailure,
 
 
 def _require_each_once(answer: BankAnswer, requested_keys: frozenset[str] | None) -> None:
-    """Refuses an answer that tells a product twice, or one that the header does not know; one that was left out has failed."""
+    """Refuses an answer with a product twice or with one that the header lacks; a requested product without a part becomes a
+    failure.
+    """
     parts: list[FetchedBookings | Holdings | ProductFailure] = [*answer.bookings, *answer.holdings, *answer.failures]
     answered_keys = [part.product for part in parts]
     header_keys = [product.key for product in answer.header.products]
@@ -191,7 +193,7 @@ def _require_each_once(answer: BankAnswer, requested_keys: frozenset[str] | None
 
 
 def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime) -> None:
-    """Ends a fetch that brought nothing. Stable data stay; wrong logins are counted."""
+    """Ends a fetch without data. Stored data stay; wrong logins are counted."""
     with context.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
         if access is not None:

@@ -1,7 +1,7 @@
-"""Making public what a fetch has brought: the header as soon as it is there, then everything else in one transaction.
+"""Publishing a fetch: the header as soon as it arrives, then everything else in one transaction.
 
-Whoever reads sees the state before or after, never something between: balances and bookings are of one moment. A fetch that was
-overtaken (the access deleted, its time over, another fetch begun) publishes nothing.
+Readers see the state before or after, never a mixture: balances and bookings are of one moment. A void fetch (the access was
+deleted, its time is over, or another fetch has begun) publishes nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ _STORED: TypeAdapter[Method | Medium | HomeSavings | Balance] = TypeAdapter(Meth
 
 @dataclass(frozen=True)
 class FetchJob:
-    """Which fetch of which access."""
+    """The ids of one fetch of one access."""
 
     tenant: UUID
     user: UUID
@@ -50,7 +50,7 @@ class FetchJob:
 
 @dataclass
 class BankAnswer:
-    """What a bank has given in one session."""
+    """Everything that a bank delivered in one session."""
 
     header: Header
     bookings: list[FetchedBookings] = field(default_factory=list)
@@ -59,7 +59,7 @@ class BankAnswer:
 
 
 def publish_header(context: Context, job: FetchJob, bank_header: Header, now: datetime) -> None:
-    """Shows the header data. Of an access that was complete before, only the progress is shown: its data stay of one moment."""
+    """Stores the products of the header. An access that was complete before only shows progress: its data stay of one moment."""
     with context.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
         if access is None:
@@ -80,7 +80,7 @@ def publish_header(context: Context, job: FetchJob, bank_header: Header, now: da
 
 
 def publish_fetch(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> bool:
-    """Stores what a fetch has brought, whole, and says so; drops it if the fetch is void."""
+    """Stores the whole answer and announces new bookings; returns False and drops it if the fetch is void."""
     with context.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
         if access is None:
@@ -99,9 +99,7 @@ def publish_fetch(context: Context, job: FetchJob, answer: BankAnswer, now: date
 
 
 def merge_again(owner: Owner, access: Access, bookings: Sequence[FetchedBookings]) -> int:
-    """Brings the ledger to what a bank has said before; answers how many bookings that changed. Products that are not there any
-    more stay away.
-    """
+    """Merges earlier answers into the ledger again; returns the number of changed bookings. Deleted products stay deleted."""
     rows, changed = _stored_products(owner, access), 0
     for product in bookings:
         if (row := rows.get(product.product)) is not None:
@@ -118,7 +116,7 @@ class _FetchChanges:
 
 
 def _store_answer(owner: Owner, access: Access, answer: BankAnswer, now: datetime) -> _FetchChanges:
-    """Brings products, bookings and positions to what the bank says. Products that failed stay as they were."""
+    """Updates products, bookings and positions from the answer. Products that failed stay as they were."""
     changes = _FetchChanges()
     rows = _store_products(owner, access, answer, changes, now)
     for bookings in answer.bookings:
@@ -133,7 +131,7 @@ def _store_answer(owner: Owner, access: Access, answer: BankAnswer, now: datetim
 
 
 def _merge(owner: Owner, row: Row, bookings: FetchedBookings) -> tuple[int, int]:
-    """Brings the bookings of a product to what the bank says; answers how many are new, and how many have changed in any way."""
+    """Updates the bookings of a product; returns the number of new ones, and of all that changed in any way."""
     booking_changes = merge.reconcile(ledger.window(owner, row, bookings.complete_from), bookings.frame)
     ledger.add(owner, row, booking_changes.added)
     ledger.change(owner, row, booking_changes.changed)
@@ -143,7 +141,7 @@ def _merge(owner: Owner, row: Row, bookings: FetchedBookings) -> tuple[int, int]
 
 
 def _store_products(owner: Owner, access: Access, answer: BankAnswer, changes: _FetchChanges, now: datetime) -> Mapping[str, Row]:
-    """The products that this fetch brings up to date."""
+    """The rows of the products that this fetch updates."""
     stored_products = _stored_products(owner, access)
     failures = {failure.product: failure for failure in answer.failures}
     rows = {}
@@ -163,7 +161,7 @@ def _store_products(owner: Owner, access: Access, answer: BankAnswer, changes: _
 
 
 def _complete_access(context: Context, access: Access, answer: BankAnswer, now: datetime) -> bool:
-    """The stable columns of an access after a fetch. One that brought nothing but failures changes no time, and is told apart."""
+    """Updates an access after a fetch; returns False, without a change, if a complete access received nothing but failures."""
     if access.status == accesses.COMPLETE and answer.failures and not (answer.bookings or answer.holdings):
         return False
     _describe(access, answer.header, now)
@@ -184,7 +182,7 @@ def _describe(access: Access, bank_header: Header, now: datetime) -> None:
 
 
 def _issues(answer: BankAnswer) -> list[dict[str, Any]]:
-    """What could not be fetched: that something is missing, then each product with what is missing of it."""
+    """The failures of an answer as messages: one for the access, then one for each product."""
     if not answer.failures:
         return []
     return [message(Code.INCOMPLETE), *(message(failure.code, failure.product) for failure in answer.failures)]
@@ -199,7 +197,7 @@ def _selected_products(access: Access, bank_header: Header) -> list[FetchedProdu
 
 
 def _columns(product: FetchedProduct, ordinal: int) -> dict[str, Any]:
-    """A product as the values of its row."""
+    """The columns of a product's row."""
     fields = {name: getattr(product, name) for name in product.__dataclass_fields__}
     return fields | {
         "ordinal": ordinal,
@@ -210,6 +208,6 @@ def _columns(product: FetchedProduct, ordinal: int) -> dict[str, Any]:
 
 
 def _json(value: Method | Medium | HomeSavings | Balance) -> dict[str, Any]:
-    """The fields of a value as JSON holds them, without the empty ones."""
+    """The fields of a value as JSON values, without empty ones."""
     fields: dict[str, Any] = _STORED.dump_python(value, mode="json", exclude_none=True)
     return fields

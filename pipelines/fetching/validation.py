@@ -1,4 +1,4 @@
-"""What a bank may say: answers that make no sense are refused as a whole before anything of them is stored."""
+"""Validation of bank answers: an implausible answer is refused as a whole before anything is stored."""
 
 import re
 from dataclasses import replace
@@ -25,7 +25,7 @@ TEXTS = [name for name, kind in BOOKINGS.items() if kind == pl.String and name !
 
 
 def check_header(header: Header) -> Header:
-    """The header, if its products can be told apart and their facts be believed."""
+    """The header, if its products have distinct keys and plausible values; raises `Unusable` otherwise."""
     keys = [product.key for product in header.products]
     if len(set(keys)) != len(keys) or len(keys) > PRODUCTS_LIMIT or not all(KEY.fullmatch(key) for key in keys):
         raise Unusable
@@ -45,7 +45,7 @@ def _is_sensible(product: FetchedProduct) -> bool:
 
 
 def check_bookings(bookings: FetchedBookings, today: date) -> FetchedBookings:
-    """The bookings with blanks trimmed and empty texts as none, if every one of them can be believed."""
+    """The bookings with trimmed texts, empty ones as null; raises `Unusable` if any booking is implausible."""
     if bookings.frame.height > ROWS_LIMIT:
         raise Unusable
     try:
@@ -72,7 +72,7 @@ def check_bookings(bookings: FetchedBookings, today: date) -> FetchedBookings:
 
 
 def check_holdings(holdings: Holdings) -> Holdings:
-    """The positions, if every one of them can be believed."""
+    """The positions; raises `Unusable` if any of them is implausible."""
     for position in holdings.positions:
         values = (position.quantity, position.price, position.exchange_rate)
         if any(value is not None and (not value.is_finite() or abs(value) > AMOUNT_LIMIT_CENTS) for value in values):

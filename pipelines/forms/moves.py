@@ -1,7 +1,7 @@
-"""What customers do in the redirect form: each function is one move on a session that the caller has locked.
+"""The actions of customers in the redirect form: each function is one action on a session that the caller has locked.
 
-Nothing is connected before the customer has seen the summary and said yes; until then a login and what the bank has shown lie
-sealed, and go with the session. `pipelines/forms/wizard.py` says which move is possible when.
+Nothing is connected before the customer confirms the summary; until then the login and the accounts are sealed, and removed with
+the session. `pipelines/forms/wizard.py` says which action is possible when.
 """
 
 import json
@@ -31,11 +31,11 @@ from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCO
 
 TYPED = "typed"
 FORM = "/customer/v2/webform/form"
-"""Where a customer comes back to from a bank's own pages."""
+"""The path to which the bank's own pages return the customer."""
 
 
 class InvalidInput(KontorError):
-    """What was typed cannot be used; says which fields, and why in words of the form."""
+    """Input of the customer that cannot be used: the reason, and the fields with a reason for each."""
 
     def __init__(self, trouble: str, fields: Mapping[str, str] | None = None) -> None:
         super().__init__(trouble)
@@ -45,7 +45,7 @@ class InvalidInput(KontorError):
 
 @dataclass(frozen=True)
 class FormContext:
-    """What a move works with: the house's means, where the customer is, and the day there."""
+    """The context of an action: vault, settings and connectors, the customer's address and day, and the terms."""
 
     vault: Vault
     settings: Settings
@@ -53,12 +53,12 @@ class FormContext:
     attended_from: str | None
     today: date
     terms_hash: bytes = field(repr=False)
-    """Names the text that the customer is shown."""
+    """Identifies the text of the terms that the customer sees."""
 
 
 @dataclass(frozen=True)
 class Edits:
-    """What a customer has changed of a transfer."""
+    """The customer's changes to a transfer."""
 
     recipient: str
     iban: str
@@ -67,7 +67,7 @@ class Edits:
 
 
 def dialogue_of(owner: Owner, session: RedirectSession) -> tuple[Dialogue, SessionDialogue] | None:
-    """The dialogue that a session is at, locked."""
+    """The dialogue of a session, locked, and its values for the form."""
     dialogue = dialogues.locked(owner, session.dialogue_id) if session.dialogue_id else None
     if dialogue is None:
         return None
@@ -78,7 +78,7 @@ def dialogue_of(owner: Owner, session: RedirectSession) -> tuple[Dialogue, Sessi
 
 
 def facts_of(owner: Owner, context: FormContext, session: RedirectSession, talk: SessionDialogue | None) -> FormFacts:
-    """Where a locked session is."""
+    """The facts of a locked session."""
     accepted = users.find(owner, session.user_id).terms_hash == context.terms_hash
     return wizard.facts(
         session.use_case,
@@ -92,13 +92,13 @@ def facts_of(owner: Owner, context: FormContext, session: RedirectSession, talk:
 
 
 def accept(owner: Owner, context: FormContext, session: RedirectSession) -> None:
-    """The customer accepts the terms, which are not asked again while their text stays the same."""
+    """The customer accepts the terms. They are not shown again until their text changes."""
     users.accept_terms(owner, session.user_id, context.terms_hash)
     _note(session, asked_terms=True)
 
 
 def choose_bank(owner: Owner, context: FormContext, session: RedirectSession, provider_id: UUID) -> None:
-    """The customer chooses a bank of those that are offered."""
+    """The customer chooses one of the offered banks."""
     try:
         row, _ = catalogue.find_offer(owner, context.connectors, provider_id)
     except NotFound as error:
@@ -108,7 +108,7 @@ def choose_bank(owner: Owner, context: FormContext, session: RedirectSession, pr
 
 
 def choose_another_bank(owner: Owner, session: RedirectSession) -> None:
-    """The customer goes back to the choice of banks. What was typed is forgotten, but not how often it was wrong."""
+    """The customer goes back to the choice of banks. The login is forgotten, the number of failed tries is not."""
     session.provider_id = None
     _leave_dialogue(owner, session)
     sealed_values.remove_fields(owner, sessions.subject(session.id), LOGIN)
@@ -116,7 +116,7 @@ def choose_another_bank(owner: Owner, session: RedirectSession) -> None:
 
 
 def log_in(owner: Owner, context: FormContext, session: RedirectSession, typed: Mapping[str, str]) -> None:
-    """The customer types a login, with which the bank is asked at once."""
+    """The customer enters a login, with which the bank is asked at once."""
     offer = offer_of(owner, context, session)
     login = {entry.key: typed.get(entry.key, "") for entry in offer.fields}
     wrong = {
@@ -142,7 +142,7 @@ def log_in(owner: Owner, context: FormContext, session: RedirectSession, typed: 
 
 
 def start(owner: Owner, context: FormContext, session: RedirectSession) -> None:
-    """The customer wants to give a consent again, with the login that is stored or the one just typed."""
+    """The customer renews a consent, with the stored login or the one just entered."""
     access = accesses.find(owner, session.access_key or "", lock=True)
     access.history = session.progress.get("history") or access.history
     bank_login = _bank_login(owner, context, session, access)
@@ -155,7 +155,7 @@ def start(owner: Owner, context: FormContext, session: RedirectSession) -> None:
 
 
 def choose_accounts(owner: Owner, context: FormContext, session: RedirectSession, keys: Sequence[str]) -> None:
-    """The customer chooses what the tenant may see, or what shall pay."""
+    """The customer chooses the accounts that the tenant may see, or the one that pays."""
     offered = {account.key for account in accounts_of(owner, context.vault, session.use_case, session.dialogue_id)}
     chosen_keys = [key for key in keys if key in offered]
     if not chosen_keys:
@@ -169,7 +169,9 @@ def choose_accounts_again(session: RedirectSession) -> None:
 
 
 def connect_accounts(owner: Owner, context: FormContext, session: RedirectSession, dialogue: Dialogue) -> dict[UUID, UUID]:
-    """The customer says yes to the summary: the access is made and fetched. Answers its fetch by its id."""
+    """The customer confirms the summary: stores the access and begins its fetch. Returns the id of the fetch by the id of the
+    access.
+    """
     key, chosen_keys = session.access_key or "", session.progress["chosen"]
     if any(access.key == key for access in accesses.visible(owner)):  # another way was quicker
         end(owner, session, Reentry.ERROR)
@@ -189,7 +191,7 @@ def connect_accounts(owner: Owner, context: FormContext, session: RedirectSessio
 
 
 def pay(owner: Owner, context: FormContext, session: RedirectSession, edits: Edits | None = None) -> None:
-    """The customer confirms the transfer as the form shows it, or as it was changed there; the bank is asked at once."""
+    """The customer confirms the transfer, possibly edited; the bank is asked at once."""
     order = order_of(owner, context.vault, session.id)
     if edits is not None:
         order = replace(order, transfers=(_edited(order.transfers[0], edits),))
@@ -217,7 +219,7 @@ def pay(owner: Owner, context: FormContext, session: RedirectSession, edits: Edi
 
 
 def come_back(owner: Owner, session: RedirectSession) -> None:
-    """The customer was on the bank's own page: the bank is asked at once."""
+    """The customer returns from the bank's own page: the bank is asked at once."""
     session_dialogue = dialogue_of(owner, session)
     if session_dialogue is not None and session_dialogue[0].phase == OPEN:
         dialogues.look_now(owner, session_dialogue[0])
@@ -230,7 +232,7 @@ def finish(owner: Owner, session: RedirectSession, facts: FormFacts) -> None:
 
 
 def cancel(owner: Owner, session: RedirectSession, talk: Dialogue | None, outcome: Reentry = Reentry.USER_CANCELLED) -> None:
-    """The customer leaves. A payment that waits for a TAN is given up."""
+    """The customer leaves. A payment that waits for a TAN is cancelled."""
     if talk is not None and talk.kind == PAYMENT and talk.phase == OPEN:
         left = Failed(Code.TRANSFER_REFUSED, "Der Kunde hat den Auftrag abgebrochen.")
         worker.end_as(owner, talk, steps.after_step(left, Code.TRANSFER_DONE))
@@ -238,7 +240,7 @@ def cancel(owner: Owner, session: RedirectSession, talk: Dialogue | None, outcom
 
 
 def handle_refusal(owner: Owner, session: RedirectSession, talk: SessionDialogue) -> None:
-    """Draws the conclusion from a refusal of the bank."""
+    """Ends the session after a refusal of the bank, or asks for the login again."""
     step = steps.load_step(talk.step)
     code = step.code if isinstance(step, Failed) else Code.INTERNAL
     progress = session.progress
@@ -253,40 +255,40 @@ def handle_refusal(owner: Owner, session: RedirectSession, talk: SessionDialogue
 
 
 def end(owner: Owner, session: RedirectSession, outcome: Reentry) -> None:
-    """Ends a session. What was typed and shown is stored no more."""
+    """Ends a session and removes everything that is sealed with it."""
     session.outcome = outcome
     sealed_values.remove(owner, sessions.subject(session.id))
     _leave_dialogue(owner, session)
 
 
 def starts_automatically(session: RedirectSession, facts: FormFacts) -> bool:
-    """Whether a transfer is sent to the bank without the customer's yes in the form: the tenant wants it, and nothing in it can
-    be changed.
+    """Whether a transfer is sent to the bank without confirmation in the form: the tenant requests it, and nothing can be
+    edited.
     """
     progress = session.progress
     return wizard.place(facts) is FormStep.ORDER and bool(progress.get("auto")) and not progress.get("editable")
 
 
 def offer_of(owner: Owner, context: FormContext, session: RedirectSession) -> Offer:
-    """What the chosen bank's login takes."""
+    """The offer of the chosen bank, with its login fields."""
     if session.provider_id is None:
         raise OutOfTurn
     return catalogue.find_offer(owner, context.connectors, session.provider_id)[1]
 
 
 def accounts_of(owner: Owner, vault: Vault, use_case: str, dialogue_id: UUID | None) -> tuple[FoundAccount, ...]:
-    """What the bank has shown in a dialogue: everything, or for a transfer what can pay it."""
+    """The accounts that the bank listed in a dialogue: all, or for a transfer those that can pay."""
     accounts = found_accounts.unseal(owner, vault, dialogue_id) if dialogue_id else ()
     return accounts if use_case == CREATE_ACCOUNT else tuple(account for account in accounts if account.pays)
 
 
 def order_of(owner: Owner, vault: Vault, session_id: UUID) -> Payment:
-    """The transfer that a session is about."""
+    """The transfer of a session."""
     return payments.from_json(sealed_values.get(owner, vault, sessions.subject(session_id), ORDER))
 
 
 def typed_login(owner: Owner, vault: Vault, session_id: UUID) -> dict[str, str]:
-    """The login that was typed."""
+    """The login that the customer entered."""
     values = sealed_values.get_all(owner, vault, sessions.subject(session_id))
     return {name.removeprefix(LOGIN): value.decode() for name, value in values.items() if name.startswith(LOGIN)}
 
@@ -294,26 +296,26 @@ def typed_login(owner: Owner, vault: Vault, session_id: UUID) -> dict[str, str]:
 def keep_typed_values(
     owner: Owner, vault: Vault, session: RedirectSession, unfit: InvalidInput, typed: Mapping[str, str]
 ) -> None:
-    """Keeps why a page is shown again, and what was typed there: sealed, and until the next move."""
+    """Stores why a page is shown again, and the values entered there: sealed, and until the next action."""
     _note(session, again={"trouble": unfit.trouble, "wrong": dict(unfit.fields)})
     sealed_values.put(owner, vault, sessions.subject(session.id), TYPED, json.dumps(dict(typed)).encode())
 
 
 def typed_values(owner: Owner, vault: Vault, session_id: UUID) -> dict[str, str]:
-    """What was typed on a page that is shown again."""
+    """The values entered on a page that is shown again."""
     values: dict[str, str] = json.loads(sealed_values.get(owner, vault, sessions.subject(session_id), TYPED))
     return values
 
 
 def forget_typed_values(owner: Owner, session: RedirectSession) -> None:
-    """The page is not shown again."""
+    """Removes the values of a page that was shown again."""
     if session.progress.get("again"):
         sealed_values.remove_field(owner, sessions.subject(session.id), TYPED)
         _note(session, again=None)
 
 
 def _edited(transfer: Transfer, edits: Edits) -> Transfer:
-    """The transfer with what the customer changed; raises `OrderUnfit`. The BIC of another account would be wrong."""
+    """The transfer with the customer's changes; raises `OrderUnfit`. The BIC is dropped if the IBAN changes."""
     same = edits.iban.replace(" ", "").upper() == transfer.iban
     return payments.transfer(
         recipient=edits.recipient,
@@ -337,7 +339,7 @@ def _login(owner: Owner, context: FormContext, session: RedirectSession, options
 
 
 def _bank_login(owner: Owner, context: FormContext, session: RedirectSession, access: Access | None) -> BankLogin:
-    """The login to ask with: the one that was typed, or else the access's own."""
+    """The login for the bank: the one just entered, or that of the access."""
     if session.progress.get("typed"):
         login = _login(owner, context, session, connect.AccessOptions())
         return BankLogin(login.entry.provider_id, login.login_hash, access, login.credentials)
@@ -358,7 +360,7 @@ def _attach_dialogue(session: RedirectSession, dialogue: Dialogue) -> None:
 
 
 def _leave_dialogue(owner: Owner, session: RedirectSession) -> None:
-    """Leaves the dialogue with the bank. One about a payment stays where it is."""
+    """Detaches the dialogue from the session and discards it, unless it is about a payment."""
     dialogue_id, session.dialogue_id = session.dialogue_id, None
     owner.session.flush()
     if dialogue_id is not None:

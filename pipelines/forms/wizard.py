@@ -22,7 +22,7 @@ MAX_LOGIN_TRIES = 3
 
 
 class Reentry(StrEnum):
-    """What a tenant is told when its customer comes back."""
+    """The outcome that a tenant receives when its customer returns."""
 
     ACCOUNT_CREATED = "ACCOUNT_CREATED"
     FINISHED = "FINISHED"
@@ -37,7 +37,7 @@ class Reentry(StrEnum):
 
 
 class FormStep(StrEnum):
-    """Where a customer is."""
+    """The steps of the form."""
 
     TERMS = "TERMS"
     BANK = "BANK"
@@ -54,7 +54,7 @@ class FormStep(StrEnum):
     ORDER = "ORDER"
     RESULT = "RESULT"
     FAILURE = "FAILURE"
-    """The bank has refused, and nobody has drawn the conclusion yet."""
+    """The bank has refused, and `moves.handle_refusal` has not run yet."""
     END = "END"
 
 
@@ -73,7 +73,7 @@ ACTIONS: dict[FormStep, tuple[str, ...]] = {
 }
 CANCEL = "cancel"
 REFUSALS = {Code.TRANSFER_INVALID, Code.TRANSFER_REFUSED}
-"""The bank has looked at the order and does not execute it: the customer is told so."""
+"""The bank has processed the order and refused it, which the result page shows."""
 RETRY_REASONS = {Code.WRONG_CREDENTIALS: "wrong_credentials", Code.FIELDS_MISSING: "fields_missing"}
 CONFIRMING = (
     FormStep.WORKING,
@@ -88,22 +88,22 @@ CONFIRMING = (
 
 @dataclass(frozen=True)
 class FormFacts:
-    """All that the place of a customer depends on."""
+    """The facts that decide at which step a customer is."""
 
     use_case: str
     accepted: bool
     connected: bool
-    """Whether it is about an access that the customer has."""
+    """Whether the session is about an existing access."""
     has_bank: bool
     wants_login: bool
-    """Whether the login that is stored was refused."""
+    """Whether the stored login was refused."""
     chosen: bool
     """Whether accounts were chosen."""
     came_back: bool
-    """Whether the customer was on the bank's own page."""
+    """Whether the customer has returned from the bank's own page."""
     ended: bool
     asked_terms: bool = False
-    """Whether the way began with the terms."""
+    """Whether the session began with the terms."""
     kind: str | None = None
     phase: str | None = None
     step: Step | Payee | None = None
@@ -111,7 +111,7 @@ class FormFacts:
 
 @dataclass(frozen=True)
 class RefusalOutcome:
-    """What a refusal of the bank leads to: the end, or the login again with a word on why."""
+    """The consequence of a refusal: the end of the session, or the login again with a reason."""
 
     outcome: Reentry | None = None
     trouble: str | None = None
@@ -146,7 +146,7 @@ def facts(
 
 
 def place(facts: FormFacts) -> FormStep:
-    """Where the customer is."""
+    """The step at which the customer is."""
     if facts.ended:
         return FormStep.END
     if facts.phase is not None:  # who talks with the bank has accepted; a text that changes meanwhile is asked next time
@@ -161,7 +161,7 @@ def place(facts: FormFacts) -> FormStep:
 
 
 def _in_dialogue(facts: FormFacts) -> FormStep:
-    """Where the customer is once the bank was asked."""
+    """The step at which the customer is once the bank was asked."""
     if isinstance(facts.step, Failed) and facts.step.code is Code.OUTCOME_UNKNOWN:
         return FormStep.RESULT
     if facts.phase in (ASKED, CALLING):
@@ -194,7 +194,7 @@ def _at_step(facts: FormFacts) -> FormStep:
 
 
 def actions(facts: FormFacts) -> tuple[str, ...]:
-    """What the customer can do now."""
+    """The actions that are possible now."""
     here = place(facts)
     possible = ACTIONS.get(here, ())
     if facts.connected:
@@ -203,8 +203,8 @@ def actions(facts: FormFacts) -> tuple[str, ...]:
 
 
 def cancels(facts: FormFacts) -> bool:
-    """Whether the customer can still leave without anything being done. Of a payment that may be confirmed elsewhere in this
-    very moment, nobody could say so.
+    """Whether the customer can still leave without effect. A payment that may be confirmed elsewhere at this moment cannot be
+    cancelled.
     """
     here = place(facts)
     if here in (FormStep.RESULT, FormStep.END):
@@ -213,7 +213,7 @@ def cancels(facts: FormFacts) -> bool:
 
 
 def refusal_outcome(code: Code, *, typed: bool, tries: int, late: bool) -> RefusalOutcome:
-    """What follows from a refusal. A login that was stored and not typed now costs no try; `late`: the time was over."""
+    """The consequence of a refusal. A stored login that was not entered now costs no try; `late`: the dialogue has expired."""
     if code in RETRY_REASONS:
         tries += typed
         if tries >= MAX_LOGIN_TRIES:
@@ -227,7 +227,7 @@ def refusal_outcome(code: Code, *, typed: bool, tries: int, late: bool) -> Refus
 
 
 def outcome(facts: FormFacts) -> Reentry:
-    """What the tenant is told of a result."""
+    """The outcome that the tenant receives after the result page."""
     if facts.phase == DONE:
         return Reentry.FINISHED
     refused = isinstance(facts.step, Failed) and facts.step.code in REFUSALS
@@ -235,7 +235,7 @@ def outcome(facts: FormFacts) -> Reentry:
 
 
 def path(facts: FormFacts) -> tuple[tuple[str, ...], int]:
-    """The steps of the customer's way by name, and how many of them are done."""
+    """The names of the steps shown to the customer, and the number of those that are finished."""
     names = _names(facts)
     here = place(facts)
     current = {

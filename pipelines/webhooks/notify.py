@@ -1,7 +1,7 @@
-"""Delivery of webhook events: what was announced is sent, signed, and sent again until it is taken or too old.
+"""Delivery of webhook events: signs and sends announced events, and repeats until they are accepted or too old.
 
-At least once: an event whose sender dies between sending and recording is sent again, with the same `webhook-id`. Any number
-of processes may run this beside each other.
+At least once: an event whose sender dies between sending and recording is sent again, with the same `webhook-id`. Any number of
+processes may deliver at the same time.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ log = structlog.get_logger("webhooks")
 
 @dataclass(frozen=True)
 class DeliveryContext:
-    """What delivery works with. The bell rings when there may be something to do."""
+    """The context of delivery. `bell` is set when there may be an event to send."""
 
     database: Database
     vault: Vault
@@ -49,11 +49,11 @@ class DeliveryContext:
     look_seconds: float
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of work on the database, done beside the event loop."""
+        """Runs work on the database in a thread and returns its result."""
         return await asyncio.get_running_loop().run_in_executor(self.threads, lambda: work(*args, **kwargs))
 
     def operate(self, work: Callable[Concatenate[Owner, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of a store function in a transaction over all tenants."""
+        """Runs a store function in a transaction over all tenants and returns its result."""
         with self.database.operating() as owner:
             return work(owner, *args, **kwargs)
 
@@ -67,7 +67,7 @@ async def deliver_forever(
     resolve: outbound.Resolve | None = None,
     look_seconds: float = LOOK_SECONDS,
 ) -> None:
-    """Delivers events until told to stop; what is under way then is finished."""
+    """Delivers events until `stop` is set; deliveries in progress are finished."""
     bell = asyncio.Event()
     with ThreadPoolExecutor(DATABASE_THREADS, "webhooks") as threads, outbound.open_policy(settings, MAX_DELIVERIES) as policy:
         policy = replace(policy, resolve=resolve or policy.resolve)
@@ -80,7 +80,7 @@ async def deliver_forever(
 
 
 async def _send_until(stop: asyncio.Event, context: DeliveryContext, tasks: asyncio.TaskGroup) -> None:
-    """Keeps up to `MAX_DELIVERIES` deliveries under way, each to another receiver. One that ends makes room and rings."""
+    """Keeps up to `MAX_DELIVERIES` deliveries in progress, each to another receiver. A finished delivery sets the bell."""
     under_way: set[asyncio.Task[None]] = set()
 
     def ended(task: asyncio.Task[None]) -> None:
@@ -101,7 +101,7 @@ async def _send_until(stop: asyncio.Event, context: DeliveryContext, tasks: asyn
 
 
 async def _claim(context: DeliveryContext, limit: int) -> list[Delivery]:
-    """Up to so many deliveries; none while the database is away."""
+    """Up to `limit` deliveries; none while the database is unavailable."""
     settings = context.settings
     lease_seconds = settings.webhook_timeout_seconds + LEASE_MARGIN_SECONDS
     first_pause_seconds = settings.webhook_retry_seconds[0]
@@ -117,7 +117,7 @@ async def _claim(context: DeliveryContext, limit: int) -> list[Delivery]:
 
 
 async def _deliver(context: DeliveryContext, delivery: Delivery) -> None:
-    """Sends one event and records what became of it. What cannot be recorded is sent again when the lease ends."""
+    """Sends one event and records the outcome. An event whose outcome cannot be recorded is sent again when the lease ends."""
     facts = {"client": str(delivery.client_id), "serial": delivery.serial, "attempt": delivery.attempts + 1}
     try:
         secrets = await context.run(_secrets, context, delivery)
@@ -135,7 +135,7 @@ def _secrets(context: DeliveryContext, delivery: Delivery) -> list[str]:
 
 
 async def _send(context: DeliveryContext, delivery: Delivery, secrets: list[str]) -> int | str:
-    """The status that the receiver answered, or the kind of error that came instead."""
+    """The status of the receiver's response, or the kind of error."""
     content = notices.body(delivery, context.settings)
     try:
         return await outbound.post(context.policy, delivery.url, content, notices.headers(delivery, content, secrets))
@@ -144,7 +144,9 @@ async def _send(context: DeliveryContext, delivery: Delivery, secrets: list[str]
 
 
 def _record(context: DeliveryContext, delivery: Delivery, outcome: int | str) -> None:
-    """Only 2xx means that the event was taken. A redirect is not followed: it could lead where we must not call."""
+    """Records the outcome; only 2xx means accepted. Redirects are not followed: they could lead to addresses that we must not
+    call.
+    """
     with context.database.acting_for(delivery.tenant_id) as owner:
         if isinstance(outcome, int) and 200 <= outcome < 300:
             deliveries.record_delivered(owner, delivery)
@@ -155,13 +157,13 @@ def _record(context: DeliveryContext, delivery: Delivery, outcome: int | str) ->
 
 
 def _pause_seconds(settings: Settings, attempts: int) -> float:
-    """The pause after so many attempts, a little shorter or longer so that receivers are not called in step."""
+    """The pause after this number of attempts, varied at random so that receivers are not called in step."""
     pauses = settings.webhook_retry_seconds
     return pauses[min(attempts, len(pauses) - 1)] * random.SystemRandom().uniform(1 - JITTER_RATIO, 1 + JITTER_RATIO)
 
 
 async def _drop(context: DeliveryContext) -> None:
-    """Gives up, every now and then, what nobody will take any more."""
+    """Drops events regularly that no receiver will accept any more."""
     while True:
         with suppress(*DATABASE_ERRORS):
             if dropped := await context.run(context.operate, deliveries.drop_lost, context.settings.webhook_drop_seconds):
@@ -170,7 +172,7 @@ async def _drop(context: DeliveryContext) -> None:
 
 
 async def _listen(context: DeliveryContext) -> None:
-    """Rings when an event was announced, and after every time that PostgreSQL was away."""
+    """Sets the bell when an event is announced, and whenever PostgreSQL is reachable again."""
     async for _ in announcements(context.database.url, webhooks.CHANNEL):
         context.bell.set()
 
@@ -181,7 +183,7 @@ async def _ring_when(stop: asyncio.Event, bell: asyncio.Event) -> None:
 
 
 async def _wait(context: DeliveryContext) -> None:
-    """Returns when the bell rings, or in time for an attempt that has become due."""
+    """Returns when the bell is set, or after `look_seconds`, in time for attempts that have become due."""
     with suppress(TimeoutError):
         async with asyncio.timeout(context.look_seconds):
             await context.bell.wait()

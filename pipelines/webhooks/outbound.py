@@ -1,8 +1,8 @@
-"""Calls to addresses that others chose: the one way out of the house to a stranger.
+"""Calls to addresses that tenants chose: the only calls to hosts that we do not know.
 
-A name is resolved here, every address behind it is checked, and the connection goes to exactly what was checked: a name that
-means something else a moment later changes nothing. TLS is still verified for the name. Redirects, proxies of the
-environment, cookies and the body of an answer play no part.
+A name is resolved here, all of its addresses are checked, and the connection goes to exactly a checked address: a name that
+resolves to something else a moment later has no effect. TLS is still verified for the name. Redirects, proxies of the
+environment, cookies and response bodies are ignored.
 """
 
 import asyncio
@@ -30,7 +30,9 @@ SocketOptions = Iterable[httpcore.SOCKET_OPTION]
 
 @dataclass(frozen=True)
 class OutboundPolicy:
-    """How calls leave the house: how names are resolved, whom TLS trusts, where they may go and how long they may take."""
+    """How calls are made: how names are resolved, which certificates TLS trusts, whether private addresses are allowed, and the
+    time limit.
+    """
 
     resolve: Resolve
     tls: ssl.SSLContext
@@ -40,7 +42,7 @@ class OutboundPolicy:
 
 @contextmanager
 def open_policy(settings: Settings, at_once: int) -> Iterator[OutboundPolicy]:
-    """A gate for so many calls at once. Names are resolved in threads of their own: one that takes long delays no other."""
+    """A policy for up to `at_once` calls. Names are resolved in separate threads, so that a slow one delays no other."""
     # The library logs the addresses it calls, and a tenant's address may hold a secret.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     threads = ThreadPoolExecutor(at_once, thread_name_prefix="names")
@@ -54,7 +56,7 @@ def open_policy(settings: Settings, at_once: int) -> Iterator[OutboundPolicy]:
 
 
 async def post(policy: OutboundPolicy, url: str, body: bytes, headers: dict[str, str]) -> int:
-    """The status that an address answers. A connection of its own for each call: nothing of one reaches another."""
+    """The status of an address's response. Each call has a connection of its own."""
     address = receiver_url(url, private=policy.private)
     async with (
         asyncio.timeout(policy.timeout_seconds),
@@ -65,7 +67,7 @@ async def post(policy: OutboundPolicy, url: str, body: bytes, headers: dict[str,
 
 
 class _CheckedTransport(httpx.AsyncHTTPTransport):
-    """httpx's transport over connections that were checked; httpx itself has no parameter for where they come from."""
+    """The transport of httpx with checked connections; httpx itself has no parameter for them."""
 
     def __init__(self, policy: OutboundPolicy) -> None:
         super().__init__(verify=policy.tls, trust_env=False)
@@ -87,7 +89,7 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: SocketOptions | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """A connection to the first address of the host that answers, each within its share of the time."""
+        """A connection to the first address of the host that answers; each address gets an equal share of the time."""
         addresses = (await self._addresses(host, port))[:MAX_ADDRESSES]
         share = timeout / len(addresses) if timeout else None
         for address in addresses[:-1]:
@@ -98,7 +100,7 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
         return await self._network.connect_tcp(addresses[-1], port, share, local_address, socket_options)
 
     async def _addresses(self, host: str, port: int) -> Sequence[str]:
-        """The addresses of a host; raises `AddressRefused` if one of them is none that we call."""
+        """The addresses of a host; raises `AddressRefused` if we may not call one of them."""
         try:
             addresses = await self._policy.resolve(host, port)
         except (OSError, UnicodeError) as error:
@@ -111,7 +113,7 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
 
 
 async def _resolve(threads: ThreadPoolExecutor, host: str, port: int) -> Sequence[str]:
-    """The addresses behind a name, in the order in which the system would try them."""
+    """The addresses of a name, in the system's order of preference."""
     look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     addresses = await asyncio.get_running_loop().run_in_executor(threads, look_up)
     return list(dict.fromkeys(str(address[0]) for *_, address in addresses))
