@@ -90,7 +90,7 @@ def _set_up_redirects(operator: Owner, base_url: str) -> None:
     for name in (str(tenant["name"]) for tenant in TENANTS if not tenant["regulated"]):
         owner = operator.for_tenant(tenants.find(operator, name).id)
         address = f"{base_url}/"
-        with suppress(Invalid):  # http on another machine, to which no form leads back
+        with suppress(Invalid):  # an http address of another machine, to which forms may not return
             if not any(naming.is_below(naming.return_url(address), base) for base in tenants.callbacks(owner)):
                 tenants.add_callback(owner, address)
         if designs.find(owner) is None:

@@ -81,7 +81,7 @@ async def run(settings: Settings) -> None:
         )
         log.info("working", jobs_at_once=settings.bank_jobs_at_once)
         await stop.wait()
-        working.cancel()  # takes no more jobs, and waits for those that are running
+        working.cancel()  # takes no more jobs and waits for running ones
         looking.cancel()
         await asyncio.wait([working, looking, delivering], timeout=_grace_seconds(settings) + LOOK_SECONDS)
         await worker_context.slots.close()

@@ -95,7 +95,7 @@ def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.
     categories = house.lake.read(tables.TRANSACTION_TAGS, buckets, ["category"])["category"]
     picture = metadata.image(charts.bars(categories, "bookings in the buckets of this run"))
     fullest = max(buckets, key=lambda bucket: taggings[bucket].bookings)
-    # in one place: else every partition keeps a copy
+    # on one partition: otherwise each would keep a copy of the image
     _describe(context, fullest, {"categories": picture, **_move_facts(moves)})
     yield _result("transaction_tags", findings, knowledge_version=tags.tagger().version)
 

@@ -24,8 +24,8 @@ class ContextResource(dg.ConfigurableResource[Context]):
     def yield_for_execution(self, _context: dg.InitResourceContext) -> "Iterator[Context]":
         from pipelines.context import Context
 
-        house = Context.of(Settings())
+        context = Context.of(Settings())
         try:
-            yield house
+            yield context
         finally:
-            house.database.close()
+            context.database.close()

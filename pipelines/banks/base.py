@@ -102,7 +102,7 @@ class ScaNeeded(BankFault):
     code = Code.METHOD_NEEDED
 
 
-# What a provider offers.
+# The offer for a provider.
 
 
 class Capability(StrEnum):
@@ -143,7 +143,7 @@ class CatalogueBank:
     bic: str | None = None
 
 
-# What a bank knows of a customer.
+# The values that a bank delivers about a customer.
 
 
 class MediumClass(StrEnum):
@@ -243,7 +243,7 @@ class FetchedPosition:
     total_cents: int | None = None
 
 
-# What a fetch yields: the header first, then for each product its bookings, its positions or a failure.
+# The parts of a fetch: the header first, then for each product its bookings, its positions or a failure.
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ class FetchRequest:
     """The address to which the bank's own pages return the customer."""
 
 
-# A dialogue: the bank answers every move with a step; what it must remember is bytes that we keep sealed.
+# A dialogue: the bank answers every reply with a step. The state that it needs later is bytes, which we store sealed.
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ ProviderOffer = tuple[Provider, Offer]
 # Ids of providers are kept by tenants for ever: neither this value nor what is hashed with it may change.
 NAMESPACE = UUID("3f1e7a52-8c46-5b0d-9d27-6a4be0c9f318")
 CONNECTOR = "fints"
-# The first that is found in a name decides.
+# The first group whose pattern matches a name decides.
 GROUPS = {
     "Bundesbank": r"\bbundesbank\b",
     "Postbank": r"\bpostbank\b",

@@ -114,7 +114,7 @@ def begin_payment_once(
         raise PaymentRepeated
     try:
         return begin_payment(owner, vault, settings, login, order, options)
-    except NameTaken as error:  # somebody else has begun it in this moment: next time it is known
+    except NameTaken as error:  # begun by another request at the same moment; a retry finds it
         raise Busy from error
 
 

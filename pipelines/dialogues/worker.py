@@ -141,12 +141,12 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is None:
             return None
-        if dialogue.phase == CALLING:  # its worker died: the bank may have heard of it
+        if dialogue.phase == CALLING:  # its worker died: the bank may have received it
             _end_lost(owner, dialogue)
             return None
         step = steps.load_step(dialogue.step) if dialogue.step else None
         looks, elsewhere = is_unknown(dialogue), steps.is_confirmed_elsewhere(step)
-        if not looks and dialogues.ended(owner, dialogue):  # no worker was there in time
+        if not looks and dialogues.ended(owner, dialogue):  # no worker was free in time
             end_as(owner, dialogue, steps.after_expiry(step, pays=dialogue.kind == PAYMENT))
             return None
         row = providers.find(owner, dialogue.provider_id)
@@ -198,7 +198,7 @@ def _ask_bank(context: Context, plan: _Plan) -> tuple[Standing, bytes]:
                 _call(context, plan, lambda: plan.connector.verify_payee(plan.request, question.name, question.iban))
             ), b""
         if plan.kind == CONNECT and first:
-            with suppress(ScaNeeded):  # else the bank wants a confirmation before it shows anything
+            with suppress(ScaNeeded):  # otherwise the bank requires a confirmation first
                 return _accounts_standing(_header(context, plan), None), b""
         turn = _turn(context, plan, plan.state, plan.reply)
         for _ in range(MAX_CALLS_PER_MOVE):
@@ -257,7 +257,7 @@ def _call(context: Context, plan: _Plan, ask: Callable[[], T]) -> T:
     """The bank's answer, from a thread of its own and within the time limit."""
 
     def answers() -> Iterator[tuple[T]]:
-        yield (ask(),)  # None is an answer too, and would be the end of a line
+        yield (ask(),)  # in a tuple, because None is an answer too but would end the session
 
     ((answer,),) = context.sessions.listen(plan.request.provider.id, answers(), context.settings.bank_timeout_seconds)
     return answer

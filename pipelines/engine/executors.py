@@ -35,7 +35,7 @@ THREAD_LIMITS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 LOCAL_CONFIGURATION: Mapping[str, object] = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
-    "distributed.nanny.pre-spawn-environ": {},  # it would change our own environment
+    "distributed.nanny.pre-spawn-environ": {},  # these would change our own environment
     "distributed.deploy.lost-worker-timeout": "1 day",  # a worker that is not replaced by then is never replaced
 }
 CONNECT_SECONDS = 30
@@ -134,7 +134,7 @@ def _processes(workers: int) -> Iterator[TaskExecutor]:
     with lifeline, ours:
         pool = ProcessExecutor(workers, lifeline)
         try:
-            yield TaskExecutor(pool, window=2 * workers)  # the next task lies ready while we look at a result
+            yield TaskExecutor(pool, window=2 * workers)  # so that workers have a next task while we handle a result
         except BaseException:
             ours.close()
             raise
@@ -157,7 +157,7 @@ def _begin(lifeline: Connection) -> None:
 def _dask(settings: Settings, tasks: int) -> Iterator[TaskExecutor]:
     dask = _distributed()
     with _remote(settings.dask_scheduler) if settings.dask_scheduler else _local(min(workers(settings), tasks)) as client:
-        # Everything at once: a cluster that grows with its work has to see it.
+        # All tasks at once: a cluster that scales with its work must see them.
         cluster = Cluster(client)
         yield TaskExecutor(cluster, tasks, (dask.KilledWorker,), cluster.idle)
 
@@ -168,7 +168,7 @@ def _distributed() -> Any:
         package = import_module("distributed")
     except ImportError as error:
         raise KontorError("KONTOR_ENGINE=dask needs Dask: install requirements-dask.lock, not requirements.lock") from error
-    logging.getLogger("distributed").setLevel(logging.WARNING)  # it tells of every connection
+    logging.getLogger("distributed").setLevel(logging.WARNING)  # it logs every connection
     return package
 
 
@@ -176,7 +176,7 @@ def _distributed() -> Any:
 def _remote(scheduler: str) -> Iterator[Any]:
     try:
         client = _distributed().Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False, name="kontor")
-    except (OSError, TypeError, ValueError) as error:  # also what is wrong with certificates
+    except (OSError, TypeError, ValueError) as error:  # also for wrong certificates
         raise KontorError(f"no Dask scheduler to work with at {scheduler} ({type(error).__name__}: {error})") from error
     with client:
         yield client
@@ -196,8 +196,8 @@ def _local(workers: int) -> Iterator[Any]:
                 dashboard_address=None,
                 scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0", "allowed_failures": 0},
                 memory_limit=0,
-                env=dict(limits),  # for those that replace a dead one
-                silence_logs="CRITICAL",  # losses are ours to report,
+                env=dict(limits),  # for workers that replace a dead one
+                silence_logs="CRITICAL",  # we report lost workers ourselves
             )
         with cluster, dask.Client(cluster, set_as_default=False, name="kontor") as client:
             yield client

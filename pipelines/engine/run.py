@@ -127,7 +127,7 @@ def _attempt(task: Callable[[Item], Result], log_level: str | None, item: Item) 
     try:
         return _Done(task(item))
     except BaseException as error:
-        # What Polars says when it panics is no `Exception`; nor are interruptions, which do not belong to the task.
+        # A panic of Polars is no `Exception`; nor are interruptions, which do not belong to the task.
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":
             return _Failed(logs.describe(error))
         raise
@@ -169,7 +169,7 @@ def _run_until_broken(
                     insort(waiting, job, key=_losses)
                     continue
                 outcome = _Failed(logs.describe(WorkerDied()))
-            except Exception as error:  # it could not be sent, there or back; a worker without Kontor says so in the cause
+            except Exception as error:  # task or result could not be sent; the cause names a worker without Kontor
                 outcome = _Failed(logs.describe(error.__cause__ if isinstance(error.__cause__, ImportError) else error))
             yield job, outcome
 
@@ -177,7 +177,7 @@ def _run_until_broken(
 def _submit(executor: TaskExecutor, attempt: Callable[[Item], _Outcome[Result]], item: Item) -> Future[_Outcome[Result]]:
     try:
         return executor.executor.submit(attempt, item)
-    except BrokenExecutor as error:  # it broke since we looked
+    except BrokenExecutor as error:  # it broke meanwhile
         future: Future[_Outcome[Result]] = Future()
         future.set_exception(error)
         return future

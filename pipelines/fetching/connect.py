@@ -69,7 +69,7 @@ def connect(
 ) -> dict[UUID, UUID]:
     """Stores all logins as accesses and begins their fetches; returns the id of the fetch by the id of the access."""
     fetches = {}
-    for login in sorted(logins, key=lambda login: login.entry.key):  # one order for all, so that no two wait for each other
+    for login in sorted(logins, key=lambda login: login.entry.key):  # always in the same order, against deadlocks
         access = _find_access(owner, login.entry.key)
         if access is None:
             access = _add(owner, vault, settings, login)
@@ -218,7 +218,7 @@ def _offer(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID)
 
 def _decrypt(owner: Owner, vault: Vault, field_key: str, value: str) -> str:
     try:
-        whole_tenant = owner.for_tenant(owner.tenant)  # whose key it is, not the user's
+        whole_tenant = owner.for_tenant(owner.tenant)  # the key belongs to the tenant, not to the user
         return certificates.decrypt(whole_tenant, vault, base64.b64decode(value, validate=True)).decode()
     except (Invalid, ValueError) as error:
         raise CredentialUnreadable(field_key) from error

@@ -59,7 +59,7 @@ def land(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> 
     name = f"{now:%Y%m%dT%H%M%S%f}-{job.fetch}"
     try:
         landing.append(context.lake, LANDING, slot, bucket_of(job.user, context.settings.buckets), name, pl.concat(rows))
-    except Exception as error:  # stores have errors of their own
+    except Exception as error:  # object stores raise errors of their own
         log.error("not_landed", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
 
 
@@ -68,7 +68,7 @@ def take_back(context: Context, job: FetchJob) -> None:
     bucket = bucket_of(job.user, context.settings.buckets)
     try:
         removed = rewrite_without(context.lake, LANDING, "fetch", [str(job.fetch)], [bucket])
-    except Exception as error:  # stores have errors of their own
+    except Exception as error:  # object stores raise errors of their own
         log.error("not_taken_back", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
     else:
         log.info("taken_back", access=str(job.access), rows=removed)

@@ -70,7 +70,7 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
     else:
         landing.land(context, job, answer, now)
         if not _retry(partial(store.publish_fetch, context, job, answer, now)):
-            landing.take_back(context, job)  # its access may be gone for good, and with it who would remove this
+            landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
         log.info("fetched", access=str(job.access), products=len(answer.header.products), failures=len(answer.failures))
 
 
@@ -108,7 +108,7 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fe
         access = accesses.fetching(owner, job.access, job.fetch)
         if access is None:
             return None
-        if access.fetch_attempts >= MAX_ATTEMPTS:  # it was lost again and again: the bank is not asked for ever
+        if access.fetch_attempts >= MAX_ATTEMPTS:  # lost too often: the bank is not asked again
             _end(owner, access, BankFault(), now)
             return None
         row = providers.find(owner, access.provider_id)

@@ -68,7 +68,7 @@ def publish_header(context: Context, job: FetchJob, bank_header: Header, now: da
             stored_products = _stored_products(owner, access)
             for ordinal, product in enumerate(_selected_products(access, bank_header)):
                 products.put(owner, access, stored_products, **_columns(product, ordinal), status=accesses.HEADER, fetched_at=now)
-            # Before the first complete fetch of a login, what it does not know is of another login, and not its own.
+            # Before the first complete fetch of a login, products that it lacks belong to the login before it.
             products.keep_only(owner, access, [product.key for product in bank_header.products])
             _describe(access, bank_header, now)
             access.status = accesses.HEADER
@@ -94,7 +94,7 @@ def publish_fetch(context: Context, job: FetchJob, answer: BankAnswer, now: date
             accesses.heard_of(owner, now.astimezone(context.settings.zone).date())
         accesses.end_fetch(owner, access, _issues(answer), now)
         if changes.added and not first and access.sync:
-            webhooks.announce(owner, access.id, access.user_id)  # last, since it holds the rows of the receivers
+            webhooks.announce(owner, access.id, access.user_id)  # last, since it locks the rows of the receivers
     return True
 
 

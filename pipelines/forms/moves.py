@@ -173,7 +173,7 @@ def connect_accounts(owner: Owner, context: FormContext, session: RedirectSessio
     access.
     """
     key, chosen_keys = session.access_key or "", session.progress["chosen"]
-    if any(access.key == key for access in accesses.visible(owner)):  # another way was quicker
+    if any(access.key == key for access in accesses.visible(owner)):  # created by another request meanwhile
         end(owner, session, Reentry.ERROR)
         return {}
     everything = {account.key for account in accounts_of(owner, context.vault, session.use_case, session.dialogue_id)} == set(

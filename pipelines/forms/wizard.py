@@ -149,7 +149,7 @@ def place(facts: FormFacts) -> FormStep:
     """The step at which the customer is."""
     if facts.ended:
         return FormStep.END
-    if facts.phase is not None:  # who talks with the bank has accepted; a text that changes meanwhile is asked next time
+    if facts.phase is not None:  # the terms were accepted before; a text that changes meanwhile is shown next time
         return _in_dialogue(facts)
     if not facts.accepted:
         return FormStep.TERMS

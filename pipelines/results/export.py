@@ -71,7 +71,7 @@ def export_bucket(database: Database, lake: Lake, bucket: int, count: int, *, ev
             _rows_not_in(current_users, lake_users, REVISED),
             _rows_not_in(lake_users, current_users, ["user"]),
         )
-        if not everything and changed_users.is_empty() and gone_users.is_empty():  # only days are other ones
+        if not everything and changed_users.is_empty() and gone_users.is_empty():  # only days have changed
             _vouch(lake, bucket, current_users)
             return ExportCounts(current_users.height, 0, 0, lake.rows(TRANSACTIONS, bucket))
         unchanged_users = _rows_not_in(current_users, changed_users, ["user"])

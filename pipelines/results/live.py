@@ -84,7 +84,7 @@ def prepare() -> None:
     ]
     whole, owned = pl.DataFrame(bookings, schema=TRANSACTIONS), PRODUCTS.to_frame()
     one = whole.tail(1)
-    for some in (whole, one, one.with_columns(amount_cents=pl.lit(0, pl.Int64))):  # single and empty arrays are compiled apart
+    for some in (whole, one, one.with_columns(amount_cents=pl.lit(0, pl.Int64))):  # single and empty arrays compile separately
         make_documents_of(some.hstack(tags.tag_unstored(some, owned).drop("id", "user", "product")), owned, date(2026, 2, 15), "")
 
 

@@ -80,7 +80,7 @@ def tagged_bookings(owner: Owner) -> TaggedBookings:
     stored_result = results.find(owner, NAME, revision, current_tagger.version)
     if stored_result is not None and (tags := decode(stored_result))["id"].equals(
         bookings["id"]
-    ):  # not so if an access has just expired
+    ):  # they differ if an access has just expired
         return TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True)
     new_tags = tag.tag(bookings, products.whole(owner), choices.whole(owner), with_name_keys(rules.whole(owner)), current_tagger)
     return TaggedBookings(bookings.hstack(new_tags.select(SERVED).drop("id")), revision, precomputed=False)

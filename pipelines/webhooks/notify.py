@@ -28,7 +28,7 @@ from warehouse.stores.deliveries import Delivery
 MAX_DELIVERIES = 50
 DATABASE_THREADS = 4
 LOOK_SECONDS = 1.0
-LEASE_MARGIN_SECONDS = 30  # for what surrounds the call: reading the secret, recording, a database that restarts
+LEASE_MARGIN_SECONDS = 30  # for reading the secret, recording the outcome, and a restart of the database
 JITTER_RATIO = 0.2
 GONE_STATUS = 410
 P = ParamSpec("P")
