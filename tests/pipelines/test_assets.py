@@ -24,10 +24,10 @@ from warehouse.lake.lake import Lake
 
 BUCKETS = 64
 AGAIN = """
-from pipelines.results import work
+from pipelines.results import tasks
 while True:
-    work.export_buckets([{0}], everything=True); work.tag_buckets([{0}], everything=True)
-    work.analyse_buckets([{0}], everything=True); work.publish_buckets([{0}])
+    tasks.export_buckets([{0}], everything=True); tasks.tag_buckets([{0}], everything=True)
+    tasks.analyse_buckets([{0}], everything=True); tasks.publish_buckets([{0}])
     print("once more", flush=True)
 """
 

@@ -27,13 +27,13 @@ ROOT = Path(__file__).parents[2]
 BUCKETS, HOUSEHOLDS, SEED = 6, 18, 20261115
 BACKFILL = """
 import sys
-from pipelines.results import work
+from pipelines.results import tasks
 for order in sys.argv[1:]:
     buckets = [int(bucket) for bucket in order.split(",")]
-    work.export_buckets(buckets, everything=True)
-    work.tag_buckets(buckets, everything=True)
-    work.analyse_buckets(buckets, everything=True)
-    work.publish_buckets(buckets)
+    tasks.export_buckets(buckets, everything=True)
+    tasks.tag_buckets(buckets, everything=True)
+    tasks.analyse_buckets(buckets, everything=True)
+    tasks.publish_buckets(buckets)
 """
 
 
