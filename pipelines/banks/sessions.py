@@ -44,21 +44,21 @@ class BankSessions:
         """Runs in the session's thread: passes on parts until the bank has sent all, fails, or the caller has left."""
         try:
             for part in parts:
-                session.arrived.put(part)
-                if session.left:
+                session.parts.put(part)
+                if session.abandoned:
                     break
-            session.arrived.put(None)
+            session.parts.put(None)
         except BaseException as error:
-            session.arrived.put(error)
+            session.parts.put(error)
         finally:
             with self._lock:
-                session.over = True
-                self._given_up[provider_id] -= session.left
+                session.ended = True
+                self._given_up[provider_id] -= session.abandoned
 
     def _leave(self, provider_id: UUID, session: "_Session[T]") -> None:
         with self._lock:
-            if not session.over:
-                session.left = True
+            if not session.ended:
+                session.abandoned = True
                 self._given_up[provider_id] += 1
 
 
@@ -66,13 +66,13 @@ class _Session(Generic[T]):
     """The queue between a caller and the thread that talks to the bank."""
 
     def __init__(self) -> None:
-        self.arrived: queue.Queue[T | BaseException | None] = queue.Queue()
-        self.left = False
-        self.over = False
+        self.parts: queue.Queue[T | BaseException | None] = queue.Queue()
+        self.abandoned = False
+        self.ended = False
 
     def next(self, deadline: float) -> T | BaseException | None:
         """The next part, an error, or None at the end; raises `NoAnswer` at the deadline."""
         try:
-            return self.arrived.get(timeout=max(0, deadline - time.monotonic()))
+            return self.parts.get(timeout=max(0, deadline - time.monotonic()))
         except queue.Empty:
             raise NoAnswer from None

@@ -149,16 +149,16 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
         if not looks and dialogues.ended(owner, dialogue):  # no worker was free in time
             end_as(owner, dialogue, steps.after_expiry(step, pays=dialogue.kind == PAYMENT))
             return None
-        row = providers.find(owner, dialogue.provider_id)
-        provider = CatalogueBank(row.id, row.name, row.connector, row.blz, row.bic)
-        connector = context.connectors.get(row.connector)
+        provider_row = providers.find(owner, dialogue.provider_id)
+        provider = CatalogueBank(provider_row.id, provider_row.name, provider_row.connector, provider_row.blz, provider_row.bic)
+        connector = context.connectors.get(provider_row.connector)
         access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
         sealed_values = dialogues.call(owner, context.vault, dialogue)
         typed_login = {
             name.removeprefix(LOGIN): value.decode() for name, value in sealed_values.items() if name.startswith(LOGIN)
         }
         login = typed_login or (accesses.credentials(owner, context.vault, access) if access else {})
-        if connector is None or not row.enabled or not login:
+        if connector is None or not provider_row.enabled or not login:
             pays = dialogue.kind == PAYMENT
             unasked = steps.after_fault(Unreachable(), pays=pays, first=True, elsewhere=elsewhere)
             end_as(owner, dialogue, steps.unknown_outcome() if looks else unasked)

@@ -57,11 +57,11 @@ def open_entries(
     return [_open(owner, vault, connectors, entry) for entry in entries]
 
 
-def login(entry: AccessRequest, offer: Offer, opened: dict[str, str]) -> OpenedLogin:
+def login(entry: AccessRequest, offer: Offer, credentials: dict[str, str]) -> OpenedLogin:
     """The login of a request whose credentials are known in plain text."""
-    names = [opened.get(field.key, "") for field in offer.fields if not field.secret]
-    missing = tuple(field.key for field in offer.fields if field.key not in opened)
-    return OpenedLogin(entry, opened, missing, _login_hash(entry.provider_id, names))
+    names = [credentials.get(field.key, "") for field in offer.fields if not field.secret]
+    missing = tuple(field.key for field in offer.fields if field.key not in credentials)
+    return OpenedLogin(entry, credentials, missing, _login_hash(entry.provider_id, names))
 
 
 def connect(
@@ -193,15 +193,15 @@ def _missing_messages(login: OpenedLogin) -> list[dict[str, str]]:
 def _open(owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entry: AccessRequest) -> OpenedLogin:
     """The login of a request, with the credentials for all fields of the provider; others are ignored."""
     offer = _offer(owner, connectors, entry.provider_id)
-    opened = {
+    credentials = {
         field.key: _decrypt(owner, vault, field.key, entry.credentials[field.key])
         for field in offer.fields
         if entry.credentials.get(field.key)
     }
     for login_field in offer.fields:
-        if login_field.key in opened and not formats.matches(login_field.format, opened[login_field.key]):
+        if login_field.key in credentials and not formats.matches(login_field.format, credentials[login_field.key]):
             raise CredentialUnfit(login_field.key)
-    return login(entry, offer, opened)
+    return login(entry, offer, credentials)
 
 
 def _offer(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID) -> Offer:

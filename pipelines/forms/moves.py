@@ -77,7 +77,7 @@ def dialogue_of(owner: Owner, session: RedirectSession) -> tuple[Dialogue, Sessi
     )
 
 
-def facts_of(owner: Owner, context: FormContext, session: RedirectSession, talk: SessionDialogue | None) -> FormFacts:
+def facts_of(owner: Owner, context: FormContext, session: RedirectSession, dialogue: SessionDialogue | None) -> FormFacts:
     """The facts of a locked session."""
     accepted = users.find(owner, session.user_id).terms_hash == context.terms_hash
     return wizard.facts(
@@ -86,7 +86,7 @@ def facts_of(owner: Owner, context: FormContext, session: RedirectSession, talk:
         session.provider_id,
         session.progress,
         session.outcome,
-        talk,
+        dialogue,
         accepted=accepted,
     )
 
@@ -231,20 +231,20 @@ def finish(owner: Owner, session: RedirectSession, facts: FormFacts) -> None:
     end(owner, session, wizard.outcome(facts))
 
 
-def cancel(owner: Owner, session: RedirectSession, talk: Dialogue | None, outcome: Reentry = Reentry.USER_CANCELLED) -> None:
+def cancel(owner: Owner, session: RedirectSession, dialogue: Dialogue | None, outcome: Reentry = Reentry.USER_CANCELLED) -> None:
     """The customer leaves. A payment that waits for a TAN is cancelled."""
-    if talk is not None and talk.kind == PAYMENT and talk.phase == OPEN:
+    if dialogue is not None and dialogue.kind == PAYMENT and dialogue.phase == OPEN:
         left = Failed(Code.TRANSFER_REFUSED, "Der Kunde hat den Auftrag abgebrochen.")
-        worker.end_as(owner, talk, steps.after_step(left, Code.TRANSFER_DONE))
+        worker.end_as(owner, dialogue, steps.after_step(left, Code.TRANSFER_DONE))
     end(owner, session, outcome)
 
 
-def handle_refusal(owner: Owner, session: RedirectSession, talk: SessionDialogue) -> None:
+def handle_refusal(owner: Owner, session: RedirectSession, dialogue: SessionDialogue) -> None:
     """Ends the session after a refusal of the bank, or asks for the login again."""
-    step = steps.load_step(talk.step)
+    step = steps.load_step(dialogue.step)
     code = step.code if isinstance(step, Failed) else Code.INTERNAL
     progress = session.progress
-    refusal = wizard.refusal_outcome(code, typed=bool(progress.get("typed")), tries=progress.get("tries", 0), late=talk.over)
+    refusal = wizard.refusal_outcome(code, typed=bool(progress.get("typed")), tries=progress.get("tries", 0), late=dialogue.over)
     if refusal.outcome is not None:
         _note(session, tries=refusal.tries)
         end(owner, session, refusal.outcome)

@@ -124,7 +124,7 @@ def facts(
     provider_id: UUID | None,
     progress: Mapping[str, Any],
     outcome: str | None,
-    talk: SessionDialogue | None,
+    dialogue: SessionDialogue | None,
     *,
     accepted: bool,
 ) -> FormFacts:
@@ -139,9 +139,9 @@ def facts(
         came_back=bool(progress.get("came_back")),
         ended=outcome is not None,
         asked_terms=bool(progress.get("asked_terms")),
-        kind=talk.kind if talk else None,
-        phase=talk.phase if talk else None,
-        step=steps.load_step(talk.step) if talk and talk.step else None,
+        kind=dialogue.kind if dialogue else None,
+        phase=dialogue.phase if dialogue else None,
+        step=steps.load_step(dialogue.step) if dialogue and dialogue.step else None,
     )
 
 

@@ -82,14 +82,14 @@ def unchanged_taggings(lake: Lake, buckets: Sequence[int], tagger: Tagger) -> di
 
 def tag_buckets(lake: Lake, buckets: Sequence[int], tagger: Tagger, *, everything: bool = False) -> dict[int, BucketTagging]:
     """Updates the tags of buckets: of users whose revision has changed, or of all users if model or knowledge have."""
-    due = {bucket: _due_taggings(lake, bucket, tagger, everything=everything) for bucket in buckets}
-    new_tags, begin, taggings = _tag_due(lake, due, tagger), 0, {}
-    for bucket, (users, changed, bookings, before, current) in due.items():
+    due_taggings = {bucket: _due_taggings(lake, bucket, tagger, everything=everything) for bucket in buckets}
+    new_tags, begin, taggings = _tag_due(lake, due_taggings, tagger), 0, {}
+    for bucket, (users, changed, bookings, before, current) in due_taggings.items():
         bucket_tags = new_tags[begin : begin + bookings.height]
         begin += bookings.height
-        whole = pl.concat([current, bucket_tags.select(current.columns)]).sort("user", maintain_order=True)
-        lake.write(TRANSACTION_TAGS, bucket, whole, _tagging_source(lake, bucket, tagger))
-        taggings[bucket] = BucketTagging(users, changed.height, whole.height, *_category_moves(before, bucket_tags))
+        all_tags = pl.concat([current, bucket_tags.select(current.columns)]).sort("user", maintain_order=True)
+        lake.write(TRANSACTION_TAGS, bucket, all_tags, _tagging_source(lake, bucket, tagger))
+        taggings[bucket] = BucketTagging(users, changed.height, all_tags.height, *_category_moves(before, bucket_tags))
     return taggings
 
 
@@ -109,17 +109,22 @@ def analyse_buckets(lake: Lake, buckets: Sequence[int], version: str, *, everyth
 
     `ANALYSED` is written last: a user counts as analysed only once all other tables are written.
     """
-    due = {bucket: _due_analyses(lake, bucket, version, everything=everything) for bucket in sorted(buckets)}
-    changed = pl.concat([left.changed for left in due.values()])
-    inputs = _analysis_inputs(lake, [bucket for bucket, left in due.items() if left.changed.height], changed)
+    due_analyses = {bucket: _due_analyses(lake, bucket, version, everything=everything) for bucket in sorted(buckets)}
+    changed = pl.concat([bucket_due.changed for bucket_due in due_analyses.values()])
+    inputs = _analysis_inputs(lake, [bucket for bucket, bucket_due in due_analyses.items() if bucket_due.changed.height], changed)
     frames = suite.analysed(*inputs, changed.select(AS_OF.names())) if changed.height else suite.nothing()
-    rows: dict[int, dict[str, int]] = {bucket: {} for bucket in due}
+    rows: dict[int, dict[str, int]] = {bucket: {} for bucket in due_analyses}
     for name, table in ANALYSES.items():
-        for bucket, own in by_bucket(frames[name], {bucket: left.changed["user"] for bucket, left in due.items()}):
-            rows[bucket][name] = _replace_rows(lake, table, bucket, due[bucket].kept, own)
-    for bucket, left in due.items():
-        lake.write(ANALYSED, bucket, left.users, _analysis_source(lake, bucket, version))
-    return {bucket: BucketAnalysis(left.users.height, left.changed.height, rows[bucket]) for bucket, left in due.items()}
+        for bucket, own in by_bucket(
+            frames[name], {bucket: bucket_due.changed["user"] for bucket, bucket_due in due_analyses.items()}
+        ):
+            rows[bucket][name] = _replace_rows(lake, table, bucket, due_analyses[bucket].kept, own)
+    for bucket, bucket_due in due_analyses.items():
+        lake.write(ANALYSED, bucket, bucket_due.users, _analysis_source(lake, bucket, version))
+    return {
+        bucket: BucketAnalysis(bucket_due.users.height, bucket_due.changed.height, rows[bucket])
+        for bucket, bucket_due in due_analyses.items()
+    }
 
 
 def _due_analyses(lake: Lake, bucket: int, version: str, *, everything: bool) -> _DueAnalyses:
@@ -171,22 +176,24 @@ def _analysis_source(lake: Lake, bucket: int, version: str) -> dict[str, str]:
 
 def _due_taggings(lake: Lake, bucket: int, tagger: Tagger, *, everything: bool) -> _DueTaggings:
     users, bookings, before = (lake.read(table, [bucket]) for table in (USERS, TRANSACTIONS, TRANSACTION_TAGS))
-    booked = users.join(bookings, on="user", how="semi", maintain_order="left")
+    users_with_bookings = users.join(bookings, on="user", how="semi", maintain_order="left")
     same_knowledge = not everything and _stored_tagging_source(lake, bucket).get(KNOWLEDGE) == tagger.version
     current = (
-        before.join(booked, on=["user", "revision"], how="semi", maintain_order="left") if same_knowledge else before.clear()
+        before.join(users_with_bookings, on=["user", "revision"], how="semi", maintain_order="left")
+        if same_knowledge
+        else before.clear()
     )
-    changed = booked.join(current, on="user", how="anti", maintain_order="left")
-    theirs = bookings.join(changed, on="user", how="semi", maintain_order="left")
-    return _DueTaggings(users.height, changed, theirs, before, current)
+    changed = users_with_bookings.join(current, on="user", how="anti", maintain_order="left")
+    due_bookings = bookings.join(changed, on="user", how="semi", maintain_order="left")
+    return _DueTaggings(users.height, changed, due_bookings, before, current)
 
 
 def _tag_due(lake: Lake, due: Mapping[int, _DueTaggings], tagger: Tagger) -> pl.DataFrame:
     """The tags of all due bookings, in the order of the buckets, with the revision of their user."""
-    users = pl.concat([left.changed for left in due.values()])
-    buckets = [bucket for bucket, left in due.items() if left.changed.height]
+    users = pl.concat([bucket_due.changed for bucket_due in due.values()])
+    buckets = [bucket for bucket, bucket_due in due.items() if bucket_due.changed.height]
     tagged = tag.tag(
-        pl.concat([left.bookings for left in due.values()]),
+        pl.concat([bucket_due.bookings for bucket_due in due.values()]),
         lake.read(OWNED, buckets).select(PRODUCTS.names()).join(users, on="user", how="semi"),
         lake.read(CATEGORY_CHOICES, buckets).select(CHOICES.names()),
         with_name_keys(lake.read(CATEGORY_RULES, buckets)),

@@ -82,10 +82,19 @@ def prepare() -> None:
         | {"counterparty_name": name, "purpose": purpose, "pending": False}
         for number, (name, purpose, cents, day) in enumerate(lines)
     ]
-    whole, owned = pl.DataFrame(bookings, schema=TRANSACTIONS), PRODUCTS.to_frame()
-    one = whole.tail(1)
-    for some in (whole, one, one.with_columns(amount_cents=pl.lit(0, pl.Int64))):  # single and empty arrays compile separately
-        make_documents_of(some.hstack(tags.tag_unstored(some, owned).drop("id", "user", "product")), owned, date(2026, 2, 15), "")
+    all_bookings, no_products = pl.DataFrame(bookings, schema=TRANSACTIONS), PRODUCTS.to_frame()
+    single_booking = all_bookings.tail(1)
+    for bookings_part in (
+        all_bookings,
+        single_booking,
+        single_booking.with_columns(amount_cents=pl.lit(0, pl.Int64)),
+    ):  # single and empty arrays compile separately
+        make_documents_of(
+            bookings_part.hstack(tags.tag_unstored(bookings_part, no_products).drop("id", "user", "product")),
+            no_products,
+            date(2026, 2, 15),
+            "",
+        )
 
 
 def make_documents(owner: Owner, base_url: str, as_of: date | None = None) -> UserDocuments:
@@ -95,9 +104,10 @@ def make_documents(owner: Owner, base_url: str, as_of: date | None = None) -> Us
     state = ResultState(revision, day, version(base_url))
     if day is None:
         return UserDocuments(state, EMPTY_DOCUMENTS)
-    tagged = _tagged_until(owner, day) if day != latest else tags.tagged_bookings(owner).bookings
+    tagged_bookings = _tagged_until(owner, day) if day != latest else tags.tagged_bookings(owner).bookings
     return UserDocuments(
-        state, make_documents_of(tagged, products.whole(owner), day, base_url) if tagged.height else EMPTY_DOCUMENTS
+        state,
+        make_documents_of(tagged_bookings, products.whole(owner), day, base_url) if tagged_bookings.height else EMPTY_DOCUMENTS,
     )
 
 
@@ -113,11 +123,11 @@ def packed_documents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iter
         yield user, {name: packed(content) for name, content in contents.items()}
 
 
-def make_documents_of(tagged: pl.DataFrame, owned: pl.DataFrame, as_of: date, base_url: str) -> dict[str, bytes]:
+def make_documents_of(tagged_bookings: pl.DataFrame, user_products: pl.DataFrame, as_of: date, base_url: str) -> dict[str, bytes]:
     """The documents of one user from tagged bookings and products, stored or not."""
-    user = str(tagged["user"][0])
+    user = str(tagged_bookings["user"][0])
     day = _as_of_frame(user, as_of)
-    return dict(_contents(suite.analysed(tagged, owned, day), day, base_url))[user]
+    return dict(_contents(suite.analysed(tagged_bookings, user_products, day), day, base_url))[user]
 
 
 def _tagged_until(owner: Owner, day: date) -> pl.DataFrame:

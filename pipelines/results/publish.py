@@ -49,8 +49,8 @@ def publish_buckets(
     changed_users: set[UUID] = set()
     with database.operating() as operator:
         for name, table in SOURCES:
-            for knowledge, some, users in _unpublished(operator, lake, name, table, buckets, count):
-                new_results = _tags(lake, some, users) if table is TRANSACTION_TAGS else _documents(lake, some, users, base_url)
+            for knowledge, group, users in _unpublished(operator, lake, name, table, buckets, count):
+                new_results = _tags(lake, group, users) if table is TRANSACTION_TAGS else _documents(lake, group, users, base_url)
                 for piece in _batches(new_results):
                     results.put(operator, knowledge, piece)
                 changed_users |= {UUID(user) for user in users["user"]}
@@ -71,12 +71,12 @@ def _unpublished(
     """The users whose published results differ from the lake, grouped by the version of the results: version, buckets, users."""
     knowledge = {bucket: lake.about(table, bucket).get(KNOWLEDGE, "") for bucket in buckets}
     for version in sorted(set(knowledge.values())):
-        some = [bucket for bucket in buckets if knowledge[bucket] == version]
-        users = _result_users(lake, table, some)
-        served = results.states(operator, name, span(some, count)).filter(knowledge=version)
+        group = [bucket for bucket in buckets if knowledge[bucket] == version]
+        users = _result_users(lake, table, group)
+        served = results.states(operator, name, span(group, count)).filter(knowledge=version)
         unserved = users.join(served, on=users.columns, how="anti", nulls_equal=True, maintain_order="left")
         if unserved.height:
-            yield version, some, unserved
+            yield version, group, unserved
 
 
 def _tags(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> Iterator[NewResult]:
@@ -96,7 +96,7 @@ def _documents(lake: Lake, buckets: Sequence[int], users: pl.DataFrame, base_url
         yield from (NewResult(UUID(user), name, revision, content, as_of) for name, content in contents.items())
 
 
-def _batches(new: Iterable[NewResult]) -> Iterator[list[NewResult]]:
-    rest = iter(new)
-    while some := list(islice(rest, BATCH_RESULTS)):
-        yield some
+def _batches(new_results: Iterable[NewResult]) -> Iterator[list[NewResult]]:
+    remaining = iter(new_results)
+    while batch := list(islice(remaining, BATCH_RESULTS)):
+        yield batch

@@ -96,9 +96,9 @@ def decode(content: bytes) -> pl.DataFrame:
     return frame_of(content)
 
 
-def tag_unstored(transactions: pl.DataFrame, owned: pl.DataFrame) -> pl.DataFrame:
+def tag_unstored(transactions: pl.DataFrame, user_products: pl.DataFrame) -> pl.DataFrame:
     """The tags (frame `TAGGED`) of bookings that are not stored, without corrections."""
-    frames = checked(transactions, TRANSACTIONS), checked(owned, PRODUCTS)
+    frames = checked(transactions, TRANSACTIONS), checked(user_products, PRODUCTS)
     return tag.tag(*frames, CHOICES.to_frame(), RULES.to_frame(), tagger())
 
 

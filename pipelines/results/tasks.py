@@ -117,9 +117,9 @@ def _run_groups(
     on_progress: OnProgress | None,
 ) -> list[TaskFailure]:
     """Adds the results of the groups to `results`; returns the failures."""
-    more = {} if on_progress is None else {"on_progress": on_progress}
+    options = {} if on_progress is None else {"on_progress": on_progress}
     try:
-        for _, bucket_results in run.run(work, pieces, Settings(), **more) if pieces else ():
+        for _, bucket_results in run.run(work, pieces, Settings(), **options) if pieces else ():
             results |= bucket_results
     except TasksFailed as failed:
         return list(failed.failures)
