@@ -101,7 +101,7 @@ def test_a_failing_check_keeps_results_from_being_published(
     stack.sql("DELETE FROM results WHERE user_id = :user", user=customer.user_id)
     monkeypatch.setattr(
         checks,
-        "of_tags",
+        "check_tags",
         lambda *_: [
             CheckResult("complete", passed=False),
             CheckResult("sign_rule", passed=True),
