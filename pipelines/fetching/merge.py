@@ -60,19 +60,16 @@ def reconcile(stored_bookings: pl.DataFrame, fetched_bookings: pl.DataFrame) -> 
         pairs = likeness(unpaired_stored, unpaired_fetched)
         changed = changed.vstack(pairs)
         unpaired_stored, unpaired_fetched = _without(unpaired_stored, unpaired_fetched, pairs)
+    changed_ids = changed.join(stored_rows.select("stored_row", "id"), on="stored_row")
     return BookingChanges(
         added=unpaired_fetched.select(CONTENT),
-        changed=changed.join(stored_rows.select("stored_row", "id"), on="stored_row")
-        .join(fetched_rows, on="fetched_row")
-        .select(STORED.names()),
+        changed=changed_ids.join(fetched_rows, on="fetched_row").select(STORED.names()),
         gone=tuple(unpaired_stored.filter(pl.col("pending"))["id"]),
     )
 
 
 def fold_answers(answers: Iterable[tuple[date, pl.DataFrame]]) -> pl.DataFrame:
-    """The bookings of a product after several fetches, each with its first day and all bookings (frame `BOOKINGS`) from that day
-    on.
-    """
+    """The bookings of a product after several fetches, each with its first day and all `BOOKINGS` from that day on."""
     bookings, count = STORED.to_frame(), 0
     for first, answer in answers:
         covered = (pl.col("booked_on") >= first) | pl.col("pending")
@@ -84,13 +81,9 @@ def fold_answers(answers: Iterable[tuple[date, pl.DataFrame]]) -> pl.DataFrame:
 
 
 def missing_bookings(stored_bookings: pl.DataFrame, pushed_bookings: pl.DataFrame) -> pl.DataFrame:
-    """The pushed bookings that are not stored yet. Equal bookings count as often as they occur, so a repeated batch adds
-    nothing.
-    """
-    stored_rows, pushed_rows = (
-        checked(stored_bookings, STORED).with_row_index("stored_row"),
-        checked(pushed_bookings, BOOKINGS).with_row_index("fetched_row"),
-    )
+    """The pushed bookings that are not stored yet. Equal ones count as often as they occur: a repeated batch adds nothing."""
+    stored_rows = checked(stored_bookings, STORED).with_row_index("stored_row")
+    pushed_rows = checked(pushed_bookings, BOOKINGS).with_row_index("fetched_row")
     return _without(stored_rows, pushed_rows, _pairs(stored_rows, pushed_rows, CONTENT))[1].select(CONTENT)
 
 

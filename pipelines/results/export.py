@@ -48,13 +48,9 @@ def unchanged_buckets(database: Database, lake: Lake, buckets: Sequence[int], co
     lake_users = _lake_users(lake, buckets)
     with database.operating() as operator:
         current_users = _current_users(operator, span(buckets, count))
-    differ = pl.concat(
-        [
-            _rows_not_in(lake_users, current_users, USERS.schema.names()),
-            _rows_not_in(current_users, lake_users, USERS.schema.names()),
-        ]
-    )["user"]
-    changed = {bucket_of(UUID(user), count) for user in differ}
+    pairs = ((lake_users, current_users), (current_users, lake_users))
+    changed_users = pl.concat([_rows_not_in(*pair, USERS.schema.names()) for pair in pairs])["user"]
+    changed = {bucket_of(UUID(user), count) for user in changed_users}
     return {
         bucket: ExportCounts(lake.rows(USERS, bucket), 0, 0, lake.rows(TRANSACTIONS, bucket))
         for bucket in buckets

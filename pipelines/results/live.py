@@ -84,17 +84,10 @@ def prepare() -> None:
     ]
     all_bookings, no_products = pl.DataFrame(bookings, schema=TRANSACTIONS), PRODUCTS.to_frame()
     single_booking = all_bookings.tail(1)
-    for bookings_part in (
-        all_bookings,
-        single_booking,
-        single_booking.with_columns(amount_cents=pl.lit(0, pl.Int64)),
-    ):  # single and empty arrays compile separately
-        make_documents_of(
-            bookings_part.hstack(tags.tag_unstored(bookings_part, no_products).drop("id", "user", "product")),
-            no_products,
-            date(2026, 2, 15),
-            "",
-        )
+    zero_booking = single_booking.with_columns(amount_cents=pl.lit(0, pl.Int64))
+    for frame in (all_bookings, single_booking, zero_booking):  # single and empty arrays compile separately
+        tagged_bookings = frame.hstack(tags.tag_unstored(frame, no_products).drop("id", "user", "product"))
+        make_documents_of(tagged_bookings, no_products, date(2026, 2, 15), "")
 
 
 def make_documents(owner: Owner, base_url: str, as_of: date | None = None) -> UserDocuments:

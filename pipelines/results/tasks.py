@@ -98,13 +98,12 @@ def run_on_buckets(task: Any, buckets: Buckets, on_progress: OnProgress | None =
     results = dict(look(_context(), buckets)) if look and buckets else {}
     due_buckets = [bucket for bucket in buckets if bucket not in results]
     sizes = {bucket: _context().lake.rows(TRANSACTIONS, bucket) for bucket in due_buckets}
-    pieces = group_buckets(sizes, workers(Settings())) if task in GROUPED_TASKS else [(bucket,) for bucket in due_buckets]
+    groups = group_buckets(sizes, workers(Settings())) if task in GROUPED_TASKS else [(bucket,) for bucket in due_buckets]
     work = partial(task, **options)
-    failures = _run_groups(work, pieces, results, on_progress)
-    several = [(bucket,) for failure in failures if len(failure.item) > 1 for bucket in failure.item]
-    final_failures = [failure for failure in failures if len(failure.item) == 1] + _run_groups(
-        work, several, results, on_progress
-    )
+    failures = _run_groups(work, groups, results, on_progress)
+    single_buckets = [(bucket,) for failure in failures if len(failure.item) > 1 for bucket in failure.item]
+    final_failures = [failure for failure in failures if len(failure.item) == 1]
+    final_failures += _run_groups(work, single_buckets, results, on_progress)
     if final_failures:
         raise TasksFailed([TaskFailure(failure.item[0], failure.error) for failure in final_failures], len(due_buckets))
     return {bucket: results[bucket] for bucket in buckets}
@@ -112,14 +111,14 @@ def run_on_buckets(task: Any, buckets: Buckets, on_progress: OnProgress | None =
 
 def _run_groups(
     work: Callable[[Buckets], Mapping[int, Any]],
-    pieces: Sequence[Buckets],
+    groups: Sequence[Buckets],
     results: dict[int, Any],
     on_progress: OnProgress | None,
 ) -> list[TaskFailure]:
     """Adds the results of the groups to `results`; returns the failures."""
     options = {} if on_progress is None else {"on_progress": on_progress}
     try:
-        for _, bucket_results in run.run(work, pieces, Settings(), **options) if pieces else ():
+        for _, bucket_results in run.run(work, groups, Settings(), **options) if groups else ():
             results |= bucket_results
     except TasksFailed as failed:
         return list(failed.failures)
