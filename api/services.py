@@ -20,7 +20,7 @@ from fastapi import Depends, Request
 from api.http.response_cache import ResponseCache
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
-from pipelines.results import live, tags
+from pipelines.results import live
 from warehouse.errors import Busy, KontorError, Throttled, TooLate
 from warehouse.lake.lake import Lake
 from warehouse.postgres.async_connections import Connections
@@ -152,7 +152,7 @@ class Services:
         await self.reads.open()
         await self.arrivals.open()
         await self.passwords.run(hashing.decoy)
-        await self.tagging.run(tags.brain)
+        await self.tagging.run(live.version, self.settings.base_url)
         if self.settings.warm_up:
             self.tagging.begin(live.prepare)
         gc.collect()

@@ -1,9 +1,8 @@
-"""How data moves: bank connectors, flows, and the Dagster shell over them.
+"""How data move: bank connectors, flows, and the Dagster definitions that run them.
 
-Here belong flows, plain functions that a route calls for one user and Dagster for a partition, and what Dagster needs to
-call them (`definitions.py`, `assets/`). Here does not belong a computation (`analytics`), a query (`warehouse`) or a body on
-the wire (`api`).
-This file imports nothing, so that the API process, which uses the flows, loads no Dagster.
+Flows belong here: plain functions that a route calls for one user and Dagster for a partition, and what Dagster needs to call
+them (`definitions.py`, `assets/`). Computations belong to `analytics`, queries to `warehouse`, bodies on the wire to `api`. This
+file imports no Dagster, because the API process uses the flows.
 """
 
 import analytics  # noqa: F401  before Polars

@@ -1,4 +1,4 @@
-"""What flows work with. A flow takes it first; who calls the flow (a worker, a Dagster job, a command, a test) makes it."""
+"""The context of flows, their first argument. The caller of a flow (a worker, a Dagster job, a command, a test) opens it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 
 PATIENCE_SECONDS = 120.0
-"""How long a flow waits for a connection or a database that is away: nobody waits for it, and it holds what a bank has said."""
+"""How long a flow waits for a connection or a restarting database: no request waits for a flow, and it holds fetched data."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class Context:
     database: Database
     vault: Vault
     connectors: Mapping[str, Connector]
-    lines: BankSessions
+    sessions: BankSessions
     lake: Lake
 
     @classmethod
     def of(cls, settings: Settings) -> "Context":
-        """The house of these settings; the database address must be set."""
+        """The context of these settings, which must have the address of a database."""
         if settings.database_url is None:
             raise KontorError("no database: start with 'kontor up', or set KONTOR_DATABASE_URL")
         lake = Lake(settings.lake_path)

@@ -1,4 +1,4 @@
-"""Everything that Dagster knows of Kontor. Nothing is computed here: jobs and assets call the flows beside this file."""
+"""The Dagster definitions of Kontor. Nothing is computed here: jobs and assets call flows."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ import dagster as dg
 from pipelines.assets import analyses, bank_data, evaluation, training
 from pipelines.assets.partitions import BUCKETS
 from pipelines.assets.resources import Context, ContextResource
-from pipelines.fetching.slots import CRON, SLOT, slot_of
+from pipelines.fetching.slots import CRON, SLOT_FORMAT, slot_of
 from warehouse.lake.buckets import bucket_of, key
 from warehouse.settings import Settings
 
@@ -70,9 +70,9 @@ all users again in one run. `everything: true` in the config does so even where 
 
 @dg.schedule(job=pull_job, cron_schedule=CRON, execution_timezone=ZONE, default_status=dg.DefaultScheduleStatus.RUNNING)
 def pull_four_times_a_day(context: dg.ScheduleEvaluationContext) -> dg.RunRequest:
-    slot = slot_of(context.scheduled_execution_time, Settings().zone).strftime(SLOT)
+    slot = slot_of(context.scheduled_execution_time, Settings().zone).strftime(SLOT_FORMAT)
     first, last = (f"{bucket}|{slot}" for bucket in (BUCKETS.get_first_partition_key(), BUCKETS.get_last_partition_key()))
-    return _over(f"pull-{slot}", str(first), str(last))
+    return _range_request(f"pull-{slot}", str(first), str(last))
 
 
 @dg.schedule(
@@ -80,9 +80,9 @@ def pull_four_times_a_day(context: dg.ScheduleEvaluationContext) -> dg.RunReques
 )
 def analyses_after_pulls(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
     """Looks at all buckets after each pull, so that what has not changed is known to be fresh; the sensor does what is urgent."""
-    if _on_its_way(context.instance):
+    if _is_running(context.instance):
         return dg.SkipReason("a run is on its way")
-    return _over(None, str(BUCKETS.get_first_partition_key()), str(BUCKETS.get_last_partition_key()))
+    return _range_request(None, str(BUCKETS.get_first_partition_key()), str(BUCKETS.get_last_partition_key()))
 
 
 @dg.sensor(job=analyses_job, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
@@ -91,23 +91,23 @@ def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam
     from pipelines.results import live  # loads the taggers, which the code location does not need
     from warehouse.stores import results
 
-    if _on_its_way(context.instance):
+    if _is_running(context.instance):
         return dg.SkipReason("a run is on its way")
     with house.database.surveying() as operator:
         stale = results.stale(operator, live.NAMES[0], live.version(house.settings.base_url))
     buckets = sorted({bucket_of(user, house.settings.buckets) for user in stale})
     if not buckets:
         return dg.SkipReason("all results are those of the current revisions")
-    return dg.SensorResult([_over(None, key(buckets[0]), key(buckets[-1]))])
+    return dg.SensorResult([_range_request(None, key(buckets[0]), key(buckets[-1]))])
 
 
-def _on_its_way(instance: dg.DagsterInstance) -> bool:
+def _is_running(instance: dg.DagsterInstance) -> bool:
     """Whether a run of the analyses has not ended: two at once would do the same work."""
     return bool(instance.get_runs_count(dg.RunsFilter(job_name=analyses_job.name, statuses=list(UNFINISHED))))
 
 
-def _over(name: str | None, first: str, last: str) -> dg.RunRequest:
-    """One run over a range of partitions."""
+def _range_request(name: str | None, first: str, last: str) -> dg.RunRequest:
+    """A request for one run over a range of partitions."""
     return dg.RunRequest(run_key=name, tags={FIRST: first, LAST: last})
 
 

@@ -1,4 +1,4 @@
-"""The demo: two tenants with users whose credentials lie in a file of the data directory, connected to the demo bank."""
+"""The demo: two tenants with users who are connected to the demo bank; their credentials are in a file of the data directory."""
 
 import json
 from contextlib import suppress
@@ -30,7 +30,7 @@ TENANTS = (
     },
 )
 CUSTOMERS = {"erika": "demo1", "max": "demo2", "neu": None}
-"""The demo's users, and the customer of the demo bank that each is connected to: the last one to none."""
+"""The demo's users with their customer of the demo bank; the last one has none."""
 USERNAMES = tuple(CUSTOMERS)
 TRIAL: dict[str, dict[str, Any]] = {
     "training_set": {"users": 30},
@@ -38,28 +38,28 @@ TRIAL: dict[str, dict[str, Any]] = {
     "categoriser_evaluation": {"users": 20},
     "categoriser": {"version": "active", "by": "kontor up", "why": "a trial model decides nothing"},
 }
-"""A training that takes a minute and shows the whole way; it has too few people to learn from, and its evaluation says so."""
-SHOWN_NAME, COLOUR = "Kontor-Demo", "#0e6b5c"
-"""How customers know the redirect tenant: as the demo's own pages look."""
+"""The configuration of a training that takes a minute and shows every step. Its evaluation fails for lack of people."""
+DISPLAY_NAME, COLOUR = "Kontor-Demo", "#0e6b5c"
+"""The design of the redirect form for the demo tenant, like the demo's own pages."""
 ACCESS = "demo"
 PIN = "demo"
 
 
 def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datetime) -> dict[str, Any]:
-    """The demo's credentials: those of the file if they still work, else fresh ones. A second run changes nothing."""
-    known = json.loads(path.read_text()) if path.exists() else {}
+    """The demo's credentials: those of the file if they still work, else new ones. A second run changes nothing."""
+    stored_content = json.loads(path.read_text()) if path.exists() else {}
     with database.operating() as owner:
-        fits = bool(known) and all(_works(owner, entry) for entry in known["tenants"])
-        entries = known["tenants"] if fits else [_renewed(owner, vault, now, **tenant) for tenant in TENANTS]
-        _furnish(owner, base_url)
+        fits = bool(stored_content) and all(_has_valid_secrets(owner, entry) for entry in stored_content["tenants"])
+        entries = stored_content["tenants"] if fits else [_renew_tenant(owner, vault, now, **tenant) for tenant in TENANTS]
+        _set_up_redirects(owner, base_url)
     content = {"base_url": base_url, "tenants": entries}
-    if content != known:
+    if content != stored_content:
         write_private(path, json.dumps(content, indent=2))
     return content
 
 
 def connect_customers(database: Database, vault: Vault, settings: Settings, content: dict[str, Any]) -> None:
-    """Connects the demo's users to the demo bank and begins to fetch; users that are connected already stay as they are."""
+    """Connects the demo's users to the demo bank and begins to fetch; connected users stay as they are."""
     bank = connectors(settings)["demo"]
     for tenant in content["tenants"]:
         for user in tenant["users"]:
@@ -69,8 +69,8 @@ def connect_customers(database: Database, vault: Vault, settings: Settings, cont
                 _connect(owner, vault, settings, bank, CUSTOMERS.get(user["username"]))
 
 
-def pending(database: Database) -> int:
-    """How many of the demo's accesses are still being fetched for the first time."""
+def count_pending(database: Database) -> int:
+    """The number of demo accesses whose first fetch is running."""
     with database.operating() as operator:
         return fetches.first_ones(operator, ACCESS)
 
@@ -85,32 +85,32 @@ def _connect(owner: Owner, vault: Vault, settings: Settings, bank: Connector, cu
         connect.connect(owner, vault, settings, [login], refresh=False, attended_from=None)
 
 
-def _furnish(operator: Owner, base_url: str) -> None:
-    """Lets the redirect form lead back to the demo's own pages, which lie on the service itself, and look like them."""
+def _set_up_redirects(operator: Owner, base_url: str) -> None:
+    """Allows the redirect form to return to the demo's own pages, and gives it their design."""
     for name in (str(tenant["name"]) for tenant in TENANTS if not tenant["regulated"]):
         owner = operator.for_tenant(tenants.find(operator, name).id)
         address = f"{base_url}/"
-        with suppress(Invalid):  # http on another machine, to which no form leads back
+        with suppress(Invalid):  # an http address of another machine, to which forms may not return
             if not any(naming.is_below(naming.return_url(address), base) for base in tenants.callbacks(owner)):
                 tenants.add_callback(owner, address)
         if designs.find(owner) is None:
-            designs.change(owner, name=SHOWN_NAME, colour=COLOUR)
+            designs.change(owner, name=DISPLAY_NAME, colour=COLOUR)
 
 
-def _works(owner: Owner, entry: dict[str, Any]) -> bool:
-    """Whether the clients of a remembered tenant still have the remembered secrets."""
-    found = [(clients.find_for_login(owner, client["username"]), client["secret"]) for client in entry["clients"].values()]
-    return all(login is not None and clients.has_secret(owner, login[0], secret) for login, secret in found)
+def _has_valid_secrets(owner: Owner, entry: dict[str, Any]) -> bool:
+    """Whether the stored secrets of a tenant's clients are still valid."""
+    logins = [(clients.find_for_login(owner, client["username"]), client["secret"]) for client in entry["clients"].values()]
+    return all(login is not None and clients.has_secret(owner, login[0], secret) for login, secret in logins)
 
 
-def _renewed(owner: Owner, vault: Vault, now: datetime, **wanted: Any) -> dict[str, Any]:
-    """A demo tenant with fresh secrets, made if it is missing."""
+def _renew_tenant(owner: Owner, vault: Vault, now: datetime, **tenant_facts: Any) -> dict[str, Any]:
+    """A demo tenant with new secrets; creates it if it is missing."""
     try:
-        tenant = tenants.find(owner, wanted["name"])
+        tenant = tenants.find(owner, tenant_facts["name"])
         own = owner.for_tenant(tenant.id)
         secrets = {name: clients.rotate_secret(own, name) for name in (ADMIN, APP)}
     except NotFound:
-        new = create_tenant(owner, vault, wanted.pop("name"), now, **wanted)
+        new = create_tenant(owner, vault, tenant_facts.pop("name"), now, **tenant_facts)
         tenant, secrets = new.tenant, new.secrets
         own = owner.for_tenant(tenant.id)
     people = [_user(own, username) for username in USERNAMES]

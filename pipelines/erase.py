@@ -1,7 +1,7 @@
-"""Erasing a person: a tombstone and the end of all rows in one transaction, then every file is written again without them.
+"""Erasure of a person: one transaction writes a tombstone and deletes all rows, then every file is rewritten without them.
 
-From the moment of the tombstone on nothing of the person is in any answer. Tombstones also lie in the lake, so that a database
-which was restored from an older backup is erased again before anything else is done with it.
+From the tombstone on, no response contains anything of the person. Tombstones are also kept in the lake, so that a database
+which is restored from an older backup is erased again before anything else happens.
 """
 
 from dataclasses import asdict, dataclass
@@ -31,18 +31,18 @@ from warehouse.postgres.database import Owner
 from warehouse.stores import accesses, results, revisions, tombstones, users
 
 log = structlog.get_logger("erase")
-OF_PEOPLE = tuple(table for table in TABLES if "user" in table.schema and table is not TOMBSTONES)
-VOUCHED = (
+USER_TABLES = tuple(table for table in TABLES if "user" in table.schema and table is not TOMBSTONES)
+VOUCHED_TABLES = (
     (USERS, (TRANSACTIONS, PRODUCTS, CATEGORY_CHOICES, CATEGORY_RULES, USERS)),
     (TRANSACTION_TAGS, (TRANSACTION_TAGS,)),
     (ANALYSED, (*ANALYSES.values(), ANALYSED)),
 )
-"""The tables that say from which revision of a user they were made, each with those for which it says so."""
+"""The tables with the revision of each user, each with the tables that were written for the same revision."""
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What was removed of one person: rows by table of the lake, and when."""
+    """The removed rows of one person by lake table, and when they were removed."""
 
     id: str
     kind: str
@@ -51,9 +51,9 @@ class Receipt:
     lake: dict[str, int]
 
 
-def erase_user(house: Context, tenant_id: UUID, user_id: UUID) -> None:
-    """Ends a user for good: puts down the tombstone, and deletes every row. The files follow with `purge`."""
-    with house.database.operating() as operator:
+def erase_user(context: Context, tenant_id: UUID, user_id: UUID) -> None:
+    """Erases a user: writes the tombstone and deletes every row. `purge` rewrites the files."""
+    with context.database.operating() as operator:
         owner = Owner(operator.session, tenant_id, user_id)
         users.locked(owner, user_id)
         tombstones.bury(owner, tombstones.USER, user_id, user_id)
@@ -61,49 +61,49 @@ def erase_user(house: Context, tenant_id: UUID, user_id: UUID) -> None:
     log.info("erased", user=str(user_id))
 
 
-def purge(house: Context, now: datetime) -> list[Receipt]:
-    """Removes from the lake what has a tombstone, for all that were not looked at yet; answers what was removed.
+def purge(context: Context, now: datetime) -> list[Receipt]:
+    """Removes the rows of all new tombstones from the lake; returns a receipt for each.
 
-    Whoever is restored in PostgreSQL although a tombstone lies in the lake is erased again first.
+    Users who were restored in PostgreSQL although the lake holds their tombstone are erased again first.
     """
-    _bury_again(house)
-    with house.database.operating() as operator:
-        open_ones = [(stone.id, stone.kind, stone.user_id, stone.erased_at) for stone in tombstones.unpurged(operator)]
-    if not open_ones:
+    _bury_again(context)
+    with context.database.operating() as operator:
+        open_tombstones = [(stone.id, stone.kind, stone.user_id, stone.erased_at) for stone in tombstones.unpurged(operator)]
+    if not open_tombstones:
         return []
-    _keep(house)
+    _keep_tombstones(context)
     receipts = []
-    for id_, kind, user_id, erased_at in open_ones:
-        bucket = bucket_of(user_id, house.settings.buckets)
-        with house.database.alone_with([bucket]):
-            tables = [table for table in OF_PEOPLE if kind in table.schema]
-            removed = {table.name: rewrite_without(house.lake, table, kind, [str(id_)], [bucket]) for table in tables}
+    for id_, kind, user_id, erased_at in open_tombstones:
+        bucket = bucket_of(user_id, context.settings.buckets)
+        with context.database.alone_with([bucket]):
+            tables = [table for table in USER_TABLES if kind in table.schema]
+            removed = {table.name: rewrite_without(context.lake, table, kind, [str(id_)], [bucket]) for table in tables}
             if kind == tombstones.ACCESS:
-                removed |= _remove_older(house, user_id, bucket)
-        removed["training_feedback"] = training.forget(house.settings.home, [str(id_)], kind)
+                removed |= _remove_older(context, user_id, bucket)
+        removed["training_feedback"] = training.forget(context.settings.home, [str(id_)], kind)
         receipt = Receipt(str(id_), kind, erased_at.isoformat(), now.isoformat(), removed)
-        with house.database.operating() as operator:
+        with context.database.operating() as operator:
             tombstones.sign(operator, id_, asdict(receipt), now)
         receipts.append(receipt)
         log.info("purged", kind=kind, rows=sum(removed.values()))
     return receipts
 
 
-def _remove_older(house: Context, user_id: UUID, bucket: int) -> dict[str, int]:
-    """Removes what follows from the bookings of a user, unless it was made since the user's last change.
+def _remove_older(context: Context, user_id: UUID, bucket: int) -> dict[str, int]:
+    """Removes all results of a user that are older than the user's last change.
 
-    Nothing there tells one access from another, and a user who has none left makes no work that would write it again. What is
-    still the user's own comes back with the next run.
+    Results do not tell accesses apart, and for a user without accesses no run would replace them. Results that are still valid
+    come back with the next run.
     """
     user = str(user_id)
-    with house.database.operating() as operator:
+    with context.database.operating() as operator:
         now = revisions.between(operator, Range(user_id, user_id)).select("user", "revision")
         if results.states(operator, TRANSACTION_TAGS.name, Range(user_id, user_id)).join(now, on="revision", how="anti").height:
             results.drop(operator, [user_id])
     removed: dict[str, int] = {}
-    for voucher, tables in VOUCHED:
-        if not house.lake.read(voucher, [bucket], now.columns).filter(user=user).unique().equals(now):
-            removed |= {table.name: rewrite_without(house.lake, table, "user", [user], [bucket]) for table in tables}
+    for voucher, tables in VOUCHED_TABLES:
+        if not context.lake.read(voucher, [bucket], now.columns).filter(user=user).unique().equals(now):
+            removed |= {table.name: rewrite_without(context.lake, table, "user", [user], [bucket]) for table in tables}
     return removed
 
 
@@ -112,21 +112,21 @@ def _delete(owner: Owner, user_id: UUID) -> None:
     users.remove(owner, user_id)
 
 
-def _keep(house: Context) -> None:
-    """Writes all tombstones into the lake."""
-    with house.database.operating() as operator:
+def _keep_tombstones(context: Context) -> None:
+    """Writes all tombstones to the lake."""
+    with context.database.operating() as operator:
         rows = [(str(stone.id), stone.kind, str(stone.user_id), str(stone.tenant_id)) for stone in tombstones.standing(operator)]
-    known = house.lake.read(TOMBSTONES)
-    frame = pl.concat([known, pl.DataFrame(rows, TOMBSTONES.schema, orient="row")]).unique("id").sort("id")
-    house.lake.write(TOMBSTONES, 0, frame, {})
+    lake_tombstones = context.lake.read(TOMBSTONES)
+    frame = pl.concat([lake_tombstones, pl.DataFrame(rows, TOMBSTONES.schema, orient="row")]).unique("id").sort("id")
+    context.lake.write(TOMBSTONES, 0, frame, {})
 
 
-def _bury_again(house: Context) -> None:
-    """Puts down the tombstones of the lake that the database does not know, and erases who has come back."""
-    kept = house.lake.read(TOMBSTONES)
-    with house.database.operating() as operator:
-        known = {str(stone.id) for stone in tombstones.standing(operator)}
-        for id_, kind, user, tenant in kept.filter(~pl.col("id").is_in(known)).iter_rows():
+def _bury_again(context: Context) -> None:
+    """Restores tombstones that only the lake holds, and erases their users or accesses again."""
+    lake_tombstones = context.lake.read(TOMBSTONES)
+    with context.database.operating() as operator:
+        standing_ids = {str(stone.id) for stone in tombstones.standing(operator)}
+        for id_, kind, user, tenant in lake_tombstones.filter(~pl.col("id").is_in(standing_ids)).iter_rows():
             owner = Owner(operator.session, UUID(tenant), UUID(user))
             tombstones.bury(owner, kind, UUID(id_), UUID(user))
             if kind == tombstones.USER:

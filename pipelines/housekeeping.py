@@ -1,9 +1,9 @@
-"""Housekeeping: what has ended is removed."""
+"""Housekeeping: removes rows and files that have expired."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pipelines.fetching.slots import SLOT, slot_of
+from pipelines.fetching.slots import SLOT_FORMAT, slot_of
 from warehouse.lake import landing
 from warehouse.lake.lake import Lake
 from warehouse.lake.tables import LANDING
@@ -11,14 +11,14 @@ from warehouse.postgres.database import Database
 from warehouse.settings import Settings
 from warehouse.stores import accesses, dialogues, redirect_sessions, throttles, tokens, webhooks
 
-DIALOGUES_FOR_DAYS = 30
-UNFINISHED_FOR = timedelta(days=1)
-"""So old is no file that somebody still writes."""
+DIALOGUE_DAYS = 30
+UNFINISHED_FILE_AGE = timedelta(days=1)
+"""Temporary files of this age have no writer any more."""
 
 
 @dataclass(frozen=True)
-class Swept:
-    """How many rows were removed."""
+class SweepCounts:
+    """Removed rows by table."""
 
     tokens: int
     throttles: int
@@ -29,27 +29,27 @@ class Swept:
 
 
 @dataclass(frozen=True)
-class SweptLake:
-    """How many files were removed."""
+class LakeSweepCounts:
+    """Removed files."""
 
     retired: int
     unfinished: int
 
 
-def sweep(database: Database, settings: Settings) -> Swept:
+def sweep(database: Database, settings: Settings) -> SweepCounts:
     """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, webhook events, dialogues."""
     with database.operating() as owner:
-        return Swept(
+        return SweepCounts(
             tokens=tokens.purge_expired(owner),
             throttles=throttles.purge_ended(owner),
             webhook_events=webhooks.purge_old(owner, settings.webhook_replay_days),
             redirect_sessions=redirect_sessions.purge_expired(owner),
             accesses=accesses.remove_expired(owner),
-            dialogues=dialogues.purge(owner, DIALOGUES_FOR_DAYS),
+            dialogues=dialogues.purge(owner, DIALOGUE_DAYS),
         )
 
 
-def sweep_lake(lake: Lake, settings: Settings, now: datetime) -> SweptLake:
-    """Removes what the banks said too long ago to be merged again, and what crashed writers left."""
-    first = slot_of(now - timedelta(days=settings.landing_days), settings.zone).strftime(SLOT)
-    return SweptLake(retired=landing.retire(lake, LANDING, first), unfinished=lake.sweep(now - UNFINISHED_FOR))
+def sweep_lake(lake: Lake, settings: Settings, now: datetime) -> LakeSweepCounts:
+    """Removes landed pieces past their retention, and temporary files of crashed writers."""
+    first = slot_of(now - timedelta(days=settings.landing_days), settings.zone).strftime(SLOT_FORMAT)
+    return LakeSweepCounts(retired=landing.retire(lake, LANDING, first), unfinished=lake.sweep(now - UNFINISHED_FILE_AGE))

@@ -1,6 +1,6 @@
-"""`python -m pipelines.warm_up`: compiles what tagging, analyses and writing run in loops, once after an install or update.
+"""`python -m pipelines.warm_up`: compiles the loops of tagging, analyses and writing, once after an installation or update.
 
-Processes that start later find it done. Nothing breaks without it: the first answer then waits half a minute.
+Processes that start later load the compiled code. Without it, only the first response is slower, by half a minute.
 """
 
 import polars as pl

@@ -83,7 +83,7 @@ def _facts(held: Services, dialogue: Dialogue, place: tuple[str, ...]) -> dict[s
 
 def _step(dialogue: Dialogue) -> Step | None:
     """The step that the customer is at; None once it is over, and while the bank is asked about a move."""
-    step = steps.restored(dialogue.step) if dialogue.step and dialogue.phase in (OPEN, ASKED, CALLING) else None
+    step = steps.load_step(dialogue.step) if dialogue.step and dialogue.phase in (OPEN, ASKED, CALLING) else None
     if isinstance(step, Wait | Redirect):  # the bank is asked now and then whether the customer has confirmed
         return step
     return None if isinstance(step, Payee) or dialogue.phase != OPEN else step

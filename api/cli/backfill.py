@@ -36,7 +36,7 @@ def backfill(
     from pipelines.results import backfill as flow  # loads the taggers, which no other command needs
 
     settings = read_settings()
-    wanted, assets = _buckets(buckets, settings.buckets), flow.following(asset, only=only)
+    wanted, assets = _buckets(buckets, settings.buckets), flow.steps_from(asset, only=only)
     day = since.date() if since else None
     with embedded.addresses(settings) as where:
         migrate.require_tables(where.service)

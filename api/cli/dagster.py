@@ -63,13 +63,13 @@ def environment(settings: Settings, where: Addresses) -> dict[str, str]:
 
 def first_slot(settings: Settings) -> str:
     """The first slot that has brought something: partitions before it would be missing for ever."""
-    from pipelines.fetching.slots import SLOT, slot_of  # these load the lake, which no other command of Dagster needs
+    from pipelines.fetching.slots import SLOT_FORMAT, slot_of  # these load the lake, which no other command of Dagster needs
     from warehouse.lake.lake import Lake
     from warehouse.lake.tables import LANDING
 
     if "first_slot" in settings.model_fields_set:
         return settings.first_slot
-    now = slot_of(datetime.now(UTC), settings.zone).strftime(SLOT)
+    now = slot_of(datetime.now(UTC), settings.zone).strftime(SLOT_FORMAT)
     return min((file.slot for file in Lake(settings.lake_path).found(LANDING)), default=now)
 
 

@@ -96,12 +96,12 @@ def _await_bank_data(where: Addresses, children: list[processes.Child]) -> None:
     """Returns when the demo's users have their bank data, so that the printed requests show some."""
     deadline = time.monotonic() + BANK_DATA_SECONDS
     with closing(Database(where.service, pool=1)) as database, Progress(console=console, transient=True) as bar:
-        total = waiting = demo_flow.pending(database)
+        total = waiting = demo_flow.count_pending(database)
         task = bar.add_task("Pulling the demo's bank data …", total=total)
         while waiting and time.monotonic() < deadline:
             processes.require_alive(children)
             time.sleep(0.2)
-            waiting = demo_flow.pending(database)
+            waiting = demo_flow.count_pending(database)
             bar.update(task, completed=total - waiting)
 
 

@@ -28,7 +28,7 @@ from api.services import Held, Services
 from pipelines.results import live
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
-from pipelines.results.live import FLOWS, NOTHING, ResultState, UserDocuments
+from pipelines.results.live import EMPTY_DOCUMENTS, FLOWS, ResultState, UserDocuments
 from warehouse.lake.packing import unpacked
 from warehouse.stores import results
 from warehouse.stores.callers import Caller
@@ -166,7 +166,7 @@ async def _made(held: Services, caller: Caller, name: str, state: ResultState, v
     """The answer as it lies ready, or else made now with all others, which are kept for who asks for them next."""
     user_id = user_of(caller)
     if state.as_of is None:
-        return CachedResponse(state, NOTHING[name], precomputed=False)
+        return CachedResponse(state, EMPTY_DOCUMENTS[name], precomputed=False)
     usual = view is None or view == CashflowView()
     source = name if usual else FLOWS
     found = held.shelf.find(user_id, source, state) or await _ready(held, caller, source, state)
@@ -176,7 +176,9 @@ async def _made(held: Services, caller: Caller, name: str, state: ResultState, v
             held.shelf.put(user_id, other, CachedResponse(made.state, body, precomputed=False))
         found = CachedResponse(made.state, made.contents[source], precomputed=False)
     if not usual and view is not None:
-        body = await held.tagging.run(live.view, found.body, str(user_id), state.as_of, held.settings.base_url, view)
+        body = await held.tagging.run(
+            live.make_cashflow_view, found.body, str(user_id), state.as_of, held.settings.base_url, view
+        )
         found = CachedResponse(found.state, body, found.precomputed)
     held.shelf.put(user_id, name if view is None else f"{name}-{view}", found)
     return found
@@ -191,4 +193,4 @@ async def _ready(held: Services, caller: Caller, name: str, state: ResultState) 
 def _live(held: Services, caller: Caller, state: ResultState) -> UserDocuments:
     """All analyses, made now."""
     with reading_for(held, caller) as owner:
-        return live.made(owner, held.settings.base_url, state.as_of)
+        return live.make_documents(owner, held.settings.base_url, state.as_of)

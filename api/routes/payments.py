@@ -97,7 +97,7 @@ async def initiate_single_transfer(
     order = _order(held, form, product, how)
 
     def who(owner: Owner) -> BankLogin:
-        if form.vop_id is not None and not requests.verified(owner, form.vop_id, order):
+        if form.vop_id is not None and not requests.is_verification_of(owner, form.vop_id, order):
             raise Problem(400, "vopId: gehört nicht zu diesem Auftrag")
         return _connected(owner, access, product)
 
@@ -179,7 +179,7 @@ async def verify_payee(access: AccessKey, product: ProductKey, form: PayeeQuesti
 
     def told() -> Response:
         with reading_for(held, caller) as owner:
-            found = steps.restored(store.find(owner, begun[0], PAYEE).step)
+            found = steps.load_step(store.find(owner, begun[0], PAYEE).step)
         payee = found if isinstance(found, Payee) else Payee(PayeeMatch.NOT_POSSIBLE)
         return answer(held, PayeeAnswer(vop_id=begun[0], result=payee.match, name=payee.name))
 
@@ -221,7 +221,9 @@ async def _begin(
             chosen = (access.sca_method, access.sca_medium) if access and not how.query_tan_settings else (None, None)
             wanted = DialogueOptions(how.customer_ip, tenants.checked_callback(owner, how.callback_url), *chosen)
             named = how.payment_id is not None
-            dialogue = requests.begin_payment_once(owner, held.vault, held.settings, asked_with, order, wanted, named=named)
+            dialogue = requests.begin_payment_once(
+                owner, held.vault, held.settings, asked_with, order, wanted, has_payment_id=named
+            )
             return dialogue.id, dialogue.move
 
     begun = await held.changes.insist(begin)

@@ -19,7 +19,7 @@ from api.schemas.providers import WIRE_CAPABILITIES, AuthenticationField, Authen
 from api.services import Held, Services
 from pipelines.banks import catalogue
 from pipelines.banks.base import Offer
-from pipelines.banks.catalogue import Offered
+from pipelines.banks.catalogue import ProviderOffer
 from warehouse import scopes
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Database, Owner
@@ -66,14 +66,14 @@ def list_providers(
 def get_provider(provider: str, caller: ReadsProviders, held: Held) -> Response:
     """One provider."""
     with held.database.acting_for(caller.tenant_id) as owner:
-        return answer(held, _provider(held, catalogue.find_offered(owner, held.connectors, _key(provider))))
+        return answer(held, _provider(held, catalogue.find_offer(owner, held.connectors, _key(provider))))
 
 
 @routes.get("/{provider}/logo", response_class=SvgResponse, openapi_extra={"security": []})
 def get_logo(provider: str, held: Held) -> Response:
     """The logo of a provider. Needs no token: a page that shows it cannot send one."""
     with held.database.operating() as owner:
-        row, _ = catalogue.find_offered(owner, held.connectors, _key(provider))
+        row, _ = catalogue.find_offer(owner, held.connectors, _key(provider))
         return SvgResponse(provider_logos.draw(row.name, row.group_name), headers=LOGO_HEADERS)
 
 
@@ -88,7 +88,7 @@ def offered_providers(held: Services, owner: Owner) -> list[tuple[Provider, byte
     version = providers.version(owner)
     kept = _lists.get(held.database)
     if kept is None or kept[0] != version:
-        found = catalogue.offered(owner, held.connectors)
+        found = catalogue.find_offers(owner, held.connectors)
         kept = version, [(item[0], render(_provider(held, item), held.settings.zone)) for item in found]
         _lists[held.database] = kept
     return kept[1]
@@ -102,7 +102,7 @@ def _key(value: str) -> UUID:
         raise NotFound("provider") from error
 
 
-def _provider(held: Services, offered: Offered) -> ProviderBody:
+def _provider(held: Services, offered: ProviderOffer) -> ProviderBody:
     row, offer = offered
     return ProviderBody(
         id=row.id,

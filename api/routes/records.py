@@ -64,9 +64,9 @@ async def tag_records(records: Records, _caller: Reads, held: Held) -> Response:
 def _tagged(held: Services, given: Any) -> Response:
     records = _checked(RECORDS, given)
     found = bookings(records)
-    tagged = found.hstack(tags.tagged_alone(found, _products(found)).drop("id", "user", "product"))
+    tagged = found.hstack(tags.tag_unstored(found, _products(found)).drop("id", "user", "product"))
     named = _named(tagged, records)
-    writer, version, listed = tag_writer(held.settings.base_url), tags.brain().version, Listed()
+    writer, version, listed = tag_writer(held.settings.base_url), tags.tagger().version, Listed()
     for start in range(0, len(records), PIECE):
         written = tag_bodies(writer, named.slice(start, PIECE), TAG_KINDS, version)
         listed.add(body(record, of_record) for record, of_record in zip(records[start : start + PIECE], written, strict=True))
@@ -93,8 +93,8 @@ def _analysed(held: Services, given: Any) -> Response:
     user = pl.lit(records[0].user)
     found = bookings(records).with_columns(pl.Series("id", ids), user=user)
     owned = _owned(asked.products, _products(found))
-    tagged = found.hstack(tags.tagged_alone(found, owned).drop("id", "user", "product"))
-    made = live.alone(tagged, owned, asked.as_of or today, held.settings.base_url)
+    tagged = found.hstack(tags.tag_unstored(found, owned).drop("id", "user", "product"))
+    made = live.make_documents_of(tagged, owned, asked.as_of or today, held.settings.base_url)
     whole = {wire: orjson.Fragment(made[name]) for wire, name in ANALYSES_OF.items()}
     return Response(orjson.dumps(whole), media_type="application/json")
 

@@ -127,7 +127,7 @@ def _with_tags(request: Request, held: Services, caller: Caller, asked: BookingQ
         etag = f'"{tags.state(owner)}"'
         if has_etag(request, etag):
             return Response(status_code=304, headers={"ETag": etag})
-        tagged = tags.tagged(owner)
+        tagged = tags.tagged_bookings(owner)
     found = transactions.cut(tagged.bookings, product.id, asked.wish)
     kept = found if asked.limit is None else found.head(asked.limit)
     listed = Listed()
@@ -139,7 +139,7 @@ def _with_tags(request: Request, held: Services, caller: Caller, asked: BookingQ
 
 def _bodies(held: Services, bookings: pl.DataFrame, asked: BookingQuery) -> Iterator[dict[str, Any]]:
     """Bookings with what is asked for of their tags."""
-    written = tag_bodies(tag_writer(held.settings.base_url), bookings, asked.taggers, tags.brain().version)
+    written = tag_bodies(tag_writer(held.settings.base_url), bookings, asked.taggers, tags.tagger().version)
     classified = classification_bodies(bookings) if asked.categorize else iter(())
     for row, of_row in zip(bookings.select(COLUMNS).iter_rows(), written, strict=True):
         more = {"classifications": [next(classified)]} if asked.categorize else {}

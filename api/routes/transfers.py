@@ -41,7 +41,7 @@ async def start_transfer(provider: ProviderId, product: ProductKey, form: Legacy
         with changing_for(held, caller) as owner:
             require_regulated(owner, caller)
             who = given_login(held, owner, connect.AccessRequest("", provider, form.credentials))
-            dialogue = requests.begin_payment_once(owner, held.vault, held.settings, who, order, wanted, named=False)
+            dialogue = requests.begin_payment_once(owner, held.vault, held.settings, who, order, wanted, has_payment_id=False)
             return dialogue.id, dialogue.move
 
     begun = await held.changes.insist(begin)

@@ -60,7 +60,7 @@ def secret_fields(held: Services, owner: Owner, session: RedirectSession) -> set
     """The fields of the bank's login that nobody may read, and the TAN."""
     if session.provider_id is None:
         return {"tan"}
-    _, offer = catalogue.find_offered(owner, held.connectors, session.provider_id)
+    _, offer = catalogue.find_offer(owner, held.connectors, session.provider_id)
     return {"tan", *(entry.key for entry in offer.fields if entry.secret)}
 
 
@@ -135,7 +135,7 @@ def _back(move: Move) -> None:
 def _connect(move: Move) -> Fetches:
     if move.talk is None:
         raise OutOfTurn
-    return moves.connect_chosen(move.owner, move.visit, move.session, move.talk)
+    return moves.connect_accounts(move.owner, move.visit, move.session, move.talk)
 
 
 def _pay(move: Move) -> None:

@@ -55,12 +55,12 @@ def move(held: Services, visit: FormContext, sight: SessionView, turn: int, fiel
     with _locked(held, sight, turn) as (owner, session):
         if session is None:
             return None
-        talk = moves.talk_of(owner, session)
+        talk = moves.dialogue_of(owner, session)
         known = moves.facts_of(owner, visit, session, talk[1] if talk else None)
         action = fields.get("action", "")
         if action not in wizard.actions(known):
             return None
-        moves.forget_typed(owner, session)
+        moves.forget_typed_values(owner, session)
         fetches = ACTIONS[action](Move(owner, visit, session, talk[0] if talk else None, known, fields))
         session.turn += 1
         _go_on(owner, visit, session)
@@ -83,7 +83,7 @@ def remember(held: Services, sight: SessionView, unfit: InvalidInput, fields: di
     """Lets the page be shown again with what was typed, but for secrets."""
     with _locked(held, sight) as (owner, session):
         if session is not None:
-            moves.remember(owner, held.vault, session, unfit, shown_again(fields, secret_fields(held, owner, session)))
+            moves.keep_typed_values(owner, held.vault, session, unfit, shown_again(fields, secret_fields(held, owner, session)))
 
 
 def give_up(held: Services, sight: SessionView) -> None:
@@ -96,9 +96,9 @@ def give_up(held: Services, sight: SessionView) -> None:
 def heed(held: Services, sight: SessionView) -> None:
     """Draws the conclusion from a refusal of the bank."""
     with _locked(held, sight) as (owner, session):
-        talk = moves.talk_of(owner, session) if session else None
+        talk = moves.dialogue_of(owner, session) if session else None
         if session is not None and talk is not None and talk[0].phase == FAILED:
-            moves.heed(owner, session, talk[1])
+            moves.handle_refusal(owner, session, talk[1])
             session.turn += 1
 
 
@@ -126,13 +126,13 @@ def _locked(held: Services, sight: SessionView, turn: int | None = None) -> Iter
 
 def _go_on(owner: Owner, visit: FormContext, session: RedirectSession) -> None:
     """Sends a transfer to the bank that needs no yes in the form. One that cannot be sent stays there to be looked at."""
-    talk = moves.talk_of(owner, session)
+    talk = moves.dialogue_of(owner, session)
     known = moves.facts_of(owner, visit, session, talk[1] if talk else None)
-    if moves.begins_by_itself(session, known):
+    if moves.starts_automatically(session, known):
         with suppress(PaymentRepeated, OrderUnfit, NotFound):
             moves.pay(owner, visit, session)
 
 
 def _asked(owner: Owner, session: RedirectSession) -> Answer | None:
-    talk = moves.talk_of(owner, session)
+    talk = moves.dialogue_of(owner, session)
     return (talk[0].id, talk[0].move) if talk else None

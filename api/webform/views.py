@@ -18,7 +18,7 @@ from pipelines.banks.base import ChooseMedium, ChooseMethod, Done, EnterTan, Fai
 from pipelines.dialogues import payments
 from pipelines.dialogues.found_accounts import FoundAccount
 from pipelines.forms import moves, wizard
-from pipelines.forms.wizard import TRIES, FormFacts, FormStep, Reentry
+from pipelines.forms.wizard import MAX_LOGIN_TRIES, FormFacts, FormStep, Reentry
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
 from warehouse.secrets import sealed_values
@@ -120,9 +120,9 @@ def _trouble(sight: SessionView, known: FormFacts) -> Trouble | None:
         limits = next((LIMITS[name] for name in again["wrong"] if name in LIMITS), {})
         return Trouble(again["trouble"], limits)
     if isinstance(known.step, EnterTan) and known.step.wrong_before and wizard.place(known) is FormStep.TAN:
-        return Trouble("wrong_tan", {"left": str(TRIES - known.step.wrong_before)})
+        return Trouble("wrong_tan", {"left": str(MAX_LOGIN_TRIES - known.step.wrong_before)})
     if sight.progress.get("trouble") and wizard.place(known) is FormStep.LOGIN:
-        left = str(TRIES - sight.progress.get("tries", 0))
+        left = str(MAX_LOGIN_TRIES - sight.progress.get("tries", 0))
         return Trouble(sight.progress["trouble"], {"left": left}, sight.progress.get("details"))
     return None
 
@@ -153,7 +153,7 @@ def plain_page(sight: SessionView, known: FormFacts) -> FormPage:
 def sealed_page(held: Services, owner: Owner, sight: SessionView, known: FormFacts, query: str | None = None) -> FormPage:
     """The page of a place that shows what lies sealed, or the catalogue."""
     again = sight.progress.get("again")
-    typed = Typed(again["wrong"], moves.remembered(owner, held.vault, sight.id)) if again else None
+    typed = Typed(again["wrong"], moves.typed_values(owner, held.vault, sight.id)) if again else None
     match wizard.place(known):
         case FormStep.BANK:
             return _banks(held, owner, query)
@@ -209,8 +209,8 @@ def _banks(held: Services, owner: Owner, query: str | None) -> FormPage:
 
 
 def _login(held: Services, owner: Owner, sight: SessionView, typed: Typed | None) -> FormPage:
-    _, offer = catalogue.find_offered(owner, held.connectors, sight.provider_id or UUID(int=0))
-    values = typed.values if typed else moves.typed_of(owner, held.vault, sight.id)
+    _, offer = catalogue.find_offer(owner, held.connectors, sight.provider_id or UUID(int=0))
+    values = typed.values if typed else moves.typed_login(owner, held.vault, sight.id)
     fields = tuple(
         pages.Field(
             entry.key,

@@ -1,4 +1,4 @@
-"""What follows from the ledger, bucket by bucket: bookings in the lake, their tags, the analyses, and what the API serves."""
+"""The assets that follow from the ledger, by bucket: bookings in the lake, their tags, the analyses, and the served results."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 GROUP = "analyses"
 OWNERS = ["team:data-science"]
 WARNS = ("drift",)
-TOLD = 10
-MOVES = 20
+PROGRESS_LINES = 10
+MAX_MOVES = 20
 Results = Iterator[dg.MaterializeResult[None]]
-bucketed = partial(
+bucket_asset = partial(
     dg.asset,
     partitions_def=BUCKETS,
     backfill_policy=ALL_AT_ONCE,
@@ -37,12 +37,14 @@ bucketed = partial(
 )
 
 
-def _checks(asset: str, **said: str) -> list[dg.AssetCheckSpec]:
-    """Checks with what they say. They keep what follows from being published, but for those that only warn."""
-    return [dg.AssetCheckSpec(name, asset=asset, description=text, blocking=name not in WARNS) for name, text in said.items()]
+def _checks(asset: str, **descriptions: str) -> list[dg.AssetCheckSpec]:
+    """Checks with their descriptions. A failed check stops publication, except for those in `WARNS`."""
+    return [
+        dg.AssetCheckSpec(name, asset=asset, description=text, blocking=name not in WARNS) for name, text in descriptions.items()
+    ]
 
 
-@bucketed(
+@bucket_asset(
     deps=[dg.AssetDep(ledger, partition_mapping=dg.MultiToSingleDimensionPartitionMapping("bucket"))],
     kinds={"parquet"},
     metadata=metadata.files(tables.TRANSACTIONS),
@@ -58,14 +60,14 @@ def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.Reso
     from pipelines.results import checks, tags, tasks
 
     buckets = buckets_of(context)
-    found = tasks.on_buckets(tasks.export_buckets, buckets, _told(context), everything=config.everything)
-    for bucket, done in found.items():
-        _describe(context, bucket, {"dagster/row_count": done.bookings, "users": done.users, "users_changed": done.changed})
-    findings = checks.of_transactions(house.database, house.lake, buckets, house.settings.buckets, tags.NAME)
+    exports = tasks.run_on_buckets(tasks.export_buckets, buckets, _log_progress(context), everything=config.everything)
+    for bucket, counts in exports.items():
+        _describe(context, bucket, {"dagster/row_count": counts.bookings, "users": counts.users, "users_changed": counts.changed})
+    findings = checks.check_transactions(house.database, house.lake, buckets, house.settings.buckets, tags.NAME)
     yield _result("transactions", findings)
 
 
-@bucketed(
+@bucket_asset(
     deps=[transactions, training.categoriser],
     kinds={"parquet", "polars"},
     code_version=version(),
@@ -83,27 +85,29 @@ def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.
     from pipelines.results import checks, tags, tasks
 
     buckets = buckets_of(context)
-    found = tasks.on_buckets(tasks.tag_buckets, buckets, _told(context), everything=config.everything)
-    for bucket, done in found.items():
-        _describe(context, bucket, {"dagster/row_count": done.bookings, "users": done.users, "users_changed": done.changed})
-    moves: Counter[tuple[str, str]] = sum((Counter(done.moves) for done in found.values()), Counter())
-    findings = checks.of_tags(house.lake, buckets, sum(done.again for done in found.values()), moves.total())
+    taggings = tasks.run_on_buckets(tasks.tag_buckets, buckets, _log_progress(context), everything=config.everything)
+    for bucket, tagging in taggings.items():
+        _describe(
+            context, bucket, {"dagster/row_count": tagging.bookings, "users": tagging.users, "users_changed": tagging.changed}
+        )
+    moves: Counter[tuple[str, str]] = sum((Counter(tagging.moves) for tagging in taggings.values()), Counter())
+    findings = checks.check_tags(house.lake, buckets, sum(tagging.again for tagging in taggings.values()), moves.total())
     categories = house.lake.read(tables.TRANSACTION_TAGS, buckets, ["category"])["category"]
     picture = metadata.image(charts.bars(categories, "bookings in the buckets of this run"))
-    fullest = max(buckets, key=lambda bucket: found[bucket].bookings)
-    # in one place: else every partition keeps a copy
-    _describe(context, fullest, {"categories": picture, **_moved(moves)})
-    yield _result("transaction_tags", findings, knowledge_version=tags.brain().version)
+    fullest = max(buckets, key=lambda bucket: taggings[bucket].bookings)
+    # on one partition: otherwise each would keep a copy of the image
+    _describe(context, fullest, {"categories": picture, **_move_facts(moves)})
+    yield _result("transaction_tags", findings, knowledge_version=tags.tagger().version)
 
 
-def _moved(moves: Counter[tuple[str, str]]) -> dict[str, Any]:
-    """How many bookings got another category, and if there are any, which one became which."""
-    rows = [{"before → now": f"{before} → {now}", "bookings": count} for (before, now), count in moves.most_common(MOVES)]
+def _move_facts(moves: Counter[tuple[str, str]]) -> dict[str, Any]:
+    """The number of bookings with a new category, and the most frequent changes."""
+    rows = [{"before → now": f"{before} → {now}", "bookings": count} for (before, now), count in moves.most_common(MAX_MOVES)]
     return {"moved": moves.total(), **({"moves": metadata.records(rows)} if rows else {})}
 
 
 def _spec(analysis: suite.Analysis) -> dg.AssetSpec:
-    """The asset of an analysis: its lineage is what the suite says."""
+    """The asset of an analysis, with the lineage that the suite declares."""
     return dg.AssetSpec(
         analysis.name,
         deps=[transaction_tags, *analysis.rests_on],
@@ -134,17 +138,21 @@ def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.Resource
     from pipelines.results import checks, tasks
 
     buckets = buckets_of(context)
-    found = tasks.on_buckets(tasks.analyse_buckets, buckets, _told(context), everything=config.everything)
-    findings = checks.of_analyses(house.lake, buckets)
+    bucket_analyses = tasks.run_on_buckets(tasks.analyse_buckets, buckets, _log_progress(context), everything=config.everything)
+    findings = checks.check_analyses(house.lake, buckets)
     for analysis in suite.ANALYSES:
-        for bucket, done in found.items():
-            facts = {"dagster/row_count": done.rows.get(analysis.name, 0), "users": done.users, "users_changed": done.changed}
+        for bucket, counts in bucket_analyses.items():
+            facts = {
+                "dagster/row_count": counts.rows.get(analysis.name, 0),
+                "users": counts.users,
+                "users_changed": counts.changed,
+            }
             _describe(context, bucket, facts, analysis.name)
-        told = [findings[analysis.name]] if analysis.name in findings else []
-        yield _result(analysis.name, told)
+        check_results = [findings[analysis.name]] if analysis.name in findings else []
+        yield _result(analysis.name, check_results)
 
 
-@bucketed(
+@bucket_asset(
     deps=[transaction_tags, *(analysis.name for analysis in suite.ANALYSES)],
     kinds={"postgres"},
     metadata=metadata.rows(Result),
@@ -153,16 +161,16 @@ def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.Resource
 def served_results(context: dg.AssetExecutionContext) -> None:
     from pipelines.results import tasks
 
-    for bucket, done in tasks.on_buckets(tasks.publish_buckets, buckets_of(context), _told(context)).items():
-        _describe(context, bucket, {"dagster/row_count": done.users, "users_changed": done.changed})
+    for bucket, counts in tasks.run_on_buckets(tasks.publish_buckets, buckets_of(context), _log_progress(context)).items():
+        _describe(context, bucket, {"dagster/row_count": counts.users, "users_changed": counts.changed})
 
 
-def _told(context: dg.AssetExecutionContext) -> Any:
-    """Tells how far the work is, about ten times: every line is a row in Dagster's database."""
+def _log_progress(context: dg.AssetExecutionContext) -> Any:
+    """A callback that logs progress about ten times: every line is a row in Dagster's database."""
 
-    def tell(done: int, whole: int) -> None:
-        if done * TOLD // whole > (done - 1) * TOLD // whole:
-            context.log.info("%d of %d pieces of work", done, whole)
+    def tell(finished: int, total: int) -> None:
+        if finished * PROGRESS_LINES // total > (finished - 1) * PROGRESS_LINES // total:
+            context.log.info("%d of %d pieces of work", finished, total)
 
     return tell
 

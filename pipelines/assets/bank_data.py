@@ -1,6 +1,6 @@
-"""What the banks say, and the ledger that it is merged into.
+"""The assets of bank data: what the banks delivered, and the ledger that it is merged into.
 
-Flows are loaded when a step runs: the code location is there at once, and only runs load what they need.
+Flows are imported when a step runs, so that the code location loads fast and a run loads only what it needs.
 """
 
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from warehouse.lake.buckets import key
 GROUP = "bank_data"
 OWNERS = ["team:operators"]
 RETRY = dg.RetryPolicy(max_retries=3, delay=10, backoff=dg.Backoff.EXPONENTIAL)
-pulled = partial(
+pull_asset = partial(
     dg.asset,
     partitions_def=PULLS,
     backfill_policy=ALL_AT_ONCE,
@@ -28,7 +28,7 @@ pulled = partial(
 )
 
 
-@pulled(
+@pull_asset(
     kinds={"parquet"},
     pool="banks",
     description=(
@@ -42,16 +42,18 @@ def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[Context])
 
     context.add_asset_metadata({**metadata.files(LANDING), "sessions_at_once_per_provider": house.settings.bank_calls_at_once})
     for slot in slots_of(context):
-        asked = pulls.pull(house, slot, datetime.now(UTC), tell=lambda left: context.log.info("fetches are running: %s", left))
-        context.log.info("slot %s: %d accesses were due", slot, asked)
-        for bucket, found in pulls.landed(house, slot, buckets_of(context)).items():
+        due_accesses = pulls.pull(
+            house, slot, datetime.now(UTC), tell=lambda left: context.log.info("fetches are running: %s", left)
+        )
+        context.log.info("slot %s: %d accesses were due", slot, due_accesses)
+        for bucket, counts in pulls.count_landed(house, slot, buckets_of(context)).items():
             partition = dg.MultiPartitionKey({"slot": slot, "bucket": key(bucket)})
             context.add_asset_metadata(
-                {"fetches": found.fetches, "dagster/row_count": found.bookings}, partition_key=str(partition)
+                {"fetches": counts.fetches, "dagster/row_count": counts.bookings}, partition_key=str(partition)
             )
 
 
-@pulled(
+@pull_asset(
     deps=[landing],
     kinds={"postgres"},
     description=(
@@ -64,9 +66,9 @@ def ledger(context: dg.AssetExecutionContext, config: Anew) -> None:
     from warehouse.postgres.tables import Transaction
 
     since = day_of(min(slots_of(context)))
-    found = tasks.on_buckets(tasks.replay_buckets, buckets_of(context), since=since, everything=config.everything)
-    total = sum(replayed.changed for replayed in found.values())
-    context.add_asset_metadata({"bookings_changed": total, "bookings_looked_at": sum(r.bookings for r in found.values())})
+    replays = tasks.run_on_buckets(tasks.replay_buckets, buckets_of(context), since=since, everything=config.everything)
+    total = sum(replayed.changed for replayed in replays.values())
+    context.add_asset_metadata({"bookings_changed": total, "bookings_looked_at": sum(r.bookings for r in replays.values())})
     context.add_asset_metadata(metadata.rows(Transaction))
 
 

@@ -1,4 +1,4 @@
-"""How columns, tables and pictures are shown beside an asset. Metadata are counts and figures, never lines of people."""
+"""Columns, tables and images for the metadata of assets: counts and figures, never rows of persons."""
 
 import base64
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def columns(schema: Mapping[str, Any]) -> dg.TableSchema:
 
 
 def files(table: "LakeTable") -> dict[str, Any]:
-    """A table of the lake: its columns, and how to ask it."""
+    """A table of the lake: its columns, and a query for it."""
     ask = dg.MetadataValue.md(f'`kontor sql "describe {table.name}"`')
     return {"dagster/column_schema": columns(table.schema), "dagster/table_name": table.name, "ask": ask}
 
@@ -30,26 +30,26 @@ def rows(table: Any) -> dict[str, Any]:
     return {"dagster/column_schema": columns(kinds), "dagster/table_name": table.__tablename__}
 
 
-def records(found: list[dict[str, Any]]) -> dg.TableMetadataValue:
-    """Rows as a table that can be shown: what is no number is nothing."""
-    first: Mapping[str, Any] = found[0] if found else {"nothing": ""}
+def records(rows: list[dict[str, Any]]) -> dg.TableMetadataValue:
+    """Rows as a table for the Dagster UI; numbers that are not finite become empty."""
+    first: Mapping[str, Any] = rows[0] if rows else {"nothing": ""}
     kinds = [dg.TableColumn(name, _KINDS[type(value)]) for name, value in first.items()]
-    told = [dg.TableRecord({name: _rounded(value) for name, value in row.items()}) for row in found]
-    return dg.MetadataValue.table(told, dg.TableSchema(kinds))
+    table_records = [dg.TableRecord({name: _rounded(value) for name, value in row.items()}) for row in rows]
+    return dg.MetadataValue.table(table_records, dg.TableSchema(kinds))
 
 
 def image(png: bytes) -> dg.MarkdownMetadataValue:
-    """A picture that is kept with the metadata."""
+    """An image that is stored within the metadata."""
     return dg.MetadataValue.md(f"![plot](data:image/png;base64,{base64.b64encode(png).decode()})")
 
 
 def listed(reasons: list[str] | tuple[str, ...]) -> dg.TableMetadataValue | dg.TextMetadataValue:
-    """Sentences, one below the other: in a table, whose cells break lines, which lists beside an asset do not."""
+    """Sentences as rows of a table, whose cells break lines; lists beside an asset do not."""
     return records([{"reason": reason} for reason in reasons]) if reasons else dg.MetadataValue.text("none")
 
 
 def settings(config: Mapping[str, Mapping[str, Any]]) -> dg.MarkdownMetadataValue:
-    """What to write into a launchpad, by asset."""
+    """The run configuration for a launchpad, by asset."""
     lines = ["ops:"]
     for asset, fields in config.items():
         lines += [f"  {asset}:", "    config:", *(f"      {name}: {value}" for name, value in fields.items())]

@@ -1,28 +1,28 @@
-"""How the assets are divided, by bucket of users and the pulls by slot of the day as well, and how old they may become."""
+"""The partitions of assets, by bucket of users and for pulls also by slot of the day, and their freshness."""
 
 from datetime import timedelta
 
 import dagster as dg
 from pydantic import Field
 
-from pipelines.fetching.slots import CRON, GAP, SLOT
+from pipelines.fetching.slots import CRON, SLOT_FORMAT, SLOT_GAP
 from warehouse.lake.buckets import keys
 from warehouse.settings import Settings
 
 SETTINGS = Settings()
 BUCKETS = dg.StaticPartitionsDefinition(keys(SETTINGS.buckets))
 SLOTS = dg.TimeWindowPartitionsDefinition(
-    start=SETTINGS.first_slot, fmt=SLOT, cron_schedule=CRON, timezone=SETTINGS.timezone, end_offset=1
+    start=SETTINGS.first_slot, fmt=SLOT_FORMAT, cron_schedule=CRON, timezone=SETTINGS.timezone, end_offset=1
 )
 PULLS = dg.MultiPartitionsDefinition({"slot": SLOTS, "bucket": BUCKETS})
 ALL_AT_ONCE = dg.BackfillPolicy.single_run()
 
 
 def done_after(hours: int) -> dg.FreshnessPolicy:
-    """Fresh is what is no older than the time between two slots and so many hours. No cron policy, which would say the same:
-    Dagster works out a thousand of its times whenever a process reads one, for every asset.
+    """A policy by which an asset is fresh for the time between two slots plus `hours`. A cron policy would say the same, but
+    Dagster computes a thousand of its times in every process and for every asset.
     """
-    return dg.FreshnessPolicy.time_window(GAP + timedelta(hours=hours))
+    return dg.FreshnessPolicy.time_window(SLOT_GAP + timedelta(hours=hours))
 
 
 class Anew(dg.Config):
@@ -32,12 +32,12 @@ class Anew(dg.Config):
 
 
 def buckets_of(context: dg.AssetExecutionContext) -> list[int]:
-    """The buckets that a run is for."""
+    """The buckets of a run."""
     return sorted({int(str(_dimension(key, "bucket"))) for key in context.partition_keys})
 
 
 def slots_of(context: dg.AssetExecutionContext) -> list[str]:
-    """The slots that a run is for."""
+    """The slots of a run."""
     return sorted({str(_dimension(key, "slot")) for key in context.partition_keys})
 
 

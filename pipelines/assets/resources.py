@@ -1,4 +1,4 @@
-"""What assets and jobs work with. It is loaded when a run begins, not with the code location, which has to be there at once."""
+"""The resource of assets and jobs: the context of flows. It is loaded when a run begins, so that the code location loads fast."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,8 +24,8 @@ class ContextResource(dg.ConfigurableResource[Context]):
     def yield_for_execution(self, _context: dg.InitResourceContext) -> "Iterator[Context]":
         from pipelines.context import Context
 
-        house = Context.of(Settings())
+        context = Context.of(Settings())
         try:
-            yield house
+            yield context
         finally:
-            house.database.close()
+            context.database.close()

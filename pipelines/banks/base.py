@@ -1,17 +1,14 @@
-"""The contract between Kontor and a bank: what a connector must offer, the values it hands over, and how it says no.
+"""The contract between Kontor and a bank: the methods of a connector, the values it returns, and its faults.
 
-A connector is a class with the methods of `Connector`; one line in `pipelines/banks/__init__.py` makes it known, and the suite
-in `tests/pipelines/banks/` holds it to this page. It never touches our database, reads no clock (`now` is given) and raises
+A connector is a class with the methods of `Connector`, listed with one line in `pipelines/banks/__init__.py`, and tested against
+this contract in `tests/pipelines/banks/`. It never touches our database, reads no clock (`now` is an argument) and raises
 nothing but `BankFault`.
 
-BankFault                      the bank, or the way to it, refuses; each carries the code that the customer is told
-├── WrongCredentials  BA1011
-├── AccessLocked      BA1010   after three wrong entries
-├── FieldsMissing     BA1012   carries the fields
-├── Unreachable       BA1051   maintenance, network
-│   └── NoAnswer               it was asked and did not answer: whether it did something nobody knows
-├── Unusable          BA1052   an answer that makes no sense
-└── ScaNeeded         BA3010   the bank wants a dialogue before it gives data
+BankFault                      the bank, or the connection to it, refuses; each carries a code for the customer ├──
+WrongCredentials  BA1011 ├── AccessLocked      BA1010   after three wrong entries ├── FieldsMissing     BA1012   carries the
+fields ├── Unreachable       BA1051   maintenance, network │   └── NoAnswer               it was asked and did not answer: nobody
+knows whether it did something ├── Unusable          BA1052   an answer that makes no sense └── ScaNeeded         BA3010   the
+bank requires a dialogue before it delivers data
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,8 +16,10 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 from uuid import UUID
+
+from pydantic import Base64Bytes, PlainSerializer
 
 from analytics.products import ProductCategory
 from warehouse.errors import KontorError
@@ -28,9 +27,14 @@ from warehouse.errors import KontorError
 if TYPE_CHECKING:
     import polars as pl
 
+# How values are written where they are stored as JSON; connectors hand over plain values.
+StoredDate = Annotated[date, PlainSerializer(date.isoformat, when_used="json")]
+StoredTime = Annotated[datetime, PlainSerializer(datetime.isoformat, when_used="json")]
+StoredDecimal = Annotated[Decimal, PlainSerializer("{:f}".format, when_used="json")]
+
 
 class Code(StrEnum):
-    """Everything that can be told to a customer about a bank. Level and German text are in `api/bodies/messages.py`."""
+    """The codes of messages to customers about a bank. Level and German text are in `api/bodies/messages.py`."""
 
     INTERNAL = "BA999"
     LOCKED = "BA1010"
@@ -60,7 +64,7 @@ def message(code: Code, details: str | None = None) -> dict[str, str]:
 
 
 class BankFault(KontorError):
-    """The bank, or the way to it, refuses."""
+    """The bank, or the connection to it, refuses."""
 
     code = Code.INTERNAL
 
@@ -98,7 +102,7 @@ class ScaNeeded(BankFault):
     code = Code.METHOD_NEEDED
 
 
-# What a provider offers.
+# The offer for a provider.
 
 
 class Capability(StrEnum):
@@ -139,7 +143,7 @@ class CatalogueBank:
     bic: str | None = None
 
 
-# What a bank knows of a customer.
+# The values that a bank delivers about a customer.
 
 
 class MediumClass(StrEnum):
@@ -165,23 +169,23 @@ class Medium:
 
     name: str
     kind: MediumClass
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
+    valid_from: StoredTime | None = None
+    valid_to: StoredTime | None = None
 
 
 @dataclass(frozen=True)
 class HomeSavings:
-    """What only home-savings contracts have. Rates and progress are percent."""
+    """The fields that only home-savings contracts have. Rates and progress are percent."""
 
     contract_number: str | None = None
     contract_type: str | None = None
     contract_status: str | None = None
-    contract_on: date | None = None
+    contract_on: StoredDate | None = None
     contract_sum_cents: int | None = None
-    rating: Decimal | None = None
-    saving_rate: Decimal | None = None
-    debt_rate: Decimal | None = None
-    saving_progress: Decimal | None = None
+    rating: StoredDecimal | None = None
+    saving_rate: StoredDecimal | None = None
+    debt_rate: StoredDecimal | None = None
+    saving_progress: StoredDecimal | None = None
     in_saving_phase: bool | None = None
 
 
@@ -191,7 +195,7 @@ class Balance:
 
     currency: str
     balance_cents: int
-    balance_at: datetime | None = None
+    balance_at: StoredTime | None = None
 
 
 @dataclass(frozen=True)
@@ -239,7 +243,7 @@ class FetchedPosition:
     total_cents: int | None = None
 
 
-# What a fetch yields: the header first, then for each product its bookings, its positions or a failure.
+# The parts of a fetch: the header first, then for each product its bookings, its positions or a failure.
 
 
 @dataclass(frozen=True)
@@ -255,7 +259,7 @@ class Header:
 
 @dataclass(frozen=True)
 class FetchedBookings:
-    """Bookings of a product (frame `BOOKINGS`), complete from a day on: what is missing there, the bank does not have."""
+    """The bookings of a product (frame `BOOKINGS`), complete from a day on: the bank has no others since then."""
 
     product: str
     complete_from: date
@@ -272,7 +276,7 @@ class Holdings:
 
 @dataclass(frozen=True)
 class ProductFailure:
-    """A product that the bank could not give (completely); nothing of it is changed."""
+    """A product that the bank could not deliver completely; its stored data stay unchanged."""
 
     product: str
     code: Code
@@ -283,23 +287,25 @@ Part = Header | FetchedBookings | Holdings | ProductFailure
 
 @dataclass(frozen=True)
 class FetchRequest:
-    """A wish for data. `since` says from which day on bookings of a product are wanted; absent means as far back as there are."""
+    """A request for data. `since` is the first day to fetch for each product; a product without one is fetched as far back as
+    possible.
+    """
 
     provider: CatalogueBank
     credentials: Mapping[str, str] = field(repr=False)
     now: datetime
     since: Mapping[str, date] = field(default_factory=dict)
     wanted: frozenset[str] | None = None
-    """Keys of the products that are wanted; None for all."""
+    """Keys of the requested products; None for all."""
     attended_from: str | None = None
-    """The IP address of the customer who is waiting; None when nobody is."""
+    """The IP address of the customer who is waiting; None for an unattended session."""
     whole_history_of: frozenset[ProductCategory] | None = None
-    """Kinds of products of which bookings older than 90 days are wanted, where `since` says nothing; None for all."""
+    """Categories of products whose bookings older than 90 days are requested, where `since` has no day; None for all."""
     return_to: str | None = None
-    """Where the customer comes back to from the bank's own pages, if the bank leads there."""
+    """The address to which the bank's own pages return the customer."""
 
 
-# A dialogue: the bank answers every move with a step; what it must remember is bytes that we keep sealed.
+# A dialogue: the bank answers every reply with a step. The state that it needs later is bytes, which we store sealed.
 
 
 @dataclass(frozen=True)
@@ -314,13 +320,13 @@ class ChooseMedium:
 
 @dataclass(frozen=True)
 class EnterTan:
-    """The customer must enter a TAN, by the method of this name. A flicker code or picture may help."""
+    """The customer must enter a TAN by the method of this name, possibly with the help of a flicker code or an image."""
 
     instructions: str
     method: str
     hhd: str | None = None
     hhduc: str | None = None
-    photo: bytes | None = None
+    photo: Base64Bytes | None = None
     wrong_before: int = 0
 
 
@@ -331,7 +337,7 @@ class Redirect:
 
 @dataclass(frozen=True)
 class Wait:
-    """The customer confirms elsewhere; ask again after a while."""
+    """The customer confirms elsewhere; ask again after `seconds`."""
 
     seconds: float
     instructions: str
@@ -339,7 +345,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Done:
-    consent_ends_at: datetime | None = None
+    consent_ends_at: StoredTime | None = None
 
 
 @dataclass(frozen=True)
@@ -353,7 +359,7 @@ Step = ChooseMethod | ChooseMedium | EnterTan | Redirect | Wait | Done | Failed
 
 @dataclass(frozen=True)
 class Turn:
-    """A step, and what the bank must be shown at the next move."""
+    """A step, and the bank's own state for the next move."""
 
     step: Step
     state: bytes = field(default=b"", repr=False)
@@ -361,7 +367,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Reply:
-    """A customer's move: exactly one of these, or none to ask how things stand."""
+    """A customer's reply: exactly one of these fields, or none to ask for the current step."""
 
     method: str | None = None
     medium: str | None = None
@@ -390,7 +396,9 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Payment:
-    """An order to pay from a product (its key). `reference` names the order at the bank for ever: a second one is refused."""
+    """An order to pay from a product (its key). `reference` identifies the order at the bank for ever: a second one with it is
+    refused.
+    """
 
     reference: UUID
     product: str
@@ -399,7 +407,7 @@ class Payment:
     instant: bool = False
     execute_on: date | None = None
     refuse_without_funds: bool = False
-    """Whether the customer prefers a refusal to an order that waits for money."""
+    """Whether the customer prefers a refusal to an order that waits for funds."""
 
 
 Order = Consent | Payment
@@ -414,14 +422,14 @@ class PayeeMatch(StrEnum):
 
 @dataclass(frozen=True)
 class Payee:
-    """What the recipient's bank says of a name and an IBAN; `name` is the right one where the given one comes close."""
+    """The answer of the recipient's bank about a name and an IBAN; `name` is the right one for a close match."""
 
     match: PayeeMatch
     name: str | None = None
 
 
 class Connector(Protocol):
-    """A way to the banks of one kind."""
+    """The connection to the banks of one kind."""
 
     name: str
 
@@ -429,16 +437,16 @@ class Connector(Protocol):
         """Login fields, capabilities and channels for a provider; None if it is not served."""
 
     def fetch(self, request: FetchRequest) -> Iterator[Part]:
-        """One session at the bank: the header, then every wanted product. Raises `BankFault`."""
+        """One session at the bank: the header, then every requested product. Raises `BankFault`."""
 
     def start(self, order: Order, request: FetchRequest) -> Turn:
         """The first step of a dialogue. Raises `BankFault`."""
 
     def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
-        """The next step after a customer's move. Raises `BankFault`."""
+        """The next step after a customer's reply. Raises `BankFault`."""
 
     def outcome(self, request: FetchRequest, reference: UUID) -> Done | Failed | None:
-        """What became of a payment, by its reference; None if the bank cannot say. Never executes anything."""
+        """The outcome of a payment by its reference; None if the bank cannot say. Never executes anything."""
 
     def verify_payee(self, request: FetchRequest, name: str, iban: str) -> Payee:
         """Whether the account of this IBAN is this recipient's. Raises `BankFault`."""

@@ -1,7 +1,7 @@
 """The catalogue of banks: where its rows come from, and which of them are offered.
 
 German banks come from the Bundesbank's list of bank codes, as `schwifty` carries it. A row is offered while it is enabled and
-its connector serves it; what is offered for it, the connector says.
+its connector serves it; the connector decides what is offered for it.
 """
 
 import re
@@ -20,11 +20,11 @@ from warehouse.postgres.tables import Provider
 from warehouse.stores import providers
 from warehouse.stores.providers import CatalogueChanges, ProviderEntry
 
-Offered = tuple[Provider, Offer]
+ProviderOffer = tuple[Provider, Offer]
 # Ids of providers are kept by tenants for ever: neither this value nor what is hashed with it may change.
 NAMESPACE = UUID("3f1e7a52-8c46-5b0d-9d27-6a4be0c9f318")
 CONNECTOR = "fints"
-# The first that is found in a name decides.
+# The first group whose pattern matches a name decides.
 GROUPS = {
     "Bundesbank": r"\bbundesbank\b",
     "Postbank": r"\bpostbank\b",
@@ -45,7 +45,7 @@ GROUPS = {
     "Volksbank Raiffeisenbank": r"volksbank|raiffeisen|raiffbk|\bv[rb]\b|\brv bank|\bgeno|\bspar-.*(darleh|kredit)",
 }
 GROUP_PATTERNS = {group: re.compile(expression, re.IGNORECASE) for group, expression in GROUPS.items()}
-NAMES_KEPT = 8192  # more than there are banks
+MAX_CACHED_NAMES = 8192  # more than there are banks
 NOT_FOR_CONSUMERS = {"Bundesbank"}
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
@@ -56,11 +56,11 @@ def german_banks() -> list[ProviderEntry]:
 
 
 def import_banks(owner: Owner) -> CatalogueChanges:
-    """Brings the German banks of the catalogue up to date."""
+    """Updates the German banks of the catalogue."""
     return providers.upsert(owner, german_banks())
 
 
-def offered(
+def find_offers(
     owner: Owner,
     connectors: Mapping[str, Connector],
     *,
@@ -68,8 +68,8 @@ def offered(
     blz: str | None = None,
     bic: str | None = None,
     group: str | None = None,
-) -> list[Offered]:
-    """What is offered, by name; only what fits all filters that are given."""
+) -> list[ProviderOffer]:
+    """The offered providers with their offers, sorted by name, limited to those that fit all filters."""
     rows = (row for row in providers.visible(owner) if fits(row, q=q, blz=blz, bic=bic, group=group))
     return [(row, offer) for row in rows if (offer := offer_of(row, connectors)) is not None]
 
@@ -77,7 +77,7 @@ def offered(
 def fits(
     row: Provider, *, q: str | None = None, blz: str | None = None, bic: str | None = None, group: str | None = None
 ) -> bool:
-    """Whether a provider has this code, this BIC and this group, and is found by this text."""
+    """Whether a provider has this code, this BIC and this group, and matches this text."""
     return (
         (blz is None or row.blz == blz)
         and (bic is None or _full_bic(row.bic) == _full_bic(bic))
@@ -86,8 +86,8 @@ def fits(
     )
 
 
-def find_offered(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID) -> Offered:
-    """One provider with its offer; one that is not offered is as missing as an unknown one."""
+def find_offer(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID) -> ProviderOffer:
+    """One provider with its offer. Raises `NotFound` for a provider that is not offered."""
     row = providers.find(owner, provider_id)
     offer = offer_of(row, connectors)
     if not row.enabled or offer is None:
@@ -96,18 +96,18 @@ def find_offered(owner: Owner, connectors: Mapping[str, Connector], provider_id:
 
 
 def offer_of(row: Provider, connectors: Mapping[str, Connector]) -> Offer | None:
-    """What the connector of a provider offers for it; None if nobody serves it."""
+    """The connector's offer for a provider; None if no connector serves it."""
     connector = connectors.get(row.connector)
     return None if connector is None else connector.offer(as_provider(row))
 
 
 def as_provider(row: Provider) -> base.CatalogueBank:
-    """The provider as connectors know it."""
+    """The provider as a value for connectors."""
     return base.CatalogueBank(id=row.id, name=row.name, connector=row.connector, blz=row.blz, bic=row.bic)
 
 
 def group_of(name: str) -> str | None:
-    """The group to which a bank of this name belongs."""
+    """The group of a bank with this name."""
     return next((group for group, expression in GROUP_PATTERNS.items() if expression.search(name)), None)
 
 
@@ -124,17 +124,17 @@ def _entry(blz: str, name: str, bic: str) -> ProviderEntry:
     )
 
 
-def _is_found_by(row: Provider, wanted: str) -> bool:
-    """Whether a name holds the text, in either spelling, or a code begins with it."""
+def _is_found_by(row: Provider, text: str) -> bool:
+    """Whether the name contains the text, in either spelling, or a code begins with it."""
     codes = (code for code in (row.blz, row.bic) if code)
-    return any(part in name for part, name in zip(_spellings(wanted), _spellings(row.name), strict=True)) or any(
-        code.casefold().startswith(wanted.casefold()) for code in codes
+    return any(part in name for part, name in zip(_spellings(text), _spellings(row.name), strict=True)) or any(
+        code.casefold().startswith(text.casefold()) for code in codes
     )
 
 
-@lru_cache(NAMES_KEPT)
+@lru_cache(MAX_CACHED_NAMES)
 def _spellings(text: str) -> tuple[str, str]:
-    """The text without case, with its umlauts dropped and spelled out: `München` is `munchen`, and it is `muenchen`."""
+    """The text in lower case without umlauts, and with its umlauts spelled out: `munchen` and `muenchen` for `München`."""
     folded = unicodedata.normalize("NFC", text).casefold()
     return _without_marks(folded), _without_marks(folded.translate(UMLAUTS))
 
@@ -144,5 +144,5 @@ def _without_marks(text: str) -> str:
 
 
 def _full_bic(bic: str | None) -> str | None:
-    """The BIC with the branch that it means: eight characters are those of the head office, `XXX`."""
+    """The BIC with eleven characters: one with eight means the head office, `XXX`."""
     return None if bic is None else bic.upper().ljust(11, "X")

@@ -23,14 +23,14 @@ from warehouse.errors import Invalid
 VALUE_LENGTH = 512
 FORMAT_LENGTH = 512
 COUNT_LIMIT = 512
-FORMATS_KEPT = 1024
+MAX_CACHED_FORMATS = 1024
 TOKENS = {"|": "[0-9A-Za-zÀ-ÖØ-öø-ɏẞ]", "#": "[0-9]", "-": "[-/. ]"}
 ROW = re2.compile(r"(?:[|#-](?:~?[1-9][0-9]{0,2})?)+")
 TOKEN = re2.compile(r"([|#-])(~?)([0-9]*)")
 
 
 def matches(notation: str, value: str) -> bool:
-    """Whether a value fits a format as a whole. Raises `Invalid` if the format is none."""
+    """Whether a value fits a format as a whole. Raises `Invalid` for an invalid format."""
     expression = _compiled(notation)
     if not 0 < len(value) <= VALUE_LENGTH:
         return False
@@ -41,11 +41,11 @@ def matches(notation: str, value: str) -> bool:
 
 
 def pattern(notation: str) -> str:
-    """The regular expression of a format, anchored at both ends. Raises `Invalid` if the format is none."""
+    """The regular expression of a format, anchored at both ends. Raises `Invalid` for an invalid format."""
     return str(_compiled(notation).pattern)
 
 
-@lru_cache(FORMATS_KEPT)
+@lru_cache(MAX_CACHED_FORMATS)
 def _compiled(notation: str) -> Any:
     if len(notation) > FORMAT_LENGTH:
         raise Invalid("format: too long")

@@ -1,7 +1,7 @@
-"""Lines to the banks: every session has a thread of its own, so that a bank that hangs keeps nobody waiting.
+"""Sessions at the banks: each has a thread of its own, so that a bank that hangs blocks nobody.
 
-A session that takes longer than its time limit is given up: the caller goes on, its thread stays behind until the bank lets go.
-A provider that holds too many of those is not called until it lets go of some.
+A session beyond its time limit is abandoned: the caller goes on, and the thread stays until the bank answers. A provider with
+too many abandoned sessions is not called until some of them end.
 """
 
 import queue
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class BankSessions:
-    """Sessions at the banks, and how many of each provider's have been given up without having ended."""
+    """Opens sessions at the banks, and counts for each provider the abandoned ones that have not ended."""
 
     def __init__(self, given_up_limit: int) -> None:
         self._limit = given_up_limit
@@ -26,7 +26,7 @@ class BankSessions:
         self._lock = threading.Lock()
 
     def listen(self, provider_id: UUID, parts: Iterable[T], seconds: float) -> Iterator[T]:
-        """The parts of a bank's answer as they come; raises `NoAnswer` when the time is over, and what the bank raises."""
+        """The parts of a bank's answer as they arrive; raises `NoAnswer` after the time limit, and the connector's errors."""
         if self._given_up[provider_id] >= self._limit:
             raise Unreachable
         deadline = time.monotonic() + seconds
@@ -41,38 +41,38 @@ class BankSessions:
             self._leave(provider_id, session)
 
     def _relay(self, provider_id: UUID, parts: Iterable[T], session: "_Session[T]") -> None:
-        """Runs beside the listener: passes on what the bank says until it has said all, fails, or nobody listens any more."""
+        """Runs in the session's thread: passes on parts until the bank has sent all, fails, or the caller has left."""
         try:
             for part in parts:
-                session.arrived.put(part)
-                if session.left:
+                session.parts.put(part)
+                if session.abandoned:
                     break
-            session.arrived.put(None)
+            session.parts.put(None)
         except BaseException as error:
-            session.arrived.put(error)
+            session.parts.put(error)
         finally:
             with self._lock:
-                session.over = True
-                self._given_up[provider_id] -= session.left
+                session.ended = True
+                self._given_up[provider_id] -= session.abandoned
 
     def _leave(self, provider_id: UUID, session: "_Session[T]") -> None:
         with self._lock:
-            if not session.over:
-                session.left = True
+            if not session.ended:
+                session.abandoned = True
                 self._given_up[provider_id] += 1
 
 
 class _Session(Generic[T]):
-    """What passes between a listener and the thread that talks to the bank."""
+    """The queue between a caller and the thread that talks to the bank."""
 
     def __init__(self) -> None:
-        self.arrived: queue.Queue[T | BaseException | None] = queue.Queue()
-        self.left = False
-        self.over = False
+        self.parts: queue.Queue[T | BaseException | None] = queue.Queue()
+        self.abandoned = False
+        self.ended = False
 
     def next(self, deadline: float) -> T | BaseException | None:
-        """The next part, an error, or None at the end; raises `NoAnswer` when the time is over."""
+        """The next part, an error, or None at the end; raises `NoAnswer` at the deadline."""
         try:
-            return self.arrived.get(timeout=max(0, deadline - time.monotonic()))
+            return self.parts.get(timeout=max(0, deadline - time.monotonic()))
         except queue.Empty:
             raise NoAnswer from None

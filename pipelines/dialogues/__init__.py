@@ -1,4 +1,4 @@
-"""Dialogues with a bank: consents, payments, verifications of a payee, and first looks at the accounts of a login.
+"""Dialogues with a bank: consents, payments, verifications of a payee, and lists of the accounts behind a login.
 
-`requests.py` is the side of whoever wants something, `worker.py` carries moves out, `steps.py` says where an answer leads.
+`requests.py` begins dialogues and takes replies, `worker.py` runs moves at the bank, `steps.py` decides where an answer leads.
 """

@@ -1,7 +1,8 @@
-"""The accounts that a login opens, among which a customer chooses before anything is connected: sealed, and gone with the way."""
+"""The accounts behind a login, among which a customer chooses before anything is connected. Stored sealed, and only for the
+session.
+"""
 
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from pydantic import TypeAdapter
@@ -28,29 +29,21 @@ class FoundAccount:
     pays: bool
 
 
-@dataclass(frozen=True)
-class FoundAccounts:
-    """What a bank has shown to a login, and how long it may be shown."""
-
-    accounts: tuple[FoundAccount, ...]
-    consent_ends_at: datetime | None = None
-
-
 _STORED = TypeAdapter(tuple[FoundAccount, ...])
 
 
-def found(header: Header, consent_ends_at: datetime | None) -> FoundAccounts:
-    """The accounts of a header; the consent is that of the dialogue before it, if there was one."""
-    return FoundAccounts(tuple(_account(product) for product in header.products), consent_ends_at or header.consent_ends_at)
+def accounts_of(header: Header) -> tuple[FoundAccount, ...]:
+    """The accounts of a header."""
+    return tuple(_account(product) for product in header.products)
 
 
 def seal(owner: Owner, vault: Vault, dialogue_id: UUID, accounts: tuple[FoundAccount, ...]) -> None:
-    """Keeps the accounts for the rest of the way."""
+    """Stores the accounts with the dialogue."""
     sealed_values.put(owner, vault, dialogues.order_subject(dialogue_id), FIELD, _STORED.dump_json(accounts))
 
 
-def opened(owner: Owner, vault: Vault, dialogue_id: UUID) -> tuple[FoundAccount, ...]:
-    """The accounts again."""
+def unseal(owner: Owner, vault: Vault, dialogue_id: UUID) -> tuple[FoundAccount, ...]:
+    """The stored accounts of a dialogue."""
     return _STORED.validate_json(sealed_values.get(owner, vault, dialogues.order_subject(dialogue_id), FIELD))
 
 

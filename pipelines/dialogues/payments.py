@@ -1,7 +1,7 @@
-"""A payment order from what a caller sent: checked, in the character set of SEPA, with a fingerprint and a form for storage.
+"""Payment orders: checked, converted to the character set of SEPA, with a digest and a stored form.
 
-Nothing here asks a bank or a database. What leaves `transfer` is what the bank gets and what answers show: a customer confirms
-exactly that. A value that breaks a rule raises an `OrderUnfit` that names the field in the words of `Transfer` and `Payment`.
+Nothing here asks a bank or a database. The bank gets exactly what `transfer` returns, responses show it, and the customer
+confirms it. A value that breaks a rule raises an `OrderUnfit` with the field's name in `Transfer` or `Payment`.
 """
 
 import re
@@ -45,7 +45,7 @@ TRANSFERS_LIMIT = 1_000
 COMPACT = re.compile(r"[A-Za-z0-9 ]+")
 PURPOSE_CODE = re.compile(r"[A-Z0-9]{4}")
 SEPA_SET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-?:().,'+ ")
-"""What every bank of SEPA takes (EPC217-08, basic Latin)."""
+"""The characters that every bank of SEPA accepts (EPC217-08, basic Latin)."""
 CONVERSIONS = {
     **{"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "AE", "Ö": "OE", "Ü": "UE", "ẞ": "SS"},
     **{"æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"},
@@ -59,7 +59,7 @@ CONVERSIONS = {
     **dict.fromkeys("\u00a0\u2007\u2009\u202f", " "),
     **{"&": "+", ";": ",", "…": "...", "€": "EUR"},
 }
-"""Characters outside the set that have a plain form. `docs/interface-decisions.md` shows the same ones."""
+"""Replacements for characters outside the set. `docs/interface-decisions.md` lists the same ones."""
 
 EEA = frozenset(
     (
@@ -67,10 +67,10 @@ EEA = frozenset(
         *("IS", "IT", "LI", "LT", "LU", "LV", "MT", "NL", "NO", "PL", "PT", "RO", "SE", "SI", "SK"),
     )
 )
-"""The European Economic Area, where the IBAN alone says which bank it is (Regulation 260/2012)."""
+"""The European Economic Area, where the IBAN alone identifies the bank (Regulation 260/2012)."""
 SEPA_COUNTRIES = EEA | {"AD", "AL", "CH", "GB", "GI", "MC", "MD", "ME", "MK", "RS", "SM", "VA"}
-ALSO_AT = {"FR": {"BL", "GF", "GP", "MF", "MQ", "PM", "RE", "YT"}, "GB": {"GG", "IM", "JE"}, "MC": {"FR"}}
-"""Countries that the BICs of an IBAN's country name besides its own."""
+OTHER_BIC_COUNTRIES = {"FR": {"BL", "GF", "GP", "MF", "MQ", "PM", "RE", "YT"}, "GB": {"GG", "IM", "JE"}, "MC": {"FR"}}
+"""The countries that may stand in the BIC for an IBAN of this country, besides the country itself."""
 
 ORDER = TypeAdapter(Payment)
 
@@ -88,7 +88,7 @@ def transfer(
     ultimate_debtor: str | None = None,
     ultimate_creditor: str | None = None,
 ) -> Transfer:
-    """A transfer as the bank gets it. Raises `OrderUnfit`."""
+    """A transfer as it is sent to the bank. Raises `OrderUnfit`."""
     if currency != CURRENCY:
         raise CurrencyRefused("currency")
     if not 1 <= amount_cents <= AMOUNT_LIMIT_CENTS:
@@ -104,8 +104,8 @@ def transfer(
         bic=_checked_bic(bic, compact[:2]),
         end_to_end_id=_checked_identifier(end_to_end_id),
         purpose_code=purpose_code,
-        ultimate_debtor=_text_if_given("ultimate_debtor", ultimate_debtor),
-        ultimate_creditor=_text_if_given("ultimate_creditor", ultimate_creditor),
+        ultimate_debtor=_optional_text("ultimate_debtor", ultimate_debtor),
+        ultimate_creditor=_optional_text("ultimate_creditor", ultimate_creditor),
     )
 
 
@@ -120,7 +120,7 @@ def payment(
     execute_on: date | None = None,
     refuse_without_funds: bool = False,
 ) -> Payment:
-    """An order of transfers to be executed at once or on a day. Raises `OrderUnfit`."""
+    """An order of transfers for immediate execution or for a day. Raises `OrderUnfit`."""
     if not 1 <= len(transfers) <= (TRANSFERS_LIMIT if bulk else 1):
         raise CountOutOfRange("transfers")
     if execute_on is not None and instant:
@@ -131,7 +131,7 @@ def payment(
 
 
 def sepa_text(field: str, text: str, limit: int) -> str:
-    """A text in the character set of SEPA, without blanks around it. What has no plain form is refused, never left out."""
+    """The text in the character set of SEPA, trimmed. A character without a replacement is refused, never left out."""
     converted = "".join(_plain(field, character) for character in unicodedata.normalize("NFC", text)).strip(" ")
     if not converted:
         raise TextEmpty(field)
@@ -141,7 +141,7 @@ def sepa_text(field: str, text: str, limit: int) -> str:
 
 
 def checked_iban(iban: str) -> str:
-    """An IBAN of SEPA without blanks and in capitals."""
+    """The IBAN without blanks and in capitals. Raises `OrderUnfit`."""
     compact = iban.replace(" ", "").upper() if COMPACT.fullmatch(iban) else ""
     try:
         IBAN(compact)
@@ -153,27 +153,29 @@ def checked_iban(iban: str) -> str:
 
 
 def digest(order: Payment) -> bytes:
-    """The fingerprint of an order: the same for the same order, however it was written."""
+    """The digest of an order, independent of how its values were written."""
     return sha256(to_json(order)).digest()
 
 
 def digest_without_reference(order: Payment) -> bytes:
-    """The fingerprint of what an order pays: the same for a second order of the same kind."""
+    """The digest of an order without its reference, by which repeated orders are recognised."""
     return digest(replace(order, reference=UUID(int=0)))
 
 
 def to_json(order: Payment) -> bytes:
-    """An order for storage: sorted, and without what is not given, so that fields to come do not change the orders of today."""
+    """The stored form of an order: sorted and without defaults, so that future fields do not change the digests of stored
+    orders.
+    """
     return orjson.dumps(ORDER.dump_python(order, mode="json", exclude_defaults=True), option=orjson.OPT_SORT_KEYS)
 
 
-def from_json(stored: bytes) -> Payment:
-    """The order that was stored. Anything but what `to_json` writes is a `ValueError`, which repeats nothing of it."""
+def from_json(content: bytes) -> Payment:
+    """The stored order. Raises a `ValueError` without the content for anything that `to_json` would not write."""
     try:
-        order = ORDER.validate_json(stored)
+        order = ORDER.validate_json(content)
     except ValueError:
         order = None
-    if order is None or to_json(order) != stored:
+    if order is None or to_json(order) != content:
         raise ValueError("not an order as it is stored")
     return order
 
@@ -189,28 +191,28 @@ def _plain(field: str, character: str) -> str:
     raise CharacterRefused(field)
 
 
-def _text_if_given(field: str, text: str | None) -> str | None:
+def _optional_text(field: str, text: str | None) -> str | None:
     return None if text is None else sepa_text(field, text, NAME_LENGTH)
 
 
 def _checked_bic(bic: str | None, country: str) -> str | None:
-    """A BIC in capitals; none only if the IBAN alone says which bank it is."""
+    """The BIC in capitals. It may be missing only where the IBAN alone identifies the bank."""
     if bic is None:
         if country not in EEA:
             raise BicMissing("bic")
         return None
     compact = bic.replace(" ", "").upper() if COMPACT.fullmatch(bic) else ""
     try:
-        named = BIC(compact, enforce_swift_compliance=True).country_code
+        bic_country = BIC(compact, enforce_swift_compliance=True).country_code
     except SchwiftyException:
         raise BicUnfit("bic") from None
-    if named != country and named not in ALSO_AT.get(country, ()):
+    if bic_country != country and bic_country not in OTHER_BIC_COUNTRIES.get(country, ()):
         raise BicDiffers("bic")
     return compact
 
 
 def _checked_identifier(identifier: str | None) -> str | None:
-    """A name of the payment for programs: taken as it is or refused, since a changed one would not be found again."""
+    """The end-to-end id, unchanged or refused: a converted one could not be matched later."""
     if identifier is None:
         return None
     if not identifier:

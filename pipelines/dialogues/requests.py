@@ -1,6 +1,6 @@
-"""Dialogues with a bank, from the side of who wants something: a consent, a payment, a word on a payee, a look at accounts.
+"""Requests of dialogues with a bank: a consent, a payment, the verification of a payee, or a list of accounts.
 
-A request puts a move down (`begin_…`, `reply`) and waits; the worker carries it out (`pipelines/dialogues/worker.py`).
+A request enqueues a move (`begin_…`, `reply`) and waits; the worker runs it (`pipelines/dialogues/worker.py`).
 """
 
 import json
@@ -20,24 +20,26 @@ from warehouse.settings import Settings
 from warehouse.stores import dialogues
 from warehouse.stores.dialogues import CONNECT, CONSENT, LOGIN, OPEN, ORDER, PAYEE, PAYMENT
 
-ALIKE_SECONDS = 60
+EQUAL_ORDER_SECONDS = 60
 
 
 @dataclass(frozen=True)
 class DialogueOptions:
-    """How a dialogue is held: where the customer is, where a bank's own pages lead back to, and what was chosen before."""
+    """Options of a dialogue: the customer's IP address, where the bank's own pages lead back to, and method and medium chosen
+    before.
+    """
 
     attended_from: str | None
     return_to: str | None = None
     method: str | None = None
     medium: str | None = None
     fixed: bool = False
-    """Whether method and medium cannot be chosen any more."""
+    """Whether method and medium can no longer be chosen."""
 
 
 @dataclass(frozen=True)
 class BankLogin:
-    """With which login a bank is asked: that of an access, or one that was given for this dialogue alone."""
+    """The login of a dialogue: that of an access, or one that was entered for this dialogue alone."""
 
     provider_id: UUID
     login_hash: bytes = field(repr=False)
@@ -45,129 +47,138 @@ class BankLogin:
     credentials: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def begin_consent(owner: Owner, vault: Vault, settings: Settings, access: Access, wanted: DialogueOptions) -> Dialogue:
-    """Puts down the first move of a consent for an access."""
-    return begin_consent_with(owner, vault, settings, BankLogin(access.provider_id, access.login_hash, access), wanted)
+def begin_consent(owner: Owner, vault: Vault, settings: Settings, access: Access, options: DialogueOptions) -> Dialogue:
+    """Begins a consent for an access, with its stored login."""
+    return begin_consent_with(owner, vault, settings, BankLogin(access.provider_id, access.login_hash, access), options)
 
 
-def begin_consent_with(owner: Owner, vault: Vault, settings: Settings, who: BankLogin, wanted: DialogueOptions) -> Dialogue:
-    """The same with a login that the access takes over once the bank has let it in."""
-    dialogue = dialogues.add(owner, CONSENT, seconds=settings.dialogue_seconds, **_columns(who, wanted))
-    _seal_login(owner, vault, dialogue, who)
-    dialogues.ask(owner, vault, dialogue, written(Reply()))
+def begin_consent_with(owner: Owner, vault: Vault, settings: Settings, login: BankLogin, options: DialogueOptions) -> Dialogue:
+    """Begins a consent with a login that the access takes over once the bank has accepted it."""
+    dialogue = dialogues.add(owner, CONSENT, seconds=settings.dialogue_seconds, **_columns(login, options))
+    _seal_login(owner, vault, dialogue, login)
+    dialogues.ask(owner, vault, dialogue, dump_reply(Reply()))
     return dialogue
 
 
-def begin_look(owner: Owner, vault: Vault, settings: Settings, who: BankLogin, wanted: DialogueOptions) -> Dialogue:
-    """Puts down the wish to see which accounts a login opens, before anything of it is kept. Where the bank wants a confirmation
-    before it shows them, the customer gives a consent.
+def begin_look(owner: Owner, vault: Vault, settings: Settings, login: BankLogin, options: DialogueOptions) -> Dialogue:
+    """Begins a dialogue that lists the accounts of a login before anything is connected. If the bank requires a confirmation
+    first, the customer gives a consent.
     """
-    dialogue = dialogues.add(owner, CONNECT, seconds=settings.dialogue_seconds, **_columns(who, wanted))
-    _seal_login(owner, vault, dialogue, who)
-    dialogues.ask(owner, vault, dialogue, written(Reply()))
+    dialogue = dialogues.add(owner, CONNECT, seconds=settings.dialogue_seconds, **_columns(login, options))
+    _seal_login(owner, vault, dialogue, login)
+    dialogues.ask(owner, vault, dialogue, dump_reply(Reply()))
     return dialogue
 
 
 def begin_payment(
-    owner: Owner, vault: Vault, settings: Settings, who: BankLogin, order: Payment, wanted: DialogueOptions
+    owner: Owner, vault: Vault, settings: Settings, login: BankLogin, order: Payment, options: DialogueOptions
 ) -> Dialogue:
-    """Puts down the first move of a payment. The intent is stored before any bank hears of it."""
+    """Begins a payment. The order is stored before any bank is asked."""
     dialogue = dialogues.add(
         owner,
         PAYMENT,
         seconds=settings.dialogue_seconds,
-        **_columns(who, wanted),
+        **_columns(login, options),
         product=order.product,
         payment_id=order.reference,
         digest=payments.digest(order),
         likeness=payments.digest_without_reference(order),
     )
     sealed_values.put(owner, vault, dialogues.order_subject(dialogue.id), ORDER, payments.to_json(order))
-    _seal_login(owner, vault, dialogue, who)
-    dialogues.ask(owner, vault, dialogue, written(Reply()))
+    _seal_login(owner, vault, dialogue, login)
+    dialogues.ask(owner, vault, dialogue, dump_reply(Reply()))
     return dialogue
 
 
 def begin_payment_once(
-    owner: Owner, vault: Vault, settings: Settings, who: BankLogin, order: Payment, wanted: DialogueOptions, *, named: bool
+    owner: Owner,
+    vault: Vault,
+    settings: Settings,
+    login: BankLogin,
+    order: Payment,
+    options: DialogueOptions,
+    *,
+    has_payment_id: bool,
 ) -> Dialogue:
-    """Begins a payment, unless it was begun before. One with an id of the caller (`named`) is found again by it for ever; of the
-    others an equal one within a minute is taken for a mistake.
+    """Begins a payment unless it exists already. With a payment id of the caller, the existing dialogue is returned; without
+    one, an equal order within `EQUAL_ORDER_SECONDS` is refused as a mistake.
     """
-    known = dialogues.of_payment(owner, order.reference) if named else None
-    if known is not None:
-        if known.digest != payments.digest(order) or known.access_id != (who.access.id if who.access else None):
+    earlier_dialogue = dialogues.of_payment(owner, order.reference) if has_payment_id else None
+    if earlier_dialogue is not None:
+        if earlier_dialogue.digest != payments.digest(order) or earlier_dialogue.access_id != (
+            login.access.id if login.access else None
+        ):
             raise PaymentDiffers
-        return known
-    if not named and dialogues.alike(owner, payments.digest_without_reference(order), ALIKE_SECONDS):
+        return earlier_dialogue
+    if not has_payment_id and dialogues.alike(owner, payments.digest_without_reference(order), EQUAL_ORDER_SECONDS):
         raise PaymentRepeated
     try:
-        return begin_payment(owner, vault, settings, who, order, wanted)
-    except NameTaken as error:  # somebody else has begun it in this moment: next time it is known
+        return begin_payment(owner, vault, settings, login, order, options)
+    except NameTaken as error:  # begun by another request at the same moment; a retry finds it
         raise Busy from error
 
 
 def begin_verification(
-    owner: Owner, vault: Vault, settings: Settings, who: BankLogin, payment_id: UUID, name: str, iban: str
+    owner: Owner, vault: Vault, settings: Settings, login: BankLogin, payment_id: UUID, name: str, iban: str
 ) -> Dialogue:
-    """Puts down a question about a payee, to be asked for a payment."""
+    """Begins the verification of a payee for a payment."""
     dialogue = dialogues.add(
         owner,
         PAYEE,
         seconds=settings.dialogue_seconds,
-        **_columns(who, DialogueOptions(None)),
-        digest=_asks(payment_id, name, iban),
+        **_columns(login, DialogueOptions(None)),
+        digest=_question_digest(payment_id, name, iban),
     )
     question = json.dumps({"name": name, "iban": iban}).encode()
     sealed_values.put(owner, vault, dialogues.subject(dialogue.id), ORDER, question)
-    dialogues.ask(owner, vault, dialogue, written(Reply()))
+    dialogues.ask(owner, vault, dialogue, dump_reply(Reply()))
     return dialogue
 
 
-def verified(owner: Owner, verification_id: UUID, order: Payment) -> bool:
-    """Whether this verification was asked for just this payment: its id, the name and the IBAN."""
+def is_verification_of(owner: Owner, verification_id: UUID, order: Payment) -> bool:
+    """Whether a verification was made for this payment: the same id, name and IBAN."""
     dialogue = dialogues.find(owner, verification_id, PAYEE)
     transfer = order.transfers[0]
-    return dialogue.digest == _asks(order.reference, transfer.recipient, transfer.iban)
+    return dialogue.digest == _question_digest(order.reference, transfer.recipient, transfer.iban)
 
 
 def reply(owner: Owner, vault: Vault, dialogue: Dialogue, move: Reply) -> int:
-    """Puts down a customer's move on a dialogue that the caller has locked; answers its number."""
+    """Enqueues a customer's reply to a dialogue that the caller has locked; returns the number of the move."""
     if dialogue.phase != OPEN or dialogues.ended(owner, dialogue):
         raise OutOfTurn
-    steps.check(steps.restored(dialogue.step), move)
+    steps.check_reply(steps.load_step(dialogue.step), move)
     dialogue.method = move.method or dialogue.method
     dialogue.medium = move.medium or dialogue.medium
-    return dialogues.ask(owner, vault, dialogue, written(move))
+    return dialogues.ask(owner, vault, dialogue, dump_reply(move))
 
 
 def order_of(owner: Owner, vault: Vault, dialogue: Dialogue) -> Payment:
-    """The payment that a dialogue is about."""
+    """The payment of a dialogue."""
     return payments.from_json(sealed_values.get(owner, vault, dialogues.order_subject(dialogue.id), ORDER))
 
 
-def written(move: Reply) -> bytes:
-    """A move as it is put down."""
+def dump_reply(move: Reply) -> bytes:
+    """A reply as it is stored."""
     return json.dumps(asdict(move)).encode()
 
 
-def _seal_login(owner: Owner, vault: Vault, dialogue: Dialogue, who: BankLogin) -> None:
-    for name, value in who.credentials.items():
+def _seal_login(owner: Owner, vault: Vault, dialogue: Dialogue, login: BankLogin) -> None:
+    for name, value in login.credentials.items():
         sealed_values.put(owner, vault, dialogues.subject(dialogue.id), LOGIN + name, value.encode())
 
 
-def _columns(who: BankLogin, wanted: DialogueOptions) -> dict[str, object]:
+def _columns(login: BankLogin, options: DialogueOptions) -> dict[str, object]:
     return {
-        "access_id": who.access.id if who.access else None,
-        "provider_id": who.provider_id,
-        "login_hash": who.login_hash,
-        "method": wanted.method,
-        "medium": wanted.medium,
-        "attended_from": wanted.attended_from,
-        "return_to": wanted.return_to,
-        "fixed": wanted.fixed,
+        "access_id": login.access.id if login.access else None,
+        "provider_id": login.provider_id,
+        "login_hash": login.login_hash,
+        "method": options.method,
+        "medium": options.medium,
+        "attended_from": options.attended_from,
+        "return_to": options.return_to,
+        "fixed": options.fixed,
     }
 
 
-def _asks(payment_id: UUID, name: str, iban: str) -> bytes:
+def _question_digest(payment_id: UUID, name: str, iban: str) -> bytes:
     return sha256("\0".join((str(payment_id), name, iban)).encode()).digest()

@@ -1,14 +1,14 @@
-"""A dialogue with a bank as a pure machine: what a step asks for, what a move may be, and where an answer leads.
+"""A dialogue with a bank as a pure state machine: which replies a step accepts, and where an answer of the bank leads.
 
-Values in, values out: consents and payments, the old and the new interface and the redirect form all go this way.
+Consents and payments, the old and the new interface and the redirect form all use it.
 """
 
-from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Discriminator, Tag, TypeAdapter
 
 from pipelines.banks.base import (
     AccessLocked,
@@ -20,12 +20,8 @@ from pipelines.banks.base import (
     EnterTan,
     Failed,
     FieldsMissing,
-    Medium,
-    MediumClass,
-    Method,
     NoAnswer,
     Payee,
-    PayeeMatch,
     Redirect,
     Reply,
     Step,
@@ -33,12 +29,12 @@ from pipelines.banks.base import (
     WrongCredentials,
     message,
 )
-from pipelines.dialogues.found_accounts import FoundAccounts
+from pipelines.dialogues.found_accounts import FoundAccount
 from warehouse.errors import NotOffered, OutOfTurn
 
 
 class Phase(StrEnum):
-    """Whose turn it is; `warehouse/stores/dialogues.py` says what each means."""
+    """The phase of a dialogue; `warehouse/stores/dialogues.py` explains each."""
 
     OPEN = "OPEN"
     DONE = "DONE"
@@ -48,22 +44,24 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Standing:
-    """How a dialogue stands after an answer of the bank."""
+    """The state of a dialogue after an answer of the bank."""
 
     phase: Phase
-    step: Step | Payee | FoundAccounts
+    step: Step | Payee
     messages: Sequence[dict[str, str]]
     look_after: float | None = None
-    """After so many seconds the bank is asked whether the customer has confirmed elsewhere."""
+    """Seconds until the bank is asked whether the customer has confirmed elsewhere."""
+    accounts: tuple[FoundAccount, ...] | None = None
+    """The accounts among which the customer may choose now."""
 
 
-REFUSED_AT_THE_DOOR = (WrongCredentials, AccessLocked, FieldsMissing)
-"""Faults of the login: the bank has not even looked at the order."""
+LOGIN_FAULTS = (WrongCredentials, AccessLocked, FieldsMissing)
+"""Faults of the login: the bank has not processed the order."""
 REDIRECT_LOOK_SECONDS = 2.0
 
 
-def check(step: Step | Payee, reply: Reply) -> None:
-    """Returns if the dialogue waits for this move; raises `OutOfTurn` or `NotOffered` if not."""
+def check_reply(step: Step | Payee, reply: Reply) -> None:
+    """Returns if the step accepts this reply; raises `OutOfTurn` or `NotOffered` otherwise."""
     match step:
         case ChooseMethod(methods) if reply.method is not None:
             offered = reply.method in {method.code for method in methods}
@@ -77,8 +75,8 @@ def check(step: Step | Payee, reply: Reply) -> None:
         raise NotOffered
 
 
-def by_itself(step: Step, method: str | None, medium: str | None) -> Reply | None:
-    """The move that need not be asked for, since method and medium were said before; None if the customer must choose."""
+def automatic_reply(step: Step, method: str | None, medium: str | None) -> Reply | None:
+    """The reply for a method or medium that was chosen before; None if the customer must choose."""
     match step:
         case ChooseMethod(methods) if method in {entry.code for entry in methods}:
             return Reply(method=method)
@@ -87,8 +85,8 @@ def by_itself(step: Step, method: str | None, medium: str | None) -> Reply | Non
     return None
 
 
-def after(step: Step, done: Code) -> Standing:
-    """Where a step of the bank leads. `done` is what the customer is told at a good end."""
+def after_step(step: Step, end_code: Code) -> Standing:
+    """The state after a step of the bank. `end_code` is the customer's message after success."""
     match step:
         case ChooseMethod():
             return Standing(Phase.OPEN, step, [message(Code.METHOD_NEEDED)])
@@ -103,95 +101,80 @@ def after(step: Step, done: Code) -> Standing:
         case Failed():
             return Standing(Phase.FAILED, step, [message(step.code, step.details)])
         case Done():
-            return Standing(Phase.DONE, step, [message(done)])
+            return Standing(Phase.DONE, step, [message(end_code)])
 
 
-def verified(payee: Payee) -> Standing:
-    """The end of a question about a payee."""
+def after_verification(payee: Payee) -> Standing:
+    """The final state of a verification."""
     return Standing(Phase.DONE, payee, [])
 
 
-def fixed(step: Step) -> Step:
-    """A step of a dialogue whose method and medium were said at the beginning: what is still to be chosen was said wrong."""
+def refuse_choices(step: Step) -> Step:
+    """The step of a dialogue with fixed method and medium: if the bank asks for a choice, the fixed one is invalid."""
     if isinstance(step, ChooseMethod | ChooseMedium):
         return Failed(Code.METHOD_INVALID)
     return step
 
 
 def after_fault(fault: Exception, *, pays: bool, first: bool, elsewhere: bool = False) -> Standing:
-    """Where a fault leads. Of a payment that the bank may have seen, nobody knows: it is never sent again.
+    """The state after a fault. If the bank may have received a payment, its outcome is unknown, and it is never sent again.
 
-    At the first move a fault that a connector names means that nothing was done; no answer, and faults of our own, do not.
-    Who confirms `elsewhere` may have done so, whatever the bank says at the door.
+    At the first move, a fault that a connector raises means that nothing was done; no answer and errors of ours do not mean
+    that. If the customer may have confirmed `elsewhere`, no fault means that.
     """
-    told = fault if isinstance(fault, BankFault) else BankFault()
+    bank_fault = fault if isinstance(fault, BankFault) else BankFault()
     silent = isinstance(fault, NoAnswer) or not isinstance(fault, BankFault)
-    refused = isinstance(fault, REFUSED_AT_THE_DOOR) or (first and not silent)
+    refused = isinstance(fault, LOGIN_FAULTS) or (first and not silent)
     if pays and (elsewhere or not refused):
-        return unknown()
-    return Standing(Phase.FAILED, Failed(told.code, told.details), [message(told.code, told.details)])
+        return unknown_outcome()
+    return Standing(Phase.FAILED, Failed(bank_fault.code, bank_fault.details), [message(bank_fault.code, bank_fault.details)])
 
 
-def unknown() -> Standing:
-    """Nobody knows what the bank did."""
+def unknown_outcome() -> Standing:
+    """The state of a payment whose outcome nobody knows."""
     return Standing(Phase.UNKNOWN, Failed(Code.OUTCOME_UNKNOWN), [message(Code.OUTCOME_UNKNOWN)])
 
 
-def is_elsewhere(step: Step | Payee | FoundAccounts | None) -> bool:
-    """Whether the customer confirms without a move of ours."""
+def is_confirmed_elsewhere(step: Step | Payee | None) -> bool:
+    """Whether the customer confirms this step outside of Kontor."""
     return isinstance(step, Wait | Redirect)
 
 
-def expired(step: Step | Payee | None, *, pays: bool) -> Standing:
-    """The customer did not confirm in time, as far as we know."""
-    if pays and is_elsewhere(step):
-        return unknown()
+def after_expiry(step: Step | Payee | None, *, pays: bool) -> Standing:
+    """The state after a customer did not confirm in time."""
+    if pays and is_confirmed_elsewhere(step):
+        return unknown_outcome()
     return Standing(Phase.FAILED, Failed(Code.TAN_INVALID), [message(Code.TAN_INVALID, "Die Frist ist abgelaufen.")])
 
 
 # Steps as they are stored: nothing in them is secret.
 
-KINDS: dict[str, type[Step] | type[Payee]] = {
-    kind.__name__: kind for kind in (ChooseMethod, ChooseMedium, EnterTan, Redirect, Wait, Done, Failed, Payee)
-}
+
+def dump_step(step: Step | Payee) -> dict[str, Any]:
+    """A step as JSON values, with the name of its class as `kind` and without empty fields."""
+    fields: dict[str, Any] = _STORED.dump_python(step, mode="json", exclude_none=True)
+    return {"kind": _kind(step)} | fields
 
 
-def stored(step: Step | Payee | FoundAccounts) -> dict[str, Any]:
-    """A step as JSON values."""
-    return {"kind": type(step).__name__} | {name: _plain(value) for name, value in asdict(step).items() if value is not None}
+def load_step(values: dict[str, Any]) -> Step | Payee:
+    """The step that `dump_step` wrote."""
+    return _STORED.validate_python(values)
 
 
-def restored(values: dict[str, Any]) -> Step | Payee:
-    """The step again."""
-    rest = {name: value for name, value in values.items() if name != "kind"}
-    kind = KINDS[values["kind"]]
-    if kind is ChooseMethod:
-        return ChooseMethod(tuple(Method(**method) for method in rest["methods"]))
-    if kind is ChooseMedium:
-        return ChooseMedium(tuple(_medium(medium) for medium in rest["media"]))
-    if "photo" in rest:
-        rest["photo"] = b64decode(rest["photo"])
-    if "consent_ends_at" in rest:
-        rest["consent_ends_at"] = datetime.fromisoformat(rest["consent_ends_at"])
-    if kind is Failed:
-        rest["code"] = Code(rest["code"])
-    if kind is Payee:
-        rest["match"] = PayeeMatch(rest["match"])
-    return kind(**rest)
+def _kind(step: Step | Payee | dict[str, Any]) -> str:
+    return str(step["kind"]) if isinstance(step, dict) else type(step).__name__
 
 
-def _medium(values: dict[str, Any]) -> Medium:
-    dates = {name: datetime.fromisoformat(values[name]) for name in ("valid_from", "valid_to") if values.get(name)}
-    return Medium(values["name"], MediumClass(values["kind"]), **dates)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return b64encode(value).decode()
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items() if item is not None}
-    return value
+_STORED: TypeAdapter[Step | Payee] = TypeAdapter(
+    Annotated[
+        Annotated[ChooseMethod, Tag("ChooseMethod")]
+        | Annotated[ChooseMedium, Tag("ChooseMedium")]
+        | Annotated[EnterTan, Tag("EnterTan")]
+        | Annotated[Redirect, Tag("Redirect")]
+        | Annotated[Wait, Tag("Wait")]
+        | Annotated[Done, Tag("Done")]
+        | Annotated[Failed, Tag("Failed")]
+        | Annotated[Payee, Tag("Payee")],
+        Discriminator(_kind),
+    ]
+)

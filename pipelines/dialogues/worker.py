@@ -1,7 +1,8 @@
-"""What a worker does with dialogues: it asks the bank for a move, tells how it stands then, and brings on what nobody moves.
+"""The worker's side of dialogues: runs moves at the bank, stores the state afterwards, and advances dialogues that wait for
+nobody.
 
-It commits that the bank is being asked, asks without holding a transaction, and commits the answer. What dies in between leaves
-a dialogue that says so. A payment of which nobody knows is never sent again: the bank is only asked what became of it.
+It commits that the bank is being asked, asks without an open transaction, and commits the answer. A crash in between leaves a
+dialogue in that phase. A payment with unknown outcome is never sent again: the bank is only asked for its outcome.
 """
 
 import json
@@ -34,8 +35,8 @@ from pipelines.banks.base import (
 )
 from pipelines.context import Context
 from pipelines.dialogues import steps
-from pipelines.dialogues.found_accounts import FoundAccounts, found, seal
-from pipelines.dialogues.requests import order_of, written
+from pipelines.dialogues.found_accounts import accounts_of, seal
+from pipelines.dialogues.requests import dump_reply, order_of
 from pipelines.dialogues.steps import Phase, Standing
 from pipelines.fetching import connect
 from pipelines.fetching.validation import check_header
@@ -48,19 +49,19 @@ from warehouse.stores import accesses, dialogues, providers
 from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, ORDER, PAYEE, PAYMENT, REPLY, STATE
 
 DONE_CODES = {CONSENT: Code.CONSENT_DONE, CONNECT: Code.CONSENT_DONE, PAYMENT: Code.TRANSFER_DONE}
-CONSENT_LASTS = timedelta(days=180)
-AT_ONCE = 200
-LOOKS = 12
+CONSENT_DURATION = timedelta(days=180)
+BATCH_DIALOGUES = 200
+MAX_LOOKS = 12
 FIRST_LOOK_SECONDS = 10.0
-CALLS_AT_MOST = 8
-"""Calls of one move: a bank that goes on asking for what was said before is asked no more."""
+MAX_CALLS_PER_MOVE = 8
+"""Calls to the bank per move, for a bank that keeps asking for choices that were made before."""
 T = TypeVar("T")
 log = structlog.get_logger("dialogues")
 
 
 @dataclass(frozen=True)
 class Question:
-    """Whether an account is a recipient's."""
+    """The question whether an account belongs to a recipient."""
 
     name: str
     iban: str
@@ -68,7 +69,7 @@ class Question:
 
 @dataclass(frozen=True)
 class MoveJob:
-    """Which move of which dialogue."""
+    """The ids of one move of one dialogue."""
 
     tenant: UUID
     user: UUID
@@ -76,48 +77,46 @@ class MoveJob:
     move: int
 
 
-def advance(house: Context, job: MoveJob, now: datetime) -> None:
-    """Carries out a move, unless it was carried out or overtaken. Never raises for what a bank does."""
-    plan = _plan(house, job, now)
+def advance(context: Context, job: MoveJob, now: datetime) -> None:
+    """Runs a move, unless it has been run or is outdated. Never raises for a fault of the bank."""
+    plan = _plan(context, job, now)
     if plan is None:
         return
-    standing, state = _asked(house, plan)
-    _settle(house, job, standing, state, plan)
+    standing, state = _ask_bank(context, plan)
+    _settle(context, job, standing, state, plan)
     log.info("moved", dialogue=str(job.dialogue), kind=plan.kind, phase=standing.phase)
 
 
-def give_up(house: Context, job: MoveJob) -> None:
-    """Ends a move whose worker is gone, or that went wrong by our own fault."""
-    with house.database.acting_for(job.tenant, job.user) as owner:
+def give_up(context: Context, job: MoveJob) -> None:
+    """Ends a move whose worker died, or that failed by an error of ours."""
+    with context.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is not None:
-            _lose(owner, dialogue)
+            _end_lost(owner, dialogue)
 
 
-def look_after(house: Context) -> int:
-    """Brings on what nobody would move: times that are over, moves whose job is gone, and what the bank should be asked about;
-    answers how many that were.
-    """
-    with house.database.operating() as operator:
-        late = dialogues.overdue(operator, AT_ONCE)
-        for dialogue in late:
-            over = steps.expired(steps.restored(dialogue.step), pays=dialogue.kind == PAYMENT)
-            end_as(owner_of(operator, dialogue), dialogue, over)
-        lost = dialogues.without_job(operator, AT_ONCE)
-        for dialogue in lost:
+def advance_overdue(context: Context) -> int:
+    """Advances dialogues that are expired, that lost their job, or whose bank should be asked again; returns their number."""
+    with context.database.operating() as operator:
+        overdue_dialogues = dialogues.overdue(operator, BATCH_DIALOGUES)
+        for dialogue in overdue_dialogues:
+            standing = steps.after_expiry(steps.load_step(dialogue.step), pays=dialogue.kind == PAYMENT)
+            end_as(owner_of(operator, dialogue), dialogue, standing)
+        lost_dialogues = dialogues.without_job(operator, BATCH_DIALOGUES)
+        for dialogue in lost_dialogues:
             if dialogue.phase == CALLING:
-                _lose(owner_of(operator, dialogue), dialogue)
+                _end_lost(owner_of(operator, dialogue), dialogue)
             else:
                 dialogues.put_down_again(owner_of(operator, dialogue), dialogue)
-        due = dialogues.due(operator, AT_ONCE)
-        for dialogue in due:
-            dialogues.ask(owner_of(operator, dialogue), house.vault, dialogue, written(Reply()))
-    return len(late) + len(lost) + len(due)
+        due_dialogues = dialogues.due(operator, BATCH_DIALOGUES)
+        for dialogue in due_dialogues:
+            dialogues.ask(owner_of(operator, dialogue), context.vault, dialogue, dump_reply(Reply()))
+    return len(overdue_dialogues) + len(lost_dialogues) + len(due_dialogues)
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """How to ask the bank."""
+    """The call to make at the bank."""
 
     kind: str
     connector: Connector
@@ -128,105 +127,107 @@ class _Plan:
     method: str | None
     medium: str | None
     looks: bool
-    """Whether the bank is only asked what became of a payment."""
+    """Whether the bank is only asked for the outcome of a payment."""
     elsewhere: bool
-    """Whether the customer may have confirmed without us."""
+    """Whether the customer may have confirmed outside of Kontor."""
     fixed: bool
-    given: bool
-    """Whether the login was given for this dialogue: an access takes it over at a good end."""
+    login_is_new: bool
+    """Whether the login was entered for this dialogue: the access takes it over after success."""
 
 
-def _plan(house: Context, job: MoveJob, now: datetime) -> _Plan | None:
-    """How to ask the bank, committed before it is asked; None if there is nothing to ask."""
-    with house.database.acting_for(job.tenant, job.user) as owner:
+def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
+    """The call to make, committed before it is made; None if there is nothing to ask."""
+    with context.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is None:
             return None
-        if dialogue.phase == CALLING:  # its worker died: the bank may have heard of it
-            _lose(owner, dialogue)
+        if dialogue.phase == CALLING:  # its worker died: the bank may have received it
+            _end_lost(owner, dialogue)
             return None
-        step = steps.restored(dialogue.step) if dialogue.step else None
-        looks, elsewhere = is_unknown(dialogue), steps.is_elsewhere(step)
-        if not looks and dialogues.ended(owner, dialogue):  # no worker was there in time
-            end_as(owner, dialogue, steps.expired(step, pays=dialogue.kind == PAYMENT))
+        step = steps.load_step(dialogue.step) if dialogue.step else None
+        looks, elsewhere = is_unknown(dialogue), steps.is_confirmed_elsewhere(step)
+        if not looks and dialogues.ended(owner, dialogue):  # no worker was free in time
+            end_as(owner, dialogue, steps.after_expiry(step, pays=dialogue.kind == PAYMENT))
             return None
-        row = providers.find(owner, dialogue.provider_id)
-        provider = CatalogueBank(row.id, row.name, row.connector, row.blz, row.bic)
-        connector = house.connectors.get(row.connector)
+        provider_row = providers.find(owner, dialogue.provider_id)
+        provider = CatalogueBank(provider_row.id, provider_row.name, provider_row.connector, provider_row.blz, provider_row.bic)
+        connector = context.connectors.get(provider_row.connector)
         access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
-        known = dialogues.call(owner, house.vault, dialogue)
-        given = {name.removeprefix(LOGIN): value.decode() for name, value in known.items() if name.startswith(LOGIN)}
-        login = given or (accesses.credentials(owner, house.vault, access) if access else {})
-        if connector is None or not row.enabled or not login:
+        sealed_values = dialogues.call(owner, context.vault, dialogue)
+        typed_login = {
+            name.removeprefix(LOGIN): value.decode() for name, value in sealed_values.items() if name.startswith(LOGIN)
+        }
+        login = typed_login or (accesses.credentials(owner, context.vault, access) if access else {})
+        if connector is None or not provider_row.enabled or not login:
             pays = dialogue.kind == PAYMENT
             unasked = steps.after_fault(Unreachable(), pays=pays, first=True, elsewhere=elsewhere)
-            end_as(owner, dialogue, steps.unknown() if looks else unasked)
+            end_as(owner, dialogue, steps.unknown_outcome() if looks else unasked)
             return None
         request = FetchRequest(provider, login, now, attended_from=dialogue.attended_from, return_to=dialogue.return_to)
         return _Plan(
             dialogue.kind,
             connector,
             request,
-            _ordered(owner, house.vault, dialogue, known),
-            known.get(STATE),
-            Reply(**json.loads(known[REPLY])),
+            _order(owner, context.vault, dialogue, sealed_values),
+            sealed_values.get(STATE),
+            Reply(**json.loads(sealed_values[REPLY])),
             dialogue.method,
             dialogue.medium,
             looks=looks,
             elsewhere=elsewhere,
             fixed=dialogue.fixed,
-            given=bool(given),
+            login_is_new=bool(typed_login),
         )
 
 
-def _ordered(owner: Owner, vault: Vault, dialogue: Dialogue, known: Mapping[str, bytes]) -> Order | Question:
+def _order(owner: Owner, vault: Vault, dialogue: Dialogue, sealed_values: Mapping[str, bytes]) -> Order | Question:
     if dialogue.kind == PAYEE:
-        return Question(**json.loads(known[ORDER]))
+        return Question(**json.loads(sealed_values[ORDER]))
     return order_of(owner, vault, dialogue) if dialogue.kind == PAYMENT else Consent()
 
 
-def _asked(house: Context, plan: _Plan) -> tuple[Standing, bytes]:
-    """How things stand after the bank was asked, and what it wants to be shown next time."""
+def _ask_bank(context: Context, plan: _Plan) -> tuple[Standing, bytes]:
+    """The state after asking the bank, and the bank's own state for the next move."""
     first = plan.state is None
     try:
         if plan.looks:
-            return _outcome(house, plan), plan.state or b""
+            return _outcome(context, plan), plan.state or b""
         if isinstance(plan.order, Question):
-            asked = plan.order
-            return steps.verified(
-                _call(house, plan, lambda: plan.connector.verify_payee(plan.request, asked.name, asked.iban))
+            question = plan.order
+            return steps.after_verification(
+                _call(context, plan, lambda: plan.connector.verify_payee(plan.request, question.name, question.iban))
             ), b""
         if plan.kind == CONNECT and first:
-            with suppress(ScaNeeded):  # else the bank wants a confirmation before it shows anything
-                return _shown(_header(house, plan), None), b""
-        turn = _turn(house, plan, plan.state, plan.reply)
-        for _ in range(CALLS_AT_MOST):
-            move = steps.by_itself(turn.step, plan.method, plan.medium)
+            with suppress(ScaNeeded):  # otherwise the bank requires a confirmation first
+                return _accounts_standing(_header(context, plan), None), b""
+        turn = _turn(context, plan, plan.state, plan.reply)
+        for _ in range(MAX_CALLS_PER_MOVE):
+            move = steps.automatic_reply(turn.step, plan.method, plan.medium)
             if move is None:
                 break
             first = False
-            turn = _turn(house, plan, turn.state, move)
+            turn = _turn(context, plan, turn.state, move)
         if plan.kind == CONNECT and isinstance(turn.step, Done):
-            return _shown(_header(house, plan), turn.step.consent_ends_at), b""
+            return _accounts_standing(_header(context, plan), turn.step.consent_ends_at), b""
     except (DatabaseUnavailable, Busy):
         raise
     except Exception as fault:
         log.info("bank_failed", connector=plan.connector.name, error=describe(fault))
         pays = plan.kind == PAYMENT
-        told = steps.after_fault(fault, pays=pays, first=first, elsewhere=plan.elsewhere)
-        return steps.unknown() if plan.looks else told, b""
-    return steps.after(steps.fixed(turn.step) if plan.fixed else turn.step, DONE_CODES[plan.kind]), turn.state
+        standing = steps.after_fault(fault, pays=pays, first=first, elsewhere=plan.elsewhere)
+        return steps.unknown_outcome() if plan.looks else standing, b""
+    return steps.after_step(steps.refuse_choices(turn.step) if plan.fixed else turn.step, DONE_CODES[plan.kind]), turn.state
 
 
-def _turn(house: Context, plan: _Plan, state: bytes | None, reply: Reply) -> Turn:
+def _turn(context: Context, plan: _Plan, state: bytes | None, reply: Reply) -> Turn:
     if state is None:
         order = plan.order if isinstance(plan.order, Payment) else Consent()
-        return _call(house, plan, lambda: plan.connector.start(order, plan.request))
-    return _call(house, plan, lambda: plan.connector.resume(plan.request, state, reply))
+        return _call(context, plan, lambda: plan.connector.start(order, plan.request))
+    return _call(context, plan, lambda: plan.connector.resume(plan.request, state, reply))
 
 
-def _header(house: Context, plan: _Plan) -> Header:
-    """What the bank shows of all accounts; their bookings are not asked for."""
+def _header(context: Context, plan: _Plan) -> Header:
+    """The bank's header with all accounts, without bookings."""
 
     def ask() -> Header:
         header = next(iter(plan.connector.fetch(replace(plan.request, wanted=frozenset()))), None)
@@ -234,90 +235,88 @@ def _header(house: Context, plan: _Plan) -> Header:
             raise Unusable
         return check_header(header)
 
-    return _call(house, plan, ask)
+    return _call(context, plan, ask)
 
 
-def _shown(header: Header, consent_ends_at: datetime | None) -> Standing:
-    """The end of a look at accounts: they can be chosen now."""
-    return Standing(Phase.DONE, found(header, consent_ends_at), [message(Code.CONSENT_DONE)])
+def _accounts_standing(header: Header, consent_ends_at: datetime | None) -> Standing:
+    """The final state of a list of accounts: the customer can choose now."""
+    end = Done(consent_ends_at or header.consent_ends_at)
+    return Standing(Phase.DONE, end, [message(Code.CONSENT_DONE)], accounts=accounts_of(header))
 
 
-def _outcome(house: Context, plan: _Plan) -> Standing:
-    """What the bank says of a payment of which we do not know."""
+def _outcome(context: Context, plan: _Plan) -> Standing:
+    """The state after asking the bank for the outcome of a payment."""
     if not isinstance(plan.order, Payment):
-        return steps.unknown()
+        return steps.unknown_outcome()
     reference = plan.order.reference
-    found = _call(house, plan, lambda: plan.connector.outcome(plan.request, reference))
-    return steps.unknown() if found is None else steps.after(found, DONE_CODES[PAYMENT])
+    bank_step = _call(context, plan, lambda: plan.connector.outcome(plan.request, reference))
+    return steps.unknown_outcome() if bank_step is None else steps.after_step(bank_step, DONE_CODES[PAYMENT])
 
 
-def _call(house: Context, plan: _Plan, ask: Callable[[], T]) -> T:
-    """What the bank answers, in a thread of its own and within its time."""
+def _call(context: Context, plan: _Plan, ask: Callable[[], T]) -> T:
+    """The bank's answer, from a thread of its own and within the time limit."""
 
     def answers() -> Iterator[tuple[T]]:
-        yield (ask(),)  # None is an answer too, and would be the end of a line
+        yield (ask(),)  # in a tuple, because None is an answer too but would end the session
 
-    ((answer,),) = house.lines.listen(plan.request.provider.id, answers(), house.settings.bank_timeout_seconds)
+    ((answer,),) = context.sessions.listen(plan.request.provider.id, answers(), context.settings.bank_timeout_seconds)
     return answer
 
 
-def _settle(house: Context, job: MoveJob, standing: Standing, state: bytes, plan: _Plan) -> None:
-    """Stores how things stand, unless somebody else has ended the move meanwhile."""
-    with house.database.acting_for(job.tenant, job.user) as owner:
+def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, plan: _Plan) -> None:
+    """Stores the state, unless the move was ended meanwhile."""
+    with context.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is None or dialogue.phase != CALLING:
             log.warning("late_answer_dropped", dialogue=str(job.dialogue))
             return
         if standing.phase is Phase.OPEN:
-            dialogue.step = steps.stored(standing.step)
+            dialogue.step = steps.dump_step(standing.step)
             dialogue.messages = list(standing.messages)
-            dialogues.open_again(owner, house.vault, dialogue, state, standing.look_after)
+            dialogues.open_again(owner, context.vault, dialogue, state, standing.look_after)
             return
         if standing.phase is Phase.DONE:
-            _keep(owner, house.vault, dialogue, standing.step, plan)
-        if isinstance(standing.step, FoundAccounts):
-            seal(owner, house.vault, dialogue.id, standing.step.accounts)
-            standing = replace(standing, step=Done(standing.step.consent_ends_at))
+            _update_access(owner, context.vault, dialogue, standing.step, plan)
+        if standing.accounts is not None:
+            seal(owner, context.vault, dialogue.id, standing.accounts)
         end_as(owner, dialogue, standing)
 
 
-def _keep(owner: Owner, vault: Vault, dialogue: Dialogue, step: object, plan: _Plan) -> None:
-    """What a good end changes of the access: how it confirms, and with which login; a consent lets it be fetched, which it is at
-    once.
-    """
+def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, step: object, plan: _Plan) -> None:
+    """Updates the access after success: its method, medium and login; after a consent, also begins a fetch."""
     access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
     if access is None:
         return
     access.sca_method, access.sca_medium = dialogue.method, dialogue.medium
-    if plan.given:
+    if plan.login_is_new:
         connect.take_login(owner, vault, access, dict(plan.request.credentials), dialogue.login_hash)
     if dialogue.kind == CONSENT and isinstance(step, Done):
-        access.consent_ends_at = step.consent_ends_at or plan.request.now + CONSENT_LASTS
+        access.consent_ends_at = step.consent_ends_at or plan.request.now + CONSENT_DURATION
         access.messages = [item for item in access.messages if item["code"] != Code.METHOD_NEEDED]
         access.waits_for_customer = bool(access.messages)
         accesses.begin_fetch(owner, access, awaited=True, attended_from=dialogue.attended_from)
 
 
 def end_as(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:
-    """Ends a dialogue as it stands. The bank is asked about an unknown end again and again, ever more seldom."""
+    """Ends a dialogue in this state. While an outcome is unknown, the bank is asked again at doubling intervals."""
     dialogue.looks += is_unknown(dialogue)
-    dialogue.step = steps.stored(standing.step)
+    dialogue.step = steps.dump_step(standing.step)
     dialogue.messages = list(standing.messages)
-    goes_on = standing.phase is Phase.UNKNOWN and dialogue.looks < LOOKS
+    goes_on = standing.phase is Phase.UNKNOWN and dialogue.looks < MAX_LOOKS
     dialogues.end(owner, dialogue, standing.phase, FIRST_LOOK_SECONDS * 2**dialogue.looks if goes_on else None)
 
 
-def _lose(owner: Owner, dialogue: Dialogue) -> None:
-    """Ends a move of which nobody knows what the bank did with it."""
+def _end_lost(owner: Owner, dialogue: Dialogue) -> None:
+    """Ends a move of which nobody knows whether the bank received it."""
     end_as(owner, dialogue, steps.after_fault(RuntimeError(), pays=dialogue.kind == PAYMENT, first=False))
 
 
 def is_unknown(dialogue: Dialogue) -> bool:
-    """Whether nobody knows the end of it, also while the bank is being asked about it."""
-    step = steps.restored(dialogue.step) if dialogue.step else None
+    """Whether the outcome of the dialogue is unknown, also while the bank is being asked for it."""
+    step = steps.load_step(dialogue.step) if dialogue.step else None
     return isinstance(step, Failed) and step.code is Code.OUTCOME_UNKNOWN
 
 
 def owner_of(operator: Owner, dialogue: Dialogue) -> Owner:
-    """The operator's transaction, limited to whose dialogue it is."""
+    """The operator's transaction, limited to the user of a dialogue."""
     return Owner(operator.session, dialogue.tenant_id, dialogue.user_id)

@@ -1,10 +1,10 @@
-"""Who carries out tasks: this process, processes on this machine, or a Dask cluster. Each is an executor of the standard library.
+"""Executors of tasks: this process, processes on this machine, or a Dask cluster.
 
-Nobody listens on an address that other machines reach. The cluster that we start ourselves listens on 127.0.0.1, and only takes
-work from whom holds a certificate made for it in memory: whoever may hand a task to Dask may run any code.
+Nothing listens on an address that other machines can reach. The local cluster listens on 127.0.0.1 and accepts only clients with
+a certificate that is made for it in memory: whoever can submit a task to Dask can run any code.
 
-A cluster elsewhere is a scheduler and workers with the same version of Kontor (with `requirements-dask.lock`) and the same
-settings, and speaks TLS, with a certificate authority of its own, since Dask trusts every certificate that it has signed:
+A remote cluster is a scheduler and workers with the same version of Kontor (with `requirements-dask.lock`) and the same
+settings. It uses TLS with a certificate authority of its own, since Dask trusts every certificate that the authority has signed:
 
     dask scheduler --protocol tls --tls-ca-file ca.pem --tls-cert scheduler.pem --tls-key scheduler.key --no-dashboard
     POLARS_MAX_THREADS=1 dask worker tls://scheduler:8786 --nworkers auto --nthreads 1 \
@@ -35,12 +35,12 @@ THREAD_LIMITS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"
 LOCAL_CONFIGURATION: Mapping[str, object] = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
-    "distributed.nanny.pre-spawn-environ": {},  # it would change our own environment
+    "distributed.nanny.pre-spawn-environ": {},  # these would change our own environment
     "distributed.deploy.lost-worker-timeout": "1 day",  # a worker that is not replaced by then is never replaced
 }
 CONNECT_SECONDS = 30
 BROKEN: tuple[type[Exception], ...] = (BrokenExecutor, CancelledError)
-"""The errors of tasks whose crew is no more: a process of a pool died, the scheduler went away, or nobody works on them."""
+"""Errors of tasks whose executor no longer works: a process of the pool died, the scheduler went away, or no worker is left."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TaskExecutor:
-    """Who takes tasks, how many at a time, the errors that say that a worker died but others go on, and whether nobody works."""
+    """An executor, how many tasks it takes at a time, the errors by which it reports a dead worker, and whether it is stuck."""
 
     executor: Executor
     window: int
@@ -57,7 +57,7 @@ class TaskExecutor:
 
 
 def open_executor(settings: Settings, tasks: int) -> AbstractContextManager[TaskExecutor]:
-    """A crew for so many tasks, as the settings want it. All of its processes are gone when the context is left."""
+    """An executor for this number of tasks, as the settings say. All of its processes end with the context."""
     if settings.engine == "inline":
         return _inline()
     if settings.engine == "processes":
@@ -66,12 +66,12 @@ def open_executor(settings: Settings, tasks: int) -> AbstractContextManager[Task
 
 
 def workers(settings: Settings) -> int:
-    """How many tasks are worked on at the same time; of a cluster elsewhere, as many as this machine would."""
+    """The number of tasks that run at the same time; for a remote cluster, the number that this machine would run."""
     return 1 if settings.engine == "inline" else settings.engine_workers or _cores()
 
 
 class Inline(Executor):
-    """Runs a task when it is handed over."""
+    """Runs a task when it is submitted."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         future: Future[T] = Future()
@@ -80,7 +80,7 @@ class Inline(Executor):
 
 
 class ProcessExecutor(ProcessPoolExecutor):
-    """Processes whose libraries know from their start how many threads they may have: Polars reads it when it is loaded."""
+    """Processes whose libraries are given their number of threads at the start: Polars reads it when it is loaded."""
 
     def __init__(self, workers: int, lifeline: Connection) -> None:
         # Locks that Polars' threads hold would stay locked for ever in a forked process.
@@ -93,7 +93,7 @@ class ProcessExecutor(ProcessPoolExecutor):
 
 
 class Cluster(Executor):
-    """Hands tasks to Dask. Its own executor never finishes a task whose worker dies while its result is on the way."""
+    """Submits tasks to Dask. Dask's own executor never finishes a task whose worker dies while its result is on the way."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -115,12 +115,12 @@ class Cluster(Executor):
                 ours.set_result(value)
 
     def idle(self) -> bool:
-        """Whether there are workers, and none of them works. A cluster without workers may still be getting some."""
+        """Whether there are workers and none of them works. A cluster without workers may still be starting some."""
         try:
-            found = self._client.processing()
+            tasks_by_worker = self._client.processing()
         except OSError:  # the scheduler is away; if it stays away, the tasks will be cancelled
             return False
-        return bool(found) and not any(found.values())
+        return bool(tasks_by_worker) and not any(tasks_by_worker.values())
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def _processes(workers: int) -> Iterator[TaskExecutor]:
     with lifeline, ours:
         pool = ProcessExecutor(workers, lifeline)
         try:
-            yield TaskExecutor(pool, window=2 * workers)  # the next task lies ready while we look at a result
+            yield TaskExecutor(pool, window=2 * workers)  # so that workers have a next task while we handle a result
         except BaseException:
             ours.close()
             raise
@@ -143,7 +143,7 @@ def _processes(workers: int) -> Iterator[TaskExecutor]:
 
 
 def _begin(lifeline: Connection) -> None:
-    """Prepares a process: it leaves Ctrl-C to its parent, and ends with it, however that happens."""
+    """Prepares a process: it ignores Ctrl-C and ends when its parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def end_with_parent() -> None:
@@ -157,26 +157,26 @@ def _begin(lifeline: Connection) -> None:
 def _dask(settings: Settings, tasks: int) -> Iterator[TaskExecutor]:
     dask = _distributed()
     with _remote(settings.dask_scheduler) if settings.dask_scheduler else _local(min(workers(settings), tasks)) as client:
-        # Everything at once: a cluster that grows with its work has to see it.
+        # All tasks at once: a cluster that scales with its work must see them.
         cluster = Cluster(client)
         yield TaskExecutor(cluster, tasks, (dask.KilledWorker,), cluster.idle)
 
 
 def _distributed() -> Any:
-    """Dask's package, which is loaded only where it is wanted; most of it has no types."""
+    """Dask's package, loaded only where it is used; most of it has no types."""
     try:
-        found = import_module("distributed")
+        package = import_module("distributed")
     except ImportError as error:
         raise KontorError("KONTOR_ENGINE=dask needs Dask: install requirements-dask.lock, not requirements.lock") from error
-    logging.getLogger("distributed").setLevel(logging.WARNING)  # it tells of every connection
-    return found
+    logging.getLogger("distributed").setLevel(logging.WARNING)  # it logs every connection
+    return package
 
 
 @contextmanager
 def _remote(scheduler: str) -> Iterator[Any]:
     try:
         client = _distributed().Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False, name="kontor")
-    except (OSError, TypeError, ValueError) as error:  # also what is wrong with certificates
+    except (OSError, TypeError, ValueError) as error:  # also for wrong certificates
         raise KontorError(f"no Dask scheduler to work with at {scheduler} ({type(error).__name__}: {error})") from error
     with client:
         yield client
@@ -196,8 +196,8 @@ def _local(workers: int) -> Iterator[Any]:
                 dashboard_address=None,
                 scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0", "allowed_failures": 0},
                 memory_limit=0,
-                env=dict(limits),  # for those that replace a dead one
-                silence_logs="CRITICAL",  # losses are ours to report,
+                env=dict(limits),  # for workers that replace a dead one
+                silence_logs="CRITICAL",  # we report lost workers ourselves
             )
         with cluster, dask.Client(cluster, set_as_default=False, name="kontor") as client:
             yield client
@@ -215,7 +215,7 @@ def _limits(workers: int) -> Mapping[str, str]:
 
 @contextmanager
 def _environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Sets variables for the processes that are started meanwhile."""
+    """Sets environment variables for processes that are started within the context."""
     before: dict[str, Any] = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

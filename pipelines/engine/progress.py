@@ -1,4 +1,4 @@
-"""How far the engine is, for who sits at a terminal. The log has the same counts without it."""
+"""A progress bar of the engine for terminals. The log has the same counts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +11,9 @@ from pipelines.engine.run import OnProgress
 
 @contextmanager
 def bar(title: str) -> Iterator[OnProgress]:
-    """What `engine.run` tells its progress to: a bar on standard error, or nothing where that is no terminal."""
+    """A callback for `engine.run` that draws a bar on standard error, or nothing where that is no terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        shown = progress.add_task(title, total=None)
-        yield lambda done, tasks: progress.update(shown, completed=done, total=tasks)
+        progress_task = progress.add_task(title, total=None)
+        yield lambda finished, tasks: progress.update(progress_task, completed=finished, total=tasks)

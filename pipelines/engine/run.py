@@ -1,14 +1,14 @@
-"""The engine: independent tasks, one per bucket, in this process, on all cores of this machine, or on a Dask cluster.
+"""The engine: runs independent tasks, one per bucket, in this process, on all cores of this machine, or on a Dask cluster.
 
-`KONTOR_ENGINE` says where; the results and their order are the same everywhere. Data do not pass through here: a task reads
-from and writes to the lake and PostgreSQL, so that what it takes and gives back is small.
+`KONTOR_ENGINE` says where; results and their order are the same everywhere. No data pass through here: a task reads from and
+writes to the lake and PostgreSQL, so that its arguments and results are small.
 
-A task is a function of a module of ours, or a `functools.partial` of one. What it needs (database, models) it opens itself, in
-functions under `functools.cache`, so that every process opens it once and none is sent anywhere. A task may run more than once,
-also when it had nearly finished: it replaces what it wrote before. Items stand in logs and errors: numbers and ids, nothing else.
+A task is a function of one of our modules, or a `functools.partial` of one. It opens what it needs (database, models) itself, in
+functions under `functools.cache`, so that every process opens it once. A task may run more than once, even after it has nearly
+finished: it replaces what it wrote before. Items appear in logs and errors, so they are numbers and ids and nothing else.
 
-Here is what happens to tasks; `crews.py` knows who carries them out. Nothing here may load Polars: a process has to set the
-number of its threads first.
+This module decides what happens to tasks; `executors.py` runs them. Nothing here may load Polars: a process must set its number
+of threads first.
 """
 
 from bisect import insort
@@ -26,10 +26,10 @@ from warehouse import logs
 from warehouse.errors import KontorError
 from warehouse.settings import Settings
 
-ATTEMPTS = 3
-"""So many workers may die over a task. The last attempt is made while nothing else runs, so that no task pays for another."""
+MAX_ATTEMPTS = 3
+"""Workers that may die over one task. The last attempt is made while nothing else runs, so that no other task is lost with it."""
 SILENCE_SECONDS = 60.0
-NAMED_AT_MOST = 20
+MAX_NAMED_FAILURES = 20
 log = structlog.get_logger("engine")
 
 Item = TypeVar("Item")
@@ -39,24 +39,24 @@ OnProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class TaskFailure:
-    """A task that gave no result, with the kind and place of its error, as `warehouse.logs.describe` has them."""
+    """A task without a result, with the kind and place of its error, as `warehouse.logs.describe` gives them."""
 
     item: Any
     error: dict[str, Any]
 
 
 class TasksFailed(KontorError):
-    """Some tasks gave no result; those of all others were handed out."""
+    """Some tasks gave no result; the results of all others were yielded."""
 
     def __init__(self, failures: Sequence[TaskFailure], tasks: int) -> None:
-        named = ", ".join(f"{failure.item} ({failure.error['kind']})" for failure in failures[:NAMED_AT_MOST])
-        more = f" and {len(failures) - NAMED_AT_MOST} more" if len(failures) > NAMED_AT_MOST else ""
-        super().__init__(f"{len(failures)} of {tasks} tasks failed: {named}{more}")
+        names = ", ".join(f"{failure.item} ({failure.error['kind']})" for failure in failures[:MAX_NAMED_FAILURES])
+        more = f" and {len(failures) - MAX_NAMED_FAILURES} more" if len(failures) > MAX_NAMED_FAILURES else ""
+        super().__init__(f"{len(failures)} of {tasks} tasks failed: {names}{more}")
         self.failures = tuple(failures)
 
 
 class WorkerDied(KontorError):
-    """The process that ran a task died, at every attempt."""
+    """The process of a task died at every attempt."""
 
 
 @dataclass(frozen=True)
@@ -77,22 +77,22 @@ class _Job(Generic[Item]):
 
     @property
     def suspect(self) -> bool:
-        return self.losses >= ATTEMPTS - 1
+        return self.losses >= MAX_ATTEMPTS - 1
 
 
 _Outcome = _Done[Result] | _Failed
 
 
-def _unheard(_done: int, _tasks: int) -> None:
-    """Nobody wants to know."""
+def _ignore_progress(_done: int, _tasks: int) -> None:
+    """The default: progress is not reported."""
 
 
 def run(
-    task: Callable[[Item], Result], items: Sequence[Item], settings: Settings, on_progress: OnProgress = _unheard
+    task: Callable[[Item], Result], items: Sequence[Item], settings: Settings, on_progress: OnProgress = _ignore_progress
 ) -> Iterator[tuple[Item, Result]]:
-    """Every item with its result, in the order of the items, each as soon as it and those before it are there.
+    """Every item with its result, in the order of the items, as soon as it and those before it are ready.
 
-    A task that fails keeps no other from running; at the end `TasksFailed` names it. Closing the iterator ends all processes.
+    A failing task does not stop the others; at the end `TasksFailed` names it. Closing the iterator ends all processes.
     """
     log.info("engine starts", engine=settings.engine, tasks=len(items))
     level = settings.log_level if structlog.is_configured() else None
@@ -101,31 +101,33 @@ def run(
     failures: list[TaskFailure] = []
     following = 0
     with closing(_outcomes(partial(_attempt, task, level), jobs, settings)) as finished:
-        for done, (job, outcome) in enumerate(finished, 1):
-            on_progress(done, len(items))
-            if done * 10 // len(items) > (done - 1) * 10 // len(items):
-                log.info("engine works", done=done, tasks=len(items))
+        for count, (job, outcome) in enumerate(finished, 1):
+            on_progress(count, len(items))
+            if count * 10 // len(items) > (count - 1) * 10 // len(items):
+                log.info("engine works", done=count, tasks=len(items))
             outcomes[job.index] = outcome
             while following in outcomes:
-                item, reached = items[following], outcomes.pop(following)
+                item, ready_outcome = items[following], outcomes.pop(following)
                 following += 1
-                if isinstance(reached, _Failed):
-                    log.error("task failed", item=str(item), error=reached.error)
-                    failures.append(TaskFailure(item, reached.error))
+                if isinstance(ready_outcome, _Failed):
+                    log.error("task failed", item=str(item), error=ready_outcome.error)
+                    failures.append(TaskFailure(item, ready_outcome.error))
                 else:
-                    yield item, reached.value
+                    yield item, ready_outcome.value
     if failures:
         raise TasksFailed(failures, len(items))
 
 
 def _attempt(task: Callable[[Item], Result], log_level: str | None, item: Item) -> _Outcome[Result]:
-    """What the task gives, or the kind and place of its error: the error itself may hold what must not leave the process."""
+    """The result of the task, or the kind and place of its error: the error itself may hold data that must not leave the
+    process.
+    """
     if log_level is not None and not structlog.is_configured():
         logs.configure(log_level)
     try:
         return _Done(task(item))
     except BaseException as error:
-        # What Polars says when it panics is no `Exception`; nor are interruptions, which do not belong to the task.
+        # A panic of Polars is no `Exception`; nor are interruptions, which do not belong to the task.
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":
             return _Failed(logs.describe(error))
         raise
@@ -134,48 +136,48 @@ def _attempt(task: Callable[[Item], Result], log_level: str | None, item: Item) 
 def _outcomes(
     attempt: Callable[[Item], _Outcome[Result]], jobs: Sequence[_Job[Item]], settings: Settings
 ) -> Generator[tuple[_Job[Item], _Outcome[Result]], None, None]:
-    """Every job with its outcome, as they finish. Where a crew breaks, a new one takes what is left."""
+    """Every job with its outcome, as they finish. When an executor breaks, a new one takes the remaining jobs."""
     waiting = list(jobs)
     while waiting:
-        with open_executor(settings, len(waiting)) as crew:
-            yield from _shift(crew, attempt, waiting)
+        with open_executor(settings, len(waiting)) as executor:
+            yield from _run_until_broken(executor, attempt, waiting)
 
 
-def _shift(
-    crew: TaskExecutor, attempt: Callable[[Item], _Outcome[Result]], waiting: list[_Job[Item]]
+def _run_until_broken(
+    executor: TaskExecutor, attempt: Callable[[Item], _Outcome[Result]], waiting: list[_Job[Item]]
 ) -> Generator[tuple[_Job[Item], _Outcome[Result]], None, None]:
-    """Lets a crew work until all is done, or until it breaks. Tasks that were lost wait again, the suspects last and alone."""
+    """Runs jobs until all are finished or the executor breaks. Lost tasks wait again; suspects run last and alone."""
     running: dict[Future[_Outcome[Result]], _Job[Item]] = {}
     broken = False
     while running or (waiting and not broken):
-        while waiting and not broken and len(running) < crew.window and not (waiting[0].suspect and running):
+        while waiting and not broken and len(running) < executor.window and not (waiting[0].suspect and running):
             job = waiting.pop(0)
-            running[_submit(crew, attempt, job.item)] = job
-        done, _ = wait(running, SILENCE_SECONDS, FIRST_COMPLETED)
-        if not done:
+            running[_submit(executor, attempt, job.item)] = job
+        finished_futures, _ = wait(running, SILENCE_SECONDS, FIRST_COMPLETED)
+        if not finished_futures:
             log.info("engine waits", running=len(running), waiting=len(waiting))
-            done = {future for future in running if future.cancel()} if crew.stuck() else done
-        for future in done:
+            finished_futures = {future for future in running if future.cancel()} if executor.stuck() else finished_futures
+        for future in finished_futures:
             job = running.pop(future)
             try:
                 outcome = future.result()
-            except (*BROKEN, *crew.losses) as error:
+            except (*BROKEN, *executor.losses) as error:
                 broken = broken or isinstance(error, BROKEN)
                 job.losses += 1
                 log.warning("task lost its worker", item=str(job.item), losses=job.losses)
-                if job.losses < ATTEMPTS:
+                if job.losses < MAX_ATTEMPTS:
                     insort(waiting, job, key=_losses)
                     continue
                 outcome = _Failed(logs.describe(WorkerDied()))
-            except Exception as error:  # it could not be sent, there or back; a worker without Kontor says so in the cause
+            except Exception as error:  # task or result could not be sent; the cause names a worker without Kontor
                 outcome = _Failed(logs.describe(error.__cause__ if isinstance(error.__cause__, ImportError) else error))
             yield job, outcome
 
 
-def _submit(crew: TaskExecutor, attempt: Callable[[Item], _Outcome[Result]], item: Item) -> Future[_Outcome[Result]]:
+def _submit(executor: TaskExecutor, attempt: Callable[[Item], _Outcome[Result]], item: Item) -> Future[_Outcome[Result]]:
     try:
-        return crew.executor.submit(attempt, item)
-    except BrokenExecutor as error:  # it broke since we looked
+        return executor.executor.submit(attempt, item)
+    except BrokenExecutor as error:  # it broke meanwhile
         future: Future[_Outcome[Result]] = Future()
         future.set_exception(error)
         return future

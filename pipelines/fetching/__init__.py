@@ -1,1 +1,1 @@
-"""How bank data come in: an access is connected, fetched, checked, kept, merged and made public."""
+"""How bank data arrive: an access is connected, fetched, checked, landed, merged and published."""

@@ -1,6 +1,6 @@
-"""Connecting a customer to a bank: credentials are opened, checked and sealed; the access and its fetch are put down together.
+"""Connecting a customer to a bank: decrypts, checks and seals credentials, and stores the access together with its fetch.
 
-Several accesses at once are all stored or none. Nothing here talks to a bank: the worker does (`pipelines/fetching/refresh.py`).
+Several accesses are stored all or none. Nothing here talks to a bank; the worker does (`pipelines/fetching/refresh.py`).
 """
 
 import base64
@@ -22,27 +22,27 @@ from warehouse.stores import accesses, providers
 
 @dataclass(frozen=True)
 class AccessOptions:
-    """How a caller wants an access to be kept; what is not said stays as it is."""
+    """How an access is to be kept; options that are not set stay as they are."""
 
     sync: bool | None = None
     selects: bool = False
-    """Whether the caller says which products are wanted; `selected` None means all."""
+    """Whether the caller chooses products; then `selected` None means all."""
     selected: list[str] | None = None
 
 
 @dataclass(frozen=True)
 class AccessRequest:
-    """What a caller wants: a login at a provider under a name, encrypted for the tenant."""
+    """The request for an access: its name, the provider, and credentials encrypted for the tenant."""
 
     key: str
     provider_id: UUID
     credentials: Mapping[str, str] = field(repr=False)
-    wish: AccessOptions = AccessOptions()
+    options: AccessOptions = AccessOptions()
 
 
 @dataclass(frozen=True)
 class OpenedLogin:
-    """An entry whose credentials were opened and checked."""
+    """An access request with decrypted and checked credentials."""
 
     entry: AccessRequest
     credentials: dict[str, str] = field(repr=False)
@@ -53,59 +53,59 @@ class OpenedLogin:
 def open_entries(
     owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entries: list[AccessRequest]
 ) -> list[OpenedLogin]:
-    """The logins of all entries; raises for the first that cannot be used."""
+    """The logins of all requests; raises for the first that cannot be used."""
     return [_open(owner, vault, connectors, entry) for entry in entries]
 
 
-def login(entry: AccessRequest, offer: Offer, opened: dict[str, str]) -> OpenedLogin:
-    """An entry with its credentials in plain text."""
-    names = [opened.get(field.key, "") for field in offer.fields if not field.secret]
-    missing = tuple(field.key for field in offer.fields if field.key not in opened)
-    return OpenedLogin(entry, opened, missing, _login_hash(entry.provider_id, names))
+def login(entry: AccessRequest, offer: Offer, credentials: dict[str, str]) -> OpenedLogin:
+    """The login of a request whose credentials are known in plain text."""
+    names = [credentials.get(field.key, "") for field in offer.fields if not field.secret]
+    missing = tuple(field.key for field in offer.fields if field.key not in credentials)
+    return OpenedLogin(entry, credentials, missing, _login_hash(entry.provider_id, names))
 
 
 def connect(
     owner: Owner, vault: Vault, settings: Settings, logins: list[OpenedLogin], *, refresh: bool, attended_from: str | None
 ) -> dict[UUID, UUID]:
-    """Stores all logins as accesses and begins their fetches; answers the fetches by the id of their access."""
+    """Stores all logins as accesses and begins their fetches; returns the id of the fetch by the id of the access."""
     fetches = {}
-    for login in sorted(logins, key=lambda login: login.entry.key):  # one order for all, so that no two wait for each other
-        access = _known(owner, login.entry.key)
+    for login in sorted(logins, key=lambda login: login.entry.key):  # always in the same order, against deadlocks
+        access = _find_access(owner, login.entry.key)
         if access is None:
             access = _add(owner, vault, settings, login)
-            wanted = not login.missing
+            wants_fetch = not login.missing
         else:
-            wanted = _renew(owner, vault, settings, access, login, refresh=refresh) and not login.missing
-        if wanted or access.fetch_id is not None:
+            wants_fetch = _renew(owner, vault, settings, access, login, refresh=refresh) and not login.missing
+        if wants_fetch or access.fetch_id is not None:
             fetches[access.id] = _begin(owner, settings, access, attended_from)
     return fetches
 
 
 def keep_login(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogin) -> Access:
-    """Stores a login as an access that is not fetched yet, or takes it over for the one that has its name."""
-    access = _known(owner, login.entry.key)
+    """Stores a login as an access that is not fetched yet, or as the new login of the access with this name."""
+    access = _find_access(owner, login.entry.key)
     if access is None:
         return _add(owner, vault, settings, login)
     if access.provider_id != login.entry.provider_id:
         raise AccessDiffers
     if accesses.credentials(owner, vault, access) != login.credentials:
         _change_login(owner, vault, access, login)
-    _keep(settings, access, login.entry.wish)
+    _apply_options(settings, access, login.entry.options)
     return access
 
 
 def refresh_again(
-    owner: Owner, settings: Settings, wishes: Mapping[str, AccessOptions], *, attended_from: str | None
+    owner: Owner, settings: Settings, options: Mapping[str, AccessOptions], *, attended_from: str | None
 ) -> dict[UUID, UUID]:
-    """Begins a fetch of known accesses with the credentials they have."""
-    found = [accesses.find(owner, key, lock=True) for key in sorted(wishes)]
-    for access in found:
-        _keep(settings, access, wishes[access.key])
-    return {access.id: _begin(owner, settings, access, attended_from) for access in found}
+    """Begins fetches of existing accesses with their stored credentials; returns the id of the fetch by the id of the access."""
+    known_accesses = [accesses.find(owner, key, lock=True) for key in sorted(options)]
+    for access in known_accesses:
+        _apply_options(settings, access, options[access.key])
+    return {access.id: _begin(owner, settings, access, attended_from) for access in known_accesses}
 
 
 def _begin(owner: Owner, settings: Settings, access: Access, attended_from: str | None) -> UUID:
-    """Begins a fetch, or joins the running one. The limit on sessions that nobody attends holds for callers too."""
+    """Begins a fetch, or joins the running one. The limit on unattended sessions applies to callers as well."""
     if access.fetch_id is None and attended_from is None:
         wait = accesses.seconds_until_allowed(owner, access, settings.unattended_sessions_per_day)
         if wait:
@@ -113,7 +113,7 @@ def _begin(owner: Owner, settings: Settings, access: Access, attended_from: str 
     return accesses.begin_fetch(owner, access, awaited=True, attended_from=attended_from)
 
 
-def _known(owner: Owner, key: str) -> Access | None:
+def _find_access(owner: Owner, key: str) -> Access | None:
     try:
         return accesses.find(owner, key, lock=True)
     except NotFound:
@@ -122,15 +122,15 @@ def _known(owner: Owner, key: str) -> Access | None:
 
 def _add(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogin) -> Access:
     entry = login.entry
-    sync = entry.wish.sync is not False
+    sync = entry.options.sync is not False
     access = accesses.add(
         owner,
         entry.key,
         entry.provider_id,
         login.login_hash,
         sync=sync,
-        selected=entry.wish.selected,
-        messages=_missing(login),
+        selected=entry.options.selected,
+        messages=_missing_messages(login),
         waits_for_customer=bool(login.missing),
         expires_at=None if sync else accesses.end_after(settings.unsynced_lifetime_seconds),
     )
@@ -139,13 +139,12 @@ def _add(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogin) -> 
 
 
 def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login: OpenedLogin, *, refresh: bool) -> bool:
-    """Takes over what a caller sends for an access that exists; answers whether a fetch is wanted.
+    """Applies a request to an existing access; returns whether it should be fetched.
 
-    The same again changes nothing, so that a request can be repeated. Something else is only taken when the caller says so with
-    `refresh`, or when the known login does not work: never by mistake.
+    A repeated request changes nothing. Another login is accepted only with `refresh`, or if the stored one does not work.
     """
-    entry, known = login.entry, accesses.credentials(owner, vault, access)
-    same_login = known == login.credentials
+    entry, stored_credentials = login.entry, accesses.credentials(owner, vault, access)
+    same_login = stored_credentials == login.credentials
     if access.provider_id != entry.provider_id:
         raise AccessDiffers
     if not same_login:
@@ -153,12 +152,14 @@ def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login
             raise AccessDiffers
         _change_login(owner, vault, access, login)
     if refresh or not same_login:
-        _keep(settings, access, entry.wish)
+        _apply_options(settings, access, entry.options)
     return refresh or not same_login
 
 
 def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str, str], login_hash: bytes) -> None:
-    """Takes over other credentials. A fetch with the old ones is void. Another login may be another person's: it starts anew."""
+    """Replaces the credentials of an access and voids a running fetch. Another login may belong to another person: the access
+    starts over.
+    """
     accesses.void_fetch(owner, access)
     accesses.seal_credentials(owner, vault, access, credentials)
     if access.login_hash != login_hash:
@@ -172,35 +173,35 @@ def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str
 
 def _change_login(owner: Owner, vault: Vault, access: Access, login: OpenedLogin) -> None:
     take_login(owner, vault, access, login.credentials, login.login_hash)
-    access.messages = _missing(login)
+    access.messages = _missing_messages(login)
     access.waits_for_customer = bool(login.missing)
 
 
-def _keep(settings: Settings, access: Access, wish: AccessOptions) -> None:
-    """Keeps an access as the caller wants from now on."""
-    if wish.sync is not None and wish.sync != access.sync:
-        access.sync = wish.sync
-        access.expires_at = None if wish.sync else accesses.end_after(settings.unsynced_lifetime_seconds)
-    if wish.selects:
-        access.selected = wish.selected
+def _apply_options(settings: Settings, access: Access, options: AccessOptions) -> None:
+    """Changes how an access is kept from now on."""
+    if options.sync is not None and options.sync != access.sync:
+        access.sync = options.sync
+        access.expires_at = None if options.sync else accesses.end_after(settings.unsynced_lifetime_seconds)
+    if options.selects:
+        access.selected = options.selected
 
 
-def _missing(login: OpenedLogin) -> list[dict[str, str]]:
+def _missing_messages(login: OpenedLogin) -> list[dict[str, str]]:
     return [message(Code.FIELDS_MISSING, ", ".join(login.missing))] if login.missing else []
 
 
 def _open(owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entry: AccessRequest) -> OpenedLogin:
-    """The opened credentials of the fields that the provider asks for; others are ignored."""
+    """The login of a request, with the credentials for all fields of the provider; others are ignored."""
     offer = _offer(owner, connectors, entry.provider_id)
-    opened = {
+    credentials = {
         field.key: _decrypt(owner, vault, field.key, entry.credentials[field.key])
         for field in offer.fields
         if entry.credentials.get(field.key)
     }
-    for wanted in offer.fields:
-        if wanted.key in opened and not formats.matches(wanted.format, opened[wanted.key]):
-            raise CredentialUnfit(wanted.key)
-    return login(entry, offer, opened)
+    for login_field in offer.fields:
+        if login_field.key in credentials and not formats.matches(login_field.format, credentials[login_field.key]):
+            raise CredentialUnfit(login_field.key)
+    return login(entry, offer, credentials)
 
 
 def _offer(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID) -> Offer:
@@ -217,18 +218,18 @@ def _offer(owner: Owner, connectors: Mapping[str, Connector], provider_id: UUID)
 
 def _decrypt(owner: Owner, vault: Vault, field_key: str, value: str) -> str:
     try:
-        whole_tenant = owner.for_tenant(owner.tenant)  # whose key it is, not the user's
+        whole_tenant = owner.for_tenant(owner.tenant)  # the key belongs to the tenant, not to the user
         return certificates.decrypt(whole_tenant, vault, base64.b64decode(value, validate=True)).decode()
     except (Invalid, ValueError) as error:
         raise CredentialUnreadable(field_key) from error
 
 
 def _login_hash(provider_id: UUID, names: list[str]) -> bytes:
-    """What stands for a set of credentials in locks: slow to guess, since login names are short."""
+    """The hash that represents a login in locks: slow to guess, since login names are short."""
     return hashlib.scrypt("\0".join(names).encode(), salt=provider_id.bytes, n=2**12, r=8, p=1, dklen=16)
 
 
 def disconnect(database: Database, tenant_id: UUID, user_id: UUID, key: str | None = None) -> None:
-    """Deletes an access, or all of a user's, at once and for good; a fetch that is running finds nothing to write to."""
+    """Deletes an access, or all accesses of a user. A running fetch then finds nothing to write to."""
     with database.changing_for(tenant_id, user_id) as owner:
         accesses.remove(owner, [accesses.find(owner, key, lock=True)] if key is not None else accesses.locked(owner))

@@ -1,6 +1,6 @@
-"""What a bank said, kept as it was said: a piece for every fetch, which can be merged again without asking the bank.
+"""Landing: keeps the bookings of every fetch as the bank delivered them, to be merged again without asking the bank.
 
-A piece is landed before it is merged into the ledger. To merge it again changes nothing, so a replay may be repeated.
+A piece lands before it is merged into the ledger. Merging it again changes nothing, so a replay may be repeated.
 """
 
 from collections.abc import Iterable
@@ -15,8 +15,8 @@ from analytics.frames import BOOKINGS
 from pipelines.banks.base import FetchedBookings
 from pipelines.context import Context
 from pipelines.fetching import merge, store
-from pipelines.fetching.slots import SLOT, slot_of
-from pipelines.fetching.store import FetchJob, Received
+from pipelines.fetching.slots import SLOT_FORMAT, slot_of
+from pipelines.fetching.store import BankAnswer, FetchJob
 from warehouse.lake import landing
 from warehouse.lake.buckets import bucket_of
 from warehouse.lake.erasure import rewrite_without
@@ -30,8 +30,8 @@ log = structlog.get_logger("landing")
 
 
 @dataclass(frozen=True)
-class Replayed:
-    """What a replay did."""
+class ReplayCounts:
+    """The pieces and bookings of a replay, the bookings that changed, and the rows that were left out because of tombstones."""
 
     pieces: int = 0
     bookings: int = 0
@@ -39,59 +39,58 @@ class Replayed:
     buried: int = 0
 
 
-def land(house: Context, job: FetchJob, received: Received, now: datetime) -> None:
-    """Keeps what a fetch has brought. A lake that cannot be written to does not keep the customer's data from the customer."""
+def land(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> None:
+    """Keeps the bookings of a fetch. If the lake cannot be written, the fetch goes on, so that the customer sees the data."""
     rows = [
-        told.frame.with_columns(
+        bookings.frame.with_columns(
             tenant=pl.lit(str(job.tenant)),
             user=pl.lit(str(job.user)),
             access=pl.lit(str(job.access)),
             fetch=pl.lit(str(job.fetch)),
-            product=pl.lit(told.product),
+            product=pl.lit(bookings.product),
             fetched_at=pl.lit(now, pl.Datetime("us", "UTC")),
-            complete_from=pl.lit(told.complete_from, pl.Date),
+            complete_from=pl.lit(bookings.complete_from, pl.Date),
         ).select(LANDING.schema.names())
-        for told in received.bookings
+        for bookings in answer.bookings
     ]
     if not rows:
         return
-    slot = slot_of(now, house.settings.zone).strftime(SLOT)
+    slot = slot_of(now, context.settings.zone).strftime(SLOT_FORMAT)
     name = f"{now:%Y%m%dT%H%M%S%f}-{job.fetch}"
     try:
-        landing.append(house.lake, LANDING, slot, bucket_of(job.user, house.settings.buckets), name, pl.concat(rows))
-    except Exception as error:  # stores have errors of their own
+        landing.append(context.lake, LANDING, slot, bucket_of(job.user, context.settings.buckets), name, pl.concat(rows))
+    except Exception as error:  # object stores raise errors of their own
         log.error("not_landed", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
 
 
-def take_back(house: Context, job: FetchJob) -> None:
-    """Removes what a fetch has landed."""
-    bucket = bucket_of(job.user, house.settings.buckets)
+def take_back(context: Context, job: FetchJob) -> None:
+    """Removes the landed bookings of a fetch."""
+    bucket = bucket_of(job.user, context.settings.buckets)
     try:
-        removed = rewrite_without(house.lake, LANDING, "fetch", [str(job.fetch)], [bucket])
-    except Exception as error:  # stores have errors of their own
+        removed = rewrite_without(context.lake, LANDING, "fetch", [str(job.fetch)], [bucket])
+    except Exception as error:  # object stores raise errors of their own
         log.error("not_taken_back", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
     else:
         log.info("taken_back", access=str(job.access), rows=removed)
 
 
-def replay(house: Context, pieces: Iterable[Piece], *, everything: bool = False) -> Replayed:
-    """Merges into the ledger what has landed later than the ledger knows, or everything. No bank is asked, and what was erased or
-    deleted meanwhile stays away.
+def replay(context: Context, pieces: Iterable[Piece], *, everything: bool = False) -> ReplayCounts:
+    """Merges landed pieces into the ledger: those newer than its last fetch, or everything. No bank is asked, and erased data
+    stay erased.
 
-    What an access said over time is first put together apart, so that the ledger goes from its state to the right one in one
-    step, and no booking loses its id on the way.
+    The pieces of an access are first folded into one state, so that the ledger changes in one step and bookings keep their ids.
     """
     ordered = sorted(pieces)
-    rows = landing.read_pieces(house.lake, LANDING, ordered)
-    with house.database.operating() as operator:
+    rows = landing.read_pieces(context.lake, LANDING, ordered)
+    with context.database.operating() as operator:
         buried = [str(stone.id) for stone in tombstones.standing(operator)]
-        known = accesses.fetched(operator, [UUID(access) for access in rows["access"].unique()])
-    kept = rows.filter(~pl.col("user").is_in(buried), ~pl.col("access").is_in(buried)).join(
-        known, on="access", maintain_order="left"
+        fetched_accesses = accesses.fetched(operator, [UUID(access) for access in rows["access"].unique()])
+    standing_rows = rows.filter(~pl.col("user").is_in(buried), ~pl.col("access").is_in(buried)).join(
+        fetched_accesses, on="access", maintain_order="left"
     )
-    wanted = kept if everything else kept.filter(pl.col("fetched_at") > pl.col("known_at"))
-    changed = sum(_merge(house, of_access) for of_access in wanted.partition_by("access", maintain_order=True))
-    return Replayed(len(ordered), wanted.height, changed, rows.height - kept.height)
+    rows_to_merge = standing_rows if everything else standing_rows.filter(pl.col("fetched_at") > pl.col("known_at"))
+    changed = sum(_merge(context, of_access) for of_access in rows_to_merge.partition_by("access", maintain_order=True))
+    return ReplayCounts(len(ordered), rows_to_merge.height, changed, rows.height - standing_rows.height)
 
 
 def pieces_of(lake: Lake, buckets: Iterable[int], since: date | None = None) -> list[Piece]:
@@ -100,21 +99,21 @@ def pieces_of(lake: Lake, buckets: Iterable[int], since: date | None = None) -> 
     return [piece for bucket in buckets for piece in landing.landed(lake, LANDING, bucket=bucket) if piece.slot >= first]
 
 
-def _merge(house: Context, rows: pl.DataFrame) -> int:
-    """Merges what an access said; answers how many bookings are other ones now."""
+def _merge(context: Context, rows: pl.DataFrame) -> int:
+    """Merges the rows of one access; returns the number of changed bookings."""
     about = rows.row(0, named=True)
-    with house.database.acting_for(UUID(about["tenant"]), UUID(about["user"])) as owner:
+    with context.database.acting_for(UUID(about["tenant"]), UUID(about["user"])) as owner:
         access = accesses.lock(owner, UUID(about["access"]))
         if access is None:
             return 0
-        told = [_told(of_product) for of_product in rows.partition_by("product", maintain_order=True)]
-        return store.again(owner, access, told)
+        bookings = [_merged_bookings(of_product) for of_product in rows.partition_by("product", maintain_order=True)]
+        return store.merge_again(owner, access, bookings)
 
 
-def _told(rows: pl.DataFrame) -> FetchedBookings:
-    """What a bank said of a product over time, as if it said it now."""
-    said = [
-        (told["complete_from"][0], told.select(BOOKINGS.names()))
-        for told in rows.partition_by("fetched_at", "fetch", maintain_order=True)
+def _merged_bookings(rows: pl.DataFrame) -> FetchedBookings:
+    """The bookings of a product after all of its pieces."""
+    answers = [
+        (answer["complete_from"][0], answer.select(BOOKINGS.names()))
+        for answer in rows.partition_by("fetched_at", "fetch", maintain_order=True)
     ]
-    return FetchedBookings(rows["product"][0], min(first for first, _ in said), merge.fold(said))
+    return FetchedBookings(rows["product"][0], min(first for first, _ in answers), merge.fold_answers(answers))

@@ -1,18 +1,18 @@
-"""The merge: what a bank tells now, against what it told before.
+"""The merge of fetched bookings with stored ones.
 
-Bookings have no identity of their own at most banks. Ours must survive that a window is fetched again, that two equal purchases
-are really two, that texts are rewritten, that a booking moves to another day, and that a pending booking becomes a booked one.
-So stored and fetched bookings are paired, from the surest likeness to the weakest, and each is paired once:
+At most banks bookings have no id. Ours must stay the same when a window is fetched again, when two purchases are equal, when
+texts are rewritten, when a booking moves to another day, and when a pending booking is booked. So stored and fetched bookings
+are paired by ever weaker criteria, and each is paired once:
 
-1. equal in everything, counting occurrences: twins pair with twins;
-2. the same day and amount, and the same letters of text and counterparty: written in another way;
+1. equal in everything, with as many pairs as there are equal bookings;
+2. the same day, amount, and letters of text and counterparty: only the spelling differs;
 3. the same day, amount and counterparty: the text was rewritten;
-4. the same amount and text a few days off: the booking was moved;
+4. the same amount and text a few days apart: the booking was moved;
 5. the same day and amount, then the same amount around that day if the counterparty can be the same: moved and rewritten;
-6. pending there, booked here, the same amount around that day: the bank has booked it.
+6. pending in the ledger, booked at the bank, the same amount around that day: the bank has booked it.
 
-What remains of the fetched is new. What remains of the stored stays if it was booked (no absence deletes history), and goes if
-it was pending. Pure functions: no database here.
+Fetched bookings without a pair are new. Stored ones without a pair stay if they were booked (absence deletes no history), and go
+if they were pending. Pure functions, without a database.
 """
 
 from collections import defaultdict
@@ -27,66 +27,68 @@ from analytics.frames import BOOKINGS, STORED, checked
 CONTENT = BOOKINGS.names()
 SAME_DAY = ("booked_on", "amount_cents", "currency", "pending")
 SAME_TEXT = ("amount_cents", "currency", "pending", "purpose", "counterparty_name", "counterparty_iban")
-MOVED = timedelta(days=7)
-BOOKED_AFTER = timedelta(days=14)
-BOOKED_BEFORE = timedelta(days=3)
+MOVE_WINDOW = timedelta(days=7)
+BOOKED_AFTER_WINDOW = timedelta(days=14)
+BOOKED_BEFORE_WINDOW = timedelta(days=3)
 
 
 @dataclass(frozen=True)
 class BookingChanges:
-    """What makes the stored bookings those of the bank."""
+    """The changes that turn the stored bookings into those of the bank."""
 
     added: pl.DataFrame
-    """Frame `BOOKINGS`: new ones, in the bank's order."""
+    """Frame `BOOKINGS`: new bookings, in the bank's order."""
     changed: pl.DataFrame
-    """Frame `STORED`: known ones with their new content."""
+    """Frame `STORED`: stored bookings with their new content."""
     gone: tuple[str, ...]
-    """Ids of pending ones that the bank does not know any more."""
+    """Ids of pending bookings that the bank no longer has."""
 
     def __bool__(self) -> bool:
         return bool(self.added.height or self.changed.height or self.gone)
 
 
-def reconcile(stored: pl.DataFrame, fetched: pl.DataFrame) -> BookingChanges:
-    """The changes after a fetch. `stored` must hold all bookings of the bank from the first day of the fetch on."""
-    known = checked(stored, STORED).with_row_index("known")
-    told = checked(fetched, BOOKINGS).with_row_index("told")
-    if told.is_empty():
-        return BookingChanges(fetched.select(CONTENT), stored.clear(), ())
-    unchanged = _pairs(known, told, CONTENT)
-    known_left, told_left = (_with_letters(frame) for frame in _without(known, told, unchanged))
+def reconcile(stored_bookings: pl.DataFrame, fetched_bookings: pl.DataFrame) -> BookingChanges:
+    """The changes after a fetch. `stored_bookings` must hold all of the bank's bookings from the first day of the fetch on."""
+    stored_rows = checked(stored_bookings, STORED).with_row_index("stored_row")
+    fetched_rows = checked(fetched_bookings, BOOKINGS).with_row_index("fetched_row")
+    if fetched_rows.is_empty():
+        return BookingChanges(fetched_bookings.select(CONTENT), stored_bookings.clear(), ())
+    unchanged = _pairs(stored_rows, fetched_rows, CONTENT)
+    unpaired_stored, unpaired_fetched = (_with_letters(frame) for frame in _without(stored_rows, fetched_rows, unchanged))
     changed = unchanged.clear()
     for likeness in (_respelt, _rewritten, _moved, _same_day, _other_text, _booked):
-        found = likeness(known_left, told_left)
-        changed = changed.vstack(found)
-        known_left, told_left = _without(known_left, told_left, found)
+        pairs = likeness(unpaired_stored, unpaired_fetched)
+        changed = changed.vstack(pairs)
+        unpaired_stored, unpaired_fetched = _without(unpaired_stored, unpaired_fetched, pairs)
+    changed_ids = changed.join(stored_rows.select("stored_row", "id"), on="stored_row")
     return BookingChanges(
-        added=told_left.select(CONTENT),
-        changed=changed.join(known.select("known", "id"), on="known").join(told, on="told").select(STORED.names()),
-        gone=tuple(known_left.filter(pl.col("pending"))["id"]),
+        added=unpaired_fetched.select(CONTENT),
+        changed=changed_ids.join(fetched_rows, on="fetched_row").select(STORED.names()),
+        gone=tuple(unpaired_stored.filter(pl.col("pending"))["id"]),
     )
 
 
-def fold(said: Iterable[tuple[date, pl.DataFrame]]) -> pl.DataFrame:
-    """What a bank has said of a product over time, in the end: each time all bookings (frame `BOOKINGS`) from a day on."""
-    known, count = STORED.to_frame(), 0
-    for first, told in said:
+def fold_answers(answers: Iterable[tuple[date, pl.DataFrame]]) -> pl.DataFrame:
+    """The bookings of a product after several fetches, each with its first day and all `BOOKINGS` from that day on."""
+    bookings, count = STORED.to_frame(), 0
+    for first, answer in answers:
         covered = (pl.col("booked_on") >= first) | pl.col("pending")
-        changes = reconcile(known.filter(covered), told)
+        changes = reconcile(bookings.filter(covered), answer)
         new = changes.added.with_columns(id=pl.int_range(count, count + pl.len()).cast(pl.String)).select(STORED.names())
-        kept = known.filter(~pl.col("id").is_in(changes.gone)).update(changes.changed, on="id", include_nulls=True)
-        known, count = pl.concat([kept, new]), count + new.height
-    return known.select(CONTENT)
+        remaining = bookings.filter(~pl.col("id").is_in(changes.gone)).update(changes.changed, on="id", include_nulls=True)
+        bookings, count = pl.concat([remaining, new]), count + new.height
+    return bookings.select(CONTENT)
 
 
-def missing(stored: pl.DataFrame, pushed: pl.DataFrame) -> pl.DataFrame:
-    """What of a pushed batch is not stored yet: equal bookings count as often as they occur, so that a repeat adds nothing."""
-    known, told = checked(stored, STORED).with_row_index("known"), checked(pushed, BOOKINGS).with_row_index("told")
-    return _without(known, told, _pairs(known, told, CONTENT))[1].select(CONTENT)
+def missing_bookings(stored_bookings: pl.DataFrame, pushed_bookings: pl.DataFrame) -> pl.DataFrame:
+    """The pushed bookings that are not stored yet. Equal ones count as often as they occur: a repeated batch adds nothing."""
+    stored_rows = checked(stored_bookings, STORED).with_row_index("stored_row")
+    pushed_rows = checked(pushed_bookings, BOOKINGS).with_row_index("fetched_row")
+    return _without(stored_rows, pushed_rows, _pairs(stored_rows, pushed_rows, CONTENT))[1].select(CONTENT)
 
 
 def _with_letters(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with the letters and digits of each text, and of each counterparty, in lower case."""
+    """The frame with the lower-case letters and digits of each text (`letters`) and of each counterparty (`partner`)."""
     text = pl.concat_str("purpose", "counterparty_name", separator=" ", ignore_nulls=True)
     plain = [
         expression.str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]", "") for expression in (text, pl.col("counterparty_name"))
@@ -94,55 +96,60 @@ def _with_letters(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(letters=plain[0], partner=plain[1])
 
 
-def _pairs(known: pl.DataFrame, told: pl.DataFrame, likeness: Iterable[str]) -> pl.DataFrame:
-    """The n-th stored with the n-th fetched of each group of like ones, in the order of their letters: like texts meet."""
+def _pairs(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame, likeness: Iterable[str]) -> pl.DataFrame:
+    """Pairs the n-th stored with the n-th fetched booking of each group, sorted by letters, so that similar texts meet."""
     keys = list(likeness)
     nth = pl.int_range(pl.len()).over(keys).alias("nth")
-    order = [name for name in ("letters",) if name in known.columns]
-    left, right = (frame.sort(*order, row).select(row, *keys, nth) for frame, row in ((known, "known"), (told, "told")))
-    return left.join(right, on=[*keys, "nth"], nulls_equal=True).select("known", "told")
+    order = [name for name in ("letters",) if name in stored_rows.columns]
+    left, right = (
+        frame.sort(*order, row).select(row, *keys, nth)
+        for frame, row in ((stored_rows, "stored_row"), (fetched_rows, "fetched_row"))
+    )
+    return left.join(right, on=[*keys, "nth"], nulls_equal=True).select("stored_row", "fetched_row")
 
 
-def _without(known: pl.DataFrame, told: pl.DataFrame, pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    return known.join(pairs, on="known", how="anti"), told.join(pairs, on="told", how="anti")
+def _without(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame, pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    return stored_rows.join(pairs, on="stored_row", how="anti"), fetched_rows.join(pairs, on="fetched_row", how="anti")
 
 
-def _respelt(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
-    return _pairs(known, told, (*SAME_DAY, "letters"))
+def _respelt(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
+    return _pairs(stored_rows, fetched_rows, (*SAME_DAY, "letters"))
 
 
-def _rewritten(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
-    return _pairs(known, told, (*SAME_DAY, "counterparty_iban"))
+def _rewritten(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
+    return _pairs(stored_rows, fetched_rows, (*SAME_DAY, "counterparty_iban"))
 
 
-def _moved(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
-    return _nearest(known, told, SAME_TEXT, -MOVED, MOVED)
+def _moved(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
+    return _nearest(stored_rows, fetched_rows, SAME_TEXT, -MOVE_WINDOW, MOVE_WINDOW)
 
 
-def _same_day(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
-    return _pairs(known, told, SAME_DAY)
+def _same_day(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
+    return _pairs(stored_rows, fetched_rows, SAME_DAY)
 
 
-def _other_text(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
-    return _nearest(known, told, ("amount_cents", "currency", "pending", "partner"), -2 * MOVED, 2 * MOVED)
+def _other_text(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
+    return _nearest(
+        stored_rows, fetched_rows, ("amount_cents", "currency", "pending", "partner"), -2 * MOVE_WINDOW, 2 * MOVE_WINDOW
+    )
 
 
-def _booked(known: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
-    pending, booked = known.filter(pl.col("pending")), told.filter(~pl.col("pending"))
-    return _nearest(pending, booked, ("amount_cents", "currency"), -BOOKED_BEFORE, BOOKED_AFTER)
+def _booked(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
+    pending, booked = stored_rows.filter(pl.col("pending")), fetched_rows.filter(~pl.col("pending"))
+    return _nearest(pending, booked, ("amount_cents", "currency"), -BOOKED_BEFORE_WINDOW, BOOKED_AFTER_WINDOW)
 
 
 def _nearest(
-    known: pl.DataFrame, told: pl.DataFrame, likeness: tuple[str, ...], earliest: timedelta, latest: timedelta
+    stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame, likeness: tuple[str, ...], earliest: timedelta, latest: timedelta
 ) -> pl.DataFrame:
-    """Pairs of like ones whose days are near, the earliest with the earliest."""
-    waiting = _by_likeness(told, "told", likeness)
+    """Pairs bookings of the same group whose days are near, the earliest with the earliest."""
+    waiting = _by_likeness(fetched_rows, "fetched_row", likeness)
     pairs = [
         pair
-        for key, rows in _by_likeness(known, "known", likeness).items()
+        for key, rows in _by_likeness(stored_rows, "stored_row", likeness).items()
         for pair in _in_order(rows, waiting.get(key, []), earliest, latest)
     ]
-    return pl.DataFrame(pairs, schema={"known": pl.UInt32, "told": pl.UInt32}, orient="row")
+    return pl.DataFrame(pairs, schema={"stored_row": pl.UInt32, "fetched_row": pl.UInt32}, orient="row")
 
 
 def _by_likeness(frame: pl.DataFrame, row: str, likeness: tuple[str, ...]) -> dict[tuple[object, ...], list[tuple[date, int]]]:
@@ -153,16 +160,16 @@ def _by_likeness(frame: pl.DataFrame, row: str, likeness: tuple[str, ...]) -> di
 
 
 def _in_order(
-    known: list[tuple[date, int]], told: list[tuple[date, int]], earliest: timedelta, latest: timedelta
+    stored_rows: list[tuple[date, int]], fetched_rows: list[tuple[date, int]], earliest: timedelta, latest: timedelta
 ) -> Iterator[tuple[int, int]]:
-    """Walks two sorted lists once and pairs what lies near enough."""
+    """Walks two sorted lists once and pairs entries that are near enough."""
     left = right = 0
-    while left < len(known) and right < len(told):
-        distance = told[right][0] - known[left][0]
+    while left < len(stored_rows) and right < len(fetched_rows):
+        distance = fetched_rows[right][0] - stored_rows[left][0]
         if distance < earliest:
             right += 1
         elif distance > latest:
             left += 1
         else:
-            yield known[left][1], told[right][1]
+            yield stored_rows[left][1], fetched_rows[right][1]
             left, right = left + 1, right + 1

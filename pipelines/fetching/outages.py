@@ -1,7 +1,7 @@
-"""After a bank was away: fetching the accesses that wait for it before the next slot does.
+"""Fetching accesses again after an outage of their bank, before the next slot.
 
-Each counts as an unattended session like any other: a bank is not asked more often than it may be, and logins that only their
-customer can mend are left alone. A bank's answer reaches back over the time that it was away, so nothing is asked for twice.
+Each fetch counts as an unattended session, so the limits of the bank hold, and accesses that wait for their customer are left
+out. A fetch covers the time of the outage, so no data are lost.
 """
 
 from uuid import UUID
@@ -9,19 +9,19 @@ from uuid import UUID
 from warehouse.postgres.database import Database, Owner
 from warehouse.stores import accesses, fetches
 
-AT_ONCE = 500
+BATCH_ACCESSES = 500
 
 
 def fetch_again(database: Database, provider_id: UUID) -> int:
-    """Puts down a fetch for every access of a provider whose last one failed; answers how many."""
-    total, last = 0, UUID(int=0)
+    """Enqueues a fetch for every access of a provider whose last fetch failed; returns their number."""
+    total, last_id = 0, UUID(int=0)
     while True:
         with database.operating() as operator:
-            found = fetches.failed(operator, provider_id, last, AT_ONCE)
-            ids = [access.id for access in found]
-            for access in found:
+            failed_accesses = fetches.failed(operator, provider_id, last_id, BATCH_ACCESSES)
+            ids = [access.id for access in failed_accesses]
+            for access in failed_accesses:
                 accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, awaited=False)
-        total += len(found)
-        if len(found) < AT_ONCE:
+        total += len(failed_accesses)
+        if len(failed_accesses) < BATCH_ACCESSES:
             return total
-        last = ids[-1]
+        last_id = ids[-1]

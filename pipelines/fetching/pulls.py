@@ -1,4 +1,4 @@
-"""A pull: in a slot, the accesses that are due are refreshed by the workers; a run waits for them and counts what has landed."""
+"""Pulls: in each slot the workers refresh the accesses that are due; a run waits for them and counts what has landed."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pipelines.context import Context
 from pipelines.fetching import refresh
-from pipelines.fetching.slots import SLOT, slot_of
+from pipelines.fetching.slots import SLOT_FORMAT, slot_of
 from warehouse.lake import landing as pieces
 from warehouse.lake.tables import LANDING
 from warehouse.stores import fetches
@@ -17,47 +17,47 @@ LOOK_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
-class Pulled:
-    """What a bucket has received in a slot."""
+class PullCounts:
+    """The fetches and bookings that landed for a bucket in a slot."""
 
     fetches: int
     bookings: int
 
 
 def pull(
-    house: Context,
+    context: Context,
     slot: str,
     now: datetime,
     wait_seconds: float = WAIT_SECONDS,
     tell: Callable[[Mapping[str, int]], None] = lambda _: None,
 ) -> int:
-    """Refreshes what is due, if the slot is the one that it is now: a bank is never asked for the past. Answers how many.
+    """Enqueues the accesses that are due, if the slot is the current one: no bank is asked for the past. Returns their number.
 
-    Returns when the workers have carried out all of them, or the time is over: what comes later has landed all the same.
+    Waits until the workers have finished or the time is over; later fetches land all the same.
     """
-    if slot_of(now, house.settings.zone).strftime(SLOT) != slot:
+    if slot_of(now, context.settings.zone).strftime(SLOT_FORMAT) != slot:
         return 0
-    count = refresh.enqueue_due(house, now)
+    count = refresh.enqueue_due(context, now)
     deadline = time.monotonic() + wait_seconds
-    while (left := _running(house)) and time.monotonic() < deadline:
-        tell(left)
+    while (running_fetches := _running(context)) and time.monotonic() < deadline:
+        tell(running_fetches)
         time.sleep(LOOK_SECONDS)
     return count
 
 
-def landed(house: Context, slot: str, buckets: Iterable[int]) -> dict[int, Pulled]:
-    """What has landed in a slot, by bucket; the pieces are compacted on the way."""
-    found = {}
+def count_landed(context: Context, slot: str, buckets: Iterable[int]) -> dict[int, PullCounts]:
+    """The counts of a slot by bucket; also compacts the pieces."""
+    counts = {}
     for bucket in buckets:
-        names = pieces.landed(house.lake, LANDING, slot, bucket)
+        names = pieces.landed(context.lake, LANDING, slot, bucket)
         if names:
-            pieces.compact(house.lake, LANDING, slot, bucket)
-        rows = pieces.read_pieces(house.lake, LANDING, names).height if names else 0
-        found[bucket] = Pulled(len(names), rows)
-    return found
+            pieces.compact(context.lake, LANDING, slot, bucket)
+        rows = pieces.read_pieces(context.lake, LANDING, names).height if names else 0
+        counts[bucket] = PullCounts(len(names), rows)
+    return counts
 
 
-def _running(house: Context) -> dict[str, int]:
-    """How many fetches have begun and not ended, by provider."""
-    with house.database.operating() as operator:
+def _running(context: Context) -> dict[str, int]:
+    """The number of running fetches by provider."""
+    with context.database.operating() as operator:
         return fetches.running(operator)

@@ -1,4 +1,4 @@
-"""Bookings that a tenant pushes into a product, beside those of the bank. A batch that comes again adds nothing."""
+"""Bookings that a tenant pushes into a product, beside those of the bank. A repeated batch adds nothing."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -13,11 +13,11 @@ from warehouse.stores import accesses, ledger, products
 
 
 def push(owner: Owner, access_key: str, product_key: str, batches: Mapping[str, Sequence[Mapping[str, Any]]], today: date) -> int:
-    """Stores what is new of the batches (rows of `BOOKINGS` by the batch's name); answers how many rows that were."""
+    """Stores the new bookings of the batches (rows of `BOOKINGS` by name of the batch); returns their number."""
     product = products.find(owner, accesses.find(owner, access_key), product_key, lock=True)
     added = 0
     for batch, rows in batches.items():
-        new = merge.missing(ledger.batch(owner, product, batch), pl.DataFrame(rows, schema=BOOKINGS, orient="row"))
+        new = merge.missing_bookings(ledger.batch(owner, product, batch), pl.DataFrame(rows, schema=BOOKINGS, orient="row"))
         ledger.add(owner, product, new, batch)
         added += new.height
     if added:

@@ -1,8 +1,8 @@
 """Fetching an access: the one flow behind a new access, `refresh=true` and the schedule.
 
-A fetch begins as a job that the store puts down (`accesses.begin_fetch`). Here the worker plans it, talks to the bank without
-holding a transaction, and publishes what came in one transaction: products, balances, bookings, positions, revision and webhook
-events together, or nothing. What a bank fails to give leaves everything as it was; only the issues say so.
+A fetch begins as a job (`accesses.begin_fetch`). The worker plans it, talks to the bank without an open transaction, and
+publishes the answer in one transaction: products, balances, bookings, positions, revision and webhook events together, or
+nothing. Where a bank fails, stored data stay as they were, and only the issues of the access report it.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from pipelines.banks.base import (
 from pipelines.context import Context
 from pipelines.fetching import landing, store, validation
 from pipelines.fetching.slots import slot_of
-from pipelines.fetching.store import FetchJob, Received
+from pipelines.fetching.store import BankAnswer, FetchJob
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
 from warehouse.postgres.database import Owner
@@ -39,90 +39,90 @@ from warehouse.postgres.tables import Access
 from warehouse.stores import accesses, fetches, products, providers
 
 OVERLAP = timedelta(days=30)
-"""How far a refresh looks back: banks correct texts and days for weeks."""
+"""How far a refresh reaches back: banks correct texts and days for weeks."""
 HISTORIES: dict[str, frozenset[ProductCategory]] = {"none": frozenset(), "paymentAccounts": PAYMENT_ACCOUNTS}
-"""Of which products bookings older than 90 days are wanted, by what the customer has chosen; of all where nothing stands here."""
-WRONG_LOGINS_ALLOWED = 3
-TOLD_THE_CUSTOMER = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING, Code.METHOD_NEEDED})
-"""What the customer can act on stands in the access itself; everything else only in its issues."""
-AT_ONCE = 500
-PUBLISH_ATTEMPTS = 3
-ATTEMPTS = 3
-Done = TypeVar("Done")
+"""The products whose bookings older than 90 days are fetched, by the customer's choice; all products for other values."""
+MAX_WRONG_LOGINS = 3
+CUSTOMER_CODES = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING, Code.METHOD_NEEDED})
+"""Codes that the customer can act on: they appear as messages of the access, all others only among its issues."""
+BATCH_ACCESSES = 500
+MAX_PUBLISH_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
+T = TypeVar("T")
 log = structlog.get_logger("refresh")
 
 
-def fetch_access(house: Context, job: FetchJob, now: datetime) -> None:
-    """Carries out a fetch, unless it has become void. Never raises for what a bank does."""
-    plan = _plan(house, job, now)
+def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
+    """Runs a fetch unless it is void. Never raises for a fault of the bank."""
+    plan = _plan(context, job, now)
     if plan is None:
         return
     connector, request = plan
     try:
-        received = _receive(house, job, connector, request)
+        answer = _receive(context, job, connector, request)
     except BankFault as fault:
-        _fail(house, job, fault, now)
+        _fail(context, job, fault, now)
     except (DatabaseUnavailable, Busy):
         raise
     except Exception as error:
         log.error("connector_failed", access=str(job.access), connector=connector.name, error=describe(error))  # noqa: TRY400
-        _fail(house, job, BankFault(), now)
+        _fail(context, job, BankFault(), now)
     else:
-        landing.land(house, job, received, now)
-        if not _insist(partial(store.everything, house, job, received, now)):
-            landing.take_back(house, job)  # its access may be gone for good, and with it who would remove this
-        log.info("fetched", access=str(job.access), products=len(received.header.products), failures=len(received.failures))
+        landing.land(context, job, answer, now)
+        if not _retry(partial(store.publish_fetch, context, job, answer, now)):
+            landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
+        log.info("fetched", access=str(job.access), products=len(answer.header.products), failures=len(answer.failures))
 
 
-def _insist(work: Callable[[], Done]) -> Done:
-    """Does work on the database again if it was cut off: what a bank has said should not be asked for twice."""
-    for _ in range(PUBLISH_ATTEMPTS - 1):
+def _retry(work: Callable[[], T]) -> T:
+    """Repeats work on the database if the connection was lost, so that the bank need not be asked twice."""
+    for _ in range(MAX_PUBLISH_ATTEMPTS - 1):
         with suppress(DatabaseUnavailable, Busy):
             return work()
     return work()
 
 
-def give_up(house: Context, job: FetchJob, now: datetime) -> None:
-    """Ends a fetch that went wrong by our own fault."""
-    _fail(house, job, BankFault(), now)
+def give_up(context: Context, job: FetchJob, now: datetime) -> None:
+    """Ends a fetch that failed by an error of ours."""
+    _fail(context, job, BankFault(), now)
 
 
-def enqueue_due(house: Context, now: datetime) -> int:
-    """Puts down a fetch for every access that the current slot should refresh; answers how many. Again adds nothing."""
-    slot = slot_of(now, house.settings.zone)
+def enqueue_due(context: Context, now: datetime) -> int:
+    """Enqueues a fetch for every access that is due in the current slot; returns their number. A second call adds nothing."""
+    slot = slot_of(now, context.settings.zone)
     total = 0
     while True:
-        with house.database.operating() as operator:
-            due = fetches.due(operator, slot, AT_ONCE)
+        with context.database.operating() as operator:
+            due = fetches.due(operator, slot, BATCH_ACCESSES)
             for access in due:
                 access.slot_at = slot
                 accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, awaited=False)
         total += len(due)
-        if len(due) < AT_ONCE:
+        if len(due) < BATCH_ACCESSES:
             return total
 
 
-def _plan(house: Context, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:
-    """How to ask the bank; None if the fetch is void, or must not reach the bank, which ends it."""
-    with house.database.acting_for(job.tenant, job.user) as owner:
+def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:
+    """The connector and the request for a fetch. None if the fetch is void or must not reach the bank; then it has been ended."""
+    with context.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
         if access is None:
             return None
-        if access.fetch_attempts >= ATTEMPTS:  # it was lost again and again: the bank is not asked for ever
+        if access.fetch_attempts >= MAX_ATTEMPTS:  # lost too often: the bank is not asked again
             _end(owner, access, BankFault(), now)
             return None
         row = providers.find(owner, access.provider_id)
-        connector = house.connectors.get(row.connector)
+        connector = context.connectors.get(row.connector)
         provider = CatalogueBank(row.id, row.name, row.connector, row.blz, row.bic)
         if not row.enabled or connector is None or (offer := connector.offer(provider)) is None:
             _end(owner, access, Unreachable(), now)
             return None
-        credentials = accesses.credentials(owner, house.vault, access)
-        if any(field.key not in credentials for field in offer.fields) or access.wrong_logins >= WRONG_LOGINS_ALLOWED:
+        credentials = accesses.credentials(owner, context.vault, access)
+        if any(field.key not in credentials for field in offer.fields) or access.wrong_logins >= MAX_WRONG_LOGINS:
             accesses.end_fetch(owner, access, access.messages, now)
             return None
         attended = access.fetch_from is not None
-        if not attended and accesses.seconds_until_allowed(owner, access, house.settings.unattended_sessions_per_day):
+        if not attended and accesses.seconds_until_allowed(owner, access, context.settings.unattended_sessions_per_day):
             accesses.end_fetch(owner, access, access.issues, now)
             return None
         accesses.open_session(owner, access, attended=attended)
@@ -130,69 +130,71 @@ def _plan(house: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fetc
             provider=provider,
             credentials=credentials,
             now=now,
-            since=_since(owner, access, house),
+            since=_since(owner, access, context),
             wanted=None if access.selected is None else frozenset(access.selected),
             attended_from=access.fetch_from,
             whole_history_of=HISTORIES.get(access.history or "all"),
         )
 
 
-def _since(owner: Owner, access: Access, house: Context) -> dict[str, date]:
-    """From which day on each product that is known completely is asked for again."""
+def _since(owner: Owner, access: Access, context: Context) -> dict[str, date]:
+    """The first day to fetch again for each product that was fetched completely before."""
     return {
-        product.key: product.fetched_at.astimezone(house.settings.zone).date() - OVERLAP
+        product.key: product.fetched_at.astimezone(context.settings.zone).date() - OVERLAP
         for product in products.visible(owner, [access])[access.id]
         if product.status == accesses.COMPLETE
     }
 
 
-def _receive(house: Context, job: FetchJob, connector: Connector, request: FetchRequest) -> Received:
-    """Everything the bank gives, checked. The header is published as soon as it is there, for who waits for it."""
-    today = request.now.astimezone(house.settings.zone).date()
-    parts = house.lines.listen(request.provider.id, connector.fetch(request), house.settings.bank_timeout_seconds)
-    received: Received | None = None
+def _receive(context: Context, job: FetchJob, connector: Connector, request: FetchRequest) -> BankAnswer:
+    """The checked answer of the bank. The header is published as soon as it arrives, for requests that wait for it."""
+    today = request.now.astimezone(context.settings.zone).date()
+    parts = context.sessions.listen(request.provider.id, connector.fetch(request), context.settings.bank_timeout_seconds)
+    answer: BankAnswer | None = None
     for part in parts:
         if isinstance(part, Header):
-            received = Received(validation.check_header(part))
-            _insist(partial(store.header, house, job, received.header, request.now))
-        elif received is None:
+            answer = BankAnswer(validation.check_header(part))
+            _retry(partial(store.publish_header, context, job, answer.header, request.now))
+        elif answer is None:
             raise Unusable
         else:
-            _take(received, part, today)
-    if received is None:
+            _take(answer, part, today)
+    if answer is None:
         raise Unusable
-    _require_each_once(received, request.wanted)
-    return received
+    _require_each_once(answer, request.wanted)
+    return answer
 
 
-def _take(received: Received, part: FetchedBookings | Holdings | ProductFailure, today: date) -> None:
-    """Adds a part to what was received; one that makes no sense is a failure of its product."""
+def _take(answer: BankAnswer, part: FetchedBookings | Holdings | ProductFailure, today: date) -> None:
+    """Adds a part to the answer; an invalid part becomes a failure of its product."""
     try:
         if isinstance(part, FetchedBookings):
-            received.bookings.append(validation.check_bookings(part, today))
+            answer.bookings.append(validation.check_bookings(part, today))
         elif isinstance(part, Holdings):
-            received.holdings.append(validation.check_holdings(part))
+            answer.holdings.append(validation.check_holdings(part))
         else:
-            received.failures.append(part)
+            answer.failures.append(part)
     except Unusable:
         code = Code.BOOKINGS_FAILED if isinstance(part, FetchedBookings) else Code.POSITIONS_FAILED
-        received.failures.append(ProductFailure(part.product, code))
+        answer.failures.append(ProductFailure(part.product, code))
 
 
-def _require_each_once(received: Received, wanted: frozenset[str] | None) -> None:
-    """Refuses an answer that tells a product twice, or one that the header does not know; one that was left out has failed."""
-    parts: list[FetchedBookings | Holdings | ProductFailure] = [*received.bookings, *received.holdings, *received.failures]
-    told = [part.product for part in parts]
-    known = [product.key for product in received.header.products]
-    if len(set(told)) != len(told) or not set(known).issuperset(told):
+def _require_each_once(answer: BankAnswer, requested_keys: frozenset[str] | None) -> None:
+    """Refuses an answer with a product twice or with one that the header lacks; a requested product without a part becomes a
+    failure.
+    """
+    parts: list[FetchedBookings | Holdings | ProductFailure] = [*answer.bookings, *answer.holdings, *answer.failures]
+    answered_keys = [part.product for part in parts]
+    header_keys = [product.key for product in answer.header.products]
+    if len(set(answered_keys)) != len(answered_keys) or not set(header_keys).issuperset(answered_keys):
         raise Unusable
-    left_out = [key for key in known if key not in told and (wanted is None or key in wanted)]
-    received.failures += [ProductFailure(key, Code.PRODUCT_FAILED) for key in left_out]
+    left_out = [key for key in header_keys if key not in answered_keys and (requested_keys is None or key in requested_keys)]
+    answer.failures += [ProductFailure(key, Code.PRODUCT_FAILED) for key in left_out]
 
 
-def _fail(house: Context, job: FetchJob, fault: BankFault, now: datetime) -> None:
-    """Ends a fetch that brought nothing. Stable data stay; wrong logins are counted."""
-    with house.database.acting_for(job.tenant, job.user) as owner:
+def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime) -> None:
+    """Ends a fetch without data. Stored data stay; wrong logins are counted."""
+    with context.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
         if access is not None:
             _end(owner, access, fault, now)
@@ -203,11 +205,11 @@ def _end(owner: Owner, access: Access, fault: BankFault, now: datetime) -> None:
     code = fault.code
     if code is Code.WRONG_CREDENTIALS:
         access.wrong_logins += 1
-        code = Code.LOCKED if access.wrong_logins >= WRONG_LOGINS_ALLOWED else code
+        code = Code.LOCKED if access.wrong_logins >= MAX_WRONG_LOGINS else code
     elif code is Code.LOCKED:
-        access.wrong_logins = WRONG_LOGINS_ALLOWED
+        access.wrong_logins = MAX_WRONG_LOGINS
     issues = [message(code, fault.details)]
-    if code in TOLD_THE_CUSTOMER:
+    if code in CUSTOMER_CODES:
         access.messages = issues
         access.waits_for_customer = True
     accesses.end_fetch(owner, access, issues, now)

@@ -1,19 +1,31 @@
-"""Making public what a fetch has brought: the header as soon as it is there, then everything else in one transaction.
+"""Publishing a fetch: the header as soon as it arrives, then everything else in one transaction.
 
-Whoever reads sees the state before or after, never something between: balances and bookings are of one moment. A fetch that was
-overtaken (the access deleted, its time over, another fetch begun) publishes nothing.
+Readers see the state before or after, never a mixture: balances and bookings are of one moment. A void fetch (the access was
+deleted, its time is over, or another fetch has begun) publishes nothing.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import date, datetime
-from decimal import Decimal
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import structlog
+from pydantic import TypeAdapter
 
-from pipelines.banks.base import Code, FetchedBookings, FetchedProduct, Header, Holdings, ProductFailure, message
+from pipelines.banks.base import (
+    Balance,
+    Code,
+    FetchedBookings,
+    FetchedProduct,
+    Header,
+    Holdings,
+    HomeSavings,
+    Medium,
+    Method,
+    ProductFailure,
+    message,
+)
 from pipelines.context import Context
 from pipelines.fetching import merge
 from warehouse.postgres.database import Owner
@@ -23,10 +35,12 @@ from warehouse.stores import accesses, ledger, products, webhooks
 
 log = structlog.get_logger("publish")
 
+_STORED: TypeAdapter[Method | Medium | HomeSavings | Balance] = TypeAdapter(Method | Medium | HomeSavings | Balance)
+
 
 @dataclass(frozen=True)
 class FetchJob:
-    """Which fetch of which access."""
+    """The ids of one fetch of one access."""
 
     tenant: UUID
     user: UUID
@@ -35,8 +49,8 @@ class FetchJob:
 
 
 @dataclass
-class Received:
-    """What a bank has given in one session."""
+class BankAnswer:
+    """Everything that a bank delivered in one session."""
 
     header: Header
     bookings: list[FetchedBookings] = field(default_factory=list)
@@ -44,19 +58,19 @@ class Received:
     failures: list[ProductFailure] = field(default_factory=list)
 
 
-def header(house: Context, job: FetchJob, told: Header, now: datetime) -> None:
-    """Shows the header data. Of an access that was complete before, only the progress is shown: its data stay of one moment."""
-    with house.database.acting_for(job.tenant, job.user) as owner:
+def publish_header(context: Context, job: FetchJob, bank_header: Header, now: datetime) -> None:
+    """Stores the products of the header. An access that was complete before only shows progress: its data stay of one moment."""
+    with context.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
         if access is None:
             return
         if access.status != accesses.COMPLETE:
-            known = _known(owner, access)
-            for ordinal, product in enumerate(_wanted(access, told)):
-                products.put(owner, access, known, **_columns(product, ordinal), status=accesses.HEADER, fetched_at=now)
-            # Before the first complete fetch of a login, what it does not know is of another login, and not its own.
-            products.keep_only(owner, access, [product.key for product in told.products])
-            _describe(access, told, now)
+            stored_products = _stored_products(owner, access)
+            for ordinal, product in enumerate(_selected_products(access, bank_header)):
+                products.put(owner, access, stored_products, **_columns(product, ordinal), status=accesses.HEADER, fetched_at=now)
+            # Before the first complete fetch of a login, products that it lacks belong to the login before it.
+            products.keep_only(owner, access, [product.key for product in bank_header.products])
+            _describe(access, bank_header, now)
             access.status = accesses.HEADER
             accesses.touch(owner)
         if access.fetch_phase is not None:
@@ -65,31 +79,29 @@ def header(house: Context, job: FetchJob, told: Header, now: datetime) -> None:
         accesses.notify(owner, access.id)
 
 
-def everything(house: Context, job: FetchJob, received: Received, now: datetime) -> bool:
-    """Stores what a fetch has brought, whole, and says so; drops it if the fetch is void."""
-    with house.database.acting_for(job.tenant, job.user) as owner:
+def publish_fetch(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> bool:
+    """Stores the whole answer and announces new bookings; returns False and drops it if the fetch is void."""
+    with context.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.fetching(owner, job.access, job.fetch)
         if access is None:
             log.info("late_answer_dropped", access=str(job.access))
             return False
         first = access.status != accesses.COMPLETE
-        written = _store(owner, access, received, now)
-        if written.differs or first:
+        changes = _store_answer(owner, access, answer, now)
+        if changes.differs or first:
             accesses.touch(owner)
-        if _complete(house, access, received, now):
-            accesses.heard_of(owner, now.astimezone(house.settings.zone).date())
-        accesses.end_fetch(owner, access, _issues(received), now)
-        if written.added and not first and access.sync:
-            webhooks.announce(owner, access.id, access.user_id)  # last, since it holds the rows of the receivers
+        if _complete_access(context, access, answer, now):
+            accesses.heard_of(owner, now.astimezone(context.settings.zone).date())
+        accesses.end_fetch(owner, access, _issues(answer), now)
+        if changes.added and not first and access.sync:
+            webhooks.announce(owner, access.id, access.user_id)  # last, since it locks the rows of the receivers
     return True
 
 
-def again(owner: Owner, access: Access, told: Sequence[FetchedBookings]) -> int:
-    """Brings the ledger to what a bank has said before; answers how many bookings that changed. Products that are not there any
-    more stay away.
-    """
-    rows, changed = _known(owner, access), 0
-    for product in told:
+def merge_again(owner: Owner, access: Access, bookings: Sequence[FetchedBookings]) -> int:
+    """Merges earlier answers into the ledger again; returns the number of changed bookings. Deleted products stay deleted."""
+    rows, changed = _stored_products(owner, access), 0
+    for product in bookings:
         if (row := rows.get(product.product)) is not None:
             changed += _merge(owner, row, product)[1]
     if changed:
@@ -98,109 +110,104 @@ def again(owner: Owner, access: Access, told: Sequence[FetchedBookings]) -> int:
 
 
 @dataclass
-class _Written:
+class _FetchChanges:
     differs: bool = False
     added: int = 0
 
 
-def _store(owner: Owner, access: Access, received: Received, now: datetime) -> _Written:
-    """Brings products, bookings and positions to what the bank says. Products that failed stay as they were."""
-    written = _Written()
-    rows = _store_products(owner, access, received, written, now)
-    for told in received.bookings:
-        if (row := rows.get(told.product)) is not None:
-            added, changed = _merge(owner, row, told)
-            written.differs |= bool(changed)
-            written.added += added
-    for depot in received.holdings:
+def _store_answer(owner: Owner, access: Access, answer: BankAnswer, now: datetime) -> _FetchChanges:
+    """Updates products, bookings and positions from the answer. Products that failed stay as they were."""
+    changes = _FetchChanges()
+    rows = _store_products(owner, access, answer, changes, now)
+    for bookings in answer.bookings:
+        if (row := rows.get(bookings.product)) is not None:
+            added, changed = _merge(owner, row, bookings)
+            changes.differs |= bool(changed)
+            changes.added += added
+    for depot in answer.holdings:
         if (row := rows.get(depot.product)) is not None:
-            written.differs |= products.put_positions(owner, row, [asdict(position) for position in depot.positions])
-    return written
+            changes.differs |= products.put_positions(owner, row, [asdict(position) for position in depot.positions])
+    return changes
 
 
-def _merge(owner: Owner, row: Row, told: FetchedBookings) -> tuple[int, int]:
-    """Brings the bookings of a product to what the bank says; answers how many are new, and how many have changed in any way."""
-    changes = merge.reconcile(ledger.window(owner, row, told.complete_from), told.frame)
-    ledger.add(owner, row, changes.added)
-    ledger.change(owner, row, changes.changed)
-    ledger.drop(owner, row, changes.gone)
-    row.complete_from = min(told.complete_from, row.complete_from or told.complete_from)
-    return changes.added.height, changes.added.height + changes.changed.height + len(changes.gone)
+def _merge(owner: Owner, row: Row, bookings: FetchedBookings) -> tuple[int, int]:
+    """Updates the bookings of a product; returns the number of new ones, and of all that changed in any way."""
+    booking_changes = merge.reconcile(ledger.window(owner, row, bookings.complete_from), bookings.frame)
+    ledger.add(owner, row, booking_changes.added)
+    ledger.change(owner, row, booking_changes.changed)
+    ledger.drop(owner, row, booking_changes.gone)
+    row.complete_from = min(bookings.complete_from, row.complete_from or bookings.complete_from)
+    return booking_changes.added.height, booking_changes.added.height + booking_changes.changed.height + len(booking_changes.gone)
 
 
-def _store_products(owner: Owner, access: Access, received: Received, written: _Written, now: datetime) -> Mapping[str, Row]:
-    """The products that this fetch brings up to date."""
-    known = _known(owner, access)
-    failed = {failure.product: failure for failure in received.failures}
+def _store_products(owner: Owner, access: Access, answer: BankAnswer, changes: _FetchChanges, now: datetime) -> Mapping[str, Row]:
+    """The rows of the products that this fetch updates."""
+    stored_products = _stored_products(owner, access)
+    failures = {failure.product: failure for failure in answer.failures}
     rows = {}
-    for ordinal, product in enumerate(_wanted(access, received.header)):
-        failure = failed.get(product.key)
+    for ordinal, product in enumerate(_selected_products(access, answer.header)):
+        failure = failures.get(product.key)
         if failure is None:
             columns = _columns(product, ordinal)
             rows[product.key], differs = products.put(
-                owner, access, known, **columns, status=accesses.COMPLETE, fetched_at=now, messages=[]
+                owner, access, stored_products, **columns, status=accesses.COMPLETE, fetched_at=now, messages=[]
             )
-            written.differs |= differs
-        elif product.key in known and known[product.key].status != accesses.COMPLETE:
-            known[product.key].messages = [message(failure.code)]
+            changes.differs |= differs
+        elif product.key in stored_products and stored_products[product.key].status != accesses.COMPLETE:
+            stored_products[product.key].messages = [message(failure.code)]
     if access.selected is not None:
-        written.differs |= products.keep_only(owner, access, access.selected)
+        changes.differs |= products.keep_only(owner, access, access.selected)
     return rows
 
 
-def _complete(house: Context, access: Access, received: Received, now: datetime) -> bool:
-    """The stable columns of an access after a fetch. One that brought nothing but failures changes no time, and is told apart."""
-    if access.status == accesses.COMPLETE and received.failures and not (received.bookings or received.holdings):
+def _complete_access(context: Context, access: Access, answer: BankAnswer, now: datetime) -> bool:
+    """Updates an access after a fetch; returns False, without a change, if a complete access received nothing but failures."""
+    if access.status == accesses.COMPLETE and answer.failures and not (answer.bookings or answer.holdings):
         return False
-    _describe(access, received.header, now)
+    _describe(access, answer.header, now)
     access.status = accesses.COMPLETE
     access.wrong_logins = 0
     access.waits_for_customer = False
-    access.expires_at = None if access.sync else accesses.end_after(house.settings.unsynced_lifetime_seconds)
+    access.expires_at = None if access.sync else accesses.end_after(context.settings.unsynced_lifetime_seconds)
     return True
 
 
-def _describe(access: Access, told: Header, now: datetime) -> None:
+def _describe(access: Access, bank_header: Header, now: datetime) -> None:
     access.fetched_at = now
-    access.methods = [_plain(method) for method in told.methods]
-    access.active_method = told.active_method
-    access.media = [_plain(medium) for medium in told.media]
-    access.consent_ends_at = told.consent_ends_at
-    access.messages = [message(Code.NOTICE, notice) for notice in told.notices]
+    access.methods = [_json(method) for method in bank_header.methods]
+    access.active_method = bank_header.active_method
+    access.media = [_json(medium) for medium in bank_header.media]
+    access.consent_ends_at = bank_header.consent_ends_at
+    access.messages = [message(Code.NOTICE, notice) for notice in bank_header.notices]
 
 
-def _issues(received: Received) -> list[dict[str, Any]]:
-    """What could not be fetched: that something is missing, then each product with what is missing of it."""
-    if not received.failures:
+def _issues(answer: BankAnswer) -> list[dict[str, Any]]:
+    """The failures of an answer as messages: one for the access, then one for each product."""
+    if not answer.failures:
         return []
-    return [message(Code.INCOMPLETE), *(message(failure.code, failure.product) for failure in received.failures)]
+    return [message(Code.INCOMPLETE), *(message(failure.code, failure.product) for failure in answer.failures)]
 
 
-def _known(owner: Owner, access: Access) -> dict[str, Row]:
+def _stored_products(owner: Owner, access: Access) -> dict[str, Row]:
     return {product.key: product for product in products.visible(owner, [access])[access.id]}
 
 
-def _wanted(access: Access, told: Header) -> list[FetchedProduct]:
-    return [product for product in told.products if access.selected is None or product.key in access.selected]
+def _selected_products(access: Access, bank_header: Header) -> list[FetchedProduct]:
+    return [product for product in bank_header.products if access.selected is None or product.key in access.selected]
 
 
 def _columns(product: FetchedProduct, ordinal: int) -> dict[str, Any]:
-    """A product as the values of its row."""
-    plain = {name: getattr(product, name) for name in product.__dataclass_fields__}
-    return plain | {
+    """The columns of a product's row."""
+    fields = {name: getattr(product, name) for name in product.__dataclass_fields__}
+    return fields | {
         "ordinal": ordinal,
         "category": str(product.category),
-        "home_savings": None if product.home_savings is None else _plain(product.home_savings),
-        "balances": [_plain(balance) for balance in product.balances],
+        "home_savings": None if product.home_savings is None else _json(product.home_savings),
+        "balances": [_json(balance) for balance in product.balances],
     }
 
 
-def _plain(value: Any) -> dict[str, Any]:
-    """A value's fields as JSON can hold them."""
-
-    def plain(item: Any) -> Any:
-        if isinstance(item, Decimal):
-            return format(item, "f")
-        return item.isoformat() if isinstance(item, date) else item
-
-    return {name: plain(item) for name, item in asdict(value).items() if item is not None}
+def _json(value: Method | Medium | HomeSavings | Balance) -> dict[str, Any]:
+    """The fields of a value as JSON values, without empty ones."""
+    fields: dict[str, Any] = _STORED.dump_python(value, mode="json", exclude_none=True)
+    return fields

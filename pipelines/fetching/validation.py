@@ -1,4 +1,4 @@
-"""What a bank may say: answers that make no sense are refused as a whole before anything of them is stored."""
+"""Validation of bank answers: an implausible answer is refused as a whole before anything is stored."""
 
 import re
 from dataclasses import replace
@@ -15,8 +15,8 @@ PRODUCTS_LIMIT = 200
 POSITIONS_LIMIT = 5_000
 AMOUNT_LIMIT_CENTS = 10**13
 TEXT_LIMIT = 4_000
-EARLIEST = date(1970, 1, 1)
-AHEAD = timedelta(days=400)
+EARLIEST_DAY = date(1970, 1, 1)
+MAX_TIME_AHEAD = timedelta(days=400)
 KEY = re.compile(r"[A-Za-z0-9_-]{1,64}")
 NOT_A_TEXT = r"(?i)[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|<(?:!doctype|html|body|script)"
 IS_NOT_A_TEXT = re.compile(NOT_A_TEXT)
@@ -25,7 +25,7 @@ TEXTS = [name for name, kind in BOOKINGS.items() if kind == pl.String and name !
 
 
 def check_header(header: Header) -> Header:
-    """The header, if its products can be told apart and their facts be believed."""
+    """The header, if its products have distinct keys and plausible values; raises `Unusable` otherwise."""
     keys = [product.key for product in header.products]
     if len(set(keys)) != len(keys) or len(keys) > PRODUCTS_LIMIT or not all(KEY.fullmatch(key) for key in keys):
         raise Unusable
@@ -44,18 +44,18 @@ def _is_sensible(product: FetchedProduct) -> bool:
     )
 
 
-def check_bookings(told: FetchedBookings, today: date) -> FetchedBookings:
-    """The bookings with blanks trimmed and empty texts as none, if every one of them can be believed."""
-    if told.frame.height > ROWS_LIMIT:
+def check_bookings(bookings: FetchedBookings, today: date) -> FetchedBookings:
+    """The bookings with trimmed texts, empty ones as null; raises `Unusable` if any booking is implausible."""
+    if bookings.frame.height > ROWS_LIMIT:
         raise Unusable
     try:
-        frame = checked(told.frame, BOOKINGS)
+        frame = checked(bookings.frame, BOOKINGS)
     except SchemaDiffers as error:
         raise Unusable from error
     absurd = frame.select(
         (
-            ~pl.col("booked_on").is_between(max(EARLIEST, told.complete_from), today + AHEAD)
-            | ~pl.col("value_on").is_between(EARLIEST, today + AHEAD).fill_null(True)
+            ~pl.col("booked_on").is_between(max(EARLIEST_DAY, bookings.complete_from), today + MAX_TIME_AHEAD)
+            | ~pl.col("value_on").is_between(EARLIEST_DAY, today + MAX_TIME_AHEAD).fill_null(True)
             | (pl.col("amount_cents").abs() > AMOUNT_LIMIT_CENTS)
             | ~pl.col("currency").is_in(list(CURRENCIES))
             | pl.any_horizontal(pl.col(TEXTS).str.contains(NOT_A_TEXT).fill_null(False))
@@ -68,12 +68,12 @@ def check_bookings(told: FetchedBookings, today: date) -> FetchedBookings:
     if absurd:
         raise Unusable
     trimmed = pl.col(TEXTS).str.strip_chars().replace("", None)
-    return replace(told, frame=frame.with_columns(trimmed))
+    return replace(bookings, frame=frame.with_columns(trimmed))
 
 
-def check_holdings(told: Holdings) -> Holdings:
-    """The positions, if every one of them can be believed."""
-    for position in told.positions:
+def check_holdings(holdings: Holdings) -> Holdings:
+    """The positions; raises `Unusable` if any of them is implausible."""
+    for position in holdings.positions:
         values = (position.quantity, position.price, position.exchange_rate)
         if any(value is not None and (not value.is_finite() or abs(value) > AMOUNT_LIMIT_CENTS) for value in values):
             raise Unusable
@@ -81,6 +81,6 @@ def check_holdings(told: Holdings) -> Holdings:
             raise Unusable
         if position.total_cents is not None and abs(position.total_cents) > AMOUNT_LIMIT_CENTS:
             raise Unusable
-    if len(told.positions) > POSITIONS_LIMIT:
+    if len(holdings.positions) > POSITIONS_LIMIT:
         raise Unusable
-    return told
+    return holdings

@@ -1,1 +1,1 @@
-"""The redirect form: `wizard.py` says where a customer stands, `moves.py` what each move does."""
+"""The redirect form: `wizard.py` says at which step a customer is, `moves.py` what each action does."""

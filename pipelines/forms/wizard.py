@@ -18,11 +18,11 @@ from pipelines.dialogues import steps
 from warehouse.stores.dialogues import ASKED, CALLING, CONNECT, DONE, FAILED, OPEN, PAYMENT
 from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER, SessionDialogue
 
-TRIES = 3
+MAX_LOGIN_TRIES = 3
 
 
 class Reentry(StrEnum):
-    """What a tenant is told when its customer comes back."""
+    """The outcome that a tenant receives when its customer returns."""
 
     ACCOUNT_CREATED = "ACCOUNT_CREATED"
     FINISHED = "FINISHED"
@@ -37,7 +37,7 @@ class Reentry(StrEnum):
 
 
 class FormStep(StrEnum):
-    """Where a customer is."""
+    """The steps of the form."""
 
     TERMS = "TERMS"
     BANK = "BANK"
@@ -54,7 +54,7 @@ class FormStep(StrEnum):
     ORDER = "ORDER"
     RESULT = "RESULT"
     FAILURE = "FAILURE"
-    """The bank has refused, and nobody has drawn the conclusion yet."""
+    """The bank has refused, and `moves.handle_refusal` has not run yet."""
     END = "END"
 
 
@@ -73,8 +73,8 @@ ACTIONS: dict[FormStep, tuple[str, ...]] = {
 }
 CANCEL = "cancel"
 REFUSALS = {Code.TRANSFER_INVALID, Code.TRANSFER_REFUSED}
-"""The bank has looked at the order and does not execute it: the customer is told so."""
-TRIED_AGAIN = {Code.WRONG_CREDENTIALS: "wrong_credentials", Code.FIELDS_MISSING: "fields_missing"}
+"""The bank has processed the order and refused it, which the result page shows."""
+RETRY_REASONS = {Code.WRONG_CREDENTIALS: "wrong_credentials", Code.FIELDS_MISSING: "fields_missing"}
 CONFIRMING = (
     FormStep.WORKING,
     FormStep.METHOD,
@@ -88,22 +88,22 @@ CONFIRMING = (
 
 @dataclass(frozen=True)
 class FormFacts:
-    """All that the place of a customer depends on."""
+    """The facts that decide at which step a customer is."""
 
     use_case: str
     accepted: bool
     connected: bool
-    """Whether it is about an access that the customer has."""
+    """Whether the session is about an existing access."""
     has_bank: bool
     wants_login: bool
-    """Whether the login that is stored was refused."""
+    """Whether the stored login was refused."""
     chosen: bool
     """Whether accounts were chosen."""
     came_back: bool
-    """Whether the customer was on the bank's own page."""
+    """Whether the customer has returned from the bank's own page."""
     ended: bool
     asked_terms: bool = False
-    """Whether the way began with the terms."""
+    """Whether the session began with the terms."""
     kind: str | None = None
     phase: str | None = None
     step: Step | Payee | None = None
@@ -111,7 +111,7 @@ class FormFacts:
 
 @dataclass(frozen=True)
 class RefusalOutcome:
-    """What a refusal of the bank leads to: the end, or the login again with a word on why."""
+    """The consequence of a refusal: the end of the session, or the login again with a reason."""
 
     outcome: Reentry | None = None
     trouble: str | None = None
@@ -124,7 +124,7 @@ def facts(
     provider_id: UUID | None,
     progress: Mapping[str, Any],
     outcome: str | None,
-    talk: SessionDialogue | None,
+    dialogue: SessionDialogue | None,
     *,
     accepted: bool,
 ) -> FormFacts:
@@ -139,86 +139,86 @@ def facts(
         came_back=bool(progress.get("came_back")),
         ended=outcome is not None,
         asked_terms=bool(progress.get("asked_terms")),
-        kind=talk.kind if talk else None,
-        phase=talk.phase if talk else None,
-        step=steps.restored(talk.step) if talk and talk.step else None,
+        kind=dialogue.kind if dialogue else None,
+        phase=dialogue.phase if dialogue else None,
+        step=steps.load_step(dialogue.step) if dialogue and dialogue.step else None,
     )
 
 
-def place(known: FormFacts) -> FormStep:
-    """Where the customer is."""
-    if known.ended:
+def place(facts: FormFacts) -> FormStep:
+    """The step at which the customer is."""
+    if facts.ended:
         return FormStep.END
-    if known.phase is not None:  # who talks with the bank has accepted; a text that changes meanwhile is asked next time
-        return _in_talk(known)
-    if not known.accepted:
+    if facts.phase is not None:  # the terms were accepted before; a text that changes meanwhile is shown next time
+        return _in_dialogue(facts)
+    if not facts.accepted:
         return FormStep.TERMS
-    if not known.connected and not known.has_bank:
+    if not facts.connected and not facts.has_bank:
         return FormStep.BANK
-    if not known.connected or known.wants_login:
+    if not facts.connected or facts.wants_login:
         return FormStep.LOGIN
-    return FormStep.START if known.use_case == AUTHENTICATE_ACCOUNT else FormStep.ORDER
+    return FormStep.START if facts.use_case == AUTHENTICATE_ACCOUNT else FormStep.ORDER
 
 
-def _in_talk(known: FormFacts) -> FormStep:
-    """Where the customer is once the bank was asked."""
-    if isinstance(known.step, Failed) and known.step.code is Code.OUTCOME_UNKNOWN:
+def _in_dialogue(facts: FormFacts) -> FormStep:
+    """The step at which the customer is once the bank was asked."""
+    if isinstance(facts.step, Failed) and facts.step.code is Code.OUTCOME_UNKNOWN:
         return FormStep.RESULT
-    if known.phase in (ASKED, CALLING):
-        return FormStep.APP if steps.is_elsewhere(known.step) else FormStep.WORKING
-    if known.phase == OPEN:
-        return _at_step(known)
-    if known.phase == FAILED:
-        refused = known.kind == PAYMENT and isinstance(known.step, Failed) and known.step.code in REFUSALS
+    if facts.phase in (ASKED, CALLING):
+        return FormStep.APP if steps.is_confirmed_elsewhere(facts.step) else FormStep.WORKING
+    if facts.phase == OPEN:
+        return _at_step(facts)
+    if facts.phase == FAILED:
+        refused = facts.kind == PAYMENT and isinstance(facts.step, Failed) and facts.step.code in REFUSALS
         return FormStep.RESULT if refused else FormStep.FAILURE
-    if known.phase == DONE and known.kind == CONNECT:
-        if not known.chosen:
+    if facts.phase == DONE and facts.kind == CONNECT:
+        if not facts.chosen:
             return FormStep.ACCOUNTS
-        return FormStep.SUMMARY if known.use_case == CREATE_ACCOUNT else FormStep.ORDER
+        return FormStep.SUMMARY if facts.use_case == CREATE_ACCOUNT else FormStep.ORDER
     return FormStep.RESULT
 
 
-def _at_step(known: FormFacts) -> FormStep:
-    match known.step:
+def _at_step(facts: FormFacts) -> FormStep:
+    match facts.step:
         case ChooseMethod():
             return FormStep.METHOD
         case ChooseMedium():
             return FormStep.MEDIUM
         case EnterTan():
             return FormStep.TAN
-        case Redirect() if not known.came_back:
+        case Redirect() if not facts.came_back:
             return FormStep.BANK_PAGE
         case Redirect() | Wait():
             return FormStep.APP
     return FormStep.WORKING
 
 
-def actions(known: FormFacts) -> tuple[str, ...]:
-    """What the customer can do now."""
-    here = place(known)
+def actions(facts: FormFacts) -> tuple[str, ...]:
+    """The actions that are possible now."""
+    here = place(facts)
     possible = ACTIONS.get(here, ())
-    if known.connected:
+    if facts.connected:
         possible = tuple(action for action in possible if action != "other")
-    return (*possible, CANCEL) if cancels(known) else possible
+    return (*possible, CANCEL) if cancels(facts) else possible
 
 
-def cancels(known: FormFacts) -> bool:
-    """Whether the customer can still leave without anything being done. Of a payment that may be confirmed elsewhere in this
-    very moment, nobody could say so.
+def cancels(facts: FormFacts) -> bool:
+    """Whether the customer can still leave without effect. A payment that may be confirmed elsewhere at this moment cannot be
+    cancelled.
     """
-    here = place(known)
+    here = place(facts)
     if here in (FormStep.RESULT, FormStep.END):
         return False
-    return known.kind != PAYMENT or here in (FormStep.METHOD, FormStep.MEDIUM, FormStep.TAN)
+    return facts.kind != PAYMENT or here in (FormStep.METHOD, FormStep.MEDIUM, FormStep.TAN)
 
 
-def verdict(code: Code, *, typed: bool, tries: int, late: bool) -> RefusalOutcome:
-    """What follows from a refusal. A login that was stored and not typed now costs no try; `late`: the time was over."""
-    if code in TRIED_AGAIN:
+def refusal_outcome(code: Code, *, typed: bool, tries: int, late: bool) -> RefusalOutcome:
+    """The consequence of a refusal. A stored login that was not entered now costs no try; `late`: the dialogue has expired."""
+    if code in RETRY_REASONS:
         tries += typed
-        if tries >= TRIES:
+        if tries >= MAX_LOGIN_TRIES:
             return RefusalOutcome(Reentry.INVALID_CREDENTIALS, tries=tries)
-        return RefusalOutcome(trouble=TRIED_AGAIN[code] if typed else "stored_login_refused", tries=tries)
+        return RefusalOutcome(trouble=RETRY_REASONS[code] if typed else "stored_login_refused", tries=tries)
     if code is Code.LOCKED:
         return RefusalOutcome(Reentry.INVALID_CREDENTIALS, tries=tries)
     if code is Code.TAN_INVALID:
@@ -226,18 +226,18 @@ def verdict(code: Code, *, typed: bool, tries: int, late: bool) -> RefusalOutcom
     return RefusalOutcome(Reentry.BACKEND_ERROR, tries=tries)
 
 
-def outcome(known: FormFacts) -> Reentry:
-    """What the tenant is told of a result."""
-    if known.phase == DONE:
+def outcome(facts: FormFacts) -> Reentry:
+    """The outcome that the tenant receives after the result page."""
+    if facts.phase == DONE:
         return Reentry.FINISHED
-    refused = isinstance(known.step, Failed) and known.step.code in REFUSALS
+    refused = isinstance(facts.step, Failed) and facts.step.code in REFUSALS
     return Reentry.ERROR if refused else Reentry.BACKEND_ERROR
 
 
-def path(known: FormFacts) -> tuple[tuple[str, ...], int]:
-    """The steps of the customer's way by name, and how many of them are done."""
-    names = _names(known)
-    here = place(known)
+def path(facts: FormFacts) -> tuple[tuple[str, ...], int]:
+    """The names of the steps shown to the customer, and the number of those that are finished."""
+    names = _names(facts)
+    here = place(facts)
     current = {
         FormStep.TERMS: "terms",
         FormStep.BANK: "bank",
@@ -248,15 +248,15 @@ def path(known: FormFacts) -> tuple[tuple[str, ...], int]:
         FormStep.ORDER: "order",
         FormStep.RESULT: "done",
         FormStep.END: "done",
-    }.get(here, "login" if known.kind == CONNECT else "confirm")
+    }.get(here, "login" if facts.kind == CONNECT else "confirm")
     return names, names.index(current) if current in names else len(names)
 
 
-def _names(known: FormFacts) -> tuple[str, ...]:
-    terms = ("terms",) if known.asked_terms or place(known) is FormStep.TERMS else ()
-    if known.use_case == CREATE_ACCOUNT:
+def _names(facts: FormFacts) -> tuple[str, ...]:
+    terms = ("terms",) if facts.asked_terms or place(facts) is FormStep.TERMS else ()
+    if facts.use_case == CREATE_ACCOUNT:
         return (*terms, "bank", "login", "accounts", "summary")
-    if known.use_case == SINGLE_TRANSFER:
-        first = () if known.connected else ("bank", "login", "accounts")
+    if facts.use_case == SINGLE_TRANSFER:
+        first = () if facts.connected else ("bank", "login", "accounts")
         return (*terms, *first, "order", "confirm", "done")
     return (*terms, "confirm", "done")

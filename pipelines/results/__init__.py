@@ -1,1 +1,1 @@
-"""What follows from bookings: exported, tagged and analysed by bucket, checked, and made ready to be sent."""
+"""Results that follow from bookings: exported, tagged and analysed by bucket, checked, and published for the API."""

@@ -1,4 +1,4 @@
-"""Doing it again: the steps of a bucket from one asset on, for some buckets, however much of it has been done before."""
+"""Backfills: repeats the steps of some buckets from one asset on, even where nothing has changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ STEPS: Mapping[str, Any] = {
     "analyses": tasks.analyse_buckets,
     "served_results": tasks.publish_buckets,
 }
-"""The assets in the order in which one follows from the other, and what is done for each. The analyses are made together."""
+"""The assets, each after those that it depends on, with the task that updates it. One task updates all analyses."""
 
 
 @dataclass(frozen=True)
-class Planned:
-    """What a backfill would do for one asset."""
+class PlannedStep:
+    """The number of buckets, users and bookings that a backfill would process for one asset."""
 
     asset: str
     buckets: int
@@ -33,8 +33,8 @@ class Planned:
     bookings: int
 
 
-def following(asset: str, *, only: bool = False) -> list[str]:
-    """The asset and, unless it is to stand alone, all that follows from it."""
+def steps_from(asset: str, *, only: bool = False) -> list[str]:
+    """The asset and, unless `only` is set, all assets that depend on it."""
     step = "analyses" if asset in ANALYSES else asset
     if step not in STEPS:
         raise Invalid(f"no asset {asset}; there are {', '.join(STEPS)}")
@@ -42,26 +42,28 @@ def following(asset: str, *, only: bool = False) -> list[str]:
     return [step] if only else names[names.index(step) :]
 
 
-def plan(house: Context, assets: Sequence[str], buckets: Sequence[int], since: date | None) -> list[Planned]:
-    """What would be worked on, counted without touching it."""
-    users = house.lake.read(USERS, buckets, ["user"]).height
-    stored = int(house.lake.statistics(TRANSACTIONS, buckets)["rows"].sum())
-    tagged = int(house.lake.statistics(TRANSACTION_TAGS, buckets)["rows"].sum())
-    said = pieces.read_pieces(house.lake, LANDING, landing.pieces_of(house.lake, buckets, since)) if "ledger" in assets else None
+def plan(context: Context, assets: Sequence[str], buckets: Sequence[int], since: date | None) -> list[PlannedStep]:
+    """The work that a backfill would do, counted without doing it."""
+    users = context.lake.read(USERS, buckets, ["user"]).height
+    booking_count = int(context.lake.statistics(TRANSACTIONS, buckets)["rows"].sum())
+    tagged_count = int(context.lake.statistics(TRANSACTION_TAGS, buckets)["rows"].sum())
+    landed_rows = (
+        pieces.read_pieces(context.lake, LANDING, landing.pieces_of(context.lake, buckets, since)) if "ledger" in assets else None
+    )
     counts = {
-        "ledger": (0, 0) if said is None else (said["user"].n_unique(), said.height),
-        "transactions": (users, stored),
-        "transaction_tags": (users, stored),
-        "analyses": (users, tagged),
-        "served_results": (users, tagged),
+        "ledger": (0, 0) if landed_rows is None else (landed_rows["user"].n_unique(), landed_rows.height),
+        "transactions": (users, booking_count),
+        "transaction_tags": (users, booking_count),
+        "analyses": (users, tagged_count),
+        "served_results": (users, tagged_count),
     }
-    return [Planned(asset, len(buckets), *counts[asset]) for asset in assets]
+    return [PlannedStep(asset, len(buckets), *counts[asset]) for asset in assets]
 
 
 def run(assets: Sequence[str], buckets: Sequence[int], since: date | None, on_progress: OnProgress) -> Iterator[tuple[str, int]]:
-    """Works on the buckets, asset by asset; tells of each how many users or bookings are other ones now."""
+    """Processes the buckets asset by asset; yields each asset with the number of users or bookings that changed."""
     for asset in assets:
-        given: dict[str, Any] = {} if asset == "served_results" else {"everything": True}
-        given |= {"since": since} if asset == "ledger" else {}
-        found = tasks.on_buckets(STEPS[asset], buckets, on_progress, **given)
-        yield asset, sum(done.changed for done in found.values())
+        options: dict[str, Any] = {} if asset == "served_results" else {"everything": True}
+        options |= {"since": since} if asset == "ledger" else {}
+        counts_by_bucket = tasks.run_on_buckets(STEPS[asset], buckets, on_progress, **options)
+        yield asset, sum(counts.changed for counts in counts_by_bucket.values())

@@ -1,6 +1,6 @@
-"""Tagging and analysing buckets: what the API would compute for each user, computed for all at once.
+"""Tagging and analysing buckets: the results that the API would compute for one user, computed for many users at once.
 
-Several small buckets are worked on together: a call costs as much as fifty thousand bookings, however few it has.
+Several small buckets are processed in one call, because the fixed cost of a call equals that of fifty thousand bookings.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from analytics.frames import AS_OF, CHOICES, PRODUCTS, UNREAD_COLUMNS
 from analytics.tagging import tag
 from analytics.tagging.tag import Tagger
 from pipelines.results.export import STATE
-from pipelines.results.tags import compared
+from pipelines.results.tags import with_name_keys
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
 from warehouse.lake.tables import (
@@ -33,7 +33,9 @@ KNOWLEDGE = "knowledge"
 
 @dataclass(frozen=True)
 class BucketTagging:
-    """What tagging a bucket did. `again` are bookings that had tags before, `moves` how often which category became which."""
+    """Counts of one tagged bucket. `again` counts bookings that had tags before, `moves` the changes from one category to
+    another.
+    """
 
     users: int
     changed: int
@@ -44,15 +46,17 @@ class BucketTagging:
 
 @dataclass(frozen=True)
 class BucketAnalysis:
-    """What analysing a bucket did: how many users there are, how many of them were analysed, and the rows of each table."""
+    """Counts of one analysed bucket: all users, the users who were analysed now, and the rows of each table."""
 
     users: int
     changed: int
     rows: Mapping[str, int] = field(default_factory=dict)
 
 
-class _Untagged(NamedTuple):
-    """Of a bucket: how many users it has, those whose tags are not of now with their bookings, all tags, and those of now."""
+class _DueTaggings(NamedTuple):
+    """The number of users of a bucket, the users whose tags are outdated, their bookings, all stored tags, and those still
+    current.
+    """
 
     users: int
     changed: pl.DataFrame
@@ -61,36 +65,36 @@ class _Untagged(NamedTuple):
     current: pl.DataFrame
 
 
-class _Unanalysed(NamedTuple):
-    """Of a bucket: whom to analyse, those whose analyses are not of now, and the others."""
+class _DueAnalyses(NamedTuple):
+    """The users of a bucket who can be analysed, those whose analyses are outdated, and the others."""
 
     users: pl.DataFrame
     changed: pl.DataFrame
     kept: pl.DataFrame
 
 
-def tags_unchanged(lake: Lake, buckets: Sequence[int], brain: Tagger) -> dict[int, BucketTagging]:
-    """The buckets for which there is nothing to tag, found without reading rows."""
-    same = [bucket for bucket in buckets if _about(lake, bucket) == _made_from(lake, bucket, brain)]
+def unchanged_taggings(lake: Lake, buckets: Sequence[int], tagger: Tagger) -> dict[int, BucketTagging]:
+    """The buckets in which nothing must be tagged, found without reading rows."""
+    same = [bucket for bucket in buckets if _stored_tagging_source(lake, bucket) == _tagging_source(lake, bucket, tagger)]
     return {bucket: BucketTagging(lake.rows(USERS, bucket), 0, lake.rows(TRANSACTION_TAGS, bucket)) for bucket in same}
 
 
-def tag_buckets(lake: Lake, buckets: Sequence[int], brain: Tagger, *, everything: bool = False) -> dict[int, BucketTagging]:
-    """Brings the tags of buckets to their bookings: those of users whose revision has changed, or all with other knowledge."""
-    due = {bucket: _untagged(lake, bucket, brain, everything=everything) for bucket in buckets}
-    new, begin, done = _tagged(lake, due, brain), 0, {}
-    for bucket, (users, changed, bookings, before, current) in due.items():
-        own = new[begin : begin + bookings.height]
+def tag_buckets(lake: Lake, buckets: Sequence[int], tagger: Tagger, *, everything: bool = False) -> dict[int, BucketTagging]:
+    """Updates the tags of buckets: of users whose revision has changed, or of all users if model or knowledge have."""
+    due_taggings = {bucket: _due_taggings(lake, bucket, tagger, everything=everything) for bucket in buckets}
+    new_tags, begin, taggings = _tag_due(lake, due_taggings, tagger), 0, {}
+    for bucket, (users, changed, bookings, before, current) in due_taggings.items():
+        bucket_tags = new_tags[begin : begin + bookings.height]
         begin += bookings.height
-        whole = pl.concat([current, own.select(current.columns)]).sort("user", maintain_order=True)
-        lake.write(TRANSACTION_TAGS, bucket, whole, _made_from(lake, bucket, brain))
-        done[bucket] = BucketTagging(users, changed.height, whole.height, *_moves(before, own))
-    return done
+        all_tags = pl.concat([current, bucket_tags.select(current.columns)]).sort("user", maintain_order=True)
+        lake.write(TRANSACTION_TAGS, bucket, all_tags, _tagging_source(lake, bucket, tagger))
+        taggings[bucket] = BucketTagging(users, changed.height, all_tags.height, *_category_moves(before, bucket_tags))
+    return taggings
 
 
-def analyses_unchanged(lake: Lake, buckets: Sequence[int], version: str) -> dict[int, BucketAnalysis]:
-    """The buckets for which there is nothing to analyse, found without reading rows."""
-    same = [bucket for bucket in buckets if lake.about(ANALYSED, bucket) == _analysed_from(lake, bucket, version)]
+def unchanged_analyses(lake: Lake, buckets: Sequence[int], version: str) -> dict[int, BucketAnalysis]:
+    """The buckets in which nothing must be analysed, found without reading rows."""
+    same = [bucket for bucket in buckets if lake.about(ANALYSED, bucket) == _analysis_source(lake, bucket, version)]
     return {
         bucket: BucketAnalysis(
             lake.rows(ANALYSED, bucket), 0, {name: lake.rows(table, bucket) for name, table in ANALYSES.items()}
@@ -100,47 +104,53 @@ def analyses_unchanged(lake: Lake, buckets: Sequence[int], version: str) -> dict
 
 
 def analyse_buckets(lake: Lake, buckets: Sequence[int], version: str, *, everything: bool = False) -> dict[int, BucketAnalysis]:
-    """Brings the analyses of buckets to their tags and days: those of users of whom something has changed, or all with another
-    version. The table of who was analysed is written last: it vouches for the others.
+    """Updates the analyses of buckets: of users whose revision or day has changed, or of all users if the version has.
+
+    `ANALYSED` is written last: a user counts as analysed only once all other tables are written.
     """
-    due = {bucket: _unanalysed(lake, bucket, version, everything=everything) for bucket in sorted(buckets)}
-    changed = pl.concat([left.changed for left in due.values()])
-    given = _seen(lake, [bucket for bucket, left in due.items() if left.changed.height], changed)
-    found = suite.analyse(*given, changed.select(AS_OF.names())) if changed.height else suite.empty_frames()
-    rows: dict[int, dict[str, int]] = {bucket: {} for bucket in due}
+    due_analyses = {bucket: _due_analyses(lake, bucket, version, everything=everything) for bucket in sorted(buckets)}
+    changed = pl.concat([bucket_due.changed for bucket_due in due_analyses.values()])
+    inputs = _analysis_inputs(lake, [bucket for bucket, bucket_due in due_analyses.items() if bucket_due.changed.height], changed)
+    frames = suite.analyse(*inputs, changed.select(AS_OF.names())) if changed.height else suite.empty_frames()
+    rows: dict[int, dict[str, int]] = {bucket: {} for bucket in due_analyses}
     for name, table in ANALYSES.items():
-        for bucket, own in by_bucket(found[name], {bucket: left.changed["user"] for bucket, left in due.items()}):
-            rows[bucket][name] = _replace(lake, table, bucket, due[bucket].kept, own)
-    for bucket, left in due.items():
-        lake.write(ANALYSED, bucket, left.users, _analysed_from(lake, bucket, version))
-    return {bucket: BucketAnalysis(left.users.height, left.changed.height, rows[bucket]) for bucket, left in due.items()}
+        for bucket, own in by_bucket(
+            frames[name], {bucket: bucket_due.changed["user"] for bucket, bucket_due in due_analyses.items()}
+        ):
+            rows[bucket][name] = _replace_rows(lake, table, bucket, due_analyses[bucket].kept, own)
+    for bucket, bucket_due in due_analyses.items():
+        lake.write(ANALYSED, bucket, bucket_due.users, _analysis_source(lake, bucket, version))
+    return {
+        bucket: BucketAnalysis(bucket_due.users.height, bucket_due.changed.height, rows[bucket])
+        for bucket, bucket_due in due_analyses.items()
+    }
 
 
-def _unanalysed(lake: Lake, bucket: int, version: str, *, everything: bool) -> _Unanalysed:
-    users = _to_analyse(lake, bucket)
+def _due_analyses(lake: Lake, bucket: int, version: str, *, everything: bool) -> _DueAnalyses:
+    users = _analysable_users(lake, bucket)
     anew = everything or lake.about(ANALYSED, bucket).get(KNOWLEDGE) != version
     before = ANALYSED.schema.to_frame() if anew else lake.read(ANALYSED, [bucket])
-    kept = users.join(before, on=ANALYSED.schema.names(), how="semi", maintain_order="left")
-    return _Unanalysed(users, users.join(kept, on="user", how="anti", maintain_order="left"), kept)
+    unchanged_users = users.join(before, on=ANALYSED.schema.names(), how="semi", maintain_order="left")
+    return _DueAnalyses(users, users.join(unchanged_users, on="user", how="anti", maintain_order="left"), unchanged_users)
 
 
-def _to_analyse(lake: Lake, bucket: int) -> pl.DataFrame:
-    """The users of a bucket who have tags of their current revision, and a day (the columns of `ANALYSED`)."""
+def _analysable_users(lake: Lake, bucket: int) -> pl.DataFrame:
+    """The users of a bucket who have tags of their current revision and a day to analyse (the columns of `ANALYSED`)."""
     tagged = lake.read(TRANSACTION_TAGS, [bucket], ["user", "revision"]).unique()
     users = lake.read(USERS, [bucket]).filter(pl.col("as_of").is_not_null())
     return users.join(tagged, on=["user", "revision"], how="semi", maintain_order="left").select(ANALYSED.schema.names())
 
 
 def by_bucket(frame: pl.DataFrame, users: Mapping[int, pl.Series]) -> Iterator[tuple[int, pl.DataFrame]]:
-    """The rows of the users of each bucket. They lie by user, and buckets are ranges of users, so that each has a slice."""
+    """Each bucket with the rows of its users, as a slice: rows are sorted by user, and a bucket is a range of user ids."""
     end = 0
     for bucket, of_bucket in users.items():
         begin, end = end, end if of_bucket.is_empty() else frame["user"].search_sorted(str(of_bucket.max()), "right")
         yield bucket, frame[begin:end]
 
 
-def _seen(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The tagged bookings of some users of these buckets, and their products."""
+def _analysis_inputs(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The tagged bookings and the products of some users of these buckets."""
     bookings, tags, owned = (
         lake.read(table, buckets, [name for name in table.schema if name not in UNREAD_COLUMNS]).join(
             users, on="user", how="semi", maintain_order="left"
@@ -150,57 +160,59 @@ def _seen(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> tuple[pl.D
     return bookings.join(tags.drop("user", "product"), on="id", how="inner", maintain_order="left"), owned
 
 
-def _replace(lake: Lake, table: LakeTable, bucket: int, kept: pl.DataFrame, new: pl.DataFrame) -> int:
-    """Writes the rows of users who were analysed beside those of users who were not; answers how many there are."""
-    if not kept.is_empty():
-        old = lake.read(table, [bucket]).join(kept, on="user", how="semi", maintain_order="left")
+def _replace_rows(lake: Lake, table: LakeTable, bucket: int, unchanged_users: pl.DataFrame, new: pl.DataFrame) -> int:
+    """Writes the new rows together with the stored rows of unchanged users; returns the number of rows."""
+    if not unchanged_users.is_empty():
+        old = lake.read(table, [bucket]).join(unchanged_users, on="user", how="semi", maintain_order="left")
         new = pl.concat([old, new]).sort("user", maintain_order=True)
     return lake.write(table, bucket, new, {}).rows
 
 
-def _analysed_from(lake: Lake, bucket: int, version: str) -> dict[str, str]:
-    """What analyses made now would say about themselves."""
+def _analysis_source(lake: Lake, bucket: int, version: str) -> dict[str, str]:
+    """The metadata of analyses that are computed now: a bucket whose stored metadata are equal is up to date."""
     return {KNOWLEDGE: version, **lake.about(USERS, bucket)}
 
 
-def _untagged(lake: Lake, bucket: int, brain: Tagger, *, everything: bool) -> _Untagged:
+def _due_taggings(lake: Lake, bucket: int, tagger: Tagger, *, everything: bool) -> _DueTaggings:
     users, bookings, before = (lake.read(table, [bucket]) for table in (USERS, TRANSACTIONS, TRANSACTION_TAGS))
-    booked = users.join(bookings, on="user", how="semi", maintain_order="left")
-    same_knowledge = not everything and _about(lake, bucket).get(KNOWLEDGE) == brain.version
+    users_with_bookings = users.join(bookings, on="user", how="semi", maintain_order="left")
+    same_knowledge = not everything and _stored_tagging_source(lake, bucket).get(KNOWLEDGE) == tagger.version
     current = (
-        before.join(booked, on=["user", "revision"], how="semi", maintain_order="left") if same_knowledge else before.clear()
+        before.join(users_with_bookings, on=["user", "revision"], how="semi", maintain_order="left")
+        if same_knowledge
+        else before.clear()
     )
-    changed = booked.join(current, on="user", how="anti", maintain_order="left")
-    theirs = bookings.join(changed, on="user", how="semi", maintain_order="left")
-    return _Untagged(users.height, changed, theirs, before, current)
+    changed = users_with_bookings.join(current, on="user", how="anti", maintain_order="left")
+    due_bookings = bookings.join(changed, on="user", how="semi", maintain_order="left")
+    return _DueTaggings(users.height, changed, due_bookings, before, current)
 
 
-def _tagged(lake: Lake, due: Mapping[int, _Untagged], brain: Tagger) -> pl.DataFrame:
-    """The tags of the bookings that are due, one bucket's after the other's, with the revision that they are made from."""
-    users = pl.concat([left.changed for left in due.values()])
-    buckets = [bucket for bucket, left in due.items() if left.changed.height]
+def _tag_due(lake: Lake, due: Mapping[int, _DueTaggings], tagger: Tagger) -> pl.DataFrame:
+    """The tags of all due bookings, in the order of the buckets, with the revision of their user."""
+    users = pl.concat([bucket_due.changed for bucket_due in due.values()])
+    buckets = [bucket for bucket, bucket_due in due.items() if bucket_due.changed.height]
     tagged = tag.tag(
-        pl.concat([left.bookings for left in due.values()]),
+        pl.concat([bucket_due.bookings for bucket_due in due.values()]),
         lake.read(OWNED, buckets).select(PRODUCTS.names()).join(users, on="user", how="semi"),
         lake.read(CATEGORY_CHOICES, buckets).select(CHOICES.names()),
-        compared(lake.read(CATEGORY_RULES, buckets)),
-        brain,
+        with_name_keys(lake.read(CATEGORY_RULES, buckets)),
+        tagger,
     )
     return tagged.join(users.select("user", "revision"), on="user", how="left", maintain_order="left")
 
 
-def _moves(before: pl.DataFrame, new: pl.DataFrame) -> tuple[int, dict[tuple[str, str], int]]:
-    """How many bookings were tagged before as well, and how often which category became which one."""
+def _category_moves(before: pl.DataFrame, new: pl.DataFrame) -> tuple[int, dict[tuple[str, str], int]]:
+    """The number of bookings that had tags before, and how often a category was replaced by which other."""
     both = new.select("id", "category").join(before.select("id", "category"), on="id", suffix="_before")
     moved = both.filter(pl.col("category") != pl.col("category_before")).group_by("category_before", "category").len()
     return both.height, {(then, now): count for then, now, count in moved.iter_rows()}
 
 
-def _made_from(lake: Lake, bucket: int, brain: Tagger) -> dict[str, str]:
-    """What tags made now would say about themselves."""
-    return {KNOWLEDGE: brain.version, STATE: lake.about(USERS, bucket).get(STATE, "")}
+def _tagging_source(lake: Lake, bucket: int, tagger: Tagger) -> dict[str, str]:
+    """The metadata of tags that are computed now: a bucket whose stored metadata are equal is up to date."""
+    return {KNOWLEDGE: tagger.version, STATE: lake.about(USERS, bucket).get(STATE, "")}
 
 
-def _about(lake: Lake, bucket: int) -> dict[str, str]:
-    """What the tags of a bucket were made from."""
+def _stored_tagging_source(lake: Lake, bucket: int) -> dict[str, str]:
+    """The metadata of the stored tags of a bucket."""
     return lake.about(TRANSACTION_TAGS, bucket)

@@ -1,4 +1,4 @@
-"""Whether the results of some buckets may be published: what must hold of bookings, tags and analyses, whoever made them."""
+"""Checks that decide whether the bookings, tags and analyses of some buckets may be published."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,21 +16,23 @@ from warehouse.stores import results
 
 ADDING_UP = ("contracts", "contract_bookings", "cashflow", "disposable_money", "affordability")
 TREES = ("CATEGORIES", "BUSINESS_PARTNERS")
-MOST_DRIFT = 0.1
-"""So large a share of bookings may change its category in one run before somebody should look."""
+MAX_DRIFT_SHARE = 0.1
+"""The largest share of bookings that may change their category in one run without a warning."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
-    """What a check found. `facts` are counts."""
+    """The result of one check. `facts` are counts."""
 
     name: str
     passed: bool
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def of_transactions(database: Database, lake: Lake, buckets: Sequence[int], count: int, name: str) -> list[CheckResult]:
-    """Of what was exported: each booking once, of a user of this bucket, and no user older than what is published."""
+def check_transactions(database: Database, lake: Lake, buckets: Sequence[int], count: int, name: str) -> list[CheckResult]:
+    """Checks exported bookings: each is there once, belongs to a user of its bucket, and is not older than the published
+    results.
+    """
     bookings = lake.read(tables.TRANSACTIONS, buckets, ["id", "user"])
     users = lake.read(tables.USERS, buckets)
     twice = bookings.height - bookings["id"].n_unique()
@@ -45,37 +47,39 @@ def of_transactions(database: Database, lake: Lake, buckets: Sequence[int], coun
     ]
 
 
-def of_tags(lake: Lake, buckets: Sequence[int], again: int, moved: int) -> list[CheckResult]:
-    """Of tags: every booking has them, categories fit the sign of the amount, and of those tagged again not too many moved."""
+def check_tags(lake: Lake, buckets: Sequence[int], again: int, moved: int) -> list[CheckResult]:
+    """Checks tags: every booking has them, categories fit the sign of the amount, and few bookings changed their category."""
     bookings = lake.read(tables.TRANSACTIONS, buckets, ["id", "amount_cents"])
     tags = lake.read(tables.TRANSACTION_TAGS, buckets, ["id", "category", "category_source"])
-    told = bookings.hstack(tags.drop("id")) if bookings["id"].equals(tags["id"]) else bookings.join(tags, on="id")
-    untagged = bookings.height + tags.height - 2 * told.height
-    drift, wrong = moved / again if again else 0.0, _against_the_sign(told)
+    tagged_bookings = bookings.hstack(tags.drop("id")) if bookings["id"].equals(tags["id"]) else bookings.join(tags, on="id")
+    untagged = bookings.height + tags.height - 2 * tagged_bookings.height
+    drift, wrong = moved / again if again else 0.0, _count_wrong_signs(tagged_bookings)
     return [
         CheckResult("complete", untagged == 0, {"bookings": bookings.height, "without": untagged}),
         CheckResult("sign_rule", wrong == 0, {"wrong": wrong}),
         CheckResult(
-            "drift", drift <= MOST_DRIFT, {"share": round(drift, 4), "most": MOST_DRIFT, "tagged_again": again, "moved": moved}
+            "drift",
+            drift <= MAX_DRIFT_SHARE,
+            {"share": round(drift, 4), "most": MAX_DRIFT_SHARE, "tagged_again": again, "moved": moved},
         ),
     ]
 
 
-def of_analyses(lake: Lake, buckets: Sequence[int]) -> dict[str, CheckResult]:
-    """Of analyses, by their names: what adds up to something else does so to the cent."""
-    return {name: CheckResult("adds_up", wrong == 0, {"wrong": wrong}) for name, wrong in _sums(lake, buckets)}
+def check_analyses(lake: Lake, buckets: Sequence[int]) -> dict[str, CheckResult]:
+    """Checks by analysis whether figures that must add up do so to the cent."""
+    return {name: CheckResult("adds_up", wrong == 0, {"wrong": wrong}) for name, wrong in _wrong_sums(lake, buckets)}
 
 
-def _sums(lake: Lake, buckets: Sequence[int]) -> Iterator[tuple[str, int]]:
-    """Each analysis whose figures add up to others, and how often they do not."""
+def _wrong_sums(lake: Lake, buckets: Sequence[int]) -> Iterator[tuple[str, int]]:
+    """Each analysis whose figures must add up, with the number of those that do not."""
     read = {name: lake.read(tables.ANALYSES[name], buckets) for name in ADDING_UP}
     totals = read["contracts"].select(
         "user", contract="id", cents=pl.col("amount_total_regular") + pl.col("amount_total_non_regular")
     )
-    yield "contracts", _differing(totals, read["contract_bookings"].select("user", "contract", cents="amount_cents"))
+    yield "contracts", _count_differing_sums(totals, read["contract_bookings"].select("user", "contract", cents="amount_cents"))
     months = read["cashflow"].filter(pl.col("kind") == "M")
-    booked = _booked(lake, buckets)
-    yield "cashflow", sum(_differing(months.filter(tree=tree).select("user", "cents"), booked) for tree in TREES)
+    booked = _booked_cents(lake, buckets)
+    yield "cashflow", sum(_count_differing_sums(months.filter(tree=tree).select("user", "cents"), booked) for tree in TREES)
     left = read["disposable_money"].select(
         off=pl.col("expected_left") - pl.sum_horizontal("salary_latest", "cashflow", "expected_fixed", "expected_flex")
     )
@@ -86,24 +90,30 @@ def _sums(lake: Lake, buckets: Sequence[int]) -> Iterator[tuple[str, int]]:
     yield "affordability", read["affordability"].filter(wrong).height
 
 
-def _booked(lake: Lake, buckets: Sequence[int]) -> pl.DataFrame:
-    """What counts of the bookings of those who were analysed."""
+def _booked_cents(lake: Lake, buckets: Sequence[int]) -> pl.DataFrame:
+    """The amounts of analysed users that count in analyses."""
     bookings = lake.read(tables.TRANSACTIONS, buckets, ["user", "booked_on", "amount_cents", "currency", "pending"])
     as_of = lake.read(tables.ANALYSED, buckets, ["user", "as_of"])
     return visible_bookings(bookings, as_of).select("user", cents="amount_cents")
 
 
-def _differing(said: pl.DataFrame, parts: pl.DataFrame) -> int:
-    """How many sums of parts are not what was said. Both have cents, and what they are about."""
-    about = [name for name in said.columns if name != "cents"]
-    sums = [frame.group_by(about).agg(pl.sum("cents")).filter(pl.col("cents") != 0) for frame in (said, parts)]
+def _count_differing_sums(totals: pl.DataFrame, parts: pl.DataFrame) -> int:
+    """The number of groups whose parts do not add up to their total. Both frames have `cents`; all other columns of `totals` are
+    the keys.
+    """
+    about = [name for name in totals.columns if name != "cents"]
+    sums = [frame.group_by(about).agg(pl.sum("cents")).filter(pl.col("cents") != 0) for frame in (totals, parts)]
     both = sums[0].join(sums[1], on=about, how="full", suffix="_parts").fill_null(0)
     return both.filter(pl.col("cents") != pl.col("cents_parts")).height
 
 
-def _against_the_sign(told: pl.DataFrame) -> int:
-    """How many bookings have a category that their sign forbids; what a user chose stays, also if the bank changes the amount."""
-    kinds = told.filter(pl.col("category_source") != "USER").group_by("category", sign=pl.col("amount_cents").sign()).len()
+def _count_wrong_signs(tagged_bookings: pl.DataFrame) -> int:
+    """The number of bookings whose category does not allow their sign. Categories chosen by users are exempt: a bank may change
+    the amount later.
+    """
+    kinds = (
+        tagged_bookings.filter(pl.col("category_source") != "USER").group_by("category", sign=pl.col("amount_cents").sign()).len()
+    )
     accepted = trees.categories_frame().select(category="system_name", accepts="accepts")
     wrong = (
         pl.col("accepts").is_null()

@@ -1,4 +1,4 @@
-"""What a customer says about the category of a booking, and of all others like it: said, and taken back."""
+"""Corrections by customers: the category of one booking, or of all bookings with the same counterparty, set and taken back."""
 
 from uuid import UUID
 
@@ -19,47 +19,48 @@ def choose(
     change_existing: bool = False,
     create_rule: bool = False,
 ) -> None:
-    """Makes an item the category of a booking, of all that the same counterparty has now, and of all that are to come.
+    """Sets the category of a booking; with `change_existing` also that of all stored bookings with the same counterparty, and
+    with `create_rule` that of future ones.
 
-    Those whose sign it does not fit are left out. Saying it again changes nothing.
+    Bookings whose sign does not fit the category are left out. A repeated call changes nothing.
     """
     users.hold(owner)
     bookings = _bookings(owner, booking, product, alone=not (change_existing or create_rule))
-    itself = bookings["id"] == str(booking)
+    is_booking = bookings["id"] == str(booking)
     fitting = bookings.select(fits(pl.lit(item), pl.col("amount_cents"))).to_series()
-    if not (fitting & itself).any():
+    if not (fitting & is_booking).any():
         raise SignDiffers(item)
     if create_rule:
         _create_rule(owner, bookings, booking, item)
-    wanted = alike(bookings, str(booking)) if change_existing else itself
-    choices.put(owner, _ids(bookings.filter(wanted & fitting)), item)
+    corrected = alike(bookings, str(booking)) if change_existing else is_booking
+    choices.put(owner, _ids(bookings.filter(corrected & fitting)), item)
 
 
 def retract(owner: Owner, booking: UUID, *, change_existing: bool = False) -> None:
-    """Takes a choice back, or all for bookings of the same counterparty: what is recognised, or what a rule says, holds again."""
+    """Removes the choice for a booking, or for all bookings with the same counterparty: rules and recognition apply again."""
     users.hold(owner)
     bookings = _bookings(owner, booking, None, alone=not change_existing)
     choices.remove(owner, _ids(bookings.filter(alike(bookings, str(booking)))))
 
 
 def _bookings(owner: Owner, booking: UUID, product: UUID | None, *, alone: bool) -> pl.DataFrame:
-    """All bookings of the user, or just this one, which must be there, and in this product if one is named."""
-    found = ledger.whole(owner, booking if alone else None)
-    itself = found.filter(pl.col("id") == str(booking))
-    if itself.is_empty() or (product is not None and itself["product"][0] != str(product)):
+    """All bookings of the user, or just this one. Raises `NotFound` if it does not exist or belongs to another product."""
+    bookings = ledger.whole(owner, booking if alone else None)
+    own_row = bookings.filter(pl.col("id") == str(booking))
+    if own_row.is_empty() or (product is not None and own_row["product"][0] != str(product)):
         raise NotFound("transaction")
-    return found
+    return bookings
 
 
 def _create_rule(owner: Owner, bookings: pl.DataFrame, booking: UUID, item: str) -> None:
-    """A rule for the bookings of a counterparty that come after those that there are."""
-    given = bookings.filter(pl.col("id") == str(booking))
-    named = counterparties(given).row(0, named=True)
-    if not any(named.values()):
+    """Creates a rule for future bookings with the counterparty of a booking."""
+    own_row = bookings.filter(pl.col("id") == str(booking))
+    counterparty = counterparties(own_row).row(0, named=True)
+    if not any(counterparty.values()):
         raise NoCounterparty("booking")
-    name = given["counterparty_name"][0] if named["name_key"] else ""
+    name = own_row["counterparty_name"][0] if counterparty["name_key"] else ""
     latest = int(bookings.select(pl.col("sequence").max()).item())
-    rules.put(owner, item, iban=named["iban"], name=name, name_key=named["name_key"], after=latest)
+    rules.put(owner, item, iban=counterparty["iban"], name=name, name_key=counterparty["name_key"], after=latest)
 
 
 def _ids(bookings: pl.DataFrame) -> list[UUID]:

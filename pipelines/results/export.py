@@ -1,7 +1,7 @@
-"""From the ledger to the lake: what the analyses of a bucket rest on, seen at one moment.
+"""Export from the ledger to the lake: the input of tagging and analyses, read in one transaction for each bucket.
 
-Only users whose revision has changed are read again. The table of users is written last: it vouches for the others, so that a
-crash in between leaves users that are exported again, and none that are wrong.
+Only users whose revision has changed are read again. The table of users is written last: after a crash in between, users are
+exported again, and none is wrong.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,8 +20,9 @@ from warehouse.postgres.database import Database, Owner
 from warehouse.stores import choices, ledger, products, revisions, rules
 
 STATE, DAYS = "state", "days"
-"""What the table of users says about itself: names for the state of all of them, and for their days. Who works with it says the
-same names."""
+"""Keys in the metadata of the table of users: digests of all revisions and of all days. Tables that are computed from it repeat
+them.
+"""
 REVISED = ["user", "tenant", "revision"]
 Read = Callable[[Owner, Sequence[UUID]], pl.DataFrame]
 BY_USER: tuple[tuple[LakeTable, Read, tuple[str, ...]], ...] = (
@@ -29,12 +30,12 @@ BY_USER: tuple[tuple[LakeTable, Read, tuple[str, ...]], ...] = (
     (PRODUCTS, products.of_users, ("user", "product")),
     (CATEGORY_CHOICES, choices.of_users, ("user", "id")),
 )
-"""Each table of which a user has rows of its own, how they are read, and in which order they lie."""
+"""The tables with rows of single users: how they are read, and how they are sorted."""
 
 
 @dataclass(frozen=True)
-class Exported:
-    """What an export did."""
+class ExportCounts:
+    """The users of a bucket, those who changed, those who are gone, and the bookings."""
 
     users: int
     changed: int
@@ -42,49 +43,56 @@ class Exported:
     bookings: int
 
 
-def unchanged(database: Database, lake: Lake, buckets: Sequence[int], count: int) -> dict[int, Exported]:
-    """The buckets for which there is nothing to do, found with one look at all of them."""
-    known = _known(lake, buckets)
+def unchanged_buckets(database: Database, lake: Lake, buckets: Sequence[int], count: int) -> dict[int, ExportCounts]:
+    """The buckets in which nothing has changed, found with one query over all of them."""
+    lake_users = _lake_users(lake, buckets)
     with database.operating() as operator:
-        now = _now(operator, span(buckets, count))
-    differ = pl.concat([_others(known, now, USERS.schema.names()), _others(now, known, USERS.schema.names())])["user"]
-    changed = {bucket_of(UUID(user), count) for user in differ}
+        current_users = _current_users(operator, span(buckets, count))
+    pairs = ((lake_users, current_users), (current_users, lake_users))
+    changed_users = pl.concat([_rows_not_in(*pair, USERS.schema.names()) for pair in pairs])["user"]
+    changed = {bucket_of(UUID(user), count) for user in changed_users}
     return {
-        bucket: Exported(lake.rows(USERS, bucket), 0, 0, lake.rows(TRANSACTIONS, bucket))
+        bucket: ExportCounts(lake.rows(USERS, bucket), 0, 0, lake.rows(TRANSACTIONS, bucket))
         for bucket in buckets
         if bucket not in changed
     }
 
 
-def export_bucket(database: Database, lake: Lake, bucket: int, count: int, *, everything: bool = False) -> Exported:
-    """Brings the lake's tables of a bucket to what the ledger says now."""
-    known = USERS.schema.to_frame() if everything else _known(lake, [bucket])
+def export_bucket(database: Database, lake: Lake, bucket: int, count: int, *, everything: bool = False) -> ExportCounts:
+    """Updates the lake's tables of a bucket from the ledger."""
+    lake_users = USERS.schema.to_frame() if everything else _lake_users(lake, [bucket])
     with database.surveying() as operator:
-        now = _now(operator, bounds(bucket, count))
-        changed, gone = _others(now, known, REVISED), _others(known, now, ["user"])
-        if not everything and changed.is_empty() and gone.is_empty():  # only days are other ones
-            _vouch(lake, bucket, now)
-            return Exported(now.height, 0, 0, lake.rows(TRANSACTIONS, bucket))
-        kept = _others(now, changed, ["user"])
-        wanted = [UUID(user) for user in changed["user"]]
-        frames = [_frame(_kept(lake, table, bucket, kept), read(operator, wanted), order) for table, read, order in BY_USER]
-        ruled = rules.of_users(operator, [UUID(user) for user in now["user"]])
+        current_users = _current_users(operator, bounds(bucket, count))
+        changed_users, gone_users = (
+            _rows_not_in(current_users, lake_users, REVISED),
+            _rows_not_in(lake_users, current_users, ["user"]),
+        )
+        if not everything and changed_users.is_empty() and gone_users.is_empty():  # only days have changed
+            _vouch(lake, bucket, current_users)
+            return ExportCounts(current_users.height, 0, 0, lake.rows(TRANSACTIONS, bucket))
+        unchanged_users = _rows_not_in(current_users, changed_users, ["user"])
+        changed_ids = [UUID(user) for user in changed_users["user"]]
+        frames = [
+            _frame(_rows_of(lake, table, bucket, unchanged_users), read(operator, changed_ids), order)
+            for table, read, order in BY_USER
+        ]
+        rule_rows = rules.of_users(operator, [UUID(user) for user in current_users["user"]])
     for (table, _, _), frame in zip(BY_USER, frames, strict=True):
         lake.write(table, bucket, frame, {})
-    lake.write(CATEGORY_RULES, bucket, ruled.select(CATEGORY_RULES.schema.names()), {})
-    _vouch(lake, bucket, now)
-    return Exported(now.height, changed.height, gone.height, frames[0].height)
+    lake.write(CATEGORY_RULES, bucket, rule_rows.select(CATEGORY_RULES.schema.names()), {})
+    _vouch(lake, bucket, current_users)
+    return ExportCounts(current_users.height, changed_users.height, gone_users.height, frames[0].height)
 
 
-def _known(lake: Lake, buckets: Sequence[int]) -> pl.DataFrame:
-    """The users of the lake. Files of an older version know nobody: everything is exported anew."""
+def _lake_users(lake: Lake, buckets: Sequence[int]) -> pl.DataFrame:
+    """The users in the lake. Files with other columns count as empty, so that everything is exported again."""
     try:
         return lake.read(USERS, buckets)
     except BackfillNeeded:
         return USERS.schema.to_frame()
 
 
-def _now(operator: Owner, ids: Range) -> pl.DataFrame:
+def _current_users(operator: Owner, ids: Range) -> pl.DataFrame:
     return revisions.between(operator, ids).select(USERS.schema.names())
 
 
@@ -92,15 +100,15 @@ def _vouch(lake: Lake, bucket: int, users: pl.DataFrame) -> None:
     lake.write(USERS, bucket, users, {STATE: _digest(users.select(REVISED)), DAYS: _digest(users.select("user", "as_of"))})
 
 
-def _kept(lake: Lake, table: LakeTable, bucket: int, users: pl.DataFrame) -> pl.DataFrame:
-    """The rows of users who have not changed. Where there are none, no file is read: it may be of an older version."""
+def _rows_of(lake: Lake, table: LakeTable, bucket: int, users: pl.DataFrame) -> pl.DataFrame:
+    """The stored rows of unchanged users. Without such users no file is read: it may have been written by an older version."""
     if users.is_empty():
         return table.schema.to_frame()
     return lake.read(table, [bucket]).join(users, on="user", how="semi")
 
 
-def _others(frame: pl.DataFrame, than: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
-    """The rows that are not among others, by these columns."""
+def _rows_not_in(frame: pl.DataFrame, than: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+    """The rows of a frame that do not occur in another one, compared by these columns."""
     return frame.join(than, on=columns, how="anti", nulls_equal=True, maintain_order="left")
 
 

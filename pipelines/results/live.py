@@ -1,43 +1,44 @@
-"""The analyses of one user as documents: those that lie ready, if they are of this moment, else they are made now, by the same
-functions, so that nobody can tell which.
+"""The analyses of one user as documents, computed at the time of the request by the same functions as in batch.
+
+The bytes are the same either way; a test compares them.
 """
 
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache
 from hashlib import sha256
-from pathlib import Path
 
 import polars as pl
 
-import analytics
 from analytics.analyses import suite
 from analytics.analyses.suite import Frames
 from analytics.frames import AS_OF, PRODUCTS, TRANSACTIONS
 from analytics.tagging import tag
-from pipelines.results import documents, tags
+from pipelines.results import tags
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.documents.suite import NAMES as DOCUMENTS
 from pipelines.results.documents.suite import cashflow_document, nothing
 from pipelines.results.documents.suite import documents as written
 from pipelines.results.documents.tags import tag_writer
+from pipelines.results.version import code_version
 from warehouse.lake.packing import LENGTH_BYTES, frame_of, of_frame, packed
 from warehouse.postgres.database import Owner
 from warehouse.stores import choices, ledger, products, revisions, rules
 
 FLOWS = "cashflow-frames"
-"""The frames of cashflow, from which all views but the usual one are made."""
+"""The cashflow frames of a user, from which all views but the default one are computed."""
 NAMES = (*DOCUMENTS, FLOWS)
-"""What lies ready for each user."""
+"""The results that are stored for each user."""
 FRAMES = ("cashflow", "cashflow_predictions")
 
 
 @dataclass(frozen=True)
 class ResultState:
-    """What analyses are made from: the user's data, the day of which they speak, and what they are made with."""
+    """The state that documents are computed from: revision of the user's data, day of the analyses, and version of model,
+    knowledge and code.
+    """
 
     revision: int
     as_of: date | None
@@ -49,28 +50,20 @@ class ResultState:
 
 @dataclass(frozen=True)
 class UserDocuments:
-    """All documents of one user, made now."""
+    """All documents of one user, with the state that they were computed from."""
 
     state: ResultState
     contents: Mapping[str, bytes]
 
 
 def version(base_url: str) -> str:
-    """A name for all that turns bookings into documents: knowledge and model, the code itself, and the address in links."""
-    return f"{tags.brain().version}-{_code(base_url)}"
-
-
-@cache
-def _code(base_url: str) -> str:
-    digest = sha256(base_url.encode())
-    for folder in (Path(analytics.__file__).parent, Path(documents.__file__).parent):
-        for path in sorted(path for kind in ("*.py", "*.csv") for path in folder.rglob(kind)):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:8]
+    """The version of everything that turns bookings into documents: model, knowledge, code, and the address in links."""
+    digest = sha256((code_version() + base_url).encode()).hexdigest()
+    return f"{tags.tagger().version}-{digest[:8]}"
 
 
 def prepare() -> None:
-    """Makes ready what tagging and analyses need, with a few bookings: what is compiled or loaded at its first use is so now."""
+    """Tags and analyses a few bookings, so that everything that is compiled or loaded on first use is ready."""
     tags.prepare()
     months = [date(2024 + number // 12, number % 12 + 1, 2) for number in range(26)]
     lines = [
@@ -89,79 +82,82 @@ def prepare() -> None:
         | {"counterparty_name": name, "purpose": purpose, "pending": False}
         for number, (name, purpose, cents, day) in enumerate(lines)
     ]
-    whole, owned = pl.DataFrame(bookings, schema=TRANSACTIONS), PRODUCTS.to_frame()
-    one = whole.tail(1)
-    for some in (whole, one, one.with_columns(amount_cents=pl.lit(0, pl.Int64))):  # single and empty arrays are compiled apart
-        alone(some.hstack(tags.tagged_alone(some, owned).drop("id", "user", "product")), owned, date(2026, 2, 15), "")
+    all_bookings, no_products = pl.DataFrame(bookings, schema=TRANSACTIONS), PRODUCTS.to_frame()
+    single_booking = all_bookings.tail(1)
+    zero_booking = single_booking.with_columns(amount_cents=pl.lit(0, pl.Int64))
+    for frame in (all_bookings, single_booking, zero_booking):  # single and empty arrays compile separately
+        tagged_bookings = frame.hstack(tags.tag_unstored(frame, no_products).drop("id", "user", "product"))
+        make_documents_of(tagged_bookings, no_products, date(2026, 2, 15), "")
 
 
-def made(owner: Owner, base_url: str, as_of: date | None = None) -> UserDocuments:
-    """All documents of a user, seen in the owner's one moment; with an earlier day, as they would have been with the bookings
-    until that day.
-    """
+def make_documents(owner: Owner, base_url: str, as_of: date | None = None) -> UserDocuments:
+    """All documents of a user, read in the owner's transaction. With an earlier day, only bookings until that day count."""
     revision, latest = revisions.current(owner)
     day = latest if as_of is None or latest is None else min(as_of, latest)
     state = ResultState(revision, day, version(base_url))
     if day is None:
-        return UserDocuments(state, NOTHING)
-    tagged = _until(owner, day) if day != latest else tags.tagged(owner).bookings
-    return UserDocuments(state, alone(tagged, products.whole(owner), day, base_url) if tagged.height else NOTHING)
+        return UserDocuments(state, EMPTY_DOCUMENTS)
+    tagged_bookings = _tagged_until(owner, day) if day != latest else tags.tagged_bookings(owner).bookings
+    return UserDocuments(
+        state,
+        make_documents_of(tagged_bookings, products.whole(owner), day, base_url) if tagged_bookings.height else EMPTY_DOCUMENTS,
+    )
 
 
-def view(flows: bytes, user: str, as_of: date, base_url: str, wanted: CashflowView) -> bytes:
-    """Another view of the cashflow whose frames are given."""
-    found = cashflow_document(tag_writer(base_url), _frames(flows), _day(user, as_of), wanted)
-    return dict(found).get(user, NOTHING[CASHFLOW])
+def make_cashflow_view(flows: bytes, user: str, as_of: date, base_url: str, requested_view: CashflowView) -> bytes:
+    """A cashflow document in the requested view, from stored cashflow frames."""
+    documents = cashflow_document(tag_writer(base_url), _decode(flows), _as_of_frame(user, as_of), requested_view)
+    return dict(documents).get(user, EMPTY_DOCUMENTS[CASHFLOW])
 
 
 def packed_documents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
-    """Of each user (frame `AS_OF`) all that lies ready, packed."""
+    """For each user (frame `AS_OF`) the results to store, packed."""
     for user, contents in _contents(frames, as_of, base_url):
         yield user, {name: packed(content) for name, content in contents.items()}
 
 
-def alone(tagged: pl.DataFrame, owned: pl.DataFrame, as_of: date, base_url: str) -> dict[str, bytes]:
-    """The documents of one user's tagged bookings, whoever has them."""
-    user = str(tagged["user"][0])
-    day = _day(user, as_of)
-    return dict(_contents(suite.analyse(tagged, owned, day), day, base_url))[user]
+def make_documents_of(tagged_bookings: pl.DataFrame, user_products: pl.DataFrame, as_of: date, base_url: str) -> dict[str, bytes]:
+    """The documents of one user from tagged bookings and products, stored or not."""
+    user = str(tagged_bookings["user"][0])
+    day = _as_of_frame(user, as_of)
+    return dict(_contents(suite.analyse(tagged_bookings, user_products, day), day, base_url))[user]
 
 
-def _until(owner: Owner, day: date) -> pl.DataFrame:
+def _tagged_until(owner: Owner, day: date) -> pl.DataFrame:
     """The bookings until a day, tagged as if there were no later ones."""
     bookings = ledger.whole(owner).filter(pl.col("booked_on") <= day)
-    wished = choices.whole(owner), tags.compared(rules.whole(owner))
-    made_now = tag.tag(bookings, products.whole(owner), *wished, tags.brain())
-    return bookings.hstack(made_now.select(tags.SERVED).drop("id"))
+    user_corrections = choices.whole(owner), tags.with_name_keys(rules.whole(owner))
+    tags_now = tag.tag(bookings, products.whole(owner), *user_corrections, tags.tagger())
+    return bookings.hstack(tags_now.select(tags.SERVED).drop("id"))
 
 
 def _contents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
     flows = {name: frames[name].partition_by("user", as_dict=True) for name in FRAMES}
     for user, contents in written(tag_writer(base_url), frames, as_of):
         own = [flows[name].get((user,), frames[name].clear()) for name in FRAMES]
-        yield user, {**contents, FLOWS: _encoded(own)}
+        yield user, {**contents, FLOWS: _encode(own)}
 
 
-def _encoded(frames: list[pl.DataFrame]) -> bytes:
-    """Frames one after the other, each with its length before it."""
+def _encode(frames: list[pl.DataFrame]) -> bytes:
+    """The frames one after the other, each preceded by its length."""
     contents = [of_frame(frame) for frame in frames]
     return b"".join(len(content).to_bytes(LENGTH_BYTES) + content for content in contents)
 
 
-def _frames(content: bytes) -> dict[str, pl.DataFrame]:
-    """The same again."""
-    source, found = io.BytesIO(content), {}
+def _decode(content: bytes) -> dict[str, pl.DataFrame]:
+    """The frames that `_encode` wrote, by name."""
+    source, frames = io.BytesIO(content), {}
     for name in FRAMES:
-        found[name] = frame_of(source.read(int.from_bytes(source.read(LENGTH_BYTES))))
-    return found
+        frames[name] = frame_of(source.read(int.from_bytes(source.read(LENGTH_BYTES))))
+    return frames
 
 
-def _day(user: str, as_of: date) -> pl.DataFrame:
+def _as_of_frame(user: str, as_of: date) -> pl.DataFrame:
     return pl.DataFrame({"user": [user], "as_of": [as_of]}, schema=AS_OF)
 
 
-NOTHING = {
+EMPTY_DOCUMENTS = {
     **{name: nothing(name) for name in DOCUMENTS},
-    FLOWS: _encoded([suite.FRAMES[name].schema.to_frame() for name in FRAMES]),
+    FLOWS: _encode([suite.FRAMES[name].schema.to_frame() for name in FRAMES]),
 }
-"""What there is to say of a user without bookings."""
+"""The documents of a user without bookings."""

@@ -1,4 +1,4 @@
-"""Publishing buckets: their tags and analyses become what the API sends without computing."""
+"""Publishing buckets: writes their tags and analyses to PostgreSQL, from where the API sends them without computing."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,69 +18,71 @@ from warehouse.postgres.database import Database, Owner
 from warehouse.stores import results
 from warehouse.stores.results import NewResult
 
-AT_ONCE = 500
-"""Results that go to PostgreSQL in one statement."""
+BATCH_RESULTS = 500
+"""Results per statement to PostgreSQL."""
 SOURCES = ((tags.NAME, TRANSACTION_TAGS), (live.NAMES[0], ANALYSED))
-"""A result that stands for all that are published with it, and the table that says for whom and from what they are made."""
+"""One result that represents all that are published together, and the lake table with their users and revisions."""
 
 
 @dataclass(frozen=True)
-class Published:
-    """What publishing a bucket did."""
+class PublishCounts:
+    """The users of a bucket, and those whose results were published now."""
 
     users: int
     changed: int
 
 
-def unchanged(database: Database, lake: Lake, buckets: Sequence[int], count: int) -> dict[int, Published]:
-    """The buckets for which there is nothing to publish, found with one look at all of them."""
+def unchanged_buckets(database: Database, lake: Lake, buckets: Sequence[int], count: int) -> dict[int, PublishCounts]:
+    """The buckets in which nothing must be published, found with one query over all of them."""
     changed: set[int] = set()
     with database.operating() as operator:
         for name, table in SOURCES:
             for _, _, users in _unpublished(operator, lake, name, table, buckets, count):
                 changed |= {bucket_of(UUID(user), count) for user in users["user"]}
-    return {bucket: Published(lake.rows(USERS, bucket), 0) for bucket in buckets if bucket not in changed}
+    return {bucket: PublishCounts(lake.rows(USERS, bucket), 0) for bucket in buckets if bucket not in changed}
 
 
-def publish_buckets(database: Database, lake: Lake, buckets: Sequence[int], count: int, base_url: str) -> dict[int, Published]:
-    """Makes the tags and analyses of buckets those that the API serves: of all their users in one transaction, or of none."""
-    written: set[UUID] = set()
+def publish_buckets(
+    database: Database, lake: Lake, buckets: Sequence[int], count: int, base_url: str
+) -> dict[int, PublishCounts]:
+    """Publishes the tags and analyses of buckets: of all their users in one transaction, or of none."""
+    changed_users: set[UUID] = set()
     with database.operating() as operator:
         for name, table in SOURCES:
-            for knowledge, some, users in _unpublished(operator, lake, name, table, buckets, count):
-                new = _tags(lake, some, users) if table is TRANSACTION_TAGS else _documents(lake, some, users, base_url)
-                for piece in _pieces(new):
+            for knowledge, group, users in _unpublished(operator, lake, name, table, buckets, count):
+                new_results = _tags(lake, group, users) if table is TRANSACTION_TAGS else _documents(lake, group, users, base_url)
+                for piece in _batches(new_results):
                     results.put(operator, knowledge, piece)
-                written |= {UUID(user) for user in users["user"]}
-    changed = Counter(bucket_of(user, count) for user in written)
-    return {bucket: Published(lake.rows(USERS, bucket), changed[bucket]) for bucket in buckets}
+                changed_users |= {UUID(user) for user in users["user"]}
+    counts = Counter(bucket_of(user, count) for user in changed_users)
+    return {bucket: PublishCounts(lake.rows(USERS, bucket), counts[bucket]) for bucket in buckets}
 
 
-def _users(lake: Lake, table: LakeTable, buckets: Sequence[int]) -> pl.DataFrame:
-    """Who has results of a table, from which revision, and as of which day, if of any."""
+def _result_users(lake: Lake, table: LakeTable, buckets: Sequence[int]) -> pl.DataFrame:
+    """The users who have results in a table, with their revision and the day of the analyses, if the table has one."""
     columns = [name for name in ("user", "revision", "as_of") if name in table.schema]
-    found = lake.read(table, buckets, columns).unique(maintain_order=True)
-    return found if "as_of" in columns else found.with_columns(as_of=pl.lit(None, pl.Date))
+    users = lake.read(table, buckets, columns).unique(maintain_order=True)
+    return users if "as_of" in columns else users.with_columns(as_of=pl.lit(None, pl.Date))
 
 
 def _unpublished(
     operator: Owner, lake: Lake, name: str, table: LakeTable, buckets: Sequence[int], count: int
 ) -> Iterator[tuple[str, list[int], pl.DataFrame]]:
-    """Of buckets, by the knowledge with which they were made, the users of whom something else is served."""
+    """The users whose published results differ from the lake, grouped by the version of the results: version, buckets, users."""
     knowledge = {bucket: lake.about(table, bucket).get(KNOWLEDGE, "") for bucket in buckets}
-    for known in sorted(set(knowledge.values())):
-        some = [bucket for bucket in buckets if knowledge[bucket] == known]
-        users = _users(lake, table, some)
-        served = results.states(operator, name, span(some, count)).filter(knowledge=known)
+    for version in sorted(set(knowledge.values())):
+        group = [bucket for bucket in buckets if knowledge[bucket] == version]
+        users = _result_users(lake, table, group)
+        served = results.states(operator, name, span(group, count)).filter(knowledge=version)
         unserved = users.join(served, on=users.columns, how="anti", nulls_equal=True, maintain_order="left")
         if unserved.height:
-            yield known, some, unserved
+            yield version, group, unserved
 
 
 def _tags(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> Iterator[NewResult]:
-    tagged = lake.read(TRANSACTION_TAGS, buckets).join(users, on="user", how="semi", maintain_order="left")
-    for (user, revision), of_user in tagged.group_by("user", "revision", maintain_order=True):
-        yield NewResult(UUID(str(user)), tags.NAME, int(str(revision)), tags.encoded(of_user))
+    tag_rows = lake.read(TRANSACTION_TAGS, buckets).join(users, on="user", how="semi", maintain_order="left")
+    for (user, revision), of_user in tag_rows.group_by("user", "revision", maintain_order=True):
+        yield NewResult(UUID(str(user)), tags.NAME, int(str(revision)), tags.encode(of_user))
 
 
 def _documents(lake: Lake, buckets: Sequence[int], users: pl.DataFrame, base_url: str) -> Iterator[NewResult]:
@@ -94,7 +96,7 @@ def _documents(lake: Lake, buckets: Sequence[int], users: pl.DataFrame, base_url
         yield from (NewResult(UUID(user), name, revision, content, as_of) for name, content in contents.items())
 
 
-def _pieces(new: Iterable[NewResult]) -> Iterator[list[NewResult]]:
-    rest = iter(new)
-    while some := list(islice(rest, AT_ONCE)):
-        yield some
+def _batches(new_results: Iterable[NewResult]) -> Iterator[list[NewResult]]:
+    remaining = iter(new_results)
+    while batch := list(islice(remaining, BATCH_RESULTS)):
+        yield batch

@@ -1,4 +1,4 @@
-"""Tagging the bookings of one user: everything that it rests on is read at one moment, then pure functions work on it."""
+"""Tags of one user's bookings: all inputs are read in one transaction, then pure functions compute."""
 
 import os
 from dataclasses import dataclass
@@ -22,25 +22,27 @@ NAME = "transaction_tags"
 SERVED = [name for name in TAGGED if name not in ("user", "product")]
 
 
-def brain() -> Tagger:
-    """What tagging knows, with the model that is in use now."""
+def tagger() -> Tagger:
+    """The tagger with the model that is in use now."""
     folder = _folder(os.environ.get("KONTOR_HOME"))
-    return _brain(folder, registry.active_version(folder))
+    return _tagger(folder, registry.active_version(folder))
 
 
 @lru_cache(maxsize=2)
 def _folder(_home: str | None) -> Path:
-    """Where models lie. Reading the settings takes milliseconds, and this is asked at every request and for every bucket."""
+    """The folder of the models. Cached, because reading the settings takes milliseconds and this runs for every request and
+    bucket.
+    """
     return Settings().home / "models"
 
 
 @lru_cache(maxsize=2)
-def _brain(folder: Path, version: str) -> Tagger:
+def _tagger(folder: Path, version: str) -> Tagger:
     return Tagger(registry.find(folder, version) if version else registry.shipped())
 
 
 def prepare() -> None:
-    """Makes ready what tagging needs, by tagging a few bookings: what is compiled or loaded at its first use is so now."""
+    """Tags a few bookings, so that everything that is compiled or loaded on first use is ready."""
     about = {"id": "0", "user": "0", "product": "0", "booked_on": date(2026, 1, 1), "amount_cents": -100, "currency": "EUR"}
     lines = [
         ("REWE Markt", "SVWZ+Einkauf", -100),
@@ -51,7 +53,7 @@ def prepare() -> None:
         {**about, "id": str(number), "counterparty_name": name, "purpose": purpose, "amount_cents": cents, "pending": False}
         for number, (name, purpose, cents) in enumerate(lines)
     ]
-    tagged_alone(pl.DataFrame(bookings, schema=TRANSACTIONS), PRODUCTS.to_frame())
+    tag_unstored(pl.DataFrame(bookings, schema=TRANSACTIONS), PRODUCTS.to_frame())
     corrections.counterparties(pl.DataFrame(bookings, schema=TRANSACTIONS))
 
 
@@ -65,41 +67,42 @@ class TaggedBookings:
 
 
 def state(owner: Owner) -> str:
-    """The name of what a user's tags are made from: data and wishes, and the knowledge they are read with."""
-    return f"{revisions.current(owner).revision}-{brain().version}"
+    """A name for the state that a user's tags are computed from: revision, model and knowledge."""
+    return f"{revisions.current(owner).revision}-{tagger().version}"
 
 
-def tagged(owner: Owner) -> TaggedBookings:
-    """All bookings of a user with their tags; the owner's transaction sees one moment.
+def tagged_bookings(owner: Owner) -> TaggedBookings:
+    """All bookings of a user with their tags, read in the owner's transaction.
 
-    The tags are those that lie ready, if they are of this moment, else they are made now; by the same functions, so that nobody
-    can tell which.
+    Stored tags are used if they are of the current revision and version; else the same functions compute them now.
     """
-    bookings, revision, knows = ledger.whole(owner), revisions.current(owner).revision, brain()
-    ready = results.find(owner, NAME, revision, knows.version)
-    if ready is not None and (tags := decoded(ready))["id"].equals(bookings["id"]):  # not so if an access has just expired
+    bookings, revision, current_tagger = ledger.whole(owner), revisions.current(owner).revision, tagger()
+    stored_result = results.find(owner, NAME, revision, current_tagger.version)
+    if stored_result is not None and (tags := decode(stored_result))["id"].equals(
+        bookings["id"]
+    ):  # they differ if an access has just expired
         return TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True)
-    made = tag.tag(bookings, products.whole(owner), choices.whole(owner), compared(rules.whole(owner)), knows)
-    return TaggedBookings(bookings.hstack(made.select(SERVED).drop("id")), revision, precomputed=False)
+    new_tags = tag.tag(bookings, products.whole(owner), choices.whole(owner), with_name_keys(rules.whole(owner)), current_tagger)
+    return TaggedBookings(bookings.hstack(new_tags.select(SERVED).drop("id")), revision, precomputed=False)
 
 
-def encoded(tags: pl.DataFrame) -> bytes:
-    """The tags of a user's bookings (frame `TAGGED`), in their order, as they lie ready."""
+def encode(tags: pl.DataFrame) -> bytes:
+    """The tags of a user's bookings (frame `TAGGED`), in their order, as they are stored."""
     return of_frame(tags.select(SERVED))
 
 
-def decoded(content: bytes) -> pl.DataFrame:
-    """The same again."""
+def decode(content: bytes) -> pl.DataFrame:
+    """The tags that `encode` wrote."""
     return frame_of(content)
 
 
-def tagged_alone(transactions: pl.DataFrame, owned: pl.DataFrame) -> pl.DataFrame:
-    """The tags (frame `TAGGED`) of bookings that nobody has stored: no wish is known, only what they say themselves."""
-    given = checked(transactions, TRANSACTIONS), checked(owned, PRODUCTS)
-    return tag.tag(*given, CHOICES.to_frame(), RULES.to_frame(), brain())
+def tag_unstored(transactions: pl.DataFrame, user_products: pl.DataFrame) -> pl.DataFrame:
+    """The tags (frame `TAGGED`) of bookings that are not stored, without corrections."""
+    frames = checked(transactions, TRANSACTIONS), checked(user_products, PRODUCTS)
+    return tag.tag(*frames, CHOICES.to_frame(), RULES.to_frame(), tagger())
 
 
-def compared(found: pl.DataFrame) -> pl.DataFrame:
-    """Rules (frame `rules.WHOLE`) with names as they are read today, however they were when a rule was made."""
-    keyed = found.with_columns(canonical.name_key(found["name"]).alias("name_key"))
-    return checked(keyed.select(RULES.names()), RULES)
+def with_name_keys(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rules (frame `rules.WHOLE`) with the name keys of today's code, which may differ from those at the time of the rule."""
+    keyed_rows = rows.with_columns(canonical.name_key(rows["name"]).alias("name_key"))
+    return checked(keyed_rows.select(RULES.names()), RULES)

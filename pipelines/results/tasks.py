@@ -1,7 +1,7 @@
-"""What is done with buckets, as tasks of the engine: each opens the house of its own process, once.
+"""Tasks of the engine on buckets. Each process opens its own context, once.
 
-A bucket's files have one worker at a time, so that what was read before somebody was erased is not written afterwards. Small
-buckets go to a worker together: many calls for few bookings each cost more than the bookings.
+Only one worker at a time works on the files of a bucket, so that rows which were read before an erasure are not written after
+it. Small buckets are processed together, because a call costs more than a few bookings do.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,113 +16,121 @@ from pipelines.engine import run
 from pipelines.engine.executors import workers
 from pipelines.engine.run import OnProgress, TaskFailure, TasksFailed
 from pipelines.fetching import landing
-from pipelines.fetching.landing import Replayed
+from pipelines.fetching.landing import ReplayCounts
 from pipelines.results import buckets as analyse
 from pipelines.results import export, live, publish, tags
 from pipelines.results.buckets import BucketAnalysis, BucketTagging
-from pipelines.results.export import Exported
-from pipelines.results.publish import Published
+from pipelines.results.export import ExportCounts
+from pipelines.results.publish import PublishCounts
 from warehouse.lake.tables import TRANSACTIONS
 from warehouse.settings import Settings
 
 Buckets = Sequence[int]
-TOGETHER = 500_000
-"""Bookings from which on buckets are no longer put together: a call's fixed cost is a tenth of its work by then, and its memory
-about a gibibyte."""
+MAX_GROUP_BOOKINGS = 500_000
+"""Bookings per call: at this size the fixed cost of a call is a tenth of its work, and its memory about a gibibyte."""
 
 
 @cache
-def _house() -> Context:
+def _context() -> Context:
     return Context.of(Settings())
 
 
-def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Exported]:
-    house = _house()
-    with house.database.alone_with(buckets):
+def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, ExportCounts]:
+    context = _context()
+    with context.database.alone_with(buckets):
         return {
-            bucket: export.export_bucket(house.database, house.lake, bucket, house.settings.buckets, everything=everything)
+            bucket: export.export_bucket(context.database, context.lake, bucket, context.settings.buckets, everything=everything)
             for bucket in buckets
         }
 
 
 def tag_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketTagging]:
-    house = _house()
-    with house.database.alone_with(buckets):
-        return analyse.tag_buckets(house.lake, buckets, tags.brain(), everything=everything)
+    context = _context()
+    with context.database.alone_with(buckets):
+        return analyse.tag_buckets(context.lake, buckets, tags.tagger(), everything=everything)
 
 
 def analyse_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketAnalysis]:
-    house = _house()
-    version = live.version(house.settings.base_url)
-    with house.database.alone_with(buckets):
-        return analyse.analyse_buckets(house.lake, buckets, version, everything=everything)
+    context = _context()
+    version = live.version(context.settings.base_url)
+    with context.database.alone_with(buckets):
+        return analyse.analyse_buckets(context.lake, buckets, version, everything=everything)
 
 
-def publish_buckets(buckets: Buckets) -> dict[int, Published]:
-    house = _house()
-    settings = house.settings
-    with house.database.alone_with(buckets):
-        return publish.publish_buckets(house.database, house.lake, buckets, settings.buckets, settings.base_url)
+def publish_buckets(buckets: Buckets) -> dict[int, PublishCounts]:
+    context = _context()
+    settings = context.settings
+    with context.database.alone_with(buckets):
+        return publish.publish_buckets(context.database, context.lake, buckets, settings.buckets, settings.base_url)
 
 
-def replay_buckets(buckets: Buckets, *, since: date | None = None, everything: bool = False) -> dict[int, Replayed]:
-    house = _house()
+def replay_buckets(buckets: Buckets, *, since: date | None = None, everything: bool = False) -> dict[int, ReplayCounts]:
+    context = _context()
     return {
-        bucket: landing.replay(house, landing.pieces_of(house.lake, [bucket], since), everything=everything) for bucket in buckets
+        bucket: landing.replay(context, landing.pieces_of(context.lake, [bucket], since), everything=everything)
+        for bucket in buckets
     }
 
 
 UNCHANGED: Mapping[Any, Callable[[Context, Buckets], Mapping[int, Any]]] = {
-    export_buckets: lambda house, buckets: export.unchanged(house.database, house.lake, buckets, house.settings.buckets),
-    tag_buckets: lambda house, buckets: analyse.tags_unchanged(house.lake, buckets, tags.brain()),
-    analyse_buckets: lambda house, buckets: analyse.analyses_unchanged(
-        house.lake, buckets, live.version(house.settings.base_url)
+    export_buckets: lambda context, buckets: export.unchanged_buckets(
+        context.database, context.lake, buckets, context.settings.buckets
     ),
-    publish_buckets: lambda house, buckets: publish.unchanged(house.database, house.lake, buckets, house.settings.buckets),
+    tag_buckets: lambda context, buckets: analyse.unchanged_taggings(context.lake, buckets, tags.tagger()),
+    analyse_buckets: lambda context, buckets: analyse.unchanged_analyses(
+        context.lake, buckets, live.version(context.settings.base_url)
+    ),
+    publish_buckets: lambda context, buckets: publish.unchanged_buckets(
+        context.database, context.lake, buckets, context.settings.buckets
+    ),
 }
-"""How a task finds out for many buckets at once that it has nothing to do: most of them have not changed since the last time."""
-AT_ONCE = (tag_buckets, analyse_buckets, publish_buckets)
-"""The tasks that gain from having several buckets at once."""
+"""For each task the function that finds many unchanged buckets at once: most buckets have not changed since the last run."""
+GROUPED_TASKS = (tag_buckets, analyse_buckets, publish_buckets)
+"""The tasks that are faster with several buckets per call."""
 
 
-def on_buckets(task: Any, buckets: Buckets, on_progress: OnProgress | None = None, **given: Any) -> dict[int, Any]:
-    """What a task gives for each bucket, by the engine of the settings; no worker sees a bucket for which nothing is to do.
+def run_on_buckets(task: Any, buckets: Buckets, on_progress: OnProgress | None = None, **options: Any) -> dict[int, Any]:
+    """The result of a task for each bucket, computed by the engine of the settings. Unchanged buckets are not given to workers.
 
-    Where a task fails for several buckets, each of them gets its own attempt: none is to pay for another.
+    Where a task fails for a group, each of its buckets is tried again alone, so that one bad bucket does not fail the others.
     """
-    look = None if given.get("everything") else UNCHANGED.get(task)
-    done = dict(look(_house(), buckets)) if look and buckets else {}
-    left = [bucket for bucket in buckets if bucket not in done]
-    sizes = {bucket: _house().lake.rows(TRANSACTIONS, bucket) for bucket in left}
-    pieces = shared_out(sizes, workers(Settings())) if task in AT_ONCE else [(bucket,) for bucket in left]
-    work = partial(task, **given)
-    failures = _work(work, pieces, done, on_progress)
-    several = [(bucket,) for failure in failures if len(failure.item) > 1 for bucket in failure.item]
-    alone = [failure for failure in failures if len(failure.item) == 1] + _work(work, several, done, on_progress)
-    if alone:
-        raise TasksFailed([TaskFailure(failure.item[0], failure.error) for failure in alone], len(left))
-    return {bucket: done[bucket] for bucket in buckets}
+    look = None if options.get("everything") else UNCHANGED.get(task)
+    results = dict(look(_context(), buckets)) if look and buckets else {}
+    due_buckets = [bucket for bucket in buckets if bucket not in results]
+    sizes = {bucket: _context().lake.rows(TRANSACTIONS, bucket) for bucket in due_buckets}
+    groups = group_buckets(sizes, workers(Settings())) if task in GROUPED_TASKS else [(bucket,) for bucket in due_buckets]
+    work = partial(task, **options)
+    failures = _run_groups(work, groups, results, on_progress)
+    single_buckets = [(bucket,) for failure in failures if len(failure.item) > 1 for bucket in failure.item]
+    final_failures = [failure for failure in failures if len(failure.item) == 1]
+    final_failures += _run_groups(work, single_buckets, results, on_progress)
+    if final_failures:
+        raise TasksFailed([TaskFailure(failure.item[0], failure.error) for failure in final_failures], len(due_buckets))
+    return {bucket: results[bucket] for bucket in buckets}
 
 
-def _work(
-    work: Callable[[Buckets], Mapping[int, Any]], pieces: Sequence[Buckets], done: dict[int, Any], on_progress: OnProgress | None
+def _run_groups(
+    work: Callable[[Buckets], Mapping[int, Any]],
+    groups: Sequence[Buckets],
+    results: dict[int, Any],
+    on_progress: OnProgress | None,
 ) -> list[TaskFailure]:
-    """Adds to what is done; answers the pieces that failed."""
-    more = {} if on_progress is None else {"on_progress": on_progress}
+    """Adds the results of the groups to `results`; returns the failures."""
+    options = {} if on_progress is None else {"on_progress": on_progress}
     try:
-        for _, found in run.run(work, pieces, Settings(), **more) if pieces else ():
-            done |= found
+        for _, bucket_results in run.run(work, groups, Settings(), **options) if groups else ():
+            results |= bucket_results
     except TasksFailed as failed:
         return list(failed.failures)
     return []
 
 
-def shared_out(bookings: Mapping[int, int], among: int) -> list[Buckets]:
-    """Buckets, by the number of their bookings, in pieces of about the same size: not more than are worked on together, and as
-    many pieces for each worker.
+def group_buckets(bookings: Mapping[int, int], among: int) -> list[Buckets]:
+    """The buckets in groups of about equal bookings, at most `MAX_GROUP_BOOKINGS` each, with the same number of groups for each
+    worker.
     """
     whole = max(1, sum(bookings.values()))
-    pieces = ceil(whole / TOGETHER / among) * among
+    pieces = ceil(whole / MAX_GROUP_BOOKINGS / among) * among
     ends = accumulate(bookings.values())
     place = {bucket: (end - size / 2) * pieces // whole for (bucket, size), end in zip(bookings.items(), ends, strict=True)}
     return [tuple(piece) for _, piece in groupby(bookings, place.__getitem__)]

@@ -1,1 +1,1 @@
-"""Telling tenants what has happened: events are sent, signed, to addresses that they chose."""
+"""Webhooks: sends signed events to the addresses that tenants registered."""

@@ -1,8 +1,7 @@
-"""What a receiver gets for an event: the body and the headers of Standard Webhooks. When it is sent is `notify.py`.
+"""The body and headers of a webhook event, as in Standard Webhooks. `notify.py` sends them.
 
-The body speaks the language of the interface, so one German word stands here: this is the only body on the wire that the API
-does not answer but the pipeline sends, and imports go down only. `api/schemas/webhooks.py` has the same shape for reading
-events again. References only: no amounts, names or IBANs.
+One German word stands here, because the body uses the words of the interface; it is the only body on the wire that pipelines
+send. `api/schemas/webhooks.py` has the same shape for reading events again. Only references: no amounts, names or IBANs.
 """
 
 from collections.abc import Sequence
@@ -52,5 +51,5 @@ def headers(delivery: Delivery, content: bytes, secrets: Sequence[str]) -> dict[
 
 
 def message_id(delivery: Delivery) -> str:
-    """The name of an event, the same at every attempt, and of no other event: not even after a webhook was made anew."""
+    """The id of an event: the same at every attempt, and unique even if a webhook is deleted and registered again."""
     return f"msg_{uuid5(delivery.client_id, f'{delivery.serial} {delivery.created_at.astimezone(UTC).isoformat()}').hex}"

@@ -1,7 +1,7 @@
-"""Delivery of webhook events: what was announced is sent, signed, and sent again until it is taken or too old.
+"""Delivery of webhook events: signs and sends announced events, and repeats until they are accepted or too old.
 
-At least once: an event whose sender dies between sending and recording is sent again, with the same `webhook-id`. Any number
-of processes may run this beside each other.
+At least once: an event whose sender dies between sending and recording is sent again, with the same `webhook-id`. Any number of
+processes may deliver at the same time.
 """
 
 import asyncio
@@ -13,26 +13,24 @@ from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec, TypeVar
 
 import httpx
-import psycopg
 import structlog
-from sqlalchemy.exc import SQLAlchemyError
 
 from pipelines.webhooks import notices, outbound
 from warehouse import logs
-from warehouse.errors import AddressRefused, KontorError
-from warehouse.postgres.database import Database, Owner
+from warehouse.errors import AddressRefused
+from warehouse.postgres.async_connections import announcements
+from warehouse.postgres.database import DATABASE_ERRORS, Database, Owner
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores import deliveries, webhooks
 from warehouse.stores.deliveries import Delivery
 
-AT_ONCE = 50
-THREADS = 4
+MAX_DELIVERIES = 50
+DATABASE_THREADS = 4
 LOOK_SECONDS = 1.0
-PAUSE_SECONDS = 0.5
-LEASE_MARGIN_SECONDS = 30  # for what surrounds the call: reading the secret, recording, a database that restarts
+LEASE_MARGIN_SECONDS = 30  # for reading the secret, recording the outcome, and a restart of the database
 JITTER_RATIO = 0.2
-GONE = 410
+GONE_STATUS = 410
 P = ParamSpec("P")
 T = TypeVar("T")
 log = structlog.get_logger("webhooks")
@@ -40,22 +38,22 @@ log = structlog.get_logger("webhooks")
 
 @dataclass(frozen=True)
 class DeliveryContext:
-    """What delivery works with. The bell rings when there may be something to do."""
+    """The context of delivery. `bell` is set when there may be an event to send."""
 
     database: Database
     vault: Vault
     settings: Settings
-    gate: outbound.OutboundPolicy
+    policy: outbound.OutboundPolicy
     threads: ThreadPoolExecutor
     bell: asyncio.Event
     look_seconds: float
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of work on the database, done beside the event loop."""
+        """Runs work on the database in a thread and returns its result."""
         return await asyncio.get_running_loop().run_in_executor(self.threads, lambda: work(*args, **kwargs))
 
     def operate(self, work: Callable[Concatenate[Owner, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of a store function in a transaction over all tenants."""
+        """Runs a store function in a transaction over all tenants and returns its result."""
         with self.database.operating() as owner:
             return work(owner, *args, **kwargs)
 
@@ -69,119 +67,114 @@ async def deliver_forever(
     resolve: outbound.Resolve | None = None,
     look_seconds: float = LOOK_SECONDS,
 ) -> None:
-    """Delivers events until told to stop; what is under way then is finished."""
+    """Delivers events until `stop` is set; deliveries in progress are finished."""
     bell = asyncio.Event()
-    with ThreadPoolExecutor(THREADS, "webhooks") as threads, outbound.open_gate(settings, AT_ONCE) as gate:
-        gate = replace(gate, resolve=resolve or gate.resolve)
-        office = DeliveryContext(database, vault, settings, gate, threads, bell, look_seconds)
+    with ThreadPoolExecutor(DATABASE_THREADS, "webhooks") as threads, outbound.open_policy(settings, MAX_DELIVERIES) as policy:
+        policy = replace(policy, resolve=resolve or policy.resolve)
+        context = DeliveryContext(database, vault, settings, policy, threads, bell, look_seconds)
         async with asyncio.TaskGroup() as tasks:
-            beside = [tasks.create_task(work) for work in (_listen(office), _drop(office), _ring_when(stop, bell))]
-            await _send_until(stop, office, tasks)
+            beside = [tasks.create_task(work) for work in (_listen(context), _drop(context), _ring_when(stop, bell))]
+            await _send_until(stop, context, tasks)
             for task in beside:
                 task.cancel()
 
 
-async def _send_until(stop: asyncio.Event, office: DeliveryContext, tasks: asyncio.TaskGroup) -> None:
-    """Keeps up to `AT_ONCE` deliveries under way, each to another receiver. One that ends makes room and rings."""
+async def _send_until(stop: asyncio.Event, context: DeliveryContext, tasks: asyncio.TaskGroup) -> None:
+    """Keeps up to `MAX_DELIVERIES` deliveries in progress, each to another receiver. A finished delivery sets the bell."""
     under_way: set[asyncio.Task[None]] = set()
 
     def ended(task: asyncio.Task[None]) -> None:
         under_way.discard(task)
-        office.bell.set()
+        context.bell.set()
 
     while not stop.is_set():
-        office.bell.clear()
-        claimed = await _claim(office, AT_ONCE - len(under_way))
+        context.bell.clear()
+        claimed = await _claim(context, MAX_DELIVERIES - len(under_way))
         for delivery in claimed:
-            task = tasks.create_task(_deliver(office, delivery))
+            task = tasks.create_task(_deliver(context, delivery))
             under_way.add(task)
             task.add_done_callback(ended)
         if not claimed:
-            await _wait(office)
+            await _wait(context)
     if under_way:
         await asyncio.wait(under_way)
 
 
-async def _claim(office: DeliveryContext, limit: int) -> list[Delivery]:
-    """Up to so many deliveries; none while the database is away."""
-    settings = office.settings
+async def _claim(context: DeliveryContext, limit: int) -> list[Delivery]:
+    """Up to `limit` deliveries; none while the database is unavailable."""
+    settings = context.settings
     lease_seconds = settings.webhook_timeout_seconds + LEASE_MARGIN_SECONDS
     first_pause_seconds = settings.webhook_retry_seconds[0]
     if limit == 0:
         return []
     try:
-        return await office.run(
-            office.operate, deliveries.claim, limit=limit, lease_seconds=lease_seconds, first_pause_seconds=first_pause_seconds
+        return await context.run(
+            context.operate, deliveries.claim, limit=limit, lease_seconds=lease_seconds, first_pause_seconds=first_pause_seconds
         )
-    except (KontorError, SQLAlchemyError) as error:
+    except DATABASE_ERRORS as error:
         log.warning("database_away", error=type(error).__name__)
         return []
 
 
-async def _deliver(office: DeliveryContext, delivery: Delivery) -> None:
-    """Sends one event and records what became of it. What cannot be recorded is sent again when the lease ends."""
+async def _deliver(context: DeliveryContext, delivery: Delivery) -> None:
+    """Sends one event and records the outcome. An event whose outcome cannot be recorded is sent again when the lease ends."""
     facts = {"client": str(delivery.client_id), "serial": delivery.serial, "attempt": delivery.attempts + 1}
     try:
-        secrets = await office.run(_secrets, office, delivery)
-        outcome = await _send(office, delivery, secrets)
-        await office.run(_record, office, delivery, outcome)
+        secrets = await context.run(_secrets, context, delivery)
+        outcome = await _send(context, delivery, secrets)
+        await context.run(_record, context, delivery, outcome)
     except Exception as error:  # one event must not end the delivery of all others
         log.warning("webhook_not_recorded", error=logs.describe(error), **facts)
     else:
         log.info("webhook", outcome=outcome, **facts)
 
 
-def _secrets(office: DeliveryContext, delivery: Delivery) -> list[str]:
-    with office.database.acting_for(delivery.tenant_id) as owner:
-        return webhooks.signing_secrets(owner, office.vault, delivery.client_id)
+def _secrets(context: DeliveryContext, delivery: Delivery) -> list[str]:
+    with context.database.acting_for(delivery.tenant_id) as owner:
+        return webhooks.signing_secrets(owner, context.vault, delivery.client_id)
 
 
-async def _send(office: DeliveryContext, delivery: Delivery, secrets: list[str]) -> int | str:
-    """The status that the receiver answered, or the kind of error that came instead."""
-    content = notices.body(delivery, office.settings)
+async def _send(context: DeliveryContext, delivery: Delivery, secrets: list[str]) -> int | str:
+    """The status of the receiver's response, or the kind of error."""
+    content = notices.body(delivery, context.settings)
     try:
-        return await outbound.post(office.gate, delivery.url, content, notices.headers(delivery, content, secrets))
+        return await outbound.post(context.policy, delivery.url, content, notices.headers(delivery, content, secrets))
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, AddressRefused) as error:
         return type(error).__name__
 
 
-def _record(office: DeliveryContext, delivery: Delivery, outcome: int | str) -> None:
-    """Only 2xx means that the event was taken. A redirect is not followed: it could lead where we must not call."""
-    with office.database.acting_for(delivery.tenant_id) as owner:
+def _record(context: DeliveryContext, delivery: Delivery, outcome: int | str) -> None:
+    """Records the outcome; only 2xx means accepted. Redirects are not followed: they could lead to addresses that we must not
+    call.
+    """
+    with context.database.acting_for(delivery.tenant_id) as owner:
         if isinstance(outcome, int) and 200 <= outcome < 300:
             deliveries.record_delivered(owner, delivery)
-        elif outcome == GONE:
+        elif outcome == GONE_STATUS:
             deliveries.record_gone(owner, delivery)
         else:
-            deliveries.record_failed(owner, delivery, _pause_seconds(office.settings, delivery.attempts + 1))
+            deliveries.record_failed(owner, delivery, _pause_seconds(context.settings, delivery.attempts + 1))
 
 
 def _pause_seconds(settings: Settings, attempts: int) -> float:
-    """The pause after so many attempts, a little shorter or longer so that receivers are not called in step."""
+    """The pause after this number of attempts, varied at random so that receivers are not called in step."""
     pauses = settings.webhook_retry_seconds
     return pauses[min(attempts, len(pauses) - 1)] * random.SystemRandom().uniform(1 - JITTER_RATIO, 1 + JITTER_RATIO)
 
 
-async def _drop(office: DeliveryContext) -> None:
-    """Gives up, every now and then, what nobody will take any more."""
+async def _drop(context: DeliveryContext) -> None:
+    """Drops events regularly that no receiver will accept any more."""
     while True:
-        with suppress(KontorError, SQLAlchemyError):
-            if dropped := await office.run(office.operate, deliveries.drop_lost, office.settings.webhook_drop_seconds):
+        with suppress(*DATABASE_ERRORS):
+            if dropped := await context.run(context.operate, deliveries.drop_lost, context.settings.webhook_drop_seconds):
                 log.warning("webhook_events_dropped", count=dropped)
-        await asyncio.sleep(office.look_seconds)
+        await asyncio.sleep(context.look_seconds)
 
 
-async def _listen(office: DeliveryContext) -> None:
-    """Rings when an event was announced, and after every time that PostgreSQL was away."""
-    address = office.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    while True:
-        with suppress(psycopg.OperationalError, OSError):
-            async with await psycopg.AsyncConnection.connect(address, autocommit=True, application_name="kontor") as connection:
-                await connection.execute(f"LISTEN {webhooks.CHANNEL}")
-                office.bell.set()
-                async for _ in connection.notifies():
-                    office.bell.set()
-        await asyncio.sleep(PAUSE_SECONDS)
+async def _listen(context: DeliveryContext) -> None:
+    """Sets the bell when an event is announced, and whenever PostgreSQL is reachable again."""
+    async for _ in announcements(context.database.url, webhooks.CHANNEL):
+        context.bell.set()
 
 
 async def _ring_when(stop: asyncio.Event, bell: asyncio.Event) -> None:
@@ -189,8 +182,8 @@ async def _ring_when(stop: asyncio.Event, bell: asyncio.Event) -> None:
     bell.set()
 
 
-async def _wait(office: DeliveryContext) -> None:
-    """Returns when the bell rings, or in time for an attempt that has become due."""
+async def _wait(context: DeliveryContext) -> None:
+    """Returns when the bell is set, or after `look_seconds`, in time for attempts that have become due."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(office.look_seconds):
-            await office.bell.wait()
+        async with asyncio.timeout(context.look_seconds):
+            await context.bell.wait()

@@ -1,8 +1,8 @@
-"""Calls to addresses that others chose: the one way out of the house to a stranger.
+"""Calls to addresses that tenants chose: the only calls to hosts that we do not know.
 
-A name is resolved here, every address behind it is checked, and the connection goes to exactly what was checked: a name that
-means something else a moment later changes nothing. TLS is still verified for the name. Redirects, proxies of the
-environment, cookies and the body of an answer play no part.
+A name is resolved here, all of its addresses are checked, and the connection goes to exactly a checked address: a name that
+resolves to something else a moment later has no effect. TLS is still verified for the name. Redirects, proxies of the
+environment, cookies and response bodies are ignored.
 """
 
 import asyncio
@@ -23,14 +23,16 @@ from warehouse.errors import AddressRefused
 from warehouse.settings import Settings
 from warehouse.stores.addresses import is_public, receiver_url
 
-ADDRESSES_TRIED = 4
+MAX_ADDRESSES = 4
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 SocketOptions = Iterable[httpcore.SOCKET_OPTION]
 
 
 @dataclass(frozen=True)
 class OutboundPolicy:
-    """How calls leave the house: how names are resolved, whom TLS trusts, where they may go and how long they may take."""
+    """How calls are made: how names are resolved, which certificates TLS trusts, whether private addresses are allowed, and the
+    time limit.
+    """
 
     resolve: Resolve
     tls: ssl.SSLContext
@@ -39,8 +41,8 @@ class OutboundPolicy:
 
 
 @contextmanager
-def open_gate(settings: Settings, at_once: int) -> Iterator[OutboundPolicy]:
-    """A gate for so many calls at once. Names are resolved in threads of their own: one that takes long delays no other."""
+def open_policy(settings: Settings, at_once: int) -> Iterator[OutboundPolicy]:
+    """A policy for up to `at_once` calls. Names are resolved in separate threads, so that a slow one delays no other."""
     # The library logs the addresses it calls, and a tenant's address may hold a secret.
     logging.getLogger("httpx").setLevel(logging.WARNING)
     threads = ThreadPoolExecutor(at_once, thread_name_prefix="names")
@@ -53,30 +55,30 @@ def open_gate(settings: Settings, at_once: int) -> Iterator[OutboundPolicy]:
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-async def post(gate: OutboundPolicy, url: str, body: bytes, headers: dict[str, str]) -> int:
-    """The status that an address answers. A connection of its own for each call: nothing of one reaches another."""
-    address = receiver_url(url, private=gate.private)
+async def post(policy: OutboundPolicy, url: str, body: bytes, headers: dict[str, str]) -> int:
+    """The status of an address's response. Each call has a connection of its own."""
+    address = receiver_url(url, private=policy.private)
     async with (
-        asyncio.timeout(gate.timeout_seconds),
-        httpx.AsyncClient(transport=_CheckedTransport(gate), timeout=gate.timeout_seconds, trust_env=False) as client,
+        asyncio.timeout(policy.timeout_seconds),
+        httpx.AsyncClient(transport=_CheckedTransport(policy), timeout=policy.timeout_seconds, trust_env=False) as client,
         client.stream("POST", address, content=body, headers={**headers, "Connection": "close"}) as response,
     ):
         return response.status_code
 
 
 class _CheckedTransport(httpx.AsyncHTTPTransport):
-    """httpx's transport over connections that were checked; httpx itself has no parameter for where they come from."""
+    """The transport of httpx with checked connections; httpx itself has no parameter for them."""
 
-    def __init__(self, gate: OutboundPolicy) -> None:
-        super().__init__(verify=gate.tls, trust_env=False)
-        self._pool = httpcore.AsyncConnectionPool(ssl_context=gate.tls, network_backend=_CheckedNetwork(gate))
+    def __init__(self, policy: OutboundPolicy) -> None:
+        super().__init__(verify=policy.tls, trust_env=False)
+        self._pool = httpcore.AsyncConnectionPool(ssl_context=policy.tls, network_backend=_CheckedNetwork(policy))
 
 
 class _CheckedNetwork(httpcore.AsyncNetworkBackend):
     """Connects to addresses that were resolved and checked here."""
 
-    def __init__(self, gate: OutboundPolicy) -> None:
-        self._gate = gate
+    def __init__(self, policy: OutboundPolicy) -> None:
+        self._policy = policy
         self._network = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -87,8 +89,8 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: SocketOptions | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """A connection to the first address of the host that answers, each within its share of the time."""
-        addresses = (await self._addresses(host, port))[:ADDRESSES_TRIED]
+        """A connection to the first address of the host that answers; each address gets an equal share of the time."""
+        addresses = (await self._addresses(host, port))[:MAX_ADDRESSES]
         share = timeout / len(addresses) if timeout else None
         for address in addresses[:-1]:
             try:
@@ -98,20 +100,20 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
         return await self._network.connect_tcp(addresses[-1], port, share, local_address, socket_options)
 
     async def _addresses(self, host: str, port: int) -> Sequence[str]:
-        """The addresses of a host; raises `AddressRefused` if one of them is none that we call."""
+        """The addresses of a host; raises `AddressRefused` if we may not call one of them."""
         try:
-            addresses = await self._gate.resolve(host, port)
+            addresses = await self._policy.resolve(host, port)
         except (OSError, UnicodeError) as error:
             raise httpcore.ConnectError("the name cannot be resolved") from error
         if not addresses:
             raise httpcore.ConnectError("the name has no address")
-        if not self._gate.private and not all(is_public(ip_address(address)) for address in addresses):
+        if not self._policy.private and not all(is_public(ip_address(address)) for address in addresses):
             raise AddressRefused("the name leads to an address that is not public")
         return addresses
 
 
 async def _resolve(threads: ThreadPoolExecutor, host: str, port: int) -> Sequence[str]:
-    """The addresses behind a name, in the order in which the system would try them."""
+    """The addresses of a name, in the system's order of preference."""
     look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-    found = await asyncio.get_running_loop().run_in_executor(threads, look_up)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    addresses = await asyncio.get_running_loop().run_in_executor(threads, look_up)
+    return list(dict.fromkeys(str(address[0]) for *_, address in addresses))

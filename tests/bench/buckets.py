@@ -104,14 +104,14 @@ def _measure(house: Settled) -> Measured:
     buckets = range(64)
 
     def timed(*tasks: Callable[..., object], **given: Any) -> float:
-        return sum(_seconds(partial(work.on_buckets, task, buckets, **given)) for task in tasks)
+        return sum(_seconds(partial(work.run_on_buckets, task, buckets, **given)) for task in tasks)
 
     def check() -> None:
         """What the assets do beside the steps, without Dagster."""
-        own = work._house()
-        checks.of_transactions(own.database, own.lake, buckets, len(buckets), tags.NAME)
-        checks.of_tags(own.lake, buckets, 0, 0)
-        checks.of_analyses(own.lake, buckets)
+        own = work._context()
+        checks.check_transactions(own.database, own.lake, buckets, len(buckets), tags.NAME)
+        checks.check_tags(own.lake, buckets, 0, 0)
+        checks.check_analyses(own.lake, buckets)
         charts.bars(own.lake.read(TRANSACTION_TAGS, buckets, ["category"])["category"], "bookings")
 
     steps = (work.export_buckets, work.tag_buckets, work.analyse_buckets, work.publish_buckets)

@@ -28,7 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pipelines.engine.executors import TaskExecutor, _environment, _limits, open_executor
-from pipelines.engine.run import _attempt, _Done, _Job, _shift
+from pipelines.engine.run import _attempt, _Done, _Job, _run_until_broken
 from tests.bench import machine
 from tests.support.households import Settled, files_of, settled
 from tests.support.whole_way import ready, whole_way
@@ -124,7 +124,7 @@ def _crew(name: str, workers: int) -> Iterator[Work]:
 
 def _run(crew: TaskExecutor, task: Callable[[int], Any], count: int) -> list[Any]:
     jobs = [_Job(number, number) for number in range(count)]
-    outcomes = [outcome for _, outcome in _shift(crew, partial(_attempt, task, None), jobs)]
+    outcomes = [outcome for _, outcome in _run_until_broken(crew, partial(_attempt, task, None), jobs)]
     return [outcome.value for outcome in outcomes if isinstance(outcome, _Done)]
 
 

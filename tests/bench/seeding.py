@@ -144,7 +144,7 @@ def _analysed(house: Context, customer: Customer) -> None:
     count, base_url = house.settings.buckets, house.settings.base_url
     bucket = bucket_of(customer.user, count)
     export.export_bucket(house.database, house.lake, bucket, count)
-    buckets.tag_buckets(house.lake, [bucket], tags.brain())
+    buckets.tag_buckets(house.lake, [bucket], tags.tagger())
     buckets.analyse_buckets(house.lake, [bucket], live.version(base_url))
     publish.publish_buckets(house.database, house.lake, [bucket], count, base_url)
 

@@ -22,7 +22,7 @@ from models import registry
 from models.simulator import Corpus
 from pipelines.results.buckets import by_bucket
 from pipelines.engine.executors import _environment, _limits
-from pipelines.results.tasks import shared_out
+from pipelines.results.tasks import group_buckets
 from warehouse.lake import parquet
 
 READ = [name for name in TRANSACTIONS if name not in UNREAD_COLUMNS]
@@ -116,7 +116,7 @@ def work(folder: Path, buckets: int, workers: int) -> tuple[float, int, int]:
         bucket: pl.scan_parquet(folder / BOOKINGS / f"{bucket}.parquet").select(pl.len()).collect().item()
         for bucket in range(buckets)
     }
-    pieces = shared_out(sizes, workers)
+    pieces = group_buckets(sizes, workers)
     with _environment(_limits(workers)), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         list(pool.map(ready, [folder] * workers))
         begun = time.perf_counter()

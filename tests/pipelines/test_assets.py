@@ -24,10 +24,10 @@ from warehouse.lake.lake import Lake
 
 BUCKETS = 64
 AGAIN = """
-from pipelines.results import work
+from pipelines.results import tasks
 while True:
-    work.export_buckets([{0}], everything=True); work.tag_buckets([{0}], everything=True)
-    work.analyse_buckets([{0}], everything=True); work.publish_buckets([{0}])
+    tasks.export_buckets([{0}], everything=True); tasks.tag_buckets([{0}], everything=True)
+    tasks.analyse_buckets([{0}], everything=True); tasks.publish_buckets([{0}])
     print("once more", flush=True)
 """
 
@@ -37,10 +37,10 @@ def settings(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The processes of this test work on the running service's house."""
     for name, value in stack.told.items():
         monkeypatch.setenv(name, value)
-    tasks._house.cache_clear()
+    tasks._context.cache_clear()
     yield
-    tasks._house().database.close()
-    tasks._house.cache_clear()
+    tasks._context().database.close()
+    tasks._context.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_a_failing_check_keeps_results_from_being_published(
     stack.sql("DELETE FROM results WHERE user_id = :user", user=customer.user_id)
     monkeypatch.setattr(
         checks,
-        "of_tags",
+        "check_tags",
         lambda *_: [
             CheckResult("complete", passed=False),
             CheckResult("sign_rule", passed=True),
@@ -116,7 +116,7 @@ def test_a_failing_check_keeps_results_from_being_published(
 @pytest.mark.usefixtures("settings")
 def test_two_runs_at_once_end_as_one(customer: Customer) -> None:
     mine = bucket_of(customer.user_id, BUCKETS)
-    lake = Lake(tasks._house().settings.lake_path)
+    lake = Lake(tasks._context().settings.lake_path)
 
     def once(_: int) -> None:
         tasks.export_buckets([mine], everything=True)
@@ -135,7 +135,7 @@ def test_two_runs_at_once_end_as_one(customer: Customer) -> None:
 @pytest.mark.usefixtures("settings")
 def test_a_run_that_is_killed_leaves_old_or_new_and_the_next_one_completes(customer: Customer) -> None:
     mine = bucket_of(customer.user_id, BUCKETS)
-    lake = Lake(tasks._house().settings.lake_path)
+    lake = Lake(tasks._context().settings.lake_path)
     brought_up_to_date(mine)
     expected, chance = answer(customer)[1], random.Random(5)
     before = lake.read(tables.TRANSACTION_TAGS, [mine])
@@ -157,21 +157,21 @@ def test_the_sensor_asks_for_buckets_that_have_changed_and_only_for_them(
 ) -> None:
     mine = bucket_of(customer.user_id, BUCKETS)
     stack.sql("DELETE FROM results WHERE user_id = :user", user=customer.user_id)
-    context = dg.build_sensor_context(instance=instance, resources={"house": tasks._house()})
+    context = dg.build_sensor_context(instance=instance, resources={"house": tasks._context()})
     asked = changed_buckets(context)
     assert isinstance(asked, dg.SensorResult)
     assert asked.run_requests
     assert asked.run_requests[0].tags[FIRST] <= key(mine) <= asked.run_requests[0].tags[LAST]
     brought_up_to_date(*range(BUCKETS))
     assert isinstance(
-        changed_buckets(dg.build_sensor_context(instance=instance, resources={"house": tasks._house()})), dg.SkipReason
+        changed_buckets(dg.build_sensor_context(instance=instance, resources={"house": tasks._context()})), dg.SkipReason
     )
 
 
 @pytest.mark.parametrize(("again", "moved", "share"), [(0, 0, 0), (10, 0, 0), (10, 5, 0.5)])
 def test_drift_is_the_share_that_moved(tmp_path: Path, again: int, moved: int, share: float) -> None:
-    found = {finding.name: finding for finding in checks.of_tags(Lake(str(tmp_path)), [], again, moved)}
-    assert (found["drift"].facts["share"], found["drift"].passed) == (share, share <= checks.MOST_DRIFT)
+    found = {finding.name: finding for finding in checks.check_tags(Lake(str(tmp_path)), [], again, moved)}
+    assert (found["drift"].facts["share"], found["drift"].passed) == (share, share <= checks.MAX_DRIFT_SHARE)
 
 
 def test_the_tags_that_are_served_have_the_name_of_their_table() -> None:

@@ -27,13 +27,13 @@ ROOT = Path(__file__).parents[2]
 BUCKETS, HOUSEHOLDS, SEED = 6, 18, 20261115
 BACKFILL = """
 import sys
-from pipelines.results import work
+from pipelines.results import tasks
 for order in sys.argv[1:]:
     buckets = [int(bucket) for bucket in order.split(",")]
-    work.export_buckets(buckets, everything=True)
-    work.tag_buckets(buckets, everything=True)
-    work.analyse_buckets(buckets, everything=True)
-    work.publish_buckets(buckets)
+    tasks.export_buckets(buckets, everything=True)
+    tasks.tag_buckets(buckets, everything=True)
+    tasks.analyse_buckets(buckets, everything=True)
+    tasks.publish_buckets(buckets)
 """
 
 
@@ -139,10 +139,10 @@ def test_a_damaged_bucket_fails_alone(house: Settled, made: Made, homes: Path, m
         monkeypatch.setenv(name, value)
     for path in lake.glob("transaction_tags/*/part.parquet"):
         path.unlink()
-    tasks._house.cache_clear()
+    tasks._context.cache_clear()
     with pytest.raises(run.TasksFailed) as failed:
-        tasks.on_buckets(tasks.tag_buckets, range(BUCKETS), everything=True)
-    tasks._house.cache_clear()
+        tasks.run_on_buckets(tasks.tag_buckets, range(BUCKETS), everything=True)
+    tasks._context.cache_clear()
     assert str(failed.value) == "1 of 6 tasks failed: 2 (warehouse.errors.LakeDamaged)"
     tagged = {path: content for path, content in files_of(lake).items() if path.startswith("transaction_tags/")}
     assert tagged == {
@@ -154,7 +154,7 @@ class TestSharedOut:
     """Small buckets go to a worker together."""
 
     def shared(self, workers: int, *bookings: int) -> list[Sequence[int]]:
-        return tasks.shared_out(dict(enumerate(bookings)), workers)
+        return tasks.group_buckets(dict(enumerate(bookings)), workers)
 
     def test_few_bookings_are_one_piece_for_each_worker(self) -> None:
         assert self.shared(1, 10, 10, 10, 10) == [(0, 1, 2, 3)]
@@ -165,10 +165,10 @@ class TestSharedOut:
         assert self.shared(2) == []
 
     def test_large_buckets_stand_alone(self) -> None:
-        assert self.shared(1, *[tasks.TOGETHER] * 3) == [(0,), (1,), (2,)]
+        assert self.shared(1, *[tasks.MAX_GROUP_BOOKINGS] * 3) == [(0,), (1,), (2,)]
 
-    @given(st.lists(st.integers(0, 3 * tasks.TOGETHER), max_size=80), st.integers(1, 8))
+    @given(st.lists(st.integers(0, 3 * tasks.MAX_GROUP_BOOKINGS), max_size=80), st.integers(1, 8))
     def test_every_bucket_is_in_one_piece_and_none_is_much_too_large(self, bookings: list[int], workers: int) -> None:
         pieces = self.shared(workers, *bookings)
         assert [bucket for piece in pieces for bucket in piece] == list(range(len(bookings)))
-        assert all(sum(bookings[bucket] for bucket in piece[1:-1]) <= tasks.TOGETHER for piece in pieces)
+        assert all(sum(bookings[bucket] for bucket in piece[1:-1]) <= tasks.MAX_GROUP_BOOKINGS for piece in pieces)

@@ -48,7 +48,7 @@ def worked(house: Context, customer: Customer) -> int:
     """The bucket of a customer, brought up to date."""
     bucket = bucket_of(customer.user_id, BUCKETS)
     export.export_bucket(house.database, house.lake, bucket, BUCKETS)
-    buckets.tag_buckets(house.lake, [bucket], tags.brain())
+    buckets.tag_buckets(house.lake, [bucket], tags.tagger())
     buckets.analyse_buckets(house.lake, [bucket], one_user.version(house.settings.base_url))
     publish.publish_buckets(house.database, house.lake, [bucket], BUCKETS, house.settings.base_url)
     return bucket
@@ -121,7 +121,7 @@ def analysed(customer: Customer) -> dict[str, tuple[str, bytes]]:
 def test_every_analysis_that_lies_ready_is_what_would_be_computed(house: Context, customer: Customer, person: str) -> None:
     customer.connected(person, pin="demo")
     with house.database.reading_for(customer.tenant.tenant_id, customer.user_id) as owner:
-        live = one_user.made(owner, house.settings.base_url)
+        live = one_user.make_documents(owner, house.settings.base_url)
     worked(house, customer)
     ready = analysed(customer)
     assert {source for source, _ in ready.values()} == {"precomputed"}
@@ -135,7 +135,7 @@ def computed(house: Context, customer: Customer, live: one_user.UserDocuments, n
     asked = dict(parse_qsl(query))
     if path == "cashflow" and live.state.as_of is not None:
         view = CashflowView(asked["focus"], asked["tag"], asked["catLevel"], asked["excludeSavings"] == "true")
-        return one_user.view(
+        return one_user.make_cashflow_view(
             live.contents[one_user.FLOWS], str(customer.user_id), live.state.as_of, house.settings.base_url, view
         )
     kinds = {"insuranceOnly": "contracts-insurance", "insuranceOnlyExtended": "contracts-insurance-extended"}
@@ -158,7 +158,7 @@ def test_a_new_day_makes_analyses_anew_and_no_tags(house: Context, customer: Cus
     assert later.headers["X-Analysis-Source"] == "live"
     assert later.content != contracts  # contracts are older by as many days
     done = export.export_bucket(house.database, house.lake, bucket, BUCKETS)
-    assert (done.changed, buckets.tag_buckets(house.lake, [bucket], tags.brain())[bucket].changed) == (0, 0)
+    assert (done.changed, buckets.tag_buckets(house.lake, [bucket], tags.tagger())[bucket].changed) == (0, 0)
     worked(house, customer)
     assert listed(customer, access, tag="true").popitem()[1][0] == "precomputed"
     with house.database.operating() as operator:
@@ -190,14 +190,14 @@ def test_what_has_not_changed_is_left_alone(house: Context, customer: Customer) 
     worked(house, customer)
     where = house.database, house.lake, range(BUCKETS), BUCKETS
     looks = (
-        export.unchanged(*where),
-        buckets.tags_unchanged(house.lake, range(BUCKETS), tags.brain()),
-        buckets.analyses_unchanged(house.lake, range(BUCKETS), one_user.version(house.settings.base_url)),
-        publish.unchanged(*where),
+        export.unchanged_buckets(*where),
+        buckets.unchanged_taggings(house.lake, range(BUCKETS), tags.tagger()),
+        buckets.unchanged_analyses(house.lake, range(BUCKETS), one_user.version(house.settings.base_url)),
+        publish.unchanged_buckets(*where),
     )
     assert all(bucket in look for look in looks)
     assert export.export_bucket(house.database, house.lake, bucket, BUCKETS).changed == 0
-    assert buckets.tag_buckets(house.lake, [bucket], tags.brain())[bucket].changed == 0
+    assert buckets.tag_buckets(house.lake, [bucket], tags.tagger())[bucket].changed == 0
     assert buckets.analyse_buckets(house.lake, [bucket], one_user.version(house.settings.base_url))[bucket].changed == 0
     assert publish.publish_buckets(house.database, house.lake, [bucket], BUCKETS, house.settings.base_url)[bucket].changed == 0
 
@@ -210,7 +210,7 @@ def test_everything_anew_gives_the_same_bytes(house: Context, customer: Customer
     ]
     before = [path.read_bytes() for path in paths]
     export.export_bucket(house.database, house.lake, bucket, BUCKETS, everything=True)
-    buckets.tag_buckets(house.lake, [bucket], tags.brain(), everything=True)
+    buckets.tag_buckets(house.lake, [bucket], tags.tagger(), everything=True)
     assert [path.read_bytes() for path in paths] == before
 
 
@@ -223,9 +223,9 @@ def test_what_got_another_category_is_counted(house: Context, customer: Customer
     assert count > 0
     other = told.with_columns(category=pl.when(groceries).then(pl.lit("LIVING_OTHER")).otherwise("category"))
     house.lake.write(tables.TRANSACTION_TAGS, bucket, other, {})
-    done = buckets.tag_buckets(house.lake, [bucket], tags.brain())[bucket]
+    done = buckets.tag_buckets(house.lake, [bucket], tags.tagger())[bucket]
     assert (done.again, done.moves) == (told.height, {("LIVING_OTHER", "LIVING_GROCERIES"): count})
-    again = buckets.tag_buckets(house.lake, [bucket], tags.brain(), everything=True)[bucket]
+    again = buckets.tag_buckets(house.lake, [bucket], tags.tagger(), everything=True)[bucket]
     assert (again.again, again.moves) == (told.height, {})
 
 
@@ -268,14 +268,14 @@ def test_an_erased_person_is_nowhere_and_stays_away(house: Context, customer: Cu
     bucket = worked(house, customer)
     iban = customer.access(access)["bankprodukte"][0]["iban"]
     user = str(customer.user_id)
-    assert any(user in house.lake.read(table, [bucket])["user"] for table in erase.OF_PEOPLE)
+    assert any(user in house.lake.read(table, [bucket])["user"] for table in erase.USER_TABLES)
     erase.erase_user(house, customer.tenant.tenant_id, customer.user_id)
     assert customer.get("/bankzugaenge").status_code in (401, 403)
     receipts = erase.purge(house, datetime.now(UTC))
     receipt = next(receipt for receipt in receipts if receipt.id == user)
     assert receipt.lake["landing"] > 0
     assert receipt.lake["transactions"] > 0
-    for table in erase.OF_PEOPLE:
+    for table in erase.USER_TABLES:
         assert user not in house.lake.read(table)["user"].to_list()
     assert landing.replay(house, landing.pieces_of(house.lake, [bucket]), everything=True).changed == 0
     worked(house, customer)
@@ -324,6 +324,6 @@ def test_a_lake_of_an_older_version_is_exported_anew(house: Context, customer: C
     path = house.lake.files(tables.USERS, buckets=[bucket])[0].path
     before = house.lake.read(tables.USERS, [bucket])
     house.lake.place.put(path, parquet.encode(before.select(older), {}))
-    assert bucket not in export.unchanged(house.database, house.lake, range(BUCKETS), BUCKETS)
+    assert bucket not in export.unchanged_buckets(house.database, house.lake, range(BUCKETS), BUCKETS)
     assert export.export_bucket(house.database, house.lake, bucket, BUCKETS).changed == before.height
     assert house.lake.read(tables.USERS, [bucket]).equals(before)

@@ -65,7 +65,7 @@ def stored(owner: Owner) -> list[ProviderEntry]:
 
 
 def names(owner: Owner, **filters: str) -> list[str]:
-    return [row.name for row, _ in catalogue.offered(owner, CONNECTORS, **filters)]
+    return [row.name for row, _ in catalogue.find_offers(owner, CONNECTORS, **filters)]
 
 
 def test_ids_of_banks_never_change() -> None:
@@ -154,22 +154,22 @@ def test_the_version_changes_with_every_change_and_with_nothing_else(owner: Owne
 
 def test_offered_is_what_is_enabled_and_served(owner: Owner, stored: list[ProviderEntry]) -> None:
     assert names(owner) == ["Bank ohne Kennungen", "Große Bank München", "Große Bank München Filiale 2", "Sparkasse Köln"]
-    assert {offer for _, offer in catalogue.offered(owner, CONNECTORS)} == {OFFER}
+    assert {offer for _, offer in catalogue.find_offers(owner, CONNECTORS)} == {OFFER}
     providers.set_enabled(owner, stored[0].id, False)
     owner.session.flush()
     assert "Sparkasse Köln" not in names(owner)
-    assert catalogue.offered(owner, {}) == []
+    assert catalogue.find_offers(owner, {}) == []
 
 
 def test_one_that_is_not_offered_is_as_missing_as_an_unknown_one(owner: Owner, stored: list[ProviderEntry]) -> None:
-    row, offer = catalogue.find_offered(owner, CONNECTORS, stored[0].id)
+    row, offer = catalogue.find_offer(owner, CONNECTORS, stored[0].id)
     assert (row.name, offer) == ("Sparkasse Köln", OFFER)
     providers.set_enabled(owner, stored[0].id, False)
     for missing in (stored[0].id, stored[-1].id, uuid4()):
         with pytest.raises(NotFound, match=r"^provider$"):
-            catalogue.find_offered(owner, CONNECTORS, missing)
+            catalogue.find_offer(owner, CONNECTORS, missing)
     with pytest.raises(NotFound):
-        catalogue.find_offered(owner, {}, stored[1].id)
+        catalogue.find_offer(owner, {}, stored[1].id)
     assert providers.find(owner, stored[0].id).enabled is False
 
 
@@ -206,7 +206,7 @@ def test_filters(owner: Owner, stored: list[ProviderEntry], filters: dict[str, s
 
 
 def test_every_format_that_is_offered_is_one(owner: Owner, stack: Stack) -> None:
-    found = catalogue.offered(owner, banks.connectors(Settings(home=stack.home)))
+    found = catalogue.find_offers(owner, banks.connectors(Settings(home=stack.home)))
     written = [field.format for _, offer in found for field in offer.fields]
     assert written
     for notation in written:

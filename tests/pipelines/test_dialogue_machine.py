@@ -185,7 +185,7 @@ class Machine(RuleBasedStateMachine):
         if of_access:
             who = BankLogin(DEMO, self.login_hash, accesses.find(owner, "a"))
         house = self.house
-        begun = requests.begin_payment_once(owner, house.vault, house.settings, who, order, wanted, named=named)
+        begun = requests.begin_payment_once(owner, house.vault, house.settings, who, order, wanted, has_payment_id=named)
         if begun.id not in self.known:
             self.known.append(begun.id)
             self.orders[begun.id] = (order, of_access)
@@ -228,7 +228,7 @@ class Machine(RuleBasedStateMachine):
         return [found for found in self.seen.values() if found.phase == OPEN and found.step["kind"] in asking]
 
     def asked(self, dialogue: Dialogue, right: bool, number: int) -> tuple[Dialogue, Reply]:
-        match steps.restored(dialogue.step) if dialogue.step else None:
+        match steps.load_step(dialogue.step) if dialogue.step else None:
             case ChooseMethod(methods):
                 reply = Reply(method=methods[number % len(methods)].code if right else "4711")
             case ChooseMedium(media):
@@ -254,7 +254,7 @@ class Machine(RuleBasedStateMachine):
             expected = OutOfTurn
         else:
             try:
-                steps.check(steps.restored(dialogue.step), reply)
+                steps.check_reply(steps.load_step(dialogue.step), reply)
             except (OutOfTurn, NotOffered) as refused:
                 expected = type(refused)
         assert self.attempt(put_down) == expected
@@ -306,9 +306,9 @@ class Machine(RuleBasedStateMachine):
         number, job = self.pick(which)
         plan = worker._plan(self.house, job, self.now)
         if plan is not None and asks:
-            standing, state = worker._asked(self.house, plan)
+            standing, state = worker._ask_bank(self.house, plan)
             self.late.append(Late(job, standing, state, plan))
-            if steps.is_elsewhere(standing.step):
+            if steps.is_confirmed_elsewhere(standing.step):
                 self.show(job.dialogue)
         if not keeps_job:
             self.finish(number)
@@ -338,7 +338,7 @@ class Machine(RuleBasedStateMachine):
         self.sql("UPDATE dialogues SET look_at = clock_timestamp() WHERE user_id = :user AND look_at IS NOT NULL")
         if last:
             self.sql("UPDATE dialogues SET looks = 12 WHERE user_id = :user AND phase = 'UNKNOWN'")
-        worker.look_after(self.house)
+        worker.advance_overdue(self.house)
 
     @precondition(lambda self: self.known)
     @rule(which=WHICH)
@@ -378,7 +378,7 @@ class Machine(RuleBasedStateMachine):
         if before is not None:
             assert now.phase in AFTER[before.phase], f"{before.phase} became {now.phase}"
             assert now.move >= before.move
-        step = steps.restored(now.step) if now.step else None
+        step = steps.load_step(now.step) if now.step else None
         if now.phase == UNKNOWN:
             assert now.kind == PAYMENT
             assert [message["code"] for message in now.messages] == ["BA1119"]
@@ -388,7 +388,7 @@ class Machine(RuleBasedStateMachine):
             assert isinstance(step, ChooseMethod | ChooseMedium | EnterTan) or now.look_at is not None, "nobody's turn"
         if now.phase == FAILED:
             assert isinstance(step, Failed)
-        if step is not None and now.kind == PAYMENT and steps.is_elsewhere(step):
+        if step is not None and now.kind == PAYMENT and steps.is_confirmed_elsewhere(step):
             self.show(now.id)
 
     def teardown(self) -> None:

@@ -202,14 +202,14 @@ def test_a_worker_that_is_killed_costs_no_result(elsewhere: Settings, tmp_path: 
 def test_a_task_that_always_kills_its_worker_is_named_and_all_others_are_done(elsewhere: Settings) -> None:
     results, failure = _until_failure(engine.run(fatal, ITEMS, elsewhere))
     assert results == [(number, number * number) for number in ITEMS if number != FATAL]
-    assert str(failure) == "1 of 12 tasks failed: 3 (pipelines.engine.WorkerDied)"
+    assert str(failure) == "1 of 12 tasks failed: 3 (pipelines.engine.run.WorkerDied)"
 
 
 def test_what_a_crew_holds_but_nobody_works_on_waits_for_another_crew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "SILENCE_SECONDS", 0.0)
     jobs = [engine._Job(number, number) for number in ITEMS]
     waiting = list(jobs)
-    assert list(engine._shift(TaskExecutor(Forgetful(), window=2, stuck=lambda: True), square, waiting)) == []  # type: ignore[arg-type]
+    assert list(engine._run_until_broken(TaskExecutor(Forgetful(), window=2, stuck=lambda: True), square, waiting)) == []  # type: ignore[arg-type]
     assert sorted(job.index for job in waiting) == list(ITEMS)
     assert [job.losses for job in jobs] == [1, 1] + [0] * 10
 
@@ -274,7 +274,7 @@ def test_no_process_outlives_its_parent_however_that_ends(end: signal.Signals, t
     code = f"""if True:
         from functools import partial
         from pathlib import Path
-        from pipelines import engine
+        from pipelines.engine import run as engine
         from tests.pipelines.test_engine import endless
         from warehouse.settings import Settings
         list(engine.run(partial(endless, Path({str(tmp_path)!r})), range(1, 4), Settings(engine="processes", engine_workers=2)))

@@ -52,10 +52,10 @@ def stack(homes: Path) -> Iterator[Stack]:
 def house(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
     for name, value in stack.told.items():
         monkeypatch.setenv(name, value)
-    tasks._house.cache_clear()
-    yield tasks._house()
-    tasks._house().database.close()
-    tasks._house.cache_clear()
+    tasks._context.cache_clear()
+    yield tasks._context()
+    tasks._context().database.close()
+    tasks._context.cache_clear()
 
 
 @dataclass(frozen=True)

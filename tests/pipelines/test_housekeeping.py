@@ -23,7 +23,7 @@ def test_what_has_ended_is_removed_and_what_lives_stays(stack: Stack) -> None:
     assert swept.throttles >= 1
     assert stack.sql("SELECT 1 FROM tokens WHERE token_hash = :hash", hash=hashing.digest(ended)) == []
     assert stack.http.get("/auth/mgmt/v1/tenants", headers={"Authorization": f"Bearer {living}"}).status_code == 200
-    assert housekeeping.sweep(stack.database, settings) == housekeeping.Swept(tokens=0, throttles=0)
+    assert housekeeping.sweep(stack.database, settings) == housekeeping.SweepCounts(tokens=0, throttles=0)
 
 
 def test_the_dagster_job_calls_the_same_flow(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analytics.frames import BOOKINGS, STORED
-from pipelines.fetching.merge import missing, reconcile
+from pipelines.fetching.merge import missing_bookings, reconcile
 
 TODAY = date(2026, 11, 15)
 DEFAULTS = {"currency": "EUR", "pending": False}
@@ -116,9 +116,9 @@ def test_ten_thousand_unchanged_bookings_change_nothing() -> None:
 
 def test_a_batch_pushed_again_is_missing_nothing() -> None:
     batch = bookings("1 -100 rewe\n1 -100 rewe\n2 -50 aldi")
-    assert missing(stored(batch), batch).is_empty()
-    assert missing(stored(batch), pl.concat([batch, batch[:1]])).height == 1
-    assert missing(stored(batch[:1]), batch).height == 2
+    assert missing_bookings(stored(batch), batch).is_empty()
+    assert missing_bookings(stored(batch), pl.concat([batch, batch[:1]])).height == 1
+    assert missing_bookings(stored(batch[:1]), batch).height == 2
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from pipelines.webhooks.outbound import OutboundPolicy, open_gate, post
+from pipelines.webhooks.outbound import OutboundPolicy, open_policy, post
 from tests.support.receiver import HANG, receiving
 from tests.support.stack import free_port
 from warehouse.errors import AddressRefused
@@ -25,7 +25,7 @@ PRIVATE = Settings(webhook_private_addresses=True)
 
 def call(url: str, settings: Settings = PRIVATE, **changes: object) -> int:
     """The status of a call through a gate that differs in these parts."""
-    with open_gate(settings, 2) as gate:
+    with open_policy(settings, 2) as gate:
         return asyncio.run(post(replace(gate, **changes), url, b"{}", {}))  # type: ignore[arg-type]
 
 
@@ -54,7 +54,7 @@ def test_a_name_with_an_address_inside_is_refused(addresses: list[str]) -> None:
 
 
 def test_the_systems_own_answer_is_checked_too() -> None:
-    with open_gate(Settings(), 2) as gate, pytest.raises(AddressRefused):
+    with open_policy(Settings(), 2) as gate, pytest.raises(AddressRefused):
         asyncio.run(_connect(gate, "localhost"))
 
 

@@ -1,7 +1,8 @@
 """The machine of a dialogue: which moves are taken, where answers and faults lead, and that a stored step is the same step."""
 
 import json
-from datetime import UTC, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -52,12 +53,12 @@ OURS = (RuntimeError, KeyError, TimeoutError, DatabaseUnavailable)
 class TestMoves:
     @pytest.mark.parametrize(("step", "move"), [(METHODS, METHOD), (MEDIA, MEDIUM), (TAN, ENTERED), (TAN, Reply(tan="wrong"))])
     def test_what_the_step_asks_for_is_taken(self, step: Step, move: Reply) -> None:
-        steps.check(step, move)
+        steps.check_reply(step, move)
 
     @pytest.mark.parametrize(("step", "move"), [(METHODS, Reply(method="944")), (MEDIA, Reply(medium="iphone"))])
     def test_what_is_not_offered_is_refused(self, step: Step, move: Reply) -> None:
         with pytest.raises(NotOffered):
-            steps.check(step, move)
+            steps.check_reply(step, move)
 
     @pytest.mark.parametrize("step", [*STEPS, PAYEE], ids=lambda step: type(step).__name__)
     @pytest.mark.parametrize("move", [METHOD, MEDIUM, ENTERED, Reply()])
@@ -65,31 +66,31 @@ class TestMoves:
         if (step, move) in [(METHODS, METHOD), (MEDIA, MEDIUM), (TAN, ENTERED)]:
             return
         with pytest.raises(OutOfTurn):
-            steps.check(step, move)
+            steps.check_reply(step, move)
 
     def test_what_was_said_before_is_not_asked_for(self) -> None:
-        assert steps.by_itself(METHODS, "942", None) == METHOD
-        assert steps.by_itself(MEDIA, "942", "iPhone") == MEDIUM
+        assert steps.automatic_reply(METHODS, "942", None) == METHOD
+        assert steps.automatic_reply(MEDIA, "942", "iPhone") == MEDIUM
 
     @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
     @pytest.mark.parametrize(("method", "medium"), [(None, None), ("944", "Fax"), ("iPhone", "942")])
     def test_nothing_else_moves_by_itself(self, step: Step, method: str | None, medium: str | None) -> None:
-        assert steps.by_itself(step, method, medium) is None
+        assert steps.automatic_reply(step, method, medium) is None
 
     @pytest.mark.parametrize("step", STEPS[2:], ids=lambda step: type(step).__name__)
     def test_what_was_said_never_confirms(self, step: Step) -> None:
-        assert steps.by_itself(step, "942", "iPhone") is None
+        assert steps.automatic_reply(step, "942", "iPhone") is None
 
     @given(st.sampled_from((METHODS, MEDIA)), st.sampled_from((None, "1", "942", "x")), st.sampled_from((None, "iPhone", "x")))
     def test_a_move_by_itself_is_one_that_a_customer_could_make(self, step: Step, method: str | None, medium: str | None) -> None:
-        move = steps.by_itself(step, method, medium)
+        move = steps.automatic_reply(step, method, medium)
         if move is not None:
-            steps.check(step, move)
+            steps.check_reply(step, move)
 
     @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
     def test_where_nothing_can_be_chosen_a_choice_is_a_wrong_method(self, step: Step) -> None:
         chooses = step in (METHODS, MEDIA)
-        assert steps.fixed(step) == (Failed(Code.METHOD_INVALID) if chooses else step)
+        assert steps.refuse_choices(step) == (Failed(Code.METHOD_INVALID) if chooses else step)
 
 
 class TestAnswers:
@@ -109,24 +110,24 @@ class TestAnswers:
     def test_a_step_leads_on(
         self, step: Step, phase: Phase, code: str, details: str | None, look_after: float | None, end: Code
     ) -> None:
-        standing = steps.after(step, end)
+        standing = steps.after_step(step, end)
         assert (standing.phase, standing.step, standing.look_after) == (phase, step, look_after)
         assert list(standing.messages) == [{"code": code} | ({"details": details} if details else {})]
 
     @pytest.mark.parametrize(("end", "code"), [(Code.CONSENT_DONE, "BA3090"), (Code.TRANSFER_DONE, "BA1111")])
     def test_a_good_end_is_told_by_what_was_wanted(self, end: Code, code: str) -> None:
-        standing = steps.after(DONE, end)
+        standing = steps.after_step(DONE, end)
         assert (standing.phase, list(standing.messages), standing.look_after) == (Phase.DONE, [{"code": code}], None)
 
     @pytest.mark.parametrize("code", Code)
     def test_a_bank_may_fail_with_every_code_and_each_has_a_text(self, code: Code) -> None:
-        standing = steps.after(Failed(code), Code.TRANSFER_DONE)
+        standing = steps.after_step(Failed(code), Code.TRANSFER_DONE)
         assert (standing.phase, list(standing.messages)) == (Phase.FAILED, [{"code": code.value}])
         (shown,) = told(list(standing.messages))
         assert shown.code == code.value
 
     def test_an_answer_about_a_payee_is_an_end_without_messages(self) -> None:
-        standing = steps.verified(PAYEE)
+        standing = steps.after_verification(PAYEE)
         assert (standing.phase, standing.step, list(standing.messages)) == (Phase.DONE, PAYEE, [])
 
 
@@ -166,7 +167,7 @@ class TestFaults:
     def test_after_a_confirmation_nobody_knows(self, fault: type[Exception]) -> None:
         standing = steps.after_fault(fault(), pays=True, first=False)
         assert (standing.phase, list(standing.messages)) == (Phase.UNKNOWN, [{"code": "BA1119"}])
-        assert standing == steps.unknown()
+        assert standing == steps.unknown_outcome()
 
     @pytest.mark.parametrize("fault", [NoAnswer, *OURS])
     def test_after_silence_nobody_knows_even_at_the_first_move(self, fault: type[Exception]) -> None:
@@ -181,17 +182,17 @@ class TestFaults:
 class TestTime:
     @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
     def test_a_consent_that_ran_out_has_failed(self, step: Step) -> None:
-        standing = steps.expired(step, pays=False)
+        standing = steps.after_expiry(step, pays=False)
         assert (standing.phase, standing.step) == (Phase.FAILED, Failed(Code.TAN_INVALID))
         assert list(standing.messages) == [{"code": "BA1103", "details": "Die Frist ist abgelaufen."}]
 
     @pytest.mark.parametrize("step", [METHODS, MEDIA, TAN], ids=lambda step: type(step).__name__)
     def test_a_payment_without_a_tan_has_failed(self, step: Step) -> None:
-        assert steps.expired(step, pays=True).phase is Phase.FAILED
+        assert steps.after_expiry(step, pays=True).phase is Phase.FAILED
 
     @pytest.mark.parametrize("step", [WAIT, PAGE], ids=lambda step: type(step).__name__)
     def test_a_payment_that_may_be_confirmed_elsewhere_is_unknown(self, step: Step) -> None:
-        assert steps.expired(step, pays=True) == steps.unknown()
+        assert steps.after_expiry(step, pays=True) == steps.unknown_outcome()
 
 
 TEXTS = st.text(max_size=40)
@@ -211,26 +212,65 @@ ANY_STEP: st.SearchStrategy[Step | Payee] = st.one_of(
 )
 
 
+NOON, SUMMER = datetime(2026, 5, 1, 12, 30, tzinfo=UTC), timezone(timedelta(hours=2))
+STORED_STEPS: list[tuple[str, Step | Payee]] = [
+    (
+        '{"kind":"ChooseMethod","methods":[{"code":"1","name":"chipTAN"},'
+        '{"code":"942","name":"pushTAN","hint":"Auf Ihr Telefon."}]}',
+        METHODS,
+    ),
+    (
+        '{"kind":"ChooseMedium","media":[{"name":"iPhone","kind":"PUSH_TAN","valid_from":"2026-05-01T12:30:00+00:00",'
+        '"valid_to":"2027-01-01T00:00:00.250000+02:00"},{"name":"Tablet","kind":"MOBILE"}]}',
+        ChooseMedium(
+            (
+                Medium("iPhone", MediumClass.PUSH_TAN, NOON, datetime(2027, 1, 1, microsecond=250_000, tzinfo=SUMMER)),
+                Medium("Tablet", MediumClass.MOBILE),
+            )
+        ),
+    ),
+    ('{"kind":"EnterTan","instructions":"Geben Sie die TAN ein.","method":"chipTAN","wrong_before":0}', TAN),
+    (
+        '{"kind":"EnterTan","instructions":"Bild","method":"photoTAN","hhd":"178401","hhduc":"LÜ+1","photo":"APv/Pj8=","wrong_before":2}',
+        EnterTan("Bild", "photoTAN", "178401", "LÜ+1", b"\x00\xfb\xff>?", 2),
+    ),
+    ('{"kind":"Redirect","url":"https://bank.example/x"}', PAGE),
+    ('{"kind":"Wait","seconds":3.0,"instructions":"Bestätigen Sie in der App."}', WAIT),
+    ('{"kind":"Done"}', DONE),
+    ('{"kind":"Done","consent_ends_at":"2026-05-01T12:30:00+00:00"}', Done(NOON)),
+    ('{"kind":"Failed","code":"BA1104","details":"Nein."}', FAILED),
+    ('{"kind":"Failed","code":"BA1119"}', Failed(Code.OUTCOME_UNKNOWN)),
+    ('{"kind":"Payee","match":"MATCH"}', PAYEE),
+    ('{"kind":"Payee","match":"CLOSE_MATCH","name":"Erika Muster"}', Payee(PayeeMatch.CLOSE_MATCH, "Erika Muster")),
+]
+"""Rows as databases hold them."""
+
+
 class TestStorage:
     @given(ANY_STEP)
     def test_a_stored_step_is_the_same_step(self, step: Step | Payee) -> None:
-        again = steps.restored(json.loads(json.dumps(steps.stored(step))))
+        again = steps.load_step(json.loads(json.dumps(steps.dump_step(step))))
         assert again == step
-        assert steps.stored(again) == steps.stored(step)
+        assert steps.dump_step(again) == steps.dump_step(step)
 
-    def test_every_kind_of_step_can_be_stored(self) -> None:
-        assert {type(step).__name__ for step in (*STEPS, PAYEE)} == set(steps.KINDS)
+    @pytest.mark.parametrize(("row", "step"), STORED_STEPS)
+    def test_rows_that_databases_hold_stay_readable(self, row: str, step: Step | Payee) -> None:
+        assert steps.load_step(json.loads(row)) == step
+        assert json.dumps(steps.dump_step(step), ensure_ascii=False, separators=(",", ":")) == row
+
+    def test_every_kind_of_step_has_a_stored_row(self) -> None:
+        assert {type(step) for _, step in STORED_STEPS} == {*get_args(Step), Payee}
 
     @given(ANY_STEP)
     def test_a_restored_step_takes_the_same_moves(self, step: Step | Payee) -> None:
-        again = steps.restored(steps.stored(step))
+        again = steps.load_step(steps.dump_step(step))
         for move in (METHOD, MEDIUM, ENTERED, Reply()):
             assert taken(step, move) is taken(again, move)
 
 
 def taken(step: Step | Payee, move: Reply) -> bool:
     try:
-        steps.check(step, move)
+        steps.check_reply(step, move)
     except (OutOfTurn, NotOffered):
         return False
     return True

@@ -137,7 +137,7 @@ def test_the_way_to_a_new_access() -> None:
     ],
 )
 def test_what_a_refusal_leads_to(code: Code, typed: bool, tries: int, late: bool, expected: RefusalOutcome) -> None:
-    assert wizard.verdict(code, typed=typed, tries=tries, late=late) == expected
+    assert wizard.refusal_outcome(code, typed=typed, tries=tries, late=late) == expected
 
 
 @pytest.mark.parametrize(

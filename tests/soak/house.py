@@ -18,7 +18,7 @@ import psutil
 from sqlalchemy import make_url
 
 from api.cli import dagster, processes, up
-from pipelines.fetching.slots import SLOT, slot_of
+from pipelines.fetching.slots import SLOT_FORMAT, slot_of
 from tests.support.stack import free_port
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.database import Database
@@ -86,7 +86,7 @@ def running() -> Iterator[House]:
         home = Path(opened.enter_context(TemporaryDirectory(prefix="kontor-soak-")))
         os.environ |= TOLD | {"KONTOR_PORT": str(free_port()), "KONTOR_DAGSTER_PORT": str(free_port())}
         settings = Settings(_env_file=None, home=home)
-        os.environ["KONTOR_FIRST_SLOT"] = slot_of(datetime.now(UTC), settings.zone).strftime(SLOT)
+        os.environ["KONTOR_FIRST_SLOT"] = slot_of(datetime.now(UTC), settings.zone).strftime(SLOT_FORMAT)
         opened.callback(_stop_database, home / "postgres")
         where = opened.enter_context(embedded.addresses(settings))
         create_ring(settings.keys_path)

@@ -8,7 +8,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import make_url
 
-from pipelines.results.tags import NAME, decoded
+from pipelines.results.tags import NAME, decode
 from tests.support.stack import Stack
 from warehouse.lake.packing import unpacked
 
@@ -49,7 +49,7 @@ def _everything(stack: Stack) -> Iterator[tuple[str, str]]:
 
 def _result(name: str, content: bytes) -> str:
     """What lies ready, as it can be read."""
-    return str(decoded(content).to_dicts()) if name == NAME else unpacked(content).decode("utf-8", "replace")
+    return str(decode(content).to_dicts()) if name == NAME else unpacked(content).decode("utf-8", "replace")
 
 
 def rows(address: str) -> Iterator[tuple[str, str]]:

@@ -29,6 +29,7 @@ OPTIONS: dict[str, Any] = {
     "application_name": "kontor",
 }
 PAUSE_SECONDS = 0.1
+RECONNECT_SECONDS = 0.5
 T = TypeVar("T")
 
 
@@ -36,10 +37,11 @@ class Connections:
     """A pool of asynchronous connections."""
 
     def __init__(self, url: URL, *, pool: int, wait_seconds: float) -> None:
-        self.address = url.set(drivername="postgresql").render_as_string(hide_password=False)
+        self.url = url
         self._wait_seconds = wait_seconds
+        address = url.set(drivername="postgresql").render_as_string(hide_password=False)
         self._pool = AsyncConnectionPool(
-            self.address, kwargs=OPTIONS, min_size=0, max_size=pool, timeout=1, reconnect_timeout=1, open=False
+            address, kwargs=OPTIONS, min_size=0, max_size=pool, timeout=1, reconnect_timeout=1, open=False
         )
 
     async def open(self) -> None:
@@ -92,6 +94,16 @@ class Connections:
                 await asyncio.sleep(PAUSE_SECONDS)
 
 
-async def connect(address: str) -> AsyncConnection[Any]:
-    """A connection of its own, for who listens for long."""
-    return await AsyncConnection.connect(address, **OPTIONS)
+async def announcements(url: URL, channel: str) -> AsyncIterator[str]:
+    """The payloads of a channel, for ever. An empty one comes first, and after each time that PostgreSQL was away: nobody knows
+    what was announced until then.
+    """
+    address = url.set(drivername="postgresql").render_as_string(hide_password=False)
+    while True:
+        with suppress(psycopg.OperationalError, OSError):
+            async with await AsyncConnection.connect(address, **OPTIONS) as connection:
+                await connection.execute(f"LISTEN {channel}")
+                yield ""
+                async for notice in connection.notifies():
+                    yield notice.payload
+        await asyncio.sleep(RECONNECT_SECONDS)

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from psycopg.errors import DeadlockDetected, LockNotAvailable, SerializationFailure, UniqueViolation
 from sqlalchemy import URL, Connection, Engine, Select, create_engine, make_url, select
-from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.orm import Session
 
@@ -22,6 +22,8 @@ from warehouse.postgres.tables import Base, Tenant
 
 PAUSE_SECONDS = 0.1
 PATIENCE = "50ms"
+DATABASE_ERRORS = (DatabaseUnavailable, Busy, SQLAlchemyError)
+"""All that a transaction raises when the database fails, whatever its work is."""
 IN_THE_WAY = (LockNotAvailable, DeadlockDetected, SerializationFailure)
 CONNECT_TIMEOUT_SECONDS = 5
 ACT_FOR = (

@@ -9,10 +9,8 @@ from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
-import psycopg
-
 from warehouse.errors import DatabaseUnavailable
-from warehouse.postgres.async_connections import Connections, connect
+from warehouse.postgres.async_connections import Connections, announcements
 
 CHANNEL = "kontor_fetches"
 RUNNING = """
@@ -22,7 +20,6 @@ RUNNING = """
 """
 MOVING = "SELECT count(*) FROM dialogues WHERE id = %s AND move = %s AND phase IN ('ASKED', 'CALLING')"
 LOOK_SECONDS = 2
-PAUSE_SECONDS = 0.5
 
 
 class Arrivals:
@@ -74,11 +71,6 @@ class Arrivals:
         return True
 
     async def _listen(self) -> None:
-        while True:
-            with suppress(psycopg.OperationalError, OSError):
-                async with await connect(self._connections.address) as connection:
-                    await connection.execute(f"LISTEN {CHANNEL}")
-                    async for notice in connection.notifies():
-                        for event in self._waiting.get(notice.payload, ()):
-                            event.set()
-            await asyncio.sleep(PAUSE_SECONDS)
+        async for id_ in announcements(self._connections.url, CHANNEL):
+            for event in self._waiting.get(id_, ()):
+                event.set()
