@@ -10,13 +10,14 @@ from uuid import UUID
 from pipelines.banks import connectors
 from pipelines.banks.base import CatalogueBank, Connector
 from pipelines.fetching import connect
+from warehouse import naming
 from warehouse.errors import Invalid, NotFound
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Tenant
 from warehouse.secrets import hashing
 from warehouse.secrets.vault import Vault, write_private
 from warehouse.settings import Settings
-from warehouse.stores import accesses, api_keys, clients, designs, fetches, naming, providers, tenants, users
+from warehouse.stores import accesses, api_keys, clients, designs, fetches, providers, tenants, users
 from warehouse.stores.provisioning import ADMIN, APP, create_tenant
 
 DEMO = UUID(int=0)

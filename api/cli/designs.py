@@ -7,10 +7,10 @@ import typer
 
 from api.cli.desk import Json, TenantName, show, working_on
 from warehouse.errors import Invalid
+from warehouse.logos import LIMIT_BYTES
 from warehouse.postgres.tables import FormDesign
 from warehouse.stores import designs
 from warehouse.stores.designs import DesignChanges
-from warehouse.stores.logos import LIMIT_BYTES
 
 
 def _file(text: str, *names: str) -> Any:

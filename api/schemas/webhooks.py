@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from api.schemas.accesses import Moment
 from api.schemas.base import Line, Relation, Wire
-from warehouse.stores.addresses import URL_LENGTH
+from warehouse.addresses import URL_LENGTH
 from warehouse.stores.webhooks import EventState
 
 LARGEST_SERIAL = 2**63 - 1

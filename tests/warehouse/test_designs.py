@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from api.webform import terms
 from tests.support.stack import Stack, TenantUnderTest
+from warehouse import logos
 from warehouse.errors import Invalid
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
-from warehouse.stores import designs, logos, terms
+from warehouse.stores import designs
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 SVG = '<svg xmlns="http://www.w3.org/2000/svg">{}</svg>'
@@ -245,7 +247,7 @@ class TestTerms:
         )
 
     def test_the_houses_texts_say_the_same_in_both_languages(self) -> None:
-        german, english = (terms.paragraphs(terms.HOUSE[language], "Sparfüchse") for language in terms.LANGUAGES)
+        german, english = (terms.paragraphs(terms.HOUSE[language], "Sparfüchse") for language in designs.LANGUAGES)
         assert [line.startswith("# ") for line in german] == [line.startswith("# ") for line in english]
         assert [line.count("Sparfüchse") > 0 for line in german] == [line.count("Sparfüchse") > 0 for line in english]
         for whole in map(" ".join, (german, english)):

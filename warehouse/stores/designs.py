@@ -1,6 +1,6 @@
 """The store of form designs: how tenants want the redirect form to look, and what their customers accept there.
 
-What is not said is the house's own; its texts are in `warehouse/stores/terms.py`.
+What is not said is the house's own; its texts are in `api/webform/terms.py`.
 """
 
 import re
@@ -11,12 +11,12 @@ from typing import Any, TypedDict, Unpack
 from sqlalchemy import delete
 from sqlalchemy.dialects.postgresql import insert
 
+from warehouse import logos, naming
 from warehouse.errors import Invalid
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
-from warehouse.stores import logos, naming
-from warehouse.stores.terms import LANGUAGES
 
+LANGUAGES = ("de", "en")
 NAME_LENGTH = 70
 TERMS_LENGTH = 20_000
 COLOUR = re.compile(r"#[0-9a-f]{6}")

@@ -35,21 +35,21 @@ class Failing:
     last_tried: datetime | None
 
 
-def due(operator: Owner, slot: datetime, limit: int) -> Sequence[Access]:
+def due(owner: Owner, slot: datetime, limit: int) -> Sequence[Access]:
     """Accesses that a background refresh at this slot should fetch and has not tried yet, locked."""
     tried = [or_(at.is_(None), at < slot) for at in (Access.slot_at, Access.attempted_at)]
-    return _locked(operator, _allowed(*tried).order_by(Access.slot_at.nulls_first(), Access.id), limit)
+    return _locked(owner, _allowed(*tried).order_by(Access.slot_at.nulls_first(), Access.id), limit)
 
 
-def failed(operator: Owner, provider_id: UUID, after: UUID, limit: int) -> Sequence[Access]:
+def failed(owner: Owner, provider_id: UUID, after: UUID, limit: int) -> Sequence[Access]:
     """Accesses of a provider whose last fetch failed, in the order of their ids behind this one, locked."""
-    return _locked(operator, _allowed(FAILED, Access.provider_id == provider_id, Access.id > after).order_by(Access.id), limit)
+    return _locked(owner, _allowed(FAILED, Access.provider_id == provider_id, Access.id > after).order_by(Access.id), limit)
 
 
-def failing(operator: Owner) -> list[Failing]:
+def failing(owner: Owner) -> list[Failing]:
     """The providers with accesses whose last fetch failed, those with most of them first."""
     count = func.count()
-    rows = operator.session.execute(
+    rows = owner.session.execute(
         _allowed(FAILED)
         .join(Provider, Provider.id == Access.provider_id)
         .with_only_columns(Provider.id, Provider.name, count, func.min(Access.fetched_at), func.max(Access.attempted_at))
@@ -59,26 +59,26 @@ def failing(operator: Owner) -> list[Failing]:
     return [Failing(*row) for row in rows.tuples()]
 
 
-def running(operator: Owner) -> dict[str, int]:
+def running(owner: Owner) -> dict[str, int]:
     """How many fetches have begun and not ended, by the name of the provider."""
     count = select(Provider.name, func.count()).join(Access).where(Access.fetch_id.is_not(None))
-    return dict(operator.session.execute(count.group_by(Provider.name)).tuples().all())
+    return dict(owner.session.execute(count.group_by(Provider.name)).tuples().all())
 
 
-def first_ones(operator: Owner, key: str) -> int:
+def first_ones(owner: Owner, key: str) -> int:
     """How many accesses of this name are being fetched for the first time."""
     unknown = Access.status != accesses.COMPLETE
-    return operator.session.scalar(select(func.count()).where(Access.key == key, unknown, Access.fetch_id.is_not(None))) or 0
+    return owner.session.scalar(select(func.count()).where(Access.key == key, unknown, Access.fetch_id.is_not(None))) or 0
 
 
-def resume_lost(operator: Owner) -> int:
+def resume_lost(owner: Owner) -> int:
     """Puts down again every fetch whose job is gone without having ended it; answers how many."""
     lost = select(Access).where(Access.fetch_id.is_not(None), text(NO_JOB)).with_for_update(skip_locked=True)
-    found = operator.session.scalars(lost).all()
+    found = owner.session.scalars(lost).all()
     for access in found:
         access.fetch_attempts += 1
-        accesses.enqueue(Owner(operator.session, access.tenant_id, access.user_id), access)
-    operator.session.flush()
+        accesses.enqueue(Owner(owner.session, access.tenant_id, access.user_id), access)
+    owner.session.flush()
     return len(found)
 
 
@@ -87,6 +87,6 @@ def _allowed(*more: ColumnElement[bool]) -> Select[Access]:
     return found.where(*ALLOWED, *more)
 
 
-def _locked(operator: Owner, wanted: Select[Access], limit: int) -> Sequence[Access]:
+def _locked(owner: Owner, wanted: Select[Access], limit: int) -> Sequence[Access]:
     """So many of them. Those that others hold are left out."""
-    return operator.session.scalars(wanted.limit(limit).with_for_update(skip_locked=True, of=Access)).all()
+    return owner.session.scalars(wanted.limit(limit).with_for_update(skip_locked=True, of=Access)).all()

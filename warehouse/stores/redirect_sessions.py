@@ -114,20 +114,20 @@ def begin(
     return name
 
 
-def enter(operator: Owner, name: str, browser: str | None) -> tuple[RedirectSession, str] | None:
+def enter(owner: Owner, name: str, browser: str | None) -> tuple[RedirectSession, str] | None:
     """The session of this name, locked, and the secret of its browser: a new one for the first browser that comes, later only
     for this one. None for everybody else, and for a session whose time is over.
     """
-    session = operator.session.scalar(_alive().where(RedirectSession.session_hash == hashing.digest(name)).with_for_update())
+    session = owner.session.scalar(_alive().where(RedirectSession.session_hash == hashing.digest(name)).with_for_update())
     if session is None:
         return None
     if session.browser_hash is None:
         browser = hashing.new_secret()
         session.browser_hash = hashing.digest(browser)
-    elif browser is None or not hashing.fits(browser, session.browser_hash) or not _awake(operator, session):
+    elif browser is None or not hashing.fits(browser, session.browser_hash) or not _awake(owner, session):
         return None
     session.seen_at = func.clock_timestamp()
-    operator.session.flush()
+    owner.session.flush()
     return session, browser
 
 
@@ -166,14 +166,14 @@ def remove(owner: Owner, session: RedirectSession) -> None:
     owner.session.flush()
 
 
-def purge_expired(operator: Owner) -> int:
+def purge_expired(owner: Owner) -> int:
     """Deletes sessions whose time is over; answers how many."""
     over = (RedirectSession.expires_at <= func.now()) | (
         (RedirectSession.seen_at <= func.now() - IDLE) & RedirectSession.browser_hash.is_not(None)
     )
-    expired = operator.session.scalars(select(RedirectSession).where(over).with_for_update(skip_locked=True)).all()
+    expired = owner.session.scalars(select(RedirectSession).where(over).with_for_update(skip_locked=True)).all()
     for session in expired:
-        remove(Owner(operator.session, session.tenant_id, session.user_id), session)
+        remove(Owner(owner.session, session.tenant_id, session.user_id), session)
     return len(expired)
 
 
@@ -191,7 +191,5 @@ def _alive() -> Select[RedirectSession]:
     )
 
 
-def _awake(operator: Owner, session: RedirectSession) -> bool:
-    return bool(
-        operator.session.scalar(select(RedirectSession.seen_at > func.now() - IDLE).where(RedirectSession.id == session.id))
-    )
+def _awake(owner: Owner, session: RedirectSession) -> bool:
+    return bool(owner.session.scalar(select(RedirectSession.seen_at > func.now() - IDLE).where(RedirectSession.id == session.id)))

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from sqlalchemy import delete, update
 from sqlalchemy.dialects.postgresql import insert
 
+from warehouse import naming
 from warehouse.errors import CallbackRefused, Invalid, NotFound
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import CallbackUrl, Tenant
-from warehouse.stores import naming
 
 
 def create(owner: Owner, name: str, *, regulated: bool, description: str | None = None) -> Tenant:

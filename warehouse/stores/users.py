@@ -5,10 +5,11 @@ from uuid import UUID
 
 from sqlalchemy import delete, func, update
 
+from warehouse import naming
 from warehouse.errors import AlreadyActive, NotFound, UsernameDiffers
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Token, User
-from warehouse.stores import clients, naming
+from warehouse.stores import clients
 
 
 def create(owner: Owner, username: str, password_hash: str, *, firstname: str | None = None, lastname: str | None = None) -> User:

@@ -15,13 +15,13 @@ from uuid import UUID
 from sqlalchemy import delete, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
+from warehouse.addresses import receiver_url
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Client, Webhook, WebhookEvent
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.stores.addresses import receiver_url
 
 CHANNEL = "kontor_webhooks"
 SECRET_PREFIX = "whsec_"  # noqa: S105  # nosec B105  # how Standard Webhooks marks a secret

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from warehouse import naming
 from warehouse.errors import LoginFailed, Throttled
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Client, Tenant
 from warehouse.secrets import hashing
 from warehouse.settings import Settings
-from warehouse.stores import api_keys, clients, naming, throttles, tokens, users
+from warehouse.stores import api_keys, clients, throttles, tokens, users
 from warehouse.stores.tokens import IssuedToken
 
 
