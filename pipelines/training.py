@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from psycopg import sql
 
 from analytics import knowledge
 from analytics.bank_text import lines
@@ -51,22 +50,13 @@ from models.training.train import (
 from models.training.train import training_set as labelled
 from warehouse.lake import parquet
 from warehouse.lake.storage import Storage
-from warehouse.postgres import frames
 from warehouse.postgres.database import Database, Owner
+from warehouse.stores import training_corrections
 
 SIMULATED, FEEDBACK = "training_set.parquet", "training_feedback.parquet"
 CANDIDATE, INCUMBENT, EVALUATED = "candidate", "incumbent", "evaluated"
 CORRECTIONS = pl.Schema([("user", pl.String), ("access", pl.String), *EXAMPLES.items()])
 """`EXAMPLES` that users have given, each once for a user, a line and a category."""
-CORRECTED = sql.SQL(
-    "SELECT c.user_id, p.access_id, c.item, t.purpose, t.booking_text, t.counterparty_name, t.ultimate_name, t.gv_code, "
-    "t.counterparty_iban, t.amount_cents FROM category_choices c JOIN tenants o ON o.id = c.tenant_id "
-    "JOIN transactions t ON t.id = c.transaction_id JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
-    "WHERE o.learns AND o.active AND (a.expires_at IS NULL OR a.expires_at > now()) ORDER BY c.user_id, t.sequence"
-)
-READ = pl.Schema(
-    [*dict.fromkeys(("user", "access", "category", *lines.READ[:-1]), pl.String()).items(), (lines.READ[-1], pl.Int64())]
-)
 _OF_OTHERS = datetime(9999, 1, 1, tzinfo=UTC)
 """Every unfinished file is older: whoever holds the lock knows that its writer is dead."""
 
@@ -152,7 +142,7 @@ def corrections(operator: Owner, weight: float = 1.0) -> pl.DataFrame:
     Left out are categories that no text shows or that the sign forbids, and merchants of the examination: a model that knew them
     would be judged too well.
     """
-    found = frames.frame(operator, CORRECTED, {}, READ)
+    found = training_corrections.whole(operator)
     signs = {item.system_name: item.sign for item in tree("CATEGORIES").items if item.assignable}
     sign = pl.col("category").replace_strict(signs, default="", return_dtype=pl.String)
     given = pl.when(pl.col("amount_cents") >= 0).then(pl.lit("+")).otherwise(pl.lit("-"))

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
-from sqlalchemy import make_url
 
 from api.cli.desk import read_settings
 from warehouse.errors import KontorError
@@ -52,7 +51,7 @@ def environment(settings: Settings, where: Addresses) -> dict[str, str]:
         **os.environ,
         "KONTOR_HOME": str(settings.home),
         "KONTOR_DATABASE_URL": where.service,
-        "KONTOR_DAGSTER_DATABASE_URL": make_url(where.dagster).set(drivername="postgresql+psycopg2").render_as_string(False),
+        "KONTOR_DAGSTER_DATABASE_URL": where.dagster_storage,
         "KONTOR_DAGSTER_DIR": str(folder),
         "KONTOR_DAGSTER_LOGS": str(logs),
         "DAGSTER_HOME": str(HOME),

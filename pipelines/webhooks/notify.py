@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec, TypeVar
 
 import httpx
-import psycopg
 import structlog
-from sqlalchemy.exc import SQLAlchemyError
 
 from pipelines.webhooks import notices, outbound
 from warehouse import logs
 from warehouse.errors import AddressRefused, KontorError
-from warehouse.postgres.database import Database, Owner
+from warehouse.postgres import notifications
+from warehouse.postgres.database import Database, DatabaseFailure, Owner
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores import deliveries, webhooks
@@ -29,7 +28,6 @@ from warehouse.stores.deliveries import Delivery
 AT_ONCE = 50
 THREADS = 4
 LOOK_SECONDS = 1.0
-PAUSE_SECONDS = 0.5
 LEASE_MARGIN_SECONDS = 30  # for what surrounds the call: reading the secret, recording, a database that restarts
 JITTER_RATIO = 0.2
 GONE = 410
@@ -113,7 +111,7 @@ async def _claim(office: DeliveryContext, limit: int) -> list[Delivery]:
         return await office.run(
             office.operate, deliveries.claim, limit=limit, lease_seconds=lease_seconds, first_pause_seconds=first_pause_seconds
         )
-    except (KontorError, SQLAlchemyError) as error:
+    except (KontorError, DatabaseFailure) as error:
         log.warning("database_away", error=type(error).__name__)
         return []
 
@@ -165,7 +163,7 @@ def _pause_seconds(settings: Settings, attempts: int) -> float:
 async def _drop(office: DeliveryContext) -> None:
     """Gives up, every now and then, what nobody will take any more."""
     while True:
-        with suppress(KontorError, SQLAlchemyError):
+        with suppress(KontorError, DatabaseFailure):
             if dropped := await office.run(office.operate, deliveries.drop_lost, office.settings.webhook_drop_seconds):
                 log.warning("webhook_events_dropped", count=dropped)
         await asyncio.sleep(office.look_seconds)
@@ -174,14 +172,8 @@ async def _drop(office: DeliveryContext) -> None:
 async def _listen(office: DeliveryContext) -> None:
     """Rings when an event was announced, and after every time that PostgreSQL was away."""
     address = office.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    while True:
-        with suppress(psycopg.OperationalError, OSError):
-            async with await psycopg.AsyncConnection.connect(address, autocommit=True, application_name="kontor") as connection:
-                await connection.execute(f"LISTEN {webhooks.CHANNEL}")
-                office.bell.set()
-                async for _ in connection.notifies():
-                    office.bell.set()
-        await asyncio.sleep(PAUSE_SECONDS)
+    async for _ in notifications.notices(address, webhooks.CHANNEL):
+        office.bell.set()
 
 
 async def _ring_when(stop: asyncio.Event, bell: asyncio.Event) -> None:

@@ -75,6 +75,8 @@ class Connections:
         connection = await self._patiently(begin)
         try:
             yield connection
+        except psycopg.OperationalError as error:
+            raise DatabaseUnavailable from error
         finally:
             with suppress(psycopg.Error):
                 await connection.execute("ROLLBACK")

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from psycopg.errors import DeadlockDetected, LockNotAvailable, SerializationFailure, UniqueViolation
 from sqlalchemy import URL, Connection, Engine, Select, create_engine, make_url, select
-from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.orm import Session
 
@@ -30,6 +30,8 @@ ACT_FOR = (
 )
 FOR_AS_LONG_AS_IT_TAKES = "0"
 BUCKET_LOCK = 7_001_002
+DatabaseFailure = SQLAlchemyError
+"""What a transaction raises when a statement fails for a reason that is no fact of `warehouse.errors`."""
 Row = TypeVar("Row", bound=Base)
 
 

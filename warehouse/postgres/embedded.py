@@ -39,6 +39,16 @@ class Addresses:
     migration: str
     dagster: str
 
+    @property
+    def service_role(self) -> str | None:
+        """The role of PostgreSQL as which the service works."""
+        return make_url(self.service).username
+
+    @property
+    def dagster_storage(self) -> str:
+        """Dagster's database with the driver that its storage needs: with psycopg 3 it fails at NOTIFY."""
+        return make_url(self.dagster).set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
+
 
 @contextmanager
 def addresses(settings: Settings) -> Iterator[Addresses]:

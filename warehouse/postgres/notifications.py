@@ -4,12 +4,13 @@ PostgreSQL tells the worker's progress with NOTIFY; a look every few seconds mak
 """
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 import psycopg
+from psycopg import sql
 
 from warehouse.errors import DatabaseUnavailable
 from warehouse.postgres.async_connections import Connections, connect
@@ -74,11 +75,21 @@ class Arrivals:
         return True
 
     async def _listen(self) -> None:
-        while True:
-            with suppress(psycopg.OperationalError, OSError):
-                async with await connect(self._connections.address) as connection:
-                    await connection.execute(f"LISTEN {CHANNEL}")
-                    async for notice in connection.notifies():
-                        for event in self._waiting.get(notice.payload, ()):
-                            event.set()
-            await asyncio.sleep(PAUSE_SECONDS)
+        async for payload in notices(self._connections.address, CHANNEL):
+            for event in self._waiting.get(payload, ()):
+                event.set()
+
+
+async def notices(address: str, channel: str) -> AsyncIterator[str]:
+    """The payloads of a channel's notices, for as long as the caller listens.
+
+    An empty one comes after every connection to PostgreSQL: notices may have been lost before it.
+    """
+    while True:
+        with suppress(psycopg.OperationalError, OSError):
+            async with await connect(address) as connection:
+                await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+                yield ""
+                async for notice in connection.notifies():
+                    yield notice.payload
+        await asyncio.sleep(PAUSE_SECONDS)
