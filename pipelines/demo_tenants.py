@@ -10,12 +10,12 @@ from uuid import UUID
 from pipelines.banks import connectors
 from pipelines.banks.base import CatalogueBank, Connector
 from pipelines.fetching import connect
-from warehouse import naming
+from warehouse import files, naming
 from warehouse.errors import Invalid, NotFound
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Tenant
 from warehouse.secrets import hashing
-from warehouse.secrets.vault import Vault, write_private
+from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores import accesses, api_keys, clients, designs, fetches, providers, tenants, users
 from warehouse.stores.provisioning import ADMIN, APP, create_tenant
@@ -55,7 +55,7 @@ def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datet
         _furnish(owner, base_url)
     content = {"base_url": base_url, "tenants": entries}
     if content != known:
-        write_private(path, json.dumps(content, indent=2))
+        files.replace(path, json.dumps(content, indent=2).encode(), private=True)
     return content
 
 

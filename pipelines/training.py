@@ -29,7 +29,6 @@ from analytics.tagging.tag import Tagger
 from analytics.trees import tree
 from models import experiment, registry
 from models.categoriser.features import hinted
-from models.categoriser.file import write_atomically
 from models.categoriser.model import Categoriser
 from models.errors import ModelUnknown, NothingToLearn
 from models.evaluation import comparison, gates, reports, tagger
@@ -48,6 +47,7 @@ from models.training.train import (
     train_on,
 )
 from models.training.train import training_set as labelled
+from warehouse import files
 from warehouse.lake import parquet
 from warehouse.lake.storage import Storage
 from warehouse.postgres.database import Database, Owner
@@ -306,7 +306,7 @@ def _keep(place: Storage, feedback: pl.DataFrame) -> None:
 
 
 def _note(home: Path, name: str, version: str) -> None:
-    write_atomically(models(home) / name, version.encode())
+    files.replace(models(home) / name, version.encode())
 
 
 def _noted(home: Path, name: str) -> str:

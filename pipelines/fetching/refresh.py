@@ -5,8 +5,8 @@ holding a transaction, and publishes what came in one transaction: products, bal
 events together, or nothing. What a bank fails to give leaves everything as it was; only the issues say so.
 """
 
+import itertools
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -32,6 +32,7 @@ from pipelines.context import Context
 from pipelines.fetching import landing, store, validation
 from pipelines.fetching.slots import slot_of
 from pipelines.fetching.store import FetchJob, Received
+from warehouse import patience
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
 from warehouse.postgres.database import Owner
@@ -76,10 +77,7 @@ def fetch_access(house: Context, job: FetchJob, now: datetime) -> None:
 
 def _insist(work: Callable[[], Done]) -> Done:
     """Does work on the database again if it was cut off: what a bank has said should not be asked for twice."""
-    for _ in range(PUBLISH_ATTEMPTS - 1):
-        with suppress(DatabaseUnavailable, Busy):
-            return work()
-    return work()
+    return patience.retry(work, (DatabaseUnavailable, Busy), itertools.repeat(0, PUBLISH_ATTEMPTS - 1))
 
 
 def give_up(house: Context, job: FetchJob, now: datetime) -> None:

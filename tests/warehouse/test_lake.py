@@ -16,10 +16,10 @@ from polars.testing import assert_frame_equal
 from analytics.frames import SchemaDiffers
 from tests.warehouse.dying import HEIGHT, NAMES, NUMBERS, PIECES, SLOT, numbers
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged, NameTaken, NotFound
+from warehouse.files import UNFINISHED
 from warehouse.lake import erasure, landing, parquet, sql
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
-from warehouse.lake.storage import UNFINISHED
 from warehouse.lake.tables import TABLES
 
 ROOT = Path(__file__).parents[2]
@@ -116,9 +116,9 @@ def test_statistics_tell_rows_bytes_and_age_of_buckets(lake: Lake) -> None:
 
 
 def test_a_lake_that_can_be_written_is_found_in_order_and_left_as_it_was(lake: Lake) -> None:
-    before = lake.place.files.find(lake.place.root)
+    before = lake.place.filesystem.find(lake.place.root)
     lake.check()
-    assert lake.place.files.find(lake.place.root) == before
+    assert lake.place.filesystem.find(lake.place.root) == before
 
 
 def test_a_lake_that_is_gone_is_not_in_order(local: Lake) -> None:
@@ -190,7 +190,7 @@ def test_a_damaged_file_is_named(lake: Lake) -> None:
     lake.write(NUMBERS, 1, numbers(1), {})
     lake.write(NUMBERS, 2, numbers(1), {})
     path = lake.place.at("numbers/bucket=002/part.parquet")
-    lake.place.files.pipe_file(path, lake.place.files.cat_file(path)[:-100])
+    lake.place.filesystem.pipe_file(path, lake.place.filesystem.cat_file(path)[:-100])
     for read in (lambda: lake.read(NUMBERS), lambda: lake.scan(NUMBERS), lambda: lake.statistics(NUMBERS)):
         with pytest.raises(LakeDamaged, match=r"numbers/bucket=002/part\.parquet"):
             read()
@@ -339,7 +339,7 @@ def test_a_piece_that_is_not_there_is_a_fact(local: Lake) -> None:
 
 def test_views_show_every_piece_once_even_where_a_compaction_was_interrupted(lake: Lake) -> None:
     land(lake, "ab")
-    kept = {path: lake.place.files.cat_file(lake.place.at(path)) for path in lake.place.find("pieces")}
+    kept = {path: lake.place.filesystem.cat_file(lake.place.at(path)) for path in lake.place.find("pieces")}
     landing.compact(lake, PIECES, SLOT, 7)
     for path, content in kept.items():
         lake.place.put(path, content)
@@ -362,12 +362,12 @@ def test_rows_are_erased_from_every_file_that_has_some(lake: Lake) -> None:
     for bucket in (1, 2):
         lake.write(NUMBERS, bucket, numbers(bucket), {"revision": str(bucket)})
     lake.write(NUMBERS, 3, numbers(3, 3), {})
-    untouched = lake.place.files.cat_file(lake.place.at("numbers/bucket=003/part.parquet"))
+    untouched = lake.place.filesystem.cat_file(lake.place.at("numbers/bucket=003/part.parquet"))
     assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3"], buckets=[1]) == 100
     assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3", "nobody"]) == 100
     assert_frame_equal(lake.read(NUMBERS, [1]), numbers(1).filter(pl.col("user") != "user-3"))
     assert lake.about(NUMBERS, 2) == {"revision": "2"}
-    assert lake.place.files.cat_file(lake.place.at("numbers/bucket=003/part.parquet")) == untouched
+    assert lake.place.filesystem.cat_file(lake.place.at("numbers/bucket=003/part.parquet")) == untouched
     assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3"]) == 0
 
 
@@ -635,7 +635,7 @@ def test_only_queries_are_taken(local: Lake, statement: str) -> None:
 @pytest.mark.parametrize("path", ["/etc/passwd", "file:///etc/passwd", "memory://elsewhere/secret", "memory:///elsewhere/secret"])
 def test_a_query_to_a_lake_elsewhere_reads_nothing_but_that(path: str) -> None:
     lake = Lake(f"memory://{uuid4()}/lake")
-    lake.place.files.pipe_file("/elsewhere/secret", b"hidden")
+    lake.place.filesystem.pipe_file("/elsewhere/secret", b"hidden")
     with sql.connect(lake, [NUMBERS]) as connection, pytest.raises(Invalid, match=REFUSED), sql.told():
         sql.ask(connection, f"select * from read_text('{path}')").fetchall()
 

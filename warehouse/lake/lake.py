@@ -18,7 +18,7 @@ from analytics.frames import checked
 from warehouse.errors import Invalid
 from warehouse.lake import parquet
 from warehouse.lake.parquet import Footer, LakeTable
-from warehouse.lake.storage import Storage, patiently
+from warehouse.lake.storage import Storage, retry_read
 
 BUCKETS = 1000
 """What three digits can name."""
@@ -106,7 +106,7 @@ class Lake:
         """The rows of some buckets or of all, by bucket; a landing's by slot. No rows where there is no file."""
         wanted = None if buckets is None else frozenset(buckets)
         names = table.schema.names() if columns is None else columns
-        return patiently(
+        return retry_read(
             lambda: parquet.read(self.place, [file.path for file in self.files(table, buckets=wanted)], table, names)
         )
 
@@ -118,7 +118,7 @@ class Lake:
             parquet.require(self.place, paths, table)
             return paths
 
-        return parquet.scan(self.place, patiently(checked_paths), table.schema)
+        return parquet.scan(self.place, retry_read(checked_paths), table.schema)
 
     def buckets(self, table: LakeTable) -> list[int]:
         """The buckets that have files."""
@@ -138,7 +138,7 @@ class Lake:
                 for file in self.files(table, buckets=buckets)
             ]
 
-        frame = pl.DataFrame(patiently(rows), schema=STATISTICS, orient="row")
+        frame = pl.DataFrame(retry_read(rows), schema=STATISTICS, orient="row")
         return frame.group_by("bucket").agg(pl.sum("rows", "bytes"), pl.max("written_at")).sort("bucket")
 
     def sweep(self, older_than: datetime) -> int:

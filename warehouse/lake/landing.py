@@ -17,7 +17,7 @@ from warehouse.errors import Invalid, NameTaken, NotFound
 from warehouse.lake import parquet
 from warehouse.lake.lake import COMPACTED, File, Lake, WriteSummary, of_bucket
 from warehouse.lake.parquet import LakeTable
-from warehouse.lake.storage import patiently
+from warehouse.lake.storage import retry_read
 
 _SLOT = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
@@ -64,7 +64,7 @@ def landed(lake: Lake, table: LakeTable, slot: str | None = None, bucket: int | 
         files = lake.files(table, folder, None if bucket is None else {bucket})
         return sorted(Piece(file.slot, name, file.bucket) for file in files for name in _names(lake, file))
 
-    return patiently(pieces)
+    return retry_read(pieces)
 
 
 def read_pieces(lake: Lake, table: LakeTable, pieces: Sequence[Piece]) -> pl.DataFrame:
@@ -79,7 +79,7 @@ def read_pieces(lake: Lake, table: LakeTable, pieces: Sequence[Piece]) -> pl.Dat
             raise NotFound(f"{table.name} has no piece {missing[0].name} in slot {missing[0].slot}")
         return pl.concat([table.schema.to_frame(), *_rows(lake, table, [span for span in found if span])])
 
-    return patiently(rows)
+    return retry_read(rows)
 
 
 def compact(lake: Lake, table: LakeTable, slot: str, bucket: int) -> int:

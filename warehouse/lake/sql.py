@@ -13,7 +13,7 @@ from warehouse.errors import Invalid
 from warehouse.lake import parquet
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
-from warehouse.lake.storage import Storage, patiently
+from warehouse.lake.storage import Storage, retry_read
 from warehouse.lake.tables import TABLES
 
 CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
@@ -33,7 +33,7 @@ def connect(lake: Lake, tables: Sequence[LakeTable] = TABLES) -> DuckDBPyConnect
     connection = duckdb.connect(":memory:", config=CONFIGURATION)
     try:
         if not lake.place.local:
-            connection.register_filesystem(lake.place.files)
+            connection.register_filesystem(lake.place.filesystem)
         for table in tables:
             _create_view(connection, lake, table)
         _shut(connection, lake.place)
@@ -68,7 +68,7 @@ def told() -> Iterator[None]:
 
 
 def _create_view(connection: DuckDBPyConnection, lake: Lake, table: LakeTable) -> None:
-    paths = patiently(lambda: _checked_paths(lake, table))
+    paths = retry_read(lambda: _checked_paths(lake, table))
     keys = {"bucket": "SMALLINT"} | ({"slot": "VARCHAR"} if table.landing else {})
     if not paths:
         _create_empty(connection, table, keys)

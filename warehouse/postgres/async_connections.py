@@ -4,8 +4,6 @@ Everything else goes through `warehouse.postgres.database`. A connection of this
 on it says for whom it acts (`acting_for`). A database that is just restarting is waited for, as long as trying again is safe.
 """
 
-import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
@@ -16,6 +14,7 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy import URL
 
+from warehouse import patience
 from warehouse.errors import DatabaseUnavailable
 
 BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -56,7 +55,7 @@ class Connections:
                 cursor = await connection.execute(query, values, prepare=True)
                 return await cursor.fetchone()
 
-        return await self._patiently(read)
+        return await self._retry(read)
 
     @asynccontextmanager
     async def acting_for(self, tenant_id: UUID, user_id: UUID) -> AsyncIterator[AsyncConnection[Any]]:
@@ -72,7 +71,7 @@ class Connections:
                 raise
             return connection
 
-        connection = await self._patiently(begin)
+        connection = await self._retry(begin)
         try:
             yield connection
         except psycopg.OperationalError as error:
@@ -82,16 +81,13 @@ class Connections:
                 await connection.execute("ROLLBACK")
             await self._pool.putconn(connection)
 
-    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
-        """The result of work that can be tried again."""
-        deadline = time.monotonic() + self._wait_seconds
-        while True:
-            try:
-                return await work()
-            except (psycopg.OperationalError, PoolTimeout) as error:
-                if time.monotonic() >= deadline:
-                    raise DatabaseUnavailable from error
-                await asyncio.sleep(PAUSE_SECONDS)
+    async def _retry(self, work: Callable[[], Awaitable[T]]) -> T:
+        """The result of work that only reads, repeated while the database restarts."""
+        pauses = patience.pauses_until(self._wait_seconds, PAUSE_SECONDS)
+        try:
+            return await patience.retry_async(work, (psycopg.OperationalError, PoolTimeout), pauses)
+        except (psycopg.OperationalError, PoolTimeout) as error:
+            raise DatabaseUnavailable from error
 
 
 async def connect(address: str) -> AsyncConnection[Any]:

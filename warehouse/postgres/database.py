@@ -4,7 +4,6 @@ Here belong connections, transactions and the limit on what they see. Every tran
 row-level security hides all other tenants' rows, so that a forgotten condition shows nothing instead of everything.
 """
 
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,11 +16,13 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlch
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.orm import Session
 
+from warehouse import patience
 from warehouse.errors import Busy, DatabaseUnavailable, NameTaken
 from warehouse.postgres.tables import Base, Tenant
 
 PAUSE_SECONDS = 0.1
 PATIENCE = "50ms"
+AWAY = (OperationalError, PoolExhausted)
 IN_THE_WAY = (LockNotAvailable, DeadlockDetected, SerializationFailure)
 CONNECT_TIMEOUT_SECONDS = 5
 ACT_FOR = (
@@ -160,29 +161,26 @@ class Database:
                     raise Busy from error
                 raise
 
-    def _connect(self, engine: Engine, first: str, values: dict[str, str], wait_seconds: float) -> Connection:
+    def _connect(self, engine: Engine, first_statement: str, values: dict[str, str], wait_seconds: float) -> Connection:
         """A connection on which the first statement of a transaction has worked.
 
         A connection that has died, or a server that is just restarting, shows at that statement. Nothing was changed until
         then, so trying again is safe, and no connection needs to be tested beforehand.
         """
-        deadline = time.monotonic() + wait_seconds
-        while True:
-            try:
-                return self._begun(engine, first, values)
-            except (OperationalError, PoolExhausted) as error:
-                if time.monotonic() >= deadline:
-                    raise DatabaseUnavailable from error
-                time.sleep(PAUSE_SECONDS)
 
-    def _begun(self, engine: Engine, first: str, values: dict[str, str]) -> Connection:
-        connection = engine.connect()
+        def begin() -> Connection:
+            connection = engine.connect()
+            try:
+                connection.exec_driver_sql(first_statement, values)
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+
         try:
-            connection.exec_driver_sql(first, values)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+            return patience.retry(begin, AWAY, patience.pauses_until(wait_seconds, PAUSE_SECONDS))
+        except AWAY as error:
+            raise DatabaseUnavailable from error
 
 
 def service_url(url: str) -> URL:

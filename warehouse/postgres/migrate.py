@@ -3,7 +3,6 @@
 Alembic is loaded only where it works: it takes longer to load than most commands take to run.
 """
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,8 @@ from psycopg.errors import LockNotAvailable
 from sqlalchemy import Connection, Engine, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from warehouse.errors import KontorError
+from warehouse import patience
+from warehouse.errors import Busy, KontorError
 from warehouse.postgres.database import service_url
 
 FOLDER = Path(__file__).parent / "migrations"
@@ -26,17 +26,22 @@ def upgrade(migration_url: str, service_role: str | None) -> tuple[str | None, s
     Requests go on meanwhile. Who waits for a table that a long query reads makes everybody else wait behind it, so a migration
     waits for a moment only, gives way, and comes again.
     """
-    for pause in PAUSES_SECONDS:
+
+    def attempt() -> tuple[str | None, str]:
         try:
             return _upgrade(migration_url, service_role)
         except OperationalError as error:
-            if not isinstance(error.orig, LockNotAvailable):
-                raise
-        time.sleep(pause)
-    raise KontorError(
-        "a transaction holds a table that must be changed; nothing was changed. Find it in pg_stat_activity, end it, and run "
-        "'kontor migrate' again"
-    )
+            if isinstance(error.orig, LockNotAvailable):
+                raise Busy from error
+            raise
+
+    try:
+        return patience.retry(attempt, Busy, PAUSES_SECONDS)
+    except Busy as error:
+        raise KontorError(
+            "a transaction holds a table that must be changed; nothing was changed. Find it in pg_stat_activity, end it, and run "
+            "'kontor migrate' again"
+        ) from error
 
 
 def _upgrade(migration_url: str, service_role: str | None) -> tuple[str | None, str]:

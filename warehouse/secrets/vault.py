@@ -6,7 +6,6 @@ or what they mean. The key id stands beside each value, so that old and new keys
 
 import base64
 import json
-import os
 import re
 import secrets
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from warehouse import files
 from warehouse.errors import Invalid, KeysMissing, SealBroken
 from warehouse.settings import Settings
 
@@ -92,25 +92,7 @@ def create_ring(path: Path) -> bool:
 def write_ring(path: Path, ring: KeyRing) -> None:
     """Replaces the key file in one step, readable by its owner alone."""
     keys = {key: base64.b64encode(value).decode() for key, value in ring.keys.items()}
-    write_private(path, json.dumps({"active": ring.active, "keys": keys}, indent=2))
-
-
-def write_private(path: Path, content: str) -> None:
-    """Writes a file of mode 0600 so that a reader, or a crash, finds the old or the new content.
-
-    Root writes it for the owner of the old file, or of the folder: the service must be able to read what root has changed.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        if os.geteuid() == 0:
-            before = (path if path.exists() else path.parent).stat()
-            os.fchown(descriptor, before.st_uid, before.st_gid)
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    files.replace(path, json.dumps({"active": ring.active, "keys": keys}, indent=2).encode(), private=True)
 
 
 def _read_ring(path: Path) -> KeyRing:

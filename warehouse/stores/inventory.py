@@ -45,5 +45,5 @@ def of_lake(lake: Lake) -> Iterator[Counted]:
     for table in TABLES:
         paths, digest = lake.place.find(table.name), hashlib.sha256()
         for path in paths:
-            digest.update(path.encode() + b"\0" + hashlib.sha256(lake.place.files.cat_file(lake.place.at(path))).digest())
+            digest.update(path.encode() + b"\0" + hashlib.sha256(lake.place.filesystem.cat_file(lake.place.at(path))).digest())
         yield Counted("lake", table.name, len(paths), digest.hexdigest()[:16])
