@@ -73,7 +73,7 @@ def connect_customers(database: Database, vault: Vault, settings: Settings, cont
 def pending(database: Database) -> int:
     """How many of the demo's accesses are still being fetched for the first time."""
     with database.operating() as operator:
-        return fetches.first_ones(operator, ACCESS)
+        return fetches.count_first_fetches(operator, ACCESS)
 
 
 def _connect(owner: Owner, vault: Vault, settings: Settings, bank: Connector, customer: str | None) -> None:

@@ -55,8 +55,8 @@ def erase_user(house: Context, tenant_id: UUID, user_id: UUID) -> None:
     """Ends a user for good: puts down the tombstone, and deletes every row. The files follow with `purge`."""
     with house.database.operating() as operator:
         owner = Owner(operator.session, tenant_id, user_id)
-        users.locked(owner, user_id)
-        tombstones.bury(owner, tombstones.USER, user_id, user_id)
+        users.lock(owner, user_id)
+        tombstones.add(owner, tombstones.USER, user_id, user_id)
         _delete(owner, user_id)
     log.info("erased", user=str(user_id))
 
@@ -68,7 +68,7 @@ def purge(house: Context, now: datetime) -> list[Receipt]:
     """
     _bury_again(house)
     with house.database.operating() as operator:
-        open_ones = [(stone.id, stone.kind, stone.user_id, stone.erased_at) for stone in tombstones.unpurged(operator)]
+        open_ones = [(stone.id, stone.kind, stone.user_id, stone.erased_at) for stone in tombstones.unpurged_tombstones(operator)]
     if not open_ones:
         return []
     _keep(house)
@@ -83,7 +83,7 @@ def purge(house: Context, now: datetime) -> list[Receipt]:
         removed["training_feedback"] = training.forget(house.settings.home, [str(id_)], kind)
         receipt = Receipt(str(id_), kind, erased_at.isoformat(), now.isoformat(), removed)
         with house.database.operating() as operator:
-            tombstones.sign(operator, id_, asdict(receipt), now)
+            tombstones.record_receipt(operator, id_, asdict(receipt), now)
         receipts.append(receipt)
         log.info("purged", kind=kind, rows=sum(removed.values()))
     return receipts
@@ -108,14 +108,16 @@ def _remove_older(house: Context, user_id: UUID, bucket: int) -> dict[str, int]:
 
 
 def _delete(owner: Owner, user_id: UUID) -> None:
-    accesses.remove(owner, accesses.locked(owner))
+    accesses.remove(owner, accesses.lock_all(owner))
     users.remove(owner, user_id)
 
 
 def _keep(house: Context) -> None:
     """Writes all tombstones into the lake."""
     with house.database.operating() as operator:
-        rows = [(str(stone.id), stone.kind, str(stone.user_id), str(stone.tenant_id)) for stone in tombstones.standing(operator)]
+        rows = [
+            (str(stone.id), stone.kind, str(stone.user_id), str(stone.tenant_id)) for stone in tombstones.all_tombstones(operator)
+        ]
     known = house.lake.read(TOMBSTONES)
     frame = pl.concat([known, pl.DataFrame(rows, TOMBSTONES.schema, orient="row")]).unique("id").sort("id")
     house.lake.write(TOMBSTONES, 0, frame, {})
@@ -125,11 +127,11 @@ def _bury_again(house: Context) -> None:
     """Puts down the tombstones of the lake that the database does not know, and erases who has come back."""
     kept = house.lake.read(TOMBSTONES)
     with house.database.operating() as operator:
-        known = {str(stone.id) for stone in tombstones.standing(operator)}
+        known = {str(stone.id) for stone in tombstones.all_tombstones(operator)}
         for id_, kind, user, tenant in kept.filter(~pl.col("id").is_in(known)).iter_rows():
             owner = Owner(operator.session, UUID(tenant), UUID(user))
-            tombstones.bury(owner, kind, UUID(id_), UUID(user))
+            tombstones.add(owner, kind, UUID(id_), UUID(user))
             if kind == tombstones.USER:
                 _delete(owner, UUID(user))
             else:
-                accesses.remove(owner, [access for access in accesses.locked(owner) if access.id == UUID(id_)])
+                accesses.remove(owner, [access for access in accesses.lock_all(owner) if access.id == UUID(id_)])

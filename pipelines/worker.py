@@ -31,7 +31,7 @@ from pipelines.fetching.store import FetchJob
 from pipelines.webhooks import notify
 from warehouse import logs
 from warehouse.errors import Busy, DatabaseUnavailable
-from warehouse.postgres.jobs import AWAITED, BANKS
+from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS
 from warehouse.settings import Settings
 from warehouse.stores import accesses, fetches, redirect_sessions
 from warehouse.stores import dialogues as stored_dialogues
@@ -125,7 +125,7 @@ def _app(shift: WorkerContext) -> procrastinate.App:
 
     @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption(), pass_context=True)
     async def fetch_access(context: procrastinate.JobContext, /, **args: Any) -> None:
-        awaited = context.job.priority >= AWAITED
+        awaited = context.job.priority >= AWAITED_PRIORITY
         async with shift.turns.at(args["provider"], awaited=awaited):
             await asyncio.get_running_loop().run_in_executor(shift.threads, _guarded, shift, _job(args))
 

@@ -10,10 +10,10 @@ import ada_url
 
 from warehouse.errors import AddressRefused
 
-URL_LENGTH = 2048
+MAX_URL_LENGTH = 2048
 GLOBAL_UNICAST = ip_network("2000::/3")
-TRANSLATED = ip_network("64:ff9b::/96")  # NAT64: the last 32 bits are an IPv4 address
-SPECIAL = tuple(ip_network(block) for block in ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20"))
+NAT64 = ip_network("64:ff9b::/96")  # NAT64: the last 32 bits are an IPv4 address
+SPECIAL_BLOCKS = tuple(ip_network(block) for block in ("192.0.0.0/24", "192.88.99.0/24", "3fff::/20"))
 
 
 def receiver_url(value: str, *, private: bool) -> str:
@@ -27,8 +27,8 @@ def receiver_url(value: str, *, private: bool) -> str:
         raise AddressRefused("an address must be an absolute URL") from error
     if url.username or url.password or url.hash:
         raise AddressRefused("an address has no credentials and no fragment")
-    if len(url.href) > URL_LENGTH:
-        raise AddressRefused(f"an address has at most {URL_LENGTH} characters")
+    if len(url.href) > MAX_URL_LENGTH:
+        raise AddressRefused(f"an address has at most {MAX_URL_LENGTH} characters")
     if url.protocol != "https:" and not (private and url.protocol == "http:"):
         raise AddressRefused("an address must use https")
     if not private:
@@ -42,11 +42,11 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     IPv6 is held to the one block that is given out: Python takes some local addresses, such as `fec0::1`, for global ones.
     """
     if isinstance(address, IPv6Address):
-        if address in TRANSLATED:
+        if address in NAT64:
             return is_public(IPv4Address(int(address) & 0xFFFFFFFF))
         if address not in GLOBAL_UNICAST or (address.sixtofour is not None and not is_public(address.sixtofour)):
             return False
-    return address.is_global and not address.is_multicast and not any(address in block for block in SPECIAL)
+    return address.is_global and not address.is_multicast and not any(address in block for block in SPECIAL_BLOCKS)
 
 
 def _require_public(url: ada_url.URL) -> None:

@@ -4,7 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
-UNFINISHED = ".writing-"
+UNFINISHED_PREFIX = ".writing-"
 """How the name of a file begins while it is being written. Hidden, so that nobody reads it."""
 
 
@@ -34,7 +34,7 @@ def replace(path: Path, content: bytes, *, private: bool = False) -> None:
 
 def unfinished(folder: Path) -> Path:
     """A new hidden path in a folder, for a file that is being written."""
-    return folder / f"{UNFINISHED}{secrets.token_hex(8)}"
+    return folder / f"{UNFINISHED_PREFIX}{secrets.token_hex(8)}"
 
 
 def make_folder(folder: Path) -> None:

@@ -9,18 +9,18 @@ from xml.parsers import expat
 
 from warehouse.errors import Invalid
 
-LIMIT_BYTES = 64 * 1024
+MAX_LOGO_BYTES = 64 * 1024
 PNG, JPEG, WEBP, SVG = "image/png", "image/jpeg", "image/webp", "image/svg+xml"
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 HTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
-REFUSED = {"script", "foreignobject", "handler", "listener", "set", "animate", "animatemotion", "animatetransform"}
+REFUSED_ELEMENTS = {"script", "foreignobject", "handler", "listener", "set", "animate", "animatemotion", "animatetransform"}
 """Elements that run, show pages, or change others: a logo stands still."""
 
 
 def media_type(content: bytes) -> str:
     """The kind of a picture, told by its content; raises `Invalid` with the reason if it is none that is taken."""
-    if len(content) > LIMIT_BYTES:
-        raise Invalid(f"a logo has at most {LIMIT_BYTES // 1024} KiB")
+    if len(content) > MAX_LOGO_BYTES:
+        raise Invalid(f"a logo has at most {MAX_LOGO_BYTES // 1024} KiB")
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
         return PNG
     if content.startswith(b"\xff\xd8\xff"):
@@ -62,7 +62,7 @@ def _declared(_version: str, encoding: str | None, _standalone: int) -> None:
 
 def _check_element(name: str, attributes: dict[str, str]) -> None:
     namespace, _, local = name.rpartition(" ")
-    if local.lower() in REFUSED or namespace == HTML_NAMESPACE:
+    if local.lower() in REFUSED_ELEMENTS or namespace == HTML_NAMESPACE:
         raise Invalid(f"an SVG logo has no element <{local}>")
     for attribute, value in attributes.items():
         _check_attribute(attribute.rpartition(" ")[2].lower(), value)

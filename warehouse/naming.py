@@ -8,13 +8,13 @@ from urllib.parse import unquote, unquote_plus, urlencode
 import ada_url
 
 from warehouse import scopes
-from warehouse.addresses import URL_LENGTH
+from warehouse.addresses import MAX_URL_LENGTH
 from warehouse.errors import Invalid
 
 SEGMENT = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
-USERNAME_LENGTH = 255
-CONTROLS = ("Cc", "Cs", "Zl", "Zp")
-LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
+MAX_USERNAME_LENGTH = 255
+CONTROL_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
+LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 
 
 def segment(name: str) -> str:
@@ -29,8 +29,8 @@ def segment(name: str) -> str:
 def username(value: str) -> str:
     """The user name as it is stored: composed (NFC), without blanks around it."""
     name = unicodedata.normalize("NFC", value).strip()
-    if not name or len(value) > USERNAME_LENGTH or any(unicodedata.category(char) in CONTROLS for char in name):
-        raise Invalid(f"a user name has 1 to {USERNAME_LENGTH} characters and no control characters")
+    if not name or len(value) > MAX_USERNAME_LENGTH or any(unicodedata.category(char) in CONTROL_CATEGORIES for char in name):
+        raise Invalid(f"a user name has 1 to {MAX_USERNAME_LENGTH} characters and no control characters")
     return name
 
 
@@ -99,13 +99,13 @@ def _read(value: str, what: str) -> ada_url.URL:
         raise Invalid(f"{what} must be an absolute URL") from error
     if url.username or url.password:
         raise Invalid(f"{what} has no credentials")
-    if len(url.href) > URL_LENGTH:
-        raise Invalid(f"{what} has at most {URL_LENGTH} characters")
+    if len(url.href) > MAX_URL_LENGTH:
+        raise Invalid(f"{what} has at most {MAX_URL_LENGTH} characters")
     return url
 
 
 def _is_loopback(url: ada_url.URL) -> bool:
-    return url.protocol == "http:" and url.hostname in LOOPBACK
+    return url.protocol == "http:" and url.hostname in LOOPBACK_HOSTS
 
 
 def _is_path_below(path: str, root: str) -> bool:

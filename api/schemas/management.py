@@ -68,7 +68,7 @@ class NewUser(Wire):
 
     username: Annotated[str, AfterValidator(_username)] = Field(
         min_length=1,
-        max_length=naming.USERNAME_LENGTH,
+        max_length=naming.MAX_USERNAME_LENGTH,
         examples=["erika"],
         json_schema_extra={"pattern": rf"^[^{CONTROLS}]*[^{CONTROLS}\s][^{CONTROLS}]*$"},
     )

@@ -99,7 +99,7 @@ def begin_payment_once(
         if known.digest != payments.digest(order) or known.access_id != (who.access.id if who.access else None):
             raise PaymentDiffers
         return known
-    if not named and dialogues.alike(owner, payments.digest_without_reference(order), ALIKE_SECONDS):
+    if not named and dialogues.has_equal_order(owner, payments.digest_without_reference(order), ALIKE_SECONDS):
         raise PaymentRepeated
     try:
         return begin_payment(owner, vault, settings, who, order, wanted)
@@ -133,7 +133,7 @@ def verified(owner: Owner, verification_id: UUID, order: Payment) -> bool:
 
 def reply(owner: Owner, vault: Vault, dialogue: Dialogue, move: Reply) -> int:
     """Puts down a customer's move on a dialogue that the caller has locked; answers its number."""
-    if dialogue.phase != OPEN or dialogues.ended(owner, dialogue):
+    if dialogue.phase != OPEN or dialogues.is_over(owner, dialogue):
         raise OutOfTurn
     steps.check(steps.restored(dialogue.step), move)
     dialogue.method = move.method or dialogue.method

@@ -20,7 +20,7 @@ log = structlog.get_logger("dialogues")
 
 def unknown_payments(operator: Owner) -> Sequence[tuple[Dialogue, str]]:
     """Payments of which nobody knows the end, each with the name of its tenant; the oldest first."""
-    return dialogues.unknown(operator, Code.OUTCOME_UNKNOWN, AT_MOST)
+    return dialogues.unknown_payments(operator, Code.OUTCOME_UNKNOWN, AT_MOST)
 
 
 def settle(operator: Owner, id_: UUID, *, executed: bool) -> Dialogue:
@@ -41,7 +41,7 @@ def look_now(operator: Owner, id_: UUID) -> Dialogue:
 
 def _unknown(operator: Owner, id_: UUID) -> Dialogue:
     """An unknown payment, locked; `Invalid` says why another one is none."""
-    dialogue = dialogues.named(operator, id_)
+    dialogue = dialogues.find_payment(operator, id_)
     if dialogue.phase != UNKNOWN:
         asked = "the bank is being asked about it just now" if is_unknown(dialogue) else f"its phase is {dialogue.phase}"
         raise Invalid(f"the end of this payment is not unknown: {asked}")

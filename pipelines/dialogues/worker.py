@@ -108,7 +108,7 @@ def look_after(house: Context) -> int:
             if dialogue.phase == CALLING:
                 _lose(owner_of(operator, dialogue), dialogue)
             else:
-                dialogues.put_down_again(owner_of(operator, dialogue), dialogue)
+                dialogues.enqueue_again(owner_of(operator, dialogue), dialogue)
         due = dialogues.due(operator, AT_ONCE)
         for dialogue in due:
             dialogues.ask(owner_of(operator, dialogue), house.vault, dialogue, written(Reply()))
@@ -147,14 +147,14 @@ def _plan(house: Context, job: MoveJob, now: datetime) -> _Plan | None:
             return None
         step = steps.restored(dialogue.step) if dialogue.step else None
         looks, elsewhere = is_unknown(dialogue), steps.is_elsewhere(step)
-        if not looks and dialogues.ended(owner, dialogue):  # no worker was there in time
+        if not looks and dialogues.is_over(owner, dialogue):  # no worker was there in time
             end_as(owner, dialogue, steps.expired(step, pays=dialogue.kind == PAYMENT))
             return None
         row = providers.find(owner, dialogue.provider_id)
         provider = CatalogueBank(row.id, row.name, row.connector, row.blz, row.bic)
         connector = house.connectors.get(row.connector)
         access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
-        known = dialogues.call(owner, house.vault, dialogue)
+        known = dialogues.begin_call(owner, house.vault, dialogue)
         given = {name.removeprefix(LOGIN): value.decode() for name, value in known.items() if name.startswith(LOGIN)}
         login = given or (accesses.credentials(owner, house.vault, access) if access else {})
         if connector is None or not row.enabled or not login:

@@ -231,4 +231,4 @@ def _login_hash(provider_id: UUID, names: list[str]) -> bytes:
 def disconnect(database: Database, tenant_id: UUID, user_id: UUID, key: str | None = None) -> None:
     """Deletes an access, or all of a user's, at once and for good; a fetch that is running finds nothing to write to."""
     with database.changing_for(tenant_id, user_id) as owner:
-        accesses.remove(owner, [accesses.find(owner, key, lock=True)] if key is not None else accesses.locked(owner))
+        accesses.remove(owner, [accesses.find(owner, key, lock=True)] if key is not None else accesses.lock_all(owner))

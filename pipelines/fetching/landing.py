@@ -84,8 +84,8 @@ def replay(house: Context, pieces: Iterable[Piece], *, everything: bool = False)
     ordered = sorted(pieces)
     rows = landing.read_pieces(house.lake, LANDING, ordered)
     with house.database.operating() as operator:
-        buried = [str(stone.id) for stone in tombstones.standing(operator)]
-        known = accesses.fetched(operator, [UUID(access) for access in rows["access"].unique()])
+        buried = [str(stone.id) for stone in tombstones.all_tombstones(operator)]
+        known = accesses.fetch_times(operator, [UUID(access) for access in rows["access"].unique()])
     kept = rows.filter(~pl.col("user").is_in(buried), ~pl.col("access").is_in(buried)).join(
         known, on="access", maintain_order="left"
     )
@@ -97,7 +97,7 @@ def replay(house: Context, pieces: Iterable[Piece], *, everything: bool = False)
 def pieces_of(lake: Lake, buckets: Iterable[int], since: date | None = None) -> list[Piece]:
     """The pieces of some buckets, from a day on."""
     first = "" if since is None else since.isoformat()
-    return [piece for bucket in buckets for piece in landing.landed(lake, LANDING, bucket=bucket) if piece.slot >= first]
+    return [piece for bucket in buckets for piece in landing.list_pieces(lake, LANDING, bucket=bucket) if piece.slot >= first]
 
 
 def _merge(house: Context, rows: pl.DataFrame) -> int:

@@ -17,7 +17,7 @@ def fetch_again(database: Database, provider_id: UUID) -> int:
     total, last = 0, UUID(int=0)
     while True:
         with database.operating() as operator:
-            found = fetches.failed(operator, provider_id, last, AT_ONCE)
+            found = fetches.failed_accesses(operator, provider_id, last, AT_ONCE)
             ids = [access.id for access in found]
             for access in found:
                 accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, awaited=False)

@@ -49,7 +49,7 @@ def landed(house: Context, slot: str, buckets: Iterable[int]) -> dict[int, Pulle
     """What has landed in a slot, by bucket; the pieces are compacted on the way."""
     found = {}
     for bucket in buckets:
-        names = pieces.landed(house.lake, LANDING, slot, bucket)
+        names = pieces.list_pieces(house.lake, LANDING, slot, bucket)
         if names:
             pieces.compact(house.lake, LANDING, slot, bucket)
         rows = pieces.read_pieces(house.lake, LANDING, names).height if names else 0
@@ -60,4 +60,4 @@ def landed(house: Context, slot: str, buckets: Iterable[int]) -> dict[int, Pulle
 def _running(house: Context) -> dict[str, int]:
     """How many fetches have begun and not ended, by provider."""
     with house.database.operating() as operator:
-        return fetches.running(operator)
+        return fetches.count_running(operator)

@@ -91,7 +91,7 @@ def enqueue_due(house: Context, now: datetime) -> int:
     total = 0
     while True:
         with house.database.operating() as operator:
-            due = fetches.due(operator, slot, AT_ONCE)
+            due = fetches.due_accesses(operator, slot, AT_ONCE)
             for access in due:
                 access.slot_at = slot
                 accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, awaited=False)
@@ -103,7 +103,7 @@ def enqueue_due(house: Context, now: datetime) -> int:
 def _plan(house: Context, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:
     """How to ask the bank; None if the fetch is void, or must not reach the bank, which ends it."""
     with house.database.acting_for(job.tenant, job.user) as owner:
-        access = accesses.fetching(owner, job.access, job.fetch)
+        access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is None:
             return None
         if access.fetch_attempts >= ATTEMPTS:  # it was lost again and again: the bank is not asked for ever
@@ -191,7 +191,7 @@ def _require_each_once(received: Received, wanted: frozenset[str] | None) -> Non
 def _fail(house: Context, job: FetchJob, fault: BankFault, now: datetime) -> None:
     """Ends a fetch that brought nothing. Stable data stay; wrong logins are counted."""
     with house.database.acting_for(job.tenant, job.user) as owner:
-        access = accesses.fetching(owner, job.access, job.fetch)
+        access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is not None:
             _end(owner, access, fault, now)
             log.info("fetch_failed", access=str(job.access), code=fault.code)

@@ -47,7 +47,7 @@ class Received:
 def header(house: Context, job: FetchJob, told: Header, now: datetime) -> None:
     """Shows the header data. Of an access that was complete before, only the progress is shown: its data stay of one moment."""
     with house.database.acting_for(job.tenant, job.user) as owner:
-        access = accesses.fetching(owner, job.access, job.fetch)
+        access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is None:
             return
         if access.status != accesses.COMPLETE:
@@ -68,7 +68,7 @@ def header(house: Context, job: FetchJob, told: Header, now: datetime) -> None:
 def everything(house: Context, job: FetchJob, received: Received, now: datetime) -> bool:
     """Stores what a fetch has brought, whole, and says so; drops it if the fetch is void."""
     with house.database.acting_for(job.tenant, job.user) as owner:
-        access = accesses.fetching(owner, job.access, job.fetch)
+        access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is None:
             log.info("late_answer_dropped", access=str(job.access))
             return False
@@ -77,7 +77,7 @@ def everything(house: Context, job: FetchJob, received: Received, now: datetime)
         if written.differs or first:
             accesses.touch(owner)
         if _complete(house, access, received, now):
-            accesses.heard_of(owner, now.astimezone(house.settings.zone).date())
+            accesses.record_refresh_day(owner, now.astimezone(house.settings.zone).date())
         accesses.end_fetch(owner, access, _issues(received), now)
         if written.added and not first and access.sync:
             webhooks.announce(owner, access.id, access.user_id)  # last, since it holds the rows of the receivers

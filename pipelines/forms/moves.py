@@ -69,10 +69,10 @@ class Edits:
 
 def talk_of(owner: Owner, session: RedirectSession) -> tuple[Dialogue, SessionDialogue] | None:
     """The dialogue that a session is at, locked."""
-    dialogue = stored.locked(owner, session.dialogue_id) if session.dialogue_id else None
+    dialogue = stored.lock(owner, session.dialogue_id) if session.dialogue_id else None
     if dialogue is None:
         return None
-    over = stored.ended(owner, dialogue)
+    over = stored.is_over(owner, dialogue)
     return dialogue, SessionDialogue(
         dialogue.id, dialogue.kind, dialogue.phase, dialogue.step, dialogue.messages, over, dialogue.payment_id
     )

@@ -23,7 +23,7 @@ def choose(
 
     Those whose sign it does not fit are left out. Saying it again changes nothing.
     """
-    users.hold(owner)
+    users.lock_corrections(owner)
     bookings = _bookings(owner, booking, product, alone=not (change_existing or create_rule))
     itself = bookings["id"] == str(booking)
     fitting = bookings.select(fits(pl.lit(item), pl.col("amount_cents"))).to_series()
@@ -37,7 +37,7 @@ def choose(
 
 def retract(owner: Owner, booking: UUID, *, change_existing: bool = False) -> None:
     """Takes a choice back, or all for bookings of the same counterparty: what is recognised, or what a rule says, holds again."""
-    users.hold(owner)
+    users.lock_corrections(owner)
     bookings = _bookings(owner, booking, None, alone=not change_existing)
     choices.remove(owner, _ids(bookings.filter(alike(bookings, str(booking)))))
 

@@ -24,7 +24,7 @@ from pipelines.results.documents.suite import NAMES as DOCUMENTS
 from pipelines.results.documents.suite import cashflow_document, nothing
 from pipelines.results.documents.suite import documents as written
 from pipelines.results.documents.tags import tag_writer
-from warehouse.lake.packing import LENGTH_BYTES, frame_of, of_frame, packed
+from warehouse.lake.packing import LENGTH_BYTES, pack, pack_frame, unpack_frame
 from warehouse.postgres.database import Owner
 from warehouse.stores import choices, ledger, products, revisions, rules
 
@@ -99,7 +99,7 @@ def made(owner: Owner, base_url: str, as_of: date | None = None) -> UserDocument
     """All documents of a user, seen in the owner's one moment; with an earlier day, as they would have been with the bookings
     until that day.
     """
-    revision, latest = revisions.current(owner)
+    revision, latest = revisions.user_state(owner)
     day = latest if as_of is None or latest is None else min(as_of, latest)
     state = ResultState(revision, day, version(base_url))
     if day is None:
@@ -117,7 +117,7 @@ def view(flows: bytes, user: str, as_of: date, base_url: str, wanted: CashflowVi
 def packed_documents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
     """Of each user (frame `AS_OF`) all that lies ready, packed."""
     for user, contents in _contents(frames, as_of, base_url):
-        yield user, {name: packed(content) for name, content in contents.items()}
+        yield user, {name: pack(content) for name, content in contents.items()}
 
 
 def alone(tagged: pl.DataFrame, owned: pl.DataFrame, as_of: date, base_url: str) -> dict[str, bytes]:
@@ -144,7 +144,7 @@ def _contents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iterator[tu
 
 def _encoded(frames: list[pl.DataFrame]) -> bytes:
     """Frames one after the other, each with its length before it."""
-    contents = [of_frame(frame) for frame in frames]
+    contents = [pack_frame(frame) for frame in frames]
     return b"".join(len(content).to_bytes(LENGTH_BYTES) + content for content in contents)
 
 
@@ -152,7 +152,7 @@ def _frames(content: bytes) -> dict[str, pl.DataFrame]:
     """The same again."""
     source, found = io.BytesIO(content), {}
     for name in FRAMES:
-        found[name] = frame_of(source.read(int.from_bytes(source.read(LENGTH_BYTES))))
+        found[name] = unpack_frame(source.read(int.from_bytes(source.read(LENGTH_BYTES))))
     return found
 
 

@@ -13,7 +13,7 @@ from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, che
 from analytics.tagging import corrections, tag
 from analytics.tagging.tag import Tagger
 from models import registry
-from warehouse.lake.packing import frame_of, of_frame
+from warehouse.lake.packing import pack_frame, unpack_frame
 from warehouse.postgres.database import Owner
 from warehouse.settings import Settings
 from warehouse.stores import choices, ledger, products, results, revisions, rules
@@ -66,7 +66,7 @@ class TaggedBookings:
 
 def state(owner: Owner) -> str:
     """The name of what a user's tags are made from: data and wishes, and the knowledge they are read with."""
-    return f"{revisions.current(owner).revision}-{brain().version}"
+    return f"{revisions.user_state(owner).revision}-{brain().version}"
 
 
 def tagged(owner: Owner) -> TaggedBookings:
@@ -75,7 +75,7 @@ def tagged(owner: Owner) -> TaggedBookings:
     The tags are those that lie ready, if they are of this moment, else they are made now; by the same functions, so that nobody
     can tell which.
     """
-    bookings, revision, knows = ledger.whole(owner), revisions.current(owner).revision, brain()
+    bookings, revision, knows = ledger.whole(owner), revisions.user_state(owner).revision, brain()
     ready = results.find(owner, NAME, revision, knows.version)
     if ready is not None and (tags := decoded(ready))["id"].equals(bookings["id"]):  # not so if an access has just expired
         return TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True)
@@ -85,12 +85,12 @@ def tagged(owner: Owner) -> TaggedBookings:
 
 def encoded(tags: pl.DataFrame) -> bytes:
     """The tags of a user's bookings (frame `TAGGED`), in their order, as they lie ready."""
-    return of_frame(tags.select(SERVED))
+    return pack_frame(tags.select(SERVED))
 
 
 def decoded(content: bytes) -> pl.DataFrame:
     """The same again."""
-    return frame_of(content)
+    return unpack_frame(content)
 
 
 def tagged_alone(transactions: pl.DataFrame, owned: pl.DataFrame) -> pl.DataFrame:

@@ -118,7 +118,7 @@ def test_every_store_function_takes_the_owner_first(store: str) -> None:
         (lambda name: name, False),
         (accesses.subject, False),
         (accesses.find, False),
-        (redirect_sessions.look, False),
+        (redirect_sessions.read_view, False),
         (Database.__init__, False),
         (logins.revoke, True),
     ],

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 from analytics.frames import SchemaDiffers
 from tests.warehouse.dying import HEIGHT, NAMES, NUMBERS, PIECES, SLOT, numbers
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged, NameTaken, NotFound
-from warehouse.files import UNFINISHED
+from warehouse.files import UNFINISHED_PREFIX
 from warehouse.lake import erasure, landing, parquet, sql
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
@@ -42,7 +42,7 @@ def local(tmp_path: Path) -> Lake:
 
 
 def pieces_of(lake: Lake) -> pl.DataFrame:
-    return landing.read_pieces(lake, PIECES, landing.landed(lake, PIECES))
+    return landing.read_pieces(lake, PIECES, landing.list_pieces(lake, PIECES))
 
 
 def land(lake: Lake, names: str, bucket: int = 7, slot: str = SLOT) -> None:
@@ -261,16 +261,16 @@ def test_pieces_land_and_are_read_in_order(lake: Lake) -> None:
     land(lake, "ca")
     land(lake, "b", slot="2026-11-14T18")
     land(lake, "d", bucket=3)
-    found = landing.landed(lake, PIECES)
+    found = landing.list_pieces(lake, PIECES)
     assert [(piece.slot[8:], piece.name, piece.bucket) for piece in found] == [
         ("14T18", "b", 7),
         ("15T06", "a", 7),
         ("15T06", "c", 7),
         ("15T06", "d", 3),
     ]
-    assert landing.landed(lake, PIECES, slot=SLOT, bucket=3) == [landing.Piece(SLOT, "d", 3)]
-    assert landing.landed(lake, PIECES, bucket=7) == found[:3]
-    assert landing.landed(lake, PIECES, slot="2020-01-01T00") == []
+    assert landing.list_pieces(lake, PIECES, slot=SLOT, bucket=3) == [landing.Piece(SLOT, "d", 3)]
+    assert landing.list_pieces(lake, PIECES, bucket=7) == found[:3]
+    assert landing.list_pieces(lake, PIECES, slot="2020-01-01T00") == []
     assert pieces_of(lake)["version"].unique(maintain_order=True).to_list() == [ord(name) for name in "bacd"]
     assert lake.read(PIECES, [3])["version"].unique().to_list() == [ord("d")]
     assert lake.place.find(f"pieces/slot={SLOT}/bucket=003") == [f"pieces/slot={SLOT}/bucket=003/d.parquet"]
@@ -278,10 +278,10 @@ def test_pieces_land_and_are_read_in_order(lake: Lake) -> None:
 
 def test_nobody_notices_a_compaction(lake: Lake) -> None:
     land(lake, "cad")
-    before = landing.landed(lake, PIECES), pieces_of(lake), lake.read(PIECES).sort("version", "number")
+    before = landing.list_pieces(lake, PIECES), pieces_of(lake), lake.read(PIECES).sort("version", "number")
     assert landing.compact(lake, PIECES, SLOT, 7) == 3
     assert len(lake.place.find("pieces")) == 1
-    after = landing.landed(lake, PIECES), pieces_of(lake), lake.read(PIECES).sort("version", "number")
+    after = landing.list_pieces(lake, PIECES), pieces_of(lake), lake.read(PIECES).sort("version", "number")
     assert before[0] == after[0]
     assert before[1].equals(after[1])
     assert before[2].equals(after[2])
@@ -294,7 +294,7 @@ def test_what_lands_after_a_compaction_stands_where_it_belongs(lake: Lake) -> No
     land(lake, "ca")
     landing.compact(lake, PIECES, SLOT, 7)
     land(lake, "b")
-    assert [piece.name for piece in landing.landed(lake, PIECES)] == ["a", "b", "c"]
+    assert [piece.name for piece in landing.list_pieces(lake, PIECES)] == ["a", "b", "c"]
     assert pieces_of(lake)["version"].unique(maintain_order=True).to_list() == [ord(name) for name in "abc"]
     assert landing.compact(lake, PIECES, SLOT, 7) == 2
     assert pieces_of(lake)["version"].unique(maintain_order=True).to_list() == [ord(name) for name in "abc"]
@@ -316,7 +316,7 @@ def test_slots_are_plain(local: Lake, slot: str) -> None:
     with pytest.raises(Invalid):
         landing.append(local, PIECES, slot, 7, "a", numbers(1))
     with pytest.raises(Invalid):
-        landing.landed(local, PIECES, slot)
+        landing.list_pieces(local, PIECES, slot)
 
 
 @pytest.mark.parametrize("name", ["", ".a", "../a", "a/b", "compacted.0011", "a b", "a.b", "ä", "a" * 101, "a\n"])
@@ -390,7 +390,7 @@ def test_rows_are_erased_from_pieces_and_compacted_pieces(lake: Lake) -> None:
     land(lake, "b")
     landing.append(lake, PIECES, SLOT, 7, "only", numbers(1, 4).tail(1))
     assert erasure.rewrite_without(lake, PIECES, "user", ["user-3"]) == 4
-    assert [piece.name for piece in landing.landed(lake, PIECES)] == ["a", "b", "c"]
+    assert [piece.name for piece in landing.list_pieces(lake, PIECES)] == ["a", "b", "c"]
     assert pieces_of(lake)["user"].n_unique() == 9
     assert pieces_of(lake).group_by("version").len().sort("version").rows() == [(ord(name), 9) for name in "abc"]
 
@@ -429,7 +429,7 @@ def died(what: str, folder: Path) -> list[Lake]:
 
 
 def leftovers(lake: Lake) -> list[Path]:
-    return list(Path(lake.place.root).rglob(f"{UNFINISHED}*"))
+    return list(Path(lake.place.root).rglob(f"{UNFINISHED_PREFIX}*"))
 
 
 def test_a_writer_killed_at_any_step_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
@@ -454,7 +454,7 @@ def test_a_full_disk_leaves_what_was_there_and_is_told(local: Lake) -> None:
     assert full.stdout.decode().split() == ["write", "append", "check"], "each of them has failed, and said so"
     assert_frame_equal(local.read(NUMBERS), numbers(1))
     assert local.about(NUMBERS, 7)["version"] == "1"
-    assert landing.landed(local, PIECES, bucket=7) == []
+    assert landing.list_pieces(local, PIECES, bucket=7) == []
     assert leftovers(local) == []
     local.write(NUMBERS, 7, numbers(2), {"version": "2"})
     assert_frame_equal(local.read(NUMBERS), numbers(2))
@@ -462,7 +462,7 @@ def test_a_full_disk_leaves_what_was_there_and_is_told(local: Lake) -> None:
 
 def test_a_piece_killed_at_any_step_has_landed_or_not(tmp_path: Path) -> None:
     lakes = died("append", tmp_path)
-    assert {len(landing.landed(lake, PIECES)) for lake in lakes} == {4, 5}
+    assert {len(landing.list_pieces(lake, PIECES)) for lake in lakes} == {4, 5}
     for lake in lakes:
         landing.append(lake, PIECES, SLOT, 7, "e", numbers(9))
         assert pieces_of(lake).height == 5 * HEIGHT
@@ -473,7 +473,7 @@ def test_a_compaction_killed_at_any_step_neither_loses_nor_doubles_rows(tmp_path
     expected = pl.concat([numbers(NAMES.index(name)) for name in sorted(NAMES)])
     assert len({len(lake.place.find("pieces")) for lake in lakes}) > 2
     for lake in lakes:
-        assert [piece.name for piece in landing.landed(lake, PIECES)] == sorted(NAMES)
+        assert [piece.name for piece in landing.list_pieces(lake, PIECES)] == sorted(NAMES)
         assert_frame_equal(pieces_of(lake), expected)
         assert lake.read(PIECES).height == expected.height
         landing.compact(lake, PIECES, SLOT, 7)
@@ -524,12 +524,12 @@ def test_two_writers_and_a_reader_at_once_see_no_mixture(local: Lake) -> None:
             found = local.read(NUMBERS)
             version = found["version"][0]
             assert_frame_equal(found, numbers(version, HEIGHT + version))
-            names = [piece.name for piece in landing.landed(local, PIECES)]
+            names = [piece.name for piece in landing.list_pieces(local, PIECES)]
             for version, rounds in done.items():
                 mine = [int(name[2:]) for name in names if name.startswith(f"{version}-")]
                 assert mine == list(range(len(mine)))
                 assert len(mine) >= rounds
-            rows = landing.read_pieces(local, PIECES, landing.landed(local, PIECES))
+            rows = landing.read_pieces(local, PIECES, landing.list_pieces(local, PIECES))
             assert rows.height >= 10 * len(names)
             assert rows.height % 10 == 0
 
@@ -540,7 +540,7 @@ def test_a_lake_whose_writers_are_killed_again_and_again_is_in_order(local: Lake
             rounds = [said(worker) for _ in range(3 + 2 * version)][-1]
         found = local.read(NUMBERS)
         assert_frame_equal(found, numbers(version, HEIGHT + version))
-        mine = [piece for piece in landing.landed(local, PIECES) if piece.name.startswith(f"{version}-")]
+        mine = [piece for piece in landing.list_pieces(local, PIECES) if piece.name.startswith(f"{version}-")]
         assert len(mine) >= rounds
         assert landing.read_pieces(local, PIECES, mine)["version"].to_list() == [
             number for number in range(len(mine)) for _ in range(10)
@@ -605,7 +605,7 @@ def test_a_query_reads_nothing_but_the_lake(tmp_path: Path, local: Lake, questio
         secret.write_text("hidden")
     local.write(NUMBERS, 1, numbers(1), {})
     (tmp_path / "lake" / "link").symlink_to(tmp_path / "secret")
-    with sql.connect(local, [NUMBERS]) as connection, pytest.raises(Invalid, match=REFUSED), sql.told():
+    with sql.connect(local, [NUMBERS]) as connection, pytest.raises(Invalid, match=REFUSED), sql.explain_errors():
         sql.ask(connection, question.format(lake=local.place.root)).fetchall()
 
 
@@ -636,7 +636,7 @@ def test_only_queries_are_taken(local: Lake, statement: str) -> None:
 def test_a_query_to_a_lake_elsewhere_reads_nothing_but_that(path: str) -> None:
     lake = Lake(f"memory://{uuid4()}/lake")
     lake.place.filesystem.pipe_file("/elsewhere/secret", b"hidden")
-    with sql.connect(lake, [NUMBERS]) as connection, pytest.raises(Invalid, match=REFUSED), sql.told():
+    with sql.connect(lake, [NUMBERS]) as connection, pytest.raises(Invalid, match=REFUSED), sql.explain_errors():
         sql.ask(connection, f"select * from read_text('{path}')").fetchall()
 
 

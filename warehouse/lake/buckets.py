@@ -7,8 +7,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 from uuid import UUID
 
-BITS = 128
-LAST = UUID(int=2**BITS - 1)
+ID_BITS = 128
+LAST = UUID(int=2**ID_BITS - 1)
 
 
 class Range(NamedTuple):
@@ -20,7 +20,7 @@ class Range(NamedTuple):
 
 def bucket_of(user: UUID, count: int) -> int:
     """The bucket of a user."""
-    return user.int * count >> BITS
+    return user.int * count >> ID_BITS
 
 
 def bounds(bucket: int, count: int) -> Range:
@@ -44,4 +44,4 @@ def keys(count: int) -> list[str]:
 
 
 def _first(bucket: int, count: int) -> int:
-    return -(-(bucket << BITS) // count)
+    return -(-(bucket << ID_BITS) // count)

@@ -39,7 +39,7 @@ def _files(lake: Lake, table: LakeTable, folder: str, troubles: list[KontorError
     if not table.landing:
         return lake.files(table, folder)
     try:
-        return landing.settle(lake, table, folder)
+        return landing.remove_compacted_pieces(lake, table, folder)
     except KontorError as trouble:
         troubles.append(trouble)
         return lake.found(table, folder)

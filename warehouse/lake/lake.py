@@ -20,12 +20,12 @@ from warehouse.lake import parquet
 from warehouse.lake.parquet import Footer, LakeTable
 from warehouse.lake.storage import Storage, retry_read
 
-BUCKETS = 1000
+MAX_BUCKETS = 1000
 """What three digits can name."""
 STATISTICS = pl.Schema([("bucket", pl.Int64), ("rows", pl.Int64), ("bytes", pl.Int64), ("written_at", pl.Datetime("us", "UTC"))])
-BEGUN = "buckets.txt"
+BUCKET_COUNT_FILE = "buckets.txt"
 """The file that says how many buckets this lake has."""
-COMPACTED = "compacted."
+COMPACTED_PREFIX = "compacted."
 """How the names of compacted files begin; the dot keeps them apart from names of pieces."""
 _PART = re.compile(r"[^/]+/bucket=(?P<bucket>\d{3})/(?P<name>part)\.parquet")
 _PIECE = re.compile(r"[^/]+/slot=(?P<slot>[^/]+)/bucket=(?P<bucket>\d{3})/(?P<name>[^/]+)\.parquet")
@@ -51,7 +51,7 @@ class File:
 
     @property
     def compacted(self) -> bool:
-        return self.name.startswith(COMPACTED)
+        return self.name.startswith(COMPACTED_PREFIX)
 
 
 class Lake:
@@ -63,7 +63,7 @@ class Lake:
     def prepare(self, buckets: int) -> None:
         """Makes the folder if it is not there. How many buckets it has is said once and for all: files are found by them."""
         self.place.prepare()
-        begun = self.place.text(BEGUN) or self.place.begin(BEGUN, str(buckets))
+        begun = self.place.text(BUCKET_COUNT_FILE) or self.place.begin(BUCKET_COUNT_FILE, str(buckets))
         if begun != str(buckets):
             raise Invalid(
                 f"this lake was begun with {begun} buckets, KONTOR_BUCKETS says {buckets}: set it back, or choose another "
@@ -76,7 +76,7 @@ class Lake:
 
     def write(self, table: LakeTable, bucket: int, frame: pl.DataFrame, about: Mapping[str, str]) -> WriteSummary:
         """Replaces the rows of a bucket. `about` says what they were made from, and can be read without them."""
-        path = part(table, bucket)
+        path = part_path(table, bucket)
         content = parquet.encode(checked(frame, table.schema), about)
         with self.place.alone(path.rpartition("/")[0]):
             self.place.put(path, content)
@@ -92,13 +92,13 @@ class Lake:
 
     def _footer_of(self, table: LakeTable, bucket: int) -> Footer:
         try:
-            return parquet.footer(self.place, part(table, bucket))
+            return parquet.footer(self.place, part_path(table, bucket))
         except FileNotFoundError:
             return Footer(0, {}, [])
 
     def delete(self, table: LakeTable, bucket: int) -> bool:
         """Removes a bucket, and says whether there was one."""
-        path = part(table, bucket)
+        path = part_path(table, bucket)
         with self.place.alone(path.rpartition("/")[0]):
             return bool(self.place.remove(path))
 
@@ -150,7 +150,7 @@ class Lake:
         shape, find = (_PIECE, self.place.find_unmoved) if table.landing else (_PART, self.place.find)
         folders = [folder or table.name]
         if buckets is not None and not table.landing:  # no look at all the others; a landing has its slots above the buckets
-            folders = [f"{table.name}/{of_bucket(bucket)}" for bucket in buckets]
+            folders = [f"{table.name}/{bucket_folder(bucket)}" for bucket in buckets]
         matches = [match for folder in folders for path in find(folder) if (match := shape.fullmatch(path))]
         files = [File(match.groupdict().get("slot", ""), match["name"], int(match["bucket"]), match.string) for match in matches]
         return sorted(file for file in files if buckets is None or file.bucket in buckets)
@@ -180,15 +180,15 @@ class Lake:
         return parquet.footer(self.place, file.path)
 
 
-def part(table: LakeTable, bucket: int) -> str:
+def part_path(table: LakeTable, bucket: int) -> str:
     """The path of a bucket's file."""
     if table.landing:
         raise Invalid(f"{table.name} is a landing: its rows come in pieces")
-    return f"{table.name}/{of_bucket(bucket)}/part.parquet"
+    return f"{table.name}/{bucket_folder(bucket)}/part.parquet"
 
 
-def of_bucket(bucket: int) -> str:
+def bucket_folder(bucket: int) -> str:
     """The folder's name of a bucket."""
-    if not 0 <= bucket < BUCKETS:
-        raise Invalid(f"{bucket} is no bucket: 0 to {BUCKETS - 1}")
+    if not 0 <= bucket < MAX_BUCKETS:
+        raise Invalid(f"{bucket} is no bucket: 0 to {MAX_BUCKETS - 1}")
     return f"bucket={bucket:03}"

@@ -15,7 +15,7 @@ import polars as pl
 from analytics.frames import checked
 from warehouse.errors import Invalid, NameTaken, NotFound
 from warehouse.lake import parquet
-from warehouse.lake.lake import COMPACTED, File, Lake, WriteSummary, of_bucket
+from warehouse.lake.lake import COMPACTED_PREFIX, File, Lake, WriteSummary, bucket_folder
 from warehouse.lake.parquet import LakeTable
 from warehouse.lake.storage import retry_read
 
@@ -41,7 +41,7 @@ class _Span(NamedTuple):
 
 def append(lake: Lake, table: LakeTable, slot: str, bucket: int, name: str, frame: pl.DataFrame) -> WriteSummary:
     """Adds a piece. To add it again, after a crash, is no harm and writes nothing; other rows under its name are refused."""
-    folder = folder_of(table, slot, bucket)
+    folder = piece_folder(table, slot, bucket)
     if not _NAME.fullmatch(name):
         raise Invalid(f"{name!r} is no name for a piece: letters, digits, - and _")
     rows = checked(frame, table.schema)
@@ -56,11 +56,11 @@ def append(lake: Lake, table: LakeTable, slot: str, bucket: int, name: str, fram
     return WriteSummary(rows.height, len(content))
 
 
-def landed(lake: Lake, table: LakeTable, slot: str | None = None, bucket: int | None = None) -> list[Piece]:
+def list_pieces(lake: Lake, table: LakeTable, slot: str | None = None, bucket: int | None = None) -> list[Piece]:
     """The pieces of a landing, of a slot, of a bucket, in order."""
 
     def pieces() -> list[Piece]:
-        folder = table.name if slot is None else folder_of(table, slot, bucket)
+        folder = table.name if slot is None else piece_folder(table, slot, bucket)
         files = lake.files(table, folder, None if bucket is None else {bucket})
         return sorted(Piece(file.slot, name, file.bucket) for file in files for name in _names(lake, file))
 
@@ -71,9 +71,9 @@ def read_pieces(lake: Lake, table: LakeTable, pieces: Sequence[Piece]) -> pl.Dat
     """The rows of some pieces, in the order in which these are given."""
 
     def rows() -> pl.DataFrame:
-        folders = {folder_of(table, piece.slot, piece.bucket) for piece in pieces}
+        folders = {piece_folder(table, piece.slot, piece.bucket) for piece in pieces}
         spans = {folder: _spans(lake, table, folder) for folder in folders}
-        found = [spans[folder_of(table, piece.slot, piece.bucket)].get(piece.name) for piece in pieces]
+        found = [spans[piece_folder(table, piece.slot, piece.bucket)].get(piece.name) for piece in pieces]
         missing = [piece for piece, span in zip(pieces, found, strict=True) if span is None]
         if missing:
             raise NotFound(f"{table.name} has no piece {missing[0].name} in slot {missing[0].slot}")
@@ -84,7 +84,7 @@ def read_pieces(lake: Lake, table: LakeTable, pieces: Sequence[Piece]) -> pl.Dat
 
 def compact(lake: Lake, table: LakeTable, slot: str, bucket: int) -> int:
     """Makes one file of all pieces of a slot and bucket, and says how many files it replaced."""
-    folder = folder_of(table, slot, bucket)
+    folder = piece_folder(table, slot, bucket)
     with lake.place.alone(folder):
         files = lake.found(table, folder)
         spans = _spans(lake, table, folder)
@@ -93,7 +93,7 @@ def compact(lake: Lake, table: LakeTable, slot: str, bucket: int) -> int:
         names = sorted(spans)
         frames = _rows(lake, table, [spans[name] for name in names])
         pieces = [(name, frame.height) for name, frame in zip(names, frames, strict=True)]
-        path = f"{folder}/{COMPACTED}{blake2b('/'.join(names).encode(), digest_size=8).hexdigest()}.parquet"
+        path = f"{folder}/{COMPACTED_PREFIX}{blake2b('/'.join(names).encode(), digest_size=8).hexdigest()}.parquet"
         lake.place.put(path, parquet.encode(pl.concat(frames), {}, pieces))
         return lake.place.remove(*(file.path for file in files if file.path != path))
 
@@ -103,20 +103,20 @@ def retire(lake: Lake, table: LakeTable, before: str) -> int:
     return sum(lake.place.remove(file.path) for file in lake.found(table) if file.slot < before)
 
 
-def settle(lake: Lake, table: LakeTable, folder: str) -> list[File]:
+def remove_compacted_pieces(lake: Lake, table: LakeTable, folder: str) -> list[File]:
     """Removes the files that a compaction which crashed had still to remove; what is left are the files of the folder."""
     files = lake.files(table, folder)
     lake.place.remove(*(file.path for file in set(lake.found(table, folder)) - set(files)))
     return files
 
 
-def folder_of(table: LakeTable, slot: str, bucket: int | None) -> str:
+def piece_folder(table: LakeTable, slot: str, bucket: int | None) -> str:
     """The folder in which the pieces of a slot, or of a slot and bucket, lie."""
     if not table.landing:
         raise Invalid(f"{table.name} is no landing: its buckets are written whole")
     if not _SLOT.fullmatch(slot):
         raise Invalid(f"{slot!r} is no slot: a day and an hour, such as 2026-11-15T06")
-    return f"{table.name}/slot={slot}" + ("" if bucket is None else f"/{of_bucket(bucket)}")
+    return f"{table.name}/slot={slot}" + ("" if bucket is None else f"/{bucket_folder(bucket)}")
 
 
 def _names(lake: Lake, file: File) -> list[str]:

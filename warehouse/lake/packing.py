@@ -9,20 +9,20 @@ LENGTH_BYTES = 8
 CODEC = "zstd"
 
 
-def packed(content: bytes) -> bytes:
+def pack(content: bytes) -> bytes:
     """The content, packed."""
     squeezed: bytes = pa.compress(content, codec=CODEC, asbytes=True)
     return len(content).to_bytes(LENGTH_BYTES) + squeezed
 
 
-def unpacked(content: bytes) -> bytes:
+def unpack(content: bytes) -> bytes:
     """The content again."""
     size = int.from_bytes(content[:LENGTH_BYTES])
     plain: bytes = pa.decompress(content[LENGTH_BYTES:], decompressed_size=size, codec=CODEC, asbytes=True)
     return plain
 
 
-def of_frame(frame: pl.DataFrame) -> bytes:
+def pack_frame(frame: pl.DataFrame) -> bytes:
     """The rows of a frame as bytes, packed: the same bytes whatever frame they were cut from, and no text of its other rows.
 
     Arrow's own format takes such texts along, and they may be of other people.
@@ -32,6 +32,6 @@ def of_frame(frame: pl.DataFrame) -> bytes:
     return out.getvalue()
 
 
-def frame_of(content: bytes) -> pl.DataFrame:
+def unpack_frame(content: bytes) -> pl.DataFrame:
     """The frame again."""
     return pl.read_parquet(io.BytesIO(content))

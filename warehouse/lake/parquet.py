@@ -16,14 +16,14 @@ from analytics.native.dictionary import repeats
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged
 from warehouse.lake.storage import Storage
 
-ROWS_IN_GROUP = 262_144
+GROUP_ROWS = 262_144
 """Small enough that a scan skips groups and shares them among cores, large enough that zstd finds what repeats. What is smallest
 and largest is told only where there are several to choose from: users are spread over files, so that no file can be skipped."""
-LEVEL = 1
+ZSTD_LEVEL = 1
 """Of zstd: a quarter less time to write than with its usual level, and the files are no larger."""
-LEAST_ROWS, LEAST_REPEATED = 16_384, 16
+MIN_NUMBERED_ROWS, MIN_REPETITIONS = 16_384, 16
 """So many rows, and each text so often in a group of rows: then numbering the texts here is quicker than Polars' own way."""
-UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _ABOUT, _PIECES, _TYPES = "kontor.", "kontor-pieces", "ARROW:schema"
 
@@ -60,9 +60,9 @@ def encode(frame: pl.DataFrame, about: Mapping[str, str], pieces: Sequence[tuple
     _numbered(frame.rechunk()).write_parquet(
         content,
         compression="zstd",
-        compression_level=LEVEL,
-        statistics=frame.height > ROWS_IN_GROUP,
-        row_group_size=ROWS_IN_GROUP,
+        compression_level=ZSTD_LEVEL,
+        statistics=frame.height > GROUP_ROWS,
+        row_group_size=GROUP_ROWS,
         metadata=metadata,
     )
     return content.getvalue()
@@ -73,10 +73,10 @@ def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
 
     In the file they are texts, since it says of its columns what the frame says.
     """
-    if frame.height < LEAST_ROWS:
+    if frame.height < MIN_NUMBERED_ROWS:
         return frame
-    groups = -(-frame.height // ROWS_IN_GROUP)
-    most = frame.height // (LEAST_REPEATED * groups)  # all distinct texts stand in every group
+    groups = -(-frame.height // GROUP_ROWS)
+    most = frame.height // (MIN_REPETITIONS * groups)  # all distinct texts stand in every group
     texts = [column for column in frame if column.dtype == pl.String and not column.has_nulls()]
     found = {column.name: told for column in texts if (told := repeats(column, most))}
     numbers = pl.DataFrame({name: told.number.astype(np.min_scalar_type(len(told.distinct))) for name, told in found.items()})
@@ -121,7 +121,7 @@ def read(place: Storage, paths: Sequence[str], table: LakeTable, columns: Sequen
         frame = scan(place, paths, table.schema).select(columns).collect()
     except FileNotFoundError:
         raise
-    except UNREADABLE:
+    except READ_ERRORS:
         require(place, paths, table)
         for path in paths:
             read_raw(place, path)
@@ -135,7 +135,7 @@ def read_raw(place: Storage, path: str, columns: list[str] | None = None) -> pl.
         return pl.read_parquet(place.source(path), columns=columns, hive_partitioning=False, glob=False)
     except FileNotFoundError:
         raise
-    except UNREADABLE as error:
+    except READ_ERRORS as error:
         raise _damaged(path) from error
 
 
@@ -158,7 +158,7 @@ def columns_of(place: Storage, path: str) -> pl.Schema:
         return pl.Schema(pl.read_parquet_schema(io.BytesIO(source) if isinstance(source, bytes) else source))
     except FileNotFoundError:
         raise
-    except UNREADABLE as error:
+    except READ_ERRORS as error:
         raise _damaged(path) from error
 
 

@@ -45,7 +45,7 @@ def connect(lake: Lake, tables: Sequence[LakeTable] = TABLES) -> DuckDBPyConnect
 
 def ask(connection: DuckDBPyConnection, query: str) -> DuckDBPyRelation:
     """The answer to one query, not yet computed. Whatever is no query is refused, since it could write into the lake."""
-    with told():
+    with explain_errors():
         statements = connection.extract_statements(query)
         if len(statements) != 1 or statements[0].type != StatementType.SELECT:
             raise Invalid("one query is taken: select, with, from, describe, summarize or show")
@@ -53,7 +53,7 @@ def ask(connection: DuckDBPyConnection, query: str) -> DuckDBPyRelation:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def explain_errors() -> Iterator[None]:
     """What DuckDB objects to, as a fact that says what to do."""
     try:
         yield

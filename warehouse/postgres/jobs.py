@@ -13,13 +13,13 @@ from sqlalchemy import text
 from warehouse.postgres.database import Owner
 
 BANKS = "banks"
-AWAITED = 1
+AWAITED_PRIORITY = 1
 ENQUEUE = text(
     "SELECT procrastinate_defer_jobs_v1(ARRAY[ROW(:queue, :task, :priority, :lock, NULL, CAST(:args AS jsonb), NULL)"
     "::procrastinate_job_to_defer_v1])"
 )
-HURRY = text("UPDATE procrastinate_jobs SET priority = :priority WHERE status = 'todo' AND args ->> 'fetch' = :fetch")
-FORGET = text("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND args ->> 'access' = ANY(:accesses)")
+RAISE_PRIORITY = text("UPDATE procrastinate_jobs SET priority = :priority WHERE status = 'todo' AND args ->> 'fetch' = :fetch")
+REMOVE_WAITING = text("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND args ->> 'access' = ANY(:accesses)")
 
 
 def enqueue(owner: Owner, task: str, *, lock: str, args: dict[str, Any], queue: str = BANKS, priority: int = 0) -> None:
@@ -28,11 +28,11 @@ def enqueue(owner: Owner, task: str, *, lock: str, args: dict[str, Any], queue: 
     owner.session.execute(ENQUEUE, values)
 
 
-def hurry(owner: Owner, fetch_id: UUID) -> None:
+def raise_priority(owner: Owner, fetch_id: UUID) -> None:
     """Lets a waiting job go before those that nobody waits for."""
-    owner.session.execute(HURRY, {"priority": AWAITED, "fetch": str(fetch_id)})
+    owner.session.execute(RAISE_PRIORITY, {"priority": AWAITED_PRIORITY, "fetch": str(fetch_id)})
 
 
-def forget(owner: Owner, accesses: list[UUID]) -> None:
+def remove_waiting(owner: Owner, accesses: list[UUID]) -> None:
     """Deletes the jobs of accesses that are no more; one that is running finds that out by itself."""
-    owner.session.execute(FORGET, {"accesses": [str(access) for access in accesses]})
+    owner.session.execute(REMOVE_WAITING, {"accesses": [str(access) for access in accesses]})

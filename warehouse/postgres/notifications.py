@@ -16,13 +16,13 @@ from warehouse.errors import DatabaseUnavailable
 from warehouse.postgres.async_connections import Connections, connect
 
 CHANNEL = "kontor_fetches"
-RUNNING = """
+COUNT_RUNNING_FETCHES = """
     SELECT count(*) FROM accesses a
     JOIN unnest(%s::uuid[], %s::uuid[]) AS f (access_id, fetch_id) ON a.id = f.access_id AND a.fetch_id = f.fetch_id
     WHERE a.fetch_phase = 'STARTED'
 """
-MOVING = "SELECT count(*) FROM dialogues WHERE id = %s AND move = %s AND phase IN ('ASKED', 'CALLING')"
-LOOK_SECONDS = 2
+COUNT_UNANSWERED_MOVES = "SELECT count(*) FROM dialogues WHERE id = %s AND move = %s AND phase IN ('ASKED', 'CALLING')"
+POLL_SECONDS = 2
 PAUSE_SECONDS = 0.5
 
 
@@ -45,11 +45,11 @@ class Arrivals:
 
     async def wait(self, fetches: Mapping[UUID, UUID]) -> None:
         """Returns when each access (key) has the header data of its fetch (value), or that fetch is over."""
-        await self._until_none(fetches, RUNNING, (list(fetches), list(fetches.values())))
+        await self._until_none(fetches, COUNT_RUNNING_FETCHES, (list(fetches), list(fetches.values())))
 
     async def wait_for_answer(self, dialogue_id: UUID, move: int) -> None:
         """Returns when the bank has answered a move, or nobody waits for its answer any more."""
-        await self._until_none([dialogue_id], MOVING, (dialogue_id, move))
+        await self._until_none([dialogue_id], COUNT_UNANSWERED_MOVES, (dialogue_id, move))
 
     async def _until_none(self, about: Collection[UUID], query: str, values: tuple[Any, ...]) -> None:
         """Returns when a query counts nothing any more; news of what it is about lets it look at once."""
@@ -59,7 +59,7 @@ class Arrivals:
         try:
             while await self._some(query, values):
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(news.wait(), LOOK_SECONDS)
+                    await asyncio.wait_for(news.wait(), POLL_SECONDS)
                 news.clear()
         finally:
             for id_ in about:

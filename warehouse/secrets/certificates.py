@@ -19,8 +19,8 @@ from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
 
 KEY_BITS = 3072
-VALID_DAYS = 3650
-PLAINTEXT_LIMIT = KEY_BITS // 8 - 2 * 32 - 2
+VALIDITY_DAYS = 3650
+MAX_PLAINTEXT_BYTES = KEY_BITS // 8 - 2 * 32 - 2
 PRIVATE_KEY = "private_key"
 
 
@@ -37,7 +37,7 @@ def create(owner: Owner, vault: Vault, tenant_name: str, now: datetime) -> Certi
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now.astimezone(UTC))
-        .not_valid_after(now.astimezone(UTC) + timedelta(days=VALID_DAYS))
+        .not_valid_after(now.astimezone(UTC) + timedelta(days=VALIDITY_DAYS))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
@@ -60,8 +60,8 @@ def current(owner: Owner) -> Certificate:
 
 def encrypt(pem: str, plaintext: bytes) -> bytes:
     """The plaintext encrypted for the owner of a certificate."""
-    if not 1 <= len(plaintext) <= PLAINTEXT_LIMIT:
-        raise Invalid(f"a value to encrypt has 1 to {PLAINTEXT_LIMIT} bytes")
+    if not 1 <= len(plaintext) <= MAX_PLAINTEXT_BYTES:
+        raise Invalid(f"a value to encrypt has 1 to {MAX_PLAINTEXT_BYTES} bytes")
     key = x509.load_pem_x509_certificate(pem.encode()).public_key()
     if not isinstance(key, rsa.RSAPublicKey):
         raise Invalid("a certificate must carry an RSA key")

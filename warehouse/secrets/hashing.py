@@ -26,7 +26,7 @@ def digest(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def fits(secret: str, stored: bytes) -> bool:
+def matches(secret: str, stored: bytes) -> bool:
     """Whether a machine-made secret is the stored one."""
     return hmac.compare_digest(digest(secret), stored)
 

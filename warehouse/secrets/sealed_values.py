@@ -8,7 +8,7 @@ from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import SealedValue
 from warehouse.secrets.vault import Vault
 
-BATCH = 200
+BATCH_ROWS = 200
 
 
 def put(owner: Owner, vault: Vault, subject: str, field: str, plaintext: bytes) -> None:
@@ -64,7 +64,10 @@ def count_by_key(owner: Owner) -> dict[str, int]:
 def reseal_some(owner: Owner, vault: Vault) -> int:
     """Seals up to a batch of values of older keys with the active one; answers how many. Runs beside a working service."""
     rows = owner.session.scalars(
-        owner.rows(SealedValue).where(SealedValue.key_id != vault.ring().active).limit(BATCH).with_for_update(skip_locked=True)
+        owner.rows(SealedValue)
+        .where(SealedValue.key_id != vault.ring().active)
+        .limit(BATCH_ROWS)
+        .with_for_update(skip_locked=True)
     ).all()
     for row in rows:
         place = (str(row.tenant_id), row.subject, row.field)

@@ -24,8 +24,8 @@ from warehouse.stores import tombstones, webhooks
 
 STARTED, HEADER, COMPLETE = "STARTED", "HEADER", "COMPLETE"
 FETCH = "fetch_access"
-DAY = text("interval '24 hours'")
-NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+SESSION_WINDOW = text("interval '24 hours'")
+NEVER_FETCHED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def visible(owner: Owner) -> Sequence[Access]:
@@ -33,7 +33,7 @@ def visible(owner: Owner) -> Sequence[Access]:
     return owner.session.scalars(_alive(owner).order_by(Access.created_at, Access.id)).all()
 
 
-def locked(owner: Owner) -> Sequence[Access]:
+def lock_all(owner: Owner) -> Sequence[Access]:
     """All of the user's accesses, locked in the order of their names: everybody who locks several does it in this order."""
     return owner.session.scalars(owner.rows(Access).order_by(Access.key).with_for_update()).all()
 
@@ -52,10 +52,10 @@ def lock(owner: Owner, access_id: UUID) -> Access | None:
     return owner.session.scalar(_alive(owner).where(Access.id == access_id).with_for_update())
 
 
-def fetched(owner: Owner, ids: Sequence[UUID]) -> pl.DataFrame:
+def fetch_times(owner: Owner, ids: Sequence[UUID]) -> pl.DataFrame:
     """Of accesses that are there, `access` and when they were last fetched, `known_at`; the beginning of time for never."""
     found = owner.session.execute(select(Access.id, Access.fetched_at).where(Access.id.in_(ids)))
-    rows = [(str(id_), at or NEVER) for id_, at in found]
+    rows = [(str(id_), at or NEVER_FETCHED) for id_, at in found]
     return pl.DataFrame(rows, {"access": pl.String, "known_at": pl.Datetime("us", "UTC")}, orient="row")
 
 
@@ -87,10 +87,10 @@ def remove(owner: Owner, accesses: Iterable[Access]) -> None:
         return
     for access_id in ids:
         sealed_values.remove(owner, subject(access_id))
-    jobs.forget(owner, ids)
+    jobs.remove_waiting(owner, ids)
     webhooks.forget(owner, ids)
     for access in accesses:
-        tombstones.bury(owner, tombstones.ACCESS, access.id, access.user_id)
+        tombstones.add(owner, tombstones.ACCESS, access.id, access.user_id)
     owner.session.execute(delete(Access).where(Access.tenant_id == owner.tenant, Access.id.in_(ids)))
     if owner.user_id is not None:
         touch(owner, len(ids))  # not less: what has expired counts in a revision as long as it is there
@@ -143,7 +143,7 @@ def begin_fetch(owner: Owner, access: Access, *, awaited: bool, attended_from: s
     if not joined:
         enqueue(owner, access)
     elif awaited:
-        jobs.hurry(owner, access.fetch_id)
+        jobs.raise_priority(owner, access.fetch_id)
     owner.session.flush()
     return access.fetch_id
 
@@ -151,7 +151,7 @@ def begin_fetch(owner: Owner, access: Access, *, awaited: bool, attended_from: s
 def void_fetch(owner: Owner, access: Access) -> None:
     """Ends a fetch without a result, because what it fetches with has changed."""
     if access.fetch_id is not None:
-        jobs.forget(owner, [access.id])
+        jobs.remove_waiting(owner, [access.id])
         access.fetch_id = access.fetch_phase = access.fetch_from = None
 
 
@@ -162,12 +162,12 @@ def enqueue(owner: Owner, access: Access) -> None:
         owner,
         FETCH,
         lock=access.login_hash.hex(),
-        priority=0 if access.fetch_phase is None else jobs.AWAITED,
+        priority=0 if access.fetch_phase is None else jobs.AWAITED_PRIORITY,
         args={**{name: str(value) for name, value in ids.items()}, "provider": str(access.provider_id)},
     )
 
 
-def fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | None:
+def lock_fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | None:
     """The access, locked, if it still exists and this is still its fetch."""
     return owner.session.scalar(
         owner.rows(Access)
@@ -196,7 +196,9 @@ def open_session(owner: Owner, access: Access, *, attended: bool) -> None:
     """Records that a session at the bank begins; older records that count no more go."""
     owner.session.execute(
         delete(BankSession).where(
-            BankSession.tenant_id == owner.tenant, BankSession.access_id == access.id, BankSession.created_at < func.now() - DAY
+            BankSession.tenant_id == owner.tenant,
+            BankSession.access_id == access.id,
+            BankSession.created_at < func.now() - SESSION_WINDOW,
         )
     )
     owner.session.add(BankSession(tenant_id=owner.tenant, user_id=access.user_id, access_id=access.id, attended=attended))
@@ -210,13 +212,13 @@ def seconds_until_allowed(owner: Owner, access: Access, limit: int) -> int:
             BankSession.tenant_id == owner.tenant,
             BankSession.access_id == access.id,
             ~BankSession.attended,
-            BankSession.created_at > func.now() - DAY,
+            BankSession.created_at > func.now() - SESSION_WINDOW,
         )
         .order_by(BankSession.created_at.desc())
         .limit(limit)
         .subquery()
     )
-    wait = func.ceil(func.extract("epoch", func.min(recent.c.created_at) + DAY - func.now()))
+    wait = func.ceil(func.extract("epoch", func.min(recent.c.created_at) + SESSION_WINDOW - func.now()))
     count, seconds = owner.session.execute(select(func.count(), wait).select_from(recent)).one()._tuple()
     return max(1, int(seconds)) if count >= limit else 0
 
@@ -227,7 +229,7 @@ def touch(owner: Owner, by: int = 1) -> None:
     owner.session.execute(statement.values(revision=User.revision + by))
 
 
-def heard_of(owner: Owner, day: date) -> None:
+def record_refresh_day(owner: Owner, day: date) -> None:
     """Notes that the user's data are those of this day, unless a later one is known. Days alone change no revision."""
     mine = (User.tenant_id == owner.tenant, User.id == owner.user_id)
     earlier = or_(User.refreshed_on.is_(None), User.refreshed_on < day)

@@ -11,7 +11,7 @@ from psycopg import sql
 
 from warehouse.postgres.async_connections import Connections
 from warehouse.secrets import hashing
-from warehouse.stores.revisions import REVISION, Current
+from warehouse.stores.revisions import REVISION, UserState
 
 FIND = (
     sql.SQL(
@@ -38,7 +38,7 @@ class Caller:
     user_id: UUID | None
     scopes: frozenset[str]
     regulated: bool
-    state: Current | None
+    state: UserState | None
     """Of a user's data, in the moment of the check: who answers with what lies ready needs no other query."""
 
 
@@ -54,5 +54,5 @@ class Callers:
         if row is None:
             return None
         tenant_id, tenant_name, client_id, client_name, user_id, scopes, revision, as_of, regulated = row
-        state = None if user_id is None else Current(revision, as_of)
+        state = None if user_id is None else UserState(revision, as_of)
         return Caller(tenant_id, tenant_name, client_id, client_name, user_id, frozenset(scopes), regulated, state)

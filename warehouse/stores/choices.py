@@ -26,7 +26,7 @@ ALL = sql.SQL(
 OF_USERS = sql.SQL(
     "SELECT user_id, transaction_id, item FROM category_choices WHERE user_id = ANY(%(users)s) ORDER BY user_id, transaction_id"
 )
-CHOSEN = pl.Schema([("user", pl.String), *CHOICES.items()])
+CHOICES_OF_USERS = pl.Schema([("user", pl.String), *CHOICES.items()])
 
 
 def put(owner: Owner, bookings: Sequence[UUID], item: str) -> int:
@@ -44,12 +44,12 @@ def remove(owner: Owner, bookings: Sequence[UUID]) -> int:
 
 def whole(owner: Owner) -> pl.DataFrame:
     """All choices of a user (frame `CHOICES`)."""
-    return frames.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id}, CHOICES)
+    return frames.read_frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id}, CHOICES)
 
 
 def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
-    """All choices of many users (frame `CHOSEN`)."""
-    return frames.frame(owner, OF_USERS, {"users": list(users)}, CHOSEN)
+    """All choices of many users (frame `CHOICES_OF_USERS`)."""
+    return frames.read_frame(owner, OF_USERS, {"users": list(users)}, CHOICES_OF_USERS)
 
 
 def _touched(owner: Owner, changes: int) -> int:

@@ -14,7 +14,7 @@ from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Client, ClientRole, RoleUser, Tenant, Token, User
 from warehouse.secrets import hashing
 
-CHOSEN_SECRET_LENGTH = 32
+MIN_SECRET_LENGTH = 32
 
 
 def create(
@@ -48,10 +48,10 @@ def rotate_secret(owner: Owner, name: str, secret: str | None = None, *, overlap
 
 def has_secret(owner: Owner, client: Client, secret: str) -> bool:
     """Whether a secret is the client's present one, or the one before while their overlap lasts."""
-    if hashing.fits(secret, client.secret_hash):
+    if hashing.matches(secret, client.secret_hash):
         return True
     before, until = client.previous_secret_hash, client.previous_secret_until
-    if before is None or until is None or not hashing.fits(secret, before):
+    if before is None or until is None or not hashing.matches(secret, before):
         return False
     return bool(owner.session.scalar(select(func.now() < until)))
 
@@ -142,6 +142,6 @@ def user_of(owner: Owner, role: ClientRole, user_id: UUID) -> User:
 
 def _secret(chosen: str | None) -> str:
     """A fresh secret, or the one that was chosen if it is long enough to be a machine's."""
-    if chosen is not None and len(chosen) < CHOSEN_SECRET_LENGTH:
-        raise Invalid(f"a chosen client secret has at least {CHOSEN_SECRET_LENGTH} characters; take one that a machine made")
+    if chosen is not None and len(chosen) < MIN_SECRET_LENGTH:
+        raise Invalid(f"a chosen client secret has at least {MIN_SECRET_LENGTH} characters; take one that a machine made")
     return chosen or hashing.new_secret()

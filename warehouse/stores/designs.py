@@ -17,10 +17,10 @@ from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
 
 LANGUAGES = ("de", "en")
-NAME_LENGTH = 70
-TERMS_LENGTH = 20_000
+MAX_NAME_LENGTH = 70
+MAX_TERMS_LENGTH = 20_000
 COLOUR = re.compile(r"#[0-9a-f]{6}")
-TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+DIRECTION_CHANGES = re.compile("[\u202a-\u202e\u2066-\u2069]")
 """Characters that turn the direction of a text, so that it reads as another one."""
 
 
@@ -64,8 +64,8 @@ def clear(owner: Owner) -> None:
 
 def _name(value: str) -> str:
     name = unicodedata.normalize("NFC", value).strip()
-    if not 0 < len(name) <= NAME_LENGTH or _misleads(name):
-        raise Invalid(f"a name for customers has 1 to {NAME_LENGTH} characters and no control characters")
+    if not 0 < len(name) <= MAX_NAME_LENGTH or _misleads(name):
+        raise Invalid(f"a name for customers has 1 to {MAX_NAME_LENGTH} characters and no control characters")
     return name
 
 
@@ -89,8 +89,8 @@ def _terms(texts: Mapping[str, str | None]) -> dict[str, str | None]:
 
 def _text(value: str) -> str:
     text = unicodedata.normalize("NFC", value.replace("\r\n", "\n")).strip()
-    if not 0 < len(text) <= TERMS_LENGTH:
-        raise Invalid(f"terms have 1 to {TERMS_LENGTH:,} characters, not {len(text):,}")
+    if not 0 < len(text) <= MAX_TERMS_LENGTH:
+        raise Invalid(f"terms have 1 to {MAX_TERMS_LENGTH:,} characters, not {len(text):,}")
     for number, line in enumerate(text.split("\n"), start=1):
         if _misleads(line):
             raise Invalid(f"terms are plain text without control characters but ends of lines: line {number} has one")
@@ -99,7 +99,7 @@ def _text(value: str) -> str:
 
 def _misleads(line: str) -> bool:
     """Whether a line has characters that nobody sees and that change how it is read."""
-    return bool(TURNING.search(line)) or any(unicodedata.category(char) in naming.CONTROLS for char in line)
+    return bool(DIRECTION_CHANGES.search(line)) or any(unicodedata.category(char) in naming.CONTROL_CATEGORIES for char in line)
 
 
 CHECKS: Mapping[str, Callable[[Any], Any]] = {

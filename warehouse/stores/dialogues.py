@@ -42,7 +42,7 @@ def find(owner: Owner, dialogue_id: UUID, kind: str, *, lock: bool = False) -> D
     return _found(owner.session.scalar(statement.with_for_update() if lock else statement))
 
 
-def locked(owner: Owner, dialogue_id: UUID) -> Dialogue | None:
+def lock(owner: Owner, dialogue_id: UUID) -> Dialogue | None:
     """The user's dialogue of this id, locked; None if it is gone."""
     return owner.session.scalar(owner.rows(Dialogue).where(Dialogue.id == dialogue_id).with_for_update())
 
@@ -53,7 +53,7 @@ def of_payment(owner: Owner, payment_id: UUID, *, lock: bool = False) -> Dialogu
     return owner.session.scalar(statement.with_for_update() if lock else statement)
 
 
-def named(owner: Owner, id_: UUID) -> Dialogue:
+def find_payment(owner: Owner, id_: UUID) -> Dialogue:
     """The payment of this id, locked: its own, or the one that its order has. Of all users that the owner may see."""
     payments = owner.rows(Dialogue).where(Dialogue.kind == PAYMENT, or_(Dialogue.id == id_, Dialogue.payment_id == id_))
     found = owner.session.scalars(payments.with_for_update()).all()
@@ -64,7 +64,7 @@ def named(owner: Owner, id_: UUID) -> Dialogue:
     return _found(found[0] if found else None)
 
 
-def unknown(owner: Owner, code: str, limit: int) -> Sequence[tuple[Dialogue, str]]:
+def unknown_payments(owner: Owner, code: str, limit: int) -> Sequence[tuple[Dialogue, str]]:
     """Payments whose step has the code of an unknown end, also while the bank is being asked about them, each with the name of
     its tenant; the oldest first.
     """
@@ -73,7 +73,7 @@ def unknown(owner: Owner, code: str, limit: int) -> Sequence[tuple[Dialogue, str
     return [(row[0], row[1]) for row in owner.session.execute(statement.order_by(Dialogue.created_at).limit(limit))]
 
 
-def alike(owner: Owner, likeness: bytes, seconds: int) -> bool:
+def has_equal_order(owner: Owner, likeness: bytes, seconds: int) -> bool:
     """Whether an equal order was begun within so many seconds that is open, executed or unknown. Who asks for the same one
     meanwhile waits.
     """
@@ -83,7 +83,7 @@ def alike(owner: Owner, likeness: bytes, seconds: int) -> bool:
     return owner.session.scalar(statement) is not None
 
 
-def ended(owner: Owner, dialogue: Dialogue) -> bool:
+def is_over(owner: Owner, dialogue: Dialogue) -> bool:
     """Whether the time for moves is over, by the clock of the database."""
     return bool(owner.session.scalar(select(func.clock_timestamp() >= dialogue.ends_at)))
 
@@ -105,7 +105,7 @@ def at_move(owner: Owner, dialogue_id: UUID, move: int) -> Dialogue | None:
     return owner.session.scalar(owner.rows(Dialogue).where(*mine).with_for_update())
 
 
-def call(owner: Owner, vault: Vault, dialogue: Dialogue) -> dict[str, bytes]:
+def begin_call(owner: Owner, vault: Vault, dialogue: Dialogue) -> dict[str, bytes]:
     """Marks that a bank is asked from now on; answers what is sealed of the dialogue. The move itself is stored no more."""
     dialogue.phase = CALLING
     known = sealed_values.get_all(owner, vault, subject(dialogue.id))
@@ -158,7 +158,7 @@ def without_job(owner: Owner, limit: int) -> Sequence[Dialogue]:
     return owner.session.scalars(statement).all()
 
 
-def put_down_again(owner: Owner, dialogue: Dialogue) -> None:
+def enqueue_again(owner: Owner, dialogue: Dialogue) -> None:
     """A job for a move that has lost its own before a bank was asked."""
     _enqueue(owner, dialogue)
 
@@ -204,7 +204,7 @@ def _in(seconds: float) -> Any:
 def _enqueue(owner: Owner, dialogue: Dialogue) -> None:
     ids = {"tenant": owner.tenant, "user": dialogue.user_id, "dialogue": dialogue.id, "provider": dialogue.provider_id}
     args = {**{name: str(value) for name, value in ids.items()}, "move": dialogue.move}
-    jobs.enqueue(owner, MOVE, lock=dialogue.login_hash.hex(), priority=jobs.AWAITED, args=args)
+    jobs.enqueue(owner, MOVE, lock=dialogue.login_hash.hex(), priority=jobs.AWAITED_PRIORITY, args=args)
 
 
 def _found(dialogue: Dialogue | None) -> Dialogue:

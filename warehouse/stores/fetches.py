@@ -12,7 +12,7 @@ from warehouse.postgres.tables import Access, Provider, Tenant, User
 from warehouse.stores import accesses
 
 NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'fetch' = accesses.fetch_id::text)"
-ALLOWED = (
+MAY_BE_FETCHED = (
     User.active,
     Tenant.active,
     Access.sync,
@@ -21,11 +21,11 @@ ALLOWED = (
     or_(Access.consent_ends_at.is_(None), Access.consent_ends_at > func.now()),
 )
 """Of an access that may be fetched without its customer: nobody does so yet, and it does not wait for the customer."""
-FAILED = func.jsonb_array_length(Access.issues) > 0
+HAS_FAILED = func.jsonb_array_length(Access.issues) > 0
 
 
 @dataclass(frozen=True)
-class Failing:
+class FailingProvider:
     """A provider at which the last fetch of some accesses has failed, and since when the longest of them waits."""
 
     provider: UUID
@@ -35,37 +35,37 @@ class Failing:
     last_tried: datetime | None
 
 
-def due(owner: Owner, slot: datetime, limit: int) -> Sequence[Access]:
+def due_accesses(owner: Owner, slot: datetime, limit: int) -> Sequence[Access]:
     """Accesses that a background refresh at this slot should fetch and has not tried yet, locked."""
     tried = [or_(at.is_(None), at < slot) for at in (Access.slot_at, Access.attempted_at)]
     return _locked(owner, _allowed(*tried).order_by(Access.slot_at.nulls_first(), Access.id), limit)
 
 
-def failed(owner: Owner, provider_id: UUID, after: UUID, limit: int) -> Sequence[Access]:
+def failed_accesses(owner: Owner, provider_id: UUID, after: UUID, limit: int) -> Sequence[Access]:
     """Accesses of a provider whose last fetch failed, in the order of their ids behind this one, locked."""
-    return _locked(owner, _allowed(FAILED, Access.provider_id == provider_id, Access.id > after).order_by(Access.id), limit)
+    return _locked(owner, _allowed(HAS_FAILED, Access.provider_id == provider_id, Access.id > after).order_by(Access.id), limit)
 
 
-def failing(owner: Owner) -> list[Failing]:
+def failing_providers(owner: Owner) -> list[FailingProvider]:
     """The providers with accesses whose last fetch failed, those with most of them first."""
     count = func.count()
     rows = owner.session.execute(
-        _allowed(FAILED)
+        _allowed(HAS_FAILED)
         .join(Provider, Provider.id == Access.provider_id)
         .with_only_columns(Provider.id, Provider.name, count, func.min(Access.fetched_at), func.max(Access.attempted_at))
         .group_by(Provider.id)
         .order_by(count.desc(), Provider.name)
     )
-    return [Failing(*row) for row in rows.tuples()]
+    return [FailingProvider(*row) for row in rows.tuples()]
 
 
-def running(owner: Owner) -> dict[str, int]:
+def count_running(owner: Owner) -> dict[str, int]:
     """How many fetches have begun and not ended, by the name of the provider."""
     count = select(Provider.name, func.count()).join(Access).where(Access.fetch_id.is_not(None))
     return dict(owner.session.execute(count.group_by(Provider.name)).tuples().all())
 
 
-def first_ones(owner: Owner, key: str) -> int:
+def count_first_fetches(owner: Owner, key: str) -> int:
     """How many accesses of this name are being fetched for the first time."""
     unknown = Access.status != accesses.COMPLETE
     return owner.session.scalar(select(func.count()).where(Access.key == key, unknown, Access.fetch_id.is_not(None))) or 0
@@ -84,7 +84,7 @@ def resume_lost(owner: Owner) -> int:
 
 def _allowed(*more: ColumnElement[bool]) -> Select[Access]:
     found = select(Access).join(User, User.id == Access.user_id).join(Tenant, Tenant.id == Access.tenant_id)
-    return found.where(*ALLOWED, *more)
+    return found.where(*MAY_BE_FETCHED, *more)
 
 
 def _locked(owner: Owner, wanted: Select[Access], limit: int) -> Sequence[Access]:

@@ -13,14 +13,14 @@ from warehouse.lake.lake import Lake
 from warehouse.lake.tables import TABLES
 from warehouse.postgres.database import Owner
 
-OURS = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename COLLATE \"C\""
-COUNTED = "SELECT count(*), coalesce(sum(hashtextextended(row::text, 0)::numeric), 0) FROM public.{table} AS row"
-SAME_TEXT = ("SET LOCAL timezone = 'UTC'", "SET LOCAL datestyle = 'ISO'", "SET LOCAL bytea_output = 'hex'")
+TABLE_NAMES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename COLLATE \"C\""
+COUNT_ROWS = "SELECT count(*), coalesce(sum(hashtextextended(row::text, 0)::numeric), 0) FROM public.{table} AS row"
+TEXT_SETTINGS = ("SET LOCAL timezone = 'UTC'", "SET LOCAL datestyle = 'ISO'", "SET LOCAL bytea_output = 'hex'")
 """What the text of a row depends on besides the row."""
 
 
 @dataclass(frozen=True)
-class Counted:
+class TableSummary:
     """A table of PostgreSQL with its rows, or a table of the lake with its files."""
 
     where: str
@@ -29,21 +29,21 @@ class Counted:
     checksum: str
 
 
-def of_database(owner: Owner) -> Iterator[Counted]:
+def database_tables(owner: Owner) -> Iterator[TableSummary]:
     """Every table with its rows. Open the transaction with `surveying`, so that all are seen at one moment."""
     connection = owner.session.connection()
-    for setting in SAME_TEXT:
+    for setting in TEXT_SETTINGS:
         connection.execute(text(setting))
-    for table in connection.scalars(text(OURS)).all():
+    for table in connection.scalars(text(TABLE_NAMES)).all():
         quoted = connection.dialect.identifier_preparer.quote(table)
-        count, total = connection.execute(text(COUNTED.format(table=quoted))).one()
-        yield Counted("postgresql", table, count, hashlib.sha256(str(total).encode()).hexdigest()[:16])
+        count, total = connection.execute(text(COUNT_ROWS.format(table=quoted))).one()
+        yield TableSummary("postgresql", table, count, hashlib.sha256(str(total).encode()).hexdigest()[:16])
 
 
-def of_lake(lake: Lake) -> Iterator[Counted]:
+def lake_tables(lake: Lake) -> Iterator[TableSummary]:
     """Every table with its files, by name and content."""
     for table in TABLES:
         paths, digest = lake.place.find(table.name), hashlib.sha256()
         for path in paths:
             digest.update(path.encode() + b"\0" + hashlib.sha256(lake.place.filesystem.cat_file(lake.place.at(path))).digest())
-        yield Counted("lake", table.name, len(paths), digest.hexdigest()[:16])
+        yield TableSummary("lake", table.name, len(paths), digest.hexdigest()[:16])

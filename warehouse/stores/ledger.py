@@ -41,7 +41,7 @@ CHANGE = text(
     .format(**PARTS)
     .as_string()
 )
-AT_ONCE = 10_000
+BATCH_ROWS = 10_000
 SELECTED = sql.SQL(
     "SELECT t.tenant_id, t.id, t.user_id, t.product_id, {columns}, t.sequence, t.batch FROM transactions t "
     "JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
@@ -66,12 +66,12 @@ def window(owner: Owner, product: Product, since: date) -> pl.DataFrame:
 
 def whole(owner: Owner, booking: UUID | None = None) -> pl.DataFrame:
     """All bookings of a user, also pending and pushed ones, in the order in which they came; or only one of them."""
-    return frames.frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id, "booking": booking}, LEDGER)
+    return frames.read_frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id, "booking": booking}, LEDGER)
 
 
 def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
     """The same of many users, by user."""
-    return frames.frame(owner, OF_USERS, {"users": list(users)}, LEDGER)
+    return frames.read_frame(owner, OF_USERS, {"users": list(users)}, LEDGER)
 
 
 def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:
@@ -81,14 +81,14 @@ def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:
 
 def add(owner: Owner, product: Product, bookings: pl.DataFrame, batch: str | None = None) -> None:
     """Stores new bookings in their order."""
-    for part in bookings.iter_slices(AT_ONCE):
+    for part in bookings.iter_slices(BATCH_ROWS):
         values = {"tenant": owner.tenant, "user": product.user_id, "product": product.id, "batch": batch}
         owner.session.execute(ADD, {**values, "id": [uuid4() for _ in range(part.height)], **_arrays(part)})
 
 
 def change(owner: Owner, product: Product, bookings: pl.DataFrame) -> None:
     """Gives known bookings (frame `STORED`) their new content."""
-    for part in bookings.iter_slices(AT_ONCE):
+    for part in bookings.iter_slices(BATCH_ROWS):
         ids = [UUID(value) for value in part["id"]]
         owner.session.execute(CHANGE, {"tenant": owner.tenant, "product": product.id, "id": ids, **_arrays(part)})
 

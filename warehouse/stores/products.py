@@ -33,12 +33,12 @@ def visible(owner: Owner, accesses: Iterable[Access]) -> dict[UUID, list[Product
 
 def whole(owner: Owner) -> pl.DataFrame:
     """All products of a user (frame `PRODUCTS`)."""
-    return frames.frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id}, PRODUCTS)
+    return frames.read_frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id}, PRODUCTS)
 
 
 def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
     """All products of many users, by user."""
-    return frames.frame(owner, OF_USERS, {"users": list(users)}, PRODUCTS)
+    return frames.read_frame(owner, OF_USERS, {"users": list(users)}, PRODUCTS)
 
 
 def find(owner: Owner, access: Access, key: str, *, lock: bool = False) -> Product:

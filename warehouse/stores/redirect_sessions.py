@@ -21,8 +21,8 @@ from warehouse.stores import dialogues
 
 CREATE_ACCOUNT, AUTHENTICATE_ACCOUNT, SINGLE_TRANSFER = "CREATE_ACCOUNT", "AUTHENTICATE_ACCOUNT", "SINGLE_TRANSFER"
 ORDER = "order"
-IDLE = text("interval '5 minutes'")
-LOOK = """
+MAX_IDLE_TIME = text("interval '5 minutes'")
+READ_VIEW = """
     WITH s AS (
         SELECT * FROM redirect_sessions
         WHERE browser_hash = %s AND expires_at > now() AND seen_at > now() - interval '5 minutes'
@@ -43,7 +43,7 @@ LOOK = """
     LEFT JOIN providers p ON p.id = s.provider_id
 """
 OWN_COLUMNS = 12
-"""Of `LOOK`: those of the session, its user and its tenant."""
+"""Of `READ_VIEW`: those of the session, its user and its tenant."""
 
 
 @dataclass(frozen=True)
@@ -124,24 +124,24 @@ def enter(owner: Owner, name: str, browser: str | None) -> tuple[RedirectSession
     if session.browser_hash is None:
         browser = hashing.new_secret()
         session.browser_hash = hashing.digest(browser)
-    elif browser is None or not hashing.fits(browser, session.browser_hash) or not _awake(owner, session):
+    elif browser is None or not hashing.matches(browser, session.browser_hash) or not _awake(owner, session):
         return None
     session.seen_at = func.clock_timestamp()
     owner.session.flush()
     return session, browser
 
 
-def locked(owner: Owner, session_id: UUID, turn: int) -> RedirectSession | None:
+def lock(owner: Owner, session_id: UUID, turn: int) -> RedirectSession | None:
     """The user's session, locked, if it still waits for the move of this turn."""
     wanted = (RedirectSession.id == session_id, RedirectSession.turn == turn, RedirectSession.outcome.is_(None))
     return owner.session.scalar(owner.rows(RedirectSession).where(*wanted).with_for_update())
 
 
-async def look(connections: Connections, browser: str) -> SessionView | None:
+async def read_view(connections: Connections, browser: str) -> SessionView | None:
     """The session of a browser; None if it has none whose time is not over. That it was seen is noted now and then, which is safe
     to do twice, and need not survive a crash.
     """
-    row = await connections.one(LOOK, (hashing.digest(browser),))
+    row = await connections.one(READ_VIEW, (hashing.digest(browser),))
     if row is None:
         return None
     *_, design, has_logo, talk_id, kind, phase, step, messages, over, payment, name, blz, bic, _ = row
@@ -169,7 +169,7 @@ def remove(owner: Owner, session: RedirectSession) -> None:
 def purge_expired(owner: Owner) -> int:
     """Deletes sessions whose time is over; answers how many."""
     over = (RedirectSession.expires_at <= func.now()) | (
-        (RedirectSession.seen_at <= func.now() - IDLE) & RedirectSession.browser_hash.is_not(None)
+        (RedirectSession.seen_at <= func.now() - MAX_IDLE_TIME) & RedirectSession.browser_hash.is_not(None)
     )
     expired = owner.session.scalars(select(RedirectSession).where(over).with_for_update(skip_locked=True)).all()
     for session in expired:
@@ -192,4 +192,6 @@ def _alive() -> Select[RedirectSession]:
 
 
 def _awake(owner: Owner, session: RedirectSession) -> bool:
-    return bool(owner.session.scalar(select(RedirectSession.seen_at > func.now() - IDLE).where(RedirectSession.id == session.id)))
+    return bool(
+        owner.session.scalar(select(RedirectSession.seen_at > func.now() - MAX_IDLE_TIME).where(RedirectSession.id == session.id))
+    )

@@ -71,10 +71,10 @@ def find(owner: Owner, name: str, revision: int, knowledge: str) -> bytes | None
 
 def states(owner: Owner, name: str, ids: Range) -> pl.DataFrame:
     """What the results of users of a range of ids were computed from (frame `STATES`)."""
-    return frames.frame(owner, BETWEEN, {"name": name, **ids._asdict()}, STATES)
+    return frames.read_frame(owner, BETWEEN, {"name": name, **ids._asdict()}, STATES)
 
 
-def stale(owner: Owner, name: str, knowledge: str) -> Sequence[UUID]:
+def users_with_stale_result(owner: Owner, name: str, knowledge: str) -> Sequence[UUID]:
     """Users with bookings whose result of this name, which speaks of a day, is not that of their data and this knowledge."""
     return owner.session.scalars(STALE, {"name": name, "knowledge": knowledge}).all()
 

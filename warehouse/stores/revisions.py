@@ -36,18 +36,18 @@ CURRENT = text(
 )
 
 
-class Current(NamedTuple):
+class UserState(NamedTuple):
     """The revision of a user, and the day on which its data were last heard of; none if they never were."""
 
     revision: int
     as_of: date | None
 
 
-def current(owner: Owner) -> Current:
+def user_state(owner: Owner) -> UserState:
     """The state of the user's data now."""
-    return Current(*owner.session.execute(CURRENT, {"tenant": owner.tenant, "user": owner.user_id}).one())
+    return UserState(*owner.session.execute(CURRENT, {"tenant": owner.tenant, "user": owner.user_id}).one())
 
 
 def between(owner: Owner, ids: Range) -> pl.DataFrame:
     """The users of a range of ids with their revisions and days (frame `REVISIONS`)."""
-    return frames.frame(owner, BETWEEN, ids._asdict(), REVISIONS)
+    return frames.read_frame(owner, BETWEEN, ids._asdict(), REVISIONS)

@@ -16,7 +16,7 @@ from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import CategoryRule
 from warehouse.stores import accesses, tenants, users
 
-LIMIT = 5_000
+MAX_RULES = 5_000
 WHOLE = pl.Schema(
     {
         "tenant": pl.String,
@@ -63,7 +63,7 @@ def put(owner: Owner, item: str, *, iban: str, name: str, name_key: str, after: 
     if known is not None and known.rank == newest and known.item == item and known.after <= after:
         return known
     if known is None:
-        if count >= LIMIT:
+        if count >= MAX_RULES:
             raise TooMany("rules")
         known = CategoryRule(
             tenant_id=owner.tenant, user_id=owner.user_id, counterparty_iban=iban, name_key=name_key, after=after
@@ -85,12 +85,12 @@ def remove(owner: Owner, rule_id: UUID) -> None:
 
 def whole(owner: Owner) -> pl.DataFrame:
     """All rules that hold for a user: its own and, without a user, the tenant's."""
-    return frames.frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id}, WHOLE)
+    return frames.read_frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id}, WHOLE)
 
 
 def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
     """All rules that hold for any of many users."""
-    return frames.frame(owner, OF_USERS, {"users": list(users)}, WHOLE)
+    return frames.read_frame(owner, OF_USERS, {"users": list(users)}, WHOLE)
 
 
 def _own(owner: Owner) -> Select[CategoryRule]:

@@ -29,7 +29,7 @@ def visible(owner: Owner) -> Sequence[Tenant]:
     return owner.session.scalars(owner.rows(Tenant).order_by(Tenant.name)).all()
 
 
-def hold(owner: Owner) -> None:
+def lock_corrections(owner: Owner) -> None:
     """Lets no other change of what the tenant says for its users happen until this transaction ends."""
     owner.session.execute(owner.rows(Tenant).with_only_columns(Tenant.id).with_for_update(key_share=True))
 
@@ -53,7 +53,7 @@ def remove_callback(owner: Owner, url: str) -> None:
         raise NotFound(f"callback address {url}")
 
 
-def checked_callback(owner: Owner, url: str) -> str:
+def check_callback(owner: Owner, url: str) -> str:
     """A callback address of this tenant as a browser would open it: at or below one of the allow-list, if there is one."""
     try:
         address = naming.return_url(url)

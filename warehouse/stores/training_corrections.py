@@ -20,4 +20,4 @@ SELECT = sql.SQL(
 
 def whole(owner: Owner) -> pl.DataFrame:
     """The corrected lines of all users (frame `CORRECTED_LINES`), by user, in the order in which the bookings came."""
-    return frames.frame(owner, SELECT, {}, CORRECTED_LINES)
+    return frames.read_frame(owner, SELECT, {}, CORRECTED_LINES)

@@ -13,8 +13,8 @@ from psycopg import AsyncConnection, sql
 
 from warehouse.errors import Invalid
 
-PIECE = 1000
-PLACE = re.compile(rb"(\d{4}-\d{2}-\d{2})\.(\d{1,18})")
+BATCH_ROWS = 1000
+CURSOR = re.compile(rb"(\d{4}-\d{2}-\d{2})\.(\d{1,18})")
 COLUMNS = (
     "id",
     "sequence",
@@ -62,7 +62,7 @@ class Cursor:
     @classmethod
     def read(cls, value: str) -> "Cursor":
         try:
-            place = PLACE.fullmatch(base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True))
+            place = CURSOR.fullmatch(base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True))
             day = date.fromisoformat(place[1].decode()) if place else None
         except ValueError as error:
             raise Invalid("cursor") from error
@@ -81,13 +81,13 @@ class TransactionWindow:
     after: Cursor | None = None
 
 
-async def product_of(connection: AsyncConnection[Any], user_id: UUID, access: str, product: str) -> tuple[UUID, int] | None:
+async def find_product(connection: AsyncConnection[Any], user_id: UUID, access: str, product: str) -> tuple[UUID, int] | None:
     """The id of a user's product, and the user's revision."""
     cursor = await connection.execute(PRODUCT, (user_id, access, product))
     return await cursor.fetchone()
 
 
-async def pieces(
+async def row_batches(
     connection: AsyncConnection[Any], product_id: UUID, wish: TransactionWindow
 ) -> AsyncIterator[list[tuple[Any, ...]]]:
     """The rows of the columns above, a piece at a time."""
@@ -97,18 +97,18 @@ async def pieces(
     values = {"product": product_id, "first": wish.first, "last": wish.last, "limit": wish.limit}
     if wish.after is not None:
         values |= {"day": wish.after.day, "sequence": wish.after.sequence}
-    if wish.limit is not None and wish.limit <= PIECE:
+    if wish.limit is not None and wish.limit <= BATCH_ROWS:
         yield await (await connection.execute(query, values)).fetchall()
         return
     async with connection.cursor(name="bookings") as cursor:
         await cursor.execute(query, values)
-        while piece := await cursor.fetchmany(PIECE):
+        while piece := await cursor.fetchmany(BATCH_ROWS):
             yield piece
-            if len(piece) < PIECE:
+            if len(piece) < BATCH_ROWS:
                 return
 
 
-def cut(bookings: pl.DataFrame, product_id: UUID, wish: TransactionWindow) -> pl.DataFrame:
+def cut_window(bookings: pl.DataFrame, product_id: UUID, wish: TransactionWindow) -> pl.DataFrame:
     """The same rows in the same order, out of all bookings of a user (`warehouse.stores.ledger.whole`) that were read already."""
     wanted = [pl.col("product") == str(product_id)]
     if wish.first is not None:

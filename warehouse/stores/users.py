@@ -46,7 +46,7 @@ def find_by_name(owner: Owner, username: str) -> User | None:
     return owner.session.scalar(owner.rows(User).where(User.username_key == naming.username_key(username)))
 
 
-def hold(owner: Owner) -> None:
+def lock_corrections(owner: Owner) -> None:
     """Lets no other change of the same user's wishes happen until this transaction ends."""
     owner.session.execute(
         owner.rows(User).with_only_columns(User.id).where(User.id == owner.user_id).with_for_update(key_share=True)
@@ -55,7 +55,7 @@ def hold(owner: Owner) -> None:
 
 def deactivate(owner: Owner, user_id: UUID) -> None:
     """Ends a user: no login, and every token is dead with the commit. Again changes nothing."""
-    user = locked(owner, user_id)
+    user = lock(owner, user_id)
     user.active = False
     owner.session.execute(delete(Token).where(Token.tenant_id == owner.tenant, Token.user_id == user.id))
 
@@ -64,7 +64,7 @@ def reactivate(
     owner: Owner, user_id: UUID, username: str, password_hash: str, *, firstname: str | None = None, lastname: str | None = None
 ) -> None:
     """Makes an inactive user active again with a new password; its name must be the one it had."""
-    user = locked(owner, user_id)
+    user = lock(owner, user_id)
     if user.username_key != naming.username_key(username):
         raise UsernameDiffers("the user has another name")
     if user.active:
@@ -90,7 +90,7 @@ def renew_hash(owner: Owner, user_id: UUID, old: str, new: str) -> None:
     )
 
 
-def locked(owner: Owner, user_id: UUID) -> User:
+def lock(owner: Owner, user_id: UUID) -> User:
     """The user, active or not, locked so that no token is issued meanwhile."""
     user = owner.session.scalar(owner.rows(User).where(User.id == user_id).with_for_update())
     if user is None:
