@@ -126,7 +126,7 @@ def make_training_set(
     formats = tuple(name for name in FORMATS if name not in TEST_FORMATS)
     simulated = merged(labelled(part) for part in experiment.simulated(world, formats, on_progress))
     place = _place(home)
-    with place.alone("."):
+    with place.lock("."):
         feedback = CORRECTIONS.to_frame()
         if database is not None:
             with database.surveying() as operator:
@@ -159,7 +159,7 @@ def corrections(operator: Owner, weight: float = 1.0) -> pl.DataFrame:
 def training_set(home: Path) -> TrainingSet:
     """The training set that was made last."""
     place = _place(home)
-    with place.alone("."):
+    with place.lock("."):
         return _read(place)
 
 
@@ -171,7 +171,7 @@ def forget(home: Path, ids: Collection[str], kind: str = "user") -> int:
     if not (home / "models" / "training").is_dir():
         return 0
     place = _place(home)
-    with place.alone("."):
+    with place.lock("."):
         place.sweep(_OF_OTHERS)
         known = _feedback(place)  # with the columns that it has: erasing does not wait for the next training set
         left = known.filter(~pl.col(kind).is_in(list(ids)))

@@ -69,7 +69,7 @@ def first_slot(settings: Settings) -> str:
     if "first_slot" in settings.model_fields_set:
         return settings.first_slot
     now = slot_of(datetime.now(UTC), settings.zone).strftime(SLOT)
-    return min((file.slot for file in Lake(settings.lake_path).found(LANDING)), default=now)
+    return min((file.slot for file in Lake(settings.lake_path).all_files(LANDING)), default=now)
 
 
 def _become(part: str) -> None:

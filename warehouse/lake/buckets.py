@@ -1,6 +1,6 @@
-"""Buckets: users by ranges of their ids, the unit of work and of files. Ids are random, so all buckets are of one size.
+"""Buckets: ranges of user ids, the unit of work and of files. Ids are random, so all buckets have about the same size.
 
-How many there are is chosen once, when a lake is begun. Ranges, so that PostgreSQL finds a bucket's users by their key.
+Their number is chosen once, when a lake is created. They are ranges so that PostgreSQL finds the users of a bucket by their key.
 """
 
 from collections.abc import Collection

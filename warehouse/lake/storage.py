@@ -1,6 +1,6 @@
-"""A place for whole files: a local folder, or any address that fsspec knows (`s3://…`, `memory://…`).
+"""Storage for whole files: a local folder, or any address that fsspec knows (`s3://…`, `memory://…`).
 
-A file is there wholly or not at all, also after a crash. What files mean is said by `warehouse/lake/lake.py`.
+A file exists completely or not at all, also after a crash. What the files mean is the business of `warehouse/lake/lake.py`.
 """
 
 import itertools
@@ -24,7 +24,7 @@ MAX_RETRIES = 20
 
 @dataclass(frozen=True)
 class Storage:
-    """Paths are relative to it, with slashes, and end in a file's name."""
+    """A folder or bucket. Paths are relative to it, with slashes, and end in the name of a file."""
 
     filesystem: Any
     root: str
@@ -32,7 +32,7 @@ class Storage:
 
     @classmethod
     def of(cls, location: str) -> "Storage":
-        """The place at a path or an address."""
+        """The storage at a path or an address."""
         filesystem, root = url_to_fs(location)
         protocols = filesystem.protocol if isinstance(filesystem.protocol, tuple) else (filesystem.protocol,)
         if "file" in protocols:
@@ -42,47 +42,48 @@ class Storage:
 
     @property
     def address(self) -> str:
-        """The whole address, as DuckDB and other readers take it."""
+        """The full address, as DuckDB and other readers take it."""
         return self.root if self.local else str(self.filesystem.unstrip_protocol(self.root))
 
     def at(self, path: str) -> str:
+        """The full path of a file."""
         return f"{self.root}/{path}"
 
     def prepare(self) -> None:
-        """Makes the folder if it is not there, for its owner alone: bookings lie in it."""
+        """Creates the folder if it is missing, readable by its owner alone: it holds bookings."""
         if self.local:
             Path(self.root).mkdir(mode=0o700, parents=True, exist_ok=True)
         else:
             self.filesystem.makedirs(self.root, exist_ok=True)
 
     def probe(self) -> None:
-        """Writes a file and removes it; raises `OSError` if that cannot be done."""
+        """Writes a file and removes it; raises `OSError` if that fails."""
         path = files.unfinished(Path(self.root))
         if self.local:
             try:
                 path.write_bytes(b"\0")
-            finally:  # a full disk takes the name, and not the byte
+            finally:  # a full disk creates the file without its byte
                 path.unlink(missing_ok=True)
         else:
             self.filesystem.pipe_file(self.at(path.name), b"\0")
             self.filesystem.rm_file(self.at(path.name))
 
     def put(self, path: str, content: bytes) -> None:
-        """Writes a file, or replaces it: under another name first, so that a crash leaves the old one or the new one."""
+        """Writes a file, or replaces it as a whole: a crash leaves the old content or the new one."""
         if not self.local:
             self.filesystem.pipe_file(self.at(path), content)  # one object, which appears when it is complete
             return
         files.replace(Path(self.at(path)), content)
 
-    def text(self, path: str) -> str | None:
-        """What a small file says; None if there is none."""
+    def read_text(self, path: str) -> str | None:
+        """The text of a small file; None if there is none."""
         try:
             return bytes(self.filesystem.cat_file(self.at(path))).decode().strip()
         except FileNotFoundError:
             return None
 
-    def begin(self, path: str, content: str) -> str:
-        """Writes a small file if there is none, and answers what it says: of several who begin at once one wins."""
+    def put_if_absent(self, path: str, content: str) -> str:
+        """Writes a small file if there is none; returns the text of the file. Of several writers at once, one wins."""
         if not self.local:
             self.put(path, content.encode())
             return content
@@ -97,12 +98,12 @@ class Storage:
         return Path(self.at(path)).read_text().strip()
 
     def remove(self, *paths: str) -> int:
-        """Removes files, and says how many of them there were."""
-        removed = sum(map(self._remove, paths))
-        if self.local and removed:
+        """Removes files; returns how many of them existed."""
+        removed_files = sum(map(self._remove, paths))
+        if self.local and removed_files:
             for folder in {Path(self.at(path)).parent for path in paths}:
                 files.sync_folder(folder)
-        return removed
+        return removed_files
 
     def _remove(self, path: str) -> bool:
         try:
@@ -115,28 +116,28 @@ class Storage:
         return True
 
     def find(self, folder: str) -> list[str]:
-        """The paths of all files below a folder, in order; hidden ones are not files yet."""
+        """The paths of all files below a folder, sorted. Hidden files are still being written and left out."""
         if self.local:
-            found = [f"{where}/{name}" for where, _, names in os.walk(self.at(folder)) for name in names]
+            paths = [f"{where}/{name}" for where, _, names in os.walk(self.at(folder)) for name in names]
         else:
-            found = self.filesystem.find(self.at(folder))
-        cut = len(self.root) + 1
-        return sorted(path[cut:] for path in found if not path.rpartition("/")[2].startswith("."))
+            paths = self.filesystem.find(self.at(folder))
+        start = len(self.root) + 1
+        return sorted(path[start:] for path in paths if not path.rpartition("/")[2].startswith("."))
 
-    def find_unmoved(self, folder: str) -> list[str]:
-        """The same, seen twice. A single look at a folder can miss a new file and the file for which it came."""
-        before, now = [""], self.find(folder)
-        while before != now:
-            before, now = now, self.find(folder)
-        return now
+    def find_stable(self, folder: str) -> list[str]:
+        """The same, listed until two lists agree: a single one can miss both a new file and the files that it replaces."""
+        previous_paths, paths = [""], self.find(folder)
+        while previous_paths != paths:
+            previous_paths, paths = paths, self.find(folder)
+        return paths
 
     def source(self, path: str) -> str | bytes:
-        """What Polars reads a file from: its path, or its bytes where only fsspec knows the way."""
+        """What Polars reads a file from: its path, or its bytes where only fsspec can read them."""
         return self.at(path) if self.local else bytes(self.filesystem.cat_file(self.at(path)))
 
     @contextmanager
-    def opened(self, path: str) -> Iterator[Any]:
-        """What pyarrow reads a file from, part by part."""
+    def open(self, path: str) -> Iterator[Any]:
+        """What pyarrow reads parts of a file from: its path or an open file."""
         if self.local:
             yield self.at(path)
             return
@@ -144,15 +145,17 @@ class Storage:
             yield file
 
     def size(self, path: str) -> int:
+        """The size of a file in bytes."""
         return int(self.filesystem.size(self.at(path)))
 
     def written_at(self, path: str) -> datetime:
+        """When a file was last written, in UTC."""
         when: datetime = self.filesystem.modified(self.at(path))
         return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
 
     @contextmanager
-    def alone(self, folder: str) -> Iterator[None]:
-        """Nobody else on this machine changes files of the folder. Ends with the process; object stores have no such thing."""
+    def lock(self, folder: str) -> Iterator[None]:
+        """Keeps other processes of this machine from changing files of the folder. Object stores have no locks."""
         if not self.local:
             yield
             return
@@ -165,18 +168,18 @@ class Storage:
             os.close(descriptor)
 
     def sweep(self, older_than: datetime) -> int:
-        """Removes what crashed writers left before a moment, and says how many files that were."""
+        """Removes the files that crashed writers left before a moment; returns how many."""
         if not self.local:
             return 0
-        swept = 0
+        swept_files = 0
         for path in Path(self.root).rglob(f"{files.UNFINISHED_PREFIX}*"):
             try:
                 if path.stat().st_mtime < older_than.timestamp():
                     path.unlink()
-                    swept += 1
+                    swept_files += 1
             except FileNotFoundError:  # its writer has finished
                 continue
-        return swept
+        return swept_files
 
 
 def retry_read(read: Callable[[], T]) -> T:

@@ -43,7 +43,9 @@ def database_tables(owner: Owner) -> Iterator[TableSummary]:
 def lake_tables(lake: Lake) -> Iterator[TableSummary]:
     """Every table with its files, by name and content."""
     for table in TABLES:
-        paths, digest = lake.place.find(table.name), hashlib.sha256()
+        paths, digest = lake.storage.find(table.name), hashlib.sha256()
         for path in paths:
-            digest.update(path.encode() + b"\0" + hashlib.sha256(lake.place.filesystem.cat_file(lake.place.at(path))).digest())
+            digest.update(
+                path.encode() + b"\0" + hashlib.sha256(lake.storage.filesystem.cat_file(lake.storage.at(path))).digest()
+            )
         yield TableSummary("lake", table.name, len(paths), digest.hexdigest()[:16])
