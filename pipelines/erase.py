@@ -75,7 +75,7 @@ def purge(house: Context, now: datetime) -> list[Receipt]:
     receipts = []
     for id_, kind, user_id, erased_at in open_ones:
         bucket = bucket_of(user_id, house.settings.buckets)
-        with house.database.alone_with([bucket]):
+        with house.database.locking_buckets([bucket]):
             tables = [table for table in OF_PEOPLE if kind in table.schema]
             removed = {table.name: rewrite_without(house.lake, table, kind, [str(id_)], [bucket]) for table in tables}
             if kind == tombstones.ACCESS:

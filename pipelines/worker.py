@@ -125,13 +125,13 @@ def _app(shift: WorkerContext) -> procrastinate.App:
 
     @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption(), pass_context=True)
     async def fetch_access(context: procrastinate.JobContext, /, **args: Any) -> None:
-        awaited = context.job.priority >= AWAITED_PRIORITY
-        async with shift.turns.at(args["provider"], awaited=awaited):
+        is_awaited = context.job.priority >= AWAITED_PRIORITY
+        async with shift.turns.at(args["provider"], is_awaited=is_awaited):
             await asyncio.get_running_loop().run_in_executor(shift.threads, _guarded, shift, _job(args))
 
     @app.task(name=stored_dialogues.MOVE, queue=BANKS)
     async def move_dialogue(**args: Any) -> None:
-        async with shift.turns.at(args["provider"], awaited=True):
+        async with shift.turns.at(args["provider"], is_awaited=True):
             await asyncio.get_running_loop().run_in_executor(shift.threads, _moved, shift, _move(args))
 
     return app

@@ -12,7 +12,7 @@ MAX_LIBRARY_TEXT_LENGTH = 300
 
 
 def configure(level: str) -> None:
-    """Makes this process log one JSON object per line, libraries included."""
+    """Configures this process to log one JSON object per line, libraries included."""
     structlog.configure(
         processors=[
             _add_level,
@@ -31,7 +31,7 @@ def _add_level(_logger: Any, method: str, event: MutableMapping[str, Any]) -> Mu
 
 
 class LibraryHandler(logging.Handler):
-    """Passes on what libraries log, without the texts of errors."""
+    """Logs the messages of libraries as JSON, without the texts of errors."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger()

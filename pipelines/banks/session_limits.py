@@ -25,9 +25,9 @@ class ProviderSlots:
         self._semaphores: dict[int, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(len(self._numbers)))
 
     @asynccontextmanager
-    async def at(self, provider: str, *, awaited: bool) -> AsyncIterator[None]:
+    async def at(self, provider: str, *, is_awaited: bool) -> AsyncIterator[None]:
         """Holds a slot of a provider while the block runs; waits until there is one."""
-        group = zlib.crc32(f"{provider} {awaited}".encode()) - 2**31
+        group = zlib.crc32(f"{provider} {is_awaited}".encode()) - 2**31
         async with self._semaphores[group]:
             while (number := await self._locks.take(group, self._numbers)) is None:
                 await asyncio.sleep(PAUSE_SECONDS)

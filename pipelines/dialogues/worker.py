@@ -295,7 +295,7 @@ def _keep(owner: Owner, vault: Vault, dialogue: Dialogue, step: object, plan: _P
         access.consent_ends_at = step.consent_ends_at or plan.request.now + CONSENT_LASTS
         access.messages = [item for item in access.messages if item["code"] != Code.METHOD_NEEDED]
         access.waits_for_customer = bool(access.messages)
-        accesses.begin_fetch(owner, access, awaited=True, attended_from=dialogue.attended_from)
+        accesses.begin_fetch(owner, access, is_awaited=True, attended_from=dialogue.attended_from)
 
 
 def end_as(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:

@@ -110,7 +110,7 @@ def _begin(owner: Owner, settings: Settings, access: Access, attended_from: str 
         wait = accesses.seconds_until_allowed(owner, access, settings.unattended_sessions_per_day)
         if wait:
             raise Throttled(wait)
-    return accesses.begin_fetch(owner, access, awaited=True, attended_from=attended_from)
+    return accesses.begin_fetch(owner, access, is_awaited=True, attended_from=attended_from)
 
 
 def _known(owner: Owner, key: str) -> Access | None:

@@ -20,7 +20,7 @@ def fetch_again(database: Database, provider_id: UUID) -> int:
             found = fetches.failed_accesses(operator, provider_id, last, AT_ONCE)
             ids = [access.id for access in found]
             for access in found:
-                accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, awaited=False)
+                accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, is_awaited=False)
         total += len(found)
         if len(found) < AT_ONCE:
             return total

@@ -94,7 +94,7 @@ def enqueue_due(house: Context, now: datetime) -> int:
             due = fetches.due_accesses(operator, slot, AT_ONCE)
             for access in due:
                 access.slot_at = slot
-                accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, awaited=False)
+                accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, is_awaited=False)
         total += len(due)
         if len(due) < AT_ONCE:
             return total

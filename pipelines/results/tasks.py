@@ -38,7 +38,7 @@ def _house() -> Context:
 
 def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, Exported]:
     house = _house()
-    with house.database.alone_with(buckets):
+    with house.database.locking_buckets(buckets):
         return {
             bucket: export.export_bucket(house.database, house.lake, bucket, house.settings.buckets, everything=everything)
             for bucket in buckets
@@ -47,21 +47,21 @@ def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, E
 
 def tag_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketTagging]:
     house = _house()
-    with house.database.alone_with(buckets):
+    with house.database.locking_buckets(buckets):
         return analyse.tag_buckets(house.lake, buckets, tags.brain(), everything=everything)
 
 
 def analyse_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketAnalysis]:
     house = _house()
     version = live.version(house.settings.base_url)
-    with house.database.alone_with(buckets):
+    with house.database.locking_buckets(buckets):
         return analyse.analyse_buckets(house.lake, buckets, version, everything=everything)
 
 
 def publish_buckets(buckets: Buckets) -> dict[int, Published]:
     house = _house()
     settings = house.settings
-    with house.database.alone_with(buckets):
+    with house.database.locking_buckets(buckets):
         return publish.publish_buckets(house.database, house.lake, buckets, settings.buckets, settings.base_url)
 
 

@@ -17,9 +17,9 @@ import structlog
 
 from pipelines.webhooks import notices, outbound
 from warehouse import logs
-from warehouse.errors import AddressRefused, KontorError
-from warehouse.postgres import notifications
-from warehouse.postgres.database import Database, DatabaseFailure, Owner
+from warehouse.errors import AddressRefused
+from warehouse.postgres.async_connections import announcements
+from warehouse.postgres.database import DATABASE_ERRORS, Database, Owner
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores import deliveries, webhooks
@@ -111,7 +111,7 @@ async def _claim(office: DeliveryContext, limit: int) -> list[Delivery]:
         return await office.run(
             office.operate, deliveries.claim, limit=limit, lease_seconds=lease_seconds, first_pause_seconds=first_pause_seconds
         )
-    except (KontorError, DatabaseFailure) as error:
+    except DATABASE_ERRORS as error:
         log.warning("database_away", error=type(error).__name__)
         return []
 
@@ -163,7 +163,7 @@ def _pause_seconds(settings: Settings, attempts: int) -> float:
 async def _drop(office: DeliveryContext) -> None:
     """Gives up, every now and then, what nobody will take any more."""
     while True:
-        with suppress(KontorError, DatabaseFailure):
+        with suppress(*DATABASE_ERRORS):
             if dropped := await office.run(office.operate, deliveries.drop_lost, office.settings.webhook_drop_seconds):
                 log.warning("webhook_events_dropped", count=dropped)
         await asyncio.sleep(office.look_seconds)
@@ -171,8 +171,7 @@ async def _drop(office: DeliveryContext) -> None:
 
 async def _listen(office: DeliveryContext) -> None:
     """Rings when an event was announced, and after every time that PostgreSQL was away."""
-    address = office.database.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    async for _ in notifications.notices(address, webhooks.CHANNEL):
+    async for _ in announcements(office.database.url, webhooks.CHANNEL):
         office.bell.set()
 
 

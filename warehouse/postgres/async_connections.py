@@ -1,9 +1,10 @@
-"""Asynchronous connections, for what an event loop does itself: checking tokens, waiting for news, sending long lists.
+"""Asynchronous connections, for queries of the event loop itself: checking tokens, waiting for workers, sending long lists.
 
 Everything else goes through `warehouse.postgres.database`. A connection of this pool acts for the operator unless a transaction
-on it says for whom it acts (`acting_for`). A database that is just restarting is waited for, as long as trying again is safe.
+on it acts for a user (`acting_for`). Reads are retried while the database restarts.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
@@ -28,6 +29,7 @@ OPTIONS: dict[str, Any] = {
     "application_name": "kontor",
 }
 PAUSE_SECONDS = 0.1
+RECONNECT_SECONDS = 0.5
 T = TypeVar("T")
 
 
@@ -35,10 +37,11 @@ class Connections:
     """A pool of asynchronous connections."""
 
     def __init__(self, url: URL, *, pool: int, wait_seconds: float) -> None:
-        self.address = url.set(drivername="postgresql").render_as_string(hide_password=False)
+        self.url = url
         self._wait_seconds = wait_seconds
+        address = url.set(drivername="postgresql").render_as_string(hide_password=False)
         self._pool = AsyncConnectionPool(
-            self.address, kwargs=OPTIONS, min_size=0, max_size=pool, timeout=1, reconnect_timeout=1, open=False
+            address, kwargs=OPTIONS, min_size=0, max_size=pool, timeout=1, reconnect_timeout=1, open=False
         )
 
     async def open(self) -> None:
@@ -48,7 +51,7 @@ class Connections:
         await self._pool.close()
 
     async def one(self, query: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The first row of a query over all tenants that only reads."""
+        """The first row of a query over all tenants, which must be safe to repeat."""
 
         async def read() -> tuple[Any, ...] | None:
             async with self._pool.connection() as connection:
@@ -59,7 +62,7 @@ class Connections:
 
     @asynccontextmanager
     async def acting_for(self, tenant_id: UUID, user_id: UUID) -> AsyncIterator[AsyncConnection[Any]]:
-        """A connection in a transaction that only reads, sees one moment, and only one user's rows."""
+        """A connection in a transaction that reads the rows of one user, all as they are at one moment."""
 
         async def begin() -> AsyncConnection[Any]:
             connection = await self._pool.getconn()
@@ -82,7 +85,7 @@ class Connections:
             await self._pool.putconn(connection)
 
     async def _retry(self, work: Callable[[], Awaitable[T]]) -> T:
-        """The result of work that only reads, repeated while the database restarts."""
+        """The result of work that is safe to repeat, retried while the database restarts."""
         pauses = patience.pauses_until(self._wait_seconds, PAUSE_SECONDS)
         try:
             return await patience.retry_async(work, (psycopg.OperationalError, PoolTimeout), pauses)
@@ -90,6 +93,17 @@ class Connections:
             raise DatabaseUnavailable from error
 
 
-async def connect(address: str) -> AsyncConnection[Any]:
-    """A connection of its own, for who listens for long."""
-    return await AsyncConnection.connect(address, **OPTIONS)
+async def announcements(url: URL, channel: str) -> AsyncIterator[str]:
+    """The payloads of a channel, for as long as the caller listens.
+
+    An empty one comes after each connection to PostgreSQL: announcements may have been lost before it.
+    """
+    address = url.set(drivername="postgresql").render_as_string(hide_password=False)
+    while True:
+        with suppress(psycopg.OperationalError, OSError):
+            async with await AsyncConnection.connect(address, **OPTIONS) as connection:
+                await connection.execute(f"LISTEN {channel}")
+                yield ""
+                async for notice in connection.notifies():
+                    yield notice.payload
+        await asyncio.sleep(RECONNECT_SECONDS)

@@ -1,7 +1,7 @@
-"""The check of a bearer token: the one query that every request needs, so it is one statement on an asynchronous connection.
+"""The check of a bearer token: the query that every request needs, in one statement on an asynchronous connection.
 
-The answer is never cached: a token that was revoked, or whose user was deactivated, is refused at the very next request on
-every worker.
+Its result is never cached: a token that was revoked, or whose user was deactivated, is refused at the next request on every
+worker.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ FIND = (
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls: a client of a tenant, or a user through it, and what the token allows."""
+    """The client of a request, or the user behind it, and the scopes of its token."""
 
     tenant_id: UUID
     tenant_name: str
@@ -39,7 +39,7 @@ class Caller:
     scopes: frozenset[str]
     regulated: bool
     state: UserState | None
-    """Of a user's data, in the moment of the check: who answers with what lies ready needs no other query."""
+    """The state of the user's data at the check: enough to find a stored result without another query."""
 
 
 class Callers:

@@ -1,4 +1,4 @@
-"""The store of users' own categories for single bookings. Every change raises the user's revision."""
+"""The store of categories that users choose for single bookings. Every change raises the revision of the user."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -30,16 +30,16 @@ CHOICES_OF_USERS = pl.Schema([("user", pl.String), *CHOICES.items()])
 
 
 def put(owner: Owner, bookings: Sequence[UUID], item: str) -> int:
-    """Makes an item the user's choice for bookings of this user; answers for how many it was not yet."""
+    """Stores an item as the choice for bookings of the user; returns how many of them changed."""
     values = {"tenant": owner.tenant, "user": owner.user_id, "item": item, "ids": list(bookings)}
-    return _touched(owner, len(owner.session.execute(PUT, values).all()))
+    return _touch_if_any(owner, len(owner.session.execute(PUT, values).all()))
 
 
 def remove(owner: Owner, bookings: Sequence[UUID]) -> int:
-    """Takes choices back; answers how many there were."""
-    mine = (CategoryChoice.tenant_id == owner.tenant, CategoryChoice.user_id == owner.user_id)
-    wanted = delete(CategoryChoice).where(*mine, CategoryChoice.transaction_id.in_(bookings))
-    return _touched(owner, len(owner.session.scalars(wanted.returning(CategoryChoice.transaction_id)).all()))
+    """Deletes choices; returns how many existed."""
+    is_owner = (CategoryChoice.tenant_id == owner.tenant, CategoryChoice.user_id == owner.user_id)
+    statement = delete(CategoryChoice).where(*is_owner, CategoryChoice.transaction_id.in_(bookings))
+    return _touch_if_any(owner, len(owner.session.scalars(statement.returning(CategoryChoice.transaction_id)).all()))
 
 
 def whole(owner: Owner) -> pl.DataFrame:
@@ -52,7 +52,7 @@ def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
     return frames.read_frame(owner, OF_USERS, {"users": list(users)}, CHOICES_OF_USERS)
 
 
-def _touched(owner: Owner, changes: int) -> int:
+def _touch_if_any(owner: Owner, changes: int) -> int:
     if changes:
         accesses.touch(owner)
     return changes

@@ -1,6 +1,6 @@
-"""The store of form designs: how tenants want the redirect form to look, and what their customers accept there.
+"""The store of form designs: the look of a tenant's redirect form, and the terms that its customers accept there.
 
-What is not said is the house's own; its texts are in `api/webform/terms.py`.
+Kontor's own design and terms (`api/webform/terms.py`) apply where a tenant has set nothing.
 """
 
 import re
@@ -21,11 +21,11 @@ MAX_NAME_LENGTH = 70
 MAX_TERMS_LENGTH = 20_000
 COLOUR = re.compile(r"#[0-9a-f]{6}")
 DIRECTION_CHANGES = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Characters that turn the direction of a text, so that it reads as another one."""
+"""Characters that change the direction of a text, and with it what people read."""
 
 
 class DesignChanges(TypedDict, total=False):
-    """What can be said; None makes it the house's own again. Of `terms`, only the languages named change."""
+    """The values to change; None restores the default. Of `terms`, only the given languages change."""
 
     name: str | None
     colour: str | None
@@ -36,29 +36,29 @@ class DesignChanges(TypedDict, total=False):
 
 
 def find(owner: Owner) -> FormDesign | None:
-    """The tenant's design, if it has said anything."""
+    """The design of the tenant, if it has set anything."""
     return owner.session.scalar(owner.rows(FormDesign).where(FormDesign.tenant_id == owner.tenant))
 
 
 def change(owner: Owner, **values: Unpack[DesignChanges]) -> FormDesign:
-    """The tenant's design with these values in place of the old ones; what is not given stays."""
-    checked: dict[str, Any] = {name: None if value is None else CHECKS[name](value) for name, value in values.items()}
+    """The design of the tenant after the changes."""
+    new_values: dict[str, Any] = {name: None if value is None else CHECKS[name](value) for name, value in values.items()}
     owner.session.execute(insert(FormDesign).values(tenant_id=owner.tenant).on_conflict_do_nothing())
-    mine = owner.rows(FormDesign).where(FormDesign.tenant_id == owner.tenant)
-    design = owner.session.scalars(mine.with_for_update().execution_options(populate_existing=True)).one()
-    if "logo" in checked:
-        checked["logo_type"] = logos.media_type(checked["logo"]) if checked["logo"] else None
-    if "terms" in checked:
-        said = {**design.terms, **checked["terms"]}
-        checked["terms"] = {language: text for language, text in said.items() if text is not None}
-    for name, value in checked.items():
+    statement = owner.rows(FormDesign).where(FormDesign.tenant_id == owner.tenant)
+    design = owner.session.scalars(statement.with_for_update().execution_options(populate_existing=True)).one()
+    if "logo" in new_values:
+        new_values["logo_type"] = logos.media_type(new_values["logo"]) if new_values["logo"] else None
+    if "terms" in new_values:
+        texts = {**design.terms, **new_values["terms"]}
+        new_values["terms"] = {language: text for language, text in texts.items() if text is not None}
+    for name, value in new_values.items():
         setattr(design, name, value)
     owner.session.flush()
     return design
 
 
 def clear(owner: Owner) -> None:
-    """Makes everything the house's own again."""
+    """Restores the default design."""
     owner.session.execute(delete(FormDesign).where(FormDesign.tenant_id == owner.tenant))
 
 
@@ -98,7 +98,7 @@ def _text(value: str) -> str:
 
 
 def _misleads(line: str) -> bool:
-    """Whether a line has characters that nobody sees and that change how it is read."""
+    """Whether a line has invisible characters that change how it is read."""
     return bool(DIRECTION_CHANGES.search(line)) or any(unicodedata.category(char) in naming.CONTROL_CATEGORIES for char in line)
 
 

@@ -1,6 +1,6 @@
-"""Counts and checksums of all that is kept, to compare a restored house with the one that was backed up.
+"""Counts and checksums of all tables, to compare a restored service with its backup.
 
-Two databases with the same rows have the same checksums, in whatever order the rows lie. Which person has what cannot be seen.
+Databases with the same rows have the same checksums, whatever the order of the rows. They reveal nothing about a person.
 """
 
 import hashlib
@@ -16,12 +16,12 @@ from warehouse.postgres.database import Owner
 TABLE_NAMES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename COLLATE \"C\""
 COUNT_ROWS = "SELECT count(*), coalesce(sum(hashtextextended(row::text, 0)::numeric), 0) FROM public.{table} AS row"
 TEXT_SETTINGS = ("SET LOCAL timezone = 'UTC'", "SET LOCAL datestyle = 'ISO'", "SET LOCAL bytea_output = 'hex'")
-"""What the text of a row depends on besides the row."""
+"""The settings that the text form of a row depends on."""
 
 
 @dataclass(frozen=True)
 class TableSummary:
-    """A table of PostgreSQL with its rows, or a table of the lake with its files."""
+    """A table of PostgreSQL with the number of its rows, or a table of the lake with the number of its files."""
 
     where: str
     name: str
@@ -30,18 +30,18 @@ class TableSummary:
 
 
 def database_tables(owner: Owner) -> Iterator[TableSummary]:
-    """Every table with its rows. Open the transaction with `surveying`, so that all are seen at one moment."""
+    """The tables of PostgreSQL. Open the transaction with `surveying`, so that all are read as of one moment."""
     connection = owner.session.connection()
     for setting in TEXT_SETTINGS:
         connection.execute(text(setting))
     for table in connection.scalars(text(TABLE_NAMES)).all():
-        quoted = connection.dialect.identifier_preparer.quote(table)
-        count, total = connection.execute(text(COUNT_ROWS.format(table=quoted))).one()
+        quoted_name = connection.dialect.identifier_preparer.quote(table)
+        count, total = connection.execute(text(COUNT_ROWS.format(table=quoted_name))).one()
         yield TableSummary("postgresql", table, count, hashlib.sha256(str(total).encode()).hexdigest()[:16])
 
 
 def lake_tables(lake: Lake) -> Iterator[TableSummary]:
-    """Every table with its files, by name and content."""
+    """The tables of the lake; the checksum covers names and contents of the files."""
     for table in TABLES:
         paths, digest = lake.storage.find(table.name), hashlib.sha256()
         for path in paths:
