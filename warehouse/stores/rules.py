@@ -97,7 +97,7 @@ def _own(owner: Owner) -> Select[CategoryRule]:
 
 
 def _lock(owner: Owner) -> None:
-    (tenants if owner.user_id is None else users).hold(owner)
+    (tenants.lock_corrections if owner.user_id is None else users.lock_corrections)(owner)
 
 
 def _touch(owner: Owner) -> None:
