@@ -9,7 +9,6 @@ import itertools
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, ParamSpec, TypeVar
 from uuid import UUID
@@ -21,6 +20,7 @@ from api.http.response_cache import ResponseCache
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
 from pipelines.results import live
+from warehouse import patience
 from warehouse.errors import Busy, KontorError, Throttled, TooLate
 from warehouse.lake.lake import Lake
 from warehouse.postgres.async_connections import Connections
@@ -79,11 +79,8 @@ class Lane:
                 raise TooLate
             return work(*args, **kwargs)
 
-        for pause in itertools.chain(PAUSES_SECONDS, itertools.repeat(PAUSES_SECONDS[-1])):
-            with suppress(Busy):
-                return await self.run(in_time)
-            await asyncio.sleep(pause)
-        raise TooLate
+        pauses = itertools.chain(PAUSES_SECONDS, itertools.repeat(PAUSES_SECONDS[-1]))
+        return await patience.retry_async(lambda: self.run(in_time), Busy, pauses)
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -94,7 +94,7 @@ def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam
     if _is_running(context.instance):
         return dg.SkipReason("a run is on its way")
     with house.database.surveying() as operator:
-        stale = results.stale(operator, live.NAMES[0], live.version(house.settings.base_url))
+        stale = results.users_with_stale_result(operator, live.NAMES[0], live.version(house.settings.base_url))
     buckets = sorted({bucket_of(user, house.settings.buckets) for user in stale})
     if not buckets:
         return dg.SkipReason("all results are those of the current revisions")

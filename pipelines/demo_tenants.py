@@ -10,13 +10,14 @@ from uuid import UUID
 from pipelines.banks import connectors
 from pipelines.banks.base import CatalogueBank, Connector
 from pipelines.fetching import connect
+from warehouse import files, naming
 from warehouse.errors import Invalid, NotFound
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Tenant
 from warehouse.secrets import hashing
-from warehouse.secrets.vault import Vault, write_private
+from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.stores import accesses, api_keys, clients, designs, fetches, naming, providers, tenants, users
+from warehouse.stores import accesses, api_keys, clients, designs, fetches, providers, tenants, users
 from warehouse.stores.provisioning import ADMIN, APP, create_tenant
 
 DEMO = UUID(int=0)
@@ -54,7 +55,7 @@ def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datet
         _set_up_redirects(owner, base_url)
     content = {"base_url": base_url, "tenants": entries}
     if content != stored_content:
-        write_private(path, json.dumps(content, indent=2))
+        files.replace(path, json.dumps(content, indent=2).encode(), private=True)
     return content
 
 
@@ -72,7 +73,7 @@ def connect_customers(database: Database, vault: Vault, settings: Settings, cont
 def count_pending(database: Database) -> int:
     """The number of demo accesses whose first fetch is running."""
     with database.operating() as operator:
-        return fetches.first_ones(operator, ACCESS)
+        return fetches.count_first_fetches(operator, ACCESS)
 
 
 def _connect(owner: Owner, vault: Vault, settings: Settings, bank: Connector, customer: str | None) -> None:

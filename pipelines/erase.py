@@ -55,8 +55,8 @@ def erase_user(context: Context, tenant_id: UUID, user_id: UUID) -> None:
     """Erases a user: writes the tombstone and deletes every row. `purge` rewrites the files."""
     with context.database.operating() as operator:
         owner = Owner(operator.session, tenant_id, user_id)
-        users.locked(owner, user_id)
-        tombstones.bury(owner, tombstones.USER, user_id, user_id)
+        users.lock(owner, user_id)
+        tombstones.add(owner, tombstones.USER, user_id, user_id)
         _delete(owner, user_id)
     log.info("erased", user=str(user_id))
 
@@ -68,14 +68,14 @@ def purge(context: Context, now: datetime) -> list[Receipt]:
     """
     _bury_again(context)
     with context.database.operating() as operator:
-        open_tombstones = [(stone.id, stone.kind, stone.user_id, stone.erased_at) for stone in tombstones.unpurged(operator)]
+        open_tombstones = [(stone.id, stone.kind, stone.user_id, stone.erased_at) for stone in tombstones.unpurged_tombstones(operator)]
     if not open_tombstones:
         return []
     _keep_tombstones(context)
     receipts = []
     for id_, kind, user_id, erased_at in open_tombstones:
         bucket = bucket_of(user_id, context.settings.buckets)
-        with context.database.alone_with([bucket]):
+        with context.database.locking_buckets([bucket]):
             tables = [table for table in USER_TABLES if kind in table.schema]
             removed = {table.name: rewrite_without(context.lake, table, kind, [str(id_)], [bucket]) for table in tables}
             if kind == tombstones.ACCESS:
@@ -83,7 +83,7 @@ def purge(context: Context, now: datetime) -> list[Receipt]:
         removed["training_feedback"] = training.forget(context.settings.home, [str(id_)], kind)
         receipt = Receipt(str(id_), kind, erased_at.isoformat(), now.isoformat(), removed)
         with context.database.operating() as operator:
-            tombstones.sign(operator, id_, asdict(receipt), now)
+            tombstones.record_receipt(operator, id_, asdict(receipt), now)
         receipts.append(receipt)
         log.info("purged", kind=kind, rows=sum(removed.values()))
     return receipts
@@ -108,14 +108,16 @@ def _remove_older(context: Context, user_id: UUID, bucket: int) -> dict[str, int
 
 
 def _delete(owner: Owner, user_id: UUID) -> None:
-    accesses.remove(owner, accesses.locked(owner))
+    accesses.remove(owner, accesses.lock_all(owner))
     users.remove(owner, user_id)
 
 
 def _keep_tombstones(context: Context) -> None:
     """Writes all tombstones to the lake."""
     with context.database.operating() as operator:
-        rows = [(str(stone.id), stone.kind, str(stone.user_id), str(stone.tenant_id)) for stone in tombstones.standing(operator)]
+        rows = [
+            (str(stone.id), stone.kind, str(stone.user_id), str(stone.tenant_id)) for stone in tombstones.all_tombstones(operator)
+        ]
     lake_tombstones = context.lake.read(TOMBSTONES)
     frame = pl.concat([lake_tombstones, pl.DataFrame(rows, TOMBSTONES.schema, orient="row")]).unique("id").sort("id")
     context.lake.write(TOMBSTONES, 0, frame, {})
@@ -125,11 +127,11 @@ def _bury_again(context: Context) -> None:
     """Restores tombstones that only the lake holds, and erases their users or accesses again."""
     lake_tombstones = context.lake.read(TOMBSTONES)
     with context.database.operating() as operator:
-        standing_ids = {str(stone.id) for stone in tombstones.standing(operator)}
+        standing_ids = {str(stone.id) for stone in tombstones.all_tombstones(operator)}
         for id_, kind, user, tenant in lake_tombstones.filter(~pl.col("id").is_in(standing_ids)).iter_rows():
             owner = Owner(operator.session, UUID(tenant), UUID(user))
-            tombstones.bury(owner, kind, UUID(id_), UUID(user))
+            tombstones.add(owner, kind, UUID(id_), UUID(user))
             if kind == tombstones.USER:
                 _delete(owner, UUID(user))
             else:
-                accesses.remove(owner, [access for access in accesses.locked(owner) if access.id == UUID(id_)])
+                accesses.remove(owner, [access for access in accesses.lock_all(owner) if access.id == UUID(id_)])

@@ -29,7 +29,6 @@ from analytics.tagging.tag import Tagger
 from analytics.trees import tree
 from models import experiment, registry
 from models.categoriser.features import hinted
-from models.categoriser.file import write_atomically
 from models.categoriser.model import Categoriser
 from models.errors import ModelUnknown, NothingToLearn
 from models.evaluation import comparison, gates, reports, tagger
@@ -46,6 +45,7 @@ from models.training.train import (
     train_on,
 )
 from models.training.train import training_set as labelled
+from warehouse import files
 from warehouse.lake import parquet
 from warehouse.lake.storage import Storage
 from warehouse.postgres.database import Database, Owner
@@ -123,7 +123,7 @@ def make_training_set(
     """
     simulated = merged(labelled(part) for part in simulate_parts(world, TRAINING_FORMATS, on_progress))
     storage = _storage(home)
-    with storage.alone("."):
+    with storage.lock("."):
         feedback = CORRECTIONS.to_frame()
         if database is not None:
             with database.surveying() as owner:
@@ -156,7 +156,7 @@ def corrections(owner: Owner, weight: float = 1.0) -> pl.DataFrame:
 def training_set(home: Path) -> TrainingSet:
     """The training set that was made last."""
     storage = _storage(home)
-    with storage.alone("."):
+    with storage.lock("."):
         return _read_training_set(storage)
 
 
@@ -168,7 +168,7 @@ def forget(home: Path, ids: Collection[str], kind: str = "user") -> int:
     if not (home / "models" / "training").is_dir():
         return 0
     storage = _storage(home)
-    with storage.alone("."):
+    with storage.lock("."):
         storage.sweep(_AFTER_ALL_FILES)
         feedback = _read_feedback(storage)  # unchecked: erasing works for files of older schemas too
         remaining = feedback.filter(~pl.col(kind).is_in(list(ids)))
@@ -313,7 +313,7 @@ def _write_feedback(storage: Storage, feedback: pl.DataFrame) -> None:
 
 
 def _write_note(home: Path, name: str, version: str) -> None:
-    write_atomically(registry_folder(home) / name, version.encode())
+    files.replace(registry_folder(home) / name, version.encode())
 
 
 def _read_note(home: Path, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The facts that can stand in the way of an operation. They carry no HTTP numbers: `api/http/errors.py` gives them a status.
+"""The facts that can prevent an operation. They carry no HTTP status: `api/http/errors.py` assigns one.
 
 KontorError
 ├── NotFound                 the object does not exist, or not for this owner
@@ -14,18 +14,18 @@ KontorError
 │       ├── IbanUnfit, NotInSepa, BicUnfit, BicMissing, BicDiffers
 │       ├── TextEmpty, TextTooLong, CharacterRefused, IdentifierUnfit, PurposeCodeUnfit
 │       └── DayOutOfRange, DayWithInstant, CountOutOfRange
-├── OutOfTurn                a dialogue does not wait for this move
+├── OutOfTurn                the dialogue does not expect this move
 ├── NotOffered               this method or medium cannot be chosen
 ├── PaymentDiffers           another order has this payment id
-├── PaymentRepeated          an equal order was given a moment ago
-├── TooMany                  there are as many of these as there can be
+├── PaymentRepeated          an equal order was placed a moment ago
+├── TooMany                  the largest number of these objects is reached
 ├── AlreadyActive            the user is active already
-├── LoginFailed              name and secret do not fit, whatever the reason
-├── ScopeNotGranted          none of the wanted scopes can be given
-├── Throttled                too many attempts; carries the seconds to wait
+├── LoginFailed              name and secret do not match, for whatever reason
+├── ScopeNotGranted          none of the requested scopes is granted
+├── Throttled                too many attempts; carries the seconds until the next one is allowed
 ├── DatabaseUnavailable      PostgreSQL does not answer
-├── Busy                     another transaction holds what this one needs; trying again is safe
-├── TooLate                  the time for a change is over; it was not begun
+├── Busy                     another transaction holds a lock that this one needs; a retry is safe
+├── TooLate                  the time for a change is over; nothing was changed
 ├── LakeDamaged              a file of the lake cannot be read
 ├── BackfillNeeded           a file of the lake was written with other columns than its table has now
 ├── KeysMissing              no vault key, or not the one that sealed a value
@@ -34,7 +34,7 @@ KontorError
 
 
 class KontorError(Exception):
-    """A fact that keeps an operation from being carried out."""
+    """A fact that prevents an operation."""
 
 
 class NotFound(KontorError):

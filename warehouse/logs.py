@@ -8,11 +8,11 @@ from typing import Any
 import orjson
 import structlog
 
-LIBRARY_TEXT_LIMIT = 300
+MAX_LIBRARY_TEXT_LENGTH = 300
 
 
 def configure(level: str) -> None:
-    """Makes this process log one JSON object per line, libraries included."""
+    """Configures this process to log one JSON object per line, libraries included."""
     structlog.configure(
         processors=[
             _add_level,
@@ -23,19 +23,19 @@ def configure(level: str) -> None:
         logger_factory=structlog.BytesLoggerFactory(sys.stdout.buffer),
         cache_logger_on_first_use=True,
     )
-    logging.basicConfig(handlers=[Libraries()], level=max(logging.INFO, getattr(logging, level)), force=True)
+    logging.basicConfig(handlers=[LibraryHandler()], level=max(logging.INFO, getattr(logging, level)), force=True)
 
 
 def _add_level(_logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     return {"level": method, **event}
 
 
-class Libraries(logging.Handler):
-    """Passes on what libraries log, without the texts of errors."""
+class LibraryHandler(logging.Handler):
+    """Logs the messages of libraries as JSON, without the texts of errors."""
 
     def emit(self, record: logging.LogRecord) -> None:
         log = structlog.get_logger()
-        facts: dict[str, Any] = {"logger": record.name, "text": record.getMessage()[:LIBRARY_TEXT_LIMIT]}
+        facts: dict[str, Any] = {"logger": record.name, "text": record.getMessage()[:MAX_LIBRARY_TEXT_LENGTH]}
         if record.exc_info and record.exc_info[1] is not None:
             facts["error"] = describe(record.exc_info[1])
         log.log(record.levelno, "library", **facts)

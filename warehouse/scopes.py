@@ -1,4 +1,4 @@
-"""The scopes of the interface: what a token may carry and a route may ask for."""
+"""The scopes of the API: tokens carry them, routes require them."""
 
 TENANTS_READ = "auth/tenants/read"
 CLIENTS_READ = "auth/tenants/clients/read"

@@ -16,7 +16,7 @@ MEBIBYTE = 1024 * 1024
 
 
 def _base_url(value: str) -> str:
-    """The address without a slash at its end, after checking that it is one."""
+    """The address without a trailing slash, after checking that it is a URL."""
     TypeAdapter(HttpUrl).validate_python(value)
     return value.rstrip("/")
 
@@ -27,7 +27,7 @@ def _zone(value: str) -> str:
 
 
 def _scheduler(value: str | None) -> str | None:
-    """The address, if nobody else can hand tasks to it: without TLS, Dask runs the code of everyone who reaches it."""
+    """The address, if it is safe: without TLS, Dask runs the code of everyone who reaches it."""
     if value is None or re.fullmatch(r"tls://.+:\d+|tcp://(127\.0\.0\.1|localhost|\[::1\]):\d+", value):
         return value
     raise ValueError("must be tls://host:port, or tcp://127.0.0.1:port")

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
-from sqlalchemy import make_url
 
 from api.cli.desk import read_settings
 from warehouse.errors import KontorError
@@ -52,7 +51,7 @@ def environment(settings: Settings, where: Addresses) -> dict[str, str]:
         **os.environ,
         "KONTOR_HOME": str(settings.home),
         "KONTOR_DATABASE_URL": where.service,
-        "KONTOR_DAGSTER_DATABASE_URL": make_url(where.dagster).set(drivername="postgresql+psycopg2").render_as_string(False),
+        "KONTOR_DAGSTER_DATABASE_URL": where.dagster_storage,
         "KONTOR_DAGSTER_DIR": str(folder),
         "KONTOR_DAGSTER_LOGS": str(logs),
         "DAGSTER_HOME": str(HOME),
@@ -70,7 +69,7 @@ def first_slot(settings: Settings) -> str:
     if "first_slot" in settings.model_fields_set:
         return settings.first_slot
     now = slot_of(datetime.now(UTC), settings.zone).strftime(SLOT_FORMAT)
-    return min((file.slot for file in Lake(settings.lake_path).found(LANDING)), default=now)
+    return min((file.slot for file in Lake(settings.lake_path).all_files(LANDING)), default=now)
 
 
 def _become(part: str) -> None:

@@ -7,10 +7,10 @@ import typer
 
 from api.cli.desk import Json, TenantName, show, working_on
 from warehouse.errors import Invalid
+from warehouse.logos import MAX_LOGO_BYTES
 from warehouse.postgres.tables import FormDesign
 from warehouse.stores import designs
 from warehouse.stores.designs import DesignChanges
-from warehouse.stores.logos import LIMIT_BYTES
 
 
 def _file(text: str, *names: str) -> Any:
@@ -59,7 +59,7 @@ def design(
 def _content(path: Path) -> bytes:
     """A picture, read only as far as is needed to see that it is too large."""
     with path.open("rb") as file:
-        return file.read(LIMIT_BYTES + 1)
+        return file.read(MAX_LOGO_BYTES + 1)
 
 
 def _text(path: Path) -> str:

@@ -19,6 +19,6 @@ def take_stock(as_json: Json = False) -> None:
 
     with desk() as at:
         with at.database.surveying() as operator:
-            rows = list(inventory.of_database(operator))
-        rows += inventory.of_lake(Lake(at.settings.lake_path))
+            rows = list(inventory.database_tables(operator))
+        rows += inventory.lake_tables(Lake(at.settings.lake_path))
     show([asdict(row) for row in rows], as_json, "Tables")

@@ -45,7 +45,7 @@ def list_failing(as_json: Json = False) -> None:
     from warehouse.stores import fetches  # loads Polars, which no other command of providers needs
 
     with desk() as at, at.database.operating() as operator:
-        rows = [asdict(found) for found in fetches.failing(operator)]
+        rows = [asdict(found) for found in fetches.failing_providers(operator)]
     show(rows, as_json, "Failing providers")
 
 

@@ -4,7 +4,6 @@ import os
 from typing import Annotated
 
 import typer
-from sqlalchemy import make_url
 
 from api.cli import processes
 from api.cli.desk import Json, console, read_settings, say
@@ -70,7 +69,7 @@ def migrate_database(as_json: Json = False) -> None:
     """Bring the database to the tables that this version needs. Safe to run at any time, also twice at once."""
     settings = read_settings()
     with embedded.addresses(settings) as where:
-        before, after = migrate.upgrade(where.migration, make_url(where.service).username)
+        before, after = migrate.upgrade(where.migration, where.service_role)
         if migrate.bypasses_row_security(where.service):
             console.print("[yellow]The service's database role bypasses row-level security. Give it a role that does not.[/]")
     say(f"The tables are at {after} (before: {before or 'none'}).", as_json)

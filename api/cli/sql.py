@@ -60,7 +60,7 @@ def ask(
     chosen = _format(form, out)
     words = set(re.findall(r"\w+", query.lower()))
     tables = [table for table in TABLES if table.name in words] or TABLES
-    with sql.told(), sql.connect(lake, tables) as connection:
+    with sql.explain_errors(), sql.connect(lake, tables) as connection:
         answer = sql.ask(connection, query)
         if chosen is OutputFormat.TABLE:
             _print(answer, limit)

@@ -8,7 +8,6 @@ from contextlib import closing
 from typing import Any
 
 from rich.progress import Progress
-from sqlalchemy import make_url
 
 from api.cli import dagster, processes, runs
 from api.cli.demo import seed_demo
@@ -34,7 +33,7 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
             processes.require_free(name, host, port)
     with console.status("Preparing the database …"):
         create_ring(settings.keys_path)
-        migrate.upgrade(where.migration, make_url(where.service).username)
+        migrate.upgrade(where.migration, where.service_role)
     children: list[processes.Child] = []
     try:
         environment = dagster.environment(settings, where)

@@ -29,7 +29,7 @@ from pipelines.results import live
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.live import EMPTY_DOCUMENTS, FLOWS, ResultState, UserDocuments
-from warehouse.lake.packing import unpacked
+from warehouse.lake.packing import unpack
 from warehouse.stores import results
 from warehouse.stores.callers import Caller
 
@@ -187,7 +187,7 @@ async def _made(held: Services, caller: Caller, name: str, state: ResultState, v
 async def _ready(held: Services, caller: Caller, name: str, state: ResultState) -> CachedResponse | None:
     """What lies ready of this state."""
     row = await held.connections.one(results.READY, (user_of(caller), name, state.revision, state.version, state.as_of))
-    return None if row is None else CachedResponse(state, unpacked(row[0]), precomputed=True)
+    return None if row is None else CachedResponse(state, unpack(row[0]), precomputed=True)
 
 
 def _live(held: Services, caller: Caller, state: ResultState) -> UserDocuments:

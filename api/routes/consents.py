@@ -134,7 +134,7 @@ async def _move(held: Services, caller: Caller, consent: UUID, reply: Reply) -> 
 def _wanted(owner: Owner, callback_url: str | None, customer_ip: str) -> DialogueOptions:
     if callback_url is None:
         raise Problem(400, "callbackUrl: fehlt")
-    return DialogueOptions(customer_ip, tenants.checked_callback(owner, callback_url))
+    return DialogueOptions(customer_ip, tenants.check_callback(owner, callback_url))
 
 
 def _access(held: Services, owner: Owner, key: str, entries: dict[str, NewAccess] | None) -> Access:

@@ -57,8 +57,8 @@ async def encrypt(request: Request, caller: AnyToken, held: Held) -> Response:
         plaintext = base64.b64decode(await StrictRequest(request.scope, request.receive).body(), validate=True)
     except ValueError as error:
         raise Problem(400, "Inhalt: kein gültiges Base64") from error
-    if not 1 <= len(plaintext) <= certificates.PLAINTEXT_LIMIT:
-        raise Problem(400, f"Inhalt: 1 bis {certificates.PLAINTEXT_LIMIT} Bytes")
+    if not 1 <= len(plaintext) <= certificates.MAX_PLAINTEXT_BYTES:
+        raise Problem(400, f"Inhalt: 1 bis {certificates.MAX_PLAINTEXT_BYTES} Bytes")
 
     def encrypted() -> bytes:
         with held.database.acting_for(caller.tenant_id) as owner:

@@ -14,9 +14,9 @@ from api.http.route import FORM, StrictRequest, router
 from api.openapi.models import REFERENCE
 from api.schemas.oauth import GRANTS, RevokeForm, TokenBody, TokenForm
 from api.services import Held, Services
+from warehouse import logins
 from warehouse.errors import LoginFailed, Throttled
-from warehouse.stores import logins
-from warehouse.stores.logins import AuthenticatedClient
+from warehouse.logins import AuthenticatedClient
 from warehouse.stores.tokens import IssuedToken
 
 UNCACHED = {"Cache-Control": "no-store", "Pragma": "no-cache"}

@@ -219,7 +219,7 @@ async def _begin(
             asked_with = who(owner)
             access = asked_with.access
             chosen = (access.sca_method, access.sca_medium) if access and not how.query_tan_settings else (None, None)
-            wanted = DialogueOptions(how.customer_ip, tenants.checked_callback(owner, how.callback_url), *chosen)
+            wanted = DialogueOptions(how.customer_ip, tenants.check_callback(owner, how.callback_url), *chosen)
             named = how.payment_id is not None
             dialogue = requests.begin_payment_once(
                 owner, held.vault, held.settings, asked_with, order, wanted, has_payment_id=named

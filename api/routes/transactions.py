@@ -8,7 +8,6 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 import polars as pl
-import psycopg
 from fastapi import Body, Query, Request
 from pydantic import Field
 from starlette.responses import Response
@@ -37,10 +36,10 @@ from api.services import Held, Services
 from pipelines.fetching import push
 from pipelines.results import tags
 from pipelines.results.documents.tags import tag_writer
-from warehouse.errors import DatabaseUnavailable, Invalid, NotFound
+from warehouse.errors import Invalid, NotFound
 from warehouse.stores import accesses, products, transactions
 from warehouse.stores.callers import Caller
-from warehouse.stores.transactions import COLUMNS, PIECE, Cursor, TransactionWindow
+from warehouse.stores.transactions import BATCH_ROWS, COLUMNS, Cursor, TransactionWindow
 
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 NAME = "kontoumsaetze"
@@ -100,23 +99,20 @@ async def list_transactions(
 async def _as_they_are(request: Request, held: Services, caller: Caller, asked: BookingQuery) -> Response:
     """The list without tags, sent as it is read."""
     user_id = user_of(caller)
-    try:
-        async with held.reads.acting_for(caller.tenant_id, user_id) as connection:
-            found = await transactions.product_of(connection, user_id, asked.access, asked.product)
-            if found is None:
-                raise NotFound("product")
-            product_id, revision = found
-            etag = f'"{revision}"'
-            if has_etag(request, etag):
-                return Response(status_code=304, headers={"ETag": etag})
-            listed, last_row, more = Listed(), None, False
-            async for piece in transactions.pieces(connection, product_id, asked.wish):
-                kept = piece if asked.limit is None else piece[: asked.limit - listed.rows]
-                listed.add(rendered(row) for row in kept)
-                last_row = kept[-1] if kept else last_row
-                more = len(kept) < len(piece)
-    except psycopg.OperationalError as error:
-        raise DatabaseUnavailable from error
+    async with held.reads.acting_for(caller.tenant_id, user_id) as connection:
+        found = await transactions.find_product(connection, user_id, asked.access, asked.product)
+        if found is None:
+            raise NotFound("product")
+        product_id, revision = found
+        etag = f'"{revision}"'
+        if has_etag(request, etag):
+            return Response(status_code=304, headers={"ETag": etag})
+        listed, last_row, more = Listed(), None, False
+        async for piece in transactions.row_batches(connection, product_id, asked.wish):
+            kept = piece if asked.limit is None else piece[: asked.limit - listed.rows]
+            listed.add(rendered(row) for row in kept)
+            last_row = kept[-1] if kept else last_row
+            more = len(kept) < len(piece)
     return listed.response({"ETag": etag, **(_onward(held, asked, last_row) if more and last_row else {})})
 
 
@@ -128,10 +124,10 @@ def _with_tags(request: Request, held: Services, caller: Caller, asked: BookingQ
         if has_etag(request, etag):
             return Response(status_code=304, headers={"ETag": etag})
         tagged = tags.tagged_bookings(owner)
-    found = transactions.cut(tagged.bookings, product.id, asked.wish)
+    found = transactions.cut_window(tagged.bookings, product.id, asked.wish)
     kept = found if asked.limit is None else found.head(asked.limit)
     listed = Listed()
-    for piece in kept.iter_slices(PIECE):
+    for piece in kept.iter_slices(BATCH_ROWS):
         listed.add(_bodies(held, piece, asked))
     onward = _onward(held, asked, kept.select(COLUMNS).row(-1)) if kept.height < found.height else {}
     return listed.response({"ETag": etag, **freshness(tagged.revision, precomputed=tagged.precomputed), **onward})

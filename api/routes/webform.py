@@ -58,7 +58,7 @@ async def enter_form(
     browser, stop = entered
     if stop is not None:
         return RedirectResponse(f"{STOPPED}?baReentry={stop}", 303)
-    sight = await redirect_sessions.look(held.connections, browser)
+    sight = await redirect_sessions.read_view(held.connections, browser)
     if sight is not None:
         await _wait(held, await held.changes.insist(changes.begin_by_itself, held, _visit(held, request, sight), sight))
     response = RedirectResponse(FORM, 303)
@@ -216,7 +216,7 @@ async def _tan_step(request: Request, held: Services) -> EnterTan | None:
 
 async def _sight(request: Request, held: Services) -> SessionView | None:
     browser = _token_holder(request)
-    return await redirect_sessions.look(held.connections, browser) if browser else None
+    return await redirect_sessions.read_view(held.connections, browser) if browser else None
 
 
 def _visit(held: Services, request: Request, sight: SessionView) -> FormContext:

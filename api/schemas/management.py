@@ -6,9 +6,8 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, StringConstraints
 
 from api.schemas.base import CONTROLS, TEXT, Line, Relation, Wire
-from warehouse import scopes
+from warehouse import naming, scopes
 from warehouse.errors import Invalid
-from warehouse.stores import naming
 
 PASSWORD_LENGTH = 1024
 NAME_LENGTH = 200
@@ -69,7 +68,7 @@ class NewUser(Wire):
 
     username: Annotated[str, AfterValidator(_username)] = Field(
         min_length=1,
-        max_length=naming.USERNAME_LENGTH,
+        max_length=naming.MAX_USERNAME_LENGTH,
         examples=["erika"],
         json_schema_extra={"pattern": rf"^[^{CONTROLS}]*[^{CONTROLS}\s][^{CONTROLS}]*$"},
     )

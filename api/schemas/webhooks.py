@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from api.schemas.accesses import Moment
 from api.schemas.base import Line, Relation, Wire
-from warehouse.stores.addresses import URL_LENGTH
+from warehouse.addresses import MAX_URL_LENGTH
 from warehouse.stores.webhooks import EventState
 
 LARGEST_SERIAL = 2**63 - 1
@@ -29,7 +29,7 @@ class NewWebhook(Wire):
     """What setting a webhook takes."""
 
     url: Line = Field(
-        max_length=URL_LENGTH,
+        max_length=MAX_URL_LENGTH,
         description="a public https address on port 443, without credentials and fragment",
         examples=["https://app.example.de/kontor"],
         json_schema_extra={"format": "uri"},

@@ -37,7 +37,7 @@ def enter(
         owner = Owner(operator.session, session.tenant_id, session.user_id)
         if callback_url is not None:
             try:
-                session.return_to = tenants.checked_callback(owner.for_tenant(session.tenant_id), callback_url)
+                session.return_to = tenants.check_callback(owner.for_tenant(session.tenant_id), callback_url)
             except CallbackRefused:
                 moves.end(owner, session, Reentry.INVALID_CALLBACK_URL)
                 session.return_to = None
@@ -121,7 +121,7 @@ def speak(held: Services, sight: SessionView, language: str) -> None:
 def _locked(held: Services, sight: SessionView, turn: int | None = None) -> Iterator[tuple[Owner, RedirectSession | None]]:
     """The session that was seen, if it still waits for the move of that turn, or of this one."""
     with held.database.changing_for(sight.tenant_id, sight.user_id) as owner:
-        yield owner, redirect_sessions.locked(owner, sight.id, sight.turn if turn is None else turn)
+        yield owner, redirect_sessions.lock(owner, sight.id, sight.turn if turn is None else turn)
 
 
 def _go_on(owner: Owner, visit: FormContext, session: RedirectSession) -> None:

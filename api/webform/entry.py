@@ -17,7 +17,7 @@ TYPED_IN_FORM = "dürfen nicht gesendet werden; Ihre Kunden geben sie im Formula
 
 def begin(held: Services, owner: Owner, use_case: str, *, callback_url: str | None = None, **about: Any) -> str:
     """The address of the form for a new session. A callback address that is given is checked, and kept for who appends none."""
-    return_to = None if callback_url is None else tenants.checked_callback(owner, callback_url)
+    return_to = None if callback_url is None else tenants.check_callback(owner, callback_url)
     name = redirect_sessions.begin(owner, held.vault, use_case, return_to=return_to, **about)
     return f"{link(held, *ROOT, 'webform')}?{urlencode({'session': name, 'useCase': use_case})}"
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from api.routes.providers import offered_providers
 from api.services import Services
-from api.webform import flicker, pages
+from api.webform import flicker, pages, terms
 from api.webform.pages import AccountChoice, BankChoice, Design, FormPage, Option, PageFrame, Trouble
 from api.webform.texts import Language
 from pipelines.banks import catalogue, formats
@@ -19,10 +19,11 @@ from pipelines.dialogues import payments
 from pipelines.dialogues.found_accounts import FoundAccount
 from pipelines.forms import moves, wizard
 from pipelines.forms.wizard import MAX_LOGIN_TRIES, FormFacts, FormStep, Reentry
+from warehouse import naming
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
 from warehouse.secrets import sealed_values
-from warehouse.stores import accesses, dialogues, naming, products, terms
+from warehouse.stores import accesses, dialogues, products
 from warehouse.stores.dialogues import CONNECT, CONSENT, DONE
 from warehouse.stores.redirect_sessions import CREATE_ACCOUNT, SessionView
 

@@ -110,7 +110,7 @@ def begin_payment_once(
         ):
             raise PaymentDiffers
         return earlier_dialogue
-    if not has_payment_id and dialogues.alike(owner, payments.digest_without_reference(order), EQUAL_ORDER_SECONDS):
+    if not has_payment_id and dialogues.has_equal_order(owner, payments.digest_without_reference(order), EQUAL_ORDER_SECONDS):
         raise PaymentRepeated
     try:
         return begin_payment(owner, vault, settings, login, order, options)
@@ -144,7 +144,7 @@ def is_verification_of(owner: Owner, verification_id: UUID, order: Payment) -> b
 
 def reply(owner: Owner, vault: Vault, dialogue: Dialogue, move: Reply) -> int:
     """Enqueues a customer's reply to a dialogue that the caller has locked; returns the number of the move."""
-    if dialogue.phase != OPEN or dialogues.ended(owner, dialogue):
+    if dialogue.phase != OPEN or dialogues.is_over(owner, dialogue):
         raise OutOfTurn
     steps.check_reply(steps.load_step(dialogue.step), move)
     dialogue.method = move.method or dialogue.method

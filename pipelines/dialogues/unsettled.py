@@ -20,7 +20,7 @@ log = structlog.get_logger("dialogues")
 
 def unknown_payments(operator: Owner) -> Sequence[tuple[Dialogue, str]]:
     """Payments with unknown outcome, each with the name of its tenant, the oldest first."""
-    return dialogues.unknown(operator, Code.OUTCOME_UNKNOWN, MAX_PAYMENTS)
+    return dialogues.unknown_payments(operator, Code.OUTCOME_UNKNOWN, MAX_PAYMENTS)
 
 
 def settle(operator: Owner, id_: UUID, *, executed: bool) -> Dialogue:
@@ -43,7 +43,7 @@ def look_now(operator: Owner, id_: UUID) -> Dialogue:
 
 def _unknown(operator: Owner, id_: UUID) -> Dialogue:
     """The payment with unknown outcome, locked. Raises `Invalid` with the reason for any other."""
-    dialogue = dialogues.named(operator, id_)
+    dialogue = dialogues.find_payment(operator, id_)
     if dialogue.phase != UNKNOWN:
         reason = "the bank is being asked about it just now" if is_unknown(dialogue) else f"its phase is {dialogue.phase}"
         raise Invalid(f"the end of this payment is not unknown: {reason}")

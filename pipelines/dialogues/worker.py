@@ -107,7 +107,7 @@ def advance_overdue(context: Context) -> int:
             if dialogue.phase == CALLING:
                 _end_lost(owner_of(operator, dialogue), dialogue)
             else:
-                dialogues.put_down_again(owner_of(operator, dialogue), dialogue)
+                dialogues.enqueue_again(owner_of(operator, dialogue), dialogue)
         due_dialogues = dialogues.due(operator, BATCH_DIALOGUES)
         for dialogue in due_dialogues:
             dialogues.ask(owner_of(operator, dialogue), context.vault, dialogue, dump_reply(Reply()))
@@ -146,14 +146,14 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             return None
         step = steps.load_step(dialogue.step) if dialogue.step else None
         looks, elsewhere = is_unknown(dialogue), steps.is_confirmed_elsewhere(step)
-        if not looks and dialogues.ended(owner, dialogue):  # no worker was free in time
+        if not looks and dialogues.is_over(owner, dialogue):  # no worker was free in time
             end_as(owner, dialogue, steps.after_expiry(step, pays=dialogue.kind == PAYMENT))
             return None
         provider_row = providers.find(owner, dialogue.provider_id)
         provider = CatalogueBank(provider_row.id, provider_row.name, provider_row.connector, provider_row.blz, provider_row.bic)
         connector = context.connectors.get(provider_row.connector)
         access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
-        sealed_values = dialogues.call(owner, context.vault, dialogue)
+        sealed_values = dialogues.begin_call(owner, context.vault, dialogue)
         typed_login = {
             name.removeprefix(LOGIN): value.decode() for name, value in sealed_values.items() if name.startswith(LOGIN)
         }
@@ -294,7 +294,7 @@ def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, step: object,
         access.consent_ends_at = step.consent_ends_at or plan.request.now + CONSENT_DURATION
         access.messages = [item for item in access.messages if item["code"] != Code.METHOD_NEEDED]
         access.waits_for_customer = bool(access.messages)
-        accesses.begin_fetch(owner, access, awaited=True, attended_from=dialogue.attended_from)
+        accesses.begin_fetch(owner, access, is_awaited=True, attended_from=dialogue.attended_from)
 
 
 def end_as(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:

@@ -110,7 +110,7 @@ def _begin(owner: Owner, settings: Settings, access: Access, attended_from: str 
         wait = accesses.seconds_until_allowed(owner, access, settings.unattended_sessions_per_day)
         if wait:
             raise Throttled(wait)
-    return accesses.begin_fetch(owner, access, awaited=True, attended_from=attended_from)
+    return accesses.begin_fetch(owner, access, is_awaited=True, attended_from=attended_from)
 
 
 def _find_access(owner: Owner, key: str) -> Access | None:
@@ -232,4 +232,4 @@ def _login_hash(provider_id: UUID, names: list[str]) -> bytes:
 def disconnect(database: Database, tenant_id: UUID, user_id: UUID, key: str | None = None) -> None:
     """Deletes an access, or all accesses of a user. A running fetch then finds nothing to write to."""
     with database.changing_for(tenant_id, user_id) as owner:
-        accesses.remove(owner, [accesses.find(owner, key, lock=True)] if key is not None else accesses.locked(owner))
+        accesses.remove(owner, [accesses.find(owner, key, lock=True)] if key is not None else accesses.lock_all(owner))

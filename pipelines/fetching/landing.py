@@ -83,8 +83,8 @@ def replay(context: Context, pieces: Iterable[Piece], *, everything: bool = Fals
     ordered = sorted(pieces)
     rows = landing.read_pieces(context.lake, LANDING, ordered)
     with context.database.operating() as operator:
-        buried = [str(stone.id) for stone in tombstones.standing(operator)]
-        fetched_accesses = accesses.fetched(operator, [UUID(access) for access in rows["access"].unique()])
+        buried = [str(stone.id) for stone in tombstones.all_tombstones(operator)]
+        fetched_accesses = accesses.fetch_times(operator, [UUID(access) for access in rows["access"].unique()])
     standing_rows = rows.filter(~pl.col("user").is_in(buried), ~pl.col("access").is_in(buried)).join(
         fetched_accesses, on="access", maintain_order="left"
     )
@@ -96,7 +96,7 @@ def replay(context: Context, pieces: Iterable[Piece], *, everything: bool = Fals
 def pieces_of(lake: Lake, buckets: Iterable[int], since: date | None = None) -> list[Piece]:
     """The pieces of some buckets, from a day on."""
     first = "" if since is None else since.isoformat()
-    return [piece for bucket in buckets for piece in landing.landed(lake, LANDING, bucket=bucket) if piece.slot >= first]
+    return [piece for bucket in buckets for piece in landing.list_pieces(lake, LANDING, bucket=bucket) if piece.slot >= first]
 
 
 def _merge(context: Context, rows: pl.DataFrame) -> int:

@@ -17,10 +17,10 @@ def fetch_again(database: Database, provider_id: UUID) -> int:
     total, last_id = 0, UUID(int=0)
     while True:
         with database.operating() as operator:
-            failed_accesses = fetches.failed(operator, provider_id, last_id, BATCH_ACCESSES)
+            failed_accesses = fetches.failed_accesses(operator, provider_id, last_id, BATCH_ACCESSES)
             ids = [access.id for access in failed_accesses]
             for access in failed_accesses:
-                accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, awaited=False)
+                accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, is_awaited=False)
         total += len(failed_accesses)
         if len(failed_accesses) < BATCH_ACCESSES:
             return total

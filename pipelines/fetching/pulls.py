@@ -49,7 +49,7 @@ def count_landed(context: Context, slot: str, buckets: Iterable[int]) -> dict[in
     """The counts of a slot by bucket; also compacts the pieces."""
     counts = {}
     for bucket in buckets:
-        names = pieces.landed(context.lake, LANDING, slot, bucket)
+        names = pieces.list_pieces(context.lake, LANDING, slot, bucket)
         if names:
             pieces.compact(context.lake, LANDING, slot, bucket)
         rows = pieces.read_pieces(context.lake, LANDING, names).height if names else 0
@@ -60,4 +60,4 @@ def count_landed(context: Context, slot: str, buckets: Iterable[int]) -> dict[in
 def _running(context: Context) -> dict[str, int]:
     """The number of running fetches by provider."""
     with context.database.operating() as operator:
-        return fetches.running(operator)
+        return fetches.count_running(operator)

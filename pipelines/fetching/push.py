@@ -22,5 +22,5 @@ def push(owner: Owner, access_key: str, product_key: str, batches: Mapping[str, 
         added += new.height
     if added:
         accesses.touch(owner)
-        accesses.heard_of(owner, today)
+        accesses.record_refresh_day(owner, today)
     return added

@@ -5,8 +5,8 @@ publishes the answer in one transaction: products, balances, bookings, positions
 nothing. Where a bank fails, stored data stay as they were, and only the issues of the access report it.
 """
 
+import itertools
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -32,6 +32,7 @@ from pipelines.context import Context
 from pipelines.fetching import landing, store, validation
 from pipelines.fetching.slots import slot_of
 from pipelines.fetching.store import BankAnswer, FetchJob
+from warehouse import patience
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
 from warehouse.postgres.database import Owner
@@ -76,10 +77,7 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
 
 def _retry(work: Callable[[], T]) -> T:
     """Repeats work on the database if the connection was lost, so that the bank need not be asked twice."""
-    for _ in range(MAX_PUBLISH_ATTEMPTS - 1):
-        with suppress(DatabaseUnavailable, Busy):
-            return work()
-    return work()
+    return patience.retry(work, (DatabaseUnavailable, Busy), itertools.repeat(0, MAX_PUBLISH_ATTEMPTS - 1))
 
 
 def give_up(context: Context, job: FetchJob, now: datetime) -> None:
@@ -93,10 +91,10 @@ def enqueue_due(context: Context, now: datetime) -> int:
     total = 0
     while True:
         with context.database.operating() as operator:
-            due = fetches.due(operator, slot, BATCH_ACCESSES)
+            due = fetches.due_accesses(operator, slot, BATCH_ACCESSES)
             for access in due:
                 access.slot_at = slot
-                accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, awaited=False)
+                accesses.begin_fetch(Owner(operator.session, access.tenant_id, access.user_id), access, is_awaited=False)
         total += len(due)
         if len(due) < BATCH_ACCESSES:
             return total
@@ -105,7 +103,7 @@ def enqueue_due(context: Context, now: datetime) -> int:
 def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:
     """The connector and the request for a fetch. None if the fetch is void or must not reach the bank; then it has been ended."""
     with context.database.acting_for(job.tenant, job.user) as owner:
-        access = accesses.fetching(owner, job.access, job.fetch)
+        access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is None:
             return None
         if access.fetch_attempts >= MAX_ATTEMPTS:  # lost too often: the bank is not asked again
@@ -195,7 +193,7 @@ def _require_each_once(answer: BankAnswer, requested_keys: frozenset[str] | None
 def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime) -> None:
     """Ends a fetch without data. Stored data stay; wrong logins are counted."""
     with context.database.acting_for(job.tenant, job.user) as owner:
-        access = accesses.fetching(owner, job.access, job.fetch)
+        access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is not None:
             _end(owner, access, fault, now)
             log.info("fetch_failed", access=str(job.access), code=fault.code)

@@ -61,7 +61,7 @@ class BankAnswer:
 def publish_header(context: Context, job: FetchJob, bank_header: Header, now: datetime) -> None:
     """Stores the products of the header. An access that was complete before only shows progress: its data stay of one moment."""
     with context.database.acting_for(job.tenant, job.user) as owner:
-        access = accesses.fetching(owner, job.access, job.fetch)
+        access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is None:
             return
         if access.status != accesses.COMPLETE:
@@ -82,7 +82,7 @@ def publish_header(context: Context, job: FetchJob, bank_header: Header, now: da
 def publish_fetch(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> bool:
     """Stores the whole answer and announces new bookings; returns False and drops it if the fetch is void."""
     with context.database.acting_for(job.tenant, job.user) as owner:
-        access = accesses.fetching(owner, job.access, job.fetch)
+        access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is None:
             log.info("late_answer_dropped", access=str(job.access))
             return False
@@ -91,7 +91,7 @@ def publish_fetch(context: Context, job: FetchJob, answer: BankAnswer, now: date
         if changes.differs or first:
             accesses.touch(owner)
         if _complete_access(context, access, answer, now):
-            accesses.heard_of(owner, now.astimezone(context.settings.zone).date())
+            accesses.record_refresh_day(owner, now.astimezone(context.settings.zone).date())
         accesses.end_fetch(owner, access, _issues(answer), now)
         if changes.added and not first and access.sync:
             webhooks.announce(owner, access.id, access.user_id)  # last, since it locks the rows of the receivers

@@ -68,10 +68,10 @@ class Edits:
 
 def dialogue_of(owner: Owner, session: RedirectSession) -> tuple[Dialogue, SessionDialogue] | None:
     """The dialogue of a session, locked, and its values for the form."""
-    dialogue = dialogues.locked(owner, session.dialogue_id) if session.dialogue_id else None
+    dialogue = dialogues.lock(owner, session.dialogue_id) if session.dialogue_id else None
     if dialogue is None:
         return None
-    over = dialogues.ended(owner, dialogue)
+    over = dialogues.is_over(owner, dialogue)
     return dialogue, SessionDialogue(
         dialogue.id, dialogue.kind, dialogue.phase, dialogue.step, dialogue.messages, over, dialogue.payment_id
     )

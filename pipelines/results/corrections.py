@@ -24,7 +24,7 @@ def choose(
 
     Bookings whose sign does not fit the category are left out. A repeated call changes nothing.
     """
-    users.hold(owner)
+    users.lock_corrections(owner)
     bookings = _bookings(owner, booking, product, alone=not (change_existing or create_rule))
     is_booking = bookings["id"] == str(booking)
     fitting = bookings.select(fits(pl.lit(item), pl.col("amount_cents"))).to_series()
@@ -38,7 +38,7 @@ def choose(
 
 def retract(owner: Owner, booking: UUID, *, change_existing: bool = False) -> None:
     """Removes the choice for a booking, or for all bookings with the same counterparty: rules and recognition apply again."""
-    users.hold(owner)
+    users.lock_corrections(owner)
     bookings = _bookings(owner, booking, None, alone=not change_existing)
     choices.remove(owner, _ids(bookings.filter(alike(bookings, str(booking)))))
 

@@ -23,7 +23,7 @@ from pipelines.results.documents.suite import cashflow_document, nothing
 from pipelines.results.documents.suite import documents as written
 from pipelines.results.documents.tags import tag_writer
 from pipelines.results.version import code_version
-from warehouse.lake.packing import LENGTH_BYTES, frame_of, of_frame, packed
+from warehouse.lake.packing import LENGTH_BYTES, pack, pack_frame, unpack_frame
 from warehouse.postgres.database import Owner
 from warehouse.stores import choices, ledger, products, revisions, rules
 
@@ -92,7 +92,7 @@ def prepare() -> None:
 
 def make_documents(owner: Owner, base_url: str, as_of: date | None = None) -> UserDocuments:
     """All documents of a user, read in the owner's transaction. With an earlier day, only bookings until that day count."""
-    revision, latest = revisions.current(owner)
+    revision, latest = revisions.user_state(owner)
     day = latest if as_of is None or latest is None else min(as_of, latest)
     state = ResultState(revision, day, version(base_url))
     if day is None:
@@ -113,7 +113,7 @@ def make_cashflow_view(flows: bytes, user: str, as_of: date, base_url: str, requ
 def packed_documents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iterator[tuple[str, dict[str, bytes]]]:
     """For each user (frame `AS_OF`) the results to store, packed."""
     for user, contents in _contents(frames, as_of, base_url):
-        yield user, {name: packed(content) for name, content in contents.items()}
+        yield user, {name: pack(content) for name, content in contents.items()}
 
 
 def make_documents_of(tagged_bookings: pl.DataFrame, user_products: pl.DataFrame, as_of: date, base_url: str) -> dict[str, bytes]:
@@ -140,7 +140,7 @@ def _contents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iterator[tu
 
 def _encode(frames: list[pl.DataFrame]) -> bytes:
     """The frames one after the other, each preceded by its length."""
-    contents = [of_frame(frame) for frame in frames]
+    contents = [pack_frame(frame) for frame in frames]
     return b"".join(len(content).to_bytes(LENGTH_BYTES) + content for content in contents)
 
 
@@ -148,7 +148,7 @@ def _decode(content: bytes) -> dict[str, pl.DataFrame]:
     """The frames that `_encode` wrote, by name."""
     source, frames = io.BytesIO(content), {}
     for name in FRAMES:
-        frames[name] = frame_of(source.read(int.from_bytes(source.read(LENGTH_BYTES))))
+        frames[name] = unpack_frame(source.read(int.from_bytes(source.read(LENGTH_BYTES))))
     return frames
 
 

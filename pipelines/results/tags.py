@@ -13,7 +13,7 @@ from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, che
 from analytics.tagging import corrections, tag
 from analytics.tagging.tag import Tagger
 from models import registry
-from warehouse.lake.packing import frame_of, of_frame
+from warehouse.lake.packing import pack_frame, unpack_frame
 from warehouse.postgres.database import Owner
 from warehouse.settings import Settings
 from warehouse.stores import choices, ledger, products, results, revisions, rules
@@ -68,7 +68,7 @@ class TaggedBookings:
 
 def state(owner: Owner) -> str:
     """A name for the state that a user's tags are computed from: revision, model and knowledge."""
-    return f"{revisions.current(owner).revision}-{tagger().version}"
+    return f"{revisions.user_state(owner).revision}-{tagger().version}"
 
 
 def tagged_bookings(owner: Owner) -> TaggedBookings:
@@ -76,7 +76,7 @@ def tagged_bookings(owner: Owner) -> TaggedBookings:
 
     Stored tags are used if they are of the current revision and version; else the same functions compute them now.
     """
-    bookings, revision, current_tagger = ledger.whole(owner), revisions.current(owner).revision, tagger()
+    bookings, revision, current_tagger = ledger.whole(owner), revisions.user_state(owner).revision, tagger()
     stored_result = results.find(owner, NAME, revision, current_tagger.version)
     if stored_result is not None and (tags := decode(stored_result))["id"].equals(
         bookings["id"]
@@ -88,12 +88,12 @@ def tagged_bookings(owner: Owner) -> TaggedBookings:
 
 def encode(tags: pl.DataFrame) -> bytes:
     """The tags of a user's bookings (frame `TAGGED`), in their order, as they are stored."""
-    return of_frame(tags.select(SERVED))
+    return pack_frame(tags.select(SERVED))
 
 
 def decode(content: bytes) -> pl.DataFrame:
     """The tags that `encode` wrote."""
-    return frame_of(content)
+    return unpack_frame(content)
 
 
 def tag_unstored(transactions: pl.DataFrame, user_products: pl.DataFrame) -> pl.DataFrame:

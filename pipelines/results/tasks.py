@@ -37,7 +37,7 @@ def _context() -> Context:
 
 def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, ExportCounts]:
     context = _context()
-    with context.database.alone_with(buckets):
+    with context.database.locking_buckets(buckets):
         return {
             bucket: export.export_bucket(context.database, context.lake, bucket, context.settings.buckets, everything=everything)
             for bucket in buckets
@@ -46,21 +46,21 @@ def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, E
 
 def tag_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketTagging]:
     context = _context()
-    with context.database.alone_with(buckets):
+    with context.database.locking_buckets(buckets):
         return analyse.tag_buckets(context.lake, buckets, tags.tagger(), everything=everything)
 
 
 def analyse_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketAnalysis]:
     context = _context()
     version = live.version(context.settings.base_url)
-    with context.database.alone_with(buckets):
+    with context.database.locking_buckets(buckets):
         return analyse.analyse_buckets(context.lake, buckets, version, everything=everything)
 
 
 def publish_buckets(buckets: Buckets) -> dict[int, PublishCounts]:
     context = _context()
     settings = context.settings
-    with context.database.alone_with(buckets):
+    with context.database.locking_buckets(buckets):
         return publish.publish_buckets(context.database, context.lake, buckets, settings.buckets, settings.base_url)
 
 

@@ -19,9 +19,9 @@ from ipaddress import ip_address
 import httpcore
 import httpx
 
+from warehouse.addresses import is_public, receiver_url
 from warehouse.errors import AddressRefused
 from warehouse.settings import Settings
-from warehouse.stores.addresses import is_public, receiver_url
 
 MAX_ADDRESSES = 4
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]

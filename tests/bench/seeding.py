@@ -20,14 +20,14 @@ from pipelines.fetching import connect, refresh
 from pipelines.fetching.store import FetchJob
 from pipelines.results import buckets, export, live, publish, tags
 from tests.bench.cases import ACCESSES, Login, Seed
-from warehouse import logs
+from warehouse import logins, logs
 from warehouse.errors import KontorError
 from warehouse.lake.buckets import bucket_of
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Product
 from warehouse.secrets import certificates, hashing
 from warehouse.settings import Settings
-from warehouse.stores import accesses, logins, products, providers, redirect_sessions, users
+from warehouse.stores import accesses, products, providers, redirect_sessions, users
 from warehouse.stores.provisioning import ADMIN, APP, create_tenant
 from warehouse.stores.redirect_sessions import CREATE_ACCOUNT
 

@@ -6,44 +6,45 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+from psycopg import AsyncConnection
 
 from api.app import create_app
 from api.http.route import KontorRoute
-from warehouse.postgres.database import Owner
+from warehouse import logins
+from warehouse.postgres.async_connections import Connections
+from warehouse.postgres.database import Database, Owner
 from warehouse.settings import Settings
+from warehouse.stores import accesses, redirect_sessions
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("analytics", "models", "warehouse", "pipelines", "api")
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "versions" not in path.parts)
-STORES = (
-    "api_keys",
-    "certificates",
-    "choices",
-    "clients",
-    "deliveries",
-    "designs",
-    "providers",
-    "results",
-    "revisions",
-    "rules",
-    "sealed_values",
-    "tenants",
-    "tombstones",
-    "throttles",
-    "tokens",
-    "users",
-    "webhooks",
-)
-PURE = {"certificates.encrypt"}
+NO_STORES = {
+    "warehouse.postgres.database": "opens the transactions of owners",
+    "warehouse.postgres.async_connections": "opens the asynchronous ones",
+    "warehouse.postgres.advisory_locks": "locks numbers, not rows",
+    "warehouse.postgres.embedded": "starts a server, before there is any owner",
+    "warehouse.postgres.migrate": "changes tables, not rows",
+    "warehouse.postgres.migrations": "the same",
+    "warehouse.postgres.tables": "describes columns, and queries nothing",
+}
+"""Modules of `warehouse` that speak to PostgreSQL and hold no rows of anybody."""
+OWNERS = {"owner": Owner, "connection": AsyncConnection[Any], "connections": Connections}
+"""For whom a store function acts: an owner; in an event loop, a transaction for one user (`Connections.acting_for`) or one
+query over all tenants (`Connections.one`).
+"""
+WAYS_TO_THE_DATABASE = re.compile(r"\b(Owner|Session|Database|Connections?|AsyncConnection|Engine|Settings)\b")
 GERMAN_FIELDS = re.compile(
     r"(?:alias=|\")(bankzugang|bankzugaenge|bankprodukte|betrag|verwendungszweck|buchungsdatum|kontonummer|inhaber)\b"
 )
 SENDS_A_BODY = ROOT / "pipelines" / "webhooks" / "notices.py"  # the one body that is not the API's: it cannot use `api/schemas`
-READS_STATEMENTS = ROOT / "analytics" / "sepa" / "tags.py"  # words that banks write in their texts
+READS_STATEMENTS = ROOT / "analytics" / "bank_text" / "sepa" / "tags.py"  # words that banks write in their texts
 
 
 def test_the_api_process_loads_no_dagster() -> None:
@@ -62,7 +63,8 @@ def test_dagster_is_imported_only_by_its_shell() -> None:
     paths = [
         path.relative_to(ROOT).as_posix() for path in SOURCES if re.search(r"^\s*(import|from) dagster", path.read_text(), re.M)
     ]
-    assert [path for path in paths if path != "pipelines/definitions.py" and not path.startswith("pipelines/assets/")] == []
+    shell = ("pipelines/definitions.py", "pipelines/materialise.py", "pipelines/assets/")
+    assert [path for path in paths if not path.startswith(shell)] == []
 
 
 @pytest.mark.parametrize("path", [path.relative_to(ROOT).as_posix() for path in SOURCES])
@@ -70,13 +72,59 @@ def test_every_module_says_what_belongs_there(path: str) -> None:
     assert ast.get_docstring(ast.parse((ROOT / path).read_text())), path
 
 
-@pytest.mark.parametrize("store", STORES)
+def stores() -> list[str]:
+    """The modules of the folder `stores`, and all others of `warehouse` that hold queries."""
+    paths = [
+        path for path in SOURCES if path.is_relative_to(ROOT / "warehouse") and not {"tables", "migrations"} & set(path.parts)
+    ]
+    modules = {".".join(path.relative_to(ROOT).with_suffix("").parts): path for path in paths if path.name != "__init__.py"}
+    return [
+        module
+        for module, path in modules.items()
+        if module.startswith("warehouse.stores.")
+        or (imports(path) & {"sqlalchemy", "psycopg"} and not module.startswith(tuple(NO_STORES)))
+    ]
+
+
+def imports(path: Path) -> set[str]:
+    """The packages that a module imports."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return {name.partition(".")[0] for name in plain | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}}
+
+
+def acts_for_nobody(function: Callable[..., object]) -> bool:
+    """Whether a function reaches the database, and its first parameter does not say for whom."""
+    parameters = [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
+    reaches = any(WAYS_TO_THE_DATABASE.search(str(one)) for one in parameters)
+    return reaches and OWNERS.get(parameters[0].name) != parameters[0].annotation
+
+
+def test_stores_are_found() -> None:
+    assert {"warehouse.stores.accesses", "warehouse.secrets.sealed_values", "warehouse.postgres.jobs"} <= set(stores())
+
+
+@pytest.mark.parametrize("store", stores())
 def test_every_store_function_takes_the_owner_first(store: str) -> None:
-    module = import_module(f"warehouse.{store}")
-    for name, function in inspect.getmembers(module, inspect.isfunction):
-        if function.__module__ == module.__name__ and not name.startswith("_") and f"{store}.{name}" not in PURE:
-            first = next(iter(inspect.signature(function).parameters.values()))
-            assert (first.name, first.annotation) == ("owner", Owner), f"{store}.{name}"
+    members = {name: one for name, one in vars(import_module(store)).items() if not name.startswith("_")}
+    callables = {name: getattr(one, "__init__", one) if inspect.isclass(one) else one for name, one in members.items()}
+    own = {name: one for name, one in callables.items() if inspect.isfunction(one) and one.__module__ == store}
+    assert [name for name, function in own.items() if acts_for_nobody(function)] == []
+
+
+@pytest.mark.parametrize(
+    ("function", "nobody"),
+    [
+        (lambda name: name, False),
+        (accesses.subject, False),
+        (accesses.find, False),
+        (redirect_sessions.read_view, False),
+        (Database.__init__, False),
+        (logins.revoke, True),
+    ],
+)
+def test_a_function_without_an_owner_is_known_by_what_it_takes(function: Callable[..., object], nobody: bool) -> None:
+    assert acts_for_nobody(function) == nobody
 
 
 def test_german_field_names_stand_only_in_the_wire_schemas() -> None:

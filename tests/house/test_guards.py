@@ -86,8 +86,8 @@ def test_chance_is_told_from_words() -> None:
 
 
 def test_no_store_asks_the_clock_of_its_process() -> None:
-    """Machines differ by minutes: what ends is ended by the clock of the database."""
-    assert [path.name for path in (ROOT / "warehouse").glob("*.py") if CLOCKS.search(path.read_text())] == []
+    """Machines differ by minutes: the clock of the database decides what has ended."""
+    assert [path.name for path in (ROOT / "warehouse").rglob("*.py") if CLOCKS.search(path.read_text())] == []
 
 
 def test_nothing_listens_beyond_this_machine_unless_told() -> None:

@@ -323,7 +323,7 @@ def test_a_lake_of_an_older_version_is_exported_anew(house: Context, customer: C
     older = tables.USERS.schema.names()[:-1]
     path = house.lake.files(tables.USERS, buckets=[bucket])[0].path
     before = house.lake.read(tables.USERS, [bucket])
-    house.lake.place.put(path, parquet.encode(before.select(older), {}))
+    house.lake.storage.put(path, parquet.encode(before.select(older), {}))
     assert bucket not in export.unchanged_buckets(house.database, house.lake, range(BUCKETS), BUCKETS)
     assert export.export_bucket(house.database, house.lake, bucket, BUCKETS).changed == before.height
     assert house.lake.read(tables.USERS, [bucket]).equals(before)

@@ -28,7 +28,7 @@ def most_at_once(address: str, at_once: int, *sessions: tuple[str, bool]) -> Cou
     most: Counter[str] = Counter()
 
     async def session(turns: ProviderSlots, provider: str, awaited: bool) -> None:
-        async with turns.at(provider, awaited=awaited):
+        async with turns.at(provider, is_awaited=awaited):
             now[provider] += 1
             most[provider] = max(most[provider], now[provider])
             await asyncio.sleep(0.05)
@@ -61,7 +61,7 @@ def test_the_turns_of_a_dead_worker_are_free(address: str) -> None:
     async def scenario() -> None:
         bank, dead, other = str(uuid4()), ProviderSlots(address, 2), ProviderSlots(address, 2)
         async with AsyncExitStack() as session:
-            await session.enter_async_context(dead.at(bank, awaited=False))
+            await session.enter_async_context(dead.at(bank, is_awaited=False))
             waiting = asyncio.create_task(once(other, bank))
             done, _ = await asyncio.wait([waiting], timeout=0.6)
             assert not done
@@ -85,5 +85,5 @@ def test_a_connection_that_was_lost_is_made_again(address: str) -> None:
 
 
 async def once(turns: ProviderSlots, bank: str) -> None:
-    async with turns.at(bank, awaited=False):
+    async with turns.at(bank, is_awaited=False):
         pass

@@ -96,7 +96,7 @@ def inspect_dagster(house: House, notes: Notes) -> None:
 
     def fresh() -> bool:
         with house.database.surveying() as operator:
-            stale = results.stale(operator, live.NAMES[0], live.version(house.settings.base_url))
+            stale = results.users_with_stale_result(operator, live.NAMES[0], live.version(house.settings.base_url))
         return not stale and all(run["status"] in ENDED for run in _runs(house))
 
     quiet = _within(DAGSTER_SECONDS, fresh)

@@ -13,8 +13,9 @@ import pytest
 from api.demo_app.texts import REENTRY
 from pipelines import demo_tenants
 from tests.support.stack import Stack, wait_until
+from warehouse import naming
 from warehouse.settings import Settings
-from warehouse.stores import naming, users
+from warehouse.stores import users
 
 OWN = {"Sec-Fetch-Site": "same-origin"}
 TENANT = "demo-redirect"

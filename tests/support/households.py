@@ -74,7 +74,7 @@ def fill(settings: Settings, where: Addresses, corpus: Corpus) -> list[UUID]:
         own = operator.for_tenant(new.tenant.id)
         ids = {name: users.create(own, f"user-{number}", "-").id for number, name in enumerate(names)}
         for id_ in ids.values():
-            accesses.heard_of(Owner(operator.session, new.tenant.id, id_), corpus.as_of)
+            accesses.record_refresh_day(Owner(operator.session, new.tenant.id, id_), corpus.as_of)
         providers.find(operator, DEMO)
         held = {
             name: Access(

@@ -10,7 +10,7 @@ from sqlalchemy import make_url
 
 from pipelines.results.tags import NAME, decode
 from tests.support.stack import Stack
-from warehouse.lake.packing import unpacked
+from warehouse.lake.packing import unpack
 
 TABLES = (
     "SELECT table_schema, table_name FROM information_schema.tables "
@@ -49,7 +49,7 @@ def _everything(stack: Stack) -> Iterator[tuple[str, str]]:
 
 def _result(name: str, content: bytes) -> str:
     """What lies ready, as it can be read."""
-    return str(decode(content).to_dicts()) if name == NAME else unpacked(content).decode("utf-8", "replace")
+    return str(decode(content).to_dicts()) if name == NAME else unpack(content).decode("utf-8", "replace")
 
 
 def rows(address: str) -> Iterator[tuple[str, str]]:

@@ -101,7 +101,7 @@ def steps(what: str, folder: Path) -> None:
         lake = Lake(shutil.copytree(before, folder / str(step)).as_posix())
 
         def die(lake: Lake = lake, step: int = step) -> None:
-            die_at(Path(lake.place.root), step)
+            die_at(Path(lake.storage.root), step)
             WORK[what](lake)
 
         done = in_fork(die)

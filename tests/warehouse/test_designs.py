@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
+from api.webform import terms
 from tests.support.stack import Stack, TenantUnderTest
+from warehouse import logos
 from warehouse.errors import Invalid
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
-from warehouse.stores import designs, logos, terms
+from warehouse.stores import designs
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 SVG = '<svg xmlns="http://www.w3.org/2000/svg">{}</svg>'
@@ -134,7 +136,7 @@ def test_texts_are_kept_as_they_are_and_made_harmless_where_they_are_shown(owner
         (b"RIFF\x10\0\0\0WEBPVP8 " + b"\0" * 8, "image/webp"),
         (GOOD.encode(), "image/svg+xml"),
         (b"\xef\xbb\xbf" + GOOD.encode(), "image/svg+xml"),
-        (SVG.format("").encode().ljust(logos.LIMIT_BYTES), "image/svg+xml"),
+        (SVG.format("").encode().ljust(logos.MAX_LOGO_BYTES), "image/svg+xml"),
     ],
 )
 def test_pictures_are_known_by_their_content(content: bytes, kind: str) -> None:
@@ -152,8 +154,8 @@ def test_pictures_are_known_by_their_content(content: bytes, kind: str) -> None:
         (b"<html><script>alert(1)</script></html>", "PNG, JPEG, WebP or SVG"),
         (b"%PDF-1.7", "PNG, JPEG, WebP or SVG"),
         (GOOD.encode("utf-16"), "PNG, JPEG, WebP or SVG"),
-        (PNG.ljust(logos.LIMIT_BYTES + 1), "at most 64 KiB"),
-        (SVG.format(" " * logos.LIMIT_BYTES).encode(), "at most 64 KiB"),
+        (PNG.ljust(logos.MAX_LOGO_BYTES + 1), "at most 64 KiB"),
+        (SVG.format(" " * logos.MAX_LOGO_BYTES).encode(), "at most 64 KiB"),
     ],
 )
 def test_what_is_no_picture_of_these_kinds_is_refused(content: bytes, reason: str) -> None:
@@ -245,7 +247,7 @@ class TestTerms:
         )
 
     def test_the_houses_texts_say_the_same_in_both_languages(self) -> None:
-        german, english = (terms.paragraphs(terms.HOUSE[language], "Sparfüchse") for language in terms.LANGUAGES)
+        german, english = (terms.paragraphs(terms.HOUSE[language], "Sparfüchse") for language in designs.LANGUAGES)
         assert [line.startswith("# ") for line in german] == [line.startswith("# ") for line in english]
         assert [line.count("Sparfüchse") > 0 for line in german] == [line.count("Sparfüchse") > 0 for line in english]
         for whole in map(" ".join, (german, english)):

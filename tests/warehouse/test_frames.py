@@ -20,7 +20,7 @@ VALUES = sql.SQL(
 
 def test_values_are_what_they_were(stack: Stack, r1: TenantUnderTest) -> None:
     with stack.database.acting_for(r1.tenant_id) as owner:
-        found = frames.frame(owner, VALUES, {"given": "'; DROP TABLE users; --"}, SCHEMA)
+        found = frames.read_frame(owner, VALUES, {"given": "'; DROP TABLE users; --"}, SCHEMA)
     assert found.schema == SCHEMA
     assert found["words"].to_list() == ['Müller "&" Söhne, 1', "zwei\nZeilen;\t", "", None, "\\N", "'; DROP TABLE users; --"]
     assert [str(day) for day in found["day"].head(3)] == ["2026-11-02", "None", "1970-01-01"]
@@ -31,13 +31,13 @@ def test_values_are_what_they_were(stack: Stack, r1: TenantUnderTest) -> None:
 def test_no_rows(stack: Stack, r1: TenantUnderTest) -> None:
     query = sql.SQL("SELECT username, NULL, NULL, NULL FROM users WHERE false")
     with stack.database.acting_for(r1.tenant_id) as owner:
-        assert frames.frame(owner, query, {}, SCHEMA).equals(SCHEMA.to_frame())
+        assert frames.read_frame(owner, query, {}, SCHEMA).equals(SCHEMA.to_frame())
 
 
 def test_row_level_security_holds(stack: Stack, r1: TenantUnderTest, r2: TenantUnderTest) -> None:
     query, schema = sql.SQL("SELECT tenant_id FROM users"), pl.Schema({"tenant": pl.String})
     with stack.database.acting_for(r1.tenant_id) as owner:
-        assert frames.frame(owner, query, {}, schema)["tenant"].unique().to_list() == [str(r1.tenant_id)]
+        assert frames.read_frame(owner, query, {}, schema)["tenant"].unique().to_list() == [str(r1.tenant_id)]
 
 
 def test_a_database_that_goes_away(stack: Stack, r1: TenantUnderTest) -> None:
@@ -45,7 +45,7 @@ def test_a_database_that_goes_away(stack: Stack, r1: TenantUnderTest) -> None:
         with stack.database.acting_for(r1.tenant_id) as owner:
             backend = owner.session.scalar(text("SELECT pg_backend_pid()"))
             stack.sql("SELECT pg_terminate_backend(:pid)", pid=backend)
-            frames.frame(owner, VALUES, {"given": ""}, SCHEMA)
+            frames.read_frame(owner, VALUES, {"given": ""}, SCHEMA)
 
     with pytest.raises(DatabaseUnavailable):
         read()

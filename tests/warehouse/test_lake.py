@@ -16,10 +16,10 @@ from polars.testing import assert_frame_equal
 from analytics.frames import SchemaDiffers
 from tests.warehouse.dying import HEIGHT, NAMES, NUMBERS, PIECES, SLOT, numbers
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged, NameTaken, NotFound
+from warehouse.files import UNFINISHED_PREFIX
 from warehouse.lake import erasure, landing, parquet, sql
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
-from warehouse.lake.storage import UNFINISHED
 from warehouse.lake.tables import TABLES
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +42,7 @@ def local(tmp_path: Path) -> Lake:
 
 
 def pieces_of(lake: Lake) -> pl.DataFrame:
-    return landing.read_pieces(lake, PIECES, landing.landed(lake, PIECES))
+    return landing.read_pieces(lake, PIECES, landing.list_pieces(lake, PIECES))
 
 
 def land(lake: Lake, names: str, bucket: int = 7, slot: str = SLOT) -> None:
@@ -57,9 +57,9 @@ def test_a_bucket_is_read_as_it_was_written(lake: Lake) -> None:
     written = lake.write(NUMBERS, 17, numbers(1), {"knowledge": "7", "as_of": "2026-11-15"})
     assert_frame_equal(lake.read(NUMBERS), numbers(1))
     assert_frame_equal(lake.scan(NUMBERS).collect(), numbers(1))
-    assert lake.place.find("numbers") == ["numbers/bucket=017/part.parquet"]
+    assert lake.storage.find("numbers") == ["numbers/bucket=017/part.parquet"]
     assert lake.about(NUMBERS, 17) == {"as_of": "2026-11-15", "knowledge": "7"}
-    assert written == (HEIGHT, lake.place.size("numbers/bucket=017/part.parquet"))
+    assert written == (HEIGHT, lake.storage.size("numbers/bucket=017/part.parquet"))
 
 
 def test_a_bucket_is_replaced_whole(lake: Lake) -> None:
@@ -116,9 +116,9 @@ def test_statistics_tell_rows_bytes_and_age_of_buckets(lake: Lake) -> None:
 
 
 def test_a_lake_that_can_be_written_is_found_in_order_and_left_as_it_was(lake: Lake) -> None:
-    before = lake.place.files.find(lake.place.root)
+    before = lake.storage.filesystem.find(lake.storage.root)
     lake.check()
-    assert lake.place.files.find(lake.place.root) == before
+    assert lake.storage.filesystem.find(lake.storage.root) == before
 
 
 def test_a_lake_that_is_gone_is_not_in_order(local: Lake) -> None:
@@ -128,7 +128,7 @@ def test_a_lake_that_is_gone_is_not_in_order(local: Lake) -> None:
 
 def test_nobody_else_can_look_into_a_new_lake(local: Lake) -> None:
     local.prepare(64)
-    assert Path(local.place.root).stat().st_mode & 0o077 == 0
+    assert Path(local.storage.root).stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", "Big", "a.b", "1st", "a b", "a" * 64])
@@ -158,7 +158,7 @@ def test_other_columns_are_not_written(local: Lake) -> None:
     ):
         with pytest.raises(SchemaDiffers):
             local.write(NUMBERS, 1, frame, {})
-    assert local.place.find("") == []
+    assert local.storage.find("") == []
 
 
 def test_columns_in_another_order_are_put_in_order(local: Lake) -> None:
@@ -189,8 +189,8 @@ def test_a_file_with_another_type_asks_for_a_backfill(lake: Lake) -> None:
 def test_a_damaged_file_is_named(lake: Lake) -> None:
     lake.write(NUMBERS, 1, numbers(1), {})
     lake.write(NUMBERS, 2, numbers(1), {})
-    path = lake.place.at("numbers/bucket=002/part.parquet")
-    lake.place.files.pipe_file(path, lake.place.files.cat_file(path)[:-100])
+    path = lake.storage.at("numbers/bucket=002/part.parquet")
+    lake.storage.filesystem.pipe_file(path, lake.storage.filesystem.cat_file(path)[:-100])
     for read in (lambda: lake.read(NUMBERS), lambda: lake.scan(NUMBERS), lambda: lake.statistics(NUMBERS)):
         with pytest.raises(LakeDamaged, match=r"numbers/bucket=002/part\.parquet"):
             read()
@@ -231,7 +231,7 @@ def test_row_groups_have_statistics(local: Lake) -> None:
     from pyarrow.parquet import read_metadata
 
     local.write(NUMBERS, 1, numbers(1, 300_000), {})
-    found = read_metadata(local.place.at("numbers/bucket=001/part.parquet"))
+    found = read_metadata(local.storage.at("numbers/bucket=001/part.parquet"))
     ranges = [found.row_group(group).column(1).statistics for group in range(found.num_row_groups)]
     assert [(each.min, each.max) for each in ranges] == [(0, 262_143), (262_144, 299_999)]
     assert found.row_group(0).column(0).compression == "ZSTD"
@@ -244,7 +244,7 @@ def test_texts_that_repeat_are_texts_in_the_file(local: Lake, height: int) -> No
     frame = pl.DataFrame({name: f"{name} " + number.cast(pl.String) for name, number in told.items()})
     table = LakeTable("texts", frame.schema)
     written = local.write(table, 1, frame, {"a": "1"})
-    assert parquet.columns_of(local.place, "texts/bucket=001/part.parquet") == frame.schema
+    assert parquet.columns_of(local.storage, "texts/bucket=001/part.parquet") == frame.schema
     assert local.about(table, 1) == {"a": "1"}
     assert_frame_equal(local.read(table), frame)
     assert local.write(table, 1, local.read(table), {"a": "1"}) == written
@@ -261,27 +261,27 @@ def test_pieces_land_and_are_read_in_order(lake: Lake) -> None:
     land(lake, "ca")
     land(lake, "b", slot="2026-11-14T18")
     land(lake, "d", bucket=3)
-    found = landing.landed(lake, PIECES)
+    found = landing.list_pieces(lake, PIECES)
     assert [(piece.slot[8:], piece.name, piece.bucket) for piece in found] == [
         ("14T18", "b", 7),
         ("15T06", "a", 7),
         ("15T06", "c", 7),
         ("15T06", "d", 3),
     ]
-    assert landing.landed(lake, PIECES, slot=SLOT, bucket=3) == [landing.Piece(SLOT, "d", 3)]
-    assert landing.landed(lake, PIECES, bucket=7) == found[:3]
-    assert landing.landed(lake, PIECES, slot="2020-01-01T00") == []
+    assert landing.list_pieces(lake, PIECES, slot=SLOT, bucket=3) == [landing.Piece(SLOT, "d", 3)]
+    assert landing.list_pieces(lake, PIECES, bucket=7) == found[:3]
+    assert landing.list_pieces(lake, PIECES, slot="2020-01-01T00") == []
     assert pieces_of(lake)["version"].unique(maintain_order=True).to_list() == [ord(name) for name in "bacd"]
     assert lake.read(PIECES, [3])["version"].unique().to_list() == [ord("d")]
-    assert lake.place.find(f"pieces/slot={SLOT}/bucket=003") == [f"pieces/slot={SLOT}/bucket=003/d.parquet"]
+    assert lake.storage.find(f"pieces/slot={SLOT}/bucket=003") == [f"pieces/slot={SLOT}/bucket=003/d.parquet"]
 
 
 def test_nobody_notices_a_compaction(lake: Lake) -> None:
     land(lake, "cad")
-    before = landing.landed(lake, PIECES), pieces_of(lake), lake.read(PIECES).sort("version", "number")
+    before = landing.list_pieces(lake, PIECES), pieces_of(lake), lake.read(PIECES).sort("version", "number")
     assert landing.compact(lake, PIECES, SLOT, 7) == 3
-    assert len(lake.place.find("pieces")) == 1
-    after = landing.landed(lake, PIECES), pieces_of(lake), lake.read(PIECES).sort("version", "number")
+    assert len(lake.storage.find("pieces")) == 1
+    after = landing.list_pieces(lake, PIECES), pieces_of(lake), lake.read(PIECES).sort("version", "number")
     assert before[0] == after[0]
     assert before[1].equals(after[1])
     assert before[2].equals(after[2])
@@ -294,7 +294,7 @@ def test_what_lands_after_a_compaction_stands_where_it_belongs(lake: Lake) -> No
     land(lake, "ca")
     landing.compact(lake, PIECES, SLOT, 7)
     land(lake, "b")
-    assert [piece.name for piece in landing.landed(lake, PIECES)] == ["a", "b", "c"]
+    assert [piece.name for piece in landing.list_pieces(lake, PIECES)] == ["a", "b", "c"]
     assert pieces_of(lake)["version"].unique(maintain_order=True).to_list() == [ord(name) for name in "abc"]
     assert landing.compact(lake, PIECES, SLOT, 7) == 2
     assert pieces_of(lake)["version"].unique(maintain_order=True).to_list() == [ord(name) for name in "abc"]
@@ -316,7 +316,7 @@ def test_slots_are_plain(local: Lake, slot: str) -> None:
     with pytest.raises(Invalid):
         landing.append(local, PIECES, slot, 7, "a", numbers(1))
     with pytest.raises(Invalid):
-        landing.landed(local, PIECES, slot)
+        landing.list_pieces(local, PIECES, slot)
 
 
 @pytest.mark.parametrize("name", ["", ".a", "../a", "a/b", "compacted.0011", "a b", "a.b", "ä", "a" * 101, "a\n"])
@@ -339,12 +339,12 @@ def test_a_piece_that_is_not_there_is_a_fact(local: Lake) -> None:
 
 def test_views_show_every_piece_once_even_where_a_compaction_was_interrupted(lake: Lake) -> None:
     land(lake, "ab")
-    kept = {path: lake.place.files.cat_file(lake.place.at(path)) for path in lake.place.find("pieces")}
+    kept = {path: lake.storage.filesystem.cat_file(lake.storage.at(path)) for path in lake.storage.find("pieces")}
     landing.compact(lake, PIECES, SLOT, 7)
     for path, content in kept.items():
-        lake.place.put(path, content)
+        lake.storage.put(path, content)
     land(lake, "c")
-    assert len(lake.place.find("pieces")) == 4
+    assert len(lake.storage.find("pieces")) == 4
     with sql.connect(lake, [PIECES]) as connection:
         assert sql.ask(connection, "select count(*), any_value(slot), any_value(bucket) from pieces").fetchall() == [
             (30, SLOT, 7)
@@ -362,12 +362,12 @@ def test_rows_are_erased_from_every_file_that_has_some(lake: Lake) -> None:
     for bucket in (1, 2):
         lake.write(NUMBERS, bucket, numbers(bucket), {"revision": str(bucket)})
     lake.write(NUMBERS, 3, numbers(3, 3), {})
-    untouched = lake.place.files.cat_file(lake.place.at("numbers/bucket=003/part.parquet"))
+    untouched = lake.storage.filesystem.cat_file(lake.storage.at("numbers/bucket=003/part.parquet"))
     assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3"], buckets=[1]) == 100
     assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3", "nobody"]) == 100
     assert_frame_equal(lake.read(NUMBERS, [1]), numbers(1).filter(pl.col("user") != "user-3"))
     assert lake.about(NUMBERS, 2) == {"revision": "2"}
-    assert lake.place.files.cat_file(lake.place.at("numbers/bucket=003/part.parquet")) == untouched
+    assert lake.storage.filesystem.cat_file(lake.storage.at("numbers/bucket=003/part.parquet")) == untouched
     assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3"]) == 0
 
 
@@ -390,7 +390,7 @@ def test_rows_are_erased_from_pieces_and_compacted_pieces(lake: Lake) -> None:
     land(lake, "b")
     landing.append(lake, PIECES, SLOT, 7, "only", numbers(1, 4).tail(1))
     assert erasure.rewrite_without(lake, PIECES, "user", ["user-3"]) == 4
-    assert [piece.name for piece in landing.landed(lake, PIECES)] == ["a", "b", "c"]
+    assert [piece.name for piece in landing.list_pieces(lake, PIECES)] == ["a", "b", "c"]
     assert pieces_of(lake)["user"].n_unique() == 9
     assert pieces_of(lake).group_by("version").len().sort("version").rows() == [(ord(name), 9) for name in "abc"]
 
@@ -404,7 +404,7 @@ def test_erasing_does_not_wait_for_a_backfill(local: Lake) -> None:
 
 def test_a_damaged_file_keeps_no_other_from_being_erased(local: Lake) -> None:
     local.write(NUMBERS, 2, numbers(1), {})
-    local.place.put("numbers/bucket=001/part.parquet", b"no Parquet")
+    local.storage.put("numbers/bucket=001/part.parquet", b"no Parquet")
     with pytest.raises(LakeDamaged, match="bucket=001"):
         erasure.rewrite_without(local, NUMBERS, "user", ["user-3"])
     assert local.read(NUMBERS, [2]).height == 900
@@ -412,10 +412,10 @@ def test_a_damaged_file_keeps_no_other_from_being_erased(local: Lake) -> None:
 
 def test_a_damaged_compacted_file_keeps_no_piece_from_being_erased(local: Lake) -> None:
     land(local, "ab")
-    local.place.put(f"pieces/slot={SLOT}/bucket=007/compacted.00.parquet", b"no Parquet")
+    local.storage.put(f"pieces/slot={SLOT}/bucket=007/compacted.00.parquet", b"no Parquet")
     with pytest.raises(LakeDamaged, match="compacted"):
         erasure.rewrite_without(local, PIECES, "user", ["user-3"])
-    local.place.remove(f"pieces/slot={SLOT}/bucket=007/compacted.00.parquet")
+    local.storage.remove(f"pieces/slot={SLOT}/bucket=007/compacted.00.parquet")
     assert pieces_of(local).height == 18
 
 
@@ -429,7 +429,7 @@ def died(what: str, folder: Path) -> list[Lake]:
 
 
 def leftovers(lake: Lake) -> list[Path]:
-    return list(Path(lake.place.root).rglob(f"{UNFINISHED}*"))
+    return list(Path(lake.storage.root).rglob(f"{UNFINISHED_PREFIX}*"))
 
 
 def test_a_writer_killed_at_any_step_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
@@ -450,11 +450,13 @@ def test_a_writer_killed_at_any_step_leaves_the_old_file_or_the_new_one(tmp_path
 def test_a_full_disk_leaves_what_was_there_and_is_told(local: Lake) -> None:
     local.prepare(64)
     local.write(NUMBERS, 7, numbers(1), {"version": "1"})
-    full = subprocess.run([sys.executable, "-m", "tests.warehouse.filling", local.place.address], cwd=ROOT, check=True, stdout=-1)
+    full = subprocess.run(
+        [sys.executable, "-m", "tests.warehouse.filling", local.storage.address], cwd=ROOT, check=True, stdout=-1
+    )
     assert full.stdout.decode().split() == ["write", "append", "check"], "each of them has failed, and said so"
     assert_frame_equal(local.read(NUMBERS), numbers(1))
     assert local.about(NUMBERS, 7)["version"] == "1"
-    assert landing.landed(local, PIECES, bucket=7) == []
+    assert landing.list_pieces(local, PIECES, bucket=7) == []
     assert leftovers(local) == []
     local.write(NUMBERS, 7, numbers(2), {"version": "2"})
     assert_frame_equal(local.read(NUMBERS), numbers(2))
@@ -462,7 +464,7 @@ def test_a_full_disk_leaves_what_was_there_and_is_told(local: Lake) -> None:
 
 def test_a_piece_killed_at_any_step_has_landed_or_not(tmp_path: Path) -> None:
     lakes = died("append", tmp_path)
-    assert {len(landing.landed(lake, PIECES)) for lake in lakes} == {4, 5}
+    assert {len(landing.list_pieces(lake, PIECES)) for lake in lakes} == {4, 5}
     for lake in lakes:
         landing.append(lake, PIECES, SLOT, 7, "e", numbers(9))
         assert pieces_of(lake).height == 5 * HEIGHT
@@ -471,13 +473,13 @@ def test_a_piece_killed_at_any_step_has_landed_or_not(tmp_path: Path) -> None:
 def test_a_compaction_killed_at_any_step_neither_loses_nor_doubles_rows(tmp_path: Path) -> None:
     lakes = died("compact", tmp_path)
     expected = pl.concat([numbers(NAMES.index(name)) for name in sorted(NAMES)])
-    assert len({len(lake.place.find("pieces")) for lake in lakes}) > 2
+    assert len({len(lake.storage.find("pieces")) for lake in lakes}) > 2
     for lake in lakes:
-        assert [piece.name for piece in landing.landed(lake, PIECES)] == sorted(NAMES)
+        assert [piece.name for piece in landing.list_pieces(lake, PIECES)] == sorted(NAMES)
         assert_frame_equal(pieces_of(lake), expected)
         assert lake.read(PIECES).height == expected.height
         landing.compact(lake, PIECES, SLOT, 7)
-        assert len(lake.place.find("pieces")) == 1
+        assert len(lake.storage.find("pieces")) == 1
         assert_frame_equal(pieces_of(lake), expected)
 
 
@@ -516,7 +518,7 @@ def said(worker: subprocess.Popen[str]) -> int:
 
 
 def test_two_writers_and_a_reader_at_once_see_no_mixture(local: Lake) -> None:
-    with at_work(Path(local.place.root), 1, 2) as workers:
+    with at_work(Path(local.storage.root), 1, 2) as workers:
         for worker in workers:
             said(worker)
         for _ in range(30):
@@ -524,23 +526,23 @@ def test_two_writers_and_a_reader_at_once_see_no_mixture(local: Lake) -> None:
             found = local.read(NUMBERS)
             version = found["version"][0]
             assert_frame_equal(found, numbers(version, HEIGHT + version))
-            names = [piece.name for piece in landing.landed(local, PIECES)]
+            names = [piece.name for piece in landing.list_pieces(local, PIECES)]
             for version, rounds in done.items():
                 mine = [int(name[2:]) for name in names if name.startswith(f"{version}-")]
                 assert mine == list(range(len(mine)))
                 assert len(mine) >= rounds
-            rows = landing.read_pieces(local, PIECES, landing.landed(local, PIECES))
+            rows = landing.read_pieces(local, PIECES, landing.list_pieces(local, PIECES))
             assert rows.height >= 10 * len(names)
             assert rows.height % 10 == 0
 
 
 def test_a_lake_whose_writers_are_killed_again_and_again_is_in_order(local: Lake) -> None:
     for version in (1, 2, 3):
-        with at_work(Path(local.place.root), version) as (worker,):
+        with at_work(Path(local.storage.root), version) as (worker,):
             rounds = [said(worker) for _ in range(3 + 2 * version)][-1]
         found = local.read(NUMBERS)
         assert_frame_equal(found, numbers(version, HEIGHT + version))
-        mine = [piece for piece in landing.landed(local, PIECES) if piece.name.startswith(f"{version}-")]
+        mine = [piece for piece in landing.list_pieces(local, PIECES) if piece.name.startswith(f"{version}-")]
         assert len(mine) >= rounds
         assert landing.read_pieces(local, PIECES, mine)["version"].to_list() == [
             number for number in range(len(mine)) for _ in range(10)
@@ -605,8 +607,8 @@ def test_a_query_reads_nothing_but_the_lake(tmp_path: Path, local: Lake, questio
         secret.write_text("hidden")
     local.write(NUMBERS, 1, numbers(1), {})
     (tmp_path / "lake" / "link").symlink_to(tmp_path / "secret")
-    with sql.connect(local, [NUMBERS]) as connection, pytest.raises(Invalid, match=REFUSED), sql.told():
-        sql.ask(connection, question.format(lake=local.place.root)).fetchall()
+    with sql.connect(local, [NUMBERS]) as connection, pytest.raises(Invalid, match=REFUSED), sql.explain_errors():
+        sql.ask(connection, question.format(lake=local.storage.root)).fetchall()
 
 
 @pytest.mark.parametrize(
@@ -628,15 +630,15 @@ def test_a_query_reads_nothing_but_the_lake(tmp_path: Path, local: Lake, questio
 def test_only_queries_are_taken(local: Lake, statement: str) -> None:
     local.write(NUMBERS, 1, numbers(1), {})
     with sql.connect(local, [NUMBERS]) as connection, pytest.raises(Invalid, match="one query is taken"):
-        sql.ask(connection, statement.format(lake=local.place.root))
+        sql.ask(connection, statement.format(lake=local.storage.root))
     assert_frame_equal(local.read(NUMBERS), numbers(1))
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "file:///etc/passwd", "memory://elsewhere/secret", "memory:///elsewhere/secret"])
 def test_a_query_to_a_lake_elsewhere_reads_nothing_but_that(path: str) -> None:
     lake = Lake(f"memory://{uuid4()}/lake")
-    lake.place.files.pipe_file("/elsewhere/secret", b"hidden")
-    with sql.connect(lake, [NUMBERS]) as connection, pytest.raises(Invalid, match=REFUSED), sql.told():
+    lake.storage.filesystem.pipe_file("/elsewhere/secret", b"hidden")
+    with sql.connect(lake, [NUMBERS]) as connection, pytest.raises(Invalid, match=REFUSED), sql.explain_errors():
         sql.ask(connection, f"select * from read_text('{path}')").fetchall()
 
 

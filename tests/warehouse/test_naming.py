@@ -2,9 +2,8 @@
 
 import pytest
 
-from warehouse import scopes
+from warehouse import naming, scopes
 from warehouse.errors import Invalid
-from warehouse.stores import naming
 
 
 @pytest.mark.parametrize("name", ["a", "demo", "demo-redirect", "a.b_c", "0", "x" * 64])

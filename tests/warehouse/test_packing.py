@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from warehouse.lake.packing import frame_of, of_frame, packed, unpacked
+from warehouse.lake.packing import pack, pack_frame, unpack, unpack_frame
 
 USERS = pl.DataFrame(
     {
@@ -15,16 +15,16 @@ USERS = pl.DataFrame(
 
 
 def test_a_frame_comes_back() -> None:
-    assert frame_of(of_frame(USERS)).equals(USERS)
-    assert frame_of(of_frame(USERS.clear())).equals(USERS.clear())
+    assert unpack_frame(pack_frame(USERS)).equals(USERS)
+    assert unpack_frame(pack_frame(USERS.clear())).equals(USERS.clear())
 
 
 def test_rows_cut_from_a_frame_are_the_bytes_of_these_rows_alone() -> None:
     cut, alone = USERS.filter(user="berta"), pl.DataFrame(USERS[500:].to_dict(as_series=False))
-    assert of_frame(cut) == of_frame(alone) == of_frame(frame_of(of_frame(USERS))[500:])
-    assert len(of_frame(USERS[:2])) < len(of_frame(USERS)) / 2
+    assert pack_frame(cut) == pack_frame(alone) == pack_frame(unpack_frame(pack_frame(USERS))[500:])
+    assert len(pack_frame(USERS[:2])) < len(pack_frame(USERS)) / 2
 
 
 def test_bytes_come_back() -> None:
     for content in (b"", b"[]", b"x" * 100_000):
-        assert unpacked(packed(content)) == content
+        assert unpack(pack(content)) == content

@@ -1,14 +1,14 @@
-"""Buckets: users by ranges of their ids, the unit of work and of files. Ids are random, so all buckets are of one size.
+"""Buckets: ranges of user ids, the unit of work and of files. Ids are random, so all buckets have about the same size.
 
-How many there are is chosen once, when a lake is begun. Ranges, so that PostgreSQL finds a bucket's users by their key.
+Their number is chosen once, when a lake is created. They are ranges so that PostgreSQL finds the users of a bucket by their key.
 """
 
 from collections.abc import Collection
 from typing import NamedTuple
 from uuid import UUID
 
-BITS = 128
-LAST = UUID(int=2**BITS - 1)
+ID_BITS = 128
+LAST = UUID(int=2**ID_BITS - 1)
 
 
 class Range(NamedTuple):
@@ -20,7 +20,7 @@ class Range(NamedTuple):
 
 def bucket_of(user: UUID, count: int) -> int:
     """The bucket of a user."""
-    return user.int * count >> BITS
+    return user.int * count >> ID_BITS
 
 
 def bounds(bucket: int, count: int) -> Range:
@@ -44,4 +44,4 @@ def keys(count: int) -> list[str]:
 
 
 def _first(bucket: int, count: int) -> int:
-    return -(-(bucket << BITS) // count)
+    return -(-(bucket << ID_BITS) // count)

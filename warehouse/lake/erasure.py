@@ -1,4 +1,4 @@
-"""Rows that must go from the lake, as when a user is deleted: every file that has some is written again without them."""
+"""Erasing rows from the lake, as when a user is deleted: every file that has some is written again without them."""
 
 from collections.abc import Collection
 from itertools import accumulate
@@ -14,53 +14,54 @@ from warehouse.lake.parquet import LakeTable
 def rewrite_without(
     lake: Lake, table: LakeTable, column: str, values: Collection[object], buckets: Collection[int] | None = None
 ) -> int:
-    """Removes the rows whose column has one of the values, from some buckets or all, and says how many that were.
+    """Removes the rows whose column has one of the values, from some buckets or all; returns how many.
 
-    Safe to begin again after a crash. A file that cannot be read stops only itself: the others are done before this is said.
-    What crashed writers left may have such rows as well: `Lake.sweep` removes it.
+    Safe to repeat after a crash. If a file cannot be read, the others are rewritten first, and the error is raised then. Files
+    that crashed writers left may have such rows as well: `Lake.sweep` removes them.
     """
-    doomed = pl.Series(list(values), dtype=table.schema[column])
-    removed = 0
-    troubles: list[KontorError] = []
-    for folder in dict.fromkeys(file.folder for file in lake.found(table, buckets=buckets)):
-        with lake.place.alone(folder):
-            for file in _files(lake, table, folder, troubles):
+    erased_values = pl.Series(list(values), dtype=table.schema[column])
+    removed_rows = 0
+    errors: list[KontorError] = []
+    for folder in dict.fromkeys(file.folder for file in lake.all_files(table, buckets=buckets)):
+        with lake.storage.lock(folder):
+            for file in _files(lake, table, folder, errors):
                 try:
-                    removed += _rewrite(lake, file, column, doomed)
-                except KontorError as trouble:
-                    troubles.append(trouble)
-    if troubles:
-        raise troubles[0]
-    return removed
+                    removed_rows += _rewrite(lake, file, column, erased_values)
+                except KontorError as error:
+                    errors.append(error)
+    if errors:
+        raise errors[0]
+    return removed_rows
 
 
-def _files(lake: Lake, table: LakeTable, folder: str, troubles: list[KontorError]) -> list[File]:
-    """The files of a folder; of a landing without those that were compacted, or all where nobody can say which these are."""
+def _files(lake: Lake, table: LakeTable, folder: str, errors: list[KontorError]) -> list[File]:
+    """The files of a folder. Pieces that were compacted are left out, unless a damaged file hides which these are."""
     if not table.landing:
         return lake.files(table, folder)
     try:
-        return landing.settle(lake, table, folder)
-    except KontorError as trouble:
-        troubles.append(trouble)
-        return lake.found(table, folder)
+        return landing.remove_compacted_pieces(lake, table, folder)
+    except KontorError as error:
+        errors.append(error)
+        return lake.all_files(table, folder)
 
 
-def _rewrite(lake: Lake, file: File, column: str, doomed: pl.Series) -> int:
-    """Rewrites one file, with the columns that it has: erasing does not wait for a backfill."""
-    if column not in parquet.columns_of(lake.place, file.path):
+def _rewrite(lake: Lake, file: File, column: str, erased_values: pl.Series) -> int:
+    """Rewrites one file with the columns that it has, since erasing does not wait for a backfill; returns the removed rows."""
+    if column not in parquet.columns_of(lake.storage, file.path):
         raise BackfillNeeded(f"{file.path} has no column {column}: backfill this bucket, then erase again")
-    found = parquet.read_raw(lake.place, file.path, [column])[column]
-    goes = found.is_in(doomed.implode(), nulls_equal=True)
-    removed = int(goes.sum())
-    if removed == found.len():
-        lake.place.remove(file.path)
-    elif removed:
-        told, frame = lake.footer(file), parquet.read_raw(lake.place, file.path)
-        lake.place.put(file.path, parquet.encode(frame.filter(~goes), told.about, _left(told.pieces, goes)))
-    return removed
+    file_values = parquet.read_raw(lake.storage, file.path, [column])[column]
+    is_erased = file_values.is_in(erased_values.implode(), nulls_equal=True)
+    removed_rows = int(is_erased.sum())
+    if removed_rows == file_values.len():
+        lake.storage.remove(file.path)
+    elif removed_rows:
+        footer, frame = lake.footer(file), parquet.read_raw(lake.storage, file.path)
+        pieces = _remaining_pieces(footer.pieces, is_erased)
+        lake.storage.put(file.path, parquet.encode(frame.filter(~is_erased), footer.about, pieces))
+    return removed_rows
 
 
-def _left(pieces: list[tuple[str, int]], goes: pl.Series) -> list[tuple[str, int]]:
-    """The pieces of a compacted file with the rows that stay; one without rows keeps its name, so that nobody lands it again."""
+def _remaining_pieces(pieces: list[tuple[str, int]], is_erased: pl.Series) -> list[tuple[str, int]]:
+    """The pieces of a compacted file with their remaining rows. An empty one keeps its name, so that it is not landed again."""
     starts = accumulate((rows for _, rows in pieces), initial=0)
-    return [(name, rows - int(goes.slice(start, rows).sum())) for (name, rows), start in zip(pieces, starts, strict=False)]
+    return [(name, rows - int(is_erased.slice(start, rows).sum())) for (name, rows), start in zip(pieces, starts, strict=False)]

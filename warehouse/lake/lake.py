@@ -1,8 +1,8 @@
 """The lake: Parquet files, a folder per table and a file per bucket, `transactions/bucket=017/part.parquet`.
 
-Readers see the old file or the new one, never half of one; of two writers the last one wins whole. The tables stand in
-`warehouse/lake/tables.py`. Landings, which keep pieces, are filled by `warehouse/lake/landing.py`; rows are erased by
-`warehouse/lake/erasure.py`; queries are answered by `warehouse/lake/sql.py`.
+Readers see the old file or the new one, never half of one; of two writers the last one wins. The tables are listed in
+`warehouse/lake/tables.py`. `warehouse/lake/landing.py` fills the landings, which keep pieces; `warehouse/lake/erasure.py` erases
+rows; `warehouse/lake/sql.py` answers queries.
 """
 
 import re
@@ -18,15 +18,15 @@ from analytics.frames import checked
 from warehouse.errors import Invalid
 from warehouse.lake import parquet
 from warehouse.lake.parquet import Footer, LakeTable
-from warehouse.lake.storage import Storage, patiently
+from warehouse.lake.storage import Storage, retry_read
 
-BUCKETS = 1000
-"""What three digits can name."""
+MAX_BUCKETS = 1000
+"""Folders have three digits for the bucket."""
 STATISTICS = pl.Schema([("bucket", pl.Int64), ("rows", pl.Int64), ("bytes", pl.Int64), ("written_at", pl.Datetime("us", "UTC"))])
-BEGUN = "buckets.txt"
-"""The file that says how many buckets this lake has."""
-COMPACTED = "compacted."
-"""How the names of compacted files begin; the dot keeps them apart from names of pieces."""
+BUCKET_COUNT_FILE = "buckets.txt"
+"""Holds the number of buckets of this lake."""
+COMPACTED_PREFIX = "compacted."
+"""Of the names of compacted files. No piece has a dot in its name."""
 _PART = re.compile(r"[^/]+/bucket=(?P<bucket>\d{3})/(?P<name>part)\.parquet")
 _PIECE = re.compile(r"[^/]+/slot=(?P<slot>[^/]+)/bucket=(?P<bucket>\d{3})/(?P<name>[^/]+)\.parquet")
 
@@ -51,78 +51,78 @@ class File:
 
     @property
     def compacted(self) -> bool:
-        return self.name.startswith(COMPACTED)
+        return self.name.startswith(COMPACTED_PREFIX)
 
 
 class Lake:
     """A location for Parquet files, one folder per table."""
 
     def __init__(self, location: str) -> None:
-        self.place = Storage.of(location)
+        self.storage = Storage.of(location)
 
     def prepare(self, buckets: int) -> None:
-        """Makes the folder if it is not there. How many buckets it has is said once and for all: files are found by them."""
-        self.place.prepare()
-        begun = self.place.text(BEGUN) or self.place.begin(BEGUN, str(buckets))
-        if begun != str(buckets):
+        """Creates the folder if it is missing. The number of buckets is fixed then, since files are found by it."""
+        self.storage.prepare()
+        bucket_count = self.storage.read_text(BUCKET_COUNT_FILE) or self.storage.put_if_absent(BUCKET_COUNT_FILE, str(buckets))
+        if bucket_count != str(buckets):
             raise Invalid(
-                f"this lake was begun with {begun} buckets, KONTOR_BUCKETS says {buckets}: set it back, or choose another "
+                f"this lake was begun with {bucket_count} buckets, KONTOR_BUCKETS says {buckets}: set it back, or choose another "
                 "KONTOR_LAKE and backfill it"
             )
 
     def check(self) -> None:
-        """Returns if a file can be written here now; raises `OSError` if not."""
-        self.place.probe()
+        """Raises `OSError` if no file can be written here now."""
+        self.storage.probe()
 
     def write(self, table: LakeTable, bucket: int, frame: pl.DataFrame, about: Mapping[str, str]) -> WriteSummary:
-        """Replaces the rows of a bucket. `about` says what they were made from, and can be read without them."""
-        path = part(table, bucket)
+        """Replaces the rows of a bucket. `about` says what they were computed from, and can be read without them."""
+        path = part_path(table, bucket)
         content = parquet.encode(checked(frame, table.schema), about)
-        with self.place.alone(path.rpartition("/")[0]):
-            self.place.put(path, content)
+        with self.storage.lock(path.rpartition("/")[0]):
+            self.storage.put(path, content)
         return WriteSummary(frame.height, len(content))
 
     def about(self, table: LakeTable, bucket: int) -> dict[str, str]:
-        """What the writer of a bucket said about it; nothing where there is no file."""
+        """The `about` with which a bucket was written; empty where there is no file."""
         return self._footer_of(table, bucket).about
 
     def rows(self, table: LakeTable, bucket: int) -> int:
-        """How many rows a bucket has, without reading them."""
+        """The number of rows of a bucket, without reading them."""
         return self._footer_of(table, bucket).rows
 
     def _footer_of(self, table: LakeTable, bucket: int) -> Footer:
         try:
-            return parquet.footer(self.place, part(table, bucket))
+            return parquet.footer(self.storage, part_path(table, bucket))
         except FileNotFoundError:
             return Footer(0, {}, [])
 
     def delete(self, table: LakeTable, bucket: int) -> bool:
-        """Removes a bucket, and says whether there was one."""
-        path = part(table, bucket)
-        with self.place.alone(path.rpartition("/")[0]):
-            return bool(self.place.remove(path))
+        """Removes a bucket; returns whether there was one."""
+        path = part_path(table, bucket)
+        with self.storage.lock(path.rpartition("/")[0]):
+            return bool(self.storage.remove(path))
 
     def read(self, table: LakeTable, buckets: Iterable[int] | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """The rows of some buckets or of all, by bucket; a landing's by slot. No rows where there is no file."""
-        wanted = None if buckets is None else frozenset(buckets)
+        """The rows of some buckets or of all, sorted by bucket; those of a landing by slot. No rows where there is no file."""
+        numbers = None if buckets is None else frozenset(buckets)
         names = table.schema.names() if columns is None else columns
-        return patiently(
-            lambda: parquet.read(self.place, [file.path for file in self.files(table, buckets=wanted)], table, names)
+        return retry_read(
+            lambda: parquet.read(self.storage, [file.path for file in self.files(table, buckets=numbers)], table, names)
         )
 
     def scan(self, table: LakeTable) -> pl.LazyFrame:
-        """The same, lazily. Only the columns have been checked."""
+        """All rows of a table, lazily. Only the columns have been checked."""
 
         def checked_paths() -> list[str]:
             paths = [file.path for file in self.files(table)]
-            parquet.require(self.place, paths, table)
+            parquet.require(self.storage, paths, table)
             return paths
 
-        return parquet.scan(self.place, patiently(checked_paths), table.schema)
+        return parquet.scan(self.storage, retry_read(checked_paths), table.schema)
 
     def buckets(self, table: LakeTable) -> list[int]:
         """The buckets that have files."""
-        return sorted({file.bucket for file in self.found(table)})
+        return sorted({file.bucket for file in self.all_files(table)})
 
     def statistics(self, table: LakeTable, buckets: Collection[int] | None = None) -> pl.DataFrame:
         """Rows, bytes and age of some buckets or of all, without reading the rows."""
@@ -131,33 +131,33 @@ class Lake:
             return [
                 (
                     file.bucket,
-                    parquet.footer(self.place, file.path).rows,
-                    self.place.size(file.path),
-                    self.place.written_at(file.path),
+                    parquet.footer(self.storage, file.path).rows,
+                    self.storage.size(file.path),
+                    self.storage.written_at(file.path),
                 )
                 for file in self.files(table, buckets=buckets)
             ]
 
-        frame = pl.DataFrame(patiently(rows), schema=STATISTICS, orient="row")
+        frame = pl.DataFrame(retry_read(rows), schema=STATISTICS, orient="row")
         return frame.group_by("bucket").agg(pl.sum("rows", "bytes"), pl.max("written_at")).sort("bucket")
 
     def sweep(self, older_than: datetime) -> int:
-        """Removes what crashed writers left before a moment, and says how many files that were."""
-        return self.place.sweep(older_than)
+        """Removes the files that crashed writers left before a moment; returns how many."""
+        return self.storage.sweep(older_than)
 
-    def found(self, table: LakeTable, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
-        """The files of a table as they lie there, or of one of its folders, or of some buckets."""
-        shape, find = (_PIECE, self.place.find_unmoved) if table.landing else (_PART, self.place.find)
+    def all_files(self, table: LakeTable, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
+        """The files of a table, of one of its folders, or of some buckets, including pieces that a compacted file contains."""
+        shape, find = (_PIECE, self.storage.find_stable) if table.landing else (_PART, self.storage.find)
         folders = [folder or table.name]
-        if buckets is not None and not table.landing:  # no look at all the others; a landing has its slots above the buckets
-            folders = [f"{table.name}/{of_bucket(bucket)}" for bucket in buckets]
+        if buckets is not None and not table.landing:  # a landing has its slots above the buckets
+            folders = [f"{table.name}/{bucket_folder(bucket)}" for bucket in buckets]
         matches = [match for folder in folders for path in find(folder) if (match := shape.fullmatch(path))]
         files = [File(match.groupdict().get("slot", ""), match["name"], int(match["bucket"]), match.string) for match in matches]
         return sorted(file for file in files if buckets is None or file.bucket in buckets)
 
     def files(self, table: LakeTable, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
-        """The files that readers read: what a compacted file contains is left out, also where its pieces still lie there."""
-        files = self.found(table, folder, buckets)
+        """The files to read: pieces that a compacted file contains are left out, even where they still exist."""
+        files = self.all_files(table, folder, buckets)
         if not any(file.compacted for file in files):
             return files
         by_folder = groupby(sorted(files, key=lambda file: file.path), key=lambda file: file.folder)
@@ -166,29 +166,29 @@ class Lake:
     def _uncovered(self, files: list[File]) -> list[File]:
         """Of the files of one folder, those which together have every piece once.
 
-        Every compaction takes in all that it finds, so of two compacted files the larger one has all that the other one has.
+        Every compaction takes in all files that it finds, so the larger of two compacted files contains the other one.
         """
-        compacted = [file for file in files if file.compacted]
-        if not compacted or len(files) == 1:
+        compacted_files = [file for file in files if file.compacted]
+        if not compacted_files or len(files) == 1:
             return files
-        contents = {file: {name for name, _ in self.footer(file).pieces} for file in compacted}
-        largest = max(compacted, key=lambda file: (len(contents[file]), file.name))
+        contents = {file: {name for name, _ in self.footer(file).pieces} for file in compacted_files}
+        largest = max(compacted_files, key=lambda file: (len(contents[file]), file.name))
         return [largest, *(file for file in files if not file.compacted and file.name not in contents[largest])]
 
     def footer(self, file: File) -> Footer:
-        """What a file says about itself."""
-        return parquet.footer(self.place, file.path)
+        """The footer of a file."""
+        return parquet.footer(self.storage, file.path)
 
 
-def part(table: LakeTable, bucket: int) -> str:
-    """The path of a bucket's file."""
+def part_path(table: LakeTable, bucket: int) -> str:
+    """The path of the file of a bucket."""
     if table.landing:
         raise Invalid(f"{table.name} is a landing: its rows come in pieces")
-    return f"{table.name}/{of_bucket(bucket)}/part.parquet"
+    return f"{table.name}/{bucket_folder(bucket)}/part.parquet"
 
 
-def of_bucket(bucket: int) -> str:
-    """The folder's name of a bucket."""
-    if not 0 <= bucket < BUCKETS:
-        raise Invalid(f"{bucket} is no bucket: 0 to {BUCKETS - 1}")
+def bucket_folder(bucket: int) -> str:
+    """The name of the folder of a bucket."""
+    if not 0 <= bucket < MAX_BUCKETS:
+        raise Invalid(f"{bucket} is no bucket: 0 to {MAX_BUCKETS - 1}")
     return f"bucket={bucket:03}"

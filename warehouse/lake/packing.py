@@ -1,4 +1,4 @@
-"""Finished answers as they lie ready: long texts that repeat themselves, in a tenth of their size or less."""
+"""Compression of results that are stored ready to send: repetitive texts shrink to a tenth of their size or less."""
 
 import io
 
@@ -9,29 +9,29 @@ LENGTH_BYTES = 8
 CODEC = "zstd"
 
 
-def packed(content: bytes) -> bytes:
-    """The content, packed."""
-    squeezed: bytes = pa.compress(content, codec=CODEC, asbytes=True)
-    return len(content).to_bytes(LENGTH_BYTES) + squeezed
+def pack(content: bytes) -> bytes:
+    """The content, compressed."""
+    compressed: bytes = pa.compress(content, codec=CODEC, asbytes=True)
+    return len(content).to_bytes(LENGTH_BYTES) + compressed
 
 
-def unpacked(content: bytes) -> bytes:
-    """The content again."""
+def unpack(content: bytes) -> bytes:
+    """The content that was packed."""
     size = int.from_bytes(content[:LENGTH_BYTES])
-    plain: bytes = pa.decompress(content[LENGTH_BYTES:], decompressed_size=size, codec=CODEC, asbytes=True)
-    return plain
+    text: bytes = pa.decompress(content[LENGTH_BYTES:], decompressed_size=size, codec=CODEC, asbytes=True)
+    return text
 
 
-def of_frame(frame: pl.DataFrame) -> bytes:
-    """The rows of a frame as bytes, packed: the same bytes whatever frame they were cut from, and no text of its other rows.
+def pack_frame(frame: pl.DataFrame) -> bytes:
+    """The rows of a frame as compressed bytes, which do not depend on the larger frame that they were cut from.
 
-    Arrow's own format takes such texts along, and they may be of other people.
+    Arrow's own format would include texts of that frame's other rows, which may belong to other people.
     """
     out = io.BytesIO()
     frame.rechunk().write_parquet(out, compression="zstd", compression_level=1, statistics=False)
     return out.getvalue()
 
 
-def frame_of(content: bytes) -> pl.DataFrame:
-    """The frame again."""
+def unpack_frame(content: bytes) -> pl.DataFrame:
+    """The frame that was packed."""
     return pl.read_parquet(io.BytesIO(content))

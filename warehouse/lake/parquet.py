@@ -1,4 +1,4 @@
-"""Tables of the lake as Parquet: what a table is, the bytes of a frame, and what a file says about itself without its rows."""
+"""Tables of the lake as Parquet: what a table is, the bytes of a frame, and the footer of a file."""
 
 import io
 import json
@@ -16,21 +16,21 @@ from analytics.native.dictionary import repeats
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged
 from warehouse.lake.storage import Storage
 
-ROWS_IN_GROUP = 262_144
-"""Small enough that a scan skips groups and shares them among cores, large enough that zstd finds what repeats. What is smallest
-and largest is told only where there are several to choose from: users are spread over files, so that no file can be skipped."""
-LEVEL = 1
-"""Of zstd: a quarter less time to write than with its usual level, and the files are no larger."""
-LEAST_ROWS, LEAST_REPEATED = 16_384, 16
-"""So many rows, and each text so often in a group of rows: then numbering the texts here is quicker than Polars' own way."""
-UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+GROUP_ROWS = 262_144
+"""Small enough that a scan can skip groups and share them among cores, large enough for zstd to find repetitions. Minima and
+maxima are written only for files of several groups: users are spread over files, so that no file can be skipped."""
+ZSTD_LEVEL = 1
+"""Takes a quarter less time to write than the default level, and the files are no larger."""
+MIN_NUMBERED_ROWS, MIN_REPETITIONS = 16_384, 16
+"""From this many rows on, and with each text this often in a group of rows, numbering texts here is quicker than in Polars."""
+READ_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _ABOUT, _PIECES, _TYPES = "kontor.", "kontor-pieces", "ARROW:schema"
 
 
 @dataclass(frozen=True)
 class LakeTable:
-    """A table and its columns. A landing keeps every piece that came, by slot; the others have one file for each bucket."""
+    """A table and its columns. A landing keeps every piece, by slot; the others have one file for each bucket."""
 
     name: str
     schema: pl.Schema
@@ -43,12 +43,12 @@ class LakeTable:
 
 @dataclass(frozen=True)
 class Footer:
-    """What stands in a file beside its rows."""
+    """What a file holds besides its rows."""
 
     rows: int
     about: dict[str, str]
     pieces: list[tuple[str, int]]
-    """For a compacted file: the pieces in it, in order, with their rows."""
+    """Of a compacted file: its pieces in order, each with its number of rows."""
 
 
 def encode(frame: pl.DataFrame, about: Mapping[str, str], pieces: Sequence[tuple[str, int]] = ()) -> bytes:
@@ -60,105 +60,107 @@ def encode(frame: pl.DataFrame, about: Mapping[str, str], pieces: Sequence[tuple
     _numbered(frame.rechunk()).write_parquet(
         content,
         compression="zstd",
-        compression_level=LEVEL,
-        statistics=frame.height > ROWS_IN_GROUP,
-        row_group_size=ROWS_IN_GROUP,
+        compression_level=ZSTD_LEVEL,
+        statistics=frame.height > GROUP_ROWS,
+        row_group_size=GROUP_ROWS,
         metadata=metadata,
     )
     return content.getvalue()
 
 
 def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with texts that repeat as numbers of texts: Parquet writes them so, and numbering is most of what writing costs.
+    """The frame with repetitive texts as enums: Parquet writes texts as numbers, and numbering is most of the cost of writing.
 
-    In the file they are texts, since it says of its columns what the frame says.
+    Readers see texts, since the file states the types of the original frame.
     """
-    if frame.height < LEAST_ROWS:
+    if frame.height < MIN_NUMBERED_ROWS:
         return frame
-    groups = -(-frame.height // ROWS_IN_GROUP)
-    most = frame.height // (LEAST_REPEATED * groups)  # all distinct texts stand in every group
+    groups = -(-frame.height // GROUP_ROWS)
+    max_distinct = frame.height // (MIN_REPETITIONS * groups)  # every group has all distinct texts
     texts = [column for column in frame if column.dtype == pl.String and not column.has_nulls()]
-    found = {column.name: told for column in texts if (told := repeats(column, most))}
-    numbers = pl.DataFrame({name: told.number.astype(np.min_scalar_type(len(told.distinct))) for name, told in found.items()})
-    named = numbers.select(pl.col(name).cat.to(pl.Enum(told.distinct)) for name, told in found.items())
-    return frame.with_columns(named.get_columns())
+    dictionaries = {column.name: words for column in texts if (words := repeats(column, max_distinct))}
+    numbers = pl.DataFrame(
+        {name: words.number.astype(np.min_scalar_type(len(words.distinct))) for name, words in dictionaries.items()}
+    )
+    enums = numbers.select(pl.col(name).cat.to(pl.Enum(words.distinct)) for name, words in dictionaries.items())
+    return frame.with_columns(enums.get_columns())
 
 
 @cache
 def _types(columns: tuple[tuple[str, pl.DataType], ...]) -> str:
-    """What a file says of the types of its columns, as Polars words it."""
+    """The types of columns in the form in which Polars writes them into a file."""
     content = io.BytesIO()
     pl.DataFrame(schema=dict(columns)).write_parquet(content)
     content.seek(0)
     return pl.read_parquet_metadata(content)[_TYPES]
 
 
-def footer(place: Storage, path: str) -> Footer:
-    """What a file says about itself."""
+def footer(storage: Storage, path: str) -> Footer:
+    """The footer of a file."""
     from pyarrow import ArrowException, parquet
 
     try:
-        with place.opened(path) as source:
-            found = parquet.read_metadata(source)
+        with storage.open(path) as source:
+            metadata = parquet.read_metadata(source)
     except FileNotFoundError:
         raise
     except (ArrowException, OSError) as error:
         raise _damaged(path) from error
-    texts = {key.decode(): value.decode() for key, value in (found.metadata or {}).items()}
+    texts = {key.decode(): value.decode() for key, value in (metadata.metadata or {}).items()}
     about = {key.removeprefix(_ABOUT): value for key, value in texts.items() if key.startswith(_ABOUT)}
-    return Footer(found.num_rows, about, [(name, rows) for name, rows in json.loads(texts.get(_PIECES, "[]"))])
+    return Footer(metadata.num_rows, about, [(name, rows) for name, rows in json.loads(texts.get(_PIECES, "[]"))])
 
 
-def scan(place: Storage, paths: Sequence[str], schema: pl.Schema) -> pl.LazyFrame:
+def scan(storage: Storage, paths: Sequence[str], schema: pl.Schema) -> pl.LazyFrame:
     """The rows of files, one after the other, in the columns of the schema."""
-    sources: Any = [place.source(path) for path in paths]
+    sources: Any = [storage.source(path) for path in paths]
     return pl.scan_parquet(sources, schema=schema, hive_partitioning=False, glob=False)
 
 
-def read(place: Storage, paths: Sequence[str], table: LakeTable, columns: Sequence[str]) -> pl.DataFrame:
-    """The same, read. If that fails, says which file is to blame."""
+def read(storage: Storage, paths: Sequence[str], table: LakeTable, columns: Sequence[str]) -> pl.DataFrame:
+    """The same, read. If that fails, the error names the file that is damaged."""
     try:
-        frame = scan(place, paths, table.schema).select(columns).collect()
+        frame = scan(storage, paths, table.schema).select(columns).collect()
     except FileNotFoundError:
         raise
-    except UNREADABLE:
-        require(place, paths, table)
+    except READ_ERRORS:
+        require(storage, paths, table)
         for path in paths:
-            read_raw(place, path)
+            read_raw(storage, path)
         raise
     return checked(frame, pl.Schema({name: table.schema[name] for name in columns}))
 
 
-def read_raw(place: Storage, path: str, columns: list[str] | None = None) -> pl.DataFrame:
+def read_raw(storage: Storage, path: str, columns: list[str] | None = None) -> pl.DataFrame:
     """One file with the columns that it has, or some of them."""
     try:
-        return pl.read_parquet(place.source(path), columns=columns, hive_partitioning=False, glob=False)
+        return pl.read_parquet(storage.source(path), columns=columns, hive_partitioning=False, glob=False)
     except FileNotFoundError:
         raise
-    except UNREADABLE as error:
+    except READ_ERRORS as error:
         raise _damaged(path) from error
 
 
-def require(place: Storage, paths: Sequence[str], table: LakeTable) -> None:
-    """Returns if every file has the columns of the table."""
+def require(storage: Storage, paths: Sequence[str], table: LakeTable) -> None:
+    """Raises `BackfillNeeded` if a file has other columns than the table."""
     for path in paths:
-        found = columns_of(place, path)
-        if dict(found) != dict(table.schema):
-            differ = sorted(name for name in {*found, *table.schema} if found.get(name) != table.schema.get(name))
+        columns = columns_of(storage, path)
+        if dict(columns) != dict(table.schema):
+            differ = sorted(name for name in {*columns, *table.schema} if columns.get(name) != table.schema.get(name))
             raise BackfillNeeded(
                 f"{path} was written with other columns than the table {table.name} has now ({', '.join(differ)}): "
                 f"backfill {table.name} for this bucket"
             )
 
 
-def columns_of(place: Storage, path: str) -> pl.Schema:
+def columns_of(storage: Storage, path: str) -> pl.Schema:
     """The columns of one file, in its order."""
     try:
-        source = place.source(path)
+        source = storage.source(path)
         return pl.Schema(pl.read_parquet_schema(io.BytesIO(source) if isinstance(source, bytes) else source))
     except FileNotFoundError:
         raise
-    except UNREADABLE as error:
+    except READ_ERRORS as error:
         raise _damaged(path) from error
 
 

@@ -1,6 +1,7 @@
-"""SQL over the lake: DuckDB in memory with a view for each table, for reading only, and of all files only those of the lake.
+"""SQL over the lake: DuckDB in memory with a view for each table. It only reads, and only files of the lake.
 
-There is no database file: one that is open for writing shuts out every reader. Imported only where a query is asked.
+There is no database file, since one that is open for writing locks out every reader. Import this only where a query is run: it
+loads DuckDB.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from warehouse.errors import Invalid
 from warehouse.lake import parquet
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
-from warehouse.lake.storage import Storage, patiently
+from warehouse.lake.storage import Storage, retry_read
 from warehouse.lake.tables import TABLES
 
 CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
@@ -25,18 +26,18 @@ CONFIGURATION: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,  # names in a query are tables, not variables of the program
     "temp_directory": "",  # bookings are not spilled to a disk
 }
-_WILD = frozenset("*?[")
+_WILDCARDS = frozenset("*?[")
 
 
 def connect(lake: Lake, tables: Sequence[LakeTable] = TABLES) -> DuckDBPyConnection:
-    """A connection with a view for each table, which has `bucket` (a landing also `slot`) as its last columns."""
+    """A connection with a view for each table. The last columns of a view are `bucket` and, for a landing, `slot`."""
     connection = duckdb.connect(":memory:", config=CONFIGURATION)
     try:
-        if not lake.place.local:
-            connection.register_filesystem(lake.place.files)
+        if not lake.storage.local:
+            connection.register_filesystem(lake.storage.filesystem)
         for table in tables:
             _create_view(connection, lake, table)
-        _shut(connection, lake.place)
+        _restrict(connection, lake.storage)
     except BaseException:
         connection.close()
         raise
@@ -44,8 +45,8 @@ def connect(lake: Lake, tables: Sequence[LakeTable] = TABLES) -> DuckDBPyConnect
 
 
 def ask(connection: DuckDBPyConnection, query: str) -> DuckDBPyRelation:
-    """The answer to one query, not yet computed. Whatever is no query is refused, since it could write into the lake."""
-    with told():
+    """The result of one query, not yet computed. Other statements are refused, since they could write into the lake."""
+    with explain_errors():
         statements = connection.extract_statements(query)
         if len(statements) != 1 or statements[0].type != StatementType.SELECT:
             raise Invalid("one query is taken: select, with, from, describe, summarize or show")
@@ -53,8 +54,8 @@ def ask(connection: DuckDBPyConnection, query: str) -> DuckDBPyRelation:
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """What DuckDB objects to, as a fact that says what to do."""
+def explain_errors() -> Iterator[None]:
+    """Turns errors of DuckDB into `Invalid`, with a hint on what to do."""
     try:
         yield
     except duckdb.CatalogException as error:
@@ -68,14 +69,14 @@ def told() -> Iterator[None]:
 
 
 def _create_view(connection: DuckDBPyConnection, lake: Lake, table: LakeTable) -> None:
-    paths = patiently(lambda: _checked_paths(lake, table))
+    paths = retry_read(lambda: _checked_paths(lake, table))
     keys = {"bucket": "SMALLINT"} | ({"slot": "VARCHAR"} if table.landing else {})
     if not paths:
         _create_empty(connection, table, keys)
         return
-    if not table.landing:  # buckets that are written later are seen as well; a landing's compacted pieces must not be
+    if not table.landing:  # a pattern also finds buckets that are written later; of a landing it would find compacted pieces
         paths = [f"{table.name}/bucket=*/part.parquet"]
-    files = ", ".join(_quoted(f"{lake.place.address}/{path}") for path in paths)
+    files = ", ".join(_quoted(f"{lake.storage.address}/{path}") for path in paths)
     columns = ", ".join(f'"{name}"' for name in (*table.schema, *keys))
     types = ", ".join(f"'{name}': {kind}" for name, kind in keys.items())
     connection.execute(
@@ -86,23 +87,23 @@ def _create_view(connection: DuckDBPyConnection, lake: Lake, table: LakeTable) -
 
 def _checked_paths(lake: Lake, table: LakeTable) -> list[str]:
     paths = [file.path for file in lake.files(table)]
-    parquet.require(lake.place, paths, table)
+    parquet.require(lake.storage, paths, table)
     return paths
 
 
 def _create_empty(connection: DuckDBPyConnection, table: LakeTable, keys: dict[str, str]) -> None:
     """A view without rows, with the types that Parquet would give it."""
     connection.from_arrow(table.schema.to_frame().to_arrow()).create(f"no {table.name}")
-    added = ", ".join(f"NULL::{kind} AS {name}" for name, kind in keys.items())
-    connection.execute(f'CREATE VIEW "{table.name}" AS SELECT *, {added} FROM "no {table.name}"')  # noqa: S608  # nosec B608  # as above
+    key_columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in keys.items())
+    connection.execute(f'CREATE VIEW "{table.name}" AS SELECT *, {key_columns} FROM "no {table.name}"')  # noqa: S608  # nosec B608  # as above
 
 
-def _shut(connection: DuckDBPyConnection, place: Storage) -> None:
-    """From here on only the lake can be reached, and that cannot be changed."""
-    if _WILD & set(place.address):
-        raise Invalid(f"DuckDB cannot read a lake whose path has one of {' '.join(sorted(_WILD))}: {place.address}")
+def _restrict(connection: DuckDBPyConnection, storage: Storage) -> None:
+    """Limits the connection to the files of the lake, for good."""
+    if _WILDCARDS & set(storage.address):
+        raise Invalid(f"DuckDB cannot read a lake whose path has one of {' '.join(sorted(_WILDCARDS))}: {storage.address}")
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute(f"SET allowed_directories = [{_quoted(place.address + '/')}]")
+    connection.execute(f"SET allowed_directories = [{_quoted(storage.address + '/')}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 

@@ -23,25 +23,25 @@ LANDING = LakeTable(
     ),
     landing=True,
 )
-"""What the banks said."""
+"""The answers of banks."""
 TRANSACTIONS = LakeTable("transactions", frames.LEDGER)
 """The ledger's bookings, with the order in which they came."""
 PRODUCTS = LakeTable("products", frames.PRODUCTS)
 USERS = LakeTable("users", pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
-"""Users with the revision of their data, and the day of which their analyses speak."""
+"""Users with the revision of their data, and the reference day of their analyses."""
 CATEGORY_CHOICES = LakeTable("category_choices", _columns({"user": pl.String}, frames.CHOICES))
 CATEGORY_RULES = LakeTable(
     "category_rules",
     _columns(dict.fromkeys(("user", "tenant", "item", "name", "iban"), pl.String), {"rank": pl.Int64, "after": pl.Int64}),
 )
 TRANSACTION_TAGS = LakeTable("transaction_tags", _columns(frames.TAGGED, {"revision": pl.Int64}))
-"""The tags of bookings, and the user's revision from which they were made."""
+"""The tags of bookings, and the revision of the user's data that they were computed from."""
 ANALYSES = {name: LakeTable(name, frame.schema) for name, frame in suite.FRAMES.items()}
-"""What the analyses say, by the names of their frames."""
+"""The results of analyses, by the names of their frames."""
 ANALYSED = LakeTable("analysed", pl.Schema({"user": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
-"""Who was analysed, from which revision and as of which day: it vouches for the tables of all analyses."""
+"""Users whose analyses are written, with revision and reference day. A row is valid for the tables of all analyses."""
 TOMBSTONES = LakeTable("tombstones", pl.Schema({"id": pl.String, "kind": pl.String, "user": pl.String, "tenant": pl.String}))
-"""What was erased, so that no restored database brings it back."""
+"""Ids of what was erased, so that no restored database brings it back."""
 
 TABLES = (
     *(LANDING, TRANSACTIONS, PRODUCTS, USERS, CATEGORY_CHOICES, CATEGORY_RULES, TRANSACTION_TAGS),

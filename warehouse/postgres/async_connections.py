@@ -1,11 +1,10 @@
-"""Asynchronous connections, for what an event loop does itself: checking tokens, waiting for news, sending long lists.
+"""Asynchronous connections, for queries of the event loop itself: checking tokens, waiting for workers, sending long lists.
 
 Everything else goes through `warehouse.postgres.database`. A connection of this pool acts for the operator unless a transaction
-on it says for whom it acts (`acting_for`). A database that is just restarting is waited for, as long as trying again is safe.
+on it acts for a user (`acting_for`). Reads are retried while the database restarts.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from sqlalchemy import URL
 
+from warehouse import patience
 from warehouse.errors import DatabaseUnavailable
 
 BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -51,18 +51,18 @@ class Connections:
         await self._pool.close()
 
     async def one(self, query: str, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """The first row of a query over all tenants that only reads."""
+        """The first row of a query over all tenants, which must be safe to repeat."""
 
         async def read() -> tuple[Any, ...] | None:
             async with self._pool.connection() as connection:
                 cursor = await connection.execute(query, values, prepare=True)
                 return await cursor.fetchone()
 
-        return await self._patiently(read)
+        return await self._retry(read)
 
     @asynccontextmanager
     async def acting_for(self, tenant_id: UUID, user_id: UUID) -> AsyncIterator[AsyncConnection[Any]]:
-        """A connection in a transaction that only reads, sees one moment, and only one user's rows."""
+        """A connection in a transaction that reads the rows of one user, all as they are at one moment."""
 
         async def begin() -> AsyncConnection[Any]:
             connection = await self._pool.getconn()
@@ -74,29 +74,29 @@ class Connections:
                 raise
             return connection
 
-        connection = await self._patiently(begin)
+        connection = await self._retry(begin)
         try:
             yield connection
+        except psycopg.OperationalError as error:
+            raise DatabaseUnavailable from error
         finally:
             with suppress(psycopg.Error):
                 await connection.execute("ROLLBACK")
             await self._pool.putconn(connection)
 
-    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
-        """The result of work that can be tried again."""
-        deadline = time.monotonic() + self._wait_seconds
-        while True:
-            try:
-                return await work()
-            except (psycopg.OperationalError, PoolTimeout) as error:
-                if time.monotonic() >= deadline:
-                    raise DatabaseUnavailable from error
-                await asyncio.sleep(PAUSE_SECONDS)
+    async def _retry(self, work: Callable[[], Awaitable[T]]) -> T:
+        """The result of work that is safe to repeat, retried while the database restarts."""
+        pauses = patience.pauses_until(self._wait_seconds, PAUSE_SECONDS)
+        try:
+            return await patience.retry_async(work, (psycopg.OperationalError, PoolTimeout), pauses)
+        except (psycopg.OperationalError, PoolTimeout) as error:
+            raise DatabaseUnavailable from error
 
 
 async def announcements(url: URL, channel: str) -> AsyncIterator[str]:
-    """The payloads of a channel, for ever. An empty one comes first, and after each time that PostgreSQL was away: nobody knows
-    what was announced until then.
+    """The payloads of a channel, for as long as the caller listens.
+
+    An empty one comes after each connection to PostgreSQL: announcements may have been lost before it.
     """
     address = url.set(drivername="postgresql").render_as_string(hide_password=False)
     while True:

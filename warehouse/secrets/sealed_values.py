@@ -1,4 +1,4 @@
-"""The store of sealed values: put, get and remove by subject and field, and the rotation of all of them."""
+"""The store of sealed values, by subject and field, and the rotation of their keys."""
 
 from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
@@ -8,11 +8,11 @@ from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import SealedValue
 from warehouse.secrets.vault import Vault
 
-BATCH = 200
+BATCH_ROWS = 200
 
 
 def put(owner: Owner, vault: Vault, subject: str, field: str, plaintext: bytes) -> None:
-    """Seals a value and stores it, in place of an older one if there is one."""
+    """Seals a value and stores it in place of an older one."""
     key_id, sealed = vault.seal(plaintext, str(owner.tenant), subject, field)
     statement = insert(SealedValue).values(
         tenant_id=owner.tenant, user_id=owner.user_id, subject=subject, field=field, key_id=key_id, sealed=sealed
@@ -45,29 +45,32 @@ def remove(owner: Owner, subject: str) -> None:
 
 def remove_field(owner: Owner, subject: str, field: str) -> None:
     """Deletes one value of a subject."""
-    mine = (SealedValue.tenant_id == owner.tenant, SealedValue.subject == subject, SealedValue.field == field)
-    owner.session.execute(delete(SealedValue).where(*mine))
+    conditions = (SealedValue.tenant_id == owner.tenant, SealedValue.subject == subject, SealedValue.field == field)
+    owner.session.execute(delete(SealedValue).where(*conditions))
 
 
 def remove_fields(owner: Owner, subject: str, prefix: str) -> None:
-    """Deletes the values of a subject whose field begins so."""
-    mine = (SealedValue.tenant_id == owner.tenant, SealedValue.subject == subject)
-    owner.session.execute(delete(SealedValue).where(*mine, SealedValue.field.startswith(prefix, autoescape=True)))
+    """Deletes the values of a subject whose field starts with the prefix."""
+    conditions = (SealedValue.tenant_id == owner.tenant, SealedValue.subject == subject)
+    owner.session.execute(delete(SealedValue).where(*conditions, SealedValue.field.startswith(prefix, autoescape=True)))
 
 
 def count_by_key(owner: Owner) -> dict[str, int]:
-    """How many values each vault key has sealed."""
+    """The number of values that each vault key has sealed."""
     counts = owner.session.execute(select(SealedValue.key_id, func.count()).group_by(SealedValue.key_id))
     return dict(row._tuple() for row in counts)
 
 
 def reseal_some(owner: Owner, vault: Vault) -> int:
-    """Seals up to a batch of values of older keys with the active one; answers how many. Runs beside a working service."""
+    """Seals a batch of values of older keys with the active key; returns how many. Safe while the service runs."""
     rows = owner.session.scalars(
-        owner.rows(SealedValue).where(SealedValue.key_id != vault.ring().active).limit(BATCH).with_for_update(skip_locked=True)
+        owner.rows(SealedValue)
+        .where(SealedValue.key_id != vault.ring().active)
+        .limit(BATCH_ROWS)
+        .with_for_update(skip_locked=True)
     ).all()
     for row in rows:
-        place = (str(row.tenant_id), row.subject, row.field)
-        row.key_id, row.sealed = vault.seal(vault.open(row.key_id, row.sealed, *place), *place)
+        context = (str(row.tenant_id), row.subject, row.field)
+        row.key_id, row.sealed = vault.seal(vault.open(row.key_id, row.sealed, *context), *context)
     owner.session.flush()
     return len(rows)

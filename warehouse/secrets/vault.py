@@ -1,12 +1,11 @@
-"""Secrets at rest: AES-256-GCM under keys of the operator, bound to the place where they lie.
+"""Secrets at rest: AES-256-GCM with keys of the operator. A sealed value can be opened only in its own context.
 
-Here belong the key ring and sealing and opening of bytes. Here does not belong where sealed values lie (`sealed_values.py`)
-or what they mean. The key id stands beside each value, so that old and new keys work side by side while keys are rotated.
+Here belong the key ring, and sealing and opening bytes. Where sealed values are stored is the business of `sealed_values.py`. The
+key id is stored with each value, so that old and new keys work side by side while keys are rotated.
 """
 
 import base64
 import json
-import os
 import re
 import secrets
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from warehouse import files
 from warehouse.errors import Invalid, KeysMissing, SealBroken
 from warehouse.settings import Settings
 
@@ -31,9 +31,9 @@ class KeyRing:
     keys: dict[str, bytes]
 
     def with_new_key(self) -> "KeyRing":
-        """The same ring with one more key, which is active from now on."""
-        fresh = f"k{max((int(key[1:]) for key in self.keys if re.fullmatch(r'k[0-9]{1,9}', key)), default=0) + 1}"
-        return KeyRing(fresh, {**self.keys, fresh: secrets.token_bytes(KEY_BYTES)})
+        """The same ring with one more key, which is the active one."""
+        key_id = f"k{max((int(key[1:]) for key in self.keys if re.fullmatch(r'k[0-9]{1,9}', key)), default=0) + 1}"
+        return KeyRing(key_id, {**self.keys, key_id: secrets.token_bytes(KEY_BYTES)})
 
     def without(self, key_ids: set[str]) -> "KeyRing":
         """The same ring without these keys; the active one always stays."""
@@ -41,7 +41,7 @@ class KeyRing:
 
 
 class Vault:
-    """Seals and opens values. A key file is read again when it changes, so that running services follow a rotation."""
+    """Seals and opens values. The key file is read again when it changes, so that running services follow a rotation."""
 
     def __init__(self, settings: Settings) -> None:
         self.from_environment = settings.vault_keys is not None
@@ -49,19 +49,19 @@ class Vault:
         self._ring = _parse_ring(settings.vault_keys) if settings.vault_keys is not None else None
         self._stamp: tuple[int, int] | None = None
 
-    def seal(self, plaintext: bytes, *place: str) -> tuple[str, bytes]:
-        """The id of the active key, and the sealed bytes; they open only for the same place."""
+    def seal(self, plaintext: bytes, *context: str) -> tuple[str, bytes]:
+        """The id of the active key, and the sealed bytes, which can be opened only with the same context."""
         ring = self.ring()
         nonce = secrets.token_bytes(NONCE_BYTES)
-        return ring.active, nonce + AESGCM(ring.keys[ring.active]).encrypt(nonce, plaintext, _bound_to(place))
+        return ring.active, nonce + AESGCM(ring.keys[ring.active]).encrypt(nonce, plaintext, _associated_data(context))
 
-    def open(self, key_id: str, sealed: bytes, *place: str) -> bytes:
-        """The plaintext that was sealed for this place."""
+    def open(self, key_id: str, sealed: bytes, *context: str) -> bytes:
+        """The plaintext that was sealed in this context."""
         key = self.ring().keys.get(key_id)
         if key is None:
             raise KeysMissing(f"vault key {key_id} is not in the key ring")
         try:
-            return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], _bound_to(place))
+            return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], _associated_data(context))
         except InvalidTag as error:
             raise SealBroken("a sealed value was altered or moved") from error
 
@@ -82,7 +82,7 @@ class Vault:
 
 
 def create_ring(path: Path) -> bool:
-    """Makes a key file with one fresh key; answers False if there is one already, which is never overwritten."""
+    """Creates a key file with one new key; returns False if there is a file already, which is never overwritten."""
     if path.exists():
         return False
     write_ring(path, KeyRing("", {}).with_new_key())
@@ -92,25 +92,7 @@ def create_ring(path: Path) -> bool:
 def write_ring(path: Path, ring: KeyRing) -> None:
     """Replaces the key file in one step, readable by its owner alone."""
     keys = {key: base64.b64encode(value).decode() for key, value in ring.keys.items()}
-    write_private(path, json.dumps({"active": ring.active, "keys": keys}, indent=2))
-
-
-def write_private(path: Path, content: str) -> None:
-    """Writes a file of mode 0600 so that a reader, or a crash, finds the old or the new content.
-
-    Root writes it for the owner of the old file, or of the folder: the service must be able to read what root has changed.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        if os.geteuid() == 0:
-            before = (path if path.exists() else path.parent).stat()
-            os.fchown(descriptor, before.st_uid, before.st_gid)
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    files.replace(path, json.dumps({"active": ring.active, "keys": keys}, indent=2).encode(), private=True)
 
 
 def _read_ring(path: Path) -> KeyRing:
@@ -133,6 +115,6 @@ def _parse_ring(value: str) -> KeyRing:
     return KeyRing(next(iter(keys)), keys)
 
 
-def _bound_to(place: tuple[str, ...]) -> bytes:
-    """The place as associated data; lengths stand before the parts, so that no two places give the same bytes."""
-    return b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in place)
+def _associated_data(context: tuple[str, ...]) -> bytes:
+    """The context as bytes. Each part is preceded by its length, so that no two contexts give the same bytes."""
+    return b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in context)

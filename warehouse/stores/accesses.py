@@ -1,8 +1,8 @@
-"""The store of accesses: how they come, are fetched, and go. What a bank said of them is stored by `warehouse.stores.products`;
-the fetches of all tenants are the business of `warehouse.stores.fetches`.
+"""The store of accesses: they are added, fetched and removed here. What a bank reports is stored by `warehouse.stores.products`;
+`warehouse.stores.fetches` looks after the fetches of all tenants.
 
-An access has one fetch at a time: `fetch_id` names it, and only who knows the name can end it. Whoever deletes the access, or
-begins another fetch, makes the name void, and with it every late answer.
+An access has one fetch at a time, identified by `fetch_id`; only a worker that knows this id can end it. Deleting the access, or
+starting another fetch, makes the id void, and with it every late answer.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,22 +24,22 @@ from warehouse.stores import tombstones, webhooks
 
 STARTED, HEADER, COMPLETE = "STARTED", "HEADER", "COMPLETE"
 FETCH = "fetch_access"
-DAY = text("interval '24 hours'")
-NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+SESSION_WINDOW = text("interval '24 hours'")
+NEVER_FETCHED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def visible(owner: Owner) -> Sequence[Access]:
-    """The user's accesses in the order of their creation. One whose time is over is not there, even before it is deleted."""
+    """The accesses of the user in the order of their creation, without those that have expired and are not deleted yet."""
     return owner.session.scalars(_alive(owner).order_by(Access.created_at, Access.id)).all()
 
 
-def locked(owner: Owner) -> Sequence[Access]:
-    """All of the user's accesses, locked in the order of their names: everybody who locks several does it in this order."""
+def lock_all(owner: Owner) -> Sequence[Access]:
+    """All accesses of the user, locked in the order of their names. Whoever locks several must do it in this order."""
     return owner.session.scalars(owner.rows(Access).order_by(Access.key).with_for_update()).all()
 
 
 def find(owner: Owner, key: str, *, lock: bool = False) -> Access:
-    """The user's access of this name, locked against other transactions if it is to be changed."""
+    """The access of this name, locked if it is to be changed."""
     statement = _alive(owner).where(Access.key == key)
     access = owner.session.scalar(statement.with_for_update() if lock else statement)
     if access is None:
@@ -48,21 +48,21 @@ def find(owner: Owner, key: str, *, lock: bool = False) -> Access:
 
 
 def lock(owner: Owner, access_id: UUID) -> Access | None:
-    """The user's access of this id, locked; None if it is not there any more."""
+    """The access of this id, locked; None if it is gone."""
     return owner.session.scalar(_alive(owner).where(Access.id == access_id).with_for_update())
 
 
-def fetched(owner: Owner, ids: Sequence[UUID]) -> pl.DataFrame:
-    """Of accesses that are there, `access` and when they were last fetched, `known_at`; the beginning of time for never."""
-    found = owner.session.execute(select(Access.id, Access.fetched_at).where(Access.id.in_(ids)))
-    rows = [(str(id_), at or NEVER) for id_, at in found]
+def fetch_times(owner: Owner, ids: Sequence[UUID]) -> pl.DataFrame:
+    """The accesses of these ids that exist (`access`), with the time of their last fetch (`known_at`)."""
+    times = owner.session.execute(select(Access.id, Access.fetched_at).where(Access.id.in_(ids)))
+    rows = [(str(id_), at or NEVER_FETCHED) for id_, at in times]
     return pl.DataFrame(rows, {"access": pl.String, "known_at": pl.Datetime("us", "UTC")}, orient="row")
 
 
 def add(owner: Owner, key: str, provider_id: UUID, login_hash: bytes, *, sync: bool, **values: Any) -> Access:
-    """A new access, before its first fetch. One of this name that has expired gives way; one that lives does not."""
-    expired = owner.rows(Access).where(Access.key == key, Access.expires_at <= func.now()).with_for_update()
-    remove(owner, owner.session.scalars(expired).all())
+    """A new access, before its first fetch. Replaces one of this name that has expired; raises `Busy` if one was just added."""
+    has_expired = owner.rows(Access).where(Access.key == key, Access.expires_at <= func.now()).with_for_update()
+    remove(owner, owner.session.scalars(has_expired).all())
     access = Access(
         tenant_id=owner.tenant,
         user_id=owner.user_id,
@@ -75,49 +75,50 @@ def add(owner: Owner, key: str, provider_id: UUID, login_hash: bytes, *, sync: b
     )
     try:
         return owner.add(access, "access")
-    except NameTaken as error:  # somebody else has added it in this moment: next time it is known
+    except NameTaken as error:  # another request has just added it: a retry finds it
         raise Busy from error
 
 
 def remove(owner: Owner, accesses: Iterable[Access]) -> None:
-    """Deletes accesses, which the caller has locked, with everything below them: products, bookings, credentials, jobs."""
+    """Deletes accesses that the caller has locked, with their products, bookings, credentials and jobs."""
     accesses = list(accesses)
     ids = [access.id for access in accesses]
     if not ids:
         return
     for access_id in ids:
         sealed_values.remove(owner, subject(access_id))
-    jobs.forget(owner, ids)
+    jobs.remove_waiting(owner, ids)
     webhooks.forget(owner, ids)
     for access in accesses:
-        tombstones.bury(owner, tombstones.ACCESS, access.id, access.user_id)
+        tombstones.add(owner, tombstones.ACCESS, access.id, access.user_id)
     owner.session.execute(delete(Access).where(Access.tenant_id == owner.tenant, Access.id.in_(ids)))
     if owner.user_id is not None:
-        touch(owner, len(ids))  # not less: what has expired counts in a revision as long as it is there
+        touch(owner, len(ids))  # each expired access counts in the revision until it is deleted
     for access_id in ids:
         notify(owner, access_id)
 
 
 def remove_expired(owner: Owner) -> int:
-    """Deletes accesses whose time is over, for all tenants; answers how many."""
-    expired = owner.session.scalars(select(Access).where(Access.expires_at <= func.now()).with_for_update(skip_locked=True)).all()
-    for access in expired:
+    """Deletes the expired accesses of all tenants; returns how many."""
+    statement = select(Access).where(Access.expires_at <= func.now()).with_for_update(skip_locked=True)
+    expired_accesses = owner.session.scalars(statement).all()
+    for access in expired_accesses:
         remove(Owner(owner.session, access.tenant_id, access.user_id), [access])
-    return len(expired)
+    return len(expired_accesses)
 
 
 def end_after(seconds: int) -> Any:
-    """The moment so many seconds from now by the database's clock, which also decides when it has come."""
+    """The time this many seconds from now, by the clock of the database, which also decides when it is reached."""
     return func.now() + func.make_interval(0, 0, 0, 0, 0, 0, seconds)
 
 
 def subject(access_id: UUID) -> str:
-    """Under which name the sealed values of an access lie."""
+    """The subject of the sealed values of an access."""
     return f"access:{access_id}"
 
 
 def seal_credentials(owner: Owner, vault: Vault, access: Access, credentials: dict[str, str]) -> None:
-    """Stores the credentials in place of older ones, each field sealed for itself."""
+    """Stores credentials in place of older ones, each field as a sealed value."""
     sealed_values.remove(owner, subject(access.id))
     for field, value in credentials.items():
         sealed_values.put(owner, vault, subject(access.id), field, value.encode())
@@ -128,46 +129,46 @@ def credentials(owner: Owner, vault: Vault, access: Access) -> dict[str, str]:
     return {field: value.decode() for field, value in sealed_values.get_all(owner, vault, subject(access.id)).items()}
 
 
-def begin_fetch(owner: Owner, access: Access, *, awaited: bool, attended_from: str | None = None) -> UUID:
-    """Puts down a fetch, or joins the one that is running; answers its name. `awaited`: somebody looks at its progress.
+def begin_fetch(owner: Owner, access: Access, *, is_awaited: bool, attended_from: str | None = None) -> UUID:
+    """Starts a fetch, or joins the running one; returns its id. `is_awaited`: a customer waits for it.
 
-    One that was put down by the schedule becomes, when a customer joins it, a fetch that the customer waits for.
+    A fetch of the schedule that a customer joins gets the priority of awaited ones.
     """
-    joined = access.fetch_id is not None
+    is_running = access.fetch_id is not None
     access.fetch_id = access.fetch_id or uuid4()
-    access.fetch_attempts = access.fetch_attempts if joined else 0
-    if awaited and access.fetch_phase is None:
+    access.fetch_attempts = access.fetch_attempts if is_running else 0
+    if is_awaited and access.fetch_phase is None:
         access.fetch_phase = STARTED
     if attended_from is not None:
         access.fetch_from = attended_from
-    if not joined:
+    if not is_running:
         enqueue(owner, access)
-    elif awaited:
-        jobs.hurry(owner, access.fetch_id)
+    elif is_awaited:
+        jobs.raise_priority(owner, access.fetch_id)
     owner.session.flush()
     return access.fetch_id
 
 
 def void_fetch(owner: Owner, access: Access) -> None:
-    """Ends a fetch without a result, because what it fetches with has changed."""
+    """Ends a fetch without a result, because the credentials or options of the access have changed."""
     if access.fetch_id is not None:
-        jobs.forget(owner, [access.id])
+        jobs.remove_waiting(owner, [access.id])
         access.fetch_id = access.fetch_phase = access.fetch_from = None
 
 
 def enqueue(owner: Owner, access: Access) -> None:
-    """Puts down the job that carries out a fetch which has begun."""
+    """Enqueues the job of the current fetch."""
     ids = {"tenant": owner.tenant, "user": access.user_id, "access": access.id, "fetch": access.fetch_id}
     jobs.enqueue(
         owner,
         FETCH,
         lock=access.login_hash.hex(),
-        priority=0 if access.fetch_phase is None else jobs.AWAITED,
+        priority=0 if access.fetch_phase is None else jobs.AWAITED_PRIORITY,
         args={**{name: str(value) for name, value in ids.items()}, "provider": str(access.provider_id)},
     )
 
 
-def fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | None:
+def lock_fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | None:
     """The access, locked, if it still exists and this is still its fetch."""
     return owner.session.scalar(
         owner.rows(Access)
@@ -179,7 +180,7 @@ def fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | None:
 
 
 def end_fetch(owner: Owner, access: Access, issues: list[dict[str, Any]], now: datetime) -> None:
-    """Ends a fetch, well or not; the stable columns are the caller's to change."""
+    """Ends a fetch, successful or not. The caller changes all other columns."""
     access.fetch_id = access.fetch_phase = access.fetch_from = None
     access.attempted_at = now
     access.issues = issues
@@ -188,50 +189,52 @@ def end_fetch(owner: Owner, access: Access, issues: list[dict[str, Any]], now: d
 
 
 def notify(owner: Owner, access_id: UUID) -> None:
-    """Wakes the requests that wait for this access, once the transaction is committed."""
+    """Notifies the requests that wait for this access when the transaction is committed."""
     owner.session.execute(select(func.pg_notify(CHANNEL, str(access_id))))
 
 
 def open_session(owner: Owner, access: Access, *, attended: bool) -> None:
-    """Records that a session at the bank begins; older records that count no more go."""
+    """Records a session at the bank; deletes records that are too old for the limit."""
     owner.session.execute(
         delete(BankSession).where(
-            BankSession.tenant_id == owner.tenant, BankSession.access_id == access.id, BankSession.created_at < func.now() - DAY
+            BankSession.tenant_id == owner.tenant,
+            BankSession.access_id == access.id,
+            BankSession.created_at < func.now() - SESSION_WINDOW,
         )
     )
     owner.session.add(BankSession(tenant_id=owner.tenant, user_id=access.user_id, access_id=access.id, attended=attended))
 
 
 def seconds_until_allowed(owner: Owner, access: Access, limit: int) -> int:
-    """How long an unattended session at the bank has to wait: 0 if fewer than the limit began within the last 24 hours."""
+    """The seconds until an unattended session is allowed: 0 if fewer than the limit began within the last 24 hours."""
     recent = (
         select(BankSession.created_at)
         .where(
             BankSession.tenant_id == owner.tenant,
             BankSession.access_id == access.id,
             ~BankSession.attended,
-            BankSession.created_at > func.now() - DAY,
+            BankSession.created_at > func.now() - SESSION_WINDOW,
         )
         .order_by(BankSession.created_at.desc())
         .limit(limit)
         .subquery()
     )
-    wait = func.ceil(func.extract("epoch", func.min(recent.c.created_at) + DAY - func.now()))
+    wait = func.ceil(func.extract("epoch", func.min(recent.c.created_at) + SESSION_WINDOW - func.now()))
     count, seconds = owner.session.execute(select(func.count(), wait).select_from(recent)).one()._tuple()
     return max(1, int(seconds)) if count >= limit else 0
 
 
 def touch(owner: Owner, by: int = 1) -> None:
-    """Raises the user's revision: what was computed from the data before is stale."""
+    """Raises the revision of the user: earlier results become stale."""
     statement = update(User).where(User.tenant_id == owner.tenant, User.id == owner.user_id)
     owner.session.execute(statement.values(revision=User.revision + by))
 
 
-def heard_of(owner: Owner, day: date) -> None:
-    """Notes that the user's data are those of this day, unless a later one is known. Days alone change no revision."""
-    mine = (User.tenant_id == owner.tenant, User.id == owner.user_id)
-    earlier = or_(User.refreshed_on.is_(None), User.refreshed_on < day)
-    owner.session.execute(update(User).where(*mine, earlier).values(refreshed_on=day))
+def record_refresh_day(owner: Owner, day: date) -> None:
+    """Records that the data of the user are those of this day, unless a later day is stored. Does not change the revision."""
+    is_owner = (User.tenant_id == owner.tenant, User.id == owner.user_id)
+    is_earlier = or_(User.refreshed_on.is_(None), User.refreshed_on < day)
+    owner.session.execute(update(User).where(*is_owner, is_earlier).values(refreshed_on=day))
 
 
 def _alive(owner: Owner) -> Select[Access]:

@@ -13,13 +13,13 @@ from warehouse.secrets import hashing
 
 def create(owner: Owner, client: Client, user: User, *, description: str | None = None) -> tuple[ApiKey, str]:
     """A new key and its text, which cannot be shown again."""
-    plain = hashing.new_secret()
+    secret = hashing.new_secret()
     key = ApiKey(
-        tenant_id=owner.tenant, client_id=client.id, user_id=user.id, key_hash=hashing.digest(plain), description=description
+        tenant_id=owner.tenant, client_id=client.id, user_id=user.id, key_hash=hashing.digest(secret), description=description
     )
     owner.session.add(key)
     owner.session.flush()
-    return key, plain
+    return key, secret
 
 
 def visible(owner: Owner) -> Sequence[tuple[ApiKey, Client, User]]:
@@ -36,14 +36,14 @@ def find(owner: Owner, key_id: UUID) -> ApiKey:
     return key
 
 
-def authenticate(owner: Owner, plain: str) -> tuple[Tenant, Client, UUID]:
-    """Tenant, client and user for whom an active key stands."""
-    found = owner.session.execute(
+def authenticate(owner: Owner, secret: str) -> tuple[Tenant, Client, UUID]:
+    """The tenant, client and user that an active key stands for."""
+    row = owner.session.execute(
         select(Tenant, Client, ApiKey.user_id)
         .join(Client, Client.tenant_id == Tenant.id)
         .join(ApiKey, ApiKey.client_id == Client.id)
-        .where(ApiKey.key_hash == hashing.digest(plain), ApiKey.active, Client.active, Tenant.active)
+        .where(ApiKey.key_hash == hashing.digest(secret), ApiKey.active, Client.active, Tenant.active)
     ).one_or_none()
-    if found is None:
+    if row is None:
         raise LoginFailed
-    return found._tuple()
+    return row._tuple()

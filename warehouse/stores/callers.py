@@ -1,7 +1,7 @@
-"""The check of a bearer token: the one query that every request needs, so it is one statement on an asynchronous connection.
+"""The check of a bearer token: the query that every request needs, in one statement on an asynchronous connection.
 
-The answer is never cached: a token that was revoked, or whose user was deactivated, is refused at the very next request on
-every worker.
+Its result is never cached: a token that was revoked, or whose user was deactivated, is refused at the next request on every
+worker.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from psycopg import sql
 
 from warehouse.postgres.async_connections import Connections
 from warehouse.secrets import hashing
-from warehouse.stores.revisions import REVISION, Current
+from warehouse.stores.revisions import REVISION, UserState
 
 FIND = (
     sql.SQL(
@@ -29,7 +29,7 @@ FIND = (
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls: a client of a tenant, or a user through it, and what the token allows."""
+    """The client of a request, or the user behind it, and the scopes of its token."""
 
     tenant_id: UUID
     tenant_name: str
@@ -38,8 +38,8 @@ class Caller:
     user_id: UUID | None
     scopes: frozenset[str]
     regulated: bool
-    state: Current | None
-    """Of a user's data, in the moment of the check: who answers with what lies ready needs no other query."""
+    state: UserState | None
+    """The state of the user's data at the check: enough to find a stored result without another query."""
 
 
 class Callers:
@@ -54,5 +54,5 @@ class Callers:
         if row is None:
             return None
         tenant_id, tenant_name, client_id, client_name, user_id, scopes, revision, as_of, regulated = row
-        state = None if user_id is None else Current(revision, as_of)
+        state = None if user_id is None else UserState(revision, as_of)
         return Caller(tenant_id, tenant_name, client_id, client_name, user_id, frozenset(scopes), regulated, state)

@@ -1,4 +1,4 @@
-"""The store of users' own categories for single bookings. Every change raises the user's revision."""
+"""The store of categories that users choose for single bookings. Every change raises the revision of the user."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -26,33 +26,33 @@ ALL = sql.SQL(
 OF_USERS = sql.SQL(
     "SELECT user_id, transaction_id, item FROM category_choices WHERE user_id = ANY(%(users)s) ORDER BY user_id, transaction_id"
 )
-CHOSEN = pl.Schema([("user", pl.String), *CHOICES.items()])
+CHOICES_OF_USERS = pl.Schema([("user", pl.String), *CHOICES.items()])
 
 
 def put(owner: Owner, bookings: Sequence[UUID], item: str) -> int:
-    """Makes an item the user's choice for bookings of this user; answers for how many it was not yet."""
+    """Stores an item as the choice for bookings of the user; returns how many of them changed."""
     values = {"tenant": owner.tenant, "user": owner.user_id, "item": item, "ids": list(bookings)}
-    return _touched(owner, len(owner.session.execute(PUT, values).all()))
+    return _touch_if_any(owner, len(owner.session.execute(PUT, values).all()))
 
 
 def remove(owner: Owner, bookings: Sequence[UUID]) -> int:
-    """Takes choices back; answers how many there were."""
-    mine = (CategoryChoice.tenant_id == owner.tenant, CategoryChoice.user_id == owner.user_id)
-    wanted = delete(CategoryChoice).where(*mine, CategoryChoice.transaction_id.in_(bookings))
-    return _touched(owner, len(owner.session.scalars(wanted.returning(CategoryChoice.transaction_id)).all()))
+    """Deletes choices; returns how many existed."""
+    is_owner = (CategoryChoice.tenant_id == owner.tenant, CategoryChoice.user_id == owner.user_id)
+    statement = delete(CategoryChoice).where(*is_owner, CategoryChoice.transaction_id.in_(bookings))
+    return _touch_if_any(owner, len(owner.session.scalars(statement.returning(CategoryChoice.transaction_id)).all()))
 
 
 def whole(owner: Owner) -> pl.DataFrame:
     """All choices of a user (frame `CHOICES`)."""
-    return frames.frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id}, CHOICES)
+    return frames.read_frame(owner, ALL, {"tenant": owner.tenant, "user": owner.user_id}, CHOICES)
 
 
 def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
-    """All choices of many users (frame `CHOSEN`)."""
-    return frames.frame(owner, OF_USERS, {"users": list(users)}, CHOSEN)
+    """All choices of many users (frame `CHOICES_OF_USERS`)."""
+    return frames.read_frame(owner, OF_USERS, {"users": list(users)}, CHOICES_OF_USERS)
 
 
-def _touched(owner: Owner, changes: int) -> int:
+def _touch_if_any(owner: Owner, changes: int) -> int:
     if changes:
         accesses.touch(owner)
     return changes

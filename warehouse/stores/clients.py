@@ -8,50 +8,50 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import selectinload
 
+from warehouse import naming
 from warehouse.errors import Invalid, NotFound
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Client, ClientRole, RoleUser, Tenant, Token, User
 from warehouse.secrets import hashing
-from warehouse.stores import naming
 
-CHOSEN_SECRET_LENGTH = 32
+MIN_SECRET_LENGTH = 32
 
 
 def create(
     owner: Owner, name: str, scopes: Iterable[str], *, description: str | None = None, secret: str | None = None
 ) -> tuple[Client, str]:
     """A new client and its secret, which is not stored and cannot be shown again."""
-    plain = _secret(secret)
+    new_secret = _secret(secret)
     client = Client(
         tenant_id=owner.tenant,
         name=naming.segment(name),
         description=description,
-        secret_hash=hashing.digest(plain),
+        secret_hash=hashing.digest(new_secret),
         granted_scopes=naming.scope_list(scopes),
     )
-    return owner.add(client, f"client {name}"), plain
+    return owner.add(client, f"client {name}"), new_secret
 
 
 def rotate_secret(owner: Owner, name: str, secret: str | None = None, *, overlap_seconds: int = 0) -> str:
-    """A new secret in place of the old one, which is good for the overlap. Without one, tokens issued before end at once."""
+    """A new secret. The old one stays valid for the overlap; without an overlap, all tokens of the client end at once."""
     client = find(owner, name)
-    plain = _secret(secret)
+    new_secret = _secret(secret)
     client.previous_secret_hash, client.previous_secret_until = None, None
     if overlap_seconds:
         client.previous_secret_hash = client.secret_hash
         client.previous_secret_until = owner.session.scalar(select(func.now() + timedelta(seconds=overlap_seconds)))
     else:
         owner.session.execute(delete(Token).where(Token.tenant_id == owner.tenant, Token.client_id == client.id))
-    client.secret_hash = hashing.digest(plain)
-    return plain
+    client.secret_hash = hashing.digest(new_secret)
+    return new_secret
 
 
 def has_secret(owner: Owner, client: Client, secret: str) -> bool:
-    """Whether a secret is the client's present one, or the one before while their overlap lasts."""
-    if hashing.fits(secret, client.secret_hash):
+    """Whether a secret is the current one of the client, or the previous one during the overlap."""
+    if hashing.matches(secret, client.secret_hash):
         return True
     before, until = client.previous_secret_hash, client.previous_secret_until
-    if before is None or until is None or not hashing.fits(secret, before):
+    if before is None or until is None or not hashing.matches(secret, before):
         return False
     return bool(owner.session.scalar(select(func.now() < until)))
 
@@ -70,14 +70,14 @@ def find(owner: Owner, name: str) -> Client:
 
 
 def find_for_login(owner: Owner, username: str) -> tuple[Client, Tenant] | None:
-    """The active client `<tenant>/<client>`, or None. Whether the secret fits is the caller's next question."""
+    """The active client `<tenant>/<client>` and its tenant, or None. The caller checks the secret."""
     tenant_name, _, name = username.partition("/")
-    found = owner.session.execute(
+    row = owner.session.execute(
         select(Client, Tenant)
         .join(Tenant, Tenant.id == Client.tenant_id)
         .where(Tenant.name == tenant_name, Client.name == name, Tenant.active, Client.active)
     ).one_or_none()
-    return (found[0], found[1]) if found else None
+    return (row[0], row[1]) if row else None
 
 
 def create_role(
@@ -105,21 +105,21 @@ def find_role(owner: Owner, client_name: str, name: str) -> ClientRole:
 
 
 def assign(owner: Owner, role: ClientRole, user: User) -> None:
-    """Gives a role to a user; a second time changes nothing."""
+    """Assigns a role to a user; repeating it changes nothing."""
     row = insert(RoleUser).values(tenant_id=owner.tenant, role_id=role.id, user_id=user.id)
     owner.session.execute(row.on_conflict_do_nothing())
 
 
 def assign_defaults(owner: Owner, user: User) -> None:
-    """Gives a new user the default roles of all clients of the tenant."""
+    """Assigns the default roles of all clients of the tenant to a new user."""
     for role in owner.session.scalars(owner.rows(ClientRole).where(ClientRole.default_role)):
         assign(owner, role, user)
 
 
 def unassign(owner: Owner, role: ClientRole, user: User) -> None:
-    """Takes a role from a user; what it had in tokens ends with them."""
-    owned = RoleUser.tenant_id == owner.tenant
-    owner.session.execute(delete(RoleUser).where(owned, RoleUser.role_id == role.id, RoleUser.user_id == user.id))
+    """Removes a role from a user, and ends the tokens of the user at that client."""
+    is_owner = RoleUser.tenant_id == owner.tenant
+    owner.session.execute(delete(RoleUser).where(is_owner, RoleUser.role_id == role.id, RoleUser.user_id == user.id))
     owner.session.execute(
         delete(Token).where(Token.tenant_id == owner.tenant, Token.client_id == role.client_id, Token.user_id == user.id)
     )
@@ -140,8 +140,8 @@ def user_of(owner: Owner, role: ClientRole, user_id: UUID) -> User:
     return user
 
 
-def _secret(chosen: str | None) -> str:
-    """A fresh secret, or the one that was chosen if it is long enough to be a machine's."""
-    if chosen is not None and len(chosen) < CHOSEN_SECRET_LENGTH:
-        raise Invalid(f"a chosen client secret has at least {CHOSEN_SECRET_LENGTH} characters; take one that a machine made")
-    return chosen or hashing.new_secret()
+def _secret(given_secret: str | None) -> str:
+    """A new secret, or the given one if it is long enough to be a generated one."""
+    if given_secret is not None and len(given_secret) < MIN_SECRET_LENGTH:
+        raise Invalid(f"a chosen client secret has at least {MIN_SECRET_LENGTH} characters; take one that a machine made")
+    return given_secret or hashing.new_secret()

@@ -1,8 +1,8 @@
-"""The store of what is on its way to receivers: claiming events that are due, and recording what became of them.
+"""The store of deliveries to webhooks: claiming events that are due, and recording their outcome.
 
-A receiver takes one event at a time over all processes: who claims it holds a lease (`busy_until`), and an event whose sender
-died is due again when the lease ends. Rows of receivers are locked before rows of events; deletions of accesses, which
-lock events, then never meet a circle.
+A receiver gets one event at a time over all processes: the sender holds a lease on it (`busy_until`), and an event whose sender
+died is due again when the lease ends. Rows of receivers are locked before rows of events, so that deletions of accesses, which
+lock events, cause no deadlock.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from warehouse.stores.webhooks import EventState
 
 @dataclass(frozen=True)
 class Delivery:
-    """An event that was claimed for sending: what to send, where to, and until when it is ours."""
+    """An event that was claimed for sending, with its receiver and the end of the lease."""
 
     tenant_id: UUID
     tenant_name: str
@@ -35,13 +35,13 @@ class Delivery:
 
 
 def claim(owner: Owner, *, limit: int, lease_seconds: float, first_pause_seconds: float) -> list[Delivery]:
-    """The next due event of each of up to `limit` free receivers, those first that were served longest ago.
+    """The next due event of each of up to `limit` free receivers, least recently served first.
 
-    Receivers that others just claim or number are passed over instead of being waited for.
+    Receivers that another transaction has locked are skipped.
     """
     due = _due(first_pause_seconds)
     free = or_(Webhook.busy_until.is_(None), Webhook.busy_until <= func.now())
-    locked = owner.session.scalars(
+    receivers = owner.session.scalars(
         select(Webhook.client_id)
         .join(Client, Client.id == Webhook.client_id)
         .join(Tenant, Tenant.id == Webhook.tenant_id)
@@ -51,43 +51,43 @@ def claim(owner: Owner, *, limit: int, lease_seconds: float, first_pause_seconds
         .limit(limit)
         .with_for_update(of=Webhook, skip_locked=True)
     ).all()
-    found = _first_due(owner, locked, due, timedelta(seconds=lease_seconds)) if locked else []
-    for delivery in found:
-        held = update(Webhook).where(Webhook.client_id == delivery.client_id)
-        owner.session.execute(held.values(busy_until=delivery.leased_until))
-    return found
+    claimed_deliveries = _first_due(owner, receivers, due, timedelta(seconds=lease_seconds)) if receivers else []
+    for delivery in claimed_deliveries:
+        statement = update(Webhook).where(Webhook.client_id == delivery.client_id)
+        owner.session.execute(statement.values(busy_until=delivery.leased_until))
+    return claimed_deliveries
 
 
 def record_delivered(owner: Owner, delivery: Delivery) -> None:
-    """Notes that the receiver took the event."""
+    """Records that the receiver accepted the event."""
     _release(owner, delivery)
     values = {"state": EventState.DELIVERED, "attempts": WebhookEvent.attempts + 1}
     owner.session.execute(update(WebhookEvent).where(*_is(delivery)).values(values))
 
 
 def record_failed(owner: Owner, delivery: Delivery, pause_seconds: float) -> None:
-    """Notes an attempt that failed; the next one follows after a pause."""
+    """Records a failed attempt; the next one is due after a pause."""
     _release(owner, delivery)
     values = {"next_attempt_at": func.now() + timedelta(seconds=pause_seconds), "attempts": WebhookEvent.attempts + 1}
     owner.session.execute(update(WebhookEvent).where(*_is(delivery)).values(values))
 
 
 def record_gone(owner: Owner, delivery: Delivery) -> None:
-    """Notes that the receiver wants no more events: its webhook is disabled, and what waits for it is dropped."""
+    """Records that the receiver wants no more events: disables its webhook and drops its waiting events."""
     _release(owner, delivery)
-    ours = (Webhook.tenant_id == owner.tenant, Webhook.client_id == delivery.client_id, Webhook.url == delivery.url)
-    if owner.session.scalar(update(Webhook).where(*ours).values(enabled=False).returning(Webhook.client_id)):
+    is_receiver = (Webhook.tenant_id == owner.tenant, Webhook.client_id == delivery.client_id, Webhook.url == delivery.url)
+    if owner.session.scalar(update(Webhook).where(*is_receiver).values(enabled=False).returning(Webhook.client_id)):
         _drop(owner, WebhookEvent.client_id == delivery.client_id)
 
 
 def drop_lost(owner: Owner, drop_seconds: float) -> int:
-    """Gives up events that are too old or whose access is gone; answers how many."""
+    """Drops events that are too old or whose access is gone; returns how many."""
     too_old = WebhookEvent.created_at <= func.now() - timedelta(seconds=drop_seconds)
     return _drop(owner, or_(too_old, WebhookEvent.access_id.is_(None), WebhookEvent.user_id.is_(None)))
 
 
 def _due(first_pause_seconds: float) -> tuple[ColumnElement[bool], ...]:
-    """Events that wait and whose time has come. The first pause is not in the row: whoever announces knows no schedule."""
+    """The conditions of a due event. The first pause is not stored: the code that announces events does not know the schedule."""
     pause = case((WebhookEvent.attempts == 0, timedelta(seconds=first_pause_seconds)), else_=timedelta())
     return (
         WebhookEvent.state == EventState.PENDING,
@@ -99,7 +99,7 @@ def _due(first_pause_seconds: float) -> tuple[ColumnElement[bool], ...]:
 
 
 def _first_due(owner: Owner, receivers: Sequence[UUID], due: tuple[ColumnElement[bool], ...], lease: timedelta) -> list[Delivery]:
-    """The due event with the least number of each receiver, seen under the receivers' locks."""
+    """The due event with the lowest number of each receiver. The caller has locked the receivers."""
     statement = (
         select(Webhook.tenant_id, Tenant.name.label("tenant_name"), Webhook.client_id, Webhook.url)
         .add_columns(WebhookEvent.serial, WebhookEvent.attempts, WebhookEvent.user_id, Access.key.label("access_key"))
@@ -115,15 +115,15 @@ def _first_due(owner: Owner, receivers: Sequence[UUID], due: tuple[ColumnElement
 
 
 def _release(owner: Owner, delivery: Delivery) -> None:
-    """Ends our lease, unless it has ended and is somebody else's by now. The time stays: it says who was served last."""
-    ours = (Webhook.tenant_id == owner.tenant, Webhook.client_id == delivery.client_id)
-    leased = Webhook.busy_until == delivery.leased_until
-    owner.session.execute(update(Webhook).where(*ours, leased).values(busy_until=func.now()))
+    """Ends the lease, unless another sender holds one by now. `busy_until` then tells when the receiver was last served."""
+    is_receiver = (Webhook.tenant_id == owner.tenant, Webhook.client_id == delivery.client_id)
+    has_lease = Webhook.busy_until == delivery.leased_until
+    owner.session.execute(update(Webhook).where(*is_receiver, has_lease).values(busy_until=func.now()))
 
 
-def _drop(owner: Owner, which: ColumnElement[bool]) -> int:
-    """Drops waiting events; those that a deletion just holds are left to the next time."""
-    waiting = select(WebhookEvent.client_id, WebhookEvent.serial).where(WebhookEvent.state == EventState.PENDING, which)
+def _drop(owner: Owner, condition: ColumnElement[bool]) -> int:
+    """Drops waiting events; returns how many. Locked ones are left for the next call."""
+    waiting = select(WebhookEvent.client_id, WebhookEvent.serial).where(WebhookEvent.state == EventState.PENDING, condition)
     key = tuple_(WebhookEvent.client_id, WebhookEvent.serial)
     statement = update(WebhookEvent).where(key.in_(waiting.with_for_update(skip_locked=True))).values(state=EventState.DROPPED)
     return len(owner.session.scalars(statement.returning(WebhookEvent.serial)).all())

@@ -1,6 +1,6 @@
-"""The store of form designs: how tenants want the redirect form to look, and what their customers accept there.
+"""The store of form designs: the look of a tenant's redirect form, and the terms that its customers accept there.
 
-What is not said is the house's own; its texts are in `warehouse/stores/terms.py`.
+Kontor's own design and terms (`api/webform/terms.py`) apply where a tenant has set nothing.
 """
 
 import re
@@ -11,21 +11,21 @@ from typing import Any, TypedDict, Unpack
 from sqlalchemy import delete
 from sqlalchemy.dialects.postgresql import insert
 
+from warehouse import logos, naming
 from warehouse.errors import Invalid
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
-from warehouse.stores import logos, naming
-from warehouse.stores.terms import LANGUAGES
 
-NAME_LENGTH = 70
-TERMS_LENGTH = 20_000
+LANGUAGES = ("de", "en")
+MAX_NAME_LENGTH = 70
+MAX_TERMS_LENGTH = 20_000
 COLOUR = re.compile(r"#[0-9a-f]{6}")
-TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Characters that turn the direction of a text, so that it reads as another one."""
+DIRECTION_CHANGES = re.compile("[\u202a-\u202e\u2066-\u2069]")
+"""Characters that change the direction of a text, and with it what people read."""
 
 
 class DesignChanges(TypedDict, total=False):
-    """What can be said; None makes it the house's own again. Of `terms`, only the languages named change."""
+    """The values to change; None restores the default. Of `terms`, only the given languages change."""
 
     name: str | None
     colour: str | None
@@ -36,36 +36,36 @@ class DesignChanges(TypedDict, total=False):
 
 
 def find(owner: Owner) -> FormDesign | None:
-    """The tenant's design, if it has said anything."""
+    """The design of the tenant, if it has set anything."""
     return owner.session.scalar(owner.rows(FormDesign).where(FormDesign.tenant_id == owner.tenant))
 
 
 def change(owner: Owner, **values: Unpack[DesignChanges]) -> FormDesign:
-    """The tenant's design with these values in place of the old ones; what is not given stays."""
-    checked: dict[str, Any] = {name: None if value is None else CHECKS[name](value) for name, value in values.items()}
+    """The design of the tenant after the changes."""
+    new_values: dict[str, Any] = {name: None if value is None else CHECKS[name](value) for name, value in values.items()}
     owner.session.execute(insert(FormDesign).values(tenant_id=owner.tenant).on_conflict_do_nothing())
-    mine = owner.rows(FormDesign).where(FormDesign.tenant_id == owner.tenant)
-    design = owner.session.scalars(mine.with_for_update().execution_options(populate_existing=True)).one()
-    if "logo" in checked:
-        checked["logo_type"] = logos.media_type(checked["logo"]) if checked["logo"] else None
-    if "terms" in checked:
-        said = {**design.terms, **checked["terms"]}
-        checked["terms"] = {language: text for language, text in said.items() if text is not None}
-    for name, value in checked.items():
+    statement = owner.rows(FormDesign).where(FormDesign.tenant_id == owner.tenant)
+    design = owner.session.scalars(statement.with_for_update().execution_options(populate_existing=True)).one()
+    if "logo" in new_values:
+        new_values["logo_type"] = logos.media_type(new_values["logo"]) if new_values["logo"] else None
+    if "terms" in new_values:
+        texts = {**design.terms, **new_values["terms"]}
+        new_values["terms"] = {language: text for language, text in texts.items() if text is not None}
+    for name, value in new_values.items():
         setattr(design, name, value)
     owner.session.flush()
     return design
 
 
 def clear(owner: Owner) -> None:
-    """Makes everything the house's own again."""
+    """Restores the default design."""
     owner.session.execute(delete(FormDesign).where(FormDesign.tenant_id == owner.tenant))
 
 
 def _name(value: str) -> str:
     name = unicodedata.normalize("NFC", value).strip()
-    if not 0 < len(name) <= NAME_LENGTH or _misleads(name):
-        raise Invalid(f"a name for customers has 1 to {NAME_LENGTH} characters and no control characters")
+    if not 0 < len(name) <= MAX_NAME_LENGTH or _misleads(name):
+        raise Invalid(f"a name for customers has 1 to {MAX_NAME_LENGTH} characters and no control characters")
     return name
 
 
@@ -89,8 +89,8 @@ def _terms(texts: Mapping[str, str | None]) -> dict[str, str | None]:
 
 def _text(value: str) -> str:
     text = unicodedata.normalize("NFC", value.replace("\r\n", "\n")).strip()
-    if not 0 < len(text) <= TERMS_LENGTH:
-        raise Invalid(f"terms have 1 to {TERMS_LENGTH:,} characters, not {len(text):,}")
+    if not 0 < len(text) <= MAX_TERMS_LENGTH:
+        raise Invalid(f"terms have 1 to {MAX_TERMS_LENGTH:,} characters, not {len(text):,}")
     for number, line in enumerate(text.split("\n"), start=1):
         if _misleads(line):
             raise Invalid(f"terms are plain text without control characters but ends of lines: line {number} has one")
@@ -98,8 +98,8 @@ def _text(value: str) -> str:
 
 
 def _misleads(line: str) -> bool:
-    """Whether a line has characters that nobody sees and that change how it is read."""
-    return bool(TURNING.search(line)) or any(unicodedata.category(char) in naming.CONTROLS for char in line)
+    """Whether a line has invisible characters that change how it is read."""
+    return bool(DIRECTION_CHANGES.search(line)) or any(unicodedata.category(char) in naming.CONTROL_CATEGORIES for char in line)
 
 
 CHECKS: Mapping[str, Callable[[Any], Any]] = {

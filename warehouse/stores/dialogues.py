@@ -1,9 +1,9 @@
-"""The store of dialogues: a move is put down with its job, carried out by one worker, and answered once.
+"""The store of dialogues: a move is enqueued with its job, carried out by one worker, and answered once.
 
-ASKED    a move is put down, and no bank has seen it
-CALLING  a bank was asked; who finds it so when its worker is gone does not know what the bank did
-OPEN     it is the customer's turn, or the bank is asked now and then whether the customer has confirmed elsewhere
-DONE, FAILED, UNKNOWN  the end; only what is unknown can still become known
+ASKED    a move is enqueued, and no bank has seen it
+CALLING  a bank is being called; if the worker dies meanwhile, nobody knows what the bank did
+OPEN     it is the customer's turn, or the bank is polled until the customer has confirmed elsewhere
+DONE, FAILED, UNKNOWN  the end; only UNKNOWN can still change, to one of the others
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'dialogu
 
 
 def add(owner: Owner, kind: str, *, seconds: int, **values: Any) -> Dialogue:
-    """A new dialogue that ends after so many seconds; `NameTaken` if its payment id was used before."""
+    """A new dialogue that ends after `seconds`; raises `NameTaken` if its payment id was used before."""
     dialogue = Dialogue(
         tenant_id=owner.tenant, user_id=owner.user_id, kind=kind, phase=OPEN, move=0, ends_at=end_after(seconds), **values
     )
@@ -37,45 +37,45 @@ def add(owner: Owner, kind: str, *, seconds: int, **values: Any) -> Dialogue:
 
 
 def find(owner: Owner, dialogue_id: UUID, kind: str, *, lock: bool = False) -> Dialogue:
-    """The user's dialogue of this kind, locked against other transactions if it is to be changed."""
+    """The dialogue of this id and kind, locked if it is to be changed."""
     statement = owner.rows(Dialogue).where(Dialogue.id == dialogue_id, Dialogue.kind == kind)
-    return _found(owner.session.scalar(statement.with_for_update() if lock else statement))
+    return _required(owner.session.scalar(statement.with_for_update() if lock else statement))
 
 
-def locked(owner: Owner, dialogue_id: UUID) -> Dialogue | None:
-    """The user's dialogue of this id, locked; None if it is gone."""
+def lock(owner: Owner, dialogue_id: UUID) -> Dialogue | None:
+    """The dialogue of this id, locked; None if it is gone."""
     return owner.session.scalar(owner.rows(Dialogue).where(Dialogue.id == dialogue_id).with_for_update())
 
 
 def of_payment(owner: Owner, payment_id: UUID, *, lock: bool = False) -> Dialogue | None:
-    """The user's payment of this id."""
+    """The dialogue of a payment, if there is one."""
     statement = owner.rows(Dialogue).where(Dialogue.payment_id == payment_id)
     return owner.session.scalar(statement.with_for_update() if lock else statement)
 
 
-def named(owner: Owner, id_: UUID) -> Dialogue:
-    """The payment of this id, locked: its own, or the one that its order has. Of all users that the owner may see."""
-    payments = owner.rows(Dialogue).where(Dialogue.kind == PAYMENT, or_(Dialogue.id == id_, Dialogue.payment_id == id_))
-    found = owner.session.scalars(payments.with_for_update()).all()
-    if len(found) > 1:  # two users may name their payments alike
+def find_payment(owner: Owner, id_: UUID) -> Dialogue:
+    """The payment with this dialogue id or payment id, locked, of any user that the owner may see."""
+    statement = owner.rows(Dialogue).where(Dialogue.kind == PAYMENT, or_(Dialogue.id == id_, Dialogue.payment_id == id_))
+    payments = owner.session.scalars(statement.with_for_update()).all()
+    if len(payments) > 1:  # two users may choose the same payment id
         raise Invalid(
-            f"several payments have this id; name one of the dialogues {', '.join(sorted(str(row.id) for row in found))}"
+            f"several payments have this id; name one of the dialogues {', '.join(sorted(str(row.id) for row in payments))}"
         )
-    return _found(found[0] if found else None)
+    return _required(payments[0] if payments else None)
 
 
-def unknown(owner: Owner, code: str, limit: int) -> Sequence[tuple[Dialogue, str]]:
-    """Payments whose step has the code of an unknown end, also while the bank is being asked about them, each with the name of
-    its tenant; the oldest first.
+def unknown_payments(owner: Owner, code: str, limit: int) -> Sequence[tuple[Dialogue, str]]:
+    """Payments whose step has the code of an unknown outcome, also while the bank is being asked about them, each with the name
+    of its tenant; oldest first.
     """
-    told = (Dialogue.phase.in_((UNKNOWN, ASKED, CALLING)), Dialogue.kind == PAYMENT, Dialogue.step["code"].astext == code)
-    statement = select(Dialogue, Tenant.name).join(Tenant, Tenant.id == Dialogue.tenant_id).where(*told)
+    conditions = (Dialogue.phase.in_((UNKNOWN, ASKED, CALLING)), Dialogue.kind == PAYMENT, Dialogue.step["code"].astext == code)
+    statement = select(Dialogue, Tenant.name).join(Tenant, Tenant.id == Dialogue.tenant_id).where(*conditions)
     return [(row[0], row[1]) for row in owner.session.execute(statement.order_by(Dialogue.created_at).limit(limit))]
 
 
-def alike(owner: Owner, likeness: bytes, seconds: int) -> bool:
-    """Whether an equal order was begun within so many seconds that is open, executed or unknown. Who asks for the same one
-    meanwhile waits.
+def has_equal_order(owner: Owner, likeness: bytes, seconds: int) -> bool:
+    """Whether an equal order that has not failed was placed within the last `seconds`. A second transaction with the same order
+    waits for this one.
     """
     owner.session.execute(select(func.pg_advisory_xact_lock(int.from_bytes(likeness[:8], signed=True))))
     recent = Dialogue.created_at > func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 0, 0, seconds)
@@ -83,13 +83,13 @@ def alike(owner: Owner, likeness: bytes, seconds: int) -> bool:
     return owner.session.scalar(statement) is not None
 
 
-def ended(owner: Owner, dialogue: Dialogue) -> bool:
-    """Whether the time for moves is over, by the clock of the database."""
+def is_over(owner: Owner, dialogue: Dialogue) -> bool:
+    """Whether the time for moves has passed, by the clock of the database."""
     return bool(owner.session.scalar(select(func.clock_timestamp() >= dialogue.ends_at)))
 
 
 def ask(owner: Owner, vault: Vault, dialogue: Dialogue, reply: bytes) -> int:
-    """Puts down a move with its job; answers its number."""
+    """Enqueues a move with its job; returns the number of the move."""
     sealed_values.put(owner, vault, subject(dialogue.id), REPLY, reply)
     dialogue.phase = ASKED
     dialogue.move += 1
@@ -100,22 +100,22 @@ def ask(owner: Owner, vault: Vault, dialogue: Dialogue, reply: bytes) -> int:
 
 
 def at_move(owner: Owner, dialogue_id: UUID, move: int) -> Dialogue | None:
-    """The dialogue, locked, if a bank is to be asked or being asked for this move of it."""
-    mine = (Dialogue.id == dialogue_id, Dialogue.move == move, Dialogue.phase.in_((ASKED, CALLING)))
-    return owner.session.scalar(owner.rows(Dialogue).where(*mine).with_for_update())
+    """The dialogue, locked, if this move of it is enqueued or being carried out."""
+    conditions = (Dialogue.id == dialogue_id, Dialogue.move == move, Dialogue.phase.in_((ASKED, CALLING)))
+    return owner.session.scalar(owner.rows(Dialogue).where(*conditions).with_for_update())
 
 
-def call(owner: Owner, vault: Vault, dialogue: Dialogue) -> dict[str, bytes]:
-    """Marks that a bank is asked from now on; answers what is sealed of the dialogue. The move itself is stored no more."""
+def begin_call(owner: Owner, vault: Vault, dialogue: Dialogue) -> dict[str, bytes]:
+    """Marks the dialogue as calling a bank and deletes the stored move; returns all sealed values, the move included."""
     dialogue.phase = CALLING
-    known = sealed_values.get_all(owner, vault, subject(dialogue.id))
+    values = sealed_values.get_all(owner, vault, subject(dialogue.id))
     sealed_values.remove_field(owner, subject(dialogue.id), REPLY)
     owner.session.flush()
-    return known
+    return values
 
 
 def open_again(owner: Owner, vault: Vault, dialogue: Dialogue, state: bytes, look_after: float | None) -> None:
-    """Gives the turn to the customer, and keeps what the bank wants to be shown at the next move."""
+    """Gives the turn to the customer, and stores the state that the bank needs with the next move."""
     sealed_values.put(owner, vault, subject(dialogue.id), STATE, state)
     dialogue.phase = OPEN
     dialogue.look_at = None if look_after is None else _in(look_after)
@@ -124,7 +124,7 @@ def open_again(owner: Owner, vault: Vault, dialogue: Dialogue, state: bytes, loo
 
 
 def end(owner: Owner, dialogue: Dialogue, phase: str, look_after: float | None = None) -> None:
-    """Ends a dialogue: the login, the bank's state and the move are stored no more. Who looks again keeps what a look needs."""
+    """Ends a dialogue and deletes its login, the state of the bank and the move, unless the bank is to be polled again."""
     dialogue.phase = phase
     dialogue.look_at = None if look_after is None else _in(look_after)
     if look_after is None:
@@ -134,66 +134,68 @@ def end(owner: Owner, dialogue: Dialogue, phase: str, look_after: float | None =
 
 
 def look_now(owner: Owner, dialogue: Dialogue) -> None:
-    """Lets the bank be asked about a dialogue as soon as a worker looks for what is due."""
+    """Makes a dialogue due, so that the next worker asks the bank about it."""
     dialogue.look_at = _in(0)
     owner.session.flush()
 
 
 def due(owner: Owner, limit: int) -> Sequence[Dialogue]:
-    """Dialogues of all tenants that a bank should be asked about now, locked; those that others hold are left out."""
-    wanted = (Dialogue.phase.in_((OPEN, UNKNOWN)), Dialogue.look_at <= func.clock_timestamp())
-    return owner.session.scalars(select(Dialogue).where(*wanted).limit(limit).with_for_update(skip_locked=True)).all()
+    """Dialogues of all tenants that are due to be polled, locked. Those that others have locked are left out."""
+    conditions = (Dialogue.phase.in_((OPEN, UNKNOWN)), Dialogue.look_at <= func.clock_timestamp())
+    return owner.session.scalars(select(Dialogue).where(*conditions).limit(limit).with_for_update(skip_locked=True)).all()
 
 
 def overdue(owner: Owner, limit: int) -> Sequence[Dialogue]:
-    """Dialogues of all tenants whose time for moves is over, locked."""
-    wanted = (Dialogue.phase == OPEN, Dialogue.ends_at <= func.clock_timestamp())
-    return owner.session.scalars(select(Dialogue).where(*wanted).limit(limit).with_for_update(skip_locked=True)).all()
+    """Open dialogues of all tenants whose time for moves has passed, locked."""
+    conditions = (Dialogue.phase == OPEN, Dialogue.ends_at <= func.clock_timestamp())
+    return owner.session.scalars(select(Dialogue).where(*conditions).limit(limit).with_for_update(skip_locked=True)).all()
 
 
 def without_job(owner: Owner, limit: int) -> Sequence[Dialogue]:
-    """Dialogues of all tenants whose move has no job any more, locked."""
-    wanted = or_(Dialogue.phase == ASKED, Dialogue.phase == CALLING)
-    statement = select(Dialogue).where(wanted, text(NO_JOB)).limit(limit).with_for_update(skip_locked=True)
+    """Dialogues of all tenants whose move has lost its job, locked."""
+    has_move = or_(Dialogue.phase == ASKED, Dialogue.phase == CALLING)
+    statement = select(Dialogue).where(has_move, text(NO_JOB)).limit(limit).with_for_update(skip_locked=True)
     return owner.session.scalars(statement).all()
 
 
-def put_down_again(owner: Owner, dialogue: Dialogue) -> None:
-    """A job for a move that has lost its own before a bank was asked."""
+def enqueue_again(owner: Owner, dialogue: Dialogue) -> None:
+    """Enqueues a new job for a move that has lost its own before a bank was called."""
     _enqueue(owner, dialogue)
 
 
 def discard(owner: Owner, dialogue_id: UUID) -> None:
-    """Deletes a dialogue that nobody wants to go on with, and what the bank has shown in it. A payment stays."""
-    found = owner.session.scalar(
+    """Deletes an abandoned dialogue with its sealed values. Payments are kept."""
+    dialogue = owner.session.scalar(
         owner.rows(Dialogue).where(Dialogue.id == dialogue_id, Dialogue.kind != PAYMENT).with_for_update()
     )
-    if found is not None:
-        sealed_values.remove(owner, subject(found.id))
-        sealed_values.remove(owner, order_subject(found.id))
-        owner.session.delete(found)
+    if dialogue is not None:
+        sealed_values.remove(owner, subject(dialogue.id))
+        sealed_values.remove(owner, order_subject(dialogue.id))
+        owner.session.delete(dialogue)
         owner.session.flush()
 
 
 def purge(owner: Owner, days: int) -> int:
-    """Deletes dialogues that ended so many days ago; answers how many. Payments stay: their ids are never used again."""
-    over = Dialogue.ends_at < func.now() - func.make_interval(0, 0, 0, days)
-    old = delete(Dialogue).where(Dialogue.kind != PAYMENT, Dialogue.phase.in_((DONE, FAILED)), over).returning(Dialogue.id)
-    return len(owner.session.scalars(old).all())
+    """Deletes dialogues that ended more than `days` ago; returns how many. Payments are kept: their ids are never used again."""
+    is_old = Dialogue.ends_at < func.now() - func.make_interval(0, 0, 0, days)
+    statement = (
+        delete(Dialogue).where(Dialogue.kind != PAYMENT, Dialogue.phase.in_((DONE, FAILED)), is_old).returning(Dialogue.id)
+    )
+    return len(owner.session.scalars(statement).all())
 
 
 def subject(dialogue_id: UUID) -> str:
-    """Under which name the sealed values of a dialogue lie that go with its end."""
+    """The subject of the sealed values that are deleted when the dialogue ends."""
     return f"dialogue:{dialogue_id}"
 
 
 def order_subject(dialogue_id: UUID) -> str:
-    """Under which name its order lies, which stays."""
+    """The subject of its sealed order, which is kept."""
     return f"order:{dialogue_id}"
 
 
 def notify(owner: Owner, dialogue: Dialogue) -> None:
-    """Wakes the requests that wait for this dialogue, once the transaction is committed."""
+    """Notifies the requests that wait for this dialogue when the transaction is committed."""
     owner.session.execute(select(func.pg_notify(CHANNEL, str(dialogue.id))))
 
 
@@ -204,10 +206,10 @@ def _in(seconds: float) -> Any:
 def _enqueue(owner: Owner, dialogue: Dialogue) -> None:
     ids = {"tenant": owner.tenant, "user": dialogue.user_id, "dialogue": dialogue.id, "provider": dialogue.provider_id}
     args = {**{name: str(value) for name, value in ids.items()}, "move": dialogue.move}
-    jobs.enqueue(owner, MOVE, lock=dialogue.login_hash.hex(), priority=jobs.AWAITED, args=args)
+    jobs.enqueue(owner, MOVE, lock=dialogue.login_hash.hex(), priority=jobs.AWAITED_PRIORITY, args=args)
 
 
-def _found(dialogue: Dialogue | None) -> Dialogue:
+def _required(dialogue: Dialogue | None) -> Dialogue:
     if dialogue is None:
         raise NotFound("dialogue")
     return dialogue

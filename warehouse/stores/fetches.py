@@ -1,4 +1,4 @@
-"""Fetches of all tenants, as the operator sees them: which are due, which run, which were lost and which have failed."""
+"""The store of fetches of all tenants, for the operator: which are due, running, lost or failed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from warehouse.postgres.tables import Access, Provider, Tenant, User
 from warehouse.stores import accesses
 
 NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'fetch' = accesses.fetch_id::text)"
-ALLOWED = (
+MAY_BE_FETCHED = (
     User.active,
     Tenant.active,
     Access.sync,
@@ -20,13 +20,13 @@ ALLOWED = (
     ~Access.waits_for_customer,
     or_(Access.consent_ends_at.is_(None), Access.consent_ends_at > func.now()),
 )
-"""Of an access that may be fetched without its customer: nobody does so yet, and it does not wait for the customer."""
-FAILED = func.jsonb_array_length(Access.issues) > 0
+"""The conditions under which an access may be fetched without its customer."""
+HAS_FAILED = func.jsonb_array_length(Access.issues) > 0
 
 
 @dataclass(frozen=True)
-class Failing:
-    """A provider at which the last fetch of some accesses has failed, and since when the longest of them waits."""
+class FailingProvider:
+    """A provider at which the last fetch of some accesses has failed, with the time of their oldest successful one."""
 
     provider: UUID
     name: str
@@ -35,58 +35,58 @@ class Failing:
     last_tried: datetime | None
 
 
-def due(operator: Owner, slot: datetime, limit: int) -> Sequence[Access]:
-    """Accesses that a background refresh at this slot should fetch and has not tried yet, locked."""
-    tried = [or_(at.is_(None), at < slot) for at in (Access.slot_at, Access.attempted_at)]
-    return _locked(operator, _allowed(*tried).order_by(Access.slot_at.nulls_first(), Access.id), limit)
+def due_accesses(owner: Owner, slot: datetime, limit: int) -> Sequence[Access]:
+    """Accesses that the refresh of this slot should fetch and has not tried yet, locked."""
+    untried = [or_(at.is_(None), at < slot) for at in (Access.slot_at, Access.attempted_at)]
+    return _lock(owner, _allowed(*untried).order_by(Access.slot_at.nulls_first(), Access.id), limit)
 
 
-def failed(operator: Owner, provider_id: UUID, after: UUID, limit: int) -> Sequence[Access]:
-    """Accesses of a provider whose last fetch failed, in the order of their ids behind this one, locked."""
-    return _locked(operator, _allowed(FAILED, Access.provider_id == provider_id, Access.id > after).order_by(Access.id), limit)
+def failed_accesses(owner: Owner, provider_id: UUID, after: UUID, limit: int) -> Sequence[Access]:
+    """Accesses of a provider whose last fetch failed, locked, in the order of their ids, from after this id."""
+    return _lock(owner, _allowed(HAS_FAILED, Access.provider_id == provider_id, Access.id > after).order_by(Access.id), limit)
 
 
-def failing(operator: Owner) -> list[Failing]:
-    """The providers with accesses whose last fetch failed, those with most of them first."""
+def failing_providers(owner: Owner) -> list[FailingProvider]:
+    """The providers with accesses whose last fetch failed, those with the most of them first."""
     count = func.count()
-    rows = operator.session.execute(
-        _allowed(FAILED)
+    rows = owner.session.execute(
+        _allowed(HAS_FAILED)
         .join(Provider, Provider.id == Access.provider_id)
         .with_only_columns(Provider.id, Provider.name, count, func.min(Access.fetched_at), func.max(Access.attempted_at))
         .group_by(Provider.id)
         .order_by(count.desc(), Provider.name)
     )
-    return [Failing(*row) for row in rows.tuples()]
+    return [FailingProvider(*row) for row in rows.tuples()]
 
 
-def running(operator: Owner) -> dict[str, int]:
-    """How many fetches have begun and not ended, by the name of the provider."""
+def count_running(owner: Owner) -> dict[str, int]:
+    """The number of running fetches, by the name of the provider."""
     count = select(Provider.name, func.count()).join(Access).where(Access.fetch_id.is_not(None))
-    return dict(operator.session.execute(count.group_by(Provider.name)).tuples().all())
+    return dict(owner.session.execute(count.group_by(Provider.name)).tuples().all())
 
 
-def first_ones(operator: Owner, key: str) -> int:
-    """How many accesses of this name are being fetched for the first time."""
-    unknown = Access.status != accesses.COMPLETE
-    return operator.session.scalar(select(func.count()).where(Access.key == key, unknown, Access.fetch_id.is_not(None))) or 0
+def count_first_fetches(owner: Owner, key: str) -> int:
+    """The number of accesses of this name that are being fetched for the first time."""
+    is_incomplete = Access.status != accesses.COMPLETE
+    return owner.session.scalar(select(func.count()).where(Access.key == key, is_incomplete, Access.fetch_id.is_not(None))) or 0
 
 
-def resume_lost(operator: Owner) -> int:
-    """Puts down again every fetch whose job is gone without having ended it; answers how many."""
-    lost = select(Access).where(Access.fetch_id.is_not(None), text(NO_JOB)).with_for_update(skip_locked=True)
-    found = operator.session.scalars(lost).all()
-    for access in found:
+def resume_lost(owner: Owner) -> int:
+    """Enqueues every fetch again whose job was lost before its end; returns how many."""
+    statement = select(Access).where(Access.fetch_id.is_not(None), text(NO_JOB)).with_for_update(skip_locked=True)
+    lost_accesses = owner.session.scalars(statement).all()
+    for access in lost_accesses:
         access.fetch_attempts += 1
-        accesses.enqueue(Owner(operator.session, access.tenant_id, access.user_id), access)
-    operator.session.flush()
-    return len(found)
+        accesses.enqueue(Owner(owner.session, access.tenant_id, access.user_id), access)
+    owner.session.flush()
+    return len(lost_accesses)
 
 
-def _allowed(*more: ColumnElement[bool]) -> Select[Access]:
-    found = select(Access).join(User, User.id == Access.user_id).join(Tenant, Tenant.id == Access.tenant_id)
-    return found.where(*ALLOWED, *more)
+def _allowed(*conditions: ColumnElement[bool]) -> Select[Access]:
+    statement = select(Access).join(User, User.id == Access.user_id).join(Tenant, Tenant.id == Access.tenant_id)
+    return statement.where(*MAY_BE_FETCHED, *conditions)
 
 
-def _locked(operator: Owner, wanted: Select[Access], limit: int) -> Sequence[Access]:
-    """So many of them. Those that others hold are left out."""
-    return operator.session.scalars(wanted.limit(limit).with_for_update(skip_locked=True, of=Access)).all()
+def _lock(owner: Owner, statement: Select[Access], limit: int) -> Sequence[Access]:
+    """Up to `limit` of the accesses, locked. Those that others have locked are left out."""
+    return owner.session.scalars(statement.limit(limit).with_for_update(skip_locked=True, of=Access)).all()

@@ -1,6 +1,6 @@
-"""Counts and checksums of all that is kept, to compare a restored house with the one that was backed up.
+"""Counts and checksums of all tables, to compare a restored service with its backup.
 
-Two databases with the same rows have the same checksums, in whatever order the rows lie. Which person has what cannot be seen.
+Databases with the same rows have the same checksums, whatever the order of the rows. They reveal nothing about a person.
 """
 
 import hashlib
@@ -13,15 +13,15 @@ from warehouse.lake.lake import Lake
 from warehouse.lake.tables import TABLES
 from warehouse.postgres.database import Owner
 
-OURS = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename COLLATE \"C\""
-COUNTED = "SELECT count(*), coalesce(sum(hashtextextended(row::text, 0)::numeric), 0) FROM public.{table} AS row"
-SAME_TEXT = ("SET LOCAL timezone = 'UTC'", "SET LOCAL datestyle = 'ISO'", "SET LOCAL bytea_output = 'hex'")
-"""What the text of a row depends on besides the row."""
+TABLE_NAMES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename COLLATE \"C\""
+COUNT_ROWS = "SELECT count(*), coalesce(sum(hashtextextended(row::text, 0)::numeric), 0) FROM public.{table} AS row"
+TEXT_SETTINGS = ("SET LOCAL timezone = 'UTC'", "SET LOCAL datestyle = 'ISO'", "SET LOCAL bytea_output = 'hex'")
+"""The settings that the text form of a row depends on."""
 
 
 @dataclass(frozen=True)
-class Counted:
-    """A table of PostgreSQL with its rows, or a table of the lake with its files."""
+class TableSummary:
+    """A table of PostgreSQL with the number of its rows, or a table of the lake with the number of its files."""
 
     where: str
     name: str
@@ -29,21 +29,23 @@ class Counted:
     checksum: str
 
 
-def of_database(owner: Owner) -> Iterator[Counted]:
-    """Every table with its rows. Open the transaction with `surveying`, so that all are seen at one moment."""
+def database_tables(owner: Owner) -> Iterator[TableSummary]:
+    """The tables of PostgreSQL. Open the transaction with `surveying`, so that all are read as of one moment."""
     connection = owner.session.connection()
-    for setting in SAME_TEXT:
+    for setting in TEXT_SETTINGS:
         connection.execute(text(setting))
-    for table in connection.scalars(text(OURS)).all():
-        quoted = connection.dialect.identifier_preparer.quote(table)
-        count, total = connection.execute(text(COUNTED.format(table=quoted))).one()
-        yield Counted("postgresql", table, count, hashlib.sha256(str(total).encode()).hexdigest()[:16])
+    for table in connection.scalars(text(TABLE_NAMES)).all():
+        quoted_name = connection.dialect.identifier_preparer.quote(table)
+        count, total = connection.execute(text(COUNT_ROWS.format(table=quoted_name))).one()
+        yield TableSummary("postgresql", table, count, hashlib.sha256(str(total).encode()).hexdigest()[:16])
 
 
-def of_lake(lake: Lake) -> Iterator[Counted]:
-    """Every table with its files, by name and content."""
+def lake_tables(lake: Lake) -> Iterator[TableSummary]:
+    """The tables of the lake; the checksum covers names and contents of the files."""
     for table in TABLES:
-        paths, digest = lake.place.find(table.name), hashlib.sha256()
+        paths, digest = lake.storage.find(table.name), hashlib.sha256()
         for path in paths:
-            digest.update(path.encode() + b"\0" + hashlib.sha256(lake.place.files.cat_file(lake.place.at(path))).digest())
-        yield Counted("lake", table.name, len(paths), digest.hexdigest()[:16])
+            digest.update(
+                path.encode() + b"\0" + hashlib.sha256(lake.storage.filesystem.cat_file(lake.storage.at(path))).digest()
+            )
+        yield TableSummary("lake", table.name, len(paths), digest.hexdigest()[:16])

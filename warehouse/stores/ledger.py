@@ -1,7 +1,6 @@
-"""The ledger of bookings, as frames: read a product's window, write what the merge found. Reading for tenants is elsewhere
-(`warehouse.stores.transactions`).
+"""The store of bookings as frames, for fetching and analyses. Lists for tenants are read by `warehouse.stores.transactions`.
 
-Rows go as arrays in one statement: a row at a time costs ten times as much, and COPY does not know row-level security.
+Rows are written as arrays in one statement: single rows take ten times as long, and COPY ignores row-level security.
 """
 
 from collections.abc import Sequence
@@ -41,7 +40,7 @@ CHANGE = text(
     .format(**PARTS)
     .as_string()
 )
-AT_ONCE = 10_000
+BATCH_ROWS = 10_000
 SELECTED = sql.SQL(
     "SELECT t.tenant_id, t.id, t.user_id, t.product_id, {columns}, t.sequence, t.batch FROM transactions t "
     "JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
@@ -59,36 +58,36 @@ OF_USERS = SELECTED + sql.SQL(" AND p.user_id = ANY(%(users)s) ORDER BY p.user_i
 
 
 def window(owner: Owner, product: Product, since: date) -> pl.DataFrame:
-    """The bank's bookings of a product from a day on, in the order in which they came, and all pending ones."""
+    """The bank's bookings of a product since a day, and all pending ones, in the order in which they arrived."""
     condition = Transaction.batch.is_(None) & ((Transaction.booked_on >= since) | Transaction.pending)
     return _read(owner, product, condition)
 
 
 def whole(owner: Owner, booking: UUID | None = None) -> pl.DataFrame:
-    """All bookings of a user, also pending and pushed ones, in the order in which they came; or only one of them."""
-    return frames.frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id, "booking": booking}, LEDGER)
+    """All bookings of a user, or only one of them, in the order in which they arrived, including pending and pushed ones."""
+    return frames.read_frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id, "booking": booking}, LEDGER)
 
 
 def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
-    """The same of many users, by user."""
-    return frames.frame(owner, OF_USERS, {"users": list(users)}, LEDGER)
+    """The same for many users, sorted by user."""
+    return frames.read_frame(owner, OF_USERS, {"users": list(users)}, LEDGER)
 
 
 def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:
-    """The bookings of a product that were pushed with a batch."""
+    """The bookings of a product that were pushed in a batch."""
     return _read(owner, product, Transaction.batch == name)
 
 
 def add(owner: Owner, product: Product, bookings: pl.DataFrame, batch: str | None = None) -> None:
-    """Stores new bookings in their order."""
-    for part in bookings.iter_slices(AT_ONCE):
+    """Stores new bookings in the order of the frame."""
+    for part in bookings.iter_slices(BATCH_ROWS):
         values = {"tenant": owner.tenant, "user": product.user_id, "product": product.id, "batch": batch}
         owner.session.execute(ADD, {**values, "id": [uuid4() for _ in range(part.height)], **_arrays(part)})
 
 
 def change(owner: Owner, product: Product, bookings: pl.DataFrame) -> None:
-    """Gives known bookings (frame `STORED`) their new content."""
-    for part in bookings.iter_slices(AT_ONCE):
+    """Replaces the content of stored bookings (frame `STORED`)."""
+    for part in bookings.iter_slices(BATCH_ROWS):
         ids = [UUID(value) for value in part["id"]]
         owner.session.execute(CHANGE, {"tenant": owner.tenant, "product": product.id, "id": ids, **_arrays(part)})
 
@@ -96,8 +95,8 @@ def change(owner: Owner, product: Product, bookings: pl.DataFrame) -> None:
 def drop(owner: Owner, product: Product, ids: tuple[str, ...]) -> None:
     """Deletes bookings."""
     if ids:
-        mine = (Transaction.tenant_id == owner.tenant, Transaction.product_id == product.id)
-        owner.session.execute(delete(Transaction).where(*mine, Transaction.id.in_([UUID(value) for value in ids])))
+        of_product = (Transaction.tenant_id == owner.tenant, Transaction.product_id == product.id)
+        owner.session.execute(delete(Transaction).where(*of_product, Transaction.id.in_([UUID(value) for value in ids])))
 
 
 def _arrays(part: pl.DataFrame) -> dict[str, list[Any]]:
@@ -106,6 +105,6 @@ def _arrays(part: pl.DataFrame) -> dict[str, list[Any]]:
 
 def _read(owner: Owner, product: Product, condition: Any) -> pl.DataFrame:
     columns = [Transaction.id, *(getattr(Transaction, name) for name in BOOKINGS)]
-    rows = owner.rows(Transaction).with_only_columns(*columns).where(Transaction.product_id == product.id, condition)
-    found = owner.session.execute(rows.order_by(Transaction.sequence)).all()
-    return pl.DataFrame([(str(row[0]), *row[1:]) for row in found], schema=STORED, orient="row")
+    statement = owner.rows(Transaction).with_only_columns(*columns).where(Transaction.product_id == product.id, condition)
+    rows = owner.session.execute(statement.order_by(Transaction.sequence)).all()
+    return pl.DataFrame([(str(row[0]), *row[1:]) for row in rows], schema=STORED, orient="row")

@@ -1,4 +1,4 @@
-"""The store of products and positions: what a bank says a customer has."""
+"""The store of products and positions that a bank reports for a customer."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -24,21 +24,21 @@ OF_USERS = SELECTED + sql.SQL(" AND p.user_id = ANY(%(users)s) ORDER BY p.user_i
 
 def visible(owner: Owner, accesses: Iterable[Access]) -> dict[UUID, list[Product]]:
     """The products of accesses, in the bank's order, by the id of the access."""
-    found: dict[UUID, list[Product]] = {access.id: [] for access in accesses}
-    rows = owner.rows(Product).where(Product.access_id.in_(found)).order_by(Product.ordinal, Product.key)
+    by_access: dict[UUID, list[Product]] = {access.id: [] for access in accesses}
+    rows = owner.rows(Product).where(Product.access_id.in_(by_access)).order_by(Product.ordinal, Product.key)
     for product in owner.session.scalars(rows):
-        found[product.access_id].append(product)
-    return found
+        by_access[product.access_id].append(product)
+    return by_access
 
 
 def whole(owner: Owner) -> pl.DataFrame:
     """All products of a user (frame `PRODUCTS`)."""
-    return frames.frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id}, PRODUCTS)
+    return frames.read_frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id}, PRODUCTS)
 
 
 def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
     """All products of many users, by user."""
-    return frames.frame(owner, OF_USERS, {"users": list(users)}, PRODUCTS)
+    return frames.read_frame(owner, OF_USERS, {"users": list(users)}, PRODUCTS)
 
 
 def find(owner: Owner, access: Access, key: str, *, lock: bool = False) -> Product:
@@ -50,9 +50,9 @@ def find(owner: Owner, access: Access, key: str, *, lock: bool = False) -> Produ
     return product
 
 
-def put(owner: Owner, access: Access, known: Mapping[str, Product], key: str, **values: Any) -> tuple[Product, bool]:
-    """Makes a product, or brings a known one to these values; answers it and whether anything but its time is different."""
-    product = known.get(key)
+def put(owner: Owner, access: Access, stored_products: Mapping[str, Product], key: str, **values: Any) -> tuple[Product, bool]:
+    """Creates a product, or updates the stored one; returns it and whether anything but its times has changed."""
+    product = stored_products.get(key)
     if product is None:
         product = Product(tenant_id=owner.tenant, user_id=access.user_id, access_id=access.id, key=key, **values)
         owner.session.add(product)
@@ -65,7 +65,7 @@ def put(owner: Owner, access: Access, known: Mapping[str, Product], key: str, **
 
 
 def keep_only(owner: Owner, access: Access, keys: Sequence[str]) -> bool:
-    """Deletes the products of an access that were not chosen; answers whether there were any."""
+    """Deletes the products of an access that are not among the keys; returns whether there were any."""
     condition = (Product.tenant_id == owner.tenant, Product.access_id == access.id, Product.key.not_in(keys))
     return bool(owner.session.scalars(delete(Product).where(*condition).returning(Product.id)).all())
 
@@ -77,18 +77,20 @@ def positions(owner: Owner, product: Product) -> Sequence[Position]:
 
 
 def put_positions(owner: Owner, product: Product, values: Sequence[Mapping[str, Any]]) -> bool:
-    """Makes the positions of a depot these; answers whether they were others."""
-    stored = positions(owner, product)
-    if len(stored) == len(values) and all(
-        getattr(row, name) == value for row, wanted in zip(stored, values, strict=True) for name, value in wanted.items()
+    """Replaces the positions of a depot; returns whether they have changed."""
+    stored_positions = positions(owner, product)
+    if len(stored_positions) == len(values) and all(
+        getattr(row, name) == value
+        for row, position in zip(stored_positions, values, strict=True)
+        for name, value in position.items()
     ):
         return False
     owner.session.execute(delete(Position).where(Position.tenant_id == owner.tenant, Position.product_id == product.id))
-    for row in stored:
-        owner.session.expunge(row)  # else the session takes the new row of this key for the deleted one
+    for row in stored_positions:
+        owner.session.expunge(row)  # otherwise the session takes the new row of this key for the deleted one
     owner.session.add_all(
-        Position(tenant_id=owner.tenant, user_id=product.user_id, product_id=product.id, ordinal=ordinal, **wanted)
-        for ordinal, wanted in enumerate(values)
+        Position(tenant_id=owner.tenant, user_id=product.user_id, product_id=product.id, ordinal=ordinal, **position)
+        for ordinal, position in enumerate(values)
     )
     owner.session.flush()
     return True

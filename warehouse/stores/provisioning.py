@@ -1,4 +1,4 @@
-"""Setting up a tenant as a whole: the tenant, its certificate, an admin client, an application client and its default role."""
+"""Provisioning of tenants: the tenant, its certificate, an admin client, an application client and its default role."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ ADMIN, APP, CUSTOMER = "admin", "app", "customer"
 
 @dataclass(frozen=True)
 class NewTenant:
-    """A tenant that was just set up, with its clients' secrets by client name. They cannot be shown again."""
+    """A new tenant, with the secrets of its clients by client name. They cannot be shown again."""
 
     tenant: Tenant
     secrets: dict[str, str]
@@ -32,13 +32,15 @@ def create_tenant(
     description: str | None = None,
     callback_urls: Iterable[str] = (),
 ) -> NewTenant:
-    """A tenant that can start to work."""
+    """A tenant that is ready to call the API."""
     tenant = tenants.create(owner, name, regulated=regulated, description=description)
-    own = owner.for_tenant(tenant.id)
-    certificates.create(own, vault, name, now)
+    tenant_owner = owner.for_tenant(tenant.id)
+    certificates.create(tenant_owner, vault, name, now)
     for url in callback_urls:
-        tenants.add_callback(own, url)
-    _, admin_secret = clients.create(own, ADMIN, scopes.MANAGEMENT, description="Manages users")
-    _, app_secret = clients.create(own, APP, scopes.CUSTOMER, description="Acts for users")
-    clients.create_role(own, APP, CUSTOMER, scopes.CUSTOMER, default_role=True, description="A customer with own bank accesses")
+        tenants.add_callback(tenant_owner, url)
+    _, admin_secret = clients.create(tenant_owner, ADMIN, scopes.MANAGEMENT, description="Manages users")
+    _, app_secret = clients.create(tenant_owner, APP, scopes.CUSTOMER, description="Acts for users")
+    clients.create_role(
+        tenant_owner, APP, CUSTOMER, scopes.CUSTOMER, default_role=True, description="A customer with own bank accesses"
+    )
     return NewTenant(tenant, {ADMIN: admin_secret, APP: app_secret})

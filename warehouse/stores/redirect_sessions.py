@@ -1,8 +1,8 @@
-"""The store of redirect sessions: ways through the redirect form that tenants have begun for their users.
+"""The store of redirect sessions, which tenants start to send their users through the redirect form.
 
-A session has a name, which the tenant hands to its customer, and belongs to the first browser that shows this name: from then on
-a secret of that browser is what counts. Both have 256 random bits, and only hashes of them are stored. A session ends after 20
-minutes, after 5 in which the browser was silent, with its outcome, or when the tenant ends all of its user's.
+A session has a secret name, which the tenant passes to its customer, and belongs to the first browser that shows it: from then on
+a secret of that browser is required. Both have 256 random bits, and only their hashes are stored. A session ends after 20
+minutes, after 5 without a request of the browser, with its outcome, or when the tenant ends all sessions of the user.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ from warehouse.stores import dialogues
 
 CREATE_ACCOUNT, AUTHENTICATE_ACCOUNT, SINGLE_TRANSFER = "CREATE_ACCOUNT", "AUTHENTICATE_ACCOUNT", "SINGLE_TRANSFER"
 ORDER = "order"
-IDLE = text("interval '5 minutes'")
-LOOK = """
+MAX_IDLE_TIME = text("interval '5 minutes'")
+READ_VIEW = """
     WITH s AS (
         SELECT * FROM redirect_sessions
         WHERE browser_hash = %s AND expires_at > now() AND seen_at > now() - interval '5 minutes'
@@ -43,12 +43,12 @@ LOOK = """
     LEFT JOIN providers p ON p.id = s.provider_id
 """
 OWN_COLUMNS = 12
-"""Of `LOOK`: those of the session, its user and its tenant."""
+"""The columns of `READ_VIEW` that belong to the session, its user and its tenant."""
 
 
 @dataclass(frozen=True)
 class SessionDialogue:
-    """The dialogue with the bank that a session is at."""
+    """The current dialogue of a session with the bank."""
 
     id: UUID
     kind: str
@@ -62,7 +62,7 @@ class SessionDialogue:
 
 @dataclass(frozen=True)
 class SessionView:
-    """A session with all that its next page depends on, in one look."""
+    """A session with everything that its next page depends on."""
 
     id: UUID
     tenant_id: UUID
@@ -114,51 +114,51 @@ def begin(
     return name
 
 
-def enter(operator: Owner, name: str, browser: str | None) -> tuple[RedirectSession, str] | None:
-    """The session of this name, locked, and the secret of its browser: a new one for the first browser that comes, later only
-    for this one. None for everybody else, and for a session whose time is over.
+def enter(owner: Owner, name: str, browser: str | None) -> tuple[RedirectSession, str] | None:
+    """The session of this name, locked, and the secret of its browser, which is created for the first browser. None for any
+    other browser, and for a session that has ended.
     """
-    session = operator.session.scalar(_alive().where(RedirectSession.session_hash == hashing.digest(name)).with_for_update())
+    session = owner.session.scalar(_alive().where(RedirectSession.session_hash == hashing.digest(name)).with_for_update())
     if session is None:
         return None
     if session.browser_hash is None:
         browser = hashing.new_secret()
         session.browser_hash = hashing.digest(browser)
-    elif browser is None or not hashing.fits(browser, session.browser_hash) or not _awake(operator, session):
+    elif browser is None or not hashing.matches(browser, session.browser_hash) or not _awake(owner, session):
         return None
     session.seen_at = func.clock_timestamp()
-    operator.session.flush()
+    owner.session.flush()
     return session, browser
 
 
-def locked(owner: Owner, session_id: UUID, turn: int) -> RedirectSession | None:
-    """The user's session, locked, if it still waits for the move of this turn."""
-    wanted = (RedirectSession.id == session_id, RedirectSession.turn == turn, RedirectSession.outcome.is_(None))
-    return owner.session.scalar(owner.rows(RedirectSession).where(*wanted).with_for_update())
+def lock(owner: Owner, session_id: UUID, turn: int) -> RedirectSession | None:
+    """The session, locked, if it still expects the move of this turn."""
+    conditions = (RedirectSession.id == session_id, RedirectSession.turn == turn, RedirectSession.outcome.is_(None))
+    return owner.session.scalar(owner.rows(RedirectSession).where(*conditions).with_for_update())
 
 
-async def look(connections: Connections, browser: str) -> SessionView | None:
-    """The session of a browser; None if it has none whose time is not over. That it was seen is noted now and then, which is safe
-    to do twice, and need not survive a crash.
+async def read_view(connections: Connections, browser: str) -> SessionView | None:
+    """The session of a browser; None if it has none that is still valid. Records now and then that the browser was seen, which
+    is safe to repeat and need not survive a crash.
     """
-    row = await connections.one(LOOK, (hashing.digest(browser),))
+    row = await connections.one(READ_VIEW, (hashing.digest(browser),))
     if row is None:
         return None
     *_, design, has_logo, talk_id, kind, phase, step, messages, over, payment, name, blz, bic, _ = row
     talk = None if talk_id is None else SessionDialogue(talk_id, kind, phase, step, messages, over, payment)
-    rest = {"design": design or {}, "has_logo": has_logo, "talk": talk, "bank_name": name, "bank_blz": blz, "bank_bic": bic}
-    return SessionView(*row[:OWN_COLUMNS], **rest)
+    values = {"design": design or {}, "has_logo": has_logo, "talk": talk, "bank_name": name, "bank_blz": blz, "bank_bic": bic}
+    return SessionView(*row[:OWN_COLUMNS], **values)
 
 
 def end_all(owner: Owner) -> None:
-    """Ends all sessions of the user. What was typed goes with them."""
-    mine = owner.rows(RedirectSession).with_for_update()
-    for session in owner.session.scalars(mine).all():
+    """Ends all sessions of the user and deletes what was typed in them."""
+    statement = owner.rows(RedirectSession).with_for_update()
+    for session in owner.session.scalars(statement).all():
         remove(owner, session)
 
 
 def remove(owner: Owner, session: RedirectSession) -> None:
-    """Deletes a session with what was typed and shown. A payment stays: the bank may have heard of it."""
+    """Deletes a session with everything typed and shown in it. A payment is kept, since the bank may know it."""
     if session.dialogue_id is not None:
         dialogues.discard(owner, session.dialogue_id)
     sealed_values.remove(owner, subject(session.id))
@@ -166,19 +166,19 @@ def remove(owner: Owner, session: RedirectSession) -> None:
     owner.session.flush()
 
 
-def purge_expired(operator: Owner) -> int:
-    """Deletes sessions whose time is over; answers how many."""
-    over = (RedirectSession.expires_at <= func.now()) | (
-        (RedirectSession.seen_at <= func.now() - IDLE) & RedirectSession.browser_hash.is_not(None)
+def purge_expired(owner: Owner) -> int:
+    """Deletes sessions that have ended; returns how many."""
+    has_ended = (RedirectSession.expires_at <= func.now()) | (
+        (RedirectSession.seen_at <= func.now() - MAX_IDLE_TIME) & RedirectSession.browser_hash.is_not(None)
     )
-    expired = operator.session.scalars(select(RedirectSession).where(over).with_for_update(skip_locked=True)).all()
-    for session in expired:
-        remove(Owner(operator.session, session.tenant_id, session.user_id), session)
-    return len(expired)
+    ended_sessions = owner.session.scalars(select(RedirectSession).where(has_ended).with_for_update(skip_locked=True)).all()
+    for session in ended_sessions:
+        remove(Owner(owner.session, session.tenant_id, session.user_id), session)
+    return len(ended_sessions)
 
 
 def subject(session_id: UUID) -> str:
-    """Under which name the sealed values of a session lie."""
+    """The subject of the sealed values of a session."""
     return f"form:{session_id}"
 
 
@@ -191,7 +191,7 @@ def _alive() -> Select[RedirectSession]:
     )
 
 
-def _awake(operator: Owner, session: RedirectSession) -> bool:
+def _awake(owner: Owner, session: RedirectSession) -> bool:
     return bool(
-        operator.session.scalar(select(RedirectSession.seen_at > func.now() - IDLE).where(RedirectSession.id == session.id))
+        owner.session.scalar(select(RedirectSession.seen_at > func.now() - MAX_IDLE_TIME).where(RedirectSession.id == session.id))
     )

@@ -1,5 +1,5 @@
-"""The store of results that lie ready: one for each user and name, with the revision and the knowledge it was computed from, and
-the day of which it speaks.
+"""The store of computed results: one for each user and name, with the revision of the data and the version of the knowledge that
+it was computed from, and its reference day.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ PUT = (
     "<= (excluded.revision, coalesce(excluded.as_of, '-infinity')) "
     "RETURNING user_id"
 )
-"""In the words of the driver: contents go as they are, in its binary format."""
+"""For the driver itself, since contents are passed in its binary format."""
 STALE = text(
     sql.SQL(
         "SELECT u.id FROM users u JOIN tenants t ON t.id = u.tenant_id "
@@ -49,7 +49,7 @@ STALE = text(
 
 
 READY = "SELECT content FROM results WHERE user_id = %s AND name = %s AND revision = %s AND knowledge = %s AND as_of = %s"
-"""The one query for what lies ready and speaks of a day, on an asynchronous connection."""
+"""Selects a result with a reference day, for an asynchronous connection."""
 
 
 @dataclass(frozen=True)
@@ -64,38 +64,38 @@ class NewResult:
 
 
 def find(owner: Owner, name: str, revision: int, knowledge: str) -> bytes | None:
-    """The user's result of this state, which speaks of no day; None if there is none, or one of another state."""
-    found = owner.rows(Result).with_only_columns(Result.content)
-    return owner.session.scalar(found.where(Result.name == name, Result.revision == revision, Result.knowledge == knowledge))
+    """The result of the user for this revision and knowledge, without a reference day; None if there is none."""
+    statement = owner.rows(Result).with_only_columns(Result.content)
+    return owner.session.scalar(statement.where(Result.name == name, Result.revision == revision, Result.knowledge == knowledge))
 
 
 def states(owner: Owner, name: str, ids: Range) -> pl.DataFrame:
-    """What the results of users of a range of ids were computed from (frame `STATES`)."""
-    return frames.frame(owner, BETWEEN, {"name": name, **ids._asdict()}, STATES)
+    """The states that results of users in a range of ids were computed from (frame `STATES`)."""
+    return frames.read_frame(owner, BETWEEN, {"name": name, **ids._asdict()}, STATES)
 
 
-def stale(owner: Owner, name: str, knowledge: str) -> Sequence[UUID]:
-    """Users with bookings whose result of this name, which speaks of a day, is not that of their data and this knowledge."""
+def users_with_stale_result(owner: Owner, name: str, knowledge: str) -> Sequence[UUID]:
+    """Users with bookings whose result of this name does not match their data, their reference day or this knowledge."""
     return owner.session.scalars(STALE, {"name": name, "knowledge": knowledge}).all()
 
 
-def put(owner: Owner, knowledge: str, new: Sequence[NewResult]) -> int:
-    """Publishes results of many users, in the caller's transaction; answers how many.
+def put(owner: Owner, knowledge: str, new_results: Sequence[NewResult]) -> int:
+    """Publishes results of many users in the transaction of the caller; returns how many.
 
-    A user who has gone meanwhile gets none, and a newer revision or day is never replaced by an older one.
+    Results of deleted users are skipped, and a newer revision or day is never replaced by an older one.
     """
-    if not new:
+    if not new_results:
         return 0
     columns = {
-        "users": [result.user for result in new],
-        "names": [result.name for result in new],
-        "revisions": [result.revision for result in new],
-        "days": [result.as_of for result in new],
-        "contents": [result.content for result in new],
+        "users": [result.user for result in new_results],
+        "names": [result.name for result in new_results],
+        "revisions": [result.revision for result in new_results],
+        "days": [result.as_of for result in new_results],
+        "contents": [result.content for result in new_results],
     }
     return len(owner.session.connection().exec_driver_sql(PUT, {"knowledge": knowledge, **columns}).all())
 
 
 def drop(owner: Owner, users: Sequence[UUID]) -> None:
-    """Takes back all results of users."""
+    """Deletes all results of users."""
     owner.session.execute(delete(Result).where(Result.user_id.in_(users)))

@@ -1,5 +1,5 @@
-"""The number that names the state of all that a user's tags and analyses rest on, except the knowledge they are made with; and
-the day of which analyses speak.
+"""The revision: a number for the state of all data that the tags and analyses of a user are computed from, except the knowledge;
+and their reference day.
 """
 
 from datetime import date
@@ -17,10 +17,10 @@ REVISIONS = pl.Schema({"user": pl.String, "tenant": pl.String, "revision": pl.In
 REVISION = sql.SQL(
     "u.revision + t.revision + (SELECT count(*) FROM accesses gone WHERE gone.user_id = u.id AND gone.expires_at <= now())"
 )
-"""Of a user `u` of a tenant `t`: grows with every change of the user's data and wishes, and of the tenant's rules.
+"""For a user `u` of a tenant `t`. Grows with every change of the user's data and corrections, and of the tenant's rules.
 
-A sum, so that a rule of a tenant does not have to be written into the rows of all its users. An access that has expired is not
-seen any more, and counts until it is removed, which raises the user's own part by as much.
+It is a sum, so that a rule of a tenant does not change the rows of all its users. An expired access is invisible and counts until
+it is deleted, which raises the part of the user by as much.
 """
 BETWEEN = sql.SQL(
     "SELECT u.id, u.tenant_id, {revision}, u.refreshed_on FROM users u JOIN tenants t ON t.id = u.tenant_id "
@@ -36,18 +36,18 @@ CURRENT = text(
 )
 
 
-class Current(NamedTuple):
-    """The revision of a user, and the day on which its data were last heard of; none if they never were."""
+class UserState(NamedTuple):
+    """The revision of a user, and the day of the last refresh; None before the first one."""
 
     revision: int
     as_of: date | None
 
 
-def current(owner: Owner) -> Current:
-    """The state of the user's data now."""
-    return Current(*owner.session.execute(CURRENT, {"tenant": owner.tenant, "user": owner.user_id}).one())
+def user_state(owner: Owner) -> UserState:
+    """The current state of the data of the user."""
+    return UserState(*owner.session.execute(CURRENT, {"tenant": owner.tenant, "user": owner.user_id}).one())
 
 
 def between(owner: Owner, ids: Range) -> pl.DataFrame:
-    """The users of a range of ids with their revisions and days (frame `REVISIONS`)."""
-    return frames.frame(owner, BETWEEN, ids._asdict(), REVISIONS)
+    """The users in a range of ids with their revisions and reference days (frame `REVISIONS`)."""
+    return frames.read_frame(owner, BETWEEN, ids._asdict(), REVISIONS)

@@ -1,6 +1,6 @@
-"""The store of rules for counterparties: those of a user for itself, and those of a tenant for all its users.
+"""The store of rules for counterparties: rules of a user, and rules of a tenant for all its users.
 
-An owner has one rule for each counterparty: a new one takes the place of the old. Every change raises the owner's revision.
+An owner has one rule for each counterparty; a new one replaces it. Every change raises the revision of the owner.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import CategoryRule
 from warehouse.stores import accesses, tenants, users
 
-LIMIT = 5_000
+MAX_RULES = 5_000
 WHOLE = pl.Schema(
     {
         "tenant": pl.String,
@@ -28,7 +28,7 @@ WHOLE = pl.Schema(
         "after": pl.Int64,
     }
 )
-"""Rules with names as they were written: how names are compared may change with the knowledge."""
+"""Rules with the names as written: the comparison of names may change with the knowledge."""
 SELECTED = sql.SQL("SELECT tenant_id, user_id, item, counterparty_iban, counterparty_name, rank, after FROM category_rules")
 OF_USER = SELECTED + sql.SQL(" WHERE tenant_id = %(tenant)s AND (user_id = %(user)s OR user_id IS NULL) ORDER BY user_id, rank")
 OF_USERS = SELECTED + sql.SQL(
@@ -38,7 +38,7 @@ OF_USERS = SELECTED + sql.SQL(
 
 
 def visible(owner: Owner) -> Sequence[CategoryRule]:
-    """The owner's rules, the newest first."""
+    """The rules of the owner, newest first."""
     return owner.session.scalars(_own(owner).order_by(CategoryRule.rank.desc())).all()
 
 
@@ -51,46 +51,44 @@ def find(owner: Owner, rule_id: UUID) -> CategoryRule:
 
 
 def put(owner: Owner, item: str, *, iban: str, name: str, name_key: str, after: int = 0) -> CategoryRule:
-    """The owner's newest rule, which gives the bookings of a counterparty this item.
+    """The newest rule of the owner, which assigns this item to the bookings of a counterparty.
 
-    It reaches what a rule for the same counterparty has reached before, so that saying it again takes nothing back.
+    It also applies to all bookings that an earlier rule for the counterparty applied to, so that repeating it undoes nothing.
     """
-    _hold(owner)
-    known = owner.session.scalar(_own(owner).where(CategoryRule.counterparty_iban == iban, CategoryRule.name_key == name_key))
+    _lock(owner)
+    rule = owner.session.scalar(_own(owner).where(CategoryRule.counterparty_iban == iban, CategoryRule.name_key == name_key))
     count, newest = owner.session.execute(
         _own(owner).with_only_columns(func.count(), func.coalesce(func.max(CategoryRule.rank), 0))
     ).one()
-    if known is not None and known.rank == newest and known.item == item and known.after <= after:
-        return known
-    if known is None:
-        if count >= LIMIT:
+    if rule is not None and rule.rank == newest and rule.item == item and rule.after <= after:
+        return rule
+    if rule is None:
+        if count >= MAX_RULES:
             raise TooMany("rules")
-        known = CategoryRule(
-            tenant_id=owner.tenant, user_id=owner.user_id, counterparty_iban=iban, name_key=name_key, after=after
-        )
-        owner.session.add(known)
-    known.item, known.counterparty_name, known.after, known.rank = item, name, min(after, known.after), newest + 1
+        rule = CategoryRule(tenant_id=owner.tenant, user_id=owner.user_id, counterparty_iban=iban, name_key=name_key, after=after)
+        owner.session.add(rule)
+    rule.item, rule.counterparty_name, rule.after, rule.rank = item, name, min(after, rule.after), newest + 1
     owner.session.flush()
     _touch(owner)
-    return known
+    return rule
 
 
 def remove(owner: Owner, rule_id: UUID) -> None:
-    """Ends a rule: what it has decided is decided without it."""
-    _hold(owner)
+    """Deletes a rule: its bookings are categorised without it."""
+    _lock(owner)
     owner.session.delete(find(owner, rule_id))
     owner.session.flush()
     _touch(owner)
 
 
 def whole(owner: Owner) -> pl.DataFrame:
-    """All rules that hold for a user: its own and, without a user, the tenant's."""
-    return frames.frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id}, WHOLE)
+    """All rules that apply to a user: its own and, without a user, those of the tenant."""
+    return frames.read_frame(owner, OF_USER, {"tenant": owner.tenant, "user": owner.user_id}, WHOLE)
 
 
 def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
-    """All rules that hold for any of many users."""
-    return frames.frame(owner, OF_USERS, {"users": list(users)}, WHOLE)
+    """All rules that apply to any of these users."""
+    return frames.read_frame(owner, OF_USERS, {"users": list(users)}, WHOLE)
 
 
 def _own(owner: Owner) -> Select[CategoryRule]:
@@ -98,8 +96,8 @@ def _own(owner: Owner) -> Select[CategoryRule]:
     return rows if owner.user_id is not None else rows.where(CategoryRule.user_id.is_(None))
 
 
-def _hold(owner: Owner) -> None:
-    (tenants if owner.user_id is None else users).hold(owner)
+def _lock(owner: Owner) -> None:
+    (tenants.lock_corrections if owner.user_id is None else users.lock_corrections)(owner)
 
 
 def _touch(owner: Owner) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from sqlalchemy import delete, update
 from sqlalchemy.dialects.postgresql import insert
 
+from warehouse import naming
 from warehouse.errors import CallbackRefused, Invalid, NotFound
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import CallbackUrl, Tenant
-from warehouse.stores import naming
 
 
 def create(owner: Owner, name: str, *, regulated: bool, description: str | None = None) -> Tenant:
@@ -29,42 +29,42 @@ def visible(owner: Owner) -> Sequence[Tenant]:
     return owner.session.scalars(owner.rows(Tenant).order_by(Tenant.name)).all()
 
 
-def hold(owner: Owner) -> None:
-    """Lets no other change of what the tenant says for its users happen until this transaction ends."""
+def lock_corrections(owner: Owner) -> None:
+    """Blocks other changes of the rules of the tenant until this transaction ends."""
     owner.session.execute(owner.rows(Tenant).with_only_columns(Tenant.id).with_for_update(key_share=True))
 
 
 def touch(owner: Owner) -> None:
-    """Raises the tenant's revision: what was computed for any of its users is stale."""
+    """Raises the revision of the tenant: the results of all its users become stale."""
     owner.session.execute(update(Tenant).where(Tenant.id == owner.tenant).values(revision=Tenant.revision + 1))
 
 
 def add_callback(owner: Owner, url: str) -> str:
-    """Puts an address on the tenant's allow-list; answers it as it is stored."""
+    """Adds an address to the allow-list of the tenant; returns it as stored."""
     address = naming.callback_url(url)
     owner.session.execute(insert(CallbackUrl).values(tenant_id=owner.tenant, url=address).on_conflict_do_nothing())
     return address
 
 
 def remove_callback(owner: Owner, url: str) -> None:
-    """Takes an address off the tenant's allow-list."""
+    """Removes an address from the allow-list of the tenant."""
     condition = (CallbackUrl.tenant_id == owner.tenant, CallbackUrl.url == naming.callback_url(url))
     if not owner.session.scalars(delete(CallbackUrl).where(*condition).returning(CallbackUrl.url)).all():
         raise NotFound(f"callback address {url}")
 
 
-def checked_callback(owner: Owner, url: str) -> str:
-    """A callback address of this tenant as a browser would open it: at or below one of the allow-list, if there is one."""
+def check_callback(owner: Owner, url: str) -> str:
+    """A callback address, normalised as browsers do. If there is an allow-list, it must be one of its addresses or below one."""
     try:
         address = naming.return_url(url)
     except Invalid as error:
         raise CallbackRefused from error
-    allowed = callbacks(owner)
-    if allowed and not any(naming.is_below(address, base) for base in allowed):
+    bases = callbacks(owner)
+    if bases and not any(naming.is_below(address, base) for base in bases):
         raise CallbackRefused
     return address
 
 
 def callbacks(owner: Owner) -> list[str]:
-    """The tenant's allow-list."""
+    """The allow-list of the tenant."""
     return [row.url for row in owner.session.scalars(owner.rows(CallbackUrl).order_by(CallbackUrl.url))]

@@ -1,4 +1,4 @@
-"""The store of access tokens: issue, revoke, purge. Their check at each request is `callers.py`."""
+"""The store of access tokens: issue, revoke, purge. `callers.py` checks them at each request."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ from warehouse.secrets import hashing
 
 @dataclass(frozen=True)
 class IssuedToken:
-    """A token that was just issued; the only moment at which its text is known."""
+    """A new token. Its text is not stored."""
 
     access_token: str
     scopes: list[str]
@@ -25,32 +25,38 @@ class IssuedToken:
     expires_at: datetime
 
 
-def issue_to_client(owner: Owner, client: Client, wanted: set[str] | None, lifetime_seconds: int) -> IssuedToken:
+def issue_to_client(owner: Owner, client: Client, requested_scopes: set[str] | None, lifetime_seconds: int) -> IssuedToken:
     """A token of the client itself."""
-    return _issue(owner, client, None, _granted(client.granted_scopes, wanted), lifetime_seconds)
+    return _issue(owner, client, None, _grant(client.granted_scopes, requested_scopes), lifetime_seconds)
 
 
 def issue_to_user(
-    owner: Owner, client: Client, user_id: UUID, wanted: set[str] | None, lifetime_seconds: int, password_hash: str | None = None
+    owner: Owner,
+    client: Client,
+    user_id: UUID,
+    requested_scopes: set[str] | None,
+    lifetime_seconds: int,
+    password_hash: str | None = None,
 ) -> IssuedToken:
-    """A token of a user through a client, with what request, client and the user's roles all allow.
+    """A token of a user through a client, with the scopes that the request, the client and the roles of the user all have.
 
-    The user row is locked against deactivation until the token is stored, and must still be active and (where a password was
-    checked) have the password that was checked: otherwise a token could outlive a deactivation that ran at the same time.
+    The row of the user is locked until the token is stored, and must still be active and have the password that was checked, if
+    any: otherwise a token could outlive a deactivation that runs at the same time.
     """
     user = owner.session.scalar(
         owner.rows(User).where(User.id == user_id, User.active).with_for_update(read=True, key_share=True)
     )
     if user is None or (password_hash is not None and user.password_hash != password_hash):
         raise LoginFailed
-    roles = select(ClientRole.granted_scopes).join(RoleUser, RoleUser.role_id == ClientRole.id)
-    of_roles = owner.session.scalars(roles.where(ClientRole.client_id == client.id, RoleUser.user_id == user.id))
-    allowed = {scope for granted in of_roles for scope in granted}
-    return _issue(owner, client, user, _granted([s for s in client.granted_scopes if s in allowed], wanted), lifetime_seconds)
+    statement = select(ClientRole.granted_scopes).join(RoleUser, RoleUser.role_id == ClientRole.id)
+    roles = owner.session.scalars(statement.where(ClientRole.client_id == client.id, RoleUser.user_id == user.id))
+    role_scopes = {scope for scopes in roles for scope in scopes}
+    scopes = _grant([scope for scope in client.granted_scopes if scope in role_scopes], requested_scopes)
+    return _issue(owner, client, user, scopes, lifetime_seconds)
 
 
 def revoke(owner: Owner, client: Client, token: str) -> None:
-    """Ends a token if it is one of this client's; anything else is left alone."""
+    """Deletes a token if it belongs to this client; otherwise does nothing."""
     owner.session.execute(
         delete(Token).where(
             Token.tenant_id == owner.tenant, Token.client_id == client.id, Token.token_hash == hashing.digest(token)
@@ -59,20 +65,20 @@ def revoke(owner: Owner, client: Client, token: str) -> None:
 
 
 def purge_expired(owner: Owner) -> int:
-    """Deletes tokens that have expired; answers how many."""
+    """Deletes expired tokens; returns how many."""
     return len(owner.session.scalars(delete(Token).where(Token.expires_at <= func.now()).returning(Token.token_hash)).all())
 
 
-def _granted(allowed: list[str], wanted: set[str] | None) -> list[str]:
-    """The scopes that a token gets: all that are allowed, or those of them that were wanted."""
-    scopes = allowed if wanted is None else [scope for scope in allowed if scope in wanted]
+def _grant(allowed_scopes: list[str], requested_scopes: set[str] | None) -> list[str]:
+    """The scopes of a token: those that are allowed and, if the request names any, requested."""
+    scopes = [scope for scope in allowed_scopes if requested_scopes is None or scope in requested_scopes]
     if not scopes:
         raise ScopeNotGranted
     return scopes
 
 
 def _issue(owner: Owner, client: Client, user: User | None, scopes: list[str], lifetime_seconds: int) -> IssuedToken:
-    """Stores a token. Both times are the database's, since that clock also decides when the token ends."""
+    """Stores a token. Both times are taken from the clock of the database, which also decides when the token ends."""
     token = hashing.new_secret()
     now = func.date_trunc("second", func.now())
     row = insert(Token).values(

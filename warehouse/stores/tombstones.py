@@ -1,4 +1,4 @@
-"""The store of tombstones: put down in the transaction that erases, looked at by everything that reads files again."""
+"""The store of tombstones: added in the transaction that erases, checked by everything that reads files again."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,24 +14,24 @@ from warehouse.postgres.tables import Tombstone
 USER, ACCESS = "user", "access"
 
 
-def bury(owner: Owner, kind: str, id_: UUID, user_id: UUID) -> None:
-    """Puts down a tombstone; one that stands there stays as it is."""
+def add(owner: Owner, kind: str, id_: UUID, user_id: UUID) -> None:
+    """Adds a tombstone; an existing one stays unchanged."""
     values = {"id": id_, "kind": kind, "user_id": user_id, "tenant_id": owner.tenant}
     owner.session.execute(insert(Tombstone).values(values).on_conflict_do_nothing())
 
 
-def standing(owner: Owner) -> Sequence[Tombstone]:
-    """All tombstones, the oldest first."""
+def all_tombstones(owner: Owner) -> Sequence[Tombstone]:
+    """All tombstones, oldest first."""
     return owner.session.scalars(select(Tombstone).order_by(Tombstone.erased_at, Tombstone.id)).all()
 
 
-def unpurged(owner: Owner) -> Sequence[Tombstone]:
-    """Those whose files were not looked through yet, the oldest first."""
-    open_ones = select(Tombstone).where(Tombstone.purged_at.is_(None))
-    return owner.session.scalars(open_ones.order_by(Tombstone.erased_at, Tombstone.id)).all()
+def unpurged_tombstones(owner: Owner) -> Sequence[Tombstone]:
+    """The tombstones whose rows were not removed from the files yet, oldest first."""
+    statement = select(Tombstone).where(Tombstone.purged_at.is_(None))
+    return owner.session.scalars(statement.order_by(Tombstone.erased_at, Tombstone.id)).all()
 
 
-def sign(owner: Owner, id_: UUID, receipt: dict[str, Any], now: datetime) -> None:
-    """Writes down what was removed from files."""
-    found = owner.session.get_one(Tombstone, id_)
-    found.receipt, found.purged_at = {**(found.receipt or {}), **receipt}, now
+def record_receipt(owner: Owner, id_: UUID, receipt: dict[str, Any], now: datetime) -> None:
+    """Records what was removed from files, and when."""
+    tombstone = owner.session.get_one(Tombstone, id_)
+    tombstone.receipt, tombstone.purged_at = {**(tombstone.receipt or {}), **receipt}, now

@@ -31,4 +31,4 @@ CORRECTED_BOOKINGS = pl.Schema(
 
 def of_consenting_tenants(owner: Owner) -> pl.DataFrame:
     """The corrections of all users of active tenants that consent to learning (frame `CORRECTED_BOOKINGS`)."""
-    return frames.frame(owner, OF_CONSENTING_TENANTS, {}, CORRECTED_BOOKINGS)
+    return frames.read_frame(owner, OF_CONSENTING_TENANTS, {}, CORRECTED_BOOKINGS)

@@ -1,4 +1,4 @@
-"""Reading bookings for tenants: many at once, a piece at a time, so that a long list needs little memory."""
+"""The store of bookings for tenants' lists, read in batches so that a long list needs little memory."""
 
 import base64
 import re
@@ -13,8 +13,8 @@ from psycopg import AsyncConnection, sql
 
 from warehouse.errors import Invalid
 
-PIECE = 1000
-PLACE = re.compile(rb"(\d{4}-\d{2}-\d{2})\.(\d{1,18})")
+BATCH_ROWS = 1000
+CURSOR = re.compile(rb"(\d{4}-\d{2}-\d{2})\.(\d{1,18})")
 COLUMNS = (
     "id",
     "sequence",
@@ -51,7 +51,7 @@ PRODUCT = """
 
 @dataclass(frozen=True)
 class Cursor:
-    """A place in the list: what comes after this booking."""
+    """A position in a list of bookings: after this booking."""
 
     day: date
     sequence: int
@@ -62,18 +62,18 @@ class Cursor:
     @classmethod
     def read(cls, value: str) -> "Cursor":
         try:
-            place = PLACE.fullmatch(base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True))
-            day = date.fromisoformat(place[1].decode()) if place else None
+            match = CURSOR.fullmatch(base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True))
+            day = date.fromisoformat(match[1].decode()) if match else None
         except ValueError as error:
             raise Invalid("cursor") from error
-        if place is None or day is None:
+        if match is None or day is None:
             raise Invalid("cursor")
-        return cls(day, int(place[2]))
+        return cls(day, int(match[2]))
 
 
 @dataclass(frozen=True)
 class TransactionWindow:
-    """Which bookings of a product are wanted, the newest first."""
+    """Which bookings of a product to list, newest first."""
 
     first: date | None = None
     last: date | None = None
@@ -81,42 +81,42 @@ class TransactionWindow:
     after: Cursor | None = None
 
 
-async def product_of(connection: AsyncConnection[Any], user_id: UUID, access: str, product: str) -> tuple[UUID, int] | None:
-    """The id of a user's product, and the user's revision."""
+async def find_product(connection: AsyncConnection[Any], user_id: UUID, access: str, product: str) -> tuple[UUID, int] | None:
+    """The id of a product of the user, and the revision of the user."""
     cursor = await connection.execute(PRODUCT, (user_id, access, product))
     return await cursor.fetchone()
 
 
-async def pieces(
-    connection: AsyncConnection[Any], product_id: UUID, wish: TransactionWindow
+async def row_batches(
+    connection: AsyncConnection[Any], product_id: UUID, window: TransactionWindow
 ) -> AsyncIterator[list[tuple[Any, ...]]]:
-    """The rows of the columns above, a piece at a time."""
-    given = {"first": wish.first, "last": wish.last, "before": wish.after, "limit": wish.limit}
-    parts = [CONDITIONS[name] for name, value in given.items() if value is not None and name != "limit"]
-    query = sql.Composed([SELECT, *parts, ORDER, *([CONDITIONS["limit"]] if wish.limit is not None else [])])
-    values = {"product": product_id, "first": wish.first, "last": wish.last, "limit": wish.limit}
-    if wish.after is not None:
-        values |= {"day": wish.after.day, "sequence": wish.after.sequence}
-    if wish.limit is not None and wish.limit <= PIECE:
+    """The bookings of a product in a window, as rows of `COLUMNS`, a batch at a time."""
+    limits = {"first": window.first, "last": window.last, "before": window.after, "limit": window.limit}
+    parts = [CONDITIONS[name] for name, value in limits.items() if value is not None and name != "limit"]
+    query = sql.Composed([SELECT, *parts, ORDER, *([CONDITIONS["limit"]] if window.limit is not None else [])])
+    values = {"product": product_id, "first": window.first, "last": window.last, "limit": window.limit}
+    if window.after is not None:
+        values |= {"day": window.after.day, "sequence": window.after.sequence}
+    if window.limit is not None and window.limit <= BATCH_ROWS:
         yield await (await connection.execute(query, values)).fetchall()
         return
     async with connection.cursor(name="bookings") as cursor:
         await cursor.execute(query, values)
-        while piece := await cursor.fetchmany(PIECE):
-            yield piece
-            if len(piece) < PIECE:
+        while rows := await cursor.fetchmany(BATCH_ROWS):
+            yield rows
+            if len(rows) < BATCH_ROWS:
                 return
 
 
-def cut(bookings: pl.DataFrame, product_id: UUID, wish: TransactionWindow) -> pl.DataFrame:
-    """The same rows in the same order, out of all bookings of a user (`warehouse.stores.ledger.whole`) that were read already."""
-    wanted = [pl.col("product") == str(product_id)]
-    if wish.first is not None:
-        wanted.append(pl.col("booked_on") >= wish.first)
-    if wish.last is not None:
-        wanted.append(pl.col("booked_on") <= wish.last)
-    if wish.after is not None:
+def cut_window(bookings: pl.DataFrame, product_id: UUID, window: TransactionWindow) -> pl.DataFrame:
+    """The same bookings in the same order, cut from all bookings of a user (`warehouse.stores.ledger.whole`)."""
+    conditions = [pl.col("product") == str(product_id)]
+    if window.first is not None:
+        conditions.append(pl.col("booked_on") >= window.first)
+    if window.last is not None:
+        conditions.append(pl.col("booked_on") <= window.last)
+    if window.after is not None:
         day, sequence = pl.col("booked_on"), pl.col("sequence")
-        wanted.append((day < wish.after.day) | ((day == wish.after.day) & (sequence < wish.after.sequence)))
-    rows = bookings.filter(*wanted).sort("booked_on", "sequence", descending=True)
-    return rows if wish.limit is None else rows.head(wish.limit)
+        conditions.append((day < window.after.day) | ((day == window.after.day) & (sequence < window.after.sequence)))
+    rows = bookings.filter(*conditions).sort("booked_on", "sequence", descending=True)
+    return rows if window.limit is None else rows.head(window.limit)

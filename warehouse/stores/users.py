@@ -5,14 +5,15 @@ from uuid import UUID
 
 from sqlalchemy import delete, func, update
 
+from warehouse import naming
 from warehouse.errors import AlreadyActive, NotFound, UsernameDiffers
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Token, User
-from warehouse.stores import clients, naming
+from warehouse.stores import clients
 
 
 def create(owner: Owner, username: str, password_hash: str, *, firstname: str | None = None, lastname: str | None = None) -> User:
-    """A new active user with the default roles of the tenant's clients. The unique index decides between two at once."""
+    """A new active user with the default roles of the clients of the tenant; raises `NameTaken` if there is one of this name."""
     user = User(
         tenant_id=owner.tenant,
         username=naming.username(username),
@@ -41,20 +42,20 @@ def find(owner: Owner, user_id: UUID) -> User:
 
 
 def find_by_name(owner: Owner, username: str) -> User | None:
-    """The user of this name, active or not, however the name is written."""
+    """The user of this name, active or not; case and surrounding blanks make no difference."""
     return owner.session.scalar(owner.rows(User).where(User.username_key == naming.username_key(username)))
 
 
-def hold(owner: Owner) -> None:
-    """Lets no other change of the same user's wishes happen until this transaction ends."""
+def lock_corrections(owner: Owner) -> None:
+    """Blocks other changes of the corrections of the user until this transaction ends."""
     owner.session.execute(
         owner.rows(User).with_only_columns(User.id).where(User.id == owner.user_id).with_for_update(key_share=True)
     )
 
 
 def deactivate(owner: Owner, user_id: UUID) -> None:
-    """Ends a user: no login, and every token is dead with the commit. Again changes nothing."""
-    user = locked(owner, user_id)
+    """Deactivates a user: all tokens end with the commit, and logins fail. Repeating it changes nothing."""
+    user = lock(owner, user_id)
     user.active = False
     owner.session.execute(delete(Token).where(Token.tenant_id == owner.tenant, Token.user_id == user.id))
 
@@ -62,8 +63,8 @@ def deactivate(owner: Owner, user_id: UUID) -> None:
 def reactivate(
     owner: Owner, user_id: UUID, username: str, password_hash: str, *, firstname: str | None = None, lastname: str | None = None
 ) -> None:
-    """Makes an inactive user active again with a new password; its name must be the one it had."""
-    user = locked(owner, user_id)
+    """Reactivates an inactive user with a new password; the name must be unchanged."""
+    user = lock(owner, user_id)
     if user.username_key != naming.username_key(username):
         raise UsernameDiffers("the user has another name")
     if user.active:
@@ -75,22 +76,22 @@ def reactivate(
 
 
 def accept_terms(owner: Owner, user_id: UUID, terms_hash: bytes) -> None:
-    """Notes which terms the user has accepted, and when."""
+    """Records which terms the user has accepted, and when."""
     user = find(owner, user_id)
     user.terms_hash, user.terms_accepted_at = terms_hash, func.clock_timestamp()
 
 
-def renew_hash(owner: Owner, user_id: UUID, old: str, new: str) -> None:
-    """Replaces a password's hash by one of the same password with newer parameters, unless the password has changed."""
+def renew_hash(owner: Owner, user_id: UUID, old_hash: str, new_hash: str) -> None:
+    """Replaces the hash of a password by one with newer parameters, unless the password has changed."""
     owner.session.execute(
         update(User)
-        .where(User.tenant_id == owner.tenant, User.id == user_id, User.password_hash == old)
-        .values(password_hash=new)
+        .where(User.tenant_id == owner.tenant, User.id == user_id, User.password_hash == old_hash)
+        .values(password_hash=new_hash)
     )
 
 
-def locked(owner: Owner, user_id: UUID) -> User:
-    """The user, active or not, locked so that no token is issued meanwhile."""
+def lock(owner: Owner, user_id: UUID) -> User:
+    """The user, active or not, locked so that no token is issued until this transaction ends."""
     user = owner.session.scalar(owner.rows(User).where(User.id == user_id).with_for_update())
     if user is None:
         raise NotFound("user")
@@ -98,5 +99,5 @@ def locked(owner: Owner, user_id: UUID) -> User:
 
 
 def remove(owner: Owner, user_id: UUID) -> None:
-    """Deletes a user for good, with everything that is below it."""
+    """Deletes a user for good, with all rows that belong to it."""
     owner.session.execute(delete(User).where(User.tenant_id == owner.tenant, User.id == user_id))

@@ -1,6 +1,6 @@
-"""The PostgreSQL tables, one file per aggregate. Importing this package makes all of them known to the metadata.
+"""The PostgreSQL tables, one file per aggregate. Importing this package registers all of them in the metadata.
 
-Here belong columns, keys and indexes. Here does not belong a query: those are in the stores beside this folder.
+Here belong columns, keys and indexes. Queries belong to the stores.
 """
 
 from warehouse.postgres.tables.banks import Access, BankSession, Position, Product, Provider, Transaction

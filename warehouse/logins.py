@@ -1,20 +1,21 @@
-"""Logging in: from a name and a secret, or an API key, to a token. All failures look alike and take alike.
+"""Logins: from a name and a secret, or an API key, to a token. All failures look the same and take the same time.
 
-Failures are counted for each name over all workers. A user who fails too often must wait, right password or not, since guesses
-cost the guesser nothing else; a client with the right secret never has to, since nobody guesses 256 bits, and a stranger
-could otherwise lock a tenant out.
+Failures are counted for each name over all workers. A user who fails too often must wait, even with the right password, since
+guesses cost nothing else. A client with the right secret never has to wait: nobody guesses 256 bits, and a stranger could
+otherwise lock a tenant out. No store: each function opens its own transactions.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from warehouse import naming
 from warehouse.errors import LoginFailed, Throttled
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Client, Tenant
 from warehouse.secrets import hashing
 from warehouse.settings import Settings
-from warehouse.stores import api_keys, clients, naming, throttles, tokens, users
+from warehouse.stores import api_keys, clients, throttles, tokens, users
 from warehouse.stores.tokens import IssuedToken
 
 
@@ -27,46 +28,53 @@ class AuthenticatedClient:
 
 
 def token_of_client(
-    database: Database, settings: Settings, username: str, secret: str, wanted: set[str] | None
+    database: Database, settings: Settings, username: str, secret: str, requested_scopes: set[str] | None
 ) -> tuple[AuthenticatedClient, IssuedToken]:
     """A token of the client itself."""
     with _identified(database, settings, username, secret) as (owner, login):
-        return login, tokens.issue_to_client(owner, login.client, wanted, settings.token_lifetime_seconds)
+        return login, tokens.issue_to_client(owner, login.client, requested_scopes, settings.token_lifetime_seconds)
 
 
 def token_of_user(
-    database: Database, settings: Settings, username: str, secret: str, user: tuple[str, str], wanted: set[str] | None
+    database: Database,
+    settings: Settings,
+    username: str,
+    secret: str,
+    credentials: tuple[str, str],
+    requested_scopes: set[str] | None,
 ) -> tuple[AuthenticatedClient, IssuedToken]:
-    """A token of a user (name and password) through the client. Slow: no transaction is open while the password is checked."""
-    name, password = user
+    """A token of a user (name and password) through a client. Slow: no transaction is open while the password is checked."""
+    name, password = credentials
     with _identified(database, settings, username, secret) as (owner, login):
         subject = f"user:{login.tenant.id}:{naming.username_key(name)}"
         wait = throttles.wait_seconds(owner, subject, settings.login_failures_allowed)
-        found = users.find_by_name(owner, name)
+        user = users.find_by_name(owner, name)
     if wait:
         raise Throttled(wait)
-    stored = found.password_hash if found and found.active else hashing.decoy()
-    fits, renewed = hashing.check_password(password, stored)
-    if found is None or not fits:
+    password_hash = user.password_hash if user and user.active else hashing.decoy()
+    matches, new_hash = hashing.check_password(password, password_hash)
+    if user is None or not matches:
         with database.acting_for(login.tenant.id) as owner:
             throttles.record_failure(owner, subject, settings.login_window_seconds)
         raise LoginFailed
     with database.acting_for(login.tenant.id) as owner:
         throttles.forget(owner, subject)
-        token = tokens.issue_to_user(owner, login.client, found.id, wanted, settings.token_lifetime_seconds, stored)
-    if renewed:
+        token = tokens.issue_to_user(
+            owner, login.client, user.id, requested_scopes, settings.token_lifetime_seconds, password_hash
+        )
+    if new_hash:
         with database.acting_for(login.tenant.id) as owner:
-            users.renew_hash(owner, found.id, stored, renewed)
+            users.renew_hash(owner, user.id, password_hash, new_hash)
     return login, token
 
 
 def token_of_key(database: Database, settings: Settings, api_key: str) -> tuple[AuthenticatedClient, IssuedToken]:
-    """A token of the user for whom an API key stands."""
+    """A token of the user that an API key stands for."""
     with database.operating() as owner:
-        tenant, holder, user_id = api_keys.authenticate(owner, api_key)
+        tenant, client, user_id = api_keys.authenticate(owner, api_key)
     with database.acting_for(tenant.id) as owner:
-        token = tokens.issue_to_user(owner, holder, user_id, None, settings.token_lifetime_seconds)
-    return AuthenticatedClient(tenant=tenant, client=holder), token
+        token = tokens.issue_to_user(owner, client, user_id, None, settings.token_lifetime_seconds)
+    return AuthenticatedClient(tenant=tenant, client=client), token
 
 
 def revoke(database: Database, settings: Settings, username: str, secret: str, token: str) -> None:
@@ -79,11 +87,11 @@ def revoke(database: Database, settings: Settings, username: str, secret: str, t
 def _identified(
     database: Database, settings: Settings, username: str, secret: str
 ) -> Iterator[tuple[Owner, AuthenticatedClient]]:
-    """A transaction on the tenant of the client behind `<tenant>/<client>`, if the secret fits."""
+    """A transaction for the tenant of the client `<tenant>/<client>`, if the secret matches."""
     with database.operating() as operator:
-        found = clients.find_for_login(operator, username)
-        if found is not None and clients.has_secret(operator, found[0], secret):
-            yield operator.for_tenant(found[1].id), AuthenticatedClient(tenant=found[1], client=found[0])
+        client, tenant = clients.find_for_login(operator, username) or (None, None)
+        if client is not None and tenant is not None and clients.has_secret(operator, client, secret):
+            yield operator.for_tenant(tenant.id), AuthenticatedClient(tenant=tenant, client=client)
             return
     with database.operating() as operator:
         throttles.record_failure(operator, f"client:{username}", settings.login_window_seconds)

@@ -1,7 +1,7 @@
-"""Logos that tenants give for their form: which pictures are taken.
+"""Which pictures are accepted as logos of tenants for the redirect form.
 
-They are shown through `<img>` alone and served with a policy that lets nothing run. What could run is refused all the same: a
-picture travels, and the next place may be less careful.
+They are shown through `<img>` alone and served with a policy that forbids scripts. Active content is refused all the same: a
+picture may be used elsewhere, with less care.
 """
 
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from xml.parsers import expat
 
 from warehouse.errors import Invalid
 
-LIMIT_BYTES = 64 * 1024
+MAX_LOGO_BYTES = 64 * 1024
 PNG, JPEG, WEBP, SVG = "image/png", "image/jpeg", "image/webp", "image/svg+xml"
 SVG_NAMESPACE = "http://www.w3.org/2000/svg"
 HTML_NAMESPACE = "http://www.w3.org/1999/xhtml"
-REFUSED = {"script", "foreignobject", "handler", "listener", "set", "animate", "animatemotion", "animatetransform"}
-"""Elements that run, show pages, or change others: a logo stands still."""
+REFUSED_ELEMENTS = {"script", "foreignobject", "handler", "listener", "set", "animate", "animatemotion", "animatetransform"}
+"""Elements that run scripts, embed pages or change other elements."""
 
 
 def media_type(content: bytes) -> str:
-    """The kind of a picture, told by its content; raises `Invalid` with the reason if it is none that is taken."""
-    if len(content) > LIMIT_BYTES:
-        raise Invalid(f"a logo has at most {LIMIT_BYTES // 1024} KiB")
+    """The media type of a picture, by its content; raises `Invalid` with the reason if it is not accepted."""
+    if len(content) > MAX_LOGO_BYTES:
+        raise Invalid(f"a logo has at most {MAX_LOGO_BYTES // 1024} KiB")
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
         return PNG
     if content.startswith(b"\xff\xd8\xff"):
@@ -34,19 +34,19 @@ def media_type(content: bytes) -> str:
 
 
 def _require_harmless(content: bytes) -> None:
-    """Reads an SVG picture to its end. Whatever defines entities is refused before any of them is expanded."""
+    """Parses an SVG picture to its end; raises `Invalid` for active content. Entities are refused before any is expanded."""
     parser = expat.ParserCreate("utf-8", namespace_separator=" ")
-    parser.XmlDeclHandler = _declared
+    parser.XmlDeclHandler = _check_declaration
     parser.StartDoctypeDeclHandler = _refuse("an SVG logo has no DOCTYPE and no entities")
     parser.ProcessingInstructionHandler = _refuse("an SVG logo has no processing instructions")
     root: list[str] = []
 
-    def started(name: str, attributes: dict[str, str]) -> None:
+    def check_element(name: str, attributes: dict[str, str]) -> None:
         if not root:
             root.append(name)
         _check_element(name, attributes)
 
-    parser.StartElementHandler = started
+    parser.StartElementHandler = check_element
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
@@ -55,14 +55,14 @@ def _require_harmless(content: bytes) -> None:
         raise Invalid(f"an SVG logo begins with <svg xmlns={SVG_NAMESPACE!r}>")
 
 
-def _declared(_version: str, encoding: str | None, _standalone: int) -> None:
+def _check_declaration(_version: str, encoding: str | None, _standalone: int) -> None:
     if encoding is not None and encoding.lower() != "utf-8":
         raise Invalid("an SVG logo is written in UTF-8")
 
 
 def _check_element(name: str, attributes: dict[str, str]) -> None:
     namespace, _, local = name.rpartition(" ")
-    if local.lower() in REFUSED or namespace == HTML_NAMESPACE:
+    if local.lower() in REFUSED_ELEMENTS or namespace == HTML_NAMESPACE:
         raise Invalid(f"an SVG logo has no element <{local}>")
     for attribute, value in attributes.items():
         _check_attribute(attribute.rpartition(" ")[2].lower(), value)

@@ -8,6 +8,7 @@ import json
 
 from warehouse.postgres.tables import FormDesign
 from warehouse.secrets import hashing
+from warehouse.stores.designs import LANGUAGES
 
 TENANT = "{tenant}"
 HEADING = "# "
@@ -104,7 +105,6 @@ transfers we keep what prevents a second execution and what the law requires us 
 with {tenant}; please turn to them if it is to be deleted as well.
 """,
 }
-LANGUAGES = tuple(HOUSE)
 
 
 def text(design: FormDesign | None, language: str) -> str:
