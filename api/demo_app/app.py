@@ -1,7 +1,8 @@
-"""The demo's pages. Who comes to connect a bank gets a user of the tenant, which a cookie remembers."""
+"""The pages of the demo. A visitor who connects a bank becomes a user of the demo's tenant, remembered by a cookie."""
 
 import hashlib
 import ipaddress
+import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from fastapi import FastAPI
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -150,6 +152,12 @@ ROUTES = (
     disconnect,
     DemoRoute(f"{ROOT}/static/{{name}}", asset, methods=["GET"], include_in_schema=False),
 )
+
+
+def install(app: FastAPI) -> None:
+    """Adds the demo's pages to an app; they respond only while the demo's credentials lie in the data directory."""
+    app.router.routes.extend(ROUTES)
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs addresses, some of which contain account numbers
 
 
 async def _welcome(request: Request, tenant: DemoTenant, notice: Notice | None = None) -> Response:

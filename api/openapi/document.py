@@ -8,11 +8,11 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api.bodies import messages
 from api.http.authorization import needs_of
 from api.http.errors import OAUTH_PREFIX, TEXTS
 from api.http.route import KontorRoute
 from api.openapi import models
+from api.schemas import messages
 from api.schemas.base import Problems
 from api.schemas.oauth import OAuthProblem, RevokeForm, TokenForm
 from api.schemas.webhooks import WebhookNotification

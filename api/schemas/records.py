@@ -95,8 +95,8 @@ ANALYSES = TypeAdapter(AnalysesRequest)
 AMOUNT = str(TransactionRecord.model_fields["amount"].alias)
 
 
-def bookings(records: Sequence[TransactionRecord]) -> pl.DataFrame:
-    """The records as a frame `TRANSACTIONS`; a booking's id is its place, since theirs need not differ."""
+def booking_frame(records: Sequence[TransactionRecord]) -> pl.DataFrame:
+    """The records as a frame of the schema `TRANSACTIONS`; a booking's id is its position, since ids of records may repeat."""
     columns: dict[str, Any] = {name: [getattr(record, name) for record in records] for name in TRANSACTIONS if name in SAME_NAMES}
     columns |= {
         "amount_cents": [cents(record.amount) for record in records],
@@ -104,8 +104,8 @@ def bookings(records: Sequence[TransactionRecord]) -> pl.DataFrame:
         "value_on": [record.value_at for record in records],
         "user": [f"{record.tenant}{APART}{record.user}" for record in records],
     }
-    kinds = {name: pl.Int64 if name == "amount_cents" else pl.String for name in columns}
-    frame = pl.DataFrame(columns, schema=kinds).with_row_index("id")
+    schema = {name: pl.Int64 if name == "amount_cents" else pl.String for name in columns}
+    frame = pl.DataFrame(columns, schema=schema).with_row_index("id")
     texts = [pl.col(name).str.strip_chars().replace("", None) for name in SAME_NAMES - {"currency", "product"}]
     return frame.with_columns(
         *texts,
@@ -117,14 +117,14 @@ def bookings(records: Sequence[TransactionRecord]) -> pl.DataFrame:
 
 
 def entity_id(record: TransactionRecord, place: int) -> str:
-    """The name of a record in its tags: what it is called by, or else its place in the array."""
+    """The id of a record in its tags: its own id or hash, or else its position in the list."""
     return record.id or record.hash or str(place)
 
 
 def body(record: TransactionRecord, tags: list[orjson.Fragment]) -> dict[str, Any]:
-    """The record as it came, with its tags."""
-    given = record.model_dump(by_alias=True, exclude_unset=True)
-    return {**given, AMOUNT: orjson.Fragment(format(record.amount, "f")), "tags": tags}
+    """The record as it was sent, with its tags."""
+    fields = record.model_dump(by_alias=True, exclude_unset=True)
+    return {**fields, AMOUNT: orjson.Fragment(format(record.amount, "f")), "tags": tags}
 
 
 SAME_NAMES = frozenset(TRANSACTIONS) & frozenset(TransactionRecord.model_fields) - {"id", "user"}

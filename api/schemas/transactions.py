@@ -80,20 +80,20 @@ class TransactionBody(Wire):
 
 
 WIRE_NAMES = {name: field.alias or name for name, field in TransactionBody.model_fields.items()}
-ORDER = {name: COLUMNS.index(name) for name in COLUMNS}
-AS_THEY_ARE = [
-    (WIRE_NAMES[name], ORDER[name])
+INDEX = {name: COLUMNS.index(name) for name in COLUMNS}
+COPIED_COLUMNS = [
+    (WIRE_NAMES[name], INDEX[name])
     for name in COLUMNS
     if name in WIRE_NAMES and name not in ("id", "booked_on", "value_on", "pending")
 ]
 ID, SEQUENCE, CENTS, BOOKED_ON, VALUE_ON, PENDING, BATCH = (
-    ORDER[name] for name in ("id", "sequence", "amount_cents", "booked_on", "value_on", "pending", "batch")
+    INDEX[name] for name in ("id", "sequence", "amount_cents", "booked_on", "value_on", "pending", "batch")
 )
 
 
-def rendered(row: tuple[Any, ...]) -> dict[str, Any]:
-    """A row of the columns as its body. By hand, since a list can have many thousands."""
-    body = {name: row[index] for name, index in AS_THEY_ARE if row[index] is not None}
+def transaction_fields(row: tuple[Any, ...]) -> dict[str, Any]:
+    """The body of a row of `COLUMNS`, built without pydantic, since a list can have many thousands of rows."""
+    body = {name: row[index] for name, index in COPIED_COLUMNS if row[index] is not None}
     cents = row[CENTS]
     day = row[BOOKED_ON].isoformat()
     body["id"] = str(row[ID])
