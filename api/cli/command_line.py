@@ -14,7 +14,6 @@ from api.cli import (
     clients,
     dagster,
     demo,
-    inventory,
     keys,
     knowledge,
     models,
@@ -36,7 +35,6 @@ simulate.register(app)
 models.register(app)
 sql.register(app)
 backfill.register(app)
-inventory.register(app)
 for name, group in {
     "tenant": tenants.commands,
     "client": clients.commands,

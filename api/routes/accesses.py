@@ -25,7 +25,7 @@ from api.http.route import router
 from api.schemas.accesses import (
     ACCESS_KEY,
     ACCESSES,
-    ENTRIES_LIMIT,
+    MAX_ENTRIES,
     AccessBodies,
     AccessBody,
     CustomerBody,
@@ -44,7 +44,7 @@ from warehouse.stores.callers import Caller
 routes = router("/customer/v2", "Customer")
 Entries = Annotated[
     dict[Annotated[str, StringConstraints(pattern=ACCESS_KEY)], NewAccess],
-    shape("NewAccesses", min_length=1, max_length=ENTRIES_LIMIT),
+    shape("NewAccesses", min_length=1, max_length=MAX_ENTRIES),
     Body(examples=[{"0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10": {"providerId": "00000000-0000-0000-0000-000000000000"}}]),
 ]
 

@@ -24,7 +24,7 @@ from api.schemas.accesses import ACCESSES
 from api.schemas.base import Count, Flag, QueryDay, cents
 from api.schemas.transactions import (
     BOOKED_ON,
-    PUSH_LIMIT,
+    MAX_PUSHED_BOOKINGS,
     SEQUENCE,
     TAGGERS,
     PushedTransaction,
@@ -44,7 +44,7 @@ from warehouse.stores.transactions import COLUMNS, PIECE, Cursor, TransactionWin
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 NAME = "kontoumsaetze"
 MAX_ROWS = 10_000
-Pushed = Annotated[list[PushedTransaction], Field(min_length=1, max_length=PUSH_LIMIT), Body()]
+Pushed = Annotated[list[PushedTransaction], Field(min_length=1, max_length=MAX_PUSHED_BOOKINGS), Body()]
 Row = tuple[Any, ...]
 NEXT_LINK = {"description": 'The next page with `rel="next"`, while there is more', "schema": {"type": "string"}}
 STATUSES: dict[int | str, dict[str, Any]] = {

@@ -13,11 +13,11 @@ WIRE_STATUS = {STARTED: "GESTARTET", HEADER: "KOPFDATEN", COMPLETE: "VOLLSTAENDI
 WIRE_MEDIUM = {"LIST": "LISTE", "GENERATOR": "GENERATOR", "MOBILE": "MOBIL", "SECODER": "SECODER", "PUSH_TAN": "PUSHTAN"}
 ROOT = ("customer", "v2")
 ACCESSES = (*ROOT, "bankzugaenge")
-"""The segments of the addresses of a customer, and of its accesses."""
+"""The path segments of a customer and of the accesses."""
 ACCESS_KEY = r"^[A-Za-z0-9_-]{1,64}$"
 WHEN = "2026-11-15 06:00:12"
 STATUS = "A fetch has begun; products and balances are there; everything is there"
-ENTRIES_LIMIT = 20
+MAX_ENTRIES = 20
 Status = Annotated[str, shape("FetchStatus", WIRE_STATUS.values())]
 MediumClass = Annotated[str, shape("MediumClass", WIRE_MEDIUM.values())]
 Moment = Annotated[datetime, Field(json_schema_extra={"format": "timestamp"})]

@@ -1,4 +1,4 @@
-"""Bodies of tag trees, of their items, and of the tags that bookings and users carry. `results.documents` writes them."""
+"""Bodies of tag trees, of their items, and of the tags of bookings and users. `results.documents` writes them as JSON."""
 
 from typing import Annotated
 
