@@ -1,7 +1,7 @@
 """What all bodies share: their base model, and the types of their values."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from functools import cache
@@ -9,16 +9,18 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic.alias_generators import to_camel
-from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
+
+from pipelines.results.documents.fields import SHAPE as SHAPE
+from pipelines.results.documents.fields import DocumentPart
+from pipelines.results.documents.fields import shape as shape
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 MAX_AMOUNT = Decimal("999999999999.99")
 CENT = Decimal("0.01")
 MAX_DIGITS = 20
 EXACT = Context(prec=40, traps=[Inexact, InvalidOperation, Overflow])
-SHAPE = "x-shape"
 
 
 class Wire(BaseModel):
@@ -37,26 +39,19 @@ class Wire(BaseModel):
         return schema
 
 
-def shape(name: str, words: Iterable[str] | None = None, **limits: Any) -> FieldInfo:
-    """The field of a type with its own name in the OpenAPI document, limited to these words if there are any."""
-    extra: dict[str, Any] = {SHAPE: name} if words is None else {SHAPE: name, "enum": list(words)}
-    field: FieldInfo = Field(json_schema_extra=extra, **limits)
-    return field
-
-
 @cache
 def field_names() -> frozenset[str]:
     """All field names of all bodies, which error messages may repeat."""
-    return frozenset(name for model in _models(Wire) for name in _names(model))
+    return frozenset(name for base in (Wire, DocumentPart) for model in _models(base) for name in _names(model))
 
 
-def _models(model: type[Wire]) -> Iterator[type[Wire]]:
+def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
     yield model
     for child in model.__subclasses__():
         yield from _models(child)
 
 
-def _names(model: type[Wire]) -> Iterator[str]:
+def _names(model: type[BaseModel]) -> Iterator[str]:
     for name, field in model.model_fields.items():
         yield field.alias or name
 

@@ -7,7 +7,7 @@ from schwifty import IBAN
 from schwifty.exceptions import SchwiftyException
 
 from api.schemas.base import CONTROLS, Line, Relation, Wire
-from api.schemas.tags import TagTreeItemReference
+from pipelines.results.documents.tags import TagTreeItemReference
 
 MAX_NAME_CHARACTERS = 256
 OR_NULL = WithJsonSchema({"type": ["string", "null"], "maxLength": MAX_NAME_CHARACTERS, "pattern": f"^[^{CONTROLS}]*$"})
