@@ -155,7 +155,7 @@ ROUTES = (
 
 
 def install(app: FastAPI) -> None:
-    """Adds the demo's pages to an app; they respond only while the demo's credentials lie in the data directory."""
+    """Adds the demo's pages to an app; they respond only while the data directory contains the demo's credentials."""
     app.router.routes.extend(ROUTES)
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs addresses, some of which contain account numbers
 

@@ -139,10 +139,10 @@ def sparkline(amounts: Sequence[int], width: int = 88, height: int = 24) -> Mark
     return _markup(chart)
 
 
-def _round_step(least: float) -> float:
+def _round_step(minimum: float) -> float:
     """The smallest round number that is at least as large, and at least one cent."""
-    power = 10.0 ** math.floor(math.log10(max(1, least)))
-    return next(step * power for step in ROUND_STEPS if step * power >= least or step == ROUND_STEPS[-1])
+    power = 10.0 ** math.floor(math.log10(max(1, minimum)))
+    return next(step * power for step in ROUND_STEPS if step * power >= minimum or step == ROUND_STEPS[-1])
 
 
 def _amounts(months: Sequence[Month]) -> list[int]:

@@ -189,12 +189,12 @@ def months(answers: Answers) -> list[Month]:
         return []
     income, expenses = (_by_month(flows.get(name)) for name in ("INCOME", "EXPENSES"))
     coming_income, coming_expenses = (_expected(flows.get(name)) for name in ("INCOME", "EXPENSES"))
-    booked, coming = sorted({*income, *expenses}), sorted({*coming_income, *coming_expenses})
-    last = coming[0] if coming else _following(booked[-1]) if booked else None
+    past, coming = sorted({*income, *expenses}), sorted({*coming_income, *coming_expenses})
+    last = coming[0] if coming else _following(past[-1]) if past else None
     if last is None:
         return []
-    whole = [_earlier(last, back) for back in range(MAX_MONTHS, 0, -1)]
-    keys = [*(key for key in whole if booked and key >= booked[0]), *coming]
+    complete = [_earlier(last, back) for back in range(MAX_MONTHS, 0, -1)]
+    keys = [*(key for key in complete if past and key >= past[0]), *coming]
     return [
         Month(
             *key,
@@ -207,9 +207,9 @@ def months(answers: Answers) -> list[Month]:
     ]
 
 
-def categories(answers: Answers, shown: Sequence[Month]) -> list[CategoryShare]:
+def categories(answers: Answers, months: Sequence[Month]) -> list[CategoryShare]:
     """The largest categories of expenses, as monthly means over the complete months shown."""
-    keys = [(item.year, item.number) for item in shown if not item.is_open]
+    keys = [(month.year, month.number) for month in months if not month.is_open]
     sums: dict[str, int] = {}
     for entry in answers.cashflow:
         item = entry["tagTreeItem"]

@@ -1,4 +1,4 @@
-"""Prometheus metrics: counts, durations and failures. Labels are path templates and names of ours, never ids."""
+"""Prometheus metrics: counts, durations and failures. Labels are path templates and fixed names, never ids."""
 
 import os
 from functools import cache

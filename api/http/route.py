@@ -88,7 +88,7 @@ class KontorRoute(APIRoute):
         produces = getattr(self.response_class, "media_type", None) or JSON
         takes_json = self.body_field is not None
 
-        async def guarded(request: Request) -> Response:
+        async def check_and_handle(request: Request) -> Response:
             if self.unique_id in request.app.state.services.settings.retired_operations:
                 raise Problem(410)
             if needs is not None:
@@ -101,7 +101,7 @@ class KontorRoute(APIRoute):
             response = await handle(StrictRequest(request.scope, request.receive))
             return with_etag(request, response) if request.method == "GET" and needs is not None else response
 
-        return guarded
+        return check_and_handle
 
 
 def router(prefix: str, tag: str) -> APIRouter:

@@ -93,7 +93,7 @@ class Worker(multiprocess.Process):
 
 @cache
 def header_timeout_seconds() -> float:
-    """The time limit for headers, from the environment: uvicorn passes no settings of ours to a protocol."""
+    """The time limit for headers, from the environment: uvicorn passes no settings to a protocol."""
     return Settings().header_timeout_seconds
 
 

@@ -98,21 +98,21 @@ def get_consent(consent: UUID, caller: Reads, services: AppServices) -> Response
 
 
 @routes.post("/consent/{consent}/method", response_model=ConsentStatus, responses={409: {}})
-async def set_consent_method(consent: UUID, chosen: ChosenMethod, caller: Modifies, services: AppServices) -> Response:
+async def set_consent_method(consent: UUID, choice: ChosenMethod, caller: Modifies, services: AppServices) -> Response:
     """Chooses the method by which the customer confirms."""
-    return await _move(services, caller, consent, Reply(method=str(chosen.method)))
+    return await _move(services, caller, consent, Reply(method=str(choice.method)))
 
 
 @routes.post("/consent/{consent}/medium", response_model=ConsentStatus, responses={409: {}})
-async def set_consent_medium(consent: UUID, chosen: ChosenMedium, caller: Modifies, services: AppServices) -> Response:
+async def set_consent_medium(consent: UUID, choice: ChosenMedium, caller: Modifies, services: AppServices) -> Response:
     """Chooses the medium with which the customer confirms."""
-    return await _move(services, caller, consent, Reply(medium=chosen.medium))
+    return await _move(services, caller, consent, Reply(medium=choice.medium))
 
 
 @routes.put("/consent/{consent}/tan", response_model=ConsentStatus, responses={409: {}})
-async def submit_consent_tan(consent: UUID, entered: EnteredTan, caller: Modifies, services: AppServices) -> Response:
+async def submit_consent_tan(consent: UUID, tan_input: EnteredTan, caller: Modifies, services: AppServices) -> Response:
     """Submits the TAN that the customer has entered."""
-    return await _move(services, caller, consent, Reply(tan=entered.tan))
+    return await _move(services, caller, consent, Reply(tan=tan_input.tan))
 
 
 async def _move(services: Services, caller: Caller, consent: UUID, reply: Reply) -> Response:

@@ -149,21 +149,21 @@ def get_payment(payment: UUID, caller: Pays, services: AppServices) -> Response:
 
 
 @routes.post("/payments/{payment}/method", response_model=TransferStatus, responses={409: {}})
-async def set_payment_method(payment: UUID, chosen: ChosenMethod, caller: Pays, services: AppServices) -> Response:
+async def set_payment_method(payment: UUID, choice: ChosenMethod, caller: Pays, services: AppServices) -> Response:
     """Chooses the method by which the customer confirms."""
-    return await _move(services, caller, payment, Reply(method=str(chosen.method)))
+    return await _move(services, caller, payment, Reply(method=str(choice.method)))
 
 
 @routes.post("/payments/{payment}/medium", response_model=TransferStatus, responses={409: {}})
-async def set_payment_medium(payment: UUID, chosen: ChosenMedium, caller: Pays, services: AppServices) -> Response:
+async def set_payment_medium(payment: UUID, choice: ChosenMedium, caller: Pays, services: AppServices) -> Response:
     """Chooses the medium with which the customer confirms."""
-    return await _move(services, caller, payment, Reply(medium=chosen.medium))
+    return await _move(services, caller, payment, Reply(medium=choice.medium))
 
 
 @routes.put("/payments/{payment}/tan", response_model=TransferStatus, responses={409: {}})
-async def submit_payment_tan(payment: UUID, entered: EnteredTan, caller: Pays, services: AppServices) -> Response:
+async def submit_payment_tan(payment: UUID, tan_input: EnteredTan, caller: Pays, services: AppServices) -> Response:
     """Submits the TAN that the customer has entered."""
-    return await _move(services, caller, payment, Reply(tan=entered.tan))
+    return await _move(services, caller, payment, Reply(tan=tan_input.tan))
 
 
 @routes.post("/bankzugaenge/{access}/{product}/payment/verification-of-payee", response_model=PayeeAnswer)

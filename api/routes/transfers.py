@@ -52,14 +52,14 @@ async def start_transfer(
 
 @routes.put("/ueberweisung/{provider}/{product}/{transfer}", response_model=LegacyTransferStatus, responses={409: {}})
 async def submit_text_tan(
-    provider: ProviderId, product: ProductKey, transfer: UUID, entered: EnteredTan, caller: Pays, services: AppServices
+    provider: ProviderId, product: ProductKey, transfer: UUID, tan_input: EnteredTan, caller: Pays, services: AppServices
 ) -> Response:
     """Submits the TAN that the customer has entered."""
 
     def store_move() -> int:
         with changing_for(services, caller) as owner:
             dialogue = _find(owner, provider, product, transfer, lock=True)
-            return requests.reply(owner, services.vault, dialogue, Reply(tan=entered.tan))
+            return requests.reply(owner, services.vault, dialogue, Reply(tan=tan_input.tan))
 
     await services.arrivals.wait_for_answer(transfer, await services.changes.insist(store_move))
     return await services.changes.run(_status, services, caller, provider, product, transfer)

@@ -51,7 +51,7 @@ async def enter_form(
     use_case: Annotated[str | None, Query(alias="useCase", max_length=64)] = None,
     callback_url: Annotated[str | None, Query(alias="callbackUrl", max_length=2048)] = None,
 ) -> Response:
-    """The entrance: makes the browser the session's own, and leads on to an address without secrets."""
+    """The entrance: binds the session to the browser, and redirects to an address without secrets."""
     cookie = request.cookies.get(COOKIE)
     entry = await services.changes.insist(changes.enter, services, session or "", cookie, use_case, callback_url)
     if entry is None:
@@ -84,14 +84,14 @@ async def show_form(request: Request, services: AppServices, q: Text = None, lan
             await services.changes.insist(changes.come_back, services, view)
         return RedirectResponse(FORM, 303)
     if wizard.place(facts) is FormStep.FAILURE:
-        await services.changes.insist(changes.heed, services, view)
+        await services.changes.insist(changes.handle_failure, services, view)
         return RedirectResponse(FORM, 303)
     return await _page(request, services, view, query=q)
 
 
 @routes.post("/form", response_class=HTMLResponse, **BROWSER_ROUTE)
 async def send_form(request: Request, services: AppServices) -> Response:
-    """A move of the customer. One that was made before, or does not belong here, changes nothing."""
+    """A move of the customer. A repeated or unexpected one changes nothing."""
     view = await _session_view(request, services)
     if view is None:
         return _stop("expired")
@@ -112,8 +112,8 @@ async def send_form(request: Request, services: AppServices) -> Response:
 
 
 @routes.get("/state", **BROWSER_ROUTE)
-async def tell_state(request: Request, services: AppServices) -> Response:
-    """Where the browser's session is: for the script of a page that waits."""
+async def get_state(request: Request, services: AppServices) -> Response:
+    """The state of the browser's session, for the script of a waiting page."""
     view = await _session_view(request, services)
     if view is None:
         return json_response(services.zone, {"turn": -1, "place": "stopped"})
@@ -124,7 +124,7 @@ async def tell_state(request: Request, services: AppServices) -> Response:
 async def show_stop(
     reentry: Annotated[str | None, Query(alias="baReentry", max_length=64)] = None, lang: Text = None
 ) -> Response:
-    """Why a way ends here. Only words of ours are shown."""
+    """The page that explains why the form ends here."""
     text = {Reentry.NO_CALLBACK_URL: "no_callback", Reentry.INVALID_CALLBACK_URL: "invalid_callback"}.get(
         Reentry(reentry) if reentry in set(Reentry) else Reentry.ERROR, "expired"
     )
@@ -162,7 +162,7 @@ async def get_tenant_logo(request: Request, services: AppServices) -> Response:
 
 @routes.get("/flicker.svg", **BROWSER_ROUTE)
 async def get_flicker(request: Request, services: AppServices) -> Response:
-    """The flickering picture that a TAN generator reads."""
+    """The animated picture that a TAN generator reads."""
     step = await _tan_step(request, services)
     if step is None or step.hhduc is None or not flicker.is_code(step.hhduc):
         raise NotFound("picture")
@@ -171,7 +171,7 @@ async def get_flicker(request: Request, services: AppServices) -> Response:
 
 @routes.get("/photo.png", **BROWSER_ROUTE)
 async def get_photo(request: Request, services: AppServices) -> Response:
-    """The picture that a reader photographs."""
+    """The picture for photoTAN."""
     step = await _tan_step(request, services)
     if step is None or step.photo is None:
         raise NotFound("picture")

@@ -14,7 +14,7 @@ OR_NULL = WithJsonSchema({"type": ["string", "null"], "maxLength": MAX_NAME_CHAR
 SystemName = Annotated[Line, StringConstraints(min_length=1, max_length=64)]
 
 
-def _stripped(value: Any) -> Any:
+def _strip(value: Any) -> Any:
     """The text without surrounding blanks; empty for null."""
     return "" if value is None else value.strip() if isinstance(value, str) else value
 
@@ -52,10 +52,10 @@ class NewRule(Wire):
     """A rule to make. IBAN or name says for which counterparty; if both are given, both must be the same."""
 
     item: ItemInput = Field(alias="tagTreeItem")
-    iban: Annotated[Line, AfterValidator(_compact_iban), BeforeValidator(_stripped), OR_NULL] = Field(
+    iban: Annotated[Line, AfterValidator(_compact_iban), BeforeValidator(_strip), OR_NULL] = Field(
         "", alias="counterpartyIban", examples=["DE02120300000000202051"]
     )
-    name: Annotated[Line, StringConstraints(max_length=MAX_NAME_CHARACTERS), BeforeValidator(_stripped), OR_NULL] = Field(
+    name: Annotated[Line, StringConstraints(max_length=MAX_NAME_CHARACTERS), BeforeValidator(_strip), OR_NULL] = Field(
         "", alias="counterpartyName", examples=["Stadtwerke"]
     )
 

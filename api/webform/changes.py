@@ -96,7 +96,7 @@ def give_up(services: Services, view: SessionView) -> None:
             moves.end(owner, session, Reentry.ERROR)
 
 
-def heed(services: Services, view: SessionView) -> None:
+def handle_failure(services: Services, view: SessionView) -> None:
     """Moves the session on after a refusal by the bank."""
     with _locked(services, view) as (owner, session):
         talk = moves.talk_of(owner, session) if session else None

@@ -186,7 +186,7 @@ class AccountChoice:
     kind: str
     owner: str
     number: str | None = None
-    chosen: bool = True
+    selected: bool = True
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def sealed_page(services: Services, owner: Owner, view: SessionView, facts: Form
             single = view.use_case != CREATE_ACCOUNT
             accounts = _accounts(services, owner, view)
             preselected = rejected is None and (not single or len(accounts) == 1)
-            return pages.Accounts(_bank(view), tuple(_account(item, chosen=preselected) for item in accounts), single)
+            return pages.Accounts(_bank(view), tuple(_account(item, selected=preselected) for item in accounts), single)
         case FormStep.SUMMARY:
             keys = view.progress.get("chosen") or ()
             choices = tuple(_account(item) for item in _accounts(services, owner, view) if item.key in keys)
@@ -232,8 +232,8 @@ def _accounts(services: Services, owner: Owner, view: SessionView) -> Sequence[F
     return moves.accounts_of(owner, services.vault, view.use_case, dialogue_id)
 
 
-def _account(item: FoundAccount, *, chosen: bool = True) -> AccountChoice:
-    return AccountChoice(item.key, item.name, item.category, item.owner_name, _grouped(item.number), chosen)
+def _account(item: FoundAccount, *, selected: bool = True) -> AccountChoice:
+    return AccountChoice(item.key, item.name, item.category, item.owner_name, _grouped(item.number), selected)
 
 
 def _order(services: Services, owner: Owner, view: SessionView, rejected: RejectedInput | None) -> pages.Order:

@@ -241,7 +241,7 @@ def test_a_page_offers_its_actions(name: str, actions: list[str]) -> None:
 def test_accounts_are_sent_by_their_keys() -> None:
     boxes = read(SAMPLES["accounts"]).all("input", type="checkbox")
     assert [(box["name"], "checked" in box) for box in boxes] == [
-        (f"account.{account.key}", account.chosen) for account in ACCOUNTS
+        (f"account.{account.key}", account.selected) for account in ACCOUNTS
     ]
     assert [(box["name"], box["value"]) for box in read(SAMPLES["accounts_one"]).all("input", type="radio")] == [
         ("account", "1"),
