@@ -1,4 +1,4 @@
-"""`python -m api`: serves the API with the settings of the environment. `kontor up` starts it so."""
+"""`python -m api`: serves the API with the settings of the environment, as `kontor up` starts it."""
 
 from api.http import server
 from warehouse.settings import Settings

@@ -1,11 +1,11 @@
-"""The app: routes, errors and surface put together."""
+"""The app: routes, error handlers and middleware put together."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 
-from api import demo_app
+from api.demo_app import app as demo_app
 from api.http import errors
 from api.http.middleware import Middleware
 from api.http.route import KontorRoute
@@ -32,6 +32,7 @@ from api.routes import (
     webhooks,
 )
 from api.services import Services
+from api.webform import render
 from warehouse import logs
 from warehouse.errors import Invalid
 from warehouse.settings import Settings
@@ -62,33 +63,33 @@ ROUTERS = (
 
 
 def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> FastAPI:
-    """The app for these settings. What it holds open is opened and closed with the server that runs it."""
-    held = Services.of(settings)
+    """The app for these settings. Its connections open and close with the server that runs it."""
+    services = Services.of(settings)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        await held.open()
+        await services.open()
         yield
-        await held.close()
+        await services.close()
 
     app = FastAPI(lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    app.state.services = held
+    app.state.services = services
     for router in routers:
         app.router.routes.extend(router.routes)
     app.router.routes.insert(0, RouteIndex(app.routes))
     if settings.docs:
         docs.install(app)
     demo_app.install(app)
-    errors.install(app)
+    errors.install(app, pages={render.ROOT: render.stop_response})
     app.add_middleware(Middleware, settings=settings)
-    known = {route.unique_id for route in app.routes if isinstance(route, KontorRoute)}
-    if unknown := settings.retired_operations - known:
+    operations = {route.unique_id for route in app.routes if isinstance(route, KontorRoute)}
+    if unknown := settings.retired_operations - operations:
         raise Invalid(f"KONTOR_RETIRED_OPERATIONS names no operation: {', '.join(sorted(unknown))}; see /openapi.json")
     return app
 
 
 def worker() -> FastAPI:
-    """The app of a worker process, with the settings of its environment."""
+    """The app of a worker process, with the settings from the environment."""
     settings = Settings()
     logs.configure(settings.log_level)
     return create_app(settings)

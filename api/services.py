@@ -1,6 +1,6 @@
-"""What a worker holds for all its requests: settings, database, vault, lake, connectors, and lanes for slow work.
+"""What the requests of a worker process share: settings, database, vault, lake, connectors, and lanes for slow work.
 
-`connections` check tokens and wait for fetches; `reads` read long lists, apart from them, so that many lists hold up no token.
+`connections` check tokens and wait for fetches. Long lists have a pool of their own, `reads`, so that they never delay a token.
 """
 
 import asyncio
@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Annotated, ParamSpec, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
+from zoneinfo import ZoneInfo
 
 from fastapi import Depends, Request
 
 from api.http.response_cache import ResponseCache
+from api.http.responses import Links
 from pipelines.banks import connectors
 from pipelines.banks.base import Connector
 from pipelines.results import live
@@ -34,68 +36,68 @@ from warehouse.stores.callers import Callers
 P = ParamSpec("P")
 T = TypeVar("T")
 
-
-CHANGES_AT_ONCE = 4
-CHANGES_WAITING = 1000
-LISTS_AT_ONCE = 2
-TAGGINGS_AT_ONCE = 2
-TAGGINGS_WAITING = 50
+CHANGE_THREADS = 4
+MAX_WAITING_CHANGES = 1000
+LISTS_PER_USER = 2
+ANALYSES_PER_USER = 1
+TAGGING_THREADS = 2
+MAX_WAITING_TAGGINGS = 50
 PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8)
 
 
 class Lane:
-    """Runs slow work beside the event loop and the shared threads: few at a time, and not more waiting than is sensible."""
+    """Runs slow work on threads of its own, apart from the event loop and the shared pool, with a bounded queue."""
 
-    def __init__(self, name: str, at_once: int, waiting: int, seconds: float = 0) -> None:
-        self._seconds = seconds
-        self._threads = ThreadPoolExecutor(at_once, thread_name_prefix=name)
-        self._limit = at_once + waiting
-        self._inside = 0
+    def __init__(self, name: str, threads: int, max_waiting: int, timeout_seconds: float = 0) -> None:
+        self._timeout_seconds = timeout_seconds
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self._max_tasks = threads + max_waiting
+        self._tasks = 0
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of the work; raises `Throttled` if too much waits already."""
-        if self._inside >= self._limit:
+        """The result of the work; raises `Throttled` if the queue is full."""
+        if self._tasks >= self._max_tasks:
             raise Throttled(1)
-        self._inside += 1
+        self._tasks += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: work(*args, **kwargs))
+            return await asyncio.get_running_loop().run_in_executor(self._executor, lambda: work(*args, **kwargs))
         finally:
-            self._inside -= 1
+            self._tasks -= 1
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Begins work that nobody waits for, but all that comes into the lane after it."""
-        self._threads.submit(work)
+        """Starts work without waiting for it; later work of the lane queues behind it."""
+        self._executor.submit(work)
 
     async def insist(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of a change, tried again as long as another transaction is in its way.
+        """The result of a change, retried while another transaction blocks it; raises `TooLate` after the lane's timeout.
 
-        Between two tries it holds neither a thread nor a connection, so that who waits for one row keeps nobody from others. It
-        is not begun once the lane's time for a change is over: who was told that it took too long may have sent another since.
+        Between two attempts it holds neither a thread nor a connection, so waiting for one row does not delay other requests.
+        No attempt starts after the timeout: the caller has already received an error and may have sent the change again.
         """
-        deadline = time.monotonic() + self._seconds
+        deadline = time.monotonic() + self._timeout_seconds
 
-        def in_time() -> T:
+        def attempt() -> T:
             if time.monotonic() >= deadline:
                 raise TooLate
             return work(*args, **kwargs)
 
         pauses = itertools.chain(PAUSES_SECONDS, itertools.repeat(PAUSES_SECONDS[-1]))
-        return await patience.retry_async(lambda: self.run(in_time), Busy, pauses)
+        return await patience.retry_async(lambda: self.run(attempt), Busy, pauses)
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 class UserSlots:
-    """Lets each user do only a few things of a kind at a time; others of the same user wait without holding anything."""
+    """Limits how many requests of one user run at a time; further ones wait without holding a thread or a connection."""
 
-    def __init__(self, at_once: int) -> None:
-        self._at_once = at_once
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
         self._users: WeakValueDictionary[UUID, asyncio.Semaphore] = WeakValueDictionary()
 
     def of(self, user_id: UUID) -> asyncio.Semaphore:
-        """The user's turns: to be held while the thing is done."""
-        return self._users.setdefault(user_id, asyncio.Semaphore(self._at_once))
+        """The semaphore of the user, to be held during the work."""
+        return self._users.setdefault(user_id, asyncio.Semaphore(self._slots))
 
 
 @dataclass(frozen=True)
@@ -114,11 +116,11 @@ class Services:
     tagging: Lane
     lists: UserSlots
     analyses: UserSlots
-    shelf: ResponseCache
+    response_cache: ResponseCache
 
     @classmethod
     def of(cls, settings: Settings) -> "Services":
-        """The services of a worker. The database address must be set: starting an embedded server is the command line's task."""
+        """The services of a worker. The database URL must be set: only the command line starts an embedded server."""
         if settings.database_url is None:
             raise KontorError("no database: start the API with 'kontor up' or 'kontor serve', or set KONTOR_DATABASE_URL")
         database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds)
@@ -134,15 +136,23 @@ class Services:
             lake=Lake(settings.lake_path),
             connectors=connectors(settings),
             passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting),
-            changes=Lane("changes", CHANGES_AT_ONCE, CHANGES_WAITING, settings.request_timeout_seconds),
-            tagging=Lane("tagging", TAGGINGS_AT_ONCE, TAGGINGS_WAITING),
-            lists=UserSlots(LISTS_AT_ONCE),
-            analyses=UserSlots(1),
-            shelf=ResponseCache(),
+            changes=Lane("changes", CHANGE_THREADS, MAX_WAITING_CHANGES, settings.request_timeout_seconds),
+            tagging=Lane("tagging", TAGGING_THREADS, MAX_WAITING_TAGGINGS),
+            lists=UserSlots(LISTS_PER_USER),
+            analyses=UserSlots(ANALYSES_PER_USER),
+            response_cache=ResponseCache(),
         )
 
+    @property
+    def links(self) -> Links:
+        return Links(self.settings.base_url)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return self.settings.zone
+
     async def open(self) -> None:
-        """Takes up work. Fails, and with it the start of the service, if there is no vault key."""
+        """Opens all connections and loads the tagger. Raises if there is no vault key, so that the service does not start."""
         self.vault.ring()
         self.lake.prepare(self.settings.buckets)
         await self.connections.open()
@@ -153,7 +163,7 @@ class Services:
         if self.settings.warm_up:
             self.tagging.begin(live.prepare)
         gc.collect()
-        gc.freeze()  # what is there now stays: looking through it again and again would stop requests for a tenth of a second
+        gc.freeze()  # collecting these long-lived objects again and again would stop requests for 0.1 seconds
 
     async def close(self) -> None:
         self.passwords.close()
@@ -166,15 +176,15 @@ class Services:
 
 
 def _connections(database: Database, settings: Settings) -> Connections:
-    """Half as many as the database has: each is held for a moment only."""
-    half = max(1, settings.database_pool // 2)
-    return Connections(database.url, pool=half, wait_seconds=settings.database_wait_seconds)
+    """Asynchronous connections, half as many as the database pool has, since each is held only briefly."""
+    pool = max(1, settings.database_pool // 2)
+    return Connections(database.url, pool=pool, wait_seconds=settings.database_wait_seconds)
 
 
-async def services(request: Request) -> Services:
+async def services_of(request: Request) -> Services:
     """The services of the worker that handles a request."""
-    found: Services = request.app.state.services
-    return found
+    services: Services = request.app.state.services
+    return services
 
 
-Held = Annotated[Services, Depends(services)]
+AppServices = Annotated[Services, Depends(services_of)]

@@ -303,7 +303,9 @@ def _house() -> Iterator[tuple[str, str]]:
 
 def _complete(address: str) -> bool:
     try:
-        return runs.is_made(address, "categoriser_evaluation") and runs.ask(address, UNFINISHED)["runsOrError"]["count"] == 0
+        return (
+            runs.is_materialized(address, "categoriser_evaluation") and runs.ask(address, UNFINISHED)["runsOrError"]["count"] == 0
+        )
     except httpx.HTTPError:
         return False
 

@@ -1,1 +1,1 @@
-"""Bodies of answers, built from rows: the words of the interface for what stores and flows tell."""
+"""Bodies of responses, built from the rows of stores and the results of flows."""

@@ -1,4 +1,4 @@
-"""Customer, accesses and products as the interface shows them: rows become bodies with their links."""
+"""Customer, accesses and products as the interface shows them: bodies with links, built from rows."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -6,9 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from analytics.products import WITH_POSITIONS, ProductCategory
-from api.bodies import messages
-from api.bodies.relations import offered
-from api.http.responses import link
+from api.bodies.relations import usable_relations
+from api.http.responses import Links
 from api.schemas.accesses import (
     ACCESSES,
     ROOT,
@@ -26,14 +25,14 @@ from api.schemas.accesses import (
 )
 from api.schemas.base import Relation, amount
 from api.schemas.categories import WIRE_CATEGORIES
+from api.schemas.messages import message_bodies
 from api.schemas.transactions import MIDNIGHT
-from api.services import Services
 from pipelines.banks.base import Code
 from warehouse.postgres.tables import Access, Position, Product
 from warehouse.stores.callers import Caller
 
 RENEWAL = timedelta(days=14)
-"""So long before a consent ends, it can be renewed."""
+"""How long before its end a consent can be renewed."""
 VIEWS = {
     "get_kontoumsaetze": "",
     "get_kontoumsaetze_tagged": "?tag=true",
@@ -42,87 +41,89 @@ VIEWS = {
     "get_kontoumsaetze_freelancer_categories": "?tag=freelancer-categories",
     "get_kontoumsaetze_kategorisiert": "?categorize=true",
 }
-"""The relations of a product to its bookings, and what each asks for."""
+"""The relations of a product to its bookings, with the query of each."""
 
 
-def customer_body(held: Services, caller: Caller, accesses: Iterable[Access], products: dict[Any, list[Product]]) -> CustomerBody:
+def customer_body(links: Links, caller: Caller, accesses: Iterable[Access], products: dict[Any, list[Product]]) -> CustomerBody:
     """A customer with all accesses."""
-    root, every = link(held, *ROOT), link(held, *ACCESSES)
+    root, accesses_url = links.to(*ROOT), links.to(*ACCESSES)
     return CustomerBody(
-        accesses=accesses_body(held, caller, accesses, products),
-        relations=offered(
+        accesses=accesses_body(links, caller, accesses, products),
+        relations=usable_relations(
             caller,
             [
                 Relation(rel="self", href=root),
-                Relation(rel="get_bankzugaenge", href=every),
-                Relation(rel="add_bankzugaenge", href=every),
-                Relation(rel="delete_bankzugaenge", href=every),
-                Relation(rel="delete_regprotect_sessions", href=link(held, *ROOT, "regprotect", "sessions")),
+                Relation(rel="get_bankzugaenge", href=accesses_url),
+                Relation(rel="add_bankzugaenge", href=accesses_url),
+                Relation(rel="delete_bankzugaenge", href=accesses_url),
+                Relation(rel="delete_regprotect_sessions", href=links.to(*ROOT, "regprotect", "sessions")),
             ],
         ),
     )
 
 
 def accesses_body(
-    held: Services, caller: Caller, accesses: Iterable[Access], products: dict[Any, list[Product]]
+    links: Links, caller: Caller, accesses: Iterable[Access], products: dict[Any, list[Product]]
 ) -> dict[str, AccessBody]:
-    """Accesses by their names."""
-    return {access.key: access_body(held, caller, access, products[access.id]) for access in accesses}
+    """Accesses by their keys."""
+    return {access.key: access_body(links, caller, access, products[access.id]) for access in accesses}
 
 
-def access_body(held: Services, caller: Caller, access: Access, products: Iterable[Product]) -> AccessBody:
-    """An access with its products. While somebody waits for a fetch, its progress is the status."""
+def access_body(links: Links, caller: Caller, access: Access, products: Iterable[Product]) -> AccessBody:
+    """An access with its products. During a fetch, its status is the progress of the fetch."""
     methods = _methods(access)
     return AccessBody(
         key=access.key,
         provider_id=str(access.provider_id),
         status=WIRE_STATUS[access.fetch_phase or access.status],
-        media=_media(held, access),
+        media=_media(access),
         methods=methods,
         active_method=next((method for method in methods or [] if method.code == access.active_method), None),
         fetched_at=access.fetched_at or access.created_at,
         expires_at=access.expires_at,
-        messages=messages.told(access.messages),
-        products=[product_body(held, caller, access, product) for product in products],
-        relations=_access_relations(held, caller, access),
+        messages=message_bodies(access.messages),
+        products=[product_body(links, caller, access, product) for product in products],
+        relations=_access_relations(links, caller, access),
         sync=access.sync,
     )
 
 
-def issues_body(held: Services, caller: Caller, access: Access) -> IssuesBody:
-    """What the latest attempt to fetch an access met with."""
+def issues_body(links: Links, caller: Caller, access: Access) -> IssuesBody:
+    """The problems of the latest attempt to fetch an access."""
     return IssuesBody(
         key=access.key,
-        media=_media(held, access),
+        media=_media(access),
         provider_id=str(access.provider_id),
         methods=_methods(access),
         attempted_at=access.attempted_at or access.fetched_at or access.created_at,
-        messages=messages.told(access.issues),
-        relations=_access_relations(held, caller, access),
+        messages=message_bodies(access.issues),
+        relations=_access_relations(links, caller, access),
     )
 
 
-def product_body(held: Services, caller: Caller, access: Access, product: Product) -> ProductBody:
+def product_body(links: Links, caller: Caller, access: Access, product: Product) -> ProductBody:
     """A product in the German-named form."""
-    return ProductBody(key=product.key, messages=messages.told(product.messages) or None, **_facts(held, caller, access, product))
+    return ProductBody(
+        key=product.key, messages=message_bodies(product.messages) or None, **_facts(links, caller, access, product)
+    )
 
 
-def english_product(held: Services, caller: Caller, access: Access, product: Product) -> dict[str, Any]:
+def english_product(links: Links, caller: Caller, access: Access, product: Product) -> dict[str, Any]:
     """A product in the English-named form, with its nulls."""
     body = EnglishProductBody(
         id=product.key,
         access=access.key,
         provider=str(access.provider_id),
-        balances=_balances(held, product),
+        balances=_balances(product),
         bulk_transfer_support=product.bulk_transfer_support,
-        messages=messages.told(product.messages),
-        **_facts(held, caller, access, product),
+        messages=message_bodies(product.messages),
+        **_facts(links, caller, access, product),
     )
     return body.model_dump(by_alias=True)
 
 
-def _facts(held: Services, caller: Caller, access: Access, product: Product) -> dict[str, Any]:
-    """What both forms of a product tell."""
+def _facts(links: Links, caller: Caller, access: Access, product: Product) -> dict[str, Any]:
+    """The fields that both forms of a product have."""
     return {
         "status": WIRE_STATUS[product.status],
         "name": product.name,
@@ -137,7 +138,7 @@ def _facts(held: Services, caller: Caller, access: Access, product: Product) -> 
         "blz": product.blz,
         "bank_name": product.bank_name,
         "owner_name": product.owner_name,
-        "relations": _product_relations(held, caller, access, product),
+        "relations": _product_relations(links, caller, access, product),
         "transfer_support": product.transfer_support,
         "balance_source": _source(product),
         "overdraft_limit": _amount(product.overdraft_limit_cents),
@@ -164,40 +165,40 @@ def position_body(position: Position) -> PositionBody:
     )
 
 
-def _access_relations(held: Services, caller: Caller, access: Access) -> list[Relation]:
-    href, consent = link(held, *ACCESSES, access.key), link(held, *ACCESSES, access.key, "consent")
+def _access_relations(links: Links, caller: Caller, access: Access) -> list[Relation]:
+    href, consent = links.to(*ACCESSES, access.key), links.to(*ACCESSES, access.key, "consent")
     relations = [
         Relation(rel="self", href=href),
         Relation(rel="delete_bankzugang", href=href),
-        Relation(rel="get_issues", href=link(held, *ACCESSES, access.key, "issues")),
-        *([Relation(rel="start_sca", href=consent)] if _wants_consent(access) else []),
+        Relation(rel="get_issues", href=links.to(*ACCESSES, access.key, "issues")),
+        *([Relation(rel="start_sca", href=consent)] if _needs_consent(access) else []),
     ]
-    return offered(caller, relations)
+    return usable_relations(caller, relations)
 
 
-def _wants_consent(access: Access) -> bool:
-    """Whether the customer should confirm again: the bank wants it, or the consent has ended or will soon."""
+def _needs_consent(access: Access) -> bool:
+    """Whether the customer should confirm again: the bank requires it, or the consent has ended or will end soon."""
     ends_at = access.consent_ends_at
     soon = ends_at is not None and ends_at - datetime.now(UTC) <= RENEWAL
     return soon or any(item["code"] == Code.METHOD_NEEDED for item in access.messages)
 
 
-def _product_relations(held: Services, caller: Caller, access: Access, product: Product) -> list[Relation]:
+def _product_relations(links: Links, caller: Caller, access: Access, product: Product) -> list[Relation]:
     place = (*ACCESSES, access.key, product.key)
-    itself = Relation(rel="self", href=link(held, *place))
+    self_link = Relation(rel="self", href=links.to(*place))
     if ProductCategory(product.category) in WITH_POSITIONS:
-        return [itself, Relation(rel="get_depotpositionen", href=link(held, *place, "depotpositionen"))]
-    bookings = link(held, *place, "kontoumsaetze")
+        return [self_link, Relation(rel="get_depotpositionen", href=links.to(*place, "depotpositionen"))]
+    bookings = links.to(*place, "kontoumsaetze")
     views = (Relation(rel=rel, href=bookings + query) for rel, query in VIEWS.items())
-    return [itself, *views, *offered(caller, _payment_relations(held, access, product, place))]
+    return [self_link, *views, *usable_relations(caller, _payment_relations(links, access, product, place))]
 
 
-def _payment_relations(held: Services, access: Access, product: Product, place: tuple[str, ...]) -> list[Relation]:
+def _payment_relations(links: Links, access: Access, product: Product, place: tuple[str, ...]) -> list[Relation]:
     """The ways to pay from a product, if there are any."""
     if not product.transfer_support:
         return []
-    legacy = link(held, *ROOT, "ueberweisung", str(access.provider_id), product.key)
-    single, bulk = (link(held, *place, "payment", f"{kind}-transfer") for kind in ("single", "bulk"))
+    legacy = links.to(*ROOT, "ueberweisung", str(access.provider_id), product.key)
+    single, bulk = (links.to(*place, "payment", f"{kind}-transfer") for kind in ("single", "bulk"))
     return [
         Relation(rel="start_ueberweisung", href=legacy),
         Relation(rel="initiate_single_transfer", href=single),
@@ -209,36 +210,36 @@ def _methods(access: Access) -> list[MethodBody] | None:
     return [MethodBody(code=item["code"], name=item["name"], hint=item.get("hint")) for item in access.methods] or None
 
 
-def _media(held: Services, access: Access) -> list[MediumBody] | None:
+def _media(access: Access) -> list[MediumBody] | None:
     return [
         MediumBody(
             name=item["name"],
             kind=WIRE_MEDIUM[item["kind"]],
-            valid_from=_moment(held, item.get("valid_from")),
-            valid_to=_moment(held, item.get("valid_to")),
+            valid_from=_moment(item.get("valid_from")),
+            valid_to=_moment(item.get("valid_to")),
         )
         for item in access.media
     ] or None
 
 
-def _balances(held: Services, product: Product) -> dict[str, BalanceBody] | None:
+def _balances(product: Product) -> dict[str, BalanceBody] | None:
     return {
         item["currency"]: BalanceBody(
             balance=_amount(item["balance_cents"]),
-            balance_date=_moment(held, item.get("balance_at")),
+            balance_date=_moment(item.get("balance_at")),
             currency=item["currency"],
         )
         for item in product.balances
     } or None
 
 
-def _home_savings(stored: dict[str, Any]) -> dict[str, Any]:
+def _home_savings(contract: dict[str, Any]) -> dict[str, Any]:
     rates = ("rating", "saving_rate", "debt_rate", "saving_progress")
     return {
-        **{name: stored.get(name) for name in ("contract_number", "contract_type", "contract_status", "in_saving_phase")},
-        **{name: Decimal(stored[name]) if name in stored else None for name in rates},
-        "contract_sum": _amount(stored.get("contract_sum_cents")),
-        "contract_on": stored["contract_on"] + MIDNIGHT if "contract_on" in stored else None,
+        **{name: contract.get(name) for name in ("contract_number", "contract_type", "contract_status", "in_saving_phase")},
+        **{name: Decimal(contract[name]) if name in contract else None for name in rates},
+        "contract_sum": _amount(contract.get("contract_sum_cents")),
+        "contract_on": contract["contract_on"] + MIDNIGHT if "contract_on" in contract else None,
     }
 
 
@@ -252,7 +253,5 @@ def _amount(cents: int | None) -> Decimal | None:
     return None if cents is None else amount(cents)
 
 
-def _moment(held: Services, stored: str | None) -> str | None:
-    if stored is None:
-        return None
-    return datetime.fromisoformat(stored).astimezone(held.settings.zone).strftime("%Y-%m-%d %H:%M:%S")
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,14 +1,14 @@
-"""Dialogues as the interface shows them: what the customer is told, what can be done next, and where."""
+"""Dialogues as the interface shows them: messages, the next possible moves, and their addresses."""
 
 from base64 import b64encode
 from typing import Any
 
-from api.bodies import messages
-from api.bodies.relations import offered_moves
+from api.bodies.relations import usable_moves
 from api.bodies.transfers import details_body
-from api.http.responses import link
+from api.http.responses import Links
 from api.schemas.accesses import ROOT, WIRE_MEDIUM
 from api.schemas.base import Relation
+from api.schemas.messages import message_bodies
 from api.schemas.transfers import (
     Challenge,
     ChallengeContent,
@@ -19,27 +19,26 @@ from api.schemas.transfers import (
     TransferBody,
     TransferStatus,
 )
-from api.services import Services
 from pipelines.banks.base import ChooseMedium, ChooseMethod, EnterTan, Payee, Payment, Redirect, Step, Wait
 from pipelines.dialogues import steps
 from warehouse.postgres.tables import Dialogue
 from warehouse.stores.callers import Caller
 from warehouse.stores.dialogues import ASKED, CALLING, OPEN
 
-TRIES = 3
+MAX_TAN_ATTEMPTS = 3
 
 
-def consent_status(held: Services, caller: Caller, dialogue: Dialogue) -> ConsentStatus:
-    """How far a consent is."""
-    facts = _facts(held, dialogue, (*ROOT, "consent", str(dialogue.id)))
-    return ConsentStatus(**facts | {"relations": offered_moves(caller, facts["relations"])})
+def consent_status(links: Links, caller: Caller, dialogue: Dialogue) -> ConsentStatus:
+    """The status of a consent."""
+    facts = _facts(links, dialogue, (*ROOT, "consent", str(dialogue.id)))
+    return ConsentStatus(**facts | {"relations": usable_moves(caller, facts["relations"])})
 
 
-def transfer_status(held: Services, dialogue: Dialogue, order: Payment) -> TransferStatus:
-    """How far a transfer of the newer form is."""
+def transfer_status(links: Links, dialogue: Dialogue, order: Payment) -> TransferStatus:
+    """The status of a transfer in the newer form."""
     details = [details_body(transfer) for transfer in order.transfers]
     return TransferStatus(
-        **_facts(held, dialogue, (*ROOT, "payments", str(order.reference))),
+        **_facts(links, dialogue, (*ROOT, "payments", str(order.reference))),
         transfer=TransferBody(
             provider=str(dialogue.provider_id),
             product=order.product,
@@ -53,28 +52,29 @@ def transfer_status(held: Services, dialogue: Dialogue, order: Payment) -> Trans
     )
 
 
-def legacy_status(held: Services, dialogue: Dialogue) -> LegacyTransferStatus:
-    """How far a transfer of the older form is. Its one relation is gone when nothing more can be done."""
+def legacy_status(links: Links, dialogue: Dialogue) -> LegacyTransferStatus:
+    """The status of a transfer in the older form. Its only relation disappears once no TAN is expected."""
     step = _step(dialogue)
-    place = link(held, *ROOT, "ueberweisung", str(dialogue.provider_id), dialogue.product or "", str(dialogue.id))
-    awaits = isinstance(step, EnterTan)
+    place = links.to(*ROOT, "ueberweisung", str(dialogue.provider_id), dialogue.product or "", str(dialogue.id))
+    needs_tan = isinstance(step, EnterTan)
     wrong = step.wrong_before if isinstance(step, EnterTan) else 0
+    attempts = MAX_TAN_ATTEMPTS - wrong
     return LegacyTransferStatus(
-        messages=messages.told(dialogue.messages),
+        messages=message_bodies(dialogue.messages),
         timeout=dialogue.ends_at if step is not None else None,
-        relations=[Relation(rel="submit_text_tan", href=place)] if awaits else [],
+        relations=[Relation(rel="submit_text_tan", href=place)] if needs_tan else [],
         challenge=_challenge(step),
-        hint=f"Die TAN war falsch. Noch {TRIES - wrong} Versuch{'e' if TRIES - wrong > 1 else ''}." if wrong else None,
+        hint=f"Die TAN war falsch. Noch {attempts} Versuch{'e' if attempts > 1 else ''}." if wrong else None,
     )
 
 
-def _facts(held: Services, dialogue: Dialogue, place: tuple[str, ...]) -> dict[str, Any]:
-    """What all dialogues tell."""
+def _facts(links: Links, dialogue: Dialogue, place: tuple[str, ...]) -> dict[str, Any]:
+    """The fields that the status of every dialogue has."""
     step = _step(dialogue)
     return {
-        "messages": messages.told(dialogue.messages),
+        "messages": message_bodies(dialogue.messages),
         "timeout": dialogue.ends_at if step is not None else None,
-        "relations": _relations(held, step, place),
+        "relations": _relations(links, step, place),
         "challenge": _challenge(step),
         "methods": _methods(step),
         "media": _media(step),
@@ -82,25 +82,25 @@ def _facts(held: Services, dialogue: Dialogue, place: tuple[str, ...]) -> dict[s
 
 
 def _step(dialogue: Dialogue) -> Step | None:
-    """The step that the customer is at; None once it is over, and while the bank is asked about a move."""
+    """The step that waits for the customer; None after the end of the dialogue and while a call to the bank is running."""
     step = steps.load_step(dialogue.step) if dialogue.step and dialogue.phase in (OPEN, ASKED, CALLING) else None
-    if isinstance(step, Wait | Redirect):  # the bank is asked now and then whether the customer has confirmed
+    if isinstance(step, Wait | Redirect):  # the worker polls the bank until the customer has confirmed
         return step
     return None if isinstance(step, Payee) or dialogue.phase != OPEN else step
 
 
-def _relations(held: Services, step: Step | None, place: tuple[str, ...]) -> list[Relation]:
-    itself = Relation(rel="self", href=link(held, *place))
+def _relations(links: Links, step: Step | None, place: tuple[str, ...]) -> list[Relation]:
+    self_link = Relation(rel="self", href=links.to(*place))
     match step:
         case ChooseMethod():
-            return [itself, Relation(rel="set_method", href=link(held, *place, "method"))]
+            return [self_link, Relation(rel="set_method", href=links.to(*place, "method"))]
         case ChooseMedium():
-            return [itself, Relation(rel="set_medium", href=link(held, *place, "medium"))]
+            return [self_link, Relation(rel="set_medium", href=links.to(*place, "medium"))]
         case EnterTan():
-            return [itself, Relation(rel="submit_text_tan", href=link(held, *place, "tan"))]
+            return [self_link, Relation(rel="submit_text_tan", href=links.to(*place, "tan"))]
         case Redirect(url):
-            return [itself, Relation(rel="redirect", href=url)]
-    return [itself]
+            return [self_link, Relation(rel="redirect", href=url)]
+    return [self_link]
 
 
 def _methods(step: Step | None) -> list[ScaMethodBody] | None:
@@ -116,7 +116,7 @@ def _media(step: Step | None) -> list[ScaMediumBody] | None:
 
 
 def _challenge(step: Step | None) -> Challenge | None:
-    """What helps the customer to a TAN: a flicker code, a picture, or words alone."""
+    """What the customer needs to create a TAN: a flicker code, a picture, or instructions alone."""
     if not isinstance(step, EnterTan):
         return None
     photo = None if step.photo is None else b64encode(step.photo).decode()

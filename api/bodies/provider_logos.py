@@ -1,4 +1,4 @@
-"""Logos of providers, drawn by us: the real ones are trademarks, and a picture from elsewhere could carry script."""
+"""Generated logos of providers: the real ones are trademarks, and a foreign picture could contain script."""
 
 import colorsys
 import hashlib
@@ -8,7 +8,7 @@ from html import escape
 WORD = re.compile(r"[^\W_]+")
 SATURATION = 0.55
 LIGHTNESS = 0.28
-"""Dark enough for white letters on every hue (a contrast of 5 to 1 and more)."""
+"""Dark enough for white letters on every hue (a contrast of at least 5 to 1)."""
 PICTURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 96 96" width="96" height="96" role="img">'
     "<title>{title}</title>"
@@ -20,7 +20,7 @@ PICTURE = (
 
 
 def draw(name: str, group: str | None) -> str:
-    """The logo of a provider as SVG. Providers of a group have the same colour."""
+    """The logo of a provider as SVG. Providers of one group have the same colour."""
     return PICTURE.format(title=escape(name), colour=colour(group or name), initials=escape(initials(name)))
 
 
@@ -31,7 +31,7 @@ def initials(name: str) -> str:
 
 
 def colour(text: str) -> str:
-    """The colour of a text: always the same, and spread over all hues."""
+    """The colour of a text: always the same for the same text, and spread over all hues."""
     hue = int.from_bytes(hashlib.sha256(text.casefold().encode()).digest()[:2]) / 2**16
     red, green, blue = colorsys.hls_to_rgb(hue, LIGHTNESS, SATURATION)
     return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"

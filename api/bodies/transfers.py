@@ -1,4 +1,4 @@
-"""Transfers between the wire and the inside: forms become orders, orders become bodies. Statuses are made by the routes."""
+"""Transfers between the wire and the domain: orders from forms, and bodies from orders. Statuses are in `dialogues.py`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,16 +20,16 @@ from pipelines.dialogues import payments
 from warehouse.errors import OrderUnfit
 
 Form = LegacyTransfer | ProductTransfer | ProviderTransfer | BulkTransfer
-COPIED = (
+SHARED_FIELDS = (
     *("recipient", "iban", "bic", "currency", "purpose"),
     *("end_to_end_id", "purpose_code", "ultimate_debtor", "ultimate_creditor"),
 )
 
 
 def payment_of(form: Form, reference: UUID, product: str, *, today: date, refuse_without_funds: bool = False) -> Payment:
-    """The order that a form asks for, from a product (its key). Raises `OrderUnfit`, which names the field as the form does."""
+    """The order of a form, paid from the product of this key. Raises `OrderUnfit`, which names the field as the form does."""
     transfers = _transfers(form)
-    with _named_as_in(type(form)):
+    with _field_names_of(type(form)):
         return payments.payment(
             reference,
             product,
@@ -44,14 +44,14 @@ def payment_of(form: Form, reference: UUID, product: str, *, today: date, refuse
 
 def payee_of(form: PayeeQuestion) -> tuple[str, str]:
     """Name and IBAN to be verified, as a transfer to them would give them to the bank."""
-    with _named_as_in(type(form)):
+    with _field_names_of(type(form)):
         return payments.sepa_text("recipient", form.recipient, payments.NAME_LENGTH), payments.checked_iban(form.iban)
 
 
 def details_body(transfer: Transfer) -> TransferDetailsBody:
-    """A transfer as answers show it: exactly what the bank gets."""
-    given = {name: getattr(transfer, name) for name in COPIED if name != "currency"}
-    return TransferDetailsBody(**given, currency=payments.CURRENCY, amount=amount(transfer.amount_cents))
+    """A transfer as responses show it: exactly what the bank receives."""
+    values = {name: getattr(transfer, name) for name in SHARED_FIELDS if name != "currency"}
+    return TransferDetailsBody(**values, currency=payments.CURRENCY, amount=amount(transfer.amount_cents))
 
 
 def _transfers(form: Form) -> list[Transfer]:
@@ -63,14 +63,14 @@ def _transfers(form: Form) -> list[Transfer]:
 
 
 def _transfer(form: LegacyTransfer | TransferDetails, place: str = "") -> Transfer:
-    given = {name: getattr(form, name) for name in COPIED if name in type(form).model_fields}
-    with _named_as_in(type(form), place):
-        return payments.transfer(**given, amount_cents=cents(form.amount))
+    values = {name: getattr(form, name) for name in SHARED_FIELDS if name in type(form).model_fields}
+    with _field_names_of(type(form), place):
+        return payments.transfer(**values, amount_cents=cents(form.amount))
 
 
 @contextmanager
-def _named_as_in(form: type[Wire], place: str = "") -> Iterator[None]:
-    """Makes a refusal name its field as the form does."""
+def _field_names_of(form: type[Wire], place: str = "") -> Iterator[None]:
+    """Makes an `OrderUnfit` name its field as the form does."""
     try:
         yield
     except OrderUnfit as error:

@@ -6,12 +6,12 @@ from uuid import UUID
 import typer
 
 from api.cli.clients import ClientName
-from api.cli.desk import Json, TenantName, say, show, show_once, working_on
-from api.cli.roles import Username, named_user
+from api.cli.installation import Json, TenantName, open_tenant, say, show, show_once
+from api.cli.roles import Username, find_user
 from warehouse.stores import api_keys, clients
 
 commands = typer.Typer(help="API keys of a tenant.", no_args_is_help=True)
-KeyId = Annotated[UUID, typer.Argument(help="Id of the key, as `list` shows it.", show_default=False)]
+KeyId = Annotated[UUID, typer.Argument(help="Id of the key, as printed by `list`.", show_default=False)]
 
 
 @commands.command()
@@ -19,19 +19,19 @@ def create(
     tenant: TenantName,
     client: ClientName,
     username: Username,
-    description: Annotated[str | None, typer.Option(help="Text for people.")] = None,
+    description: Annotated[str | None, typer.Option(help="Description for people.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a key that stands for a user of a client. Prints it once."""
-    with working_on(tenant) as (_, owner, _):
-        key, plain = api_keys.create(owner, clients.find(owner, client), named_user(owner, username), description=description)
-    show_once({"id": str(key.id), "apiKey": plain}, as_json, "The API key is ready.")
+    """Create a key for a user of a client. Prints it once."""
+    with open_tenant(tenant) as (_, owner, _):
+        key, plain = api_keys.create(owner, clients.find(owner, client), find_user(owner, username), description=description)
+    show_once({"id": str(key.id), "apiKey": plain}, as_json, "The API key was created.")
 
 
 @commands.command("list")
 def list_keys(tenant: TenantName, as_json: Json = False) -> None:
-    """List the keys of a tenant; the keys themselves are not known any more."""
-    with working_on(tenant) as (_, owner, _):
+    """List the keys of a tenant. The keys themselves are not stored, and cannot be printed again."""
+    with open_tenant(tenant) as (_, owner, _):
         rows = [
             {
                 "id": str(key.id),
@@ -47,17 +47,17 @@ def list_keys(tenant: TenantName, as_json: Json = False) -> None:
 
 @commands.command()
 def disable(tenant: TenantName, key_id: KeyId, as_json: Json = False) -> None:
-    """Refuse a key from now on."""
+    """Disable a key."""
     _set_active(tenant, key_id, False, as_json)
 
 
 @commands.command()
 def enable(tenant: TenantName, key_id: KeyId, as_json: Json = False) -> None:
-    """Accept a key again."""
+    """Enable a disabled key."""
     _set_active(tenant, key_id, True, as_json)
 
 
 def _set_active(tenant: str, key_id: UUID, active: bool, as_json: bool) -> None:
-    with working_on(tenant) as (_, owner, _):
+    with open_tenant(tenant) as (_, owner, _):
         api_keys.find(owner, key_id).active = active
     say(f"API key {key_id} is {'enabled' if active else 'disabled'}.", as_json)

@@ -1,24 +1,24 @@
-"""`kontor certificate`: the certificates with which tenants encrypt credentials."""
+"""`kontor certificate`: the certificates for the encryption of credentials."""
 
 from datetime import UTC, datetime
 
 import typer
 
-from api.cli.desk import TenantName, working_on
+from api.cli.installation import TenantName, open_tenant
 from warehouse.secrets import certificates
 
-commands = typer.Typer(help="Certificates with which tenants encrypt credentials.", no_args_is_help=True)
+commands = typer.Typer(help="Certificates for the encryption of credentials.", no_args_is_help=True)
 
 
 @commands.command()
 def show(tenant: TenantName) -> None:
-    """Print a tenant's certificate in PEM."""
-    with working_on(tenant) as (_, owner, _):
+    """Print the certificate of a tenant as PEM."""
+    with open_tenant(tenant) as (_, owner, _):
         print(certificates.current(owner).pem, end="")
 
 
 @commands.command()
 def renew(tenant: TenantName) -> None:
-    """Give a tenant a new key and print its certificate. What was encrypted with the old one can still be opened."""
-    with working_on(tenant) as (at, owner, _):
-        print(certificates.create(owner, at.vault, tenant, datetime.now(UTC)).pem, end="")
+    """Create a new key for a tenant and print its certificate. Values encrypted with the old one can still be decrypted."""
+    with open_tenant(tenant) as (installation, owner, _):
+        print(certificates.create(owner, installation.vault, tenant, datetime.now(UTC)).pem, end="")

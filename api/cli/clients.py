@@ -5,13 +5,18 @@ from typing import Annotated
 
 import typer
 
-from api.cli.desk import Json, TenantName, say, show, show_once, working_on
+from api.cli.installation import Json, TenantName, open_tenant, say, show, show_once
 from warehouse.stores import clients
 
 commands = typer.Typer(help="Clients of a tenant.", no_args_is_help=True)
 ClientName = Annotated[str, typer.Argument(help="Name of the client.", show_default=False)]
-Scopes = Annotated[list[str], typer.Option("--scope", help="Scope that tokens may carry; repeat for more.", show_default=False)]
-SecretStdin = Annotated[bool, typer.Option("--secret-stdin", help="Read the secret from standard input instead of making one.")]
+Scopes = Annotated[
+    list[str],
+    typer.Option("--scope", help="Scope that tokens of the client may have. Repeat the option for more.", show_default=False),
+]
+SecretStdin = Annotated[
+    bool, typer.Option("--secret-stdin", help="Read the secret from standard input instead of generating one.")
+]
 
 
 @commands.command()
@@ -19,20 +24,20 @@ def create(
     tenant: TenantName,
     name: ClientName,
     scope: Scopes,
-    description: Annotated[str | None, typer.Option(help="Text for people.")] = None,
+    description: Annotated[str | None, typer.Option(help="Description for people.")] = None,
     secret_stdin: SecretStdin = False,
     as_json: Json = False,
 ) -> None:
-    """Make a client. Prints its secret once."""
-    with working_on(tenant) as (_, owner, _):
+    """Create a client. Prints its secret once."""
+    with open_tenant(tenant) as (_, owner, _):
         client, secret = clients.create(owner, name, scope, description=description, secret=_read(secret_stdin))
-    show_once({"username": f"{tenant}/{client.name}", "secret": secret}, as_json, f"Client {name} is ready.")
+    show_once({"username": f"{tenant}/{client.name}", "secret": secret}, as_json, f"Client {name} was created.")
 
 
 @commands.command("list")
 def list_clients(tenant: TenantName, as_json: Json = False) -> None:
     """List the clients of a tenant."""
-    with working_on(tenant) as (_, owner, _):
+    with open_tenant(tenant) as (_, owner, _):
         rows = [
             {
                 "name": client.name,
@@ -51,31 +56,31 @@ def rotate_secret(
     tenant: TenantName,
     name: ClientName,
     overlap_hours: Annotated[
-        int, typer.Option(help="Hours for which the old secret is still good; tokens then live on.", min=0, max=24 * 30)
+        int, typer.Option(help="Hours for which the old secret and its tokens stay valid.", min=0, max=24 * 30)
     ] = 0,
     secret_stdin: SecretStdin = False,
     as_json: Json = False,
 ) -> None:
-    """Give a client a new secret. Without an overlap, the old one and all its tokens end at once."""
-    with working_on(tenant) as (_, owner, _):
+    """Replace the secret of a client. Without an overlap, the old secret and its tokens stop working at once."""
+    with open_tenant(tenant) as (_, owner, _):
         secret = clients.rotate_secret(owner, name, _read(secret_stdin), overlap_seconds=3600 * overlap_hours)
     show_once({"username": f"{tenant}/{name}", "secret": secret}, as_json, f"Client {name} has a new secret.")
 
 
 @commands.command()
 def disable(tenant: TenantName, name: ClientName, as_json: Json = False) -> None:
-    """Shut a client out at once."""
+    """Disable a client. Its logins and tokens are refused at once."""
     _set_active(tenant, name, False, as_json)
 
 
 @commands.command()
 def enable(tenant: TenantName, name: ClientName, as_json: Json = False) -> None:
-    """Let a client in again."""
+    """Enable a disabled client."""
     _set_active(tenant, name, True, as_json)
 
 
 def _set_active(tenant: str, name: str, active: bool, as_json: bool) -> None:
-    with working_on(tenant) as (_, owner, _):
+    with open_tenant(tenant) as (_, owner, _):
         clients.find(owner, name).active = active
     say(f"Client {tenant}/{name} is {'enabled' if active else 'disabled'}.", as_json)
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from api.cli.desk import Desk, Json, desk, read_settings, show
+from api.cli.installation import Installation, Json, open_installation, read_settings, show
 from warehouse.errors import NotFound
 
 commands = typer.Typer(help="Demo tenants to try Kontor with.", no_args_is_help=True)
@@ -15,9 +15,9 @@ commands = typer.Typer(help="Demo tenants to try Kontor with.", no_args_is_help=
 
 @commands.command()
 def seed(as_json: Json = False) -> None:
-    """Make the demo tenants and users. Their credentials lie in demo.json of the data directory."""
-    with desk() as at:
-        content = seed_demo(at)
+    """Create the demo tenants and users. Writes their credentials to demo.json in the data directory."""
+    with open_installation() as installation:
+        content = seed_demo(installation)
     rows = [
         {"tenant": tenant["name"], "regulated": tenant["regulated"], "users": [user["username"] for user in tenant["users"]]}
         for tenant in content["tenants"]
@@ -27,7 +27,7 @@ def seed(as_json: Json = False) -> None:
 
 @commands.command()
 def env(tenant: Annotated[str, typer.Argument(help="Name of the demo tenant.")] = "demo") -> None:
-    """Print the demo's credentials as shell variables: eval "$(kontor demo env)"."""
+    """Print the credentials of the demo as shell variables: eval "$(kontor demo env)"."""
     settings = read_settings()
     path = settings.home / "demo.json"
     if not path.exists():
@@ -47,10 +47,16 @@ def env(tenant: Annotated[str, typer.Argument(help="Name of the demo tenant.")] 
     print("\n".join(f"export {name}={shlex.quote(value)}" for name, value in values.items()))
 
 
-def seed_demo(at: Desk) -> dict[str, Any]:
-    """The demo's credentials. Its users are connected to the demo bank; a worker fetches what there is."""
+def seed_demo(installation: Installation) -> dict[str, Any]:
+    """The credentials of the demo. Connects its users to the demo bank, from which a worker fetches their data."""
     from pipelines import demo_tenants  # loads the banks, which no other command needs
 
-    content = demo_tenants.seed(at.database, at.vault, at.settings.base_url, at.settings.home / "demo.json", datetime.now(UTC))
-    demo_tenants.connect_customers(at.database, at.vault, at.settings, content)
+    content = demo_tenants.seed(
+        installation.database,
+        installation.vault,
+        installation.settings.base_url,
+        installation.settings.home / "demo.json",
+        datetime.now(UTC),
+    )
+    demo_tenants.connect_customers(installation.database, installation.vault, installation.settings, content)
     return content

@@ -1,29 +1,29 @@
-"""`kontor keys`: the vault's keys."""
+"""`kontor keys`: the encryption keys of the vault."""
 
 import typer
 from rich.progress import Progress
 
-from api.cli.desk import Desk, Json, desk, read_settings, say, show
+from api.cli.installation import Installation, Json, open_installation, read_settings, say, show
 from warehouse.errors import Invalid
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import create_ring, write_ring
 
-commands = typer.Typer(help="Keys of the vault, in which secrets rest.", no_args_is_help=True)
+commands = typer.Typer(help="Encryption keys of the vault.", no_args_is_help=True)
 
 
 @commands.command()
 def create(as_json: Json = False) -> None:
-    """Make the key file. Never touches one that exists."""
+    """Create the key file. Never changes an existing one."""
     path = read_settings().keys_path
-    say(f"{path} was made. Keep a copy in a safe place." if create_ring(path) else f"{path} is there already.", as_json)
+    say(f"{path} was created. Store a copy in a safe place." if create_ring(path) else f"{path} already exists.", as_json)
 
 
 @commands.command("list")
 def list_keys(as_json: Json = False) -> None:
-    """List the keys by id, and how many values each has sealed."""
-    with desk() as at:
-        ring = at.vault.ring()
-        with at.database.operating() as owner:
+    """List the ids of the keys, with the number of values that each encrypts."""
+    with open_installation() as installation:
+        ring = installation.vault.ring()
+        with installation.database.operating() as owner:
             counts = sealed_values.count_by_key(owner)
     rows = [{"id": key, "active": key == ring.active, "values": counts.get(key, 0)} for key in ring.keys]
     show(rows, as_json, "Vault keys")
@@ -31,42 +31,42 @@ def list_keys(as_json: Json = False) -> None:
 
 @commands.command()
 def rotate(as_json: Json = False) -> None:
-    """Seal everything with a new key, while the service runs. Old keys stay readable until `kontor keys prune`.
+    """Encrypt all values with a new key while the service runs. Old keys stay in the file until `kontor keys prune`.
 
-    With keys in KONTOR_VAULT_KEYS, put the new key first there, restart, and then run this.
+    If the keys are in KONTOR_VAULT_KEYS, put the new key first there and restart the service before you run this command.
     """
-    with desk() as at:
-        if not at.vault.from_environment:
-            write_ring(at.vault.path, at.vault.ring().with_new_key())
-        count = _reseal(at, quiet=as_json)
-    say(f"{count} values are sealed with key {at.vault.ring().active} now.", as_json)
+    with open_installation() as installation:
+        if not installation.vault.from_environment:
+            write_ring(installation.vault.path, installation.vault.ring().with_new_key())
+        count = _reseal(installation, quiet=as_json)
+    say(f"{count} values are now encrypted with key {installation.vault.ring().active}.", as_json)
 
 
 @commands.command()
 def prune(as_json: Json = False) -> None:
-    """Remove keys that have sealed nothing any more from the key file."""
-    with desk() as at:
-        if at.vault.from_environment:
-            raise Invalid("the keys are in KONTOR_VAULT_KEYS: remove them there")
-        ring = at.vault.ring()
-        with at.database.operating() as owner:
+    """Remove keys from the key file that no longer encrypt any value."""
+    with open_installation() as installation:
+        if installation.vault.from_environment:
+            raise Invalid("the keys are in KONTOR_VAULT_KEYS: remove unused ones there")
+        ring = installation.vault.ring()
+        with installation.database.operating() as owner:
             unused = set(ring.keys) - set(sealed_values.count_by_key(owner)) - {ring.active}
-        write_ring(at.vault.path, ring.without(unused))
+        write_ring(installation.vault.path, ring.without(unused))
     say(f"Removed: {', '.join(sorted(unused)) or 'nothing'}.", as_json)
 
 
-def _reseal(at: Desk, quiet: bool) -> int:
-    """Seals values of older keys batch by batch; answers how many."""
-    with at.database.operating() as owner:
+def _reseal(installation: Installation, quiet: bool) -> int:
+    """Encrypts the values of older keys again, batch by batch; returns their number."""
+    with installation.database.operating() as owner:
         counts = sealed_values.count_by_key(owner)
-    total = sum(count for key, count in counts.items() if key != at.vault.ring().active)
-    done = 0
+    total = sum(count for key, count in counts.items() if key != installation.vault.ring().active)
+    count = 0
     with Progress(disable=quiet) as progress:
-        task = progress.add_task("Sealing", total=total)
+        task = progress.add_task("Encrypting", total=total)
         while True:
-            with at.database.operating() as owner:
-                batch = sealed_values.reseal_some(owner, at.vault)
+            with installation.database.operating() as owner:
+                batch = sealed_values.reseal_some(owner, installation.vault)
             if batch == 0:
-                return done
-            done += batch
-            progress.update(task, completed=done)
+                return count
+            count += batch
+            progress.update(task, completed=count)

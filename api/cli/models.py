@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from api.cli.desk import Json, console, read_settings, say, show, show_once
+from api.cli.installation import Json, console, read_settings, say, show, show_once
 from warehouse.errors import Invalid, KontorError
 
 if TYPE_CHECKING:

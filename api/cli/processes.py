@@ -1,11 +1,11 @@
-"""Processes of the house: started with a log of their own, watched, and stopped so that nothing of them stays."""
+"""Child processes: start them with their own logs, watch them, and stop them with all their descendants."""
 
 import contextlib
 import ctypes
 import os
 import signal
 import socket
-import subprocess  # nosec B404  # programs of the house, never a shell
+import subprocess  # nosec B404  # our own programs, never a shell
 import sys
 import time
 import urllib.error
@@ -18,19 +18,19 @@ from rich.markup import escape
 
 from warehouse.errors import KontorError
 
-PARENT_DIED = 1  # PR_SET_PDEATHSIG of Linux
+PR_SET_PDEATHSIG = 1
 
 
 @dataclass
 class Child:
-    """A process of the house. It has a group of its own, so that the order of stopping is ours and nothing of it stays."""
+    """A child process with its own process group, so that we decide the order of stopping and end all descendants."""
 
     name: str
     process: subprocess.Popen[bytes]
     log: Path
 
     def stop(self, deadline: float) -> None:
-        """Asks the process to end, and ends its group if it does not."""
+        """Terminates the process, and kills its group if it is still alive at the deadline."""
         self._signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(max(0.1, deadline - time.monotonic()))
@@ -43,7 +43,7 @@ class Child:
 
 
 def start(name: str, command: list[str], environment: dict[str, str], logs: Path) -> Child:
-    """A running process that logs to a file of its name."""
+    """A new process that logs to a file of its name."""
     log = logs / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
@@ -60,21 +60,21 @@ def start(name: str, command: list[str], environment: dict[str, str], logs: Path
 
 
 def _end_with_parent() -> Callable[[], None] | None:
-    """On Linux: lets a process get SIGTERM when this one dies without having stopped it."""
+    """On Linux: makes a process receive SIGTERM when this one dies."""
     if sys.platform != "linux":
         return None
     library = ctypes.CDLL(None)
-    return lambda: library.prctl(PARENT_DIED, signal.SIGTERM)
+    return lambda: library.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def finish(child: Child) -> None:
-    """Returns when a process has done its work; raises if it has failed."""
+    """Waits until a process has finished; raises if it has failed."""
     if child.process.wait():
         raise KontorError(f"{child.name} failed; see {child.log}")
 
 
 def wait_for(address: str, children: list[Child], seconds: float = 120) -> None:
-    """Returns as soon as an address answers well; fails if a process ends first, or if it takes too long."""
+    """Waits until an address responds with success; raises if a process ends first, or after the time limit."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         require_alive(children)
@@ -87,26 +87,28 @@ def wait_for(address: str, children: list[Child], seconds: float = 120) -> None:
 
 
 def watch(children: list[Child]) -> None:
-    """Never returns; fails as soon as a process ends."""
+    """Watches processes for ever; raises as soon as one ends."""
     while True:
         require_alive(children)
         time.sleep(0.5)
 
 
 def require_alive(children: list[Child]) -> None:
-    """Fails, with the end of its log, if a process has ended."""
+    """Raises, with the end of its log, if a process has ended."""
     for child in children:
         if child.process.poll() is not None:
             tail = "\n".join(child.log.read_text(errors="replace").splitlines()[-15:])
-            raise KontorError(f"{child.name} ended with {child.process.returncode}; {child.log} ends with:\n{escape(tail)}")
+            raise KontorError(
+                f"{child.name} exited with code {child.process.returncode}. Last lines of {child.log}:\n{escape(tail)}"
+            )
 
 
 def require_free(name: str, host: str, port: int) -> None:
-    """Fails, with what to do, if somebody else listens on an address."""
+    """Raises, with advice, if another program listens on an address."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
         except OSError as error:
             setting = "KONTOR_PORT" if name == "API" else "KONTOR_DAGSTER_PORT"
-            raise KontorError(f"{host}:{port} for {name} is in use: stop the program there, or set {setting}") from error
+            raise KontorError(f"{host}:{port} for {name} is in use: stop the program that uses it, or set {setting}") from error

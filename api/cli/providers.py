@@ -6,7 +6,7 @@ from uuid import UUID
 
 import typer
 
-from api.cli.desk import Json, console, desk, say, show, show_once
+from api.cli.installation import Json, console, open_installation, say, show, show_once
 from pipelines import banks
 from pipelines.banks import catalogue
 from warehouse.postgres.tables import Provider
@@ -18,12 +18,12 @@ ProviderId = Annotated[UUID, typer.Argument(metavar="ID", help="Id of the provid
 
 @commands.command("list")
 def list_providers(
-    everything: Annotated[bool, typer.Option("--all", help="Also those that are disabled or have no connector.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include providers that are disabled or have no connector.")] = False,
     as_json: Json = False,
 ) -> None:
-    """List the providers that tenants see."""
-    with desk() as at, at.database.operating() as owner:
-        connectors = banks.connectors(at.settings)
+    """List the providers that tenants can use."""
+    with open_installation() as installation, installation.database.operating() as owner:
+        connectors = banks.connectors(installation.settings)
         rows = [
             _row(provider, served=catalogue.offer_of(provider, connectors) is not None)
             for provider in providers.visible(owner, include_disabled=everything)
@@ -33,48 +33,52 @@ def list_providers(
 
 @commands.command("import")
 def import_banks(as_json: Json = False) -> None:
-    """Bring the German banks of the catalogue up to date. Deletes none, and enables or disables none that is there."""
-    with console.status("Importing German banks …"), desk() as at, at.database.operating() as owner:
+    """Update the German banks in the catalogue. Never deletes a provider, nor enables or disables an existing one."""
+    with (
+        console.status("Importing German banks …"),
+        open_installation() as installation,
+        installation.database.operating() as owner,
+    ):
         changes = catalogue.import_banks(owner)
     show_once(vars(changes), as_json, "The German banks are up to date.")
 
 
 @commands.command("failing")
 def list_failing(as_json: Json = False) -> None:
-    """List the providers at which the last fetch of accesses has failed."""
-    from warehouse.stores import fetches  # loads Polars, which no other command of providers needs
+    """List the providers with accesses whose last fetch failed."""
+    from warehouse.stores import fetches  # loads Polars, which no other command of this group needs
 
-    with desk() as at, at.database.operating() as operator:
-        rows = [asdict(found) for found in fetches.failing_providers(operator)]
+    with open_installation() as installation, installation.database.operating() as operator:
+        rows = [asdict(provider) for provider in fetches.failing_providers(operator)]
     show(rows, as_json, "Failing providers")
 
 
 @commands.command("fetch-again")
 def fetch_again(provider: ProviderId, as_json: Json = False) -> None:
-    """Let workers fetch every access of a provider whose last fetch failed, now and not only in the next slot."""
+    """Fetch all accesses of a provider whose last fetch failed, now instead of in the next slot."""
     from pipelines.fetching import outages
 
-    with desk() as at:
-        with at.database.operating() as owner:
+    with open_installation() as installation:
+        with installation.database.operating() as owner:
             name = providers.find(owner, provider).name
-        count = outages.fetch_again(at.database, provider)
-    say(f"{count} accesses of {name} are fetched again.", as_json)
+        count = outages.fetch_again(installation.database, provider)
+    say(f"Accesses of {name} that are being fetched again: {count}.", as_json)
 
 
 @commands.command()
 def enable(provider: ProviderId, as_json: Json = False) -> None:
-    """Offer a provider, if a connector serves it."""
+    """Offer a provider to tenants, if a connector supports it."""
     _set_enabled(provider, True, as_json)
 
 
 @commands.command()
 def disable(provider: ProviderId, as_json: Json = False) -> None:
-    """Offer a provider no longer. Accesses that exist stay."""
+    """Stop offering a provider. Existing accesses stay."""
     _set_enabled(provider, False, as_json)
 
 
 def _set_enabled(provider_id: UUID, enabled: bool, as_json: bool) -> None:
-    with desk() as at, at.database.operating() as owner:
+    with open_installation() as installation, installation.database.operating() as owner:
         provider = providers.set_enabled(owner, provider_id, enabled)
         say(f"{provider.name} is {'enabled' if enabled else 'disabled'}.", as_json)
 

@@ -1,11 +1,11 @@
-"""`kontor role`: what users of a client may do."""
+"""`kontor role`: the roles of a client, which define the rights of its users."""
 
 from typing import Annotated
 
 import typer
 
 from api.cli.clients import ClientName, Scopes
-from api.cli.desk import Json, TenantName, say, show, working_on
+from api.cli.installation import Json, TenantName, open_tenant, say, show
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import User
@@ -22,20 +22,20 @@ def create(
     client: ClientName,
     name: RoleName,
     scope: Scopes,
-    default: Annotated[bool, typer.Option("--default", help="Give it to every new user.")] = False,
-    description: Annotated[str | None, typer.Option(help="Text for people.")] = None,
+    default: Annotated[bool, typer.Option("--default", help="Assign the role to every new user.")] = False,
+    description: Annotated[str | None, typer.Option(help="Description for people.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a role."""
-    with working_on(tenant) as (_, owner, _):
+    """Create a role."""
+    with open_tenant(tenant) as (_, owner, _):
         clients.create_role(owner, client, name, scope, default_role=default, description=description)
-    say(f"Role {name} of {tenant}/{client} is ready.", as_json)
+    say(f"Role {name} of {tenant}/{client} was created.", as_json)
 
 
 @commands.command("list")
 def list_roles(tenant: TenantName, client: ClientName, as_json: Json = False) -> None:
     """List the roles of a client."""
-    with working_on(tenant) as (_, owner, _):
+    with open_tenant(tenant) as (_, owner, _):
         rows = [
             {"name": role.name, "default": role.default_role, "scopes": role.granted_scopes, "description": role.description}
             for role in clients.find(owner, client).roles
@@ -45,22 +45,22 @@ def list_roles(tenant: TenantName, client: ClientName, as_json: Json = False) ->
 
 @commands.command()
 def assign(tenant: TenantName, client: ClientName, name: RoleName, username: Username, as_json: Json = False) -> None:
-    """Give a user a role."""
-    with working_on(tenant) as (_, owner, _):
-        clients.assign(owner, clients.find_role(owner, client, name), named_user(owner, username))
-    say(f"{username} has the role {name} of {tenant}/{client}.", as_json)
+    """Assign a role to a user."""
+    with open_tenant(tenant) as (_, owner, _):
+        clients.assign(owner, clients.find_role(owner, client, name), find_user(owner, username))
+    say(f"User {username} has the role {name} of {tenant}/{client}.", as_json)
 
 
 @commands.command()
 def unassign(tenant: TenantName, client: ClientName, name: RoleName, username: Username, as_json: Json = False) -> None:
-    """Take a role from a user; its tokens through this client end at once."""
-    with working_on(tenant) as (_, owner, _):
-        clients.unassign(owner, clients.find_role(owner, client, name), named_user(owner, username))
-    say(f"{username} no longer has the role {name} of {tenant}/{client}.", as_json)
+    """Remove a role from a user. The user's tokens of this client stop working at once."""
+    with open_tenant(tenant) as (_, owner, _):
+        clients.unassign(owner, clients.find_role(owner, client, name), find_user(owner, username))
+    say(f"User {username} no longer has the role {name} of {tenant}/{client}.", as_json)
 
 
-def named_user(owner: Owner, username: str) -> User:
-    """The user of a name."""
+def find_user(owner: Owner, username: str) -> User:
+    """The user with this name; raises if there is none."""
     user = users.find_by_name(owner, username)
     if user is None:
         raise NotFound(f"user {username}")

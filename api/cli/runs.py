@@ -1,4 +1,4 @@
-"""Asking the running Dagster over its own interface, so that the command line loads nothing of it."""
+"""Requests to the GraphQL interface of the running Dagster, so that the command line does not load Dagster."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,9 +7,9 @@ import httpx
 
 from warehouse.errors import KontorError
 
-SECONDS = 60
-WHERE = {"repositoryLocationName": "pipelines.definitions", "repositoryName": "__repository__", "jobName": "__ASSET_JOB"}
-MADE = """query Made($key: AssetKeyInput!) {
+TIMEOUT_SECONDS = 60
+ASSET_JOB = {"repositoryLocationName": "pipelines.definitions", "repositoryName": "__repository__", "jobName": "__ASSET_JOB"}
+MATERIALIZATIONS = """query Materializations($key: AssetKeyInput!) {
   assetOrError(assetKey: $key) { ... on Asset { assetMaterializations(limit: 1) { runId } } }
 }"""
 LAUNCH = """mutation Launch($parameters: ExecutionParams!) {
@@ -17,23 +17,25 @@ LAUNCH = """mutation Launch($parameters: ExecutionParams!) {
 }"""
 
 
-def is_made(address: str, asset: str) -> bool:
+def is_materialized(address: str, asset: str) -> bool:
     """Whether an asset was ever materialised."""
-    return bool(ask(address, MADE, key={"path": [asset]})["assetOrError"].get("assetMaterializations"))
+    return bool(ask(address, MATERIALIZATIONS, key={"path": [asset]})["assetOrError"].get("assetMaterializations"))
 
 
 def launch(address: str, assets: Mapping[str, Any]) -> str:
-    """Puts a run of some assets, each with its configuration, into the queue; returns where it can be watched."""
-    selector = {**WHERE, "assetSelection": [{"path": [asset]} for asset in assets]}
+    """Queues a run of assets, given with their configurations; returns the address of the run's page."""
+    selector = {**ASSET_JOB, "assetSelection": [{"path": [asset]} for asset in assets]}
     config = {"ops": {asset: {"config": config} for asset, config in assets.items()}}
-    launched = ask(address, LAUNCH, parameters={"selector": selector, "runConfigData": config})["launchRun"]
-    if "run" not in launched:
-        raise KontorError(f"Dagster did not take a run of {', '.join(assets)}: {launched['__typename']}")
-    return f"{address}/runs/{launched['run']['runId']}"
+    result = ask(address, LAUNCH, parameters={"selector": selector, "runConfigData": config})["launchRun"]
+    if "run" not in result:
+        raise KontorError(f"Dagster refused a run of {', '.join(assets)}: {result['__typename']}")
+    return f"{address}/runs/{result['run']['runId']}"
 
 
 def ask(address: str, query: str, **variables: Any) -> dict[str, Any]:
-    """What Dagster says to a query."""
-    answer = httpx.post(f"{address}/graphql", json={"query": query, "variables": variables}, timeout=SECONDS, trust_env=False)
-    found: dict[str, Any] = answer.raise_for_status().json()["data"]
-    return found
+    """The data of Dagster's response to a query."""
+    response = httpx.post(
+        f"{address}/graphql", json={"query": query, "variables": variables}, timeout=TIMEOUT_SECONDS, trust_env=False
+    )
+    data: dict[str, Any] = response.raise_for_status().json()["data"]
+    return data

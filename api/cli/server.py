@@ -1,12 +1,13 @@
-"""`kontor up`, `kontor serve`, `kontor worker`, `kontor migrate`, `kontor ready`: running the service."""
+"""`kontor up`, `serve`, `worker`, `migrate`, `ready` and `inventory`: operating the service."""
 
 import os
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from api.cli import processes
-from api.cli.desk import Json, console, read_settings, say
+from api.cli.installation import Json, console, open_installation, read_settings, say, show
 from warehouse.postgres import embedded, migrate
 from warehouse.secrets.vault import Vault
 
@@ -18,18 +19,19 @@ def register(app: typer.Typer) -> None:
     app.command("worker")(work)
     app.command("migrate")(migrate_database)
     app.command("ready")(wait_until_ready)
+    app.command("inventory")(take_inventory)
 
 
 def run_all(
     dagster: Annotated[bool, typer.Option(help="Also start the Dagster webserver and daemon.")] = True,
-    demo: Annotated[bool, typer.Option(help="Also make the demo tenants.")] = True,
+    demo: Annotated[bool, typer.Option(help="Also create the demo tenants.")] = True,
 ) -> None:
-    """Run everything: database, tables, demo tenants, API, Dagster. Ctrl-C stops it all."""
+    """Run everything on this machine: database, demo tenants, API, worker and Dagster. Ctrl-C stops all."""
     from api.cli import up  # loads the lake, which the other commands do not need
 
     settings = read_settings()
-    with embedded.addresses(settings) as where:
-        up.run(settings, where, with_dagster=dagster, with_demo=demo)
+    with embedded.addresses(settings) as addresses:
+        up.run(settings, addresses, with_dagster=dagster, with_demo=demo)
 
 
 def serve(
@@ -37,50 +39,62 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     workers: Annotated[int | None, typer.Option(help="Number of processes.")] = None,
 ) -> None:
-    """Serve the API alone, with the tables and keys that are there."""
+    """Serve only the API. Requires an up-to-date database and vault keys."""
     from api.http import server  # loads the web framework, which no other command needs
 
     for name, value in {"HOST": host, "PORT": port, "WORKERS": workers}.items():
         if value is not None:
             os.environ[f"KONTOR_{name}"] = str(value)
     settings = read_settings()
-    with embedded.addresses(settings) as where:
+    with embedded.addresses(settings) as addresses:
         Vault(settings).ring()
-        migrate.require_tables(where.service)
+        migrate.require_tables(addresses.service)
         os.environ["KONTOR_HOME"] = str(settings.home)
-        os.environ["KONTOR_DATABASE_URL"] = where.service
+        os.environ["KONTOR_DATABASE_URL"] = addresses.service
         server.run(settings)
 
 
 def work() -> None:
-    """Run a worker alone: it talks to banks and delivers webhooks. Several may run beside each other."""
-    from pipelines import worker  # loads what no other command needs
+    """Run only a worker, which talks to banks and delivers webhooks. Several workers can run in parallel."""
+    from pipelines import worker  # loads libraries that no other command needs
 
     settings = read_settings()
-    with embedded.addresses(settings) as where:
+    with embedded.addresses(settings) as addresses:
         Vault(settings).ring()
-        migrate.require_tables(where.service)
+        migrate.require_tables(addresses.service)
         os.environ["KONTOR_HOME"] = str(settings.home)
-        os.environ["KONTOR_DATABASE_URL"] = where.service
+        os.environ["KONTOR_DATABASE_URL"] = addresses.service
         worker.main(read_settings())
 
 
 def migrate_database(as_json: Json = False) -> None:
-    """Bring the database to the tables that this version needs. Safe to run at any time, also twice at once."""
+    """Migrate the database to the schema of this version. Safe to run at any time, even twice in parallel."""
     settings = read_settings()
-    with embedded.addresses(settings) as where:
-        before, after = migrate.upgrade(where.migration, where.service_role)
-        if migrate.bypasses_row_security(where.service):
-            console.print("[yellow]The service's database role bypasses row-level security. Give it a role that does not.[/]")
-    say(f"The tables are at {after} (before: {before or 'none'}).", as_json)
+    with embedded.addresses(settings) as addresses:
+        before, after = migrate.upgrade(addresses.migration, addresses.service_role)
+        if migrate.bypasses_row_security(addresses.service):
+            console.print("[yellow]The database role of the service bypasses row-level security. Use a role that does not.[/]")
+    say(f"The database schema is at {after} (before: {before or 'none'}).", as_json)
 
 
 def wait_until_ready(
-    port: Annotated[int | None, typer.Option(help="Port of the API; default: KONTOR_PORT.")] = None,
-    seconds: Annotated[float, typer.Option(help="How long to wait.")] = 120,
+    port: Annotated[int | None, typer.Option(help="Port of the API. Default: KONTOR_PORT.")] = None,
+    seconds: Annotated[float, typer.Option(help="Seconds to wait at most.")] = 120,
 ) -> None:
-    """Return as soon as the API on this machine takes requests; fail if it does not in time."""
+    """Wait until the API on this machine accepts requests. Fails after the time limit."""
     settings = read_settings()
-    everywhere = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # nosec B104  # whom to call, not where to listen
-    host = everywhere.get(settings.host, settings.host)
+    loopback = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # nosec B104  # an address to call, not to listen on
+    host = loopback.get(settings.host, settings.host)
     processes.wait_for(f"http://{host}:{port or settings.port}/ready", [], seconds)
+
+
+def take_inventory(as_json: Json = False) -> None:
+    """Count all rows and files, with checksums. An intact restored installation has the same inventory as the original."""
+    from warehouse.lake.lake import Lake  # loads the lake, which few commands need
+    from warehouse.stores import inventory
+
+    with open_installation() as installation:
+        with installation.database.surveying() as operator:
+            rows = list(inventory.of_database(operator))
+        rows += inventory.of_lake(Lake(installation.settings.lake_path))
+    show([asdict(row) for row in rows], as_json, "Tables")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from api.cli.desk import Json, console, say
+from api.cli.installation import Json, console, say
 from warehouse.errors import Invalid
 
 START = datetime(2023, 7, 1)  # noqa: DTZ001 a first of a month, not a moment

@@ -1,4 +1,4 @@
-"""`kontor sql`: questions to the lake."""
+"""`kontor sql`: queries on the lake."""
 
 import re
 import sys
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table as Shown
+from rich.table import Table
 from rich.text import Text
 
-from api.cli.desk import console, read_settings, show
+from api.cli.installation import console, read_settings, show
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from warehouse.lake.lake import Lake
 
-BATCH = 50_000
+BATCH_ROWS = 50_000
 
 
 class OutputFormat(StrEnum):
@@ -32,21 +32,21 @@ class OutputFormat(StrEnum):
 
 def register(app: typer.Typer) -> None:
     """Adds the command to the command line."""
-    app.command("sql")(ask)
+    app.command("sql")(run_query)
 
 
-def ask(
+def run_query(
     query: Annotated[
-        str | None, typer.Argument(help="The query; without one, the tables are listed.", show_default=False)
+        str | None, typer.Argument(help="The query. Without one, the tables are listed.", show_default=False)
     ] = None,
     form: Annotated[
         OutputFormat | None,
-        typer.Option("--format", help="How the answer is written; default: what the file's name says, or a table."),
+        typer.Option("--format", help="Format of the result. Default: by the suffix of the file, else a table."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File for the answer.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Rows of a table that are printed.")] = 50,
+    out: Annotated[Path | None, typer.Option(help="File for the result.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows to print as a table.")] = 50,
 ) -> None:
-    """Ask the lake in DuckDB's SQL, for reading only."""
+    """Run a read-only query on the lake, in the SQL dialect of DuckDB."""
     from warehouse.lake import sql  # loads DuckDB, which no other command needs
     from warehouse.lake.lake import Lake
     from warehouse.lake.tables import TABLES
@@ -55,83 +55,82 @@ def ask(
     lake = Lake(path)
     if query is None:
         if not _list_tables(lake, as_json=form is OutputFormat.JSON) and form is not OutputFormat.JSON:
-            console.print(f"The lake at {path} is empty. KONTOR_HOME or KONTOR_LAKE say where another one lies.", highlight=False)
+            console.print(f"The lake at {path} is empty. To read another one, set KONTOR_HOME or KONTOR_LAKE.", highlight=False)
         return
-    chosen = _format(form, out)
+    output_format = _format(form, out)
     words = set(re.findall(r"\w+", query.lower()))
     tables = [table for table in TABLES if table.name in words] or TABLES
     with sql.explain_errors(), sql.connect(lake, tables) as connection:
-        answer = sql.ask(connection, query)
-        if chosen is OutputFormat.TABLE:
-            _print(answer, limit)
+        result = sql.ask(connection, query)
+        if output_format is OutputFormat.TABLE:
+            _print(result, limit)
         else:
-            _write(_frame(answer), chosen, out)
+            _write(_frame(result), output_format, out)
 
 
 def _list_tables(lake: "Lake", as_json: bool) -> bool:
-    """Prints every table with its rows and columns; answers whether there is any file."""
+    """Prints every table with its rows and columns; returns whether there is any file."""
     from warehouse.lake.tables import TABLES
 
     rows = []
     for table in TABLES:
         try:
-            found = lake.statistics(table)
-            counted: dict[str, Any] = {"buckets": found.height, "rows": found["rows"].sum(), "bytes": found["bytes"].sum()}
-        except (LakeDamaged, BackfillNeeded) as trouble:
-            counted = {"buckets": None, "rows": str(trouble), "bytes": None}
+            files = lake.statistics(table)
+            counts: dict[str, Any] = {"buckets": files.height, "rows": files["rows"].sum(), "bytes": files["bytes"].sum()}
+        except (LakeDamaged, BackfillNeeded) as error:
+            counts = {"buckets": None, "rows": str(error), "bytes": None}
         keys = ["bucket", "slot"] if table.landing else ["bucket"]
-        rows.append({"table": table.name, **counted, "columns": [*table.schema.names(), *keys]})
+        rows.append({"table": table.name, **counts, "columns": [*table.schema.names(), *keys]})
     show(rows, as_json, "Tables")
     return any(row["buckets"] != 0 for row in rows)
 
 
 def _format(form: OutputFormat | None, out: Path | None) -> OutputFormat:
-    """How to write the answer."""
+    """The format of the result: the option, or else by the suffix of the file."""
     suffix = out.suffix.lower().removeprefix(".") if out else ""
-    chosen = form or (
-        OutputFormat(suffix) if suffix in (OutputFormat.CSV, OutputFormat.JSON, OutputFormat.PARQUET) else OutputFormat.TABLE
-    )
-    if out and chosen is OutputFormat.TABLE:
-        raise Invalid(f"--format says how to write {out.name}: csv, json or parquet")
-    if chosen is OutputFormat.PARQUET and not out:
-        raise Invalid("--out says where the Parquet file goes")
-    return chosen
+    by_suffix = OutputFormat(suffix) if suffix in ("csv", "json", "parquet") else OutputFormat.TABLE
+    output_format = form or by_suffix
+    if out and output_format is OutputFormat.TABLE:
+        raise Invalid(f"use --format to choose the format of {out.name}: csv, json or parquet")
+    if output_format is OutputFormat.PARQUET and not out:
+        raise Invalid("use --out to name the Parquet file")
+    return output_format
 
 
-def _print(answer: "DuckDBPyRelation", limit: int) -> None:
-    """Prints the first rows, and says how many more there are, without holding those."""
+def _print(result: "DuckDBPyRelation", limit: int) -> None:
+    """Prints the first rows and the number of further ones, which are not kept in memory."""
     rows: list[dict[str, Any]] = []
     total = 0
-    for batch in answer.to_arrow_reader(BATCH):
+    for batch in result.to_arrow_reader(BATCH_ROWS):
         rows += batch.slice(0, max(0, limit - total)).to_pylist()
         total += batch.num_rows
-    table = Shown()
-    for name in answer.columns:
+    table = Table()
+    for name in result.columns:
         table.add_column(Text(_plain(name)), overflow="fold")
     for row in islice(rows, limit):
         table.add_row(*("" if value is None else Text(_plain(str(value))) for value in row.values()))
     console.print(table)
     if total > limit:
-        console.print(f"{total - limit} more rows: --limit prints more, --out writes all.", highlight=False)
+        console.print(f"{total - limit} more rows. Use --limit to print more, or --out to write all to a file.", highlight=False)
 
 
 def _plain(text: str) -> str:
-    """A bank's text without signs that a terminal obeys."""
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    """A bank's text without control characters of terminals."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
-def _frame(answer: "DuckDBPyRelation") -> "pl.DataFrame":
+def _frame(result: "DuckDBPyRelation") -> "pl.DataFrame":
     import polars as pl
 
     try:
-        frame: pl.DataFrame = answer.pl()
+        frame: pl.DataFrame = result.pl()
     except pl.exceptions.PolarsError as error:
-        raise Invalid(f"a column of this type cannot be written, cast it to varchar: {error}") from error
+        raise Invalid(f"a column of this type cannot be written; cast it to varchar: {error}") from error
     return frame
 
 
 def _write(frame: "pl.DataFrame", form: OutputFormat, out: Path | None) -> None:
-    """Writes all rows, to the file or for a script that reads along."""
+    """Writes all rows to the file, or to standard output."""
     import polars as pl
 
     try:
@@ -144,8 +143,8 @@ def _write(frame: "pl.DataFrame", form: OutputFormat, out: Path | None) -> None:
             text = frame.write_json() + "\n"
             out.write_text(text) if out else sys.stdout.write(text)
     except pl.exceptions.PolarsError as error:
-        raise Invalid(f"this cannot be written as {form}, cast nested columns to varchar or json: {error}") from error
+        raise Invalid(f"the result cannot be written as {form}; cast nested columns to varchar or json: {error}") from error
     except OSError as error:
         raise Invalid(f"{out} cannot be written: {error.strerror}") from error
     if out:
-        console.print(f"{frame.height} rows are in {out}.", highlight=False, markup=False)
+        console.print(f"Wrote {frame.height} rows to {out}.", highlight=False, markup=False)

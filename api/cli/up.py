@@ -1,4 +1,4 @@
-"""Running everything on one machine: prepares the house, starts its processes, watches them, and stops them all together."""
+"""Runs a whole installation on one machine: prepares the database, then starts, watches and stops all processes."""
 
 import shlex
 import signal
@@ -11,7 +11,7 @@ from rich.progress import Progress
 
 from api.cli import dagster, processes, runs
 from api.cli.demo import seed_demo
-from api.cli.desk import Desk, console
+from api.cli.installation import Installation, console
 from pipelines import demo_tenants as demo_flow
 from warehouse.lake.lake import Lake
 from warehouse.lake.tables import TRANSACTION_TAGS
@@ -22,21 +22,21 @@ from warehouse.secrets.vault import Vault, create_ring
 from warehouse.settings import Settings
 
 STOP_SECONDS = 30
-BANK_DATA_SECONDS = 60
+MAX_BANK_DATA_SECONDS = 60
 
 
-def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: bool) -> None:
-    """Runs the house until Ctrl-C or SIGTERM, or until one of its processes ends."""
+def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_demo: bool) -> None:
+    """Runs all processes until Ctrl-C or SIGTERM, or until one of them ends."""
     _on_signals(_interrupt)
     for name, host, port in (("API", settings.host, settings.port), ("Dagster", settings.dagster_host, settings.dagster_port)):
         if name == "API" or with_dagster:
             processes.require_free(name, host, port)
     with console.status("Preparing the database …"):
         create_ring(settings.keys_path)
-        migrate.upgrade(where.migration, where.service_role)
+        migrate.upgrade(addresses.migration, addresses.service_role)
     children: list[processes.Child] = []
     try:
-        environment = dagster.environment(settings, where)
+        environment = dagster.environment(settings, addresses)
         compiling = processes.start("compiling", [sys.executable, "-m", "pipelines.warm_up"], environment, settings.home / "logs")
         children.append(compiling)
         with console.status("Compiling the taggers (once after an update) …"):
@@ -44,15 +44,15 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
         children.remove(compiling)
         for name, module in (("api", "api"), ("worker", "pipelines.worker")):
             children.append(processes.start(name, [sys.executable, "-m", module], environment, settings.home / "logs"))
-        demo = _seed(settings, where) if with_demo else None  # while the API is loading
+        demo = _seed(settings, addresses) if with_demo else None  # while the API is loading
         with console.status("Starting the API …"):
             processes.wait_for(f"http://{settings.host}:{settings.port}/ready", children)
         if demo is not None:
-            _await_bank_data(where, children)
+            _await_bank_data(addresses, children)
         _greet(settings, demo)
         if with_dagster:
             environment["KONTOR_FIRST_SLOT"] = dagster.first_slot(settings)
-            children.append(_start_webserver(settings, where, environment))
+            children.append(_start_webserver(settings, addresses, environment))
             address = f"http://{settings.dagster_host}:{settings.dagster_port}"
             with console.status("Starting Dagster …"):
                 processes.wait_for(f"{address}/server_info", children)
@@ -68,7 +68,7 @@ def run(settings: Settings, where: Addresses, *, with_dagster: bool, with_demo: 
     finally:
         _on_signals(signal.SIG_IGN)
         deadline = time.monotonic() + STOP_SECONDS
-        for child in children:  # before anything is printed: whoever read our output may be gone already
+        for child in children:  # before anything is printed: the reader of our output may already be gone
             child.stop(deadline)
         console.print("Stopped.")
 
@@ -82,30 +82,30 @@ def _interrupt(_number: int, _frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _seed(settings: Settings, where: Addresses) -> dict[str, Any]:
-    database = Database(where.service, pool=2)
+def _seed(settings: Settings, addresses: Addresses) -> dict[str, Any]:
+    database = Database(addresses.service, pool=2)
     try:
-        with console.status("Making the demo tenants …"):
-            return seed_demo(Desk(settings, database, Vault(settings)))
+        with console.status("Creating the demo tenants …"):
+            return seed_demo(Installation(settings, database, Vault(settings)))
     finally:
         database.close()
 
 
-def _await_bank_data(where: Addresses, children: list[processes.Child]) -> None:
-    """Returns when the demo's users have their bank data, so that the printed requests show some."""
-    deadline = time.monotonic() + BANK_DATA_SECONDS
-    with closing(Database(where.service, pool=1)) as database, Progress(console=console, transient=True) as bar:
-        total = waiting = demo_flow.count_pending(database)
-        task = bar.add_task("Pulling the demo's bank data …", total=total)
-        while waiting and time.monotonic() < deadline:
+def _await_bank_data(addresses: Addresses, children: list[processes.Child]) -> None:
+    """Waits until the demo's users have bank data, so that the printed requests return some."""
+    deadline = time.monotonic() + MAX_BANK_DATA_SECONDS
+    with closing(Database(addresses.service, pool=1)) as database, Progress(console=console, transient=True) as bar:
+        total = pending = demo_flow.count_pending(database)
+        task = bar.add_task("Fetching the bank data of the demo …", total=total)
+        while pending and time.monotonic() < deadline:
             processes.require_alive(children)
             time.sleep(0.2)
-            waiting = demo_flow.count_pending(database)
-            bar.update(task, completed=total - waiting)
+            pending = demo_flow.count_pending(database)
+            bar.update(task, completed=total - pending)
 
 
 def _materialise(settings: Settings, environment: dict[str, str], children: list[processes.Child]) -> None:
-    """Fills the lake with the demo's customers, the first time; later the schedule and the sensor do it."""
+    """Fills an empty lake with the demo's customers; later the schedule and the sensor do that."""
     if Lake(settings.lake_path).buckets(TRANSACTION_TAGS):
         return
     command = [sys.executable, "-W", "ignore", "-m", "pipelines.materialise"]
@@ -117,15 +117,15 @@ def _materialise(settings: Settings, environment: dict[str, str], children: list
 
 
 def _train(address: str) -> None:
-    """Has a small model trained and examined, if none ever was, so that the lineage is complete; the one in use stays."""
-    if not runs.is_made(address, "categoriser_evaluation"):
+    """Trains and evaluates a small model if there never was one, so that the lineage is complete. The active model stays."""
+    if not runs.is_materialized(address, "categoriser_evaluation"):
         run = runs.launch(address, demo_flow.TRIAL)
         console.print(f"Training    a trial model, in the background: {run}", soft_wrap=True, highlight=False)
 
 
-def _start_webserver(settings: Settings, where: Addresses, environment: dict[str, str]) -> processes.Child:
+def _start_webserver(settings: Settings, addresses: Addresses, environment: dict[str, str]) -> processes.Child:
     if settings.database_url is not None and settings.dagster_database_url is None:
-        embedded.ensure_database(where.dagster, beside=where.migration)
+        embedded.ensure_database(addresses.dagster, beside=addresses.migration)
     return _start_dagster("webserver", settings, environment)
 
 
@@ -134,7 +134,7 @@ def _start_dagster(part: str, settings: Settings, environment: dict[str, str]) -
 
 
 def _greet(settings: Settings, demo: dict[str, Any] | None) -> None:
-    """Says where things are, and prints requests that work as they are."""
+    """Prints the addresses and credentials, and requests to copy."""
     root = settings.base_url
     lines = [f"API         {root}", *([f"API docs    {root}/docs"] if settings.docs else [])]
     if demo is not None:
@@ -159,7 +159,7 @@ def _greet(settings: Settings, demo: dict[str, Any] | None) -> None:
 
 
 def requests(root: str, tenant: dict[str, Any]) -> list[str]:
-    """Three requests to copy: a user's token, the user's accounts, and the tenant's users."""
+    """Three curl commands: for a user's token, the user's accounts, and the tenant's users."""
     user = tenant["users"][0]
     user_token = (
         f"curl -s -u {_login(tenant['clients']['app'])} -d grant_type=password -d username={user['username']} "

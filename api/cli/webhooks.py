@@ -1,33 +1,33 @@
-"""`kontor webhook`: where clients are told of new transactions."""
+"""`kontor webhook`: notifications of clients about new transactions."""
 
 from typing import Annotated
 
 import typer
 
 from api.cli.clients import ClientName
-from api.cli.desk import Json, TenantName, say, show, show_once, working_on
+from api.cli.installation import Json, TenantName, open_tenant, say, show, show_once
 from warehouse.stores import clients, webhooks
 
 commands = typer.Typer(help="Webhooks of a tenant's clients.", no_args_is_help=True)
-Url = Annotated[str, typer.Argument(help="A public https address on port 443.", show_default=False)]
-From = Annotated[int, typer.Option("--from", help="The first number to list.", min=1)]
-Limit = Annotated[int, typer.Option(help="How many at most.", min=1)]
+Url = Annotated[str, typer.Argument(help="Public https address on port 443.", show_default=False)]
+From = Annotated[int, typer.Option("--from", help="Number of the first event to list.", min=1)]
+Limit = Annotated[int, typer.Option(help="Maximum number of events.", min=1)]
 
 
 @commands.command("set")
 def set_url(tenant: TenantName, client: ClientName, url: Url, as_json: Json = False) -> None:
-    """Set where a client is told, and let a disabled webhook work again. Prints a new secret once."""
-    with working_on(tenant) as (at, owner, _):
-        whose = clients.find(owner, client)
-        secret = webhooks.register(owner, at.vault, whose, url, at.settings)
-        facts = {"url": webhooks.find(owner, whose).url, "secret": secret}
-    show_once(facts, as_json, f"Client {tenant}/{client} is told of new transactions.")
+    """Set the address of a client's webhook, and enable it if it was disabled. Prints a new secret once."""
+    with open_tenant(tenant) as (installation, owner, _):
+        row = clients.find(owner, client)
+        secret = webhooks.register(owner, installation.vault, row, url, installation.settings)
+        facts = {"url": webhooks.find(owner, row).url, "secret": secret}
+    show_once(facts, as_json, f"Client {tenant}/{client} will be notified of new transactions.")
 
 
 @commands.command("show")
 def show_webhook(tenant: TenantName, client: ClientName, as_json: Json = False) -> None:
-    """Show where a client is told, and the number of its latest event."""
-    with working_on(tenant) as (_, owner, _):
+    """Show the webhook of a client, with the number of its latest event."""
+    with open_tenant(tenant) as (_, owner, _):
         webhook = webhooks.find(owner, clients.find(owner, client))
     facts = {"client": client, "url": webhook.url, "enabled": webhook.enabled, "serial": webhook.serial}
     show([facts], as_json, "Webhooks")
@@ -35,27 +35,27 @@ def show_webhook(tenant: TenantName, client: ClientName, as_json: Json = False) 
 
 @commands.command()
 def rotate(tenant: TenantName, client: ClientName, as_json: Json = False) -> None:
-    """Make a new secret. Until the overlap ends, events are signed with the old one as well."""
-    with working_on(tenant) as (at, owner, _):
-        overlap_seconds = at.settings.webhook_secret_overlap_seconds
-        secret = webhooks.rotate_secret(owner, at.vault, clients.find(owner, client), overlap_seconds)
+    """Create a new secret. During the overlap, events are signed with both secrets. Prints the new one once."""
+    with open_tenant(tenant) as (installation, owner, _):
+        overlap_seconds = installation.settings.webhook_secret_overlap_seconds
+        secret = webhooks.rotate_secret(owner, installation.vault, clients.find(owner, client), overlap_seconds)
     show_once({"secret": secret}, as_json, f"The webhook of {tenant}/{client} has a new secret.")
 
 
 @commands.command()
 def remove(tenant: TenantName, client: ClientName, as_json: Json = False) -> None:
-    """End the webhook of a client, with its events and secrets."""
-    with working_on(tenant) as (_, owner, _):
+    """Remove the webhook of a client, with its events and secrets."""
+    with open_tenant(tenant) as (_, owner, _):
         webhooks.remove(owner, clients.find(owner, client))
-    say(f"Client {tenant}/{client} has no webhook any more.", as_json)
+    say(f"The webhook of client {tenant}/{client} was removed.", as_json)
 
 
 @commands.command()
 def events(tenant: TenantName, client: ClientName, from_serial: From = 1, limit: Limit = 100, as_json: Json = False) -> None:
-    """List events and what has become of them."""
-    with working_on(tenant) as (at, owner, _):
-        days = at.settings.webhook_replay_days
-        found = webhooks.events(owner, clients.find(owner, client), from_serial=from_serial, limit=limit, days=days)
+    """List the events of a webhook and their states."""
+    with open_tenant(tenant) as (installation, owner, _):
+        days = installation.settings.webhook_replay_days
+        stored_events = webhooks.events(owner, clients.find(owner, client), from_serial=from_serial, limit=limit, days=days)
     rows = [
         {
             "serial": event.serial,
@@ -64,6 +64,6 @@ def events(tenant: TenantName, client: ClientName, from_serial: From = 1, limit:
             "user": event.user_id,
             "access": event.access_key,
         }
-        for event in found
+        for event in stored_events
     ]
     show(rows, as_json, "Events")

@@ -1,7 +1,8 @@
-"""The demo's pages. Who comes to connect a bank gets a user of the tenant, which a cookie remembers."""
+"""The pages of the demo. A visitor who connects a bank becomes a user of the demo's tenant, remembered by a cookie."""
 
 import hashlib
 import ipaddress
+import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from fastapi import FastAPI
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -33,20 +35,20 @@ Page = Callable[[Request, DemoTenant], Awaitable[Response]]
 
 
 class DemoRoute(Route):
-    """A page that is there while the demo is: in any other house, the address is unknown."""
+    """A page that exists only while the demo's credentials do."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        match, found = super().matches(scope)
+        match, child_scope = super().matches(scope)
         if match is not Match.NONE and not _credentials(scope["app"].state.services.settings).exists():
             return Match.NONE, {}
-        return match, {**found, "route": self}
+        return match, {**child_scope, "route": self}
 
 
 def page(path: str, method: str = "GET") -> Callable[[Page], DemoRoute]:
-    """Makes a function the page at an address. What goes wrong in it is told on a page as well."""
+    """Registers a function as the page at a path. Errors in it lead to a page too."""
 
-    def made(show: Page) -> DemoRoute:
-        async def answer(request: Request) -> Response:
+    def register(show: Page) -> DemoRoute:
+        async def respond(request: Request) -> Response:
             settings = _settings(request)
             tenant = read(_credentials(settings), settings.base_url)
             if tenant is None:
@@ -58,54 +60,54 @@ def page(path: str, method: str = "GET") -> Callable[[Page], DemoRoute]:
             try:
                 return await show(request, tenant)
             except UserUnknown:
-                return _forgetting(RedirectResponse(ROOT, 303), tenant)
+                return _without_cookie(RedirectResponse(ROOT, 303), tenant)
             except Refused as refused:
                 return _failure(request, refused)
 
-        return DemoRoute(ROOT + path, answer, methods=[method], name=show.__name__, include_in_schema=False)
+        return DemoRoute(ROOT + path, respond, methods=[method], name=show.__name__, include_in_schema=False)
 
-    return made
+    return register
 
 
 @page("")
 async def welcome(request: Request, tenant: DemoTenant) -> Response:
-    """What Kontor is, and the button with which it begins."""
+    """What Kontor is, and the button that starts the demo."""
     return await _welcome(request, tenant)
 
 
 @page("/connect", "POST")
 async def connect(request: Request, tenant: DemoTenant) -> Response:
-    """Sends the visitor to the form, as a user that is made here if there is none."""
+    """Sends the visitor to the form, as a user that is created if there is none."""
     visitor = _visitor(request, tenant) or secrets.token_hex(16)
     try:
         address = await _begin(request, tenant, visitor)
-    except UserUnknown:  # a user of an earlier demo
+    except UserUnknown:  # the cookie is of an earlier demo
         visitor = secrets.token_hex(16)
         address = await _begin(request, tenant, visitor)
-    return _remembering(RedirectResponse(address, 303), tenant, visitor)
+    return _with_cookie(RedirectResponse(address, 303), tenant, visitor)
 
 
 @page("/back")
 async def back(request: Request, tenant: DemoTenant) -> Response:
-    """Where the form leads back to: to the overview if there is something to see, else to an explanation."""
-    said = request.query_params.get("baReentry", "")
-    if said == "ACCOUNT_CREATED":
+    """The callback of the form: leads to the overview if there is something to see, else to an explanation."""
+    reentry = request.query_params.get("baReentry", "")
+    if reentry == "ACCOUNT_CREATED":
         return RedirectResponse(f"{ROOT}/overview", 303)
-    if said == "FINISHED":
+    if reentry == "FINISHED":
         return RedirectResponse(f"{ROOT}/overview?done=1", 303)
-    return await _welcome(request, tenant, REENTRY.get(said, REENTRY["ERROR"]))
+    return await _welcome(request, tenant, REENTRY.get(reentry, REENTRY["ERROR"]))
 
 
 @page("/overview")
 async def overview(request: Request, tenant: DemoTenant) -> Response:
-    """What the interface tells of the visitor."""
+    """What the interface says about the visitor."""
     notice = REENTRY["FINISHED"] if request.query_params.get("done") == "1" else None
     return await _overview(request, tenant, notice)
 
 
 @page("/transfer", "POST")
 async def transfer(request: Request, tenant: DemoTenant) -> Response:
-    """Sends the visitor to the form to confirm a transfer, or says what the service does not like about it."""
+    """Sends the visitor to the form to confirm a transfer, or shows why the service refused it."""
     fields = await StrictRequest(request.scope, request.receive).fields()
     access, _, product = fields.get("account", "").partition("/")
     amount = formats.amount(fields.get("amount", ""))
@@ -125,7 +127,7 @@ async def transfer(request: Request, tenant: DemoTenant) -> Response:
 
 @page("/disconnect", "POST")
 async def disconnect(request: Request, tenant: DemoTenant) -> Response:
-    """Deletes all that was fetched for the visitor."""
+    """Deletes all data that were fetched for the visitor."""
     async with _visit(request, tenant) as visit:
         for access in await visit.read(ACCESSES):
             await visit.disconnect(access)
@@ -133,12 +135,12 @@ async def disconnect(request: Request, tenant: DemoTenant) -> Response:
 
 
 async def asset(request: Request) -> Response:
-    """A file of the pages, named with what is in it so that browsers can keep it."""
+    """A static file. Its address changes with its content, so that browsers can cache it for long."""
     name = request.path_params["name"]
     if name not in STATIC:
         return _failure(request, Refused(404))
-    kept = {"Cache-Control": "public, max-age=31536000, immutable"}
-    return Response((FOLDER / name).read_bytes(), media_type=STATIC[name], headers=kept)
+    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response((FOLDER / name).read_bytes(), media_type=STATIC[name], headers=headers)
 
 
 ROUTES = (
@@ -150,6 +152,12 @@ ROUTES = (
     disconnect,
     DemoRoute(f"{ROOT}/static/{{name}}", asset, methods=["GET"], include_in_schema=False),
 )
+
+
+def install(app: FastAPI) -> None:
+    """Adds the demo's pages to an app; they respond only while the data directory contains the demo's credentials."""
+    app.router.routes.extend(ROUTES)
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs addresses, some of which contain account numbers
 
 
 async def _welcome(request: Request, tenant: DemoTenant, notice: Notice | None = None) -> Response:
@@ -170,8 +178,8 @@ async def _overview(
     request: Request, tenant: DemoTenant, notice: Notice | None = None, typed: dict[str, str] | None = None
 ) -> Response:
     async with _visit(request, tenant) as visit:
-        answers = await views.ask(visit)
-        calls = sorted(visit.calls, key=lambda call: call.begun)
+        answers = await views.load(visit)
+        calls = sorted(visit.calls, key=lambda call: call.started_at)
     if not answers.accesses:
         return RedirectResponse(ROOT, 303)
     months, accounts = views.months(answers), views.accounts(answers)
@@ -204,17 +212,17 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
 
 
 def _failure(request: Request, refused: Refused) -> Response:
-    """A page that says what went wrong, without more of it than helps."""
+    """A page that says what went wrong, without internal details."""
     status = refused.status if refused.status in (403, 404, 429) else 502
     return _render(request, "failure.html", status, notice=FAILURES.get(str(status), FAILURES["502"]))
 
 
 @cache
 def _pages() -> Environment:
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("api.demo_app"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    found.filters |= {
+    environment.filters |= {
         "money": formats.money,
         "whole_money": formats.whole_money,
         "percent": formats.percent,
@@ -223,19 +231,19 @@ def _pages() -> Environment:
         "stacked": charts.stacked,
         "sparkline": charts.sparkline,
     }
-    found.globals["cashflow"] = charts.cashflow
-    return found
+    environment.globals["cashflow"] = charts.cashflow
+    return environment
 
 
 @cache
 def _assets() -> dict[str, str]:
-    """The address of each file of the pages, which changes with its content."""
+    """The addresses of the static files, which change with their content."""
     return {name: f"{ROOT}/static/{name}?v={hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()[:12]}" for name in STATIC}
 
 
 def _settings(request: Request) -> Settings:
-    found: Settings = request.app.state.services.settings
-    return found
+    settings: Settings = request.app.state.services.settings
+    return settings
 
 
 def _credentials(settings: Settings) -> Path:
@@ -243,12 +251,12 @@ def _credentials(settings: Settings) -> Path:
 
 
 def _tokens(request: Request) -> Tokens:
-    """The tokens that this worker keeps."""
+    """The cached tokens of this worker."""
     state = request.app.state
     if not hasattr(state, TOKENS):
         setattr(state, TOKENS, Tokens())
-    found: Tokens = getattr(state, TOKENS)
-    return found
+    tokens: Tokens = getattr(state, TOKENS)
+    return tokens
 
 
 def _visit(request: Request, tenant: DemoTenant) -> DemoVisit:
@@ -264,7 +272,7 @@ def _visitor(request: Request, tenant: DemoTenant) -> str | None:
 
 
 def _cookie(tenant: DemoTenant) -> str:
-    """The cookie's name. The prefix binds it to https, without which not all browsers keep it on the own machine."""
+    """The name of the cookie. Its prefix requires https, so it is left out over plain http on the local machine."""
     return f"__Host-{COOKIE}" if _is_https(tenant) else COOKIE
 
 
@@ -272,14 +280,14 @@ def _is_https(tenant: DemoTenant) -> bool:
     return tenant.base_url.startswith("https:")
 
 
-def _remembering(response: Response, tenant: DemoTenant, visitor: str) -> Response:
+def _with_cookie(response: Response, tenant: DemoTenant, visitor: str) -> Response:
     response.set_cookie(
         _cookie(tenant), visitor, COOKIE_SECONDS, path="/", secure=_is_https(tenant), httponly=True, samesite="lax"
     )
     return response
 
 
-def _forgetting(response: Response, tenant: DemoTenant) -> Response:
+def _without_cookie(response: Response, tenant: DemoTenant) -> Response:
     response.delete_cookie(_cookie(tenant), path="/", secure=_is_https(tenant), httponly=True, samesite="lax")
     return response
 
@@ -289,7 +297,7 @@ def _back(tenant: DemoTenant) -> str:
 
 
 def _is_own(request: Request, tenant: DemoTenant) -> bool:
-    """Whether a form was sent from a page of ours, as browsers say it."""
+    """Whether a form was sent from a page of this site, according to the browser."""
     site = request.headers.get("sec-fetch-site")
     return site == "same-origin" if site is not None else request.headers.get("origin") == _origin(tenant.base_url)
 
@@ -300,16 +308,16 @@ def _origin(address: str) -> str:
 
 
 def _canonical(request: Request, tenant: DemoTenant) -> str | None:
-    """Where a visitor belongs who came by another name of the own machine: cookies and forms hold for one name only."""
-    asked, known = urlsplit(f"//{request.headers.get('host', '')}"), urlsplit(tenant.base_url)
-    if request.method != "GET" or asked.hostname == known.hostname or not {asked.hostname, known.hostname} <= LOOPBACK:
+    """The canonical address, for a visitor who came by another name of this machine: cookies belong to one name only."""
+    host, canonical = urlsplit(f"//{request.headers.get('host', '')}").hostname, urlsplit(tenant.base_url).hostname
+    if request.method != "GET" or host == canonical or not {host, canonical} <= LOOPBACK:
         return None
     query = f"?{request.url.query}" if request.url.query else ""
     return f"{tenant.base_url}{request.url.path}{query}"
 
 
 def _public_ip(request: Request) -> str | None:
-    """The visitor's address, if it is one of the internet."""
+    """The visitor's IP address, if it is a public one."""
     try:
         address = ipaddress.ip_address(request.client.host if request.client else "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The demo's charts: numbers in, SVG out. Colours are the stylesheet's; nothing here has a style or a script of its own."""
+"""The demo's charts as SVG. Colours come from the stylesheet; the charts contain neither styles nor scripts."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,15 +10,15 @@ from markupsafe import Markup
 from api.demo_app.formats import money, month, whole_money
 
 TOP, BOTTOM, LEFT, RIGHT = 14, 30, 58, 8
-BAR_SHARE = 0.36  # of a month's width; two bars and the air between months
-TICKS = 5
-STEPS = (1, 2, 2.5, 5, 10)
-LEAST_REACH = 0.2  # of an amount: what moves less than that shall not look wild
+BAR_SHARE = 0.36  # of a month's width, which has two bars and a gap
+MAX_TICKS = 5
+ROUND_STEPS = (1, 2, 2.5, 5, 10)
+MIN_RANGE_SHARE = 0.2  # of the highest amount, so that small changes do not look large
 
 
 @dataclass(frozen=True)
 class ExpectedMonth:
-    """What is expected of a whole month, and the bounds that hold in most cases. In cents."""
+    """The prediction of a whole month in cents, with bounds that hold in most cases."""
 
     amount: int
     lower: int
@@ -27,7 +27,7 @@ class ExpectedMonth:
 
 @dataclass(frozen=True)
 class Month:
-    """Income and expenses of a month in cents, both above zero as a rule; expected ones where the month is not over."""
+    """Income and expenses of a month in cents, both usually positive; with predictions if the month is not over."""
 
     year: int
     number: int
@@ -47,7 +47,7 @@ class Month:
 
     @property
     def is_open(self) -> bool:
-        """Whether more is expected than was booked."""
+        """Whether the month is not over."""
         return self.expected_income is not None or self.expected_expenses is not None
 
     @property
@@ -57,7 +57,7 @@ class Month:
 
 @dataclass(frozen=True)
 class Scale:
-    """Where amounts are drawn, and which of them are marked."""
+    """The vertical scale of a chart, with its marks."""
 
     low: float
     high: float
@@ -65,23 +65,23 @@ class Scale:
     height: int
 
     def y(self, amount: float) -> float:
-        """How far from the top an amount is drawn."""
+        """The distance of an amount from the top of the chart."""
         return round(TOP + (self.high - amount) / (self.high - self.low) * (self.height - TOP - BOTTOM), 1)
 
 
 def scale_of(amounts: Iterable[int], height: int) -> Scale:
-    """A scale with round marks that holds zero and all amounts."""
-    found = [0, *amounts]
-    low, high = min(found), max(found)
+    """A scale with round marks that covers zero and all amounts."""
+    values = [0, *amounts]
+    low, high = min(values), max(values)
     if low == high:
         high = low + 10_000
-    step = _round_step((high - low) / TICKS)
+    step = _round_step((high - low) / MAX_TICKS)
     first, last = math.floor(low / step), math.ceil(high / step)
     return Scale(first * step, last * step, tuple(round(number * step) for number in range(first, last + 1)), height)
 
 
 def cashflow(months: Sequence[Month], name: str, width: int = 760, height: int = 300) -> Markup:
-    """Income beside expenses for each month, and a line of what was left. What is expected is hatched, with its bounds."""
+    """Bars of income and expenses for each month, and a line of the difference. Predictions are hatched, with their bounds."""
     scale = scale_of(_amounts(months), height)
     chart = _chart(name, width, height, "Einnahmen und Ausgaben nach Monaten", _summary(months))
     _hatches(chart, name)
@@ -98,7 +98,7 @@ def cashflow(months: Sequence[Month], name: str, width: int = 760, height: int =
 
 
 def bar(share: float, kind: str) -> Markup:
-    """A lying bar of a share of its place. It says nothing that the text beside it does not say."""
+    """A horizontal bar of a share of its width. Hidden from screen readers, since the text beside it says the same."""
     chart = ET.Element("svg", {"class": "bar", "aria-hidden": "true", "focusable": "false"})
     ET.SubElement(chart, "rect", {"class": "bar-track", "width": "100%", "height": "100%", "rx": "4"})
     ET.SubElement(chart, "rect", {"class": f"bar-{kind}", "width": f"{_share(share):.1f}%", "height": "100%", "rx": "4"})
@@ -106,7 +106,7 @@ def bar(share: float, kind: str) -> Markup:
 
 
 def stacked(parts: Sequence[tuple[str, int]]) -> Markup:
-    """A lying bar of parts, each with its kind and its size; parts of no size are left out."""
+    """A horizontal bar of parts, each with its kind and size; empty parts are left out."""
     chart = ET.Element("svg", {"class": "stack", "aria-hidden": "true", "focusable": "false"})
     total = sum(max(0, size) for _, size in parts)
     begin = 0.0
@@ -121,16 +121,16 @@ def stacked(parts: Sequence[tuple[str, int]]) -> Markup:
 
 
 def sparkline(amounts: Sequence[int], width: int = 88, height: int = 24) -> Markup:
-    """A small line of how an amount went; flat where it never changed."""
+    """A small line of an amount over time; flat if it never changed."""
     chart = ET.Element("svg", {"class": "spark", "viewBox": f"0 0 {width} {height}", "aria-hidden": "true", "focusable": "false"})
     if amounts:
         low, high = min(amounts), max(amounts)
-        reach = max(high - low, round(high * LEAST_REACH), 1)
+        span = max(high - low, round(high * MIN_RANGE_SHARE), 1)
         step = (width - 8) / max(1, len(amounts) - 1)
         points = [
             (
                 round(4 + place * step, 1),
-                round(height / 2 if low == high else height - 4 - (amount - low) / reach * (height - 8), 1),
+                round(height / 2 if low == high else height - 4 - (amount - low) / span * (height - 8), 1),
             )
             for place, amount in enumerate(amounts)
         ]
@@ -139,10 +139,10 @@ def sparkline(amounts: Sequence[int], width: int = 88, height: int = 24) -> Mark
     return _markup(chart)
 
 
-def _round_step(least: float) -> float:
-    """The smallest round number that is at least as large, and never below a cent."""
-    power = 10.0 ** math.floor(math.log10(max(1, least)))
-    return next(step * power for step in STEPS if step * power >= least or step == STEPS[-1])
+def _round_step(minimum: float) -> float:
+    """The smallest round number that is at least as large, and at least one cent."""
+    power = 10.0 ** math.floor(math.log10(max(1, minimum)))
+    return next(step * power for step in ROUND_STEPS if step * power >= minimum or step == ROUND_STEPS[-1])
 
 
 def _amounts(months: Sequence[Month]) -> list[int]:
@@ -173,18 +173,18 @@ def _summary(months: Sequence[Month]) -> str:
 
 def _draw_month(chart: ET.Element, item: Month, name: str, scale: Scale, left: float, span: float) -> None:
     group = ET.SubElement(chart, "g", {"class": "month"})
-    ET.SubElement(group, "title").text = _told(item)
-    wide = span * BAR_SHARE
+    ET.SubElement(group, "title").text = _tooltip(item)
+    width = span * BAR_SHARE
     for kind, amount, expected, x in (
-        ("income", item.income, item.expected_income, left + span / 2 - wide - 1),
+        ("income", item.income, item.expected_income, left + span / 2 - width - 1),
         ("expenses", item.expenses, item.expected_expenses, left + span / 2 + 1),
     ):
         if expected is not None:
             hatch = {"class": f"hatched-{kind}", "fill": f"url(#{name}-{kind})"}
-            ET.SubElement(group, "rect", {**hatch, **_bar(x, wide, expected.amount, scale)})
-        ET.SubElement(group, "rect", {"class": f"bar-{kind}", **_bar(x, wide, amount, scale)})
+            ET.SubElement(group, "rect", {**hatch, **_bar(x, width, expected.amount, scale)})
+        ET.SubElement(group, "rect", {"class": f"bar-{kind}", **_bar(x, width, amount, scale)})
         if expected is not None:
-            _draw_bounds(group, x + wide / 2, scale.y(expected.upper), scale.y(expected.lower))
+            _draw_bounds(group, x + width / 2, scale.y(expected.upper), scale.y(expected.lower))
     _text(group, "tick", left + span / 2, scale.height - 12, month(item.year, item.number)[:3])
     if item.number == 1:
         _text(group, "tick year", left + span / 2, scale.height - 1, str(item.year))
@@ -196,7 +196,7 @@ def _draw_bounds(group: ET.Element, x: float, upper: float, lower: float) -> Non
 
 
 def _draw_net(chart: ET.Element, months: Sequence[Month], centres: Sequence[float], scale: Scale) -> None:
-    """The line of what was left, whole where it is known and dashed where it is expected."""
+    """Draws the line of the difference, solid for complete months and dashed for predicted ones."""
     points = [(round(x, 1), scale.y(item.expected_net)) for x, item in zip(centres, months, strict=True)]
     closed = sum(not item.is_open for item in months)
     for kind, part in (("net", points[:closed]), ("net net-expected", points[max(0, closed - 1) :])):
@@ -207,7 +207,7 @@ def _draw_net(chart: ET.Element, months: Sequence[Month], centres: Sequence[floa
         ET.SubElement(chart, "circle", {"class": kind, "cx": str(x), "cy": str(y), "r": "3.5"})
 
 
-def _told(item: Month) -> str:
+def _tooltip(item: Month) -> str:
     if not item.is_open:
         return (
             f"{item.name}: {money(item.income)} Einnahmen, {money(item.expenses)} Ausgaben, {money(item.net, signed=True)} übrig"
@@ -259,5 +259,5 @@ def _share(share: float) -> float:
 
 
 def _markup(chart: ET.Element) -> Markup:
-    """The chart as text to be put into a page; the builder has escaped what was not ours."""
+    """The chart as markup for a page; the builder has escaped all values."""
     return Markup(ET.tostring(chart, encoding="unicode"))  # noqa: S704  # nosec B704  # escaped by the builder

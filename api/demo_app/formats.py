@@ -1,4 +1,4 @@
-"""How the demo writes numbers and days: in German, as its readers do."""
+"""Numbers and days in German notation, for the pages of the demo."""
 
 import re
 from datetime import date
@@ -17,18 +17,18 @@ SIGNS = {"EUR": "€", "USD": "$", "GBP": "£"}
 
 
 def cents(amount: Any) -> int:
-    """An amount of the wire in cents."""
+    """The cents of an amount of the wire."""
     return int((Decimal(str(amount)) * 100).to_integral_value())
 
 
 def money(amount_cents: int, currency: str = "EUR", *, signed: bool = False) -> str:
-    """An amount to the cent: 1.234,56 €."""
+    """An amount with cents: 1.234,56 €."""
     whole, rest = divmod(abs(amount_cents), 100)
     return f"{_sign(amount_cents, signed)}{_grouped(whole)},{rest:02d}{SPACE}{SIGNS.get(currency, currency)}"
 
 
 def whole_money(amount_cents: int, *, signed: bool = False) -> str:
-    """An amount to the euro, and from a million on to a tenth of it."""
+    """An amount rounded to euros; from a million on, to tenths of a million."""
     for size, name in ((100_000_000_000, "Mrd."), (100_000_000, "Mio.")):
         if abs(amount_cents) >= size:
             tenths = round(abs(amount_cents) * 10 / size)
@@ -39,21 +39,21 @@ def whole_money(amount_cents: int, *, signed: bool = False) -> str:
 
 
 def amount(text: str) -> float | None:
-    """An amount that somebody typed: 1.234,56 or 1234.56; none if it is no such thing."""
+    """The euros of an amount that a visitor typed, as 1.234,56 or 1234.56; None if it is no amount."""
     plain = text.replace("€", "").replace(SPACE, " ").strip()
     match = WITH_COMMA.fullmatch(plain) or WITH_POINT.fullmatch(plain)
     return float(f"{match[1].replace('.', '')}.{match[2] or 0}") if match else None
 
 
 def percent(ratio: float) -> str:
-    """A share of one: 68 %."""
+    """A ratio as a percentage: 68 %."""
     return f"{round(ratio * 100)}{SPACE}%"
 
 
 def day(value: str | date) -> str:
-    """A day, given as on the wire: 16.11.2026."""
-    found = value if isinstance(value, date) else date.fromisoformat(value[:10])
-    return found.strftime("%d.%m.%Y")
+    """A date or timestamp of the wire as a day: 16.11.2026."""
+    on = value if isinstance(value, date) else date.fromisoformat(value[:10])
+    return on.strftime("%d.%m.%Y")
 
 
 def month(year: int, number: int) -> str:

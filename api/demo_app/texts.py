@@ -1,4 +1,4 @@
-"""What the demo says when something did not go as the visitor wanted."""
+"""Texts of the demo for results and errors."""
 
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ FIELDS = {
     "transferDetails.amount": "Betrag",
     "transferDetails.purpose": "Verwendungszweck",
 }
-"""The service's names of fields, and those on the page."""
+"""The labels on the page by the service's names of fields."""
 REENTRY = {
     "ACCOUNT_CREATED": Notice("Ihre Bank ist verbunden.", "Wir holen gerade Ihre Umsätze."),
     "FINISHED": Notice("Alles erledigt.", "Der Vorgang im Formular ist abgeschlossen."),
@@ -52,7 +52,7 @@ REENTRY = {
         True,
     ),
 }
-"""What the form's word on coming back means, for all words of the interface."""
+"""The notice for each value of `baReentry`."""
 FAILURES = {
     "403": Notice("Das kam nicht von dieser Seite.", "Zum Schutz vor fremden Seiten wurde nichts getan.", True),
     "404": Notice("Hier ist nichts.", "Diese Seite gibt es in der Demo nicht.", True),
@@ -64,7 +64,7 @@ FAILURES = {
 
 
 def refusal(details: str) -> Notice:
-    """Why a transfer was not taken, in the words of the service and with the names of the page."""
+    """Why a transfer was refused, in the words of the service with the labels of the page."""
     for name, label in FIELDS.items():
         details = details.replace(name, label)
     return replace(FAILURES["transfer"], text=details) if details else FAILURES["transfer"]

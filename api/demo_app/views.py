@@ -1,4 +1,4 @@
-"""What the demo shows of the interface's answers: wire objects in, values for the pages out. No calls, no markup."""
+"""Values for the demo's pages, from the responses of the interface. No markup."""
 
 import asyncio
 import re
@@ -13,10 +13,10 @@ from api.demo_app.texts import Notice
 
 ANALYSES = f"{CUSTOMER}/ai"
 COMPLETE = "VOLLSTAENDIG"
-MONTHS_SHOWN = 12
-CATEGORIES_SHOWN = 8
+MAX_MONTHS = 12
+MAX_CATEGORIES = 8
 SUMS = {"INCOME", "EXPENSES", "NET"}
-NO_EXPENSES = SUMS | {"TRANSFER"}
+NOT_EXPENSES = SUMS | {"TRANSFER"}
 MONTH = re.compile(r"(\d{4})_M(\d{2})")
 KINDS = {
     "GIROKONTO": "Girokonto",
@@ -40,7 +40,7 @@ RISKS = {
 
 @dataclass(frozen=True)
 class Answers:
-    """All that the interface tells of a customer."""
+    """All responses of the interface about a customer."""
 
     accesses: dict[str, Any]
     products: list[dict[str, Any]]
@@ -68,7 +68,7 @@ class AccountView:
 
 @dataclass(frozen=True)
 class Change:
-    """When a price became another one, and by how much it rose."""
+    """When a price changed, from which to which amount (cents)."""
 
     on: str
     before: int
@@ -76,6 +76,7 @@ class Change:
 
     @property
     def rise(self) -> int:
+        """How much more is paid or received since the change; below zero if less."""
         return abs(self.after) - abs(self.before)
 
 
@@ -99,12 +100,12 @@ class CategoryShare:
     name: str
     monthly: int
     share: float
-    """Of the largest category."""
+    """Relative to the largest category."""
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """Something that was concluded, and why."""
+    """A life event, life stage or sales trigger, and its reason."""
 
     title: str
     text: str
@@ -114,8 +115,8 @@ class Conclusion:
     confidence: float
 
 
-async def ask(visit: DemoVisit) -> Answers:
-    """Everything of the visitor, asked for at the same time."""
+async def load(visit: DemoVisit) -> Answers:
+    """All responses about the visitor, requested in parallel."""
     accesses = await visit.read(ACCESSES)
     answers = await asyncio.gather(
         visit.read("/ai/v1/products"),
@@ -131,19 +132,19 @@ async def ask(visit: DemoVisit) -> Answers:
 
 
 def is_pending(answers: Answers) -> bool:
-    """Whether more will come by itself."""
+    """Whether a fetch is still running."""
     return any(access["status"] != COMPLETE and not _failed(access) for access in answers.accesses.values())
 
 
 def messages(answers: Answers) -> list[Notice]:
-    """What the banks said, each thing once."""
-    found = [message for holder in (*answers.accesses.values(), *answers.products) for message in holder.get("messages", ())]
-    told = [Notice(item["message"], item.get("details") or "", item["level"] == "ERROR") for item in found]
-    return list(dict.fromkeys(told))
+    """The messages of the banks, each once."""
+    items = [message for holder in (*answers.accesses.values(), *answers.products) for message in holder.get("messages", ())]
+    notices = [Notice(item["message"], item.get("details") or "", item["level"] == "ERROR") for item in items]
+    return list(dict.fromkeys(notices))
 
 
 def accounts(answers: Answers) -> list[AccountView]:
-    """All products, as the bank lists them."""
+    """All products in the order of the bank."""
     return [
         AccountView(
             name=item["name"] or "Konto",
@@ -161,67 +162,67 @@ def accounts(answers: Answers) -> list[AccountView]:
 
 
 def as_of(answers: Answers) -> str:
-    """When a bank was last heard of, as the wire tells it; empty if never."""
+    """The time of the latest fetch, as on the wire; empty if there was none."""
     return max((item["updatedAt"] or "" for item in answers.products), default="")
 
 
 def owner(answers: Answers) -> str:
-    """Whose accounts these are, if the bank says it."""
+    """The owner of the accounts, if the bank names one."""
     return next((item["owner"] for item in answers.products if item["owner"]), "")
 
 
-def total(found: Iterable[AccountView]) -> int:
-    """The sum of all balances in euros."""
-    return sum(account.balance or 0 for account in found if account.currency == "EUR")
+def total(views: Iterable[AccountView]) -> int:
+    """The sum of all euro balances, in cents."""
+    return sum(account.balance or 0 for account in views if account.currency == "EUR")
 
 
 def contracts(answers: Answers) -> list[ContractView]:
-    """All contracts: active ones first, those that are due next before others."""
-    found = [_contract(item) for item in answers.contracts]
-    return sorted(found, key=lambda item: (not item.active, item.next_on or "9999", item.name))
+    """All contracts: active ones first, by their next date."""
+    views = [_contract(item) for item in answers.contracts]
+    return sorted(views, key=lambda item: (not item.active, item.next_on or "9999", item.name))
 
 
 def months(answers: Answers) -> list[Month]:
-    """The last twelve whole months, then the current one and the next with what is expected."""
+    """The last twelve complete months, then the current and the next one with their predictions."""
     flows = {item["tagTreeItem"]["systemName"]: item["details"] for item in answers.cashflow}
     if "INCOME" not in flows and "EXPENSES" not in flows:
         return []
     income, expenses = (_by_month(flows.get(name)) for name in ("INCOME", "EXPENSES"))
     coming_income, coming_expenses = (_expected(flows.get(name)) for name in ("INCOME", "EXPENSES"))
-    booked, coming = sorted({*income, *expenses}), sorted({*coming_income, *coming_expenses})
-    last = coming[0] if coming else _following(booked[-1]) if booked else None
+    past, coming = sorted({*income, *expenses}), sorted({*coming_income, *coming_expenses})
+    last = coming[0] if coming else _following(past[-1]) if past else None
     if last is None:
         return []
-    whole = [_earlier(last, back) for back in range(MONTHS_SHOWN, 0, -1)]
-    wanted = [*(key for key in whole if booked and key >= booked[0]), *coming]
+    complete = [_earlier(last, back) for back in range(MAX_MONTHS, 0, -1)]
+    keys = [*(key for key in complete if past and key >= past[0]), *coming]
     return [
         Month(
             *key,
             income=income.get(key, 0),
             expenses=-expenses.get(key, 0) or 0,
             expected_income=coming_income.get(key),
-            expected_expenses=_turned(coming_expenses.get(key)),
+            expected_expenses=_negated(coming_expenses.get(key)),
         )
-        for key in wanted
+        for key in keys
     ]
 
 
-def categories(answers: Answers, shown: Sequence[Month]) -> list[CategoryShare]:
-    """What the most is spent on, as the mean of the whole months that are shown."""
-    keys = [(item.year, item.number) for item in shown if not item.is_open]
+def categories(answers: Answers, months: Sequence[Month]) -> list[CategoryShare]:
+    """The largest categories of expenses, as monthly means over the complete months shown."""
+    keys = [(month.year, month.number) for month in months if not month.is_open]
     sums: dict[str, int] = {}
     for entry in answers.cashflow:
         item = entry["tagTreeItem"]
-        if item["systemName"] not in NO_EXPENSES:
+        if item["systemName"] not in NOT_EXPENSES:
             flows = _by_month(entry["details"])
             sums[item["displayName"]] = -sum(flows.get(key, 0) for key in keys)
-    top = sorted(((amount, name) for name, amount in sums.items() if amount > 0), reverse=True)[:CATEGORIES_SHOWN]
+    top = sorted(((amount, name) for name, amount in sums.items() if amount > 0), reverse=True)[:MAX_CATEGORIES]
     return [CategoryShare(name, round(amount / len(keys)), amount / top[0][0]) for amount, name in top]
 
 
 def findings(tags: Iterable[dict[str, Any]]) -> list[Conclusion]:
-    """Events, stages and occasions, the latest first."""
-    found = [
+    """Life events, life stages or sales triggers, the latest first."""
+    conclusions = [
         Conclusion(
             title=tag["tagTreeItem"]["displayName"],
             text=tag["tagTreeItem"].get("description", ""),
@@ -232,11 +233,11 @@ def findings(tags: Iterable[dict[str, Any]]) -> list[Conclusion]:
         )
         for tag in tags
     ]
-    return sorted(found, key=lambda item: item.on, reverse=True)
+    return sorted(conclusions, key=lambda item: item.on, reverse=True)
 
 
 def disposable(answers: Answers) -> dict[str, Any] | None:
-    """The way from the latest salary to what is left before the next one, in cents; none where no salary comes."""
+    """What remains of the latest salary until the next one, in cents; None without a salary."""
     details = answers.disposable.get("details")
     if details is None:
         return None
@@ -257,7 +258,7 @@ def disposable(answers: Answers) -> dict[str, Any] | None:
 
 
 def affordability(answers: Answers) -> dict[str, Any] | None:
-    """A month of the household; none with too short a history."""
+    """An average month of the household, in cents; None if the history is too short."""
     details = answers.affordability.get("details")
     if details is None:
         return None
@@ -277,10 +278,10 @@ def affordability(answers: Answers) -> dict[str, Any] | None:
 def _contract(item: dict[str, Any]) -> ContractView:
     details = item["details"]
     partner, insurance = item["tagTreeItemBusinessPartner"], item["tagTreeItemInsuranceType"]
-    known = partner["systemName"] != "UNKNOWN"
+    has_partner = partner["systemName"] != "UNKNOWN"
     regular = details["costDevelopmentRegular"]
     return ContractView(
-        name=partner["displayName"] if known else details.get("counterpartyName") or item["tagTreeItem"]["displayName"],
+        name=partner["displayName"] if has_partner else details.get("counterpartyName") or item["tagTreeItem"]["displayName"],
         category=item["tagTreeItem"]["displayName"],
         insurance=None if insurance["systemName"] == "UNRELATED_OTHER" else insurance["displayName"],
         period=item["tagTreeItemPeriod"]["displayName"],
@@ -302,16 +303,16 @@ def _failed(access: dict[str, Any]) -> bool:
 
 
 def _by_month(details: dict[str, Any] | None) -> dict[tuple[int, int], int]:
-    found = ((_month_of(entry), cents(entry["cashflow"])) for entry in (details or {}).get("statistics", ()))
-    return {key: amount for key, amount in found if key is not None}
+    flows = ((_month_of(entry), cents(entry["cashflow"])) for entry in (details or {}).get("statistics", ()))
+    return {key: amount for key, amount in flows if key is not None}
 
 
 def _expected(details: dict[str, Any] | None) -> dict[tuple[int, int], ExpectedMonth]:
-    found = (
+    predictions = (
         (_month_of(entry), ExpectedMonth(*(cents(entry[name]) for name in ("cashflow", "cashflowLower", "cashflowUpper"))))
         for entry in (details or {}).get("predictions", ())
     )
-    return {key: expected for key, expected in found if key is not None}
+    return {key: expected for key, expected in predictions if key is not None}
 
 
 def _month_of(entry: dict[str, Any]) -> tuple[int, int] | None:
@@ -319,8 +320,8 @@ def _month_of(entry: dict[str, Any]) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def _turned(expected: ExpectedMonth | None) -> ExpectedMonth | None:
-    """Expenses above zero: what was the lower bound is the upper one."""
+def _negated(expected: ExpectedMonth | None) -> ExpectedMonth | None:
+    """The expectation with its sign changed, so that expenses are positive; the bounds change places."""
     return expected and ExpectedMonth(-expected.amount, -expected.upper, -expected.lower)
 
 

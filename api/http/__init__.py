@@ -1,1 +1,1 @@
-"""What every request and answer goes through: middleware, routes, authorisation, strict JSON, errors, caches, metrics."""
+"""What every request and response passes: middleware, routes, authorisation, strict JSON, errors, caches, metrics."""

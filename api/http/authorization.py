@@ -1,7 +1,7 @@
-"""Who may call a route: every route states it in its signature with `Needs`, or says `public`.
+"""Who may call a route: every route states it in its signature with `Needs`, or is public.
 
-A house test fails for a route that states neither. The check runs before the body is read, so that a caller without a
-token learns nothing and costs nothing.
+A test fails for a route that states neither. The check runs before the body is read, so that a request without a token costs
+little and reveals nothing.
 """
 
 import enum
@@ -17,7 +17,7 @@ from warehouse.stores.callers import Caller
 
 
 class TokenKind(enum.Enum):
-    """Whose tokens a route takes."""
+    """Whose tokens a route accepts."""
 
     CLIENT = "client"
     USER = "user"
@@ -25,7 +25,7 @@ class TokenKind(enum.Enum):
 
 
 class Needs(SecurityBase):
-    """A route's demand on the token: a scope (None for any valid token) and whose token it is."""
+    """What a route requires of the token: a scope (None for any valid token) and its kind."""
 
     scheme_name = "oauth2"
     model = OAuth2(
@@ -35,17 +35,17 @@ class Needs(SecurityBase):
         )
     )
 
-    def __init__(self, scope: str | None, by: TokenKind) -> None:
+    def __init__(self, scope: str | None, kind: TokenKind) -> None:
         self.scope = scope
-        self.by = by
+        self.kind = kind
 
     async def __call__(self, request: Request) -> Caller:
-        """The caller, whom the route's guard has checked before."""
+        """The caller, which `check` has found before."""
         caller: Caller = request.state.caller
         return caller
 
     async def check(self, request: Request) -> None:
-        """Finds the caller behind the token and refuses those who may not call this route."""
+        """Finds the caller behind the token; raises if it may not call this route."""
         header = request.headers.get("authorization", "").strip()
         if not header:
             raise Problem(401)
@@ -57,14 +57,14 @@ class Needs(SecurityBase):
 
     def _admits(self, caller: Caller) -> bool:
         kind = TokenKind.CLIENT if caller.user_id is None else TokenKind.USER
-        return self.by in (TokenKind.ANY, kind) and (self.scope is None or self.scope in caller.scopes)
+        return self.kind in (TokenKind.ANY, kind) and (self.scope is None or self.scope in caller.scopes)
 
 
-def needs(scope: str | None, by: TokenKind) -> Any:
-    """The demand in a route's signature, as in: caller is Annotated with a Caller and this."""
-    return Security(Needs(scope, by), scopes=[scope] if scope else [])
+def needs(scope: str | None, kind: TokenKind) -> Any:
+    """The requirement in a route's signature: an annotation of its parameter of type `Caller`."""
+    return Security(Needs(scope, kind), scopes=[scope] if scope else [])
 
 
 def needs_of(dependant: Any) -> Needs | None:
-    """The demand that a route's signature states, if any."""
+    """The requirement that a route's signature states, if any."""
     return next((item.call for item in dependant.dependencies if isinstance(item.call, Needs)), None)

@@ -1,9 +1,10 @@
-"""What goes wrong, as HTTP: one table from facts to status, code and German text, and the bodies that carry them.
+"""Errors as HTTP responses: one table from domain errors to status, code and German text, and the bodies that carry them.
 
-Every answer of 4xx and 5xx has the same shape, never repeats a rejected value, and never shows where in our code it arose.
-The OAuth2 endpoints answer with the names of RFC 6749 instead, the redirect form with a page.
+Every 4xx and 5xx response has the same shape, never repeats a rejected value and never reveals where in the code it arose.
+The OAuth2 endpoints use the names of RFC 6749 instead. Paths of web pages answer with a page, which the app passes to `install`.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api.bodies import messages
+from api.schemas import messages
 from api.schemas.base import field_names
-from api.webform import render
 from pipelines.banks.base import Code
 from warehouse import errors
 
@@ -46,8 +46,11 @@ OAUTH_NAMES = {
     504: "temporarily_unavailable",
 }
 RETRY_AFTER_SECONDS = 5
+MAX_DESCRIBED_PROBLEMS = 20
 STOPS = {404: "not_found", 429: "too_many", 503: "unavailable", 504: "unavailable"}
-"""What the pages of the redirect form say; `api/webform/texts.py` has the words."""
+"""The text of an error page by status: keys of `STOPS` in `api/webform/texts.py`."""
+ErrorPage = Callable[[str, int, dict[str, str]], Response]
+"""Builds the page of an error from the key of its text, its status and its headers."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class ErrorResponse:
     status: int
     details: str | None = None
     code: Code | None = None
-    """What the customer is told, where the interface has a code of its own for it."""
+    """The message code, where the interface defines one for this error."""
 
 
 FACTS: dict[type[errors.KontorError], ErrorResponse] = {
@@ -108,7 +111,7 @@ FACTS: dict[type[errors.KontorError], ErrorResponse] = {
 
 
 class Problem(HTTPException):
-    """A refusal that arises in the HTTP surface or a route itself."""
+    """An error that the HTTP layer or a route itself raises."""
 
     def __init__(
         self, status: int, details: str | None = None, *, oauth: str | None = None, headers: dict[str, str] | None = None
@@ -118,8 +121,9 @@ class Problem(HTTPException):
         self.oauth = oauth
 
 
-def install(app: FastAPI) -> None:
-    """Makes all errors of an app answer in the common shape."""
+def install(app: FastAPI, pages: Mapping[str, ErrorPage] | None = None) -> None:
+    """Makes all errors of an app answer in the common shape, and with a page below the path prefixes of `pages`."""
+    app.state.error_pages = pages or {}
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(RequestValidationError, _of_validation)
     app.add_exception_handler(errors.KontorError, _of_fact)
@@ -133,8 +137,9 @@ def respond(
     oauth: str | None = None,
     headers: dict[str, str] | None = None,
     code: Code | None = None,
+    pages: Mapping[str, ErrorPage] | None = None,
 ) -> Response:
-    """The response for a status, in the shape that fits the path."""
+    """The error response of a status, in the shape that fits the path."""
     headers = dict(headers or {})
     if status == 401:
         headers.setdefault(
@@ -144,13 +149,18 @@ def respond(
         headers.setdefault("Retry-After", str(RETRY_AFTER_SECONDS))
     if path.startswith(OAUTH_PREFIX):
         headers["Pragma"] = "no-cache"
-    if path.startswith(render.ROOT):
-        return render.stop_response(STOPS.get(status, "bad_request" if status < 500 else "failure"), status, headers)
+    page = next((page for prefix, page in (pages or {}).items() if path.startswith(prefix)), None)
+    if page is not None:
+        return page(STOPS.get(status, "bad_request" if status < 500 else "failure"), status, headers)
     return Response(_body(path, status, details, oauth, code), status, headers, media_type="application/json")
 
 
-def _body(path: str, status: int, details: str | None, oauth: str | None, told: Code | None) -> bytes:
-    code, text = (told, messages.TEXTS[told][1]) if told else TEXTS.get(status) or TEXTS[400 if status < 500 else 500]
+def _body(path: str, status: int, details: str | None, oauth: str | None, message_code: Code | None) -> bytes:
+    code, text = (
+        (message_code, messages.TEXTS[message_code][1])
+        if message_code
+        else TEXTS.get(status) or TEXTS[400 if status < 500 else 500]
+    )
     if path.startswith(OAUTH_PREFIX):
         description = f"{text} {details}" if details else text
         return orjson.dumps({"error": oauth or OAUTH_NAMES.get(status, "invalid_request"), "error_description": description})
@@ -164,36 +174,37 @@ def _of_http(request: Request, error: Exception) -> Response:
     details, oauth = (error.details, error.oauth) if isinstance(error, Problem) else (None, None)
     if status == 405:
         headers["Allow"] = ", ".join(_allowed(request))
-    return respond(request.url.path, status, details, oauth=oauth, headers=headers)
+    return respond(request.url.path, status, details, oauth=oauth, headers=headers, pages=request.app.state.error_pages)
 
 
 def _allowed(request: Request) -> list[str]:
-    """All methods of a path, over all routes that have it; a word that a route spells out is no id of another's."""
+    """All methods of a path. Routes with the fewest parameters win: a literal segment of one route is no id of another."""
     path = request.scope["path"]
-    fitting = [route for route in request.app.routes if isinstance(route, Route) and route.path_regex.match(path)]
-    fewest = min((len(route.param_convertors) for route in fitting), default=0)
-    return sorted({method for route in fitting if len(route.param_convertors) == fewest for method in route.methods or ()})
+    routes = [route for route in request.app.routes if isinstance(route, Route) and route.path_regex.match(path)]
+    fewest = min((len(route.param_convertors) for route in routes), default=0)
+    return sorted({method for route in routes if len(route.param_convertors) == fewest for method in route.methods or ()})
 
 
 def _of_validation(request: Request, error: Exception) -> Response:
-    """Says which fields are wrong and how, in the names of the interface; names that a caller made up are not repeated."""
-    found = error.errors() if isinstance(error, RequestValidationError) else []
-    details = "; ".join(dict.fromkeys(_describe(item) for item in found[:20]))
-    return respond(request.url.path, 400, details or None)
+    """A response that names the wrong fields as the interface does; unknown names are not repeated."""
+    problems = error.errors() if isinstance(error, RequestValidationError) else []
+    details = "; ".join(dict.fromkeys(_describe(problem) for problem in problems[:MAX_DESCRIBED_PROBLEMS]))
+    return respond(request.url.path, 400, details or None, pages=request.app.state.error_pages)
 
 
 def _describe(item: dict[str, Any]) -> str:
     place = [str(part) for part in item["loc"][1:]]
-    shown = ".".join(part if part.isdigit() or part in field_names() or item["loc"][0] != "body" else "…" for part in place)
-    what = "fehlt" if item["type"] == "missing" else "ist zu lang" if item["type"] == "string_too_long" else "ist ungültig"
-    return f"{shown or 'Inhalt'}: {what}"
+    path = ".".join(part if part.isdigit() or part in field_names() or item["loc"][0] != "body" else "…" for part in place)
+    problem = "fehlt" if item["type"] == "missing" else "ist zu lang" if item["type"] == "string_too_long" else "ist ungültig"
+    return f"{path or 'Inhalt'}: {problem}"
 
 
 def _of_fact(request: Request, error: Exception) -> Response:
-    answer = next((FACTS[kind] for kind in type(error).__mro__ if kind in FACTS), None)
-    if answer is None:
+    response = next((FACTS[kind] for kind in type(error).__mro__ if kind in FACTS), None)
+    if response is None:
         raise error
     headers = {"Retry-After": str(error.retry_after_seconds)} if isinstance(error, errors.Throttled) else {}
     oauth = "invalid_scope" if isinstance(error, errors.ScopeNotGranted) else None
-    details = answer.details.format(**vars(error)) if answer.details else None
-    return respond(request.url.path, answer.status, details, oauth=oauth, headers=headers, code=answer.code)
+    details = response.details.format(**vars(error)) if response.details else None
+    path, pages = request.url.path, request.app.state.error_pages
+    return respond(path, response.status, details, oauth=oauth, headers=headers, code=response.code, pages=pages)

@@ -1,4 +1,4 @@
-"""Long lists as answers: their JSON text is made piece by piece, and lies in a file when it is long, to need little memory."""
+"""Long lists as responses. Their JSON is written piece by piece, and to a file when it is long, to use little memory."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,38 +10,38 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-SPOOL_BYTES = 1024 * 1024
+MAX_MEMORY_BYTES = 1024 * 1024
 PIECE_BYTES = 256 * 1024
 
 
 @dataclass
-class Listed:
-    """The JSON text of a list, in a file when it is long: the database is free again before the first byte is sent."""
+class JsonListWriter:
+    """Writes a JSON list, to a file when it is long, so that the database is released before the first byte is sent."""
 
-    file: SpooledTemporaryFile[bytes] = field(default_factory=lambda: SpooledTemporaryFile(SPOOL_BYTES))  # noqa: SIM115 (closed when it was sent)
+    file: SpooledTemporaryFile[bytes] = field(default_factory=lambda: SpooledTemporaryFile(MAX_MEMORY_BYTES))  # noqa: SIM115 (closed after sending)
     size: int = 0
     rows: int = 0
 
     def add(self, bodies: Iterable[dict[str, Any]]) -> None:
-        """Writes more bodies."""
-        given = list(bodies)
-        if given:
-            text = orjson.dumps(given)
+        """Appends bodies to the list."""
+        elements = list(bodies)
+        if elements:
+            text = orjson.dumps(elements)
             self.size += self.file.write((b"," if self.rows else b"[") + text[1:-1])
-            self.rows += len(given)
+            self.rows += len(elements)
 
     def response(self, headers: dict[str, str] | None = None) -> Response:
-        """The list as an answer; its file is gone when it was sent."""
+        """The list as a response, which closes the file after sending."""
         self.size += self.file.write(b"]" if self.rows else b"[]")
         self.file.seek(0)
-        if self.size <= SPOOL_BYTES:
+        if self.size <= MAX_MEMORY_BYTES:
             with self.file:
                 return Response(self.file.read(), 200, headers, media_type="application/json")
-        return LongAnswer(self.file, {**(headers or {}), "Content-Length": str(self.size)})
+        return SpooledResponse(self.file, {**(headers or {}), "Content-Length": str(self.size)})
 
 
-class LongAnswer(StreamingResponse):
-    """A file that is sent piece by piece and then closed, also when its receiver has gone."""
+class SpooledResponse(StreamingResponse):
+    """A file that is sent piece by piece and then closed, also when the caller disconnects."""
 
     def __init__(self, file: SpooledTemporaryFile[bytes], headers: dict[str, str]) -> None:
         super().__init__(iter(partial(file.read, PIECE_BYTES), b""), headers=headers, media_type="application/json")

@@ -1,4 +1,4 @@
-"""Prometheus metrics: how often, how long, how many failures. Labels are templates and names of ours, never ids."""
+"""Prometheus metrics: counts, durations and failures. Labels are path templates and fixed names, never ids."""
 
 import os
 from functools import cache
@@ -18,7 +18,7 @@ LOGIN_FAILURES = Counter("kontor_login_failures", "Logins refused", ["grant"])
 
 
 def count_request(method: str, route: str, status: int, seconds: float) -> None:
-    """Counts a request that was answered (status 0: the caller left before)."""
+    """Counts a finished request (status 0: the caller disconnected before)."""
     requests, times = _counters(method, route, status)
     requests.inc()
     times.observe(seconds)
@@ -26,7 +26,7 @@ def count_request(method: str, route: str, status: int, seconds: float) -> None:
 
 @cache
 def _counters(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
-    """The counters of one kind of request; there are as many kinds as routes and statuses, so all are kept."""
+    """The counters of one kind of request, cached: there are only as many kinds as routes and statuses."""
     return REQUESTS.labels(method, route, str(status)), SECONDS.labels(route)
 
 

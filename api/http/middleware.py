@@ -1,6 +1,6 @@
-"""The outermost layer of the API: correlation id, both slash spellings, time limit, security headers, log line, metrics.
+"""The outermost layer of the API: correlation id, trailing slashes, time limit, security headers, log line, metrics.
 
-Plain ASGI, because every request pays for it. Here belongs what holds for every answer, also for those that no route gives.
+Plain ASGI, because every request pays for it. Here belongs what applies to every response, including those without a route.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ log = structlog.get_logger("api")
 
 
 class Middleware:
-    """Wraps the app. One object per request holds what has been sent so far."""
+    """Wraps the app. Each request has an `Exchange`, which tracks what has been sent."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -69,7 +69,7 @@ class Middleware:
 
 
 class Exchange:
-    """One request and its answer."""
+    """One request and its response."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.scope = scope
@@ -77,33 +77,34 @@ class Exchange:
         self.started_at = time.perf_counter()
         self.status = 0
         self.timed_out = False
-        self._giving_up: asyncio.Future[None] | None = None
+        self._timeout_response: asyncio.Future[None] | None = None
         self._send = send
-        given = self.header(b"x-correlation-id")
-        self.correlation_id = given if given and CORRELATION_ID.fullmatch(given) else str(uuid.uuid4()).encode()
+        correlation_id = self.header(b"x-correlation-id") or b""
+        self.correlation_id = correlation_id if CORRELATION_ID.fullmatch(correlation_id) else str(uuid.uuid4()).encode()
 
     def header(self, name: bytes) -> bytes | None:
         """The value of a request header."""
         return next((value for key, value in self.scope["headers"] if key == name), None)
 
     async def send(self, message: Message) -> None:
-        """Passes the app's answer on, unless the time limit has already been answered in its place."""
+        """Passes the app's response on, unless a 504 has been sent in its place."""
         if not self.timed_out:
             await self._deliver(message)
 
     async def refuse(self, status: int) -> None:
-        """Answers with an error, unless an answer is already under way."""
+        """Sends an error, unless a response has started."""
         if self.status == 0:
-            await respond(self.scope["path"], status)(self.scope, self.receive, self._deliver)
+            response = respond(self.scope["path"], status, pages=self.scope["app"].state.error_pages)
+            await response(self.scope, self.receive, self._deliver)
 
     def time_out(self) -> None:
-        """Answers 504 in place of the app, which may still finish its work; its answer is dropped."""
+        """Sends 504 in place of the app, which may still finish its work; its response is dropped."""
         if self.status == 0:
             self.timed_out = True
-            self._giving_up = asyncio.ensure_future(self.refuse(504))
+            self._timeout_response = asyncio.ensure_future(self.refuse(504))
 
     async def _deliver(self, message: Message) -> None:
-        """Sends a part of an answer, with the headers that all answers have."""
+        """Sends a part of a response, with the headers that all responses have."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message["headers"] = self._complete(list(message.get("headers", [])))
@@ -115,7 +116,7 @@ class Exchange:
         return [*headers, *SECURITY_HEADERS, (b"x-correlation-id", self.correlation_id)]
 
     def facts(self) -> dict[str, Any]:
-        """What the log says of the request: ids and names of ours, nothing that a person typed."""
+        """The fields of the request's log line: our own ids and names, nothing that a person typed."""
         caller = self.scope.get("state", {}).get("caller")
         return {
             "correlation_id": self.correlation_id.decode(),
@@ -130,7 +131,7 @@ class Exchange:
 
     @property
     def route(self) -> str:
-        """The template of the route, so that no id of a person gets into logs and metrics."""
+        """The path template of the route, so that no personal id gets into logs and metrics."""
         return getattr(self.scope.get("route"), "path", "unmatched")
 
     def record(self) -> None:

@@ -1,40 +1,47 @@
-"""Answers and links: bodies as exact JSON, and addresses that start with the setting `base_url`, never with the Host header."""
+"""Responses and links: bodies as exact JSON, and addresses that start with the setting `base_url`, never with the Host header."""
 
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 from starlette.responses import Response
 
 from api.http.strict_json import render
 from api.schemas.base import Relation
-from api.services import Services
 
 
-def answer(held: Services, body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """A response with a JSON body."""
-    return Response(render(body, held.settings.zone), status, headers, media_type="application/json")
+@dataclass(frozen=True)
+class Links:
+    """Builds the absolute addresses of the interface's objects."""
+
+    base_url: str
+
+    def to(self, *segments: str) -> str:
+        """The address of the object at this path."""
+        return "/".join([self.base_url, *(quote(segment, safe="") for segment in segments)])
 
 
-def created(location: str) -> Response:
-    """The answer to a creation: no body, and the address of what was made."""
+def json_response(zone: ZoneInfo, body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A response with a JSON body; its timestamps are in this time zone."""
+    return Response(render(body, zone), status, headers, media_type="application/json")
+
+
+def created_response(location: str) -> Response:
+    """The response to a creation: no body, and the address of the new object."""
     return Response(status_code=201, headers={"Location": location})
 
 
-def done() -> Response:
-    """The answer to a change that has nothing to say."""
+def empty_response() -> Response:
+    """The response to a change that returns nothing."""
     return Response(status_code=200)
 
 
 def freshness(revision: int, *, precomputed: bool) -> dict[str, str]:
-    """The headers that say from which state of the user's data an answer was computed, and when: beforehand or now."""
+    """The headers that name the revision of the user's data behind a response, and whether it was computed in advance."""
     return {"X-Analysis-Revision": str(revision), "X-Analysis-Source": "precomputed" if precomputed else "live"}
 
 
-def link(held: Services, *segments: str) -> str:
-    """The absolute address of an object."""
-    return "/".join([held.settings.base_url, *(quote(segment, safe="") for segment in segments)])
-
-
 def self_relation(href: str) -> list[Relation]:
-    """The relations of an object that has none but itself."""
+    """The relations of an object that only links to itself."""
     return [Relation(rel="self", href=href)]

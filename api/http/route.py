@@ -1,4 +1,4 @@
-"""What every route does before its own code runs: retired operations, Accept, the token, and a strictly read body."""
+"""What every route does before its own code runs: checks for retired operations, Accept and token, and strict reading."""
 
 import asyncio
 import hashlib
@@ -19,16 +19,16 @@ from warehouse.settings import Settings
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
-FORM_FIELDS_LIMIT = 50
-LONG_BYTES = 64 * 1024  # reading more would keep the event loop from others
-LARGE = "x-large-body"  # in the openapi_extra of a route: takes bodies up to the larger limit
+MAX_FORM_FIELDS = 50
+MAX_INLINE_BYTES = 64 * 1024  # parsing more would block the event loop
+LARGE = "x-large-body"  # in the openapi_extra of a route: it accepts bodies up to the larger limit
 
 
 class StrictRequest(Request):
-    """A request whose body is read up to a limit and within a time, and understood strictly."""
+    """A request whose body is limited in size and time, and parsed strictly."""
 
     async def body(self) -> bytes:
-        """The whole body; 413 as soon as it is known to be too large, 408 if it does not arrive in time."""
+        """The whole body; 413 as soon as it exceeds the limit, 408 if it does not arrive in time."""
         if not hasattr(self, "_body"):
             settings: Settings = self.app.state.services.settings
             try:
@@ -58,16 +58,16 @@ class StrictRequest(Request):
         """The body as strict JSON."""
         body = await self.body()
         try:
-            return await run_in_threadpool(strict_json.parse, body) if len(body) > LONG_BYTES else strict_json.parse(body)
+            return await run_in_threadpool(strict_json.parse, body) if len(body) > MAX_INLINE_BYTES else strict_json.parse(body)
         except strict_json.NotStrictJson as error:
             raise Problem(400, "Inhalt: kein gültiges JSON") from error
 
     async def fields(self) -> dict[str, str]:
-        """The body as a form in which every field stands once."""
+        """The fields of a form body, each of which may occur only once."""
         require_content_type(self.headers, FORM)
         try:
             pairs = parse_qsl(
-                (await self.body()).decode("utf-8"), keep_blank_values=True, max_num_fields=FORM_FIELDS_LIMIT, errors="strict"
+                (await self.body()).decode("utf-8"), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS, errors="strict"
             )
         except ValueError as error:
             raise Problem(400, "Inhalt: kein gültiges Formular") from error
@@ -88,7 +88,7 @@ class KontorRoute(APIRoute):
         produces = getattr(self.response_class, "media_type", None) or JSON
         takes_json = self.body_field is not None
 
-        async def guarded(request: Request) -> Response:
+        async def check_and_handle(request: Request) -> Response:
             if self.unique_id in request.app.state.services.settings.retired_operations:
                 raise Problem(410)
             if needs is not None:
@@ -101,16 +101,16 @@ class KontorRoute(APIRoute):
             response = await handle(StrictRequest(request.scope, request.receive))
             return with_etag(request, response) if request.method == "GET" and needs is not None else response
 
-        return guarded
+        return check_and_handle
 
 
 def router(prefix: str, tag: str) -> APIRouter:
-    """A router for a chapter of the interface. The name of a function is its operation id."""
+    """A router for one chapter of the interface. Operation ids are the names of the functions."""
     return APIRouter(prefix=prefix, tags=[tag], route_class=KontorRoute, generate_unique_id_function=lambda route: route.name)
 
 
 def with_etag(request: Request, response: Response) -> Response:
-    """The response with a name for its content, or 304 for a caller that has just this content."""
+    """The response with an ETag of its content, or 304 for a caller that has this content."""
     body = getattr(response, "body", b"")
     if response.status_code != 200 or not body or "etag" in response.headers:
         return response
@@ -122,44 +122,44 @@ def with_etag(request: Request, response: Response) -> Response:
 
 
 def has_etag(request: Request, etag: str) -> bool:
-    """Whether the caller has the content of this name already."""
-    known = [item.strip().removeprefix("W/") for item in request.headers.get("if-none-match", "").split(",")]
-    return etag in known or known == ["*"]
+    """Whether the caller already has the content of this ETag."""
+    etags = [item.strip().removeprefix("W/") for item in request.headers.get("if-none-match", "").split(",")]
+    return etag in etags or etags == ["*"]
 
 
 def require_accept(headers: Headers, produces: str) -> None:
-    """Refuses a caller that does not take what the route answers."""
-    accepted = headers.get("accept")
-    if accepted is not None and not _takes(accepted, {produces, "*/*", produces.split("/")[0] + "/*"}):
+    """Raises if the caller does not accept the media type of the route."""
+    accept = headers.get("accept")
+    if accept is not None and not _accepts(accept, {produces, "*/*", produces.split("/")[0] + "/*"}):
         raise Problem(406)
 
 
 def takes_gzip(request: Request) -> bool:
-    """Whether the caller takes answers that are packed with gzip."""
-    return _takes(request.headers.get("accept-encoding", ""), {"gzip"})
+    """Whether the caller accepts gzip."""
+    return _accepts(request.headers.get("accept-encoding", ""), {"gzip"})
 
 
-def _takes(accepted: str, wanted: set[str]) -> bool:
-    """Whether a list of what a caller takes has something wanted in it that it does not exclude."""
-    for item in accepted.split(","):
+def _accepts(header: str, names: set[str]) -> bool:
+    """Whether a header lists one of the names with a quality above zero."""
+    for item in header.split(","):
         name, *parameters = (part.strip().lower() for part in item.split(";"))
-        if name in wanted and not any(parameter in ("q=0", "q=0.0", "q=0.00", "q=0.000") for parameter in parameters):
+        if name in names and not any(parameter in ("q=0", "q=0.0", "q=0.00", "q=0.000") for parameter in parameters):
             return True
     return False
 
 
 def require_content_type(headers: Headers, expected: str) -> None:
-    """Refuses a body of another type, of another charset than UTF-8, or a compressed one."""
+    """Raises for a body of another type or of another charset than UTF-8."""
     header = Header()
     header["content-type"] = headers.get("content-type", "")
     charset = header.get_content_charset("utf-8")
-    given = headers.get("content-type", "").split(";")[0].strip().lower()
-    if given != expected or charset not in ("utf-8", "utf8", "us-ascii"):
+    media_type = headers.get("content-type", "").split(";")[0].strip().lower()
+    if media_type != expected or charset not in ("utf-8", "utf8", "us-ascii"):
         raise Problem(415)
 
 
 def refuse_repeated(items: list[tuple[str, str]]) -> None:
-    """Refuses a query in which a parameter stands twice, or that holds control characters: no rule says which one counts."""
+    """Raises for a query with a repeated parameter, since no rule says which one counts, or with control characters."""
     if len({name for name, _ in items}) != len(items):
         raise Problem(400, "Anfrage: ein Parameter steht mehrfach")
     if any(strict_json.CONTROL.search(text) for pair in items for text in pair):

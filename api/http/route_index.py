@@ -1,4 +1,4 @@
-"""Finding the route of a request, in a time that does not grow with the number of routes."""
+"""Finds the route of a request in a time that does not grow with the number of routes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -13,8 +13,8 @@ from api.http.route import KontorRoute
 class RouteIndex(BaseRoute):
     """Finds a route by method, first segment and number of segments instead of trying one after the other.
 
-    With dozens of routes, trying costs more than answering. What it does not find is left to the routes behind it, which know
-    how to say 404 and 405.
+    With dozens of routes, trying each costs more than the response. Requests without a match go on to the routes behind the
+    index, which respond with 404 and 405.
     """
 
     def __init__(self, routes: Iterable[BaseRoute]) -> None:
@@ -32,9 +32,9 @@ class RouteIndex(BaseRoute):
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if scope["type"] == "http":
             for route in self._candidates.get(self._key(scope["method"], scope["path"]), ()):
-                match, found = route.matches(scope)
+                match, child_scope = route.matches(scope)
                 if match is Match.FULL:
-                    return match, found
+                    return match, child_scope
         return Match.NONE, {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn with time limits on slow callers, no banner, and our shape for what is not even HTTP."""
+"""The HTTP server: uvicorn with time limits on slow callers, no banner, and our error shape for malformed HTTP."""
 
 import asyncio
 import os
@@ -18,12 +18,12 @@ from warehouse import logs
 from warehouse.settings import Settings
 
 GRACE_SECONDS = 25
-HEALTHCHECK_SECONDS = 120  # a worker that is busy, or slow to start on a busy machine, must not be taken for a dead one
-HEADER_LIMIT_BYTES = 64 * 1024
+HEALTHCHECK_SECONDS = 120  # a busy worker, or one that starts slowly, must not count as dead
+MAX_HEADER_BYTES = 64 * 1024
 
 
 class Protocol(HttpToolsProtocol):
-    """A connection that must send a complete header within a time, from its start and again for each request."""
+    """A connection that must send the complete header of each request within a time limit."""
 
     _header_timer: asyncio.TimerHandle | None = None
     _header_bytes = 0
@@ -52,8 +52,8 @@ class Protocol(HttpToolsProtocol):
         self._header_arrived()
         super().connection_lost(exc)
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (the text of the parser is not for callers)
-        """Refuses what is not HTTP, in the shape of all errors."""
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (callers do not see the text of the parser)
+        """Sends 400 for malformed HTTP, in the shape of all errors."""
         body = bytes(respond("", 400).body)
         head = (
             "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
@@ -63,9 +63,9 @@ class Protocol(HttpToolsProtocol):
         self.transport.close()
 
     def _count(self, size: int) -> None:
-        """Refuses headers that do not end: an error in here makes the parser refuse the request."""
+        """Raises for endless headers, which makes the parser reject the request."""
         self._header_bytes += size
-        if self._header_bytes > HEADER_LIMIT_BYTES:
+        if self._header_bytes > MAX_HEADER_BYTES:
             raise ValueError("header too large")
 
     def _expect_header(self) -> None:
@@ -80,10 +80,10 @@ class Protocol(HttpToolsProtocol):
 
 
 class Worker(multiprocess.Process):
-    """A worker whose death is noticed at once.
+    """A worker whose death the master notices at once.
 
-    The master keeps the worker's end of their line open. If the worker died while it was asked for a sign of life, the master
-    would wait for the whole time limit, and be deaf to signals meanwhile.
+    By default the master keeps the worker's end of their pipe open. If a worker died during a health check, the master would
+    wait for the whole time limit and ignore signals meanwhile.
     """
 
     def start(self) -> None:
@@ -93,12 +93,12 @@ class Worker(multiprocess.Process):
 
 @cache
 def header_timeout_seconds() -> float:
-    """The limit for headers, from the environment: uvicorn hands a protocol nothing of ours."""
+    """The time limit for headers, from the environment: uvicorn passes no settings to a protocol."""
     return Settings().header_timeout_seconds
 
 
 def options(settings: Settings) -> dict[str, Any]:
-    """How uvicorn runs the API; the benchmark runs its bare route with the same."""
+    """The options of uvicorn; the benchmark uses them for its bare route too."""
     return {
         "host": settings.host,
         "port": settings.port,
@@ -115,11 +115,11 @@ def options(settings: Settings) -> dict[str, Any]:
 
 
 def run(settings: Settings) -> None:
-    """Serves the API until it is told to stop. Workers find everything in the environment.
+    """Serves the API until a signal stops it. Workers read their settings from the environment.
 
-    Each port has metrics of its own, so that services side by side do not empty each other's folder.
+    Each port has its own folder of metrics, so that services on one machine do not delete each other's.
     """
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, _exit)
     metrics_folder = settings.home / "metrics" / str(settings.port)
     shutil.rmtree(metrics_folder, ignore_errors=True)
     metrics_folder.mkdir(parents=True)
@@ -129,6 +129,6 @@ def run(settings: Settings) -> None:
     uvicorn.run("api.app:worker", factory=True, workers=settings.workers, **options(settings))
 
 
-def _end(_number: int, _frame: Any) -> None:
-    """Ends well. After a good stop, uvicorn with one process sends itself the signal again, and would die of it."""
+def _exit(_number: int, _frame: Any) -> None:
+    """Exits with code 0. After a clean stop, uvicorn with one process sends itself the signal again, which would kill it."""
     sys.exit(0)

@@ -1,8 +1,8 @@
-"""JSON as it comes in and goes out: strict when reading, exact when writing.
+"""JSON: strict when reading, exact when writing.
 
-Reading refuses what two parsers could understand differently (duplicate keys, NaN, lone surrogates), what no honest text holds
-(control characters) and what is too deep. Numbers with a point become `Decimal`, so that no amount passes through a float.
-Writing gives amounts with their decimals as they are, and timestamps without zone in the zone of the settings.
+Reading rejects what parsers interpret differently (duplicate keys, NaN, lone surrogates), control characters, and deep nesting.
+Numbers with a decimal point become `Decimal`, so that no amount passes through a float. Writing keeps the decimals of amounts,
+and renders timestamps in a time zone, without naming it.
 """
 
 import json
@@ -16,15 +16,15 @@ from zoneinfo import ZoneInfo
 import orjson
 from pydantic import BaseModel
 
-DEPTH_LIMIT = 32
-# Escapes of control characters and surrogates; tabs and line ends are for each field. Whether the backslash is escaped itself is
-# not asked: that would take twenty times as long, and only leads to a closer look.
+MAX_DEPTH = 32
+# Escapes of control characters and surrogates; each field decides about tabs and line ends. An escaped backslash before them is
+# not recognised: that would take twenty times as long, and a false alarm only leads to a closer look.
 SUSPICIOUS = re.compile(r"\\(?:[bf]|u(?:00(?:0[0-8bcBCeEfF]|1[0-9a-fA-F]|7[fF])|[dD][89a-fA-F][0-9a-fA-F]{2}))")
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class NotStrictJson(ValueError):
-    """The text is not JSON as we read it."""
+    """The text is not strict JSON."""
 
 
 def parse(raw: bytes) -> Any:
@@ -36,13 +36,13 @@ def parse(raw: bytes) -> Any:
         raise NotStrictJson("not valid JSON") from error
     if SUSPICIOUS.search(text) and _is_dirty(value):
         raise NotStrictJson("control character or lone surrogate")
-    if _depth_exceeds(value, DEPTH_LIMIT):
+    if _depth_exceeds(value, MAX_DEPTH):
         raise NotStrictJson("nested too deeply")
     return value
 
 
 def render(value: Any, zone: ZoneInfo) -> bytes:
-    """The JSON text of wire models, or of lists and mappings of them. Fields that are not there are left out."""
+    """The JSON text of wire models, or of lists and mappings of them. Fields without a value are left out."""
 
     def default(item: Any) -> Any:
         if isinstance(item, BaseModel):
@@ -70,7 +70,7 @@ def _refuse(_constant: str) -> NoReturn:
 
 
 def _is_dirty(value: Any) -> bool:
-    """Whether a string holds a control character or half of a surrogate pair. Only asked when an escape makes it possible."""
+    """Whether a string holds a control character or half of a surrogate pair; only called if an escape makes it possible."""
     for text in _strings(value):
         if CONTROL.search(text):
             return True

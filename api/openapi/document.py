@@ -1,6 +1,6 @@
-"""The OpenAPI document: what FastAPI knows of the routes, completed with the errors, headers and logins that all share.
+"""The OpenAPI document: FastAPI's description of the routes, completed with the errors, headers and logins that all share.
 
-How its models are named and shaped is the business of `api/openapi/models.py`.
+`api/openapi/models.py` names and shapes its models.
 """
 
 from typing import Any
@@ -8,11 +8,11 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from api.bodies import messages
 from api.http.authorization import needs_of
 from api.http.errors import OAUTH_PREFIX, TEXTS
 from api.http.route import KontorRoute
 from api.openapi import models
+from api.schemas import messages
 from api.schemas.base import Problems
 from api.schemas.oauth import OAuthProblem, RevokeForm, TokenForm
 from api.schemas.webhooks import WebhookNotification
@@ -28,7 +28,7 @@ Codes of messages, on objects and in errors:
 | code | level | message |
 |---|---|---|
 """
-CODES = {code: ("ERROR", text) for code, text in TEXTS.values()} | {str(code): told for code, told in messages.TEXTS.items()}
+CODES = {code: ("ERROR", text) for code, text in TEXTS.values()} | {str(code): text for code, text in messages.TEXTS.items()}
 TAGS = {
     "Tokens": "OAuth2: tokens of clients and of users, and their end.",
     "Customer": "A customer's accesses to banks, with products, bookings and positions.",
@@ -44,15 +44,15 @@ TAGS = {
     "Webhooks": "Where a client is told of new bookings.",
     "Health": "For whoever watches the service.",
 }
-ALWAYS = (406, 410, 500, 503, 504)
-WITH_TOKEN = (401, 403)
-WITH_BODY = (400, 408, 413, 415)
-WITH_PARAMETERS = (400, 404)
-WITH_LOCATION = ("201", "451")
-WITH_PAUSE = (429, 503)
-DONE = {"200": "Done.", "201": "Made; `Location` says where it is."}
+COMMON_STATUSES = (406, 410, 500, 503, 504)
+TOKEN_STATUSES = (401, 403)
+BODY_STATUSES = (400, 408, 413, 415)
+PARAMETER_STATUSES = (400, 404)
+LOCATION_STATUSES = ("201", "451")
+RETRY_STATUSES = (429, 503)
+DESCRIPTIONS = {"200": "Done.", "201": "Made; `Location` says where it is."}
 TEXT = {"type": "string"}
-CORRELATION = {
+CORRELATION_HEADER = {
     "name": "X-Correlation-ID",
     "in": "header",
     "required": False,
@@ -60,7 +60,7 @@ CORRELATION = {
     "schema": TEXT,
     "example": "order-4711",
 }
-KNOWN = {
+ETAG_HEADER = {
     "name": "If-None-Match",
     "in": "header",
     "required": False,
@@ -68,7 +68,7 @@ KNOWN = {
     "schema": TEXT,
     "example": '"42"',
 }
-PATH = {
+PATH_PARAMETERS = {
     "access": ("Id of the access, chosen by the caller", "0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"),
     "client": ("Name of the client", "app"),
     "consent": ("Id of the consent", "6f1c2f9e-3c1b-4a57-9d2e-0c5b7a1f4e10"),
@@ -84,7 +84,7 @@ PATH = {
     "tree": ("`systemId` of the tree", "1"),
     "user": ("`userReference` of the user", "5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"),
 }
-"""What stands in paths: what it is, and an example."""
+"""The description and an example of each path parameter."""
 
 
 def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
@@ -99,12 +99,12 @@ def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
         apiKey={"type": "apiKey", "in": "header", "name": "X-API-KEY"},
     )
     for schema in (Problems, OAuthProblem, TokenForm, RevokeForm, WebhookNotification):
-        described = schema.model_json_schema(ref_template=models.REFERENCE + "{model}")
-        shared["schemas"].update(described.pop("$defs", {}), **{schema.__name__: described})
+        definition = schema.model_json_schema(ref_template=models.REFERENCE + "{model}")
+        shared["schemas"].update(definition.pop("$defs", {}), **{schema.__name__: definition})
     for name in ("HTTPValidationError", "ValidationError"):
         shared["schemas"].pop(name, None)
     shared["responses"] = {
-        f"{models.called(shape)}{status}": _error(status, shape)
+        f"{models.public_name(shape)}{status}": _error(status, shape)
         for status in TEXTS
         for shape in (Problems.__name__, OAuthProblem.__name__)
     }
@@ -125,17 +125,19 @@ def _complete(route: KontorRoute, operation: dict[str, Any]) -> None:
     responses = operation["responses"]
     responses.pop("422", None)
     parameters = operation.setdefault("parameters", [])
-    for parameter in (found for found in parameters if found["in"] == "path"):
-        parameter["description"], parameter["example"] = PATH[parameter["name"]]
-    statuses = {*ALWAYS, *(status for status in route.responses if status in TEXTS)}
+    for parameter in (parameter for parameter in parameters if parameter["in"] == "path"):
+        parameter["description"], parameter["example"] = PATH_PARAMETERS[parameter["name"]]
+    statuses = {*COMMON_STATUSES, *(status for status in route.responses if status in TEXTS)}
     if needs_of(route.dependant) is not None:
-        statuses.update(WITH_TOKEN)
+        statuses.update(TOKEN_STATUSES)
     if "requestBody" in operation:
-        statuses.update(WITH_BODY)
+        statuses.update(BODY_STATUSES)
     if parameters:
-        statuses.update(WITH_PARAMETERS)
-    parameters.extend(dict(header) for header in (KNOWN, CORRELATION) if header is CORRELATION or "304" in responses)
-    shape = models.called(OAuthProblem.__name__ if route.path.startswith(OAUTH_PREFIX) else Problems.__name__)
+        statuses.update(PARAMETER_STATUSES)
+    parameters.extend(
+        dict(header) for header in (ETAG_HEADER, CORRELATION_HEADER) if header is CORRELATION_HEADER or "304" in responses
+    )
+    shape = models.public_name(OAuthProblem.__name__ if route.path.startswith(OAUTH_PREFIX) else Problems.__name__)
     for status in sorted(statuses):
         if "content" not in responses.get(str(status), {}):
             responses[str(status)] = {"$ref": f"#/components/responses/{shape}{status}"}
@@ -145,12 +147,12 @@ def _complete(route: KontorRoute, operation: dict[str, Any]) -> None:
 
 
 def _describe(status: str, response: dict[str, Any], *, etag: bool) -> None:
-    """An answer that is no error: what it means, and its headers."""
+    """Completes a response that is no error with its description and headers."""
     if response["description"] == "Successful Response":
-        response["description"] = DONE[status]
+        response["description"] = DESCRIPTIONS[status]
     headers = response.setdefault("headers", {})
     headers["X-Correlation-ID"] = {"schema": TEXT}
-    if status in WITH_LOCATION:
+    if status in LOCATION_STATUSES:
         headers["Location"] = {"schema": {"type": "string", "format": "uri"}}
     if etag:
         headers["ETag"] = {"schema": TEXT}
@@ -163,16 +165,18 @@ def _error(status: int, shape: str) -> dict[str, Any]:
         if shape == Problems.__name__
         else {"error": "invalid_request", "error_description": text}
     )
-    pause = {"Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}} if status in WITH_PAUSE else {}
+    retry_header = (
+        {"Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}} if status in RETRY_STATUSES else {}
+    )
     return {
         "description": text,
-        "headers": {"X-Correlation-ID": {"schema": TEXT}, **pause},
+        "headers": {"X-Correlation-ID": {"schema": TEXT}, **retry_header},
         "content": {"application/json": {"schema": {"$ref": models.REFERENCE + shape}, "example": example}},
     }
 
 
 def _webhook() -> dict[str, Any]:
-    """The call that a receiver of webhooks gets."""
+    """The request that a webhook receiver gets."""
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
     headers = [{"name": name, "in": "header", "required": True, "schema": TEXT} for name in names]
     content = {"application/json": {"schema": {"$ref": models.REFERENCE + WebhookNotification.__name__}}}

@@ -1,7 +1,7 @@
-"""The models of the OpenAPI document: what pydantic tells of our bodies, put so that a generated client has good names and types.
+"""The models of the OpenAPI document: pydantic's schemas, adjusted so that generated clients have good names and types.
 
-Nothing here changes what is on the wire. A field that names its shape (`api.schemas.base.shape`) refers to one model of that
-name, wherever it stands; models are called as the interface calls them; what an answer leaves out is never null.
+Nothing here changes the wire. A field with a named shape (`api.schemas.base.shape`) becomes a reference to one model of that
+name; models carry the names of the interface; fields that a response may leave out are never null.
 """
 
 from collections.abc import Iterator
@@ -37,34 +37,34 @@ NAMES = {
     "View": "TagView",
     "WebhookSecretBody": "WebhookWithSecret",
 }
-"""What models are called outside, where it is not the name of the class without `Body`. No model is called as one of its own
-fields, nor as something that generators make themselves: their code would take the one for the other.
+"""The public names of models, where they are not the name of the class without `Body`. No model has the name of one of its own
+fields, nor one that generators use themselves: their code would confuse the two.
 """
-AS_SENT = frozenset({"TaggedRecord"})
-"""Answers that repeat what was sent, and a null in it."""
+ECHOED_MODELS = frozenset({"TaggedRecord"})
+"""Responses that repeat the request, including its nulls."""
 
 
 def tidy(document: dict[str, Any]) -> None:
-    """Puts the models of a document in order."""
+    """Adjusts the models of a document in place."""
     schemas: dict[str, Any] = document["components"]["schemas"]
     for node in list(_nodes(document)):
-        _open(node)
+        _simplify(node)
     for node in list(_nodes(document)):
         _share(node, schemas)
-    for name in schemas.keys() - _sent(document) - AS_SENT:
-        _leave_out(schemas[name])
-    for parameter in (found for operation in operations(document) for found in operation["parameters"]):
+    for name in schemas.keys() - _request_models(document) - ECHOED_MODELS:
+        _forbid_null(schemas[name])
+    for parameter in (parameter for operation in operations(document) for parameter in operation["parameters"]):
         _not_null(parameter["schema"])
         parameter["schema"] = {**parameter["schema"], "description": parameter["description"]}  # where generators look for it
-    document["components"]["schemas"] = {called(name): schemas[name] for name in sorted(schemas, key=called)}
+    document["components"]["schemas"] = {public_name(name): schemas[name] for name in sorted(schemas, key=public_name)}
     for node in _nodes(document):
         if str(node.get("$ref", "")).startswith(REFERENCE):
-            node["$ref"] = REFERENCE + called(node["$ref"].removeprefix(REFERENCE))
-        _exemplify(node)
+            node["$ref"] = REFERENCE + public_name(node["$ref"].removeprefix(REFERENCE))
+        _copy_example(node)
 
 
-def called(name: str) -> str:
-    """What a class of ours is called in the document."""
+def public_name(name: str) -> str:
+    """The name of a class in the document."""
     return NAMES.get(name, name.removesuffix("Body"))
 
 
@@ -74,7 +74,7 @@ def operations(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _nodes(value: Any) -> Iterator[dict[str, Any]]:
-    """All objects in a value, the outer ones first; not those in examples, which are values of callers."""
+    """All objects in a value, outer ones first, except those in examples."""
     if isinstance(value, dict):
         yield value
         for name, item in value.items():
@@ -85,8 +85,8 @@ def _nodes(value: Any) -> Iterator[dict[str, Any]]:
             yield from _nodes(item)
 
 
-def _open(node: dict[str, Any]) -> None:
-    """Takes out titles, which only repeat names in another way, and says of keys that fit a pattern what all values are."""
+def _simplify(node: dict[str, Any]) -> None:
+    """Removes titles, which only repeat names, and replaces `patternProperties`, which generators do not know."""
     if isinstance(node.get("title"), str) and "version" not in node:
         del node["title"]
     if patterns := node.pop("patternProperties", None):
@@ -95,29 +95,29 @@ def _open(node: dict[str, Any]) -> None:
 
 
 def _share(node: dict[str, Any], schemas: dict[str, Any]) -> None:
-    """A shape that has a name becomes a model, and its place a reference."""
+    """Turns a named shape into a model, and its place into a reference."""
     name = node.pop(SHAPE, None)
     if name is None:
         return
-    about = {key: node.pop(key) for key in ("description", "examples", "default") if key in node}
+    annotations = {key: node.pop(key) for key in ("description", "examples", "default") if key in node}
     schemas[name] = dict(node)
     node.clear()
-    node.update({"$ref": REFERENCE + name}, **about)
+    node.update({"$ref": REFERENCE + name}, **annotations)
 
 
-def _sent(document: dict[str, Any]) -> set[str]:
-    """The models that a caller can send."""
-    schemas, found = document["components"]["schemas"], set[str]()
-    waiting = [operation["requestBody"] for operation in operations(document) if "requestBody" in operation]
-    while waiting:
-        named = {node["$ref"].removeprefix(REFERENCE) for node in _nodes(waiting.pop()) if "$ref" in node}
-        waiting += [schemas[name] for name in named - found]
-        found |= named
-    return found
+def _request_models(document: dict[str, Any]) -> set[str]:
+    """The names of the models that requests contain."""
+    schemas, names = document["components"]["schemas"], set[str]()
+    pending = [operation["requestBody"] for operation in operations(document) if "requestBody" in operation]
+    while pending:
+        references = {node["$ref"].removeprefix(REFERENCE) for node in _nodes(pending.pop()) if "$ref" in node}
+        pending += [schemas[name] for name in references - names]
+        names |= references
+    return names
 
 
-def _leave_out(schema: dict[str, Any]) -> None:
-    """A field of an answer is there with a value, or not there."""
+def _forbid_null(schema: dict[str, Any]) -> None:
+    """Fields of a response have a value or are left out."""
     for name, field in schema.get("properties", {}).items():
         if name not in schema.get("required", ()):
             _not_null(field)
@@ -125,14 +125,14 @@ def _leave_out(schema: dict[str, Any]) -> None:
 
 
 def _not_null(schema: dict[str, Any]) -> None:
-    """The schema without null, where one other thing is left."""
+    """Removes null from a schema with one other choice."""
     choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) == 1:
         del schema["anyOf"]
         schema.update({**choices[0], **schema})
 
 
-def _exemplify(node: dict[str, Any]) -> None:
-    """One example in the older place too, where generators look for it."""
+def _copy_example(node: dict[str, Any]) -> None:
+    """Copies the first example to the older keyword, where generators look for it."""
     if isinstance(node.get("examples"), list) and node["examples"]:
         node["example"] = node["examples"][0]

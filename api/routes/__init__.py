@@ -1,1 +1,1 @@
-"""The routes, one file per chapter of the interface. What a signature can say it says; the rest is a call of a store or flow."""
+"""The routes, one file per chapter of the interface. Signatures state scopes and parameters; bodies call stores and flows."""

@@ -1,4 +1,4 @@
-"""What the money says: analyses of a user, as they lie ready, or made now if nothing of this moment does."""
+"""Routes of a user's analyses: precomputed documents, or documents computed now if those are out of date."""
 
 import asyncio
 from datetime import date, datetime
@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from fastapi import Query, Request
 from starlette.responses import Response
 
+from api.customer import Reads, reading_for, user_of
 from api.http.errors import Problem
-from api.http.response_cache import LEAST_ZIPPED, CachedResponse
+from api.http.response_cache import MIN_GZIP_BYTES, CachedResponse
 from api.http.responses import freshness
 from api.http.route import JSON, has_etag, router, takes_gzip
-from api.routes.accesses import Reads, reading_for, user_of
 from api.schemas.analyses import (
     AffordabilityBody,
     CashflowBody,
@@ -24,7 +24,7 @@ from api.schemas.analyses import (
     SalesTriggerBody,
 )
 from api.schemas.base import Flag, QueryDay
-from api.services import Held, Services
+from api.services import AppServices, Services
 from pipelines.results import live
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
@@ -67,21 +67,21 @@ class Level(StrEnum):
 async def list_contracts(
     request: Request,
     caller: Reads,
-    held: Held,
+    services: AppServices,
     insurance_only: Annotated[Flag, Query(alias="insuranceOnly", description="only insurance contracts")] = False,
     extended: Annotated[Flag, Query(alias="insuranceOnlyExtended", description="only insurances and home savings")] = False,
     as_of: AsOf = None,
 ) -> Response:
     """Regular payments, with period, amounts, next date and status. `insuranceOnlyExtended` includes `insuranceOnly`."""
     name = "contracts-insurance-extended" if extended else "contracts-insurance" if insurance_only else "contracts"
-    return await _answer(request, held, caller, name, as_of)
+    return await _respond(request, services, caller, name, as_of)
 
 
 @routes.get("/cashflow", response_model=list[CashflowBody], responses=STATUSES)
 async def list_cashflow(
     request: Request,
     caller: Reads,
-    held: Held,
+    services: AppServices,
     focus: Annotated[Focus, Query(description="what the outer level is not: `time` lists times for each tag")] = Focus.TIME,
     tag: Annotated[Tag, Query(description="categories or business partners")] = Tag.CATEGORIES,
     level: Annotated[Level, Query(alias="catLevel", description="subcategories or main categories")] = Level.SUB,
@@ -89,108 +89,105 @@ async def list_cashflow(
     as_of: AsOf = None,
 ) -> Response:
     """What came in and went out by tag and time, and what is to be expected in the current and the next items."""
-    by = level.value if tag is Tag.CATEGORIES else Level.SUB.value
-    view = CashflowView(focus.value, tag.value, by, exclude_savings=exclude_savings)
-    return await _answer(request, held, caller, CASHFLOW, as_of, view)
+    category_level = level if tag is Tag.CATEGORIES else Level.SUB
+    view = CashflowView(focus.value, tag.value, category_level.value, exclude_savings=exclude_savings)
+    return await _respond(request, services, caller, CASHFLOW, as_of, view)
 
 
 @routes.get("/disposable-money", response_model=DisposableMoneyBody | Nothing, responses=STATUSES)
-async def get_disposable_money(request: Request, caller: Reads, held: Held, as_of: AsOf = None) -> Response:
+async def get_disposable_money(request: Request, caller: Reads, services: AppServices, as_of: AsOf = None) -> Response:
     """What is left of the latest salary until the next one; an empty object where no salary comes."""
-    return await _answer(request, held, caller, "disposable-money", as_of)
+    return await _respond(request, services, caller, "disposable-money", as_of)
 
 
 @routes.get("/life-events", response_model=list[LifeEventBody], responses=STATUSES)
-async def list_life_events(request: Request, caller: Reads, held: Held, as_of: AsOf = None) -> Response:
+async def list_life_events(request: Request, caller: Reads, services: AppServices, as_of: AsOf = None) -> Response:
     """What has changed in career, housing, family and finances."""
-    return await _answer(request, held, caller, "life-events", as_of)
+    return await _respond(request, services, caller, "life-events", as_of)
 
 
 @routes.get("/life/stages", response_model=list[LifeStageBody], responses=STATUSES)
-async def list_life_stages(request: Request, caller: Reads, held: Held, as_of: AsOf = None) -> Response:
+async def list_life_stages(request: Request, caller: Reads, services: AppServices, as_of: AsOf = None) -> Response:
     """How the customer earns, lives and saves, and how old the youngest child is."""
-    return await _answer(request, held, caller, "life-stages", as_of)
+    return await _respond(request, services, caller, "life-stages", as_of)
 
 
 @routes.get("/sales-triggers", response_model=list[SalesTriggerBody], responses=STATUSES)
-async def list_sales_triggers(request: Request, caller: Reads, held: Held, as_of: AsOf = None) -> Response:
+async def list_sales_triggers(request: Request, caller: Reads, services: AppServices, as_of: AsOf = None) -> Response:
     """Occasions to talk with the customer."""
-    return await _answer(request, held, caller, "sales-triggers", as_of)
+    return await _respond(request, services, caller, "sales-triggers", as_of)
 
 
 @routes.get("/affordability", response_model=AffordabilityBody | Nothing, responses=STATUSES)
-async def get_affordability(request: Request, caller: Reads, held: Held, as_of: AsOf = None) -> Response:
+async def get_affordability(request: Request, caller: Reads, services: AppServices, as_of: AsOf = None) -> Response:
     """Income and expenses by need and regularity, what is left, and signs of risk; an empty object where less than three full
     months are known.
     """
-    return await _answer(request, held, caller, "affordability", as_of)
+    return await _respond(request, services, caller, "affordability", as_of)
 
 
-async def _answer(
-    request: Request, held: Services, caller: Caller, name: str, as_of: date | None, view: CashflowView | None = None
+async def _respond(
+    request: Request, services: Services, caller: Caller, name: str, as_of: date | None, view: CashflowView | None = None
 ) -> Response:
-    """An analysis of the caller's current state, or of an earlier day."""
-    if as_of is not None and as_of > datetime.now(held.settings.zone).date():
+    """The response with an analysis of the caller's current state, or of an earlier day."""
+    if as_of is not None and as_of > datetime.now(services.zone).date():
         raise Problem(400, "asOf: liegt in der Zukunft")
-    state = _state(held, caller, as_of)
+    state = _state(services, caller, as_of)
     etag = f'"{state}"'
     if has_etag(request, etag):
         return Response(status_code=304, headers={"ETag": etag, **VARY})
     user_id, key = user_of(caller), name if view is None else f"{name}-{view}"
-    kept = held.shelf.find(user_id, key, state)
-    if kept is None:
-        async with held.analyses.of(user_id):  # who asks for several at once has them made once
-            kept = held.shelf.find(user_id, key, state) or await _made(held, caller, name, state, view)
-    return await _sent(request, kept)
+    cached = services.response_cache.find(user_id, key, state)
+    if cached is None:
+        async with services.analyses.of(user_id):  # parallel requests of one user compute the analyses once
+            cached = services.response_cache.find(user_id, key, state) or await _load(services, caller, name, state, view)
+    headers = {**VARY, **freshness(cached.state.revision, precomputed=cached.precomputed)}
+    if len(cached.body) < MIN_GZIP_BYTES or not takes_gzip(request):
+        return Response(cached.body, headers={"ETag": f'"{cached.state}"', **headers}, media_type=JSON)
+    if cached.gzip_body is None:
+        cached = await asyncio.to_thread(cached.with_gzip)
+        services.response_cache.put(user_id, key, cached)
+    # The compressed bytes differ from the body, so that their ETag is a weak one.
+    headers = {"ETag": f'W/"{cached.state}"', "Content-Encoding": "gzip", **headers}
+    return Response(cached.gzip_body, headers=headers, media_type=JSON)
 
 
-async def _sent(request: Request, kept: CachedResponse) -> Response:
-    """The answer as the caller takes it. Packed, it has other bytes, so that its name is only a weak one."""
-    headers = {**VARY, **freshness(kept.state.revision, precomputed=kept.precomputed)}
-    if len(kept.body) < LEAST_ZIPPED or not takes_gzip(request):
-        return Response(kept.body, headers={"ETag": f'"{kept.state}"', **headers}, media_type=JSON)
-    if kept.to_be_zipped:
-        await asyncio.to_thread(lambda: kept.zipped)
-    packed = {"ETag": f'W/"{kept.state}"', "Content-Encoding": "gzip", **headers}
-    return Response(kept.zipped, headers=packed, media_type=JSON)
-
-
-def _state(held: Services, caller: Caller, as_of: date | None) -> ResultState:
-    """What an answer is to be made from. A day that has not been heard of yet is the latest one."""
+def _state(services: Services, caller: Caller, as_of: date | None) -> ResultState:
+    """The state that a response rests on. A day after the latest one with data counts as the latest."""
     revision, latest = caller.state or (0, None)
     day = latest if as_of is None or latest is None else min(as_of, latest)
-    return ResultState(revision, day, live.version(held.settings.base_url))
+    return ResultState(revision, day, live.version(services.settings.base_url))
 
 
-async def _made(held: Services, caller: Caller, name: str, state: ResultState, view: CashflowView | None) -> CachedResponse:
-    """The answer as it lies ready, or else made now with all others, which are kept for who asks for them next."""
-    user_id = user_of(caller)
+async def _load(services: Services, caller: Caller, name: str, state: ResultState, view: CashflowView | None) -> CachedResponse:
+    """The precomputed response, or one computed now; the other analyses computed with it are cached too."""
+    user_id, cache = user_of(caller), services.response_cache
     if state.as_of is None:
         return CachedResponse(state, EMPTY_DOCUMENTS[name], precomputed=False)
-    usual = view is None or view == CashflowView()
-    source = name if usual else FLOWS
-    found = held.shelf.find(user_id, source, state) or await _ready(held, caller, source, state)
-    if found is None:
-        made = await held.tagging.run(_live, held, caller, state)
-        for other, body in made.contents.items():
-            held.shelf.put(user_id, other, CachedResponse(made.state, body, precomputed=False))
-        found = CachedResponse(made.state, made.contents[source], precomputed=False)
-    if not usual and view is not None:
-        body = await held.tagging.run(
-            live.make_cashflow_view, found.body, str(user_id), state.as_of, held.settings.base_url, view
+    is_default = view is None or view == CashflowView()
+    source = name if is_default else FLOWS
+    response = cache.find(user_id, source, state) or await _precomputed(services, caller, source, state)
+    if response is None:
+        documents = await services.tagging.run(_compute, services, caller, state)
+        for other, body in documents.contents.items():
+            cache.put(user_id, other, CachedResponse(documents.state, body, precomputed=False))
+        response = CachedResponse(documents.state, documents.contents[source], precomputed=False)
+    if not is_default and view is not None:
+        body = await services.tagging.run(
+            live.make_cashflow_view, response.body, str(user_id), state.as_of, services.settings.base_url, view
         )
-        found = CachedResponse(found.state, body, found.precomputed)
-    held.shelf.put(user_id, name if view is None else f"{name}-{view}", found)
-    return found
+        response = CachedResponse(response.state, body, response.precomputed)
+    cache.put(user_id, name if view is None else f"{name}-{view}", response)
+    return response
 
 
-async def _ready(held: Services, caller: Caller, name: str, state: ResultState) -> CachedResponse | None:
-    """What lies ready of this state."""
-    row = await held.connections.one(results.READY, (user_of(caller), name, state.revision, state.version, state.as_of))
+async def _precomputed(services: Services, caller: Caller, name: str, state: ResultState) -> CachedResponse | None:
+    """The stored document of this state, if there is one."""
+    row = await services.connections.one(results.READY, (user_of(caller), name, state.revision, state.version, state.as_of))
     return None if row is None else CachedResponse(state, unpack(row[0]), precomputed=True)
 
 
-def _live(held: Services, caller: Caller, state: ResultState) -> UserDocuments:
-    """All analyses, made now."""
-    with reading_for(held, caller) as owner:
-        return live.make_documents(owner, held.settings.base_url, state.as_of)
+def _compute(services: Services, caller: Caller, state: ResultState) -> UserDocuments:
+    """All analyses of the caller, computed now."""
+    with reading_for(services, caller) as owner:
+        return live.make_documents(owner, services.settings.base_url, state.as_of)

@@ -1,5 +1,6 @@
-"""Consents: the customer lets the bank give data, and confirms it step by step."""
+"""Routes of consents: the customer allows the bank to share data, and confirms it step by step."""
 
+from dataclasses import replace
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -8,16 +9,26 @@ from pydantic import StringConstraints
 from starlette.responses import Response
 
 from api.bodies.dialogues import consent_status
+from api.customer import (
+    AccessKey,
+    CallbackUrl,
+    Modifies,
+    QueryTanSettings,
+    Reads,
+    RequiredIp,
+    access_request,
+    changing_for,
+    reading_for,
+)
 from api.http.errors import Problem
-from api.http.responses import answer, created, link
+from api.http.responses import created_response, json_response
 from api.http.route import router
-from api.routes.accesses import AccessKey, Modifies, Reads, RequiredIp, changing_for, entry_of, reading_for
 from api.schemas.accesses import ACCESS_KEY, ROOT, SOME_CREDENTIALS, NewAccess
-from api.schemas.base import Flag, shape
+from api.schemas.base import shape
 from api.schemas.providers import DEMO_ID
 from api.schemas.transfers import ChosenMedium, ChosenMethod, ConsentStatus, EnteredTan
-from api.services import Held, Services
-from api.webform import entry
+from api.services import AppServices, Services
+from api.webform import entry as form_entry
 from pipelines.banks.base import Reply
 from pipelines.dialogues import requests
 from pipelines.dialogues.requests import DialogueOptions
@@ -30,18 +41,6 @@ from warehouse.stores.callers import Caller
 from warehouse.stores.dialogues import CONSENT
 
 routes = router("/customer/v2", "Consents")
-CallbackUrl = Annotated[
-    str | None,
-    Query(
-        alias="callbackUrl",
-        max_length=2048,
-        description="where the customer comes back to from the bank's own pages; regulated tenants must say it",
-        examples=["https://app.example.de/back"],
-    ),
-]
-QueryTanSettings = Annotated[
-    Flag, Query(alias="queryTanSettings", description="ask for method and medium, whatever was chosen the last time")
-]
 History = Annotated[
     Annotated[Literal["none", "all", "paymentAccounts"], shape("History")] | None,
     Query(alias="maxTransactions", description="of which products bookings older than 90 days are fetched"),
@@ -62,7 +61,7 @@ ConsentEntries = Annotated[
 async def start_consent(
     access: AccessKey,
     caller: Modifies,
-    held: Held,
+    services: AppServices,
     customer_ip: RequiredIp,
     callback_url: CallbackUrl = None,
     query_tan_settings: QueryTanSettings = False,
@@ -72,104 +71,104 @@ async def start_consent(
     """Begins a consent for an access, which is added or gets another login if the body has one. Answers with its address."""
 
     def begin() -> tuple[UUID, int] | str:
-        with changing_for(held, caller) as owner:
+        with changing_for(services, caller) as owner:
             if not tenants.find(owner, caller.tenant_name).regulated:
-                about = {"anew": query_tan_settings, "history": max_transactions, "ip": customer_ip}
-                return _form(held, owner, access, entries, callback_url, **about)
-            wanted = _wanted(owner, callback_url, customer_ip)
-            found = _access(held, owner, access, entries)
-            found.history = max_transactions or found.history
+                progress = {"anew": query_tan_settings, "history": max_transactions, "ip": customer_ip}
+                return _form_url(services, owner, access, entries, callback_url, **progress)
+            options = _options(owner, callback_url, customer_ip)
+            row = _access(services, owner, access, entries)
+            row.history = max_transactions or row.history
             if not query_tan_settings:
-                wanted = DialogueOptions(wanted.attended_from, wanted.return_to, found.sca_method, found.sca_medium)
-            dialogue = requests.begin_consent(owner, held.vault, held.settings, found, wanted)
+                options = replace(options, method=row.sca_method, medium=row.sca_medium)
+            dialogue = requests.begin_consent(owner, services.vault, services.settings, row, options)
             return dialogue.id, dialogue.move
 
-    begun = await held.changes.insist(begin)
-    if isinstance(begun, str):
-        return entry.redirected(begun)
-    await held.arrivals.wait_for_answer(*begun)
-    return created(link(held, *ROOT, "consent", str(begun[0])))
+    outcome = await services.changes.insist(begin)
+    if isinstance(outcome, str):
+        return form_entry.redirect_response(outcome)
+    await services.arrivals.wait_for_answer(*outcome)
+    return created_response(services.links.to(*ROOT, "consent", str(outcome[0])))
 
 
 @routes.get("/consent/{consent}", response_model=ConsentStatus)
-def get_consent(consent: UUID, caller: Reads, held: Held) -> Response:
+def get_consent(consent: UUID, caller: Reads, services: AppServices) -> Response:
     """How far a consent is. The bank is not asked."""
-    with reading_for(held, caller) as owner:
-        return answer(held, consent_status(held, caller, store.find(owner, consent, CONSENT)))
+    with reading_for(services, caller) as owner:
+        return json_response(services.zone, consent_status(services.links, caller, store.find(owner, consent, CONSENT)))
 
 
 @routes.post("/consent/{consent}/method", response_model=ConsentStatus, responses={409: {}})
-async def set_consent_method(consent: UUID, chosen: ChosenMethod, caller: Modifies, held: Held) -> Response:
+async def set_consent_method(consent: UUID, choice: ChosenMethod, caller: Modifies, services: AppServices) -> Response:
     """Chooses the method by which the customer confirms."""
-    return await _move(held, caller, consent, Reply(method=str(chosen.method)))
+    return await _move(services, caller, consent, Reply(method=str(choice.method)))
 
 
 @routes.post("/consent/{consent}/medium", response_model=ConsentStatus, responses={409: {}})
-async def set_consent_medium(consent: UUID, chosen: ChosenMedium, caller: Modifies, held: Held) -> Response:
+async def set_consent_medium(consent: UUID, choice: ChosenMedium, caller: Modifies, services: AppServices) -> Response:
     """Chooses the medium with which the customer confirms."""
-    return await _move(held, caller, consent, Reply(medium=chosen.medium))
+    return await _move(services, caller, consent, Reply(medium=choice.medium))
 
 
 @routes.put("/consent/{consent}/tan", response_model=ConsentStatus, responses={409: {}})
-async def submit_consent_tan(consent: UUID, entered: EnteredTan, caller: Modifies, held: Held) -> Response:
+async def submit_consent_tan(consent: UUID, tan_input: EnteredTan, caller: Modifies, services: AppServices) -> Response:
     """Submits the TAN that the customer has entered."""
-    return await _move(held, caller, consent, Reply(tan=entered.tan))
+    return await _move(services, caller, consent, Reply(tan=tan_input.tan))
 
 
-async def _move(held: Services, caller: Caller, consent: UUID, reply: Reply) -> Response:
-    """Puts a move down, waits for the bank's answer, and tells how the consent stands then."""
+async def _move(services: Services, caller: Caller, consent: UUID, reply: Reply) -> Response:
+    """Stores a move, waits for the bank's answer, and responds with the consent's status after it."""
 
-    def put_down() -> int:
-        with changing_for(held, caller) as owner:
-            return requests.reply(owner, held.vault, store.find(owner, consent, CONSENT, lock=True), reply)
+    def store_move() -> int:
+        with changing_for(services, caller) as owner:
+            return requests.reply(owner, services.vault, store.find(owner, consent, CONSENT, lock=True), reply)
 
-    def told() -> Response:
-        with reading_for(held, caller) as owner:
-            return answer(held, consent_status(held, caller, store.find(owner, consent, CONSENT)))
+    def status() -> Response:
+        with reading_for(services, caller) as owner:
+            return json_response(services.zone, consent_status(services.links, caller, store.find(owner, consent, CONSENT)))
 
-    await held.arrivals.wait_for_answer(consent, await held.changes.insist(put_down))
-    return await held.changes.run(told)
+    await services.arrivals.wait_for_answer(consent, await services.changes.insist(store_move))
+    return await services.changes.run(status)
 
 
-def _wanted(owner: Owner, callback_url: str | None, customer_ip: str) -> DialogueOptions:
+def _options(owner: Owner, callback_url: str | None, customer_ip: str) -> DialogueOptions:
     if callback_url is None:
         raise Problem(400, "callbackUrl: fehlt")
     return DialogueOptions(customer_ip, tenants.check_callback(owner, callback_url))
 
 
-def _access(held: Services, owner: Owner, key: str, entries: dict[str, NewAccess] | None) -> Access:
-    """The access to be confirmed, with the login that the caller sends, if any."""
+def _access(services: Services, owner: Owner, key: str, entries: dict[str, NewAccess] | None) -> Access:
+    """The access to confirm, with the login that the caller sends, if any."""
     if not entries:
         return accesses.find(owner, key, lock=True)
     if list(entries) != [key]:
         raise Problem(400, "Der Bankzugang im Inhalt ist nicht der in der Adresse.")
-    given = entries[key]
-    if given.provider_id is None and given.credentials is None:
+    entry = entries[key]
+    if entry.provider_id is None and entry.credentials is None:
         return accesses.find(owner, key, lock=True)
-    (login,) = connect.open_entries(owner, held.vault, held.connectors, [entry_of(key, given)])
+    (login,) = connect.open_entries(owner, services.vault, services.connectors, [access_request(key, entry)])
     if login.missing:
         raise Problem(400, f"credentials: es fehlen {', '.join(login.missing)}")
-    return connect.keep_login(owner, held.vault, held.settings, login)
+    return connect.keep_login(owner, services.vault, services.settings, login)
 
 
-def _form(
-    held: Services,
+def _form_url(
+    services: Services,
     owner: Owner,
     key: str,
     entries: dict[str, NewAccess] | None,
     callback_url: str | None,
-    **about: str | bool | None,
+    **progress: str | bool | None,
 ) -> str:
-    """The address of the form, for a tenant whose customers type there."""
-    for given in (entries or {}).values():
-        entry.refuse_login(providerId=given.provider_id, credentials=given.credentials)
+    """The address of the form, for a redirect tenant."""
+    for entry in (entries or {}).values():
+        form_entry.refuse_login(providerId=entry.provider_id, credentials=entry.credentials)
     access = accesses.find(owner, key)
-    return entry.begin(
-        held,
+    return form_entry.begin(
+        services,
         owner,
         redirect_sessions.AUTHENTICATE_ACCOUNT,
         callback_url=callback_url,
         access_key=key,
         provider_id=access.provider_id,
-        **about,
+        **progress,
     )

@@ -1,4 +1,4 @@
-"""The interactive documentation, with its script and style served from here so that it works without the internet."""
+"""The interactive documentation. Its script and style are served from here, so that it works without the internet."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
-from api.http.responses import answer
+from api.http.responses import json_response
 from api.openapi import document as openapi
 from api.services import Services
 
@@ -25,9 +25,9 @@ def install(app: FastAPI) -> None:
     document: dict[str, object] = {}
 
     async def get_document(request: Request) -> Response:
-        held: Services = request.app.state.services
-        document.update(document or openapi.build(app, held.settings))
-        return answer(held, document)
+        services: Services = request.app.state.services
+        document.update(document or openapi.build(app, services.settings))
+        return json_response(services.zone, document)
 
     async def get_page(_request: Request) -> Response:
         page = get_swagger_ui_html(

@@ -1,4 +1,4 @@
-"""Encryption of credentials on their way to us: the tenant's certificate, and encrypting on behalf of the caller."""
+"""Encryption of credentials in transit: the tenant's certificate, and encryption on behalf of the caller."""
 
 import base64
 from typing import Annotated, Any
@@ -10,7 +10,7 @@ from starlette.responses import Response
 from api.http.authorization import TokenKind, needs
 from api.http.errors import Problem
 from api.http.route import StrictRequest, require_content_type, router
-from api.services import Held
+from api.services import AppServices
 from warehouse.secrets import certificates
 from warehouse.stores.callers import Caller
 
@@ -48,7 +48,7 @@ CIPHERTEXT: dict[int | str, dict[str, Any]] = {
     responses=CIPHERTEXT,
     openapi_extra={"requestBody": {"required": True, "content": PLAINTEXT}},
 )
-async def encrypt(request: Request, caller: AnyToken, held: Held) -> Response:
+async def encrypt(request: Request, caller: AnyToken, services: AppServices) -> Response:
     """Encrypts a value for the tenant of the token (RSA-OAEP, SHA-256): Base64 in, Base64 out, without line wrapping. With the
     certificate the same is done without calling us.
     """
@@ -60,16 +60,16 @@ async def encrypt(request: Request, caller: AnyToken, held: Held) -> Response:
     if not 1 <= len(plaintext) <= certificates.MAX_PLAINTEXT_BYTES:
         raise Problem(400, f"Inhalt: 1 bis {certificates.MAX_PLAINTEXT_BYTES} Bytes")
 
-    def encrypted() -> bytes:
-        with held.database.acting_for(caller.tenant_id) as owner:
+    def encrypt_for_tenant() -> bytes:
+        with services.database.acting_for(caller.tenant_id) as owner:
             pem = certificates.current(owner).pem
         return certificates.encrypt(pem, plaintext)
 
-    return Base64Response(base64.b64encode(await run_in_threadpool(encrypted)))
+    return Base64Response(base64.b64encode(await run_in_threadpool(encrypt_for_tenant)))
 
 
 @routes.get("/certificate", response_class=PemResponse)
-def get_certificate(caller: AnyToken, held: Held) -> Response:
+def get_certificate(caller: AnyToken, services: AppServices) -> Response:
     """The tenant's certificate in PEM: with it, credentials can be encrypted without calling us."""
-    with held.database.acting_for(caller.tenant_id) as owner:
+    with services.database.acting_for(caller.tenant_id) as owner:
         return PemResponse(certificates.current(owner).pem)

@@ -1,14 +1,14 @@
-"""Health, for whoever watches the service: alive, ready, metrics."""
+"""Health checks and metrics for monitoring."""
 
 from collections.abc import Callable
 
 from starlette.responses import Response
 
 from api.http import metrics
-from api.http.responses import answer
+from api.http.responses import json_response
 from api.http.route import router
 from api.schemas.health import Alive, Readiness
-from api.services import Held
+from api.services import AppServices
 from warehouse.errors import DatabaseUnavailable
 
 PUBLIC: dict[str, list[object]] = {"security": []}
@@ -20,17 +20,17 @@ class MetricsResponse(Response):
 
 
 @routes.get("/health", response_model=Alive, openapi_extra=PUBLIC)
-async def get_health(held: Held) -> Response:
+async def get_health(services: AppServices) -> Response:
     """The process is alive. Asks nothing else."""
-    return answer(held, Alive())
+    return json_response(services.zone, Alive())
 
 
 @routes.get("/ready", response_model=Readiness, responses={503: {"model": Readiness}}, openapi_extra=PUBLIC)
-def get_readiness(held: Held) -> Response:
+def get_readiness(services: AppServices) -> Response:
     """The service can work: database and lake answer. 503 otherwise, so that no requests are sent here."""
-    checks = {"database": _works(held.database.ping), "lake": _works(held.lake.check)}
+    checks = {"database": _status(services.database.ping), "lake": _status(services.lake.check)}
     status = "ok" if set(checks.values()) == {"ok"} else "unavailable"
-    return answer(held, {"status": status, "checks": checks}, 200 if status == "ok" else 503)
+    return json_response(services.zone, {"status": status, "checks": checks}, 200 if status == "ok" else 503)
 
 
 @routes.get("/metrics", response_class=MetricsResponse, openapi_extra=PUBLIC)
@@ -39,7 +39,7 @@ def get_metrics() -> Response:
     return MetricsResponse(metrics.exposition())
 
 
-def _works(check: Callable[[], None]) -> str:
+def _status(check: Callable[[], None]) -> str:
     try:
         check()
     except (DatabaseUnavailable, OSError):

@@ -1,4 +1,4 @@
-"""OAuth2: tokens for clients and users, revocation, and the classic token of an API key."""
+"""OAuth2: tokens of clients and users, revocation, and the classic token of an API key."""
 
 import base64
 from typing import Any
@@ -9,11 +9,11 @@ from starlette.responses import Response
 
 from api.http import metrics
 from api.http.errors import Problem
-from api.http.responses import answer
+from api.http.responses import json_response
 from api.http.route import FORM, StrictRequest, router
 from api.openapi.models import REFERENCE
 from api.schemas.oauth import GRANTS, RevokeForm, TokenBody, TokenForm
-from api.services import Held, Services
+from api.services import AppServices, Services
 from warehouse import logins
 from warehouse.errors import LoginFailed, Throttled
 from warehouse.logins import AuthenticatedClient
@@ -24,55 +24,55 @@ routes = router("", "Tokens")
 
 
 def _form(model: type[TokenForm] | type[RevokeForm]) -> dict[str, Any]:
-    """What the OpenAPI document says of a form; the body itself is read by `StrictRequest.fields`."""
+    """The form's part of the OpenAPI document; `StrictRequest.fields` reads the body itself."""
     body = {"required": True, "content": {FORM: {"schema": {"$ref": REFERENCE + model.__name__}}}}
     return {"requestBody": body, "security": [{"basic": []}]}
 
 
 @routes.post("/auth/oauth2/token", response_model=TokenBody, responses={401: {}, 429: {}}, openapi_extra=_form(TokenForm))
-async def issue_token(request: Request, held: Held) -> Response:
+async def issue_token(request: Request, services: AppServices) -> Response:
     """Issues a token: of the client itself (`client_credentials`), or of a user through the client (`password`)."""
     username, secret = _basic(request)
     fields = await StrictRequest(request.scope, request.receive).fields()
     grant = _grant(fields)
-    wanted = set(fields["scope"].split()) if "scope" in fields else None
+    requested_scopes = set(fields["scope"].split()) if "scope" in fields else None
+    client = (services.database, services.settings, username, secret)
     try:
-        known = (held.database, held.settings, username, secret)
         if grant == "client_credentials":
-            login, token = await run_in_threadpool(logins.token_of_client, *known, wanted)
+            login, token = await run_in_threadpool(logins.token_of_client, *client, requested_scopes)
         else:
             user = (fields["username"], fields["password"])
-            login, token = await held.passwords.run(logins.token_of_user, *known, user, wanted)
+            login, token = await services.passwords.run(logins.token_of_user, *client, user, requested_scopes)
     except (LoginFailed, Throttled):
         metrics.LOGIN_FAILURES.labels(grant).inc()
         raise
-    return _token(held, grant, login, token)
+    return _token(services, grant, login, token)
 
 
 @routes.post("/auth/oauth2/revoke", response_class=Response, responses={401: {}, 429: {}}, openapi_extra=_form(RevokeForm))
-async def revoke_token(request: Request, held: Held) -> Response:
+async def revoke_token(request: Request, services: AppServices) -> Response:
     """Ends a token of the client. Always answers 200 to a client that has identified itself, whatever the token."""
     username, secret = _basic(request)
     token = (await StrictRequest(request.scope, request.receive).fields()).get("token", "")
-    await run_in_threadpool(logins.revoke, held.database, held.settings, username, secret, token)
+    await run_in_threadpool(logins.revoke, services.database, services.settings, username, secret, token)
     return Response(headers=UNCACHED)
 
 
 @routes.post(
     "/one/bc-token", response_model=TokenBody, responses={400: {}, 401: {}}, openapi_extra={"security": [{"apiKey": []}]}
 )
-def issue_classic_token(request: Request, held: Held) -> Response:
+def issue_classic_token(request: Request, services: AppServices) -> Response:
     """Issues a token of the user for whom an API key stands; it serves the provider and customer interfaces."""
     try:
-        login, token = logins.token_of_key(held.database, held.settings, request.headers.get("x-api-key", ""))
+        login, token = logins.token_of_key(services.database, services.settings, request.headers.get("x-api-key", ""))
     except LoginFailed:
         metrics.LOGIN_FAILURES.labels("api_key").inc()
         raise
-    return _token(held, "api_key", login, token)
+    return _token(services, "api_key", login, token)
 
 
 def _basic(request: Request) -> tuple[str, str]:
-    """Name and secret of the Basic header. A header that is broken fails like a wrong secret."""
+    """Name and secret from the Basic header. A malformed header fails like a wrong secret."""
     scheme, _, encoded = request.headers.get("authorization", "").strip().partition(" ")
     try:
         username, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")
@@ -84,7 +84,7 @@ def _basic(request: Request) -> tuple[str, str]:
 
 
 def _grant(fields: dict[str, str]) -> str:
-    """The kind of token that the form asks for, if the form is complete."""
+    """The grant type of a complete form; raises for an incomplete one."""
     grant = fields.get("grant_type")
     if not grant:
         raise Problem(400, "grant_type: fehlt", oauth="invalid_request")
@@ -95,8 +95,8 @@ def _grant(fields: dict[str, str]) -> str:
     return grant
 
 
-def _token(held: Services, grant: str, login: AuthenticatedClient, token: IssuedToken) -> Response:
-    """The answer that carries a token; nobody may keep a copy of it."""
+def _token(services: Services, grant: str, login: AuthenticatedClient, token: IssuedToken) -> Response:
+    """The response that carries a token; caches may not store it."""
     metrics.TOKENS.labels(grant).inc()
     issued_at, expires_at = int(token.issued_at.timestamp()), int(token.expires_at.timestamp())
     body = TokenBody(
@@ -113,4 +113,4 @@ def _token(held: Services, grant: str, login: AuthenticatedClient, token: Issued
         access_token=token.access_token,
         expires_in=expires_at - issued_at,
     )
-    return answer(held, body, headers=UNCACHED)
+    return json_response(services.zone, body, headers=UNCACHED)

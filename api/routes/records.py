@@ -1,4 +1,4 @@
-"""Tags and analyses for bookings that come with the request: nothing is stored, and nothing that is stored is looked at."""
+"""Tags and analyses of bookings that come with the request: nothing is stored, and no stored data are read."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ from analytics.products import ProductCategory
 from api.bodies.tags import tag_bodies
 from api.http.authorization import TokenKind, needs
 from api.http.errors import Problem
-from api.http.long_lists import Listed
+from api.http.long_lists import JsonListWriter
 from api.http.route import LARGE, router
 from api.schemas.analyses import AnalysesBody
 from api.schemas.categories import CATEGORIES
@@ -28,10 +28,10 @@ from api.schemas.records import (
     TaggedRecord,
     TransactionRecord,
     body,
-    bookings,
+    booking_frame,
     entity_id,
 )
-from api.services import Held, Services
+from api.services import AppServices, Services
 from pipelines.results import live, tags
 from pipelines.results.documents.tags import tag_writer
 from warehouse import scopes
@@ -40,8 +40,8 @@ from warehouse.stores.callers import Caller
 routes = router("/ai/v1", "Analysis platform")
 Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, TokenKind.ANY)]
 Records = Annotated[list[TransactionRecord], SkipValidation, Body(description="1 to 10,000 bookings, of any users")]
-PIECE = 1000
-ANALYSES_OF = {
+BATCH_ROWS = 1000
+DOCUMENT_NAMES = {
     "contracts": "contracts",
     "cashflow": "cashflow",
     "disposableMoney": "disposable-money",
@@ -50,93 +50,95 @@ ANALYSES_OF = {
     "salesTriggers": "sales-triggers",
     "affordability": "affordability",
 }
-"""The fields of the answer, and the documents in them."""
+"""The documents by the fields of the response that carry them."""
 T = TypeVar("T")
 IBAN = r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$"
 
 
 @routes.post("/transactions/tags", response_model=list[TaggedRecord], responses={429: {}}, openapi_extra={LARGE: True})
-async def tag_records(records: Records, _caller: Reads, held: Held) -> Response:
+async def tag_records(records: Records, _caller: Reads, services: AppServices) -> Response:
     """The same bookings in the same order, each with its tags. Bookings of different users are tagged apart from each other."""
-    return await held.tagging.run(_tagged, held, records)
+    return await services.tagging.run(_tag, services, records)
 
 
-def _tagged(held: Services, given: Any) -> Response:
-    records = _checked(RECORDS, given)
-    found = bookings(records)
-    tagged = found.hstack(tags.tag_unstored(found, _products(found)).drop("id", "user", "product"))
-    named = _named(tagged, records)
-    writer, version, listed = tag_writer(held.settings.base_url), tags.tagger().version, Listed()
-    for start in range(0, len(records), PIECE):
-        written = tag_bodies(writer, named.slice(start, PIECE), TAG_KINDS, version)
-        listed.add(body(record, of_record) for record, of_record in zip(records[start : start + PIECE], written, strict=True))
-    return listed.response()
+def _tag(services: Services, content: Any) -> Response:
+    records = _validated(RECORDS, content)
+    bookings = booking_frame(records)
+    tagged_bookings = bookings.hstack(tags.tag_unstored(bookings, _products(bookings)).drop("id", "user", "product"))
+    rows = _with_callers_ids(tagged_bookings, records)
+    tags_to_json, version, writer = tag_writer(services.settings.base_url), tags.tagger().version, JsonListWriter()
+    for start in range(0, len(records), BATCH_ROWS):
+        tag_lists = tag_bodies(tags_to_json, rows.slice(start, BATCH_ROWS), TAG_KINDS, version)
+        batch = records[start : start + BATCH_ROWS]
+        writer.add(body(record, record_tags) for record, record_tags in zip(batch, tag_lists, strict=True))
+    return writer.response()
 
 
 @routes.post("/analyses", response_model=AnalysesBody, responses={429: {}}, openapi_extra={LARGE: True})
-async def analyse_records(records: Annotated[AnalysesRequest, SkipValidation, Body()], _caller: Reads, held: Held) -> Response:
+async def analyse_records(
+    records: Annotated[AnalysesRequest, SkipValidation, Body()], _caller: Reads, services: AppServices
+) -> Response:
     """All analyses of one user's bookings, each as its own endpoint answers it."""
-    return await held.tagging.run(_analysed, held, records)
+    return await services.tagging.run(_analyse, services, records)
 
 
-def _analysed(held: Services, given: Any) -> Response:
-    asked = _checked(ANALYSES, given)
-    today = datetime.now(held.settings.zone).date()
-    if asked.as_of is not None and asked.as_of > today:
+def _analyse(services: Services, content: Any) -> Response:
+    request = _validated(ANALYSES, content)
+    today = datetime.now(services.zone).date()
+    if request.as_of is not None and request.as_of > today:
         raise Problem(400, "asOf: liegt in der Zukunft")
-    records = asked.transactions
+    records = request.transactions
     if len({(record.tenant, record.user) for record in records}) > 1:
         raise Problem(400, "transactions: gehören mehreren Benutzern")
     ids = [entity_id(record, place) for place, record in enumerate(records)]
     if len(set(ids)) < len(ids):
         raise Problem(400, "transactions.id: steht mehrfach")
-    user = pl.lit(records[0].user)
-    found = bookings(records).with_columns(pl.Series("id", ids), user=user)
-    owned = _owned(asked.products, _products(found))
-    tagged = found.hstack(tags.tag_unstored(found, owned).drop("id", "user", "product"))
-    made = live.make_documents_of(tagged, owned, asked.as_of or today, held.settings.base_url)
-    whole = {wire: orjson.Fragment(made[name]) for wire, name in ANALYSES_OF.items()}
-    return Response(orjson.dumps(whole), media_type="application/json")
+    bookings = booking_frame(records).with_columns(pl.Series("id", ids), user=pl.lit(records[0].user))
+    products = _all_products(request.products, _products(bookings))
+    tagged_bookings = bookings.hstack(tags.tag_unstored(bookings, products).drop("id", "user", "product"))
+    documents = live.make_documents_of(tagged_bookings, products, request.as_of or today, services.settings.base_url)
+    fields = {field: orjson.Fragment(documents[name]) for field, name in DOCUMENT_NAMES.items()}
+    return Response(orjson.dumps(fields), media_type="application/json")
 
 
-def _owned(told: Sequence[ProductRecord], named: pl.DataFrame) -> pl.DataFrame:
-    """The products that are told of, and those that only bookings name."""
+def _all_products(records: Sequence[ProductRecord], booked_products: pl.DataFrame) -> pl.DataFrame:
+    """The described products, and those that only bookings name."""
     rows = [
         {
-            "user": named["user"][0],
+            "user": booked_products["user"][0],
             "product": product.id,
             "category": CATEGORIES.get(product.category or "", ProductCategory.OTHER_ACCOUNT).value,
             "iban": (product.iban or "").replace(" ", "") or None,
             "owner_name": (product.owner or "").strip() or None,
         }
-        for product in told
+        for product in records
     ]
-    known = pl.DataFrame(rows, schema=PRODUCTS).unique("product", keep="first", maintain_order=True)
-    return pl.concat([known, named.join(known, on="product", how="anti", maintain_order="left")])
+    products = pl.DataFrame(rows, schema=PRODUCTS).unique("product", keep="first", maintain_order=True)
+    return pl.concat([products, booked_products.join(products, on="product", how="anti", maintain_order="left")])
 
 
-def _checked(kind: TypeAdapter[T], given: Any) -> T:
-    """What was given, or what is wrong with the first thing that is not as it should be."""
+def _validated(kind: TypeAdapter[T], content: Any) -> T:
+    """The content as its type; raises with the first problem if it does not fit."""
     try:
-        return kind.validate_python(given)
+        return kind.validate_python(content)
     except ValidationError as error:
         raise RequestValidationError(
             [{**item, "loc": ("body", *item["loc"])} for item in error.errors(include_context=False)]
         ) from error
 
 
-def _products(found: pl.DataFrame) -> pl.DataFrame:
-    """The products that the bookings name. What they are is not told; one that is called by its IBAN is known by it."""
-    known = found.select("user", "product").unique(maintain_order=True)
+def _products(bookings: pl.DataFrame) -> pl.DataFrame:
+    """The products that bookings name, of unknown kind; a product named by its IBAN has that IBAN."""
+    products = bookings.select("user", "product").unique(maintain_order=True)
     iban = pl.when(pl.col("product").str.contains(IBAN)).then("product")
-    columns = known.with_columns(
+    columns = products.with_columns(
         category=pl.lit(ProductCategory.OTHER_ACCOUNT.value), iban=iban, owner_name=pl.lit(None, pl.String)
     )
     return columns.select(PRODUCTS.names())
 
 
-def _named(tagged: pl.DataFrame, records: list[TransactionRecord]) -> pl.DataFrame:
-    """The bookings by the names that the caller knows, also where one points to another."""
+def _with_callers_ids(bookings: pl.DataFrame, records: list[TransactionRecord]) -> pl.DataFrame:
+    """The bookings with the ids that the caller uses, also where one booking refers to another."""
     ids = pl.Series([entity_id(record, place) for place, record in enumerate(records)], dtype=pl.String)
-    links = {name: ids.gather(tagged[name].cast(pl.UInt32)) for name in ("refund_of", "pair_of")}
-    return tagged.with_columns(ids.alias("id"), pl.Series("user", [record.user for record in records], pl.String), **links)
+    links = {name: ids.gather(bookings[name].cast(pl.UInt32)) for name in ("refund_of", "pair_of")}
+    return bookings.with_columns(ids.alias("id"), pl.Series("user", [record.user for record in records], pl.String), **links)

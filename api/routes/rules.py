@@ -1,4 +1,4 @@
-"""Rules for counterparties: a user's token is for the user's own, a client's token for those of the tenant for all its users."""
+"""Routes of rules for counterparties. A user's token manages the user's own; a client's, those for all users of the tenant."""
 
 from typing import Annotated, Any
 from uuid import UUID
@@ -10,11 +10,11 @@ from analytics import trees
 from analytics.tagging.corrections import name_key
 from api.http.authorization import TokenKind, needs
 from api.http.errors import Problem
-from api.http.responses import answer, done, link, self_relation
+from api.http.responses import Links, empty_response, json_response, self_relation
 from api.http.route import router
-from api.routes.corrections import TREE, wished_category
+from api.routes.corrections import TREE, category_of
 from api.schemas.corrections import NewRule, RuleBody
-from api.services import Held, Services
+from api.services import AppServices
 from pipelines.results.documents.tags import tag_tree_item
 from warehouse import scopes
 from warehouse.errors import NotFound
@@ -29,16 +29,16 @@ RuleKey = Annotated[str, Path(examples=["6a0b1f5e-3c0d-4b7e-9a52-0d7b0a3f9c11"])
 
 
 @routes.get("", response_model=list[RuleBody])
-def list_rules(caller: Reads, held: Held) -> Response:
+def list_rules(caller: Reads, services: AppServices) -> Response:
     """All rules, the newest first."""
-    with held.database.reading_for(caller.tenant_id, caller.user_id) as owner:
-        return answer(held, [_body(held, rule) for rule in rules.visible(owner)])
+    with services.database.reading_for(caller.tenant_id, caller.user_id) as owner:
+        return json_response(services.zone, [_body(services.links, rule) for rule in rules.visible(owner)])
 
 
 @routes.post("", status_code=201, response_model=RuleBody, responses={409: {}})
-async def create_rule(new: NewRule, caller: Modifies, held: Held) -> Response:
+async def create_rule(new: NewRule, caller: Modifies, services: AppServices) -> Response:
     """Makes a rule for all bookings of a counterparty. One that there is for the same counterparty gets the new category."""
-    item = wished_category(new.item, "tagTreeItem")
+    item = category_of(new.item, "tagTreeItem")
     if not (new.iban or new.name):
         raise Problem(400, "counterpartyIban, counterpartyName: eine der Angaben wird gebraucht")
 
@@ -46,49 +46,49 @@ async def create_rule(new: NewRule, caller: Modifies, held: Held) -> Response:
         key = name_key(new.name)
         if new.name and not key:
             raise Problem(400, "counterpartyName: enthält keinen Namen")
-        with held.database.changing_for(caller.tenant_id, caller.user_id) as owner:
-            return _body(held, rules.put(owner, item, iban=new.iban, name=new.name, name_key=key))
+        with services.database.changing_for(caller.tenant_id, caller.user_id) as owner:
+            return _body(services.links, rules.put(owner, item, iban=new.iban, name=new.name, name_key=key))
 
-    body = await held.changes.insist(change)
-    return answer(held, body, 201, {"Location": _link(held, body["id"])})
+    body = await services.changes.insist(change)
+    return json_response(services.zone, body, 201, {"Location": _link(services.links, body["id"])})
 
 
 @routes.get("/{rule}", response_model=RuleBody)
-def get_rule(rule: RuleKey, caller: Reads, held: Held) -> Response:
+def get_rule(rule: RuleKey, caller: Reads, services: AppServices) -> Response:
     """One rule."""
-    with held.database.reading_for(caller.tenant_id, caller.user_id) as owner:
-        return answer(held, _body(held, rules.find(owner, _id(rule))))
+    with services.database.reading_for(caller.tenant_id, caller.user_id) as owner:
+        return json_response(services.zone, _body(services.links, rules.find(owner, _id(rule))))
 
 
 @routes.delete("/{rule}", response_class=Response)
-async def delete_rule(rule: RuleKey, caller: Modifies, held: Held) -> Response:
+async def delete_rule(rule: RuleKey, caller: Modifies, services: AppServices) -> Response:
     """Ends a rule: what it has decided is decided without it."""
 
     def change() -> None:
-        with held.database.changing_for(caller.tenant_id, caller.user_id) as owner:
+        with services.database.changing_for(caller.tenant_id, caller.user_id) as owner:
             rules.remove(owner, _id(rule))
 
-    await held.changes.insist(change)
-    return done()
+    await services.changes.insist(change)
+    return empty_response()
 
 
-def _body(held: Services, rule: CategoryRule) -> dict[str, Any]:
+def _body(links: Links, rule: CategoryRule) -> dict[str, Any]:
     tree = trees.tree(TREE)
     return {
         "id": str(rule.id),
         "tagTreeItem": tag_tree_item(tree, tree.item(rule.item)),
         "counterpartyIban": rule.counterparty_iban,
         "counterpartyName": rule.counterparty_name,
-        "relations": self_relation(_link(held, str(rule.id))),
+        "relations": self_relation(_link(links, str(rule.id))),
     }
 
 
-def _link(held: Services, rule_id: str) -> str:
-    return link(held, "ai", "v1", "rules", rule_id)
+def _link(links: Links, rule_id: str) -> str:
+    return links.to("ai", "v1", "rules", rule_id)
 
 
 def _id(value: str) -> UUID:
-    """The id of a rule; one that is not even a UUID names none."""
+    """The id of a rule; anything but a UUID names none."""
     try:
         return UUID(value)
     except ValueError as error:

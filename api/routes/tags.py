@@ -1,4 +1,4 @@
-"""Tag trees and their items: what the tags of bookings and users can be. The same for everybody: lists are written only once."""
+"""Routes of tag trees and their items. These are the same for everyone, so that lists are rendered only once."""
 
 import hashlib
 from collections.abc import Awaitable, Callable
@@ -15,14 +15,14 @@ from api.http.authorization import TokenKind, needs
 from api.http.route import JSON, has_etag, router
 from api.routes.providers import Search
 from api.schemas.tags import TagTreeBody, TagTreeItemBody
-from api.services import Held
+from api.services import AppServices
 from pipelines.results.documents.tags import TREES, item_body, tree_body
 from warehouse import scopes
 from warehouse.errors import NotFound
 from warehouse.stores.callers import Caller
 
-PAGES_KEPT = 64  # more than there are trees
-ID_LENGTH = 9
+MAX_CACHED_LISTS = 64  # more than there are trees
+MAX_ID_DIGITS = 9
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 routes = router(f"/{TREES}", "Tag trees")
 aliases = router("/tags/v1/tags/tag-trees", "Tag trees")
@@ -34,15 +34,15 @@ Handler = Callable[..., Awaitable[Response]]
 
 
 class CachedList(NamedTuple):
-    """A list that is kept: its JSON, the name of its content, and each item with the text in which it is sought."""
+    """The items of a tree: their JSON, its ETag, and each item's JSON with the text that searches look at."""
 
     body: bytes
     etag: str
     items: tuple[tuple[str, bytes], ...]
 
 
-def reading(path: str, model: Any) -> Callable[[Handler], Handler]:
-    """Registers a route at both addresses that the interface names."""
+def register_read(path: str, model: Any) -> Callable[[Handler], Handler]:
+    """Registers a route at both addresses of the interface."""
 
     def register(handler: Handler) -> Handler:
         unchanged: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed."}}
@@ -53,65 +53,65 @@ def reading(path: str, model: Any) -> Callable[[Handler], Handler]:
     return register
 
 
-@reading("", list[TagTreeBody])
-async def list_tag_trees(_caller: ReadsTags, held: Held) -> Response:
+@register_read("", list[TagTreeBody])
+async def list_tag_trees(_caller: ReadsTags, services: AppServices) -> Response:
     """All tag trees."""
-    base_url = held.settings.base_url
+    base_url = services.settings.base_url
     return Response(orjson.dumps([tree_body(base_url, tree) for tree in trees.trees()]), media_type=JSON)
 
 
-@reading("/{tree}", TagTreeBody)
-async def get_tag_tree(tree: TreeKey, _caller: ReadsTags, held: Held) -> Response:
+@register_read("/{tree}", TagTreeBody)
+async def get_tag_tree(tree: TreeKey, _caller: ReadsTags, services: AppServices) -> Response:
     """One tag tree."""
-    return Response(orjson.dumps(tree_body(held.settings.base_url, _tree(tree))), media_type=JSON)
+    return Response(orjson.dumps(tree_body(services.settings.base_url, _tree(tree))), media_type=JSON)
 
 
-@reading("/{tree}/tag-tree-items", list[TagTreeItemBody])
+@register_read("/{tree}/tag-tree-items", list[TagTreeItemBody])
 async def list_tag_tree_items(
     request: Request,
     tree: TreeKey,
     _caller: ReadsTags,
-    held: Held,
+    services: AppServices,
     q: Annotated[Search | None, Query(description="Part of the display name or of the system name", examples=["miete"])] = None,
 ) -> Response:
     """All items of a tag tree, or those that a text finds. Of the time items of cashflow, those of twenty years are listed."""
-    page = _page(held.settings.base_url, _tree(tree).id)
+    page = _cached_list(services.settings.base_url, _tree(tree).id)
     if q is not None:
-        found = (body for text, body in page.items if _plain(q.strip()) in text)
-        return Response(b"[" + b",".join(found) + b"]", media_type=JSON)
+        bodies = (body for text, body in page.items if _plain(q.strip()) in text)
+        return Response(b"[" + b",".join(bodies) + b"]", media_type=JSON)
     headers = {"ETag": page.etag}
     if has_etag(request, page.etag):
         return Response(status_code=304, headers=headers)
     return Response(page.body, headers=headers, media_type=JSON)
 
 
-@reading("/{tree}/tag-tree-items/{item}", TagTreeItemBody)
-async def get_tag_tree_item(tree: TreeKey, item: ItemKey, _caller: ReadsTags, held: Held) -> Response:
+@register_read("/{tree}/tag-tree-items/{item}", TagTreeItemBody)
+async def get_tag_tree_item(tree: TreeKey, item: ItemKey, _caller: ReadsTags, services: AppServices) -> Response:
     """One item of a tag tree."""
-    found = _tree(tree)
+    tag_tree = _tree(tree)
     try:
-        body = item_body(held.settings.base_url, found, found.item_of_id(_id(item)))
+        body = item_body(services.settings.base_url, tag_tree, tag_tree.item_of_id(_id(item)))
     except UnknownItem as error:
         raise NotFound("tag tree item") from error
     return Response(orjson.dumps(body), media_type=JSON)
 
 
-@lru_cache(PAGES_KEPT)
-def _page(base_url: str, tree_id: int) -> CachedList:
-    """All items of a tree, written."""
+@lru_cache(MAX_CACHED_LISTS)
+def _cached_list(base_url: str, tree_id: int) -> CachedList:
+    """All items of a tree with their JSON."""
     tree = trees.tree_of_id(tree_id)
-    items = tuple((_sought(item), orjson.dumps(item_body(base_url, tree, item))) for item in tree.items)
+    items = tuple((_search_text(item), orjson.dumps(item_body(base_url, tree, item))) for item in tree.items)
     body = b"[" + b",".join(text for _, text in items) + b"]"
     return CachedList(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"', items)
 
 
-def _sought(item: Item) -> str:
-    """The names of an item, as `q` is compared with them."""
+def _search_text(item: Item) -> str:
+    """The names of an item, as searches compare them with `q`."""
     return f"{_plain(item.display_name)}\n{_plain(item.system_name)}"
 
 
 def _plain(text: str) -> str:
-    """The text without case and umlauts: `Größe` is `groesse`."""
+    """The text in lower case and without umlauts: `Größe` becomes `groesse`."""
     return text.casefold().translate(UMLAUTS)
 
 
@@ -123,6 +123,6 @@ def _tree(key: str) -> Tree[Item]:
 
 
 def _id(key: str) -> int:
-    """The number that a key stands for; 0, which is nobody's, if it stands for none."""
-    plain = key.isascii() and key.isdigit() and len(key) <= ID_LENGTH and not key.startswith("0")
-    return int(key) if plain else 0
+    """The id that a key stands for; 0, which no item has, if the key is malformed."""
+    well_formed = key.isascii() and key.isdigit() and len(key) <= MAX_ID_DIGITS and not key.startswith("0")
+    return int(key) if well_formed else 0

@@ -1,4 +1,4 @@
-"""Bookings of a product: read, also by the ten thousand, with tags if asked for, and pushed."""
+"""Routes of a product's bookings: read, also by the ten thousand and with tags, and push."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,25 +14,24 @@ from starlette.responses import Response
 
 from analytics.frames import BOOKINGS
 from api.bodies.tags import classification_bodies, tag_bodies
+from api.customer import AccessKey, Modifies, ProductKey, Reads, changing_for, reading_for, user_of
 from api.http.errors import Problem
-from api.http.long_lists import Listed
-from api.http.responses import created, freshness, link
+from api.http.long_lists import JsonListWriter
+from api.http.responses import Links, created_response, freshness
 from api.http.route import LARGE, has_etag, router
-from api.routes.accesses import AccessKey, Modifies, Reads, changing_for, reading_for, user_of
-from api.routes.products import ProductKey
 from api.schemas.accesses import ACCESSES
 from api.schemas.base import Count, Flag, QueryDay, cents
 from api.schemas.transactions import (
     BOOKED_ON,
-    PUSH_LIMIT,
+    MAX_PUSHED_BOOKINGS,
     SEQUENCE,
     TAG_KINDS,
     PushedTransaction,
     TransactionBody,
     View,
-    rendered,
+    transaction_fields,
 )
-from api.services import Held, Services
+from api.services import AppServices, Services
 from pipelines.fetching import push
 from pipelines.results import tags
 from pipelines.results.documents.tags import tag_writer
@@ -43,12 +42,12 @@ from warehouse.stores.transactions import BATCH_ROWS, COLUMNS, Cursor, Transacti
 
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 NAME = "kontoumsaetze"
-LIMIT = 10_000
-Pushed = Annotated[list[PushedTransaction], Field(min_length=1, max_length=PUSH_LIMIT), Body()]
+MAX_ROWS = 10_000
+Pushed = Annotated[list[PushedTransaction], Field(min_length=1, max_length=MAX_PUSHED_BOOKINGS), Body()]
 Row = tuple[Any, ...]
-ONWARD = {"description": 'The next page with `rel="next"`, while there is more', "schema": {"type": "string"}}
+NEXT_LINK = {"description": 'The next page with `rel="next"`, while there is more', "schema": {"type": "string"}}
 STATUSES: dict[int | str, dict[str, Any]] = {
-    200: {"description": "The bookings.", "headers": {"Link": ONWARD}},
+    200: {"description": "The bookings.", "headers": {"Link": NEXT_LINK}},
     304: {"description": "Nothing has changed."},
     429: {},
 }
@@ -56,18 +55,18 @@ STATUSES: dict[int | str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class BookingQuery:
-    """What a request for bookings asks for."""
+    """The parameters of a request for bookings."""
 
     access: str
     product: str
-    wish: TransactionWindow
+    window: TransactionWindow
     limit: int | None
     view: View | None
     categorize: bool
 
     @property
     def taggers(self) -> list[str]:
-        """Whose tags are shown: those of the view; with a classification at least the tag that it is made from."""
+        """The taggers whose tags are shown: that of the view; with a classification at least the one behind it."""
         return [TAG_KINDS[self.view or View.CATEGORIES]] if self.view or self.categorize else []
 
 
@@ -77,10 +76,12 @@ async def list_transactions(
     access: AccessKey,
     product: ProductKey,
     caller: Reads,
-    held: Held,
+    services: AppServices,
     first: Annotated[QueryDay | None, Query(alias="from", description="first day", examples=["2026-10-01"])] = None,
     last: Annotated[QueryDay | None, Query(alias="to", description="last day", examples=["2026-10-31"])] = None,
-    limit: Annotated[Count | None, Query(ge=1, le=LIMIT, description="at most so many; `Link` leads on", examples=[100])] = None,
+    limit: Annotated[
+        Count | None, Query(ge=1, le=MAX_ROWS, description="at most so many; `Link` leads on", examples=[100])
+    ] = None,
     cursor: Annotated[str | None, Query(min_length=1, max_length=64, description="where to go on; taken from `Link`")] = None,
     tag: Annotated[
         View | None, Query(description="with `tags` of this kind; `true` means categories", examples=["categories"])
@@ -88,94 +89,97 @@ async def list_transactions(
     categorize: Annotated[Flag, Query(description="with `classifications`, and `tags`")] = False,
 ) -> Response:
     """The bookings of a product, the newest first: all of them, or what the query asks for."""
-    wish = TransactionWindow(first, last, None if limit is None else limit + 1, _place(cursor))
-    asked = BookingQuery(access, product, wish, limit, tag, categorize)
-    async with held.lists.of(user_of(caller)):
-        if asked.taggers:
-            return await held.tagging.run(_with_tags, request, held, caller, asked)
-        return await _as_they_are(request, held, caller, asked)
+    window = TransactionWindow(first, last, None if limit is None else limit + 1, _cursor(cursor))
+    query = BookingQuery(access, product, window, limit, tag, categorize)
+    async with services.lists.of(user_of(caller)):
+        if query.taggers:
+            return await services.tagging.run(_with_tags, request, services, caller, query)
+        return await _without_tags(request, services, caller, query)
 
 
-async def _as_they_are(request: Request, held: Services, caller: Caller, asked: BookingQuery) -> Response:
-    """The list without tags, sent as it is read."""
+async def _without_tags(request: Request, services: Services, caller: Caller, query: BookingQuery) -> Response:
+    """The list without tags, written to the response while it is read."""
     user_id = user_of(caller)
-    async with held.reads.acting_for(caller.tenant_id, user_id) as connection:
-        found = await transactions.find_product(connection, user_id, asked.access, asked.product)
-        if found is None:
+    async with services.reads.acting_for(caller.tenant_id, user_id) as connection:
+        product = await transactions.find_product(connection, user_id, query.access, query.product)
+        if product is None:
             raise NotFound("product")
-        product_id, revision = found
+        product_id, revision = product
         etag = f'"{revision}"'
         if has_etag(request, etag):
             return Response(status_code=304, headers={"ETag": etag})
-        listed, last_row, more = Listed(), None, False
-        async for piece in transactions.row_batches(connection, product_id, asked.wish):
-            kept = piece if asked.limit is None else piece[: asked.limit - listed.rows]
-            listed.add(rendered(row) for row in kept)
-            last_row = kept[-1] if kept else last_row
-            more = len(kept) < len(piece)
-    return listed.response({"ETag": etag, **(_onward(held, asked, last_row) if more and last_row else {})})
+        writer, last_row, has_more = JsonListWriter(), None, False
+        async for piece in transactions.row_batches(connection, product_id, query.window):
+            rows = piece if query.limit is None else piece[: query.limit - writer.rows]
+            writer.add(transaction_fields(row) for row in rows)
+            last_row = rows[-1] if rows else last_row
+            has_more = len(rows) < len(piece)
+    return writer.response({"ETag": etag, **(_next_page(services.links, query, last_row) if has_more and last_row else {})})
 
 
-def _with_tags(request: Request, held: Services, caller: Caller, asked: BookingQuery) -> Response:
-    """The list with tags. These rest on all bookings of the user, so that all are read, at one moment with what is listed."""
-    with reading_for(held, caller) as owner:
-        product = products.find(owner, accesses.find(owner, asked.access), asked.product)
+def _with_tags(request: Request, services: Services, caller: Caller, query: BookingQuery) -> Response:
+    """The list with tags. Tags depend on all bookings of the user, which are read in the same snapshot as the listed ones."""
+    with reading_for(services, caller) as owner:
+        product = products.find(owner, accesses.find(owner, query.access), query.product)
         etag = f'"{tags.state(owner)}"'
         if has_etag(request, etag):
             return Response(status_code=304, headers={"ETag": etag})
         tagged = tags.tagged_bookings(owner)
-    found = transactions.cut_window(tagged.bookings, product.id, asked.wish)
-    kept = found if asked.limit is None else found.head(asked.limit)
-    listed = Listed()
-    for piece in kept.iter_slices(BATCH_ROWS):
-        listed.add(_bodies(held, piece, asked))
-    onward = _onward(held, asked, kept.select(COLUMNS).row(-1)) if kept.height < found.height else {}
-    return listed.response({"ETag": etag, **freshness(tagged.revision, precomputed=tagged.precomputed), **onward})
+    matching_bookings = transactions.cut_window(tagged.bookings, product.id, query.window)
+    bookings = matching_bookings if query.limit is None else matching_bookings.head(query.limit)
+    writer = JsonListWriter()
+    for piece in bookings.iter_slices(BATCH_ROWS):
+        writer.add(_bodies(services, piece, query))
+    has_more = bookings.height < matching_bookings.height
+    next_page = _next_page(services.links, query, bookings.select(COLUMNS).row(-1)) if has_more else {}
+    return writer.response({"ETag": etag, **freshness(tagged.revision, precomputed=tagged.precomputed), **next_page})
 
 
-def _bodies(held: Services, bookings: pl.DataFrame, asked: BookingQuery) -> Iterator[dict[str, Any]]:
-    """Bookings with what is asked for of their tags."""
-    written = tag_bodies(tag_writer(held.settings.base_url), bookings, asked.taggers, tags.tagger().version)
-    classified = classification_bodies(bookings) if asked.categorize else iter(())
-    for row, of_row in zip(bookings.select(COLUMNS).iter_rows(), written, strict=True):
-        more = {"classifications": [next(classified)]} if asked.categorize else {}
-        yield {**rendered(row), **more, "tags": of_row}
+def _bodies(services: Services, bookings: pl.DataFrame, query: BookingQuery) -> Iterator[dict[str, Any]]:
+    """Bookings with the tags and classifications of the query."""
+    tag_lists = tag_bodies(tag_writer(services.settings.base_url), bookings, query.taggers, tags.tagger().version)
+    classifications = classification_bodies(bookings) if query.categorize else iter(())
+    for row, booking_tags in zip(bookings.select(COLUMNS).iter_rows(), tag_lists, strict=True):
+        classification = {"classifications": [next(classifications)]} if query.categorize else {}
+        yield {**transaction_fields(row), **classification, "tags": booking_tags}
 
 
 @routes.post(f"/{NAME}", status_code=201, response_class=Response, openapi_extra={LARGE: True})
-async def push_transactions(access: AccessKey, product: ProductKey, bookings: Pushed, caller: Modifies, held: Held) -> Response:
+async def push_transactions(
+    access: AccessKey, product: ProductKey, bookings: Pushed, caller: Modifies, services: AppServices
+) -> Response:
     """Stores bookings beside those of the bank: all of them or none. A batch that is sent again adds nothing."""
 
     def store() -> None:
         batches = defaultdict(list)
         for booking in bookings:
             batches[booking.identifier.batch].append(_row(booking))
-        with changing_for(held, caller) as owner:
-            push.push(owner, access, product, batches, datetime.now(held.settings.zone).date())
+        with changing_for(services, caller) as owner:
+            push.push(owner, access, product, batches, datetime.now(services.settings.zone).date())
 
-    await held.changes.insist(store)
-    return created(link(held, *ACCESSES, access, product, NAME))
+    await services.changes.insist(store)
+    return created_response(services.links.to(*ACCESSES, access, product, NAME))
 
 
-def _place(cursor: str | None) -> Cursor | None:
+def _cursor(cursor: str | None) -> Cursor | None:
     try:
         return None if cursor is None else Cursor.read(cursor)
     except Invalid as error:
         raise Problem(400, "cursor: ist ungültig") from error
 
 
-def _onward(held: Services, asked: BookingQuery, row: Row) -> dict[str, str]:
-    """The header that leads to the next page, which begins after this row."""
-    days = {"from": asked.wish.first, "to": asked.wish.last}
-    query = {name: day.isoformat() for name, day in days.items() if day is not None}
-    query |= {"limit": str(asked.limit), "cursor": str(Cursor(row[BOOKED_ON], row[SEQUENCE]))}
-    query |= {"tag": asked.view.value} if asked.view else {}
-    query |= {"categorize": "true"} if asked.categorize else {}
-    return {"Link": f'<{link(held, *ACCESSES, asked.access, asked.product, NAME)}?{urlencode(query)}>; rel="next"'}
+def _next_page(links: Links, query: BookingQuery, row: Row) -> dict[str, str]:
+    """The header with the address of the next page, which begins after this row."""
+    days = {"from": query.window.first, "to": query.window.last}
+    parameters = {name: day.isoformat() for name, day in days.items() if day is not None}
+    parameters |= {"limit": str(query.limit), "cursor": str(Cursor(row[BOOKED_ON], row[SEQUENCE]))}
+    parameters |= {"tag": query.view.value} if query.view else {}
+    parameters |= {"categorize": "true"} if query.categorize else {}
+    return {"Link": f'<{links.to(*ACCESSES, query.access, query.product, NAME)}?{urlencode(parameters)}>; rel="next"'}
 
 
 def _row(booking: PushedTransaction) -> dict[str, Any]:
-    """A pushed booking as a row of the ledger. Blanks around texts, and empty texts, say nothing."""
+    """A pushed booking as a row of the ledger: texts without surrounding blanks, and None for empty ones."""
     values = booking.model_dump(by_alias=False)
     texts = {name: (value.strip() or None) if isinstance(value, str) else value for name, value in values.items()}
     return {name: texts.get(name) for name in BOOKINGS} | {"amount_cents": cents(booking.amount), "pending": False}

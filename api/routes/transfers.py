@@ -1,6 +1,6 @@
-"""Transfers in the older form: everything is said in the first request, and the TAN follows."""
+"""Transfer routes of the older form: one request with all data, and one with the TAN."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID, uuid4
 
@@ -9,12 +9,12 @@ from starlette.responses import Response
 
 from api.bodies.dialogues import legacy_status
 from api.bodies.transfers import payment_of
-from api.http.responses import answer
+from api.customer import ProductKey, changing_for, reading_for
+from api.http.responses import json_response
 from api.http.route import router
-from api.routes.accesses import changing_for, reading_for
-from api.routes.payments import Pays, ProductKey, given_login, require_regulated
+from api.routes.payments import Pays, login_of_request, require_regulated
 from api.schemas.transfers import EnteredTan, LegacyTransfer, LegacyTransferStatus
-from api.services import Held, Services
+from api.services import AppServices, Services
 from pipelines.banks.base import Reply
 from pipelines.dialogues import requests
 from pipelines.dialogues.requests import DialogueOptions
@@ -31,46 +31,47 @@ ProviderId = Annotated[UUID, Path(examples=["00000000-0000-0000-0000-00000000000
 
 
 @routes.post("/ueberweisung/{provider}/{product}", response_model=LegacyTransferStatus, responses={409: {}})
-async def start_transfer(provider: ProviderId, product: ProductKey, form: LegacyTransfer, caller: Pays, held: Held) -> Response:
+async def start_transfer(
+    provider: ProviderId, product: ProductKey, form: LegacyTransfer, caller: Pays, services: AppServices
+) -> Response:
     """Begins a transfer with a login for this order only."""
-    today = datetime.now(UTC).astimezone(held.settings.zone).date()
-    order = payment_of(form, uuid4(), product, today=today)
-    wanted = DialogueOptions(None, None, form.method, form.medium or None, fixed=True)
+    order = payment_of(form, uuid4(), product, today=datetime.now(services.zone).date())
+    options = DialogueOptions(None, None, form.method, form.medium or None, fixed=True)
 
     def begin() -> tuple[UUID, int]:
-        with changing_for(held, caller) as owner:
+        with changing_for(services, caller) as owner:
             require_regulated(owner, caller)
-            who = given_login(held, owner, connect.AccessRequest("", provider, form.credentials))
-            dialogue = requests.begin_payment_once(owner, held.vault, held.settings, who, order, wanted, has_payment_id=False)
+            login = login_of_request(services, owner, connect.AccessRequest("", provider, form.credentials))
+            dialogue = requests.begin_payment_once(owner, services.vault, services.settings, login, order, options, has_payment_id=False)
             return dialogue.id, dialogue.move
 
-    begun = await held.changes.insist(begin)
-    await held.arrivals.wait_for_answer(*begun)
-    return await held.changes.run(_status, held, caller, provider, product, begun[0])
+    dialogue_id, move = await services.changes.insist(begin)
+    await services.arrivals.wait_for_answer(dialogue_id, move)
+    return await services.changes.run(_status, services, caller, provider, product, dialogue_id)
 
 
 @routes.put("/ueberweisung/{provider}/{product}/{transfer}", response_model=LegacyTransferStatus, responses={409: {}})
 async def submit_text_tan(
-    provider: ProviderId, product: ProductKey, transfer: UUID, entered: EnteredTan, caller: Pays, held: Held
+    provider: ProviderId, product: ProductKey, transfer: UUID, tan_input: EnteredTan, caller: Pays, services: AppServices
 ) -> Response:
     """Submits the TAN that the customer has entered."""
 
-    def put_down() -> int:
-        with changing_for(held, caller) as owner:
+    def store_move() -> int:
+        with changing_for(services, caller) as owner:
             dialogue = _find(owner, provider, product, transfer, lock=True)
-            return requests.reply(owner, held.vault, dialogue, Reply(tan=entered.tan))
+            return requests.reply(owner, services.vault, dialogue, Reply(tan=tan_input.tan))
 
-    await held.arrivals.wait_for_answer(transfer, await held.changes.insist(put_down))
-    return await held.changes.run(_status, held, caller, provider, product, transfer)
+    await services.arrivals.wait_for_answer(transfer, await services.changes.insist(store_move))
+    return await services.changes.run(_status, services, caller, provider, product, transfer)
 
 
-def _status(held: Services, caller: Caller, provider: UUID, product: str, transfer: UUID) -> Response:
-    with reading_for(held, caller) as owner:
-        return answer(held, legacy_status(held, _find(owner, provider, product, transfer)))
+def _status(services: Services, caller: Caller, provider: UUID, product: str, transfer: UUID) -> Response:
+    with reading_for(services, caller) as owner:
+        return json_response(services.zone, legacy_status(services.links, _find(owner, provider, product, transfer)))
 
 
 def _find(owner: Owner, provider: UUID, product: str, transfer: UUID, *, lock: bool = False) -> Dialogue:
-    """A transfer that was begun in the older form, at just this address."""
+    """A transfer that was started in the older form at exactly this address."""
     dialogue = store.find(owner, transfer, PAYMENT, lock=lock)
     if (dialogue.provider_id, dialogue.product, dialogue.fixed) != (provider, product, True):
         raise NotFound("transfer")

@@ -1,13 +1,13 @@
-"""The redirect form: the entrance, the page of a session, and what is sent from it. Every change ends with a way to that page, so
-that going back and loading again are safe.
+"""Routes of the redirect form: the entrance, the page of a session, and the moves sent from it.
 
-A browser shows its secret in a cookie; forms carry a token made from it, and the turn they were made for.
+Every change ends with a redirect to that page, so that going back and reloading are safe. A browser proves itself with a secret
+in a cookie; forms carry a token derived from it, and the turn that they were made for.
 """
 
 import asyncio
 import hmac
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from hashlib import sha256
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -15,11 +15,11 @@ from urllib.parse import urlencode
 from fastapi import Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from api.http.responses import answer
+from api.http.responses import json_response
 from api.http.route import StrictRequest, has_etag, router
-from api.services import Held, Services
+from api.services import AppServices, Services
 from api.webform import changes, colours, flicker, pages, render, views
-from api.webform.changes import Answer, Fetches
+from api.webform.changes import BankCall, Fetches
 from api.webform.pages import FormPage, PageFrame
 from api.webform.views import SEALED
 from pipelines.banks.base import EnterTan
@@ -33,209 +33,212 @@ from warehouse.stores.redirect_sessions import SessionView
 FORM = moves.FORM
 COOKIE = "__Host-kontor-form"
 STOPPED = "/customer/v2/webform/stopped"
-PATIENCE_SECONDS = 15
-"""How long a browser waits for the bank before it is shown that we wait."""
-KEPT_LONG = "public, max-age=31536000, immutable"
+MAX_WAIT_SECONDS = 15
+"""How long a request waits for the bank before the browser gets a waiting page."""
+IMMUTABLE = "public, max-age=31536000, immutable"
 PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"}
 routes = router("/customer/v2/webform", "Form")
 Text = Annotated[str | None, Query(max_length=2048)]
-OF_BROWSERS: dict[str, Any] = {"include_in_schema": False, "openapi_extra": {"security": []}}
-"""Pages for people are no part of the interface, and need no token."""
+BROWSER_ROUTE: dict[str, Any] = {"include_in_schema": False, "openapi_extra": {"security": []}}
+"""Web pages are not part of the interface, and need no token."""
 
 
-@routes.get("", response_class=HTMLResponse, **OF_BROWSERS)
+@routes.get("", response_class=HTMLResponse, **BROWSER_ROUTE)
 async def enter_form(
     request: Request,
-    held: Held,
+    services: AppServices,
     session: Text = None,
     use_case: Annotated[str | None, Query(alias="useCase", max_length=64)] = None,
     callback_url: Annotated[str | None, Query(alias="callbackUrl", max_length=2048)] = None,
 ) -> Response:
-    """The entrance: makes the browser the session's own, and leads on to an address without secrets."""
-    entered = await held.changes.insist(changes.enter, held, session or "", request.cookies.get(COOKIE), use_case, callback_url)
-    if entered is None:
-        return RedirectResponse(STOPPED, 303)  # to an address that does not keep the session's name
-    browser, stop = entered
+    """The entrance: binds the session to the browser, and redirects to an address without secrets."""
+    cookie = request.cookies.get(COOKIE)
+    entry = await services.changes.insist(changes.enter, services, session or "", cookie, use_case, callback_url)
+    if entry is None:
+        return RedirectResponse(STOPPED, 303)  # an address without the name of the session
+    browser, stop = entry
     if stop is not None:
         return RedirectResponse(f"{STOPPED}?baReentry={stop}", 303)
-    sight = await redirect_sessions.read_view(held.connections, browser)
-    if sight is not None:
-        await _wait(held, await held.changes.insist(changes.begin_by_itself, held, _visit(held, request, sight), sight))
+    view = await redirect_sessions.read_view(services.connections, browser)
+    if view is not None:
+        await _wait(
+            services, await services.changes.insist(changes.begin_by_itself, services, _context(services, request, view), view)
+        )
     response = RedirectResponse(FORM, 303)
     response.set_cookie(COOKIE, browser, path="/", secure=True, httponly=True, samesite="lax")
     return response
 
 
-@routes.get("/form", response_class=HTMLResponse, **OF_BROWSERS)
-async def show_form(request: Request, held: Held, q: Text = None, lang: Text = None) -> Response:
+@routes.get("/form", response_class=HTMLResponse, **BROWSER_ROUTE)
+async def show_form(request: Request, services: AppServices, q: Text = None, lang: Text = None) -> Response:
     """The page of the browser's session."""
-    sight = await _sight(request, held)
-    if sight is None:
+    view = await _session_view(request, services)
+    if view is None:
         return _stop("expired", views.language_of(None, lang))
     if lang in ("de", "en"):
-        await held.changes.insist(changes.speak, held, sight, lang)
+        await services.changes.insist(changes.speak, services, view, lang)
         return RedirectResponse(FORM + (f"?{urlencode({'q': q})}" if q else ""), 303)
-    known = views.facts(sight)
-    if set(request.query_params) - {"q"}:  # a bank's own page has sent the customer back, with words of its own
-        if wizard.place(known) is FormStep.BANK_PAGE:
-            await held.changes.insist(changes.come_back, held, sight)
+    facts = views.facts_of(view)
+    if set(request.query_params) - {"q"}:  # the bank's page has sent the customer back, with parameters of its own
+        if wizard.place(facts) is FormStep.BANK_PAGE:
+            await services.changes.insist(changes.come_back, services, view)
         return RedirectResponse(FORM, 303)
-    if wizard.place(known) is FormStep.FAILURE:
-        await held.changes.insist(changes.heed, held, sight)
+    if wizard.place(facts) is FormStep.FAILURE:
+        await services.changes.insist(changes.handle_failure, services, view)
         return RedirectResponse(FORM, 303)
-    return await _page(request, held, sight, query=q)
+    return await _page(request, services, view, query=q)
 
 
-@routes.post("/form", response_class=HTMLResponse, **OF_BROWSERS)
-async def send_form(request: Request, held: Held) -> Response:
-    """A move of the customer. One that was made before, or does not belong here, changes nothing."""
-    sight = await _sight(request, held)
-    if sight is None:
+@routes.post("/form", response_class=HTMLResponse, **BROWSER_ROUTE)
+async def send_form(request: Request, services: AppServices) -> Response:
+    """A move of the customer. A repeated or unexpected one changes nothing."""
+    view = await _session_view(request, services)
+    if view is None:
         return _stop("expired")
     fields = await StrictRequest(request.scope, request.receive).fields()
-    if not hmac.compare_digest(fields.get("token", "").encode(), _token(_token_holder(request)).encode()):
-        return _stop("expired", views.language_of(sight))
-    visit = _visit(held, request, sight)
+    if not hmac.compare_digest(fields.get("token", "").encode(), _token(_browser_secret(request)).encode()):
+        return _stop("expired", views.language_of(view))
+    context = _context(services, request, view)
     turn = int(fields["turn"]) if fields.get("turn", "").isascii() and fields.get("turn", "").isdigit() else -1
     try:
-        await _wait(held, await held.changes.insist(changes.move, held, visit, sight, turn, fields))
-    except InvalidInput as unfit:
-        await held.changes.insist(changes.remember, held, sight, unfit, fields)
-    except NotFound:  # what it is about is gone: the access, the account, the bank's offer
-        await held.changes.insist(changes.give_up, held, sight)
+        await _wait(services, await services.changes.insist(changes.move, services, context, view, turn, fields))
+    except InvalidInput as error:
+        await services.changes.insist(changes.remember, services, view, error, fields)
+    except NotFound:  # the access, the account or the bank's offer no longer exists
+        await services.changes.insist(changes.give_up, services, view)
     except OutOfTurn:
-        pass  # the dialogue has gone on by itself
+        pass  # the dialogue has moved on meanwhile
     return RedirectResponse(FORM, 303)
 
 
-@routes.get("/state", **OF_BROWSERS)
-async def tell_state(request: Request, held: Held) -> Response:
-    """Where the browser's session is: for the script of a page that waits."""
-    sight = await _sight(request, held)
-    if sight is None:
-        return answer(held, {"turn": -1, "place": "stopped"})
-    return answer(held, {"turn": sight.turn, "place": views.template(views.facts(sight))})
+@routes.get("/state", **BROWSER_ROUTE)
+async def get_state(request: Request, services: AppServices) -> Response:
+    """The state of the browser's session, for the script of a waiting page."""
+    view = await _session_view(request, services)
+    if view is None:
+        return json_response(services.zone, {"turn": -1, "place": "stopped"})
+    return json_response(services.zone, {"turn": view.turn, "place": views.template(views.facts_of(view))})
 
 
-@routes.get("/stopped", response_class=HTMLResponse, **OF_BROWSERS)
+@routes.get("/stopped", response_class=HTMLResponse, **BROWSER_ROUTE)
 async def show_stop(
     reentry: Annotated[str | None, Query(alias="baReentry", max_length=64)] = None, lang: Text = None
 ) -> Response:
-    """Why a way ends here. Only words of ours are shown."""
+    """The page that explains why the form ends here."""
     text = {Reentry.NO_CALLBACK_URL: "no_callback", Reentry.INVALID_CALLBACK_URL: "invalid_callback"}.get(
         Reentry(reentry) if reentry in set(Reentry) else Reentry.ERROR, "expired"
     )
     return _stop(text, views.language_of(None, lang), reentry if text != "expired" else None, status=400)
 
 
-@routes.get("/static/{name}", **OF_BROWSERS)
+@routes.get("/static/{name}", **BROWSER_ROUTE)
 async def get_asset(request: Request, name: str) -> Response:
     """A style sheet, script or icon of the form."""
-    found = render.asset(name)
-    if found is None:
+    asset = render.asset(name)
+    if asset is None:
         raise NotFound("file")
-    headers = {"ETag": found.etag, "Cache-Control": KEPT_LONG}
-    if has_etag(request, found.etag):
+    headers = {"ETag": asset.etag, "Cache-Control": IMMUTABLE}
+    if has_etag(request, asset.etag):
         return Response(status_code=304, headers=headers)
-    return Response(found.content, media_type=found.media_type, headers=headers)
+    return Response(asset.content, media_type=asset.media_type, headers=headers)
 
 
-@routes.get("/design.css", **OF_BROWSERS)
-async def get_design(request: Request, held: Held) -> Response:
+@routes.get("/design.css", **BROWSER_ROUTE)
+async def get_design(request: Request, services: AppServices) -> Response:
     """The tenant's colours."""
-    sight = await _sight(request, held)
-    return Response(colours.stylesheet(sight.design.get("colour") if sight else None), media_type="text/css; charset=utf-8")
+    view = await _session_view(request, services)
+    return Response(colours.stylesheet(view.design.get("colour") if view else None), media_type="text/css; charset=utf-8")
 
 
-@routes.get("/logo", **OF_BROWSERS)
-async def get_tenant_logo(request: Request, held: Held) -> Response:
+@routes.get("/logo", **BROWSER_ROUTE)
+async def get_tenant_logo(request: Request, services: AppServices) -> Response:
     """The tenant's logo."""
-    sight = await _sight(request, held)
-    design = await held.changes.run(_design, held, sight) if sight is not None and sight.has_logo else None
+    view = await _session_view(request, services)
+    design = await services.changes.run(_design, services, view) if view is not None and view.has_logo else None
     if design is None or design.logo is None:
         raise NotFound("logo")
     return Response(design.logo, media_type=design.logo_type, headers=PICTURE_POLICY)
 
 
-@routes.get("/flicker.svg", **OF_BROWSERS)
-async def get_flicker(request: Request, held: Held) -> Response:
-    """The flickering picture that a TAN generator reads."""
-    step = await _tan_step(request, held)
+@routes.get("/flicker.svg", **BROWSER_ROUTE)
+async def get_flicker(request: Request, services: AppServices) -> Response:
+    """The animated picture that a TAN generator reads."""
+    step = await _tan_step(request, services)
     if step is None or step.hhduc is None or not flicker.is_code(step.hhduc):
         raise NotFound("picture")
     return Response(flicker.svg(step.hhduc), media_type="image/svg+xml", headers=PICTURE_POLICY)
 
 
-@routes.get("/photo.png", **OF_BROWSERS)
-async def get_photo(request: Request, held: Held) -> Response:
-    """The picture that a reader photographs."""
-    step = await _tan_step(request, held)
+@routes.get("/photo.png", **BROWSER_ROUTE)
+async def get_photo(request: Request, services: AppServices) -> Response:
+    """The picture for photoTAN."""
+    step = await _tan_step(request, services)
     if step is None or step.photo is None:
         raise NotFound("picture")
     return Response(step.photo, media_type="image/png", headers=PICTURE_POLICY)
 
 
-async def _wait(held: Services, waits: Answer | Fetches | None) -> None:
-    """Waits a while for the bank's answer, or for the first data of a new access."""
+async def _wait(services: Services, pending: BankCall | Fetches | None) -> None:
+    """Waits up to `MAX_WAIT_SECONDS` for the bank's answer, or for the first data of a new access."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            if isinstance(waits, dict):
-                await held.arrivals.wait(waits)
-            elif waits is not None:
-                await held.arrivals.wait_for_answer(*waits)
+        async with asyncio.timeout(MAX_WAIT_SECONDS):
+            if isinstance(pending, dict):
+                await services.arrivals.wait(pending)
+            elif pending is not None:
+                await services.arrivals.wait_for_answer(*pending)
 
 
-async def _page(request: Request, held: Services, sight: SessionView, query: str | None = None) -> Response:
-    """The page that shows where the customer is."""
-    known = views.facts(sight)
-    here = wizard.place(known)
-    if here is FormStep.END:
-        return render.page_response(views.end_frame(sight), views.ending(sight))
-    if here in SEALED:
-        page = await held.changes.run(_sealed_page, held, sight, known, query)
+async def _page(request: Request, services: Services, view: SessionView, query: str | None = None) -> Response:
+    """The page of the customer's current step."""
+    facts = views.facts_of(view)
+    step = wizard.place(facts)
+    if step is FormStep.END:
+        return render.page_response(views.end_frame(view), views.ending(view))
+    if step in SEALED:
+        page = await services.changes.run(_sealed_page, services, view, facts, query)
     else:
-        page = views.plain_page(sight, known)
-    return render.page_response(views.frame(sight, known, _token(_token_holder(request))), page)
+        page = views.plain_page(view, facts)
+    return render.page_response(views.frame(view, facts, _token(_browser_secret(request))), page)
 
 
-def _sealed_page(held: Services, sight: SessionView, known: wizard.FormFacts, query: str | None) -> FormPage:
-    with held.database.reading_for(sight.tenant_id, sight.user_id) as owner:
-        return views.sealed_page(held, owner, sight, known, query)
+def _sealed_page(services: Services, view: SessionView, facts: wizard.FormFacts, query: str | None) -> FormPage:
+    with services.database.reading_for(view.tenant_id, view.user_id) as owner:
+        return views.sealed_page(services, owner, view, facts, query)
 
 
-def _design(held: Services, sight: SessionView) -> Any:
-    with held.database.acting_for(sight.tenant_id) as owner:
+def _design(services: Services, view: SessionView) -> Any:
+    with services.database.acting_for(view.tenant_id) as owner:
         return designs.find(owner)
 
 
-async def _tan_step(request: Request, held: Services) -> EnterTan | None:
-    sight = await _sight(request, held)
-    step = views.facts(sight).step if sight is not None else None
+async def _tan_step(request: Request, services: Services) -> EnterTan | None:
+    view = await _session_view(request, services)
+    step = views.facts_of(view).step if view is not None else None
     return step if isinstance(step, EnterTan) else None
 
 
-async def _sight(request: Request, held: Services) -> SessionView | None:
-    browser = _token_holder(request)
-    return await redirect_sessions.read_view(held.connections, browser) if browser else None
+async def _session_view(request: Request, services: Services) -> SessionView | None:
+    browser = _browser_secret(request)
+    return await redirect_sessions.read_view(services.connections, browser) if browser else None
 
 
-def _visit(held: Services, request: Request, sight: SessionView) -> FormContext:
+def _context(services: Services, request: Request, view: SessionView) -> FormContext:
     return FormContext(
-        held.vault,
-        held.settings,
-        held.connectors,
-        sight.progress.get("ip") or (request.client.host if request.client else None),
-        datetime.now(UTC).astimezone(held.settings.zone).date(),
-        views.terms_hash(sight),
+        services.vault,
+        services.settings,
+        services.connectors,
+        view.progress.get("ip") or (request.client.host if request.client else None),
+        datetime.now(services.zone).date(),
+        views.terms_hash(view),
     )
 
 
-def _token_holder(request: Request) -> str:
+def _browser_secret(request: Request) -> str:
     return request.cookies.get(COOKIE, "")
 
 
 def _token(browser: str) -> str:
-    """What a form must carry: only who was sent the page knows it."""
+    """The token of a form, known only to the browser that received the page."""
     return hmac.new(browser.encode(), b"form", sha256).hexdigest()
 
 

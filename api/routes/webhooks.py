@@ -1,7 +1,6 @@
-"""Webhooks: a tenant's admin client says where each of its clients wants to be told of new transactions.
+"""Webhook routes: a tenant's admin client sets the address at which each client is notified of new transactions.
 
-There is no scope of its own for this in the interface: setting and ending need the one that changes what clients may do,
-reading the one that reads clients.
+The interface has no scope for webhooks: setting and deleting need the one that assigns roles, reading the one that reads clients.
 """
 
 from typing import Annotated
@@ -11,9 +10,9 @@ from fastapi import Query
 from starlette.responses import Response
 
 from api.http.authorization import TokenKind, needs
-from api.http.responses import answer, done, link
+from api.http.responses import Links, empty_response, json_response
 from api.http.route import router
-from api.routes.management import PREFIX, within
+from api.routes.management import PREFIX, TENANTS, within
 from api.schemas.base import Relation
 from api.schemas.webhooks import (
     AccessReference,
@@ -24,7 +23,7 @@ from api.schemas.webhooks import (
     WebhookEventBody,
     WebhookSecretBody,
 )
-from api.services import Held, Services
+from api.services import AppServices
 from warehouse import scopes
 from warehouse.stores import clients, webhooks
 from warehouse.stores.callers import Caller
@@ -38,31 +37,33 @@ Changes = Annotated[Caller, needs(scopes.ROLES_ASSIGN, TokenKind.CLIENT)]
 
 
 @routes.put(PATH, response_model=WebhookSecretBody)
-def set_webhook(tenant: str, client: str, new: NewWebhook, caller: Changes, held: Held) -> Response:
+def set_webhook(tenant: str, client: str, new: NewWebhook, caller: Changes, services: AppServices) -> Response:
     """Sets where a client is told, and gives a new secret, once. The numbering goes on; a disabled webhook works again."""
-    with within(held, caller, tenant) as owner:
-        whose = clients.find(owner, client)
-        secret = webhooks.register(owner, held.vault, whose, new.url, held.settings)
-        webhook = webhooks.find(owner, whose)
+    with within(services, caller, tenant) as owner:
+        client_row = clients.find(owner, client)
+        secret = webhooks.register(owner, services.vault, client_row, new.url, services.settings)
+        webhook = webhooks.find(owner, client_row)
         facts = {"url": webhook.url, "serial": webhook.serial, "enabled": webhook.enabled}
-        return answer(held, WebhookSecretBody(**facts, secret=secret, relations=_relations(held, tenant, client)))
+        return json_response(
+            services.zone, WebhookSecretBody(**facts, secret=secret, relations=_relations(services.links, tenant, client))
+        )
 
 
 @routes.get(PATH, response_model=WebhookBody)
-def get_webhook(tenant: str, client: str, caller: Reads, held: Held) -> Response:
+def get_webhook(tenant: str, client: str, caller: Reads, services: AppServices) -> Response:
     """Where a client is told. The secret is not shown again."""
-    with within(held, caller, tenant) as owner:
+    with within(services, caller, tenant) as owner:
         webhook = webhooks.find(owner, clients.find(owner, client))
         facts = {"url": webhook.url, "serial": webhook.serial, "enabled": webhook.enabled}
-        return answer(held, WebhookBody(**facts, relations=_relations(held, tenant, client)))
+        return json_response(services.zone, WebhookBody(**facts, relations=_relations(services.links, tenant, client)))
 
 
 @routes.delete(PATH, response_class=Response)
-def delete_webhook(tenant: str, client: str, caller: Changes, held: Held) -> Response:
+def delete_webhook(tenant: str, client: str, caller: Changes, services: AppServices) -> Response:
     """Ends the webhook of a client, with its events and secrets."""
-    with within(held, caller, tenant) as owner:
+    with within(services, caller, tenant) as owner:
         webhooks.remove(owner, clients.find(owner, client))
-    return done()
+    return empty_response()
 
 
 @routes.get(f"{PATH}/events", response_model=list[WebhookEventBody])
@@ -70,33 +71,32 @@ def list_webhook_events(
     tenant: str,
     client: str,
     caller: Reads,
-    held: Held,
+    services: AppServices,
     from_serial: Annotated[Serial, Query(alias="from", description="the first number to list", examples=[1])] = 1,
     limit: Annotated[Limit, Query(description="how many at most", examples=[100])] = 100,
 ) -> Response:
     """The events of the last 30 days in their order, delivered or not: how a receiver mends a gap."""
-    days = held.settings.webhook_replay_days
-    with within(held, caller, tenant) as owner:
-        found = webhooks.events(owner, clients.find(owner, client), from_serial=from_serial, limit=limit, days=days)
-        return answer(held, [_event(held, tenant, event) for event in found])
+    days = services.settings.webhook_replay_days
+    with within(services, caller, tenant) as owner:
+        events = webhooks.events(owner, clients.find(owner, client), from_serial=from_serial, limit=limit, days=days)
+        return json_response(services.zone, [_event(services.links, tenant, event) for event in events])
 
 
-def _event(held: Services, tenant: str, event: Event) -> WebhookEventBody:
+def _event(links: Links, tenant: str, event: Event) -> WebhookEventBody:
     return WebhookEventBody(
         serial=event.serial,
         tenant=tenant,
         user=event.user_id,
-        access=_access(held, event.access_key) if event.access_key is not None else None,
+        access=_access(links, event.access_key) if event.access_key is not None else None,
         timestamp=event.created_at,
         state=event.state,
     )
 
 
-def _access(held: Services, key: str) -> AccessReference:
-    return AccessReference(id=key, href=f"{link(held, 'customer', 'v2')}/bankzugaenge/{quote(key, safe='')}")
+def _access(links: Links, key: str) -> AccessReference:
+    return AccessReference(id=key, href=f"{links.to('customer', 'v2')}/bankzugaenge/{quote(key, safe='')}")
 
 
-def _relations(held: Services, tenant: str, client: str) -> list[Relation]:
-    root = PREFIX.strip("/").split("/")
-    href = link(held, *root, "tenants", tenant, "clients", client, "webhook")
+def _relations(links: Links, tenant: str, client: str) -> list[Relation]:
+    href = links.to(*TENANTS, tenant, "clients", client, "webhook")
     return [Relation(rel="self", href=href), Relation(rel="events", href=f"{href}/events")]

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, WithJsonSchema
 
 from api.schemas.base import Line, Message, Number, Relation, Wire, shape
 from api.schemas.categories import WireCategory
@@ -13,14 +13,16 @@ WIRE_STATUS = {STARTED: "GESTARTET", HEADER: "KOPFDATEN", COMPLETE: "VOLLSTAENDI
 WIRE_MEDIUM = {"LIST": "LISTE", "GENERATOR": "GENERATOR", "MOBILE": "MOBIL", "SECODER": "SECODER", "PUSH_TAN": "PUSHTAN"}
 ROOT = ("customer", "v2")
 ACCESSES = (*ROOT, "bankzugaenge")
-"""The segments of the addresses of a customer, and of its accesses."""
+"""The path segments of a customer and of the accesses."""
 ACCESS_KEY = r"^[A-Za-z0-9_-]{1,64}$"
 WHEN = "2026-11-15 06:00:12"
 STATUS = "A fetch has begun; products and balances are there; everything is there"
-ENTRIES_LIMIT = 20
+MAX_ENTRIES = 20
 Status = Annotated[str, shape("FetchStatus", WIRE_STATUS.values())]
 MediumClass = Annotated[str, shape("MediumClass", WIRE_MEDIUM.values())]
 Moment = Annotated[datetime, Field(json_schema_extra={"format": "timestamp"})]
+TextMoment = Annotated[datetime, WithJsonSchema({"type": "string"})]
+"""A timestamp that the OpenAPI document describes as plain text."""
 Credentials = Annotated[
     dict[Annotated[str, StringConstraints(max_length=64)], Annotated[str, StringConstraints(max_length=4096)]],
     shape("Credentials", max_length=20),
@@ -42,8 +44,8 @@ class MediumBody(Wire):
 
     name: str = Field(examples=["Handy von Erika"])
     kind: MediumClass = Field(alias="medienklasse", examples=["MOBIL"])
-    valid_from: str | None = Field(None, alias="gueltigVon", examples=[WHEN])
-    valid_to: str | None = Field(None, alias="gueltigBis", examples=[WHEN])
+    valid_from: TextMoment | None = Field(None, alias="gueltigVon", examples=[WHEN])
+    valid_to: TextMoment | None = Field(None, alias="gueltigBis", examples=[WHEN])
 
 
 class ProductBody(Wire):
@@ -167,7 +169,7 @@ class BalanceBody(Wire):
     """The balance in one currency of a multicurrency account."""
 
     balance: Number | None = Field(examples=[100])
-    balance_date: str | None = Field(alias="balanceDate", examples=[WHEN])
+    balance_date: TextMoment | None = Field(alias="balanceDate", examples=[WHEN])
     currency: str | None = Field(examples=["USD"])
 
 

@@ -1,7 +1,7 @@
-"""What all bodies share: the model they are made of, and the types of their values."""
+"""What all bodies share: their base model, and the types of their values."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from functools import cache
@@ -9,16 +9,18 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic.alias_generators import to_camel
-from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from pipelines.results.documents.fields import SHAPE as SHAPE
+from pipelines.results.documents.fields import DocumentPart
+from pipelines.results.documents.fields import shape as shape
+
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-AMOUNT_LIMIT = Decimal("999999999999.99")
+MAX_AMOUNT = Decimal("999999999999.99")
 CENT = Decimal("0.01")
-DIGITS_LIMIT = 20
+MAX_DIGITS = 20
 EXACT = Context(prec=40, traps=[Inexact, InvalidOperation, Overflow])
-SHAPE = "x-shape"
 
 
 class Wire(BaseModel):
@@ -28,35 +30,28 @@ class Wire(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """The schema, in which fields of another name than ours are explained by ours: whoever reads `saldo` sees `Balance`."""
+        """The schema, in which our own names describe the fields with other names: `saldo` is described as `Balance`."""
         schema = handler(core)
-        described = handler.resolve_ref_schema(schema).get("properties", {})
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
         for name, field in cls.model_fields.items():
-            if field.alias in described and field.alias not in (to_camel(name), "id"):
-                described[field.alias].setdefault("description", name.replace("_", " ").capitalize())
+            if field.alias in properties and field.alias not in (to_camel(name), "id"):
+                properties[field.alias].setdefault("description", name.replace("_", " ").capitalize())
         return schema
-
-
-def shape(name: str, words: Iterable[str] | None = None, **limits: Any) -> FieldInfo:
-    """A type that has a name of its own in the OpenAPI document, and perhaps just these words as values."""
-    known: dict[str, Any] = {SHAPE: name} if words is None else {SHAPE: name, "enum": list(words)}
-    found: FieldInfo = Field(json_schema_extra=known, **limits)
-    return found
 
 
 @cache
 def field_names() -> frozenset[str]:
-    """Every field name of every body: what an error message may repeat."""
-    return frozenset(name for model in _models(Wire) for name in _names(model))
+    """All field names of all bodies, which error messages may repeat."""
+    return frozenset(name for base in (Wire, DocumentPart) for model in _models(base) for name in _names(model))
 
 
-def _models(model: type[Wire]) -> Iterator[type[Wire]]:
+def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
     yield model
     for child in model.__subclasses__():
         yield from _models(child)
 
 
-def _names(model: type[Wire]) -> Iterator[str]:
+def _names(model: type[BaseModel]) -> Iterator[str]:
     for name, field in model.model_fields.items():
         yield field.alias or name
 
@@ -68,7 +63,7 @@ def _one_line(value: str) -> str:
 
 
 def _true_or_false(value: Any) -> bool:
-    """Only `true` and `false` are booleans: `1`, `yes` and an empty value are mistakes of the caller."""
+    """A boolean, written `true` or `false`; other spellings like `1` and `yes` are refused."""
     if isinstance(value, bool):
         return value
     if value in ("true", "false"):
@@ -77,30 +72,30 @@ def _true_or_false(value: Any) -> bool:
 
 
 def _exact_amount(value: Any) -> Decimal:
-    """A JSON number of at most two decimals, exact. A string is none, and no float has come near it."""
+    """The exact value of a JSON number with at most two decimals. Strings are refused, and floats never occur."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise ValueError("not a number")
     amount = Decimal(value)
-    if not amount.is_finite() or (amount and not -DIGITS_LIMIT < amount.adjusted() < DIGITS_LIMIT):
+    if not amount.is_finite() or (amount and not -MAX_DIGITS < amount.adjusted() < MAX_DIGITS):
         raise ValueError("out of range")
     try:
         exact = EXACT.create_decimal(amount).quantize(CENT, context=EXACT)  # raises instead of rounding
     except ArithmeticError as error:
         raise ValueError("more than two decimals") from error
-    if abs(exact) > AMOUNT_LIMIT:
+    if abs(exact) > MAX_AMOUNT:
         raise ValueError("out of range")
     return exact
 
 
 def _plain_day(value: Any) -> Any:
-    """A day as the interface writes it, and nothing that only looks like one."""
+    """A day of the form yyyy-mm-dd; other spellings are refused."""
     if isinstance(value, str) and not DAY.fullmatch(value):
         raise ValueError("not a day")
     return value
 
 
 def _plain_count(value: Any) -> Any:
-    """A number as people write it: digits alone."""
+    """A number of digits alone; other spellings are refused."""
     if isinstance(value, str) and not (value.isascii() and value.isdigit()):
         raise ValueError("not a number")
     return value
@@ -113,10 +108,10 @@ CONTROLS = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
 NOT_ON_A_LINE = re.compile(f"[{CONTROLS}\\ud800-\\udfff]")
 Line = Annotated[str, AfterValidator(_one_line), Field(json_schema_extra={"pattern": f"^[^{CONTROLS}]*$"})]
 Number = Annotated[Decimal, WithJsonSchema({"type": "number"})]
-"""An exact number of an answer: an amount with two decimals, or a rate with as many as it needs."""
+"""An exact number of a response: an amount with two decimals, or a rate with as many as it needs."""
 Flag = Annotated[bool, BeforeValidator(_true_or_false), WithJsonSchema({"type": "boolean"})]
 Amount = Annotated[Decimal, BeforeValidator(_exact_amount), WithJsonSchema({"type": "number", "examples": [12.5]})]
-"""Euros with exactly two decimals on the wire; `cents` and `amount` turn it into the integer that we compute with, and back."""
+"""Euros with exactly two decimals on the wire; `cents` and `amount` convert to the integer for calculations, and back."""
 
 
 def cents(amount: Decimal) -> int:

@@ -19,11 +19,11 @@ WIRE_CATEGORIES: dict[ProductCategory, str] = {
     ProductCategory.OTHER_PRODUCT: "SONSTIGESPRODUKT",
 }
 CATEGORIES = {word: category for category, word in WIRE_CATEGORIES.items()}
-"""The same the other way round."""
+"""Categories by their words."""
 
 
-def known_category(word: str) -> str:
-    """The word, if it is one of the interface."""
+def checked_category(word: str) -> str:
+    """The word itself; raises for one that the interface does not have."""
     if word not in CATEGORIES:
         raise ValueError("unknown category")
     return word

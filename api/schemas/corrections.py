@@ -1,4 +1,4 @@
-"""Bodies by which categories are wished for: of one booking, or by a rule for a counterparty."""
+"""Bodies that correct categories: of one booking, or by a rule for a counterparty."""
 
 from typing import Annotated, Any
 
@@ -7,20 +7,20 @@ from schwifty import IBAN
 from schwifty.exceptions import SchwiftyException
 
 from api.schemas.base import CONTROLS, Line, Relation, Wire
-from api.schemas.tags import TagTreeItemReference
+from pipelines.results.documents.tags import TagTreeItemReference
 
-NAME_LENGTH = 256
-OR_NULL = WithJsonSchema({"type": ["string", "null"], "maxLength": NAME_LENGTH, "pattern": f"^[^{CONTROLS}]*$"})
+MAX_NAME_CHARACTERS = 256
+OR_NULL = WithJsonSchema({"type": ["string", "null"], "maxLength": MAX_NAME_CHARACTERS, "pattern": f"^[^{CONTROLS}]*$"})
 SystemName = Annotated[Line, StringConstraints(min_length=1, max_length=64)]
 
 
-def _given(value: Any) -> Any:
-    """A text without blanks around it; null is the same as none."""
+def _strip(value: Any) -> Any:
+    """The text without surrounding blanks; empty for null."""
     return "" if value is None else value.strip() if isinstance(value, str) else value
 
 
 def _compact_iban(value: str) -> str:
-    """An IBAN without blanks and in capitals, after checking its length and check digits; empty if there is none."""
+    """The IBAN in its compact form, with valid length and check digits; empty if there is none."""
     if not value:
         return ""
     try:
@@ -52,10 +52,10 @@ class NewRule(Wire):
     """A rule to make. IBAN or name says for which counterparty; if both are given, both must be the same."""
 
     item: ItemInput = Field(alias="tagTreeItem")
-    iban: Annotated[Line, AfterValidator(_compact_iban), BeforeValidator(_given), OR_NULL] = Field(
+    iban: Annotated[Line, AfterValidator(_compact_iban), BeforeValidator(_strip), OR_NULL] = Field(
         "", alias="counterpartyIban", examples=["DE02120300000000202051"]
     )
-    name: Annotated[Line, StringConstraints(max_length=NAME_LENGTH), BeforeValidator(_given), OR_NULL] = Field(
+    name: Annotated[Line, StringConstraints(max_length=MAX_NAME_CHARACTERS), BeforeValidator(_strip), OR_NULL] = Field(
         "", alias="counterpartyName", examples=["Stadtwerke"]
     )
 

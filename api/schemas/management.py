@@ -9,8 +9,8 @@ from api.schemas.base import CONTROLS, TEXT, Line, Relation, Wire
 from warehouse import naming, scopes
 from warehouse.errors import Invalid
 
-PASSWORD_LENGTH = 1024
-NAME_LENGTH = 200
+MAX_PASSWORD_CHARACTERS = 1024
+MAX_NAME_CHARACTERS = 200
 
 
 def _username(value: str) -> str:
@@ -74,9 +74,9 @@ class NewUser(Wire):
     )
     password: str = Field(
         min_length=1,
-        max_length=PASSWORD_LENGTH,
+        max_length=MAX_PASSWORD_CHARACTERS,
         examples=["a long passphrase of the user"],
         json_schema_extra={"pattern": TEXT},
     )
-    firstname: Annotated[Line, StringConstraints(max_length=NAME_LENGTH)] | None = Field(None, examples=["Erika"])
-    lastname: Annotated[Line, StringConstraints(max_length=NAME_LENGTH)] | None = Field(None, examples=["Mustermann"])
+    firstname: Annotated[Line, StringConstraints(max_length=MAX_NAME_CHARACTERS)] | None = Field(None, examples=["Erika"])
+    lastname: Annotated[Line, StringConstraints(max_length=MAX_NAME_CHARACTERS)] | None = Field(None, examples=["Mustermann"])

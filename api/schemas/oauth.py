@@ -34,7 +34,7 @@ Text = Annotated[str, Field(json_schema_extra={"pattern": TEXT})]
 
 
 def _as_sent(schema: dict[str, Any]) -> None:
-    """What is left out of a form is not sent empty, which means something else; fields that we do not know are texts too."""
+    """Removes defaults, since an empty field differs from an absent one, and describes unknown fields as texts."""
     for field in schema["properties"].values():
         field.pop("default", None)
     schema["additionalProperties"] = schema["propertyNames"] = {"type": "string", "pattern": TEXT}

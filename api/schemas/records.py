@@ -1,6 +1,6 @@
-"""Transaction records of the analysis platform: bookings that come with a request and are answered with their tags.
+"""Transaction records of the analysis platform: bookings that come with a request, and return with their tags.
 
-Thousands come at once, so that what a pattern can say is not said by a function of Python.
+A request has thousands of them, so that patterns check them instead of Python functions where possible.
 """
 
 from collections.abc import Sequence
@@ -13,21 +13,21 @@ from pydantic import AfterValidator, ConfigDict, FailFast, Field, StringConstrai
 
 from analytics.frames import TRANSACTIONS
 from api.schemas.base import CONTROLS, SHAPE, TEXT, Amount, QueryDay, Wire, cents
-from api.schemas.categories import WireCategory, known_category
+from api.schemas.categories import WireCategory, checked_category
 from api.schemas.tags import TagInstanceBody
-from api.schemas.transactions import known_currency, sensible
+from api.schemas.transactions import checked_currency, plausible_day
 
-RECORDS_LIMIT = 10_000
-PRODUCTS_LIMIT = 200
+MAX_RECORDS = 10_000
+MAX_PRODUCTS = 200
 LINE = f"^[^{CONTROLS}]*$"
 MOMENT = r"^\d{4}-\d{2}-\d{2}([ T]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d{2}:?\d{2})?)?$"
 DAY_LENGTH, MOMENT_LENGTH = 10, 19
-APART = "\n"  # no id holds it
+SEPARATOR = "\n"  # no id holds it
 
 
 def _moment(value: str) -> str:
-    """The moment in the form of the interface. A zone is not looked at: days of bookings do not shift."""
-    sensible(date.fromisoformat(value[:DAY_LENGTH]))
+    """The timestamp in the form of the interface. A time zone is ignored, so that the days of bookings do not shift."""
+    plausible_day(date.fromisoformat(value[:DAY_LENGTH]))
     return f"{value[:DAY_LENGTH]} {value[DAY_LENGTH + 1 : MOMENT_LENGTH] or '00:00:00'}"
 
 
@@ -61,7 +61,7 @@ class TransactionRecord(Wire):
     hash: Short | None = Field(None, examples=["20261113000000004711"])
     id: Short | None = Field(None, examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])
     primanota: Short | None = Field(None, alias="primanotaNummer", examples=["9248"])
-    currency: Annotated[str, AfterValidator(known_currency)] | None = Field(None, alias="waehrung", examples=["EUR"])
+    currency: Annotated[str, AfterValidator(checked_currency)] | None = Field(None, alias="waehrung", examples=["EUR"])
     value_at: Moment | None = Field(None, alias="wertstellungsdatum", examples=["2026-11-13 00:00:00"])
 
 
@@ -70,7 +70,7 @@ class ProductRecord(Wire):
 
     id: Id = Field(examples=["konto-1"], description="What bookings name as `product`")
     iban: Short | None = Field(None, examples=["DE02120300000000202051"])
-    category: Annotated[WireCategory, AfterValidator(known_category)] | None = Field(None, examples=["GIROKONTO"])
+    category: Annotated[WireCategory, AfterValidator(checked_category)] | None = Field(None, examples=["GIROKONTO"])
     owner: Short | None = Field(None, examples=["Erika Mustermann"])
 
 
@@ -80,8 +80,8 @@ class AnalysesRequest(Wire):
     model_config = ConfigDict(json_schema_extra={SHAPE: "AnalysesRequest"})
 
     as_of: QueryDay | None = Field(None, alias="asOf", examples=["2026-11-15"], description="Without it, today")
-    transactions: Annotated[list[TransactionRecord], FailFast()] = Field(min_length=1, max_length=RECORDS_LIMIT)
-    products: Annotated[list[ProductRecord], FailFast()] = Field(default=[], max_length=PRODUCTS_LIMIT)
+    transactions: Annotated[list[TransactionRecord], FailFast()] = Field(min_length=1, max_length=MAX_RECORDS)
+    products: Annotated[list[ProductRecord], FailFast()] = Field(default=[], max_length=MAX_PRODUCTS)
 
 
 class TaggedRecord(TransactionRecord):
@@ -90,22 +90,22 @@ class TaggedRecord(TransactionRecord):
     tags: list[TagInstanceBody]
 
 
-RECORDS = TypeAdapter(Annotated[list[TransactionRecord], FailFast(), Field(min_length=1, max_length=RECORDS_LIMIT)])
+RECORDS = TypeAdapter(Annotated[list[TransactionRecord], FailFast(), Field(min_length=1, max_length=MAX_RECORDS)])
 ANALYSES = TypeAdapter(AnalysesRequest)
 AMOUNT = str(TransactionRecord.model_fields["amount"].alias)
 
 
-def bookings(records: Sequence[TransactionRecord]) -> pl.DataFrame:
-    """The records as a frame `TRANSACTIONS`; a booking's id is its place, since theirs need not differ."""
+def booking_frame(records: Sequence[TransactionRecord]) -> pl.DataFrame:
+    """The records as a frame of the schema `TRANSACTIONS`; a booking's id is its position, since ids of records may repeat."""
     columns: dict[str, Any] = {name: [getattr(record, name) for record in records] for name in TRANSACTIONS if name in SAME_NAMES}
     columns |= {
         "amount_cents": [cents(record.amount) for record in records],
         "booked_on": [record.booked_at for record in records],
         "value_on": [record.value_at for record in records],
-        "user": [f"{record.tenant}{APART}{record.user}" for record in records],
+        "user": [f"{record.tenant}{SEPARATOR}{record.user}" for record in records],
     }
-    kinds = {name: pl.Int64 if name == "amount_cents" else pl.String for name in columns}
-    frame = pl.DataFrame(columns, schema=kinds).with_row_index("id")
+    schema = {name: pl.Int64 if name == "amount_cents" else pl.String for name in columns}
+    frame = pl.DataFrame(columns, schema=schema).with_row_index("id")
     texts = [pl.col(name).str.strip_chars().replace("", None) for name in SAME_NAMES - {"currency", "product"}]
     return frame.with_columns(
         *texts,
@@ -117,14 +117,14 @@ def bookings(records: Sequence[TransactionRecord]) -> pl.DataFrame:
 
 
 def entity_id(record: TransactionRecord, place: int) -> str:
-    """The name of a record in its tags: what it is called by, or else its place in the array."""
+    """The id of a record in its tags: its own id or hash, or else its position in the list."""
     return record.id or record.hash or str(place)
 
 
 def body(record: TransactionRecord, tags: list[orjson.Fragment]) -> dict[str, Any]:
-    """The record as it came, with its tags."""
-    given = record.model_dump(by_alias=True, exclude_unset=True)
-    return {**given, AMOUNT: orjson.Fragment(format(record.amount, "f")), "tags": tags}
+    """The record as it was sent, with its tags."""
+    fields = record.model_dump(by_alias=True, exclude_unset=True)
+    return {**fields, AMOUNT: orjson.Fragment(format(record.amount, "f")), "tags": tags}
 
 
 SAME_NAMES = frozenset(TRANSACTIONS) & frozenset(TransactionRecord.model_fields) - {"id", "user"}

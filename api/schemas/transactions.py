@@ -1,4 +1,4 @@
-"""Bodies of bookings, as they go out and as they are pushed in."""
+"""Bodies of bookings, as tenants read and push them."""
 
 import re
 from datetime import date
@@ -15,7 +15,7 @@ from warehouse.stores.transactions import COLUMNS
 
 TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)?")
 MIDNIGHT = " 00:00:00"
-PUSH_LIMIT = 10_000
+MAX_PUSHED_BOOKINGS = 10_000
 Short = Annotated[Line, StringConstraints(max_length=256)]
 Text = Annotated[str, StringConstraints(max_length=4000), Field(json_schema_extra={"pattern": TEXT})]
 
@@ -80,20 +80,20 @@ class TransactionBody(Wire):
 
 
 WIRE_NAMES = {name: field.alias or name for name, field in TransactionBody.model_fields.items()}
-ORDER = {name: COLUMNS.index(name) for name in COLUMNS}
-AS_THEY_ARE = [
-    (WIRE_NAMES[name], ORDER[name])
+INDEX = {name: COLUMNS.index(name) for name in COLUMNS}
+COPIED_COLUMNS = [
+    (WIRE_NAMES[name], INDEX[name])
     for name in COLUMNS
     if name in WIRE_NAMES and name not in ("id", "booked_on", "value_on", "pending")
 ]
 ID, SEQUENCE, CENTS, BOOKED_ON, VALUE_ON, PENDING, BATCH = (
-    ORDER[name] for name in ("id", "sequence", "amount_cents", "booked_on", "value_on", "pending", "batch")
+    INDEX[name] for name in ("id", "sequence", "amount_cents", "booked_on", "value_on", "pending", "batch")
 )
 
 
-def rendered(row: tuple[Any, ...]) -> dict[str, Any]:
-    """A row of the columns as its body. By hand, since a list can have many thousands."""
-    body = {name: row[index] for name, index in AS_THEY_ARE if row[index] is not None}
+def transaction_fields(row: tuple[Any, ...]) -> dict[str, Any]:
+    """The body of a row of `COLUMNS`, built without pydantic, since a list can have many thousands of rows."""
+    body = {name: row[index] for name, index in COPIED_COLUMNS if row[index] is not None}
     cents = row[CENTS]
     day = row[BOOKED_ON].isoformat()
     body["id"] = str(row[ID])
@@ -116,7 +116,8 @@ def _day(value: Any) -> date:
     return date.fromisoformat(value[:10])
 
 
-def sensible(value: date) -> date:
+def plausible_day(value: date) -> date:
+    """The day itself; raises for one that no booking can have."""
     if not date(1970, 1, 1) <= value <= date(2199, 12, 31):
         raise ValueError("out of range")
     return value
@@ -124,13 +125,14 @@ def sensible(value: date) -> date:
 
 Day = Annotated[
     date,
-    AfterValidator(sensible),
+    AfterValidator(plausible_day),
     BeforeValidator(_day),
     WithJsonSchema({"type": "string", "format": "timestamp", "pattern": r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}:\d{2})?$"}),
 ]
 
 
-def known_currency(value: str) -> str:
+def checked_currency(value: str) -> str:
+    """The currency itself; raises for an unknown one."""
     if value not in CURRENCIES:
         raise ValueError("not a currency")
     return value
@@ -150,5 +152,5 @@ class PushedTransaction(Wire):
     counterparty_iban: Short | None = Field(None, alias="gegenkontoIban", examples=["DE02120300000000202051"])
     counterparty_bic: Short | None = Field(None, alias="gegenkontoBic", examples=["BYLADEM1001"])
     ultimate_name: Short | None = Field(None, alias="gegenkontoInhaberAbweichend", examples=["Stadtwerke Vertrieb"])
-    currency: Annotated[str, AfterValidator(known_currency)] = Field("EUR", alias="waehrung", examples=["EUR"])
+    currency: Annotated[str, AfterValidator(checked_currency)] = Field("EUR", alias="waehrung", examples=["EUR"])
     identifier: Identifier

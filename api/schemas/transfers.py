@@ -1,7 +1,7 @@
 """Bodies of transfers, of the dialogue in which a customer confirms, and of the verification of payee.
 
-Texts are bounded here; what a payment may hold is said in `pipelines/dialogues/payments.py`. Fields have the names of the code's
-own `Transfer` and `Payment`, so that a refusal there can be told in the names of the form that the caller sent.
+Lengths of texts are limited here; `pipelines/dialogues/payments.py` has the rules of payments. Fields have the same names as in
+`Transfer` and `Payment`, so that errors there can name the fields of the caller's form.
 """
 
 from datetime import date
@@ -23,14 +23,14 @@ CONVERTED = "converted to the SEPA character set; the answer shows what the bank
 
 
 def _day(value: Any) -> date:
-    """A day of the calendar as the interface writes it: a text, nothing else."""
+    """The day of a text of the form yyyy-mm-dd; anything else is refused."""
     if not isinstance(value, str) or not DAY.fullmatch(value):
         raise ValueError("not a day")
     return date.fromisoformat(value)
 
 
 def _whole(value: Any) -> int:
-    """A whole number, nothing that only looks like one."""
+    """The value of a whole JSON number; anything else is refused."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or value != int(value):
         raise ValueError("not a whole number")
     return int(value)
@@ -44,7 +44,7 @@ Bic = Annotated[Short | None, Field(examples=["BYLADEM1001"], description="null 
 MethodId = Annotated[int, Field(ge=0, le=999_999), BeforeValidator(_whole)]
 
 
-# What is ordered.
+# Orders.
 
 
 class LegacyTransfer(Wire):

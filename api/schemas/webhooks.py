@@ -1,4 +1,4 @@
-"""Bodies of webhooks: where a client wants to be told, and the events there were. What a receiver gets has the same names."""
+"""Bodies of webhooks and their events, and of the notifications that receivers get."""
 
 import re
 from typing import Annotated, Any, Literal
@@ -11,17 +11,17 @@ from api.schemas.base import Line, Relation, Wire
 from warehouse.addresses import MAX_URL_LENGTH
 from warehouse.stores.webhooks import EventState
 
-LARGEST_SERIAL = 2**63 - 1
+MAX_SERIAL = 2**63 - 1
 
 
 def _digits(value: Any) -> Any:
-    """Refuses what Python would take for a number as well: `1.0`, `1_000`, a blank before it."""
+    """A number of digits alone; other spellings that Python accepts, like `1_000`, are refused."""
     if isinstance(value, str) and not re.fullmatch("[0-9]{1,19}", value):
         raise ValueError("not a number")
     return value
 
 
-Serial = Annotated[int, Field(ge=1, le=LARGEST_SERIAL), BeforeValidator(_digits)]
+Serial = Annotated[int, Field(ge=1, le=MAX_SERIAL), BeforeValidator(_digits)]
 Limit = Annotated[int, Field(ge=1, le=1000), BeforeValidator(_digits)]
 
 

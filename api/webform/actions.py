@@ -1,4 +1,4 @@
-"""What the forms of pages send, as moves: a field is read here, and what it does is in `pipelines/forms/`."""
+"""Forms sent from pages, as moves: fields are read here; the effects of moves are in `pipelines/forms/`."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -22,7 +22,7 @@ Fetches = dict[UUID, UUID]
 FIELD, ACCOUNT = "field.", "account."
 OWN_FIELDS = {"token", "turn", "action"}
 AMOUNT = re.compile(r"(?P<whole>[0-9]{1,9}|[0-9]{1,3}(?:\.[0-9]{3}){1,2})(?:,(?P<rest>[0-9]{1,2}))?")
-TAN_LENGTH = 64
+MAX_TAN_CHARACTERS = 64
 ORDER_TROUBLES: dict[type[errors.OrderUnfit], str] = {
     errors.AmountOutOfRange: "amount_unfit",
     errors.IbanUnfit: "iban_unfit",
@@ -32,23 +32,23 @@ ORDER_TROUBLES: dict[type[errors.OrderUnfit], str] = {
     errors.TextTooLong: "text_too_long",
     errors.CharacterRefused: "characters_refused",
 }
-"""What can be wrong with what a customer changes."""
+"""The texts of what can be wrong with values that a customer edits."""
 
 
 @dataclass(frozen=True)
 class Move:
-    """What came from a page, with the locked session that it is for."""
+    """The fields sent from a page, with the locked session that they belong to."""
 
     owner: Owner
-    visit: FormContext
+    context: FormContext
     session: RedirectSession
-    talk: Dialogue | None
-    known: FormFacts
+    dialogue: Dialogue | None
+    facts: FormFacts
     fields: Mapping[str, str] = field(repr=False)
 
 
-def shown_again(fields: Mapping[str, str], secret: Collection[str]) -> dict[str, str]:
-    """What is kept of a form that could not be used, to be shown again: no secrets, and not what the form needs for itself."""
+def displayable(fields: Mapping[str, str], secret: Collection[str]) -> dict[str, str]:
+    """The values of a rejected form that may be shown again: no secrets, and none of the form's own fields."""
     return {
         name.removeprefix(FIELD): value
         for name, value in fields.items()
@@ -56,24 +56,24 @@ def shown_again(fields: Mapping[str, str], secret: Collection[str]) -> dict[str,
     }
 
 
-def secret_fields(held: Services, owner: Owner, session: RedirectSession) -> set[str]:
-    """The fields of the bank's login that nobody may read, and the TAN."""
+def secret_fields(services: Services, owner: Owner, session: RedirectSession) -> set[str]:
+    """The names of the secret fields of the bank's login, and of the TAN."""
     if session.provider_id is None:
         return {"tan"}
-    _, offer = catalogue.find_offer(owner, held.connectors, session.provider_id)
+    _, offer = catalogue.find_offer(owner, services.connectors, session.provider_id)
     return {"tan", *(entry.key for entry in offer.fields if entry.secret)}
 
 
 def _accept(move: Move) -> None:
-    moves.accept(move.owner, move.visit, move.session)
+    moves.accept(move.owner, move.context, move.session)
 
 
 def _decline(move: Move) -> None:
-    moves.cancel(move.owner, move.session, move.talk, Reentry.LEGAL_NOT_ACCEPTED)
+    moves.cancel(move.owner, move.session, move.dialogue, Reentry.LEGAL_NOT_ACCEPTED)
 
 
 def _cancel(move: Move) -> None:
-    moves.cancel(move.owner, move.session, move.talk)
+    moves.cancel(move.owner, move.session, move.dialogue)
 
 
 def _bank(move: Move) -> None:
@@ -81,7 +81,7 @@ def _bank(move: Move) -> None:
         provider_id = UUID(move.fields.get("bank", ""))
     except ValueError as error:
         raise InvalidInput("bank_not_chosen") from error
-    moves.choose_bank(move.owner, move.visit, move.session, provider_id)
+    moves.choose_bank(move.owner, move.context, move.session, provider_id)
 
 
 def _other(move: Move) -> None:
@@ -89,13 +89,13 @@ def _other(move: Move) -> None:
 
 
 def _login(move: Move) -> None:
-    given = {name.removeprefix(FIELD): value for name, value in move.fields.items() if name.startswith(FIELD)}
-    with _said_in_words(move):
-        moves.log_in(move.owner, move.visit, move.session, given)
+    credentials = {name.removeprefix(FIELD): value for name, value in move.fields.items() if name.startswith(FIELD)}
+    with _errors_as_input(move):
+        moves.log_in(move.owner, move.context, move.session, credentials)
 
 
 def _start(move: Move) -> None:
-    moves.start(move.owner, move.visit, move.session)
+    moves.start(move.owner, move.context, move.session)
 
 
 def _method(move: Move) -> None:
@@ -108,16 +108,16 @@ def _medium(move: Move) -> None:
 
 def _tan(move: Move) -> None:
     tan = move.fields.get("tan", "").strip()
-    if not 0 < len(tan) <= TAN_LENGTH:
+    if not 0 < len(tan) <= MAX_TAN_CHARACTERS:
         raise InvalidInput("tan_missing", {"tan": "tan_missing"})
     _reply(move, Reply(tan=tan))
 
 
 def _reply(move: Move, reply: Reply) -> None:
-    if move.talk is None:
+    if move.dialogue is None:
         raise OutOfTurn
     try:
-        requests.reply(move.owner, move.visit.vault, move.talk, reply)
+        requests.reply(move.owner, move.context.vault, move.dialogue, reply)
     except errors.NotOffered as error:
         raise InvalidInput("nothing_chosen") from error
 
@@ -125,7 +125,7 @@ def _reply(move: Move, reply: Reply) -> None:
 def _accounts(move: Move) -> None:
     many = [name.removeprefix(ACCOUNT) for name in move.fields if name.startswith(ACCOUNT)]
     one = [move.fields["account"]] if "account" in move.fields else []
-    moves.choose_accounts(move.owner, move.visit, move.session, one or many)
+    moves.choose_accounts(move.owner, move.context, move.session, one or many)
 
 
 def _back(move: Move) -> None:
@@ -133,27 +133,27 @@ def _back(move: Move) -> None:
 
 
 def _connect(move: Move) -> Fetches:
-    if move.talk is None:
+    if move.dialogue is None:
         raise OutOfTurn
-    return moves.connect_accounts(move.owner, move.visit, move.session, move.talk)
+    return moves.connect_accounts(move.owner, move.context, move.session, move.dialogue)
 
 
 def _pay(move: Move) -> None:
     edits = _edits(move.fields) if move.session.progress.get("editable") else None
-    with _said_in_words(move):
-        moves.pay(move.owner, move.visit, move.session, edits)
+    with _errors_as_input(move):
+        moves.pay(move.owner, move.context, move.session, edits)
 
 
 @contextmanager
-def _said_in_words(move: Move) -> Iterator[None]:
-    """What keeps a transfer from being sent, in words of the form."""
+def _errors_as_input(move: Move) -> Iterator[None]:
+    """Turns the reasons why a transfer cannot be sent into texts of the form."""
     try:
         yield
     except errors.PaymentRepeated as error:
         raise InvalidInput("repeated_order") from error
     except errors.OrderUnfit as error:
         trouble = next((text for kind, text in ORDER_TROUBLES.items() if isinstance(error, kind)), None)
-        if trouble is None:  # not of what can be changed: the day has passed meanwhile
+        if trouble is None:  # not about an editable value: the execution day has passed
             moves.end(move.owner, move.session, Reentry.ERROR)
             return
         place = {"bic": "iban"}.get(error.field, error.field)
@@ -172,7 +172,7 @@ def _edits(fields: Mapping[str, str]) -> Edits:
 
 
 def _finish(move: Move) -> None:
-    moves.finish(move.owner, move.session, move.known)
+    moves.finish(move.owner, move.session, move.facts)
 
 
 ACTIONS: dict[str, Callable[[Move], Fetches | None]] = {

@@ -1,20 +1,20 @@
-"""The colours of the form from the one colour that a tenant has chosen: whatever it is, everything stays readable.
+"""The colours of the form, derived from the one colour that a tenant chooses, so that all text stays readable.
 
-The rest of the form's look is in `static/form.css`; its backgrounds stand here again, since colours are measured against them.
+The other styles are in `static/form.css`; its backgrounds are repeated here, since contrasts are measured against them.
 """
 
 import re
 
-HOUSE = "#0b5cad"
+DEFAULT_COLOUR = "#0b5cad"
 LIGHT = ("#f3f5f8", "#ffffff", "#eceff3")
-"""The page, the cards on it and what is chosen on them, by day."""
+"""The backgrounds of the page, of cards and of selected items, in the light scheme."""
 DARK = ("#10151b", "#19212a", "#28323d")
-"""The same by night."""
+"""The same in the dark scheme."""
 BLACK, WHITE = "#000000", "#ffffff"
-READABLE = 4.5
-"""The contrast that WCAG 2.2 asks of text at level AA."""
-STEPS = 50
-"""In how many steps a colour goes to black or white until it is readable."""
+MIN_CONTRAST = 4.5
+"""The contrast that WCAG 2.2 requires of text at level AA."""
+MIX_STEPS = 50
+"""The number of steps from a colour to black or white."""
 CHANNEL = re.compile("[0-9a-f]{2}")
 SHEET = (
     ":root{{--accent:{accent};--on-accent:{on_accent};--accent-text:{by_day}}}\n"
@@ -23,8 +23,8 @@ SHEET = (
 
 
 def stylesheet(colour: str | None) -> str:
-    """The stylesheet of a tenant's colour (`#rrggbb`), or of the house's own."""
-    accent = (colour or HOUSE).lower()
+    """The stylesheet of a tenant's colour (`#rrggbb`), or of the default colour."""
+    accent = (colour or DEFAULT_COLOUR).lower()
     on_accent = max(BLACK, WHITE, key=lambda text: contrast(text, accent))
     return SHEET.format(
         accent=accent, on_accent=on_accent, by_day=readable(accent, LIGHT, BLACK), by_night=readable(accent, DARK, WHITE)
@@ -32,13 +32,15 @@ def stylesheet(colour: str | None) -> str:
 
 
 def readable(colour: str, backgrounds: tuple[str, ...], towards: str) -> str:
-    """The colour as it is, or as far towards black or white as it takes to be readable on all the backgrounds."""
-    mixed = (mix(colour, towards, step / STEPS) for step in range(STEPS + 1))
-    return next(each for each in mixed if all(contrast(each, background) >= READABLE for background in backgrounds))
+    """The colour, mixed with black or white as far as needed to be readable on all backgrounds."""
+    mixed = (mix(colour, towards, step / MIX_STEPS) for step in range(MIX_STEPS + 1))
+    return next(
+        candidate for candidate in mixed if all(contrast(candidate, background) >= MIN_CONTRAST for background in backgrounds)
+    )
 
 
 def mix(colour: str, other: str, ratio_other: float) -> str:
-    """A colour between two."""
+    """The mix of two colours."""
     pairs = zip(_channels(colour), _channels(other), strict=True)
     return "#" + "".join(f"{round(one + (two - one) * ratio_other):02x}" for one, two in pairs)
 

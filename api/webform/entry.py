@@ -1,4 +1,4 @@
-"""How a tenant gets its customer into the form: a session, and its address in an answer of 451."""
+"""How a tenant sends its customer to the form: a new session, and its address in a 451 response."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from api.http.errors import Problem
-from api.http.responses import link
 from api.schemas.accesses import ROOT
 from api.services import Services
 from warehouse.postgres.database import Owner
@@ -15,19 +14,19 @@ from warehouse.stores import redirect_sessions, tenants
 TYPED_IN_FORM = "dürfen nicht gesendet werden; Ihre Kunden geben sie im Formular ein"
 
 
-def begin(held: Services, owner: Owner, use_case: str, *, callback_url: str | None = None, **about: Any) -> str:
-    """The address of the form for a new session. A callback address that is given is checked, and kept for who appends none."""
+def begin(services: Services, owner: Owner, use_case: str, *, callback_url: str | None = None, **progress: Any) -> str:
+    """The address of the form for a new session. `callback_url` is checked and used unless the tenant appends another one."""
     return_to = None if callback_url is None else tenants.check_callback(owner, callback_url)
-    name = redirect_sessions.begin(owner, held.vault, use_case, return_to=return_to, **about)
-    return f"{link(held, *ROOT, 'webform')}?{urlencode({'session': name, 'useCase': use_case})}"
+    name = redirect_sessions.begin(owner, services.vault, use_case, return_to=return_to, **progress)
+    return f"{services.links.to(*ROOT, 'webform')}?{urlencode({'session': name, 'useCase': use_case})}"
 
 
-def redirected(location: str) -> Response:
-    """The answer that sends a customer into the form."""
+def redirect_response(location: str) -> Response:
+    """The response that sends a customer to the form."""
     return Response(status_code=451, headers={"Location": location})
 
 
-def refuse_login(**given: object) -> None:
-    """Refuses what a tenant must not send whose customers type in the form."""
-    if sent := [name for name, value in given.items() if value is not None]:
-        raise Problem(400, f"{' und '.join(sent)}: {TYPED_IN_FORM}")
+def refuse_login(**values: object) -> None:
+    """Raises if a redirect tenant sends login data, which its customers enter in the form."""
+    if fields := [name for name, value in values.items() if value is not None]:
+        raise Problem(400, f"{' und '.join(fields)}: {TYPED_IN_FORM}")

@@ -1,16 +1,16 @@
 """The optical chipTAN code: a picture of five bars that a TAN generator reads from the screen.
 
-The left bar is the clock, the four others show half a byte, its lowest bit first. Every half byte is shown twice, with the clock
-on and then off; of every byte the lower half comes first. Before the data stands `0FFF`, by which the generator finds the start.
+The left bar is the clock; the four others show half a byte, its lowest bit first. Every half byte is shown twice, with the clock
+on and then off; the lower half of each byte comes first. `0FFF` before the data marks the start for the generator.
 
-The picture moves by itself (SMIL): neither script nor style is needed, so it works under any content policy.
+The picture is animated with SMIL, without script or style, so that it works under any content security policy.
 """
 
 import re
 
 SYNC = "0FFF"
 FRAME_SECONDS = 0.08
-"""12.5 frames a second: all generators follow that, and a code takes a few seconds."""
+"""12.5 frames per second: slow enough for all generators, and a code takes a few seconds."""
 CODE = re.compile("(?:[0-9A-Fa-f]{2}){2,256}")
 ON, OFF = "#fff", "#000"
 BARS = 5
@@ -20,13 +20,13 @@ TOTAL_HEIGHT = TOP + HEIGHT + MARGIN
 
 
 def is_code(text: str) -> bool:
-    """Whether a text is a code that can be shown. Banks also send such that a customer types by hand."""
+    """Whether a text is a code for the screen. Banks also send codes that customers type by hand."""
     return CODE.fullmatch(text) is not None
 
 
 def start_code(text: str | None) -> str | None:
-    """What a customer types into a generator by hand: two digits say how long all is, two how long this is. None if a bank sends
-    something else.
+    """The start code that a customer types into a generator by hand. In the text it follows two digits for the total length and
+    two for its own; None for any other text.
     """
     if text is None or re.match("[0-9]{4}", text) is None:
         return None
@@ -35,10 +35,10 @@ def start_code(text: str | None) -> str | None:
 
 
 def svg(code: str) -> str:
-    """The picture of a code (HHD_UC in hexadecimal, with length and checksum). Raises `ValueError` if it is none."""
-    shown = frames(code)
-    seconds = round(len(shown) * FRAME_SECONDS, 3)
-    bars = "".join(_bar(number, [frame[number] for frame in shown], seconds) for number in range(BARS))
+    """The picture of a code (HHD_UC in hexadecimal, with length and checksum). Raises `ValueError` for an invalid code."""
+    lights = frames(code)
+    seconds = round(len(lights) * FRAME_SECONDS, 3)
+    bars = "".join(_bar(number, [frame[number] for frame in lights], seconds) for number in range(BARS))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {TOTAL_WIDTH} {TOTAL_HEIGHT}" width="6cm" role="img">'
         f'<rect width="{TOTAL_WIDTH}" height="{TOTAL_HEIGHT}" fill="{OFF}"/>{_mark(0)}{_mark(BARS - 1)}{bars}</svg>'
@@ -46,7 +46,7 @@ def svg(code: str) -> str:
 
 
 def frames(code: str) -> list[tuple[bool, ...]]:
-    """What the five bars show, one after the other. Raises `ValueError` if the code is none."""
+    """The states of the five bars in each frame. Raises `ValueError` for an invalid code."""
     if not is_code(code):
         raise ValueError("not a code in hexadecimal")
     text = SYNC + code

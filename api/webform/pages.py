@@ -1,4 +1,4 @@
-"""What each page of the form shows: values only. `wizard.py` says which page comes, `templates/` how it looks."""
+"""The values of each page of the form. `wizard.py` decides which page comes next, `templates/` how it looks."""
 
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -9,10 +9,10 @@ from api.webform.texts import Language
 
 @dataclass(frozen=True)
 class Design:
-    """How a tenant wants its form to look: what it has not said is None."""
+    """A tenant's design of the form; None where the tenant has set nothing."""
 
     name: str
-    """As customers know the tenant."""
+    """The name by which customers know the tenant."""
     has_logo: bool = False
     imprint_url: str | None = None
     privacy_url: str | None = None
@@ -23,7 +23,7 @@ KONTOR = Design("Kontor")
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why a page is shown again: a text of `texts.TROUBLES`, with what it names; `details` are the bank's own words."""
+    """Why a page is shown again: a key of `texts.TROUBLES` with its values; `details` are the bank's own words."""
 
     text: str
     values: dict[str, str] = field(default_factory=dict)
@@ -32,31 +32,31 @@ class Trouble:
 
 @dataclass(frozen=True)
 class PageFrame:
-    """What all pages have around their own content. `turn` and `token` go with every form."""
+    """What all pages have around their content. Every form carries `turn` and `token`."""
 
     language: Language
     design: Design = KONTOR
     token: str = field(default="", repr=False)
     turn: int = 0
     steps: tuple[str, ...] = ()
-    """The steps of this way in order, by their names in `texts.STEPS`."""
+    """The steps of this use case in order, as keys of `texts.STEPS`."""
     step: int = 0
-    """How many of them are done: the next one is shown as the current one."""
+    """The number of completed steps; the next one is the current one."""
     cancels: bool = False
-    """Whether the customer can still leave without anything being done."""
+    """Whether the customer can still cancel without any effect."""
     trouble: Trouble | None = None
 
 
 @dataclass(frozen=True)
 class FormPage:
-    """The content of a page. `template` is its name in `templates/`."""
+    """The content of a page. `template` is the name of its file in `templates/`."""
 
     template: ClassVar[str]
 
 
 @dataclass(frozen=True)
 class Terms(FormPage):
-    """What must be accepted before anything is typed: paragraphs, those with `# ` before them are headings."""
+    """The terms to accept first, as paragraphs; those that begin with `# ` are headings."""
 
     template = "terms"
     paragraphs: tuple[str, ...]
@@ -72,18 +72,18 @@ class BankChoice:
 
 @dataclass(frozen=True)
 class Banks(FormPage):
-    """The search for a bank, and what it found. `query` is None before the first search: then some are shown as a beginning."""
+    """The search for a bank and its results. Before the first search `query` is None, and some banks are listed."""
 
     template = "banks"
     query: str | None
-    found: tuple[BankChoice, ...]
+    banks: tuple[BankChoice, ...]
     more: int = 0
-    """How many fit besides."""
+    """The number of further matches."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the bank's login. `wrong`: what was typed does not fit `pattern`; secrets are never shown again."""
+    """A field of the bank's login. `wrong`: the value does not match `pattern`; secrets are never shown again."""
 
     key: str
     label: str
@@ -96,7 +96,7 @@ class Field:
 
 @dataclass(frozen=True)
 class LoginPage(FormPage):
-    """The bank's login. `other`: whether the customer may go back and choose another bank."""
+    """The bank's login. `other`: whether the customer may choose another bank."""
 
     template = "login"
     bank: BankChoice
@@ -107,7 +107,7 @@ class LoginPage(FormPage):
 
 @dataclass(frozen=True)
 class Start(FormPage):
-    """Before a consent is renewed: which bank is asked."""
+    """The start of a renewed consent, with the name of the bank."""
 
     template = "start"
     bank: BankChoice
@@ -115,7 +115,7 @@ class Start(FormPage):
 
 @dataclass(frozen=True)
 class Working(FormPage):
-    """The bank is being asked; the page looks again by itself."""
+    """A call to the bank is running; the page polls by itself."""
 
     template = "working"
     bank: BankChoice
@@ -130,7 +130,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Methods(FormPage):
-    """By which method the customer confirms."""
+    """The choice of the method to confirm by."""
 
     template = "methods"
     bank: BankChoice
@@ -139,7 +139,7 @@ class Methods(FormPage):
 
 @dataclass(frozen=True)
 class Media(FormPage):
-    """With which medium the customer confirms; the hint of a choice is a name of `texts.MEDIA`."""
+    """The choice of the medium to confirm with; hints are keys of `texts.MEDIA`."""
 
     template = "media"
     bank: BankChoice
@@ -148,7 +148,7 @@ class Media(FormPage):
 
 @dataclass(frozen=True)
 class Tan(FormPage):
-    """Where the TAN is entered. `flickers` and `photo`: `flicker.svg` and `photo.png` beside the page help to it."""
+    """The input of a TAN. `flickers` and `photo`: the page shows `flicker.svg` or `photo.png`."""
 
     template = "tan"
     bank: BankChoice
@@ -161,7 +161,7 @@ class Tan(FormPage):
 
 @dataclass(frozen=True)
 class App(FormPage):
-    """The customer confirms in an app, or has come back from the bank's own page; the page looks again by itself."""
+    """The customer confirms in an app, or has come back from the bank's own page; the page polls by itself."""
 
     template = "app"
     bank: BankChoice
@@ -170,7 +170,7 @@ class App(FormPage):
 
 @dataclass(frozen=True)
 class BankPage(FormPage):
-    """The way to the bank's own page."""
+    """The link to the bank's own page."""
 
     template = "bank_page"
     bank: BankChoice
@@ -179,19 +179,19 @@ class BankPage(FormPage):
 
 @dataclass(frozen=True)
 class AccountChoice:
-    """An account, card or depot; `kind` is a name of `texts.KINDS`, `number` an IBAN in groups of four or another number."""
+    """An account, card or depot; `kind` is a key of `texts.KINDS`, `number` an IBAN in groups of four or another number."""
 
     key: str
     name: str
     kind: str
     owner: str
     number: str | None = None
-    chosen: bool = True
+    selected: bool = True
 
 
 @dataclass(frozen=True)
 class Accounts(FormPage):
-    """Which accounts the tenant shall see; or with `one` which one shall pay."""
+    """The choice of the accounts that the tenant may see; with `one`, of the account that pays."""
 
     template = "accounts"
     bank: BankChoice
@@ -201,7 +201,7 @@ class Accounts(FormPage):
 
 @dataclass(frozen=True)
 class Summary(FormPage):
-    """What will be connected, before it is."""
+    """The accounts to connect, for confirmation."""
 
     template = "summary"
     bank: BankChoice
@@ -210,8 +210,8 @@ class Summary(FormPage):
 
 @dataclass(frozen=True)
 class Order(FormPage):
-    """A transfer before it is sent. `amount` is as Germans write it (`1.234,50`); `wrong` names fields with a text of
-    `texts.TROUBLES`. With `editable` the customer may change recipient, IBAN, amount and purpose.
+    """A transfer before it is sent. `amount` is in German notation (`1.234,50`); `wrong` has the problems by field. With
+    `editable` the customer may change recipient, IBAN, amount and purpose.
     """
 
     template = "order"
@@ -229,7 +229,7 @@ class Order(FormPage):
 
 @dataclass(frozen=True)
 class ResultPage(FormPage):
-    """How it ended, after something was done: `text` is a name of `texts.RESULTS`. `good`, or else something to know."""
+    """The result after an effect: `text` is a key of `texts.RESULTS`, `good` whether it succeeded."""
 
     template = "result"
     text: str
@@ -241,7 +241,7 @@ class ResultPage(FormPage):
 
 @dataclass(frozen=True)
 class Return(FormPage):
-    """The way back to the tenant, which the browser goes by itself. `reentry` is the value that the tenant gets."""
+    """The way back to the tenant, which the browser follows by itself. `reentry` is the value that the tenant receives."""
 
     template = "return"
     url: str
@@ -250,7 +250,7 @@ class Return(FormPage):
 
 @dataclass(frozen=True)
 class Stopped(FormPage):
-    """A way that ends here, without going back: `text` is a name of `texts.STOPS`; `reentry` what a tenant would get, if any."""
+    """An end without a way back: `text` is a key of `texts.STOPS`, `reentry` the value that a tenant would receive, if any."""
 
     template = "stopped"
     text: str

@@ -1,7 +1,7 @@
-"""The formats of login fields as a browser checks them in `pattern`: only where they are sure to say the same there.
+"""The formats of login fields as values of the HTML attribute `pattern`, where they mean the same in a browser.
 
-The browser's expressions are stricter than RE2's: in brackets nearly all punctuation has to be escaped. What has no sure
-translation is left to the server, which checks everything again anyway.
+A browser's expressions are stricter than RE2's: in brackets nearly all punctuation must be escaped. A format without a safe
+translation is left to the server, which checks all fields anyway.
 """
 
 import re
@@ -15,7 +15,7 @@ PUNCTUATION = re.compile(r"[!-/:-@\[-^`{-~]")
 
 
 def browser_pattern(pattern: str) -> str | None:
-    """The value of `pattern` for a format, or None if there is no sure one."""
+    """The value of `pattern` for a format, or None if there is no safe one."""
     if not (pattern.startswith("^") and pattern.endswith("$")):
         return None
     pieces = _all(PIECE, pattern[1:-1])
@@ -44,6 +44,6 @@ def _escaped(character: str) -> str:
 
 
 def _all(expression: re.Pattern[str], text: str) -> list[re.Match[str]] | None:
-    """The matches that make up a text from beginning to end, or None if they do not."""
-    found = list(expression.finditer(text))
-    return found if "".join(match[0] for match in found) == text else None
+    """The matches that cover a text without gaps, or None if there are none."""
+    matches = list(expression.finditer(text))
+    return matches if "".join(match[0] for match in matches) == text else None

@@ -1,4 +1,4 @@
-"""Pages as HTML, and the files that go with them. What a page says is in `pages.py`, which words in `texts.py`."""
+"""Pages as HTML, and their static files. The values of pages are in `pages.py`, the texts in `texts.py`."""
 
 import hashlib
 from dataclasses import dataclass
@@ -42,8 +42,8 @@ MONTHS = [
     "November",
     "December",
 ]
-OF_NO_FIELD = frozenset({"bank_unreachable", "order_refused", "page_old", "repeated_order", "terms_not_accepted"})
-"""Troubles that no field of the page can cure."""
+FIELDLESS_TROUBLES = frozenset({"bank_unreachable", "order_refused", "page_old", "repeated_order", "terms_not_accepted"})
+"""Troubles that do not belong to a field of the page."""
 
 
 @dataclass(frozen=True)
@@ -54,19 +54,19 @@ class Asset:
 
 
 def page_response(frame: PageFrame, page: FormPage, *, status: int = 200) -> HTMLResponse:
-    """A page as an answer."""
+    """A page as a response."""
     return HTMLResponse(page_html(frame, page), status, HEADERS)
 
 
 def stop_response(text: str, status: int, headers: dict[str, str], language: Language = "de") -> HTMLResponse:
-    """A page for what goes wrong around the form; `text` is a name of `texts.STOPS`."""
+    """The page of an error outside a session; `text` is a key of `texts.STOPS`."""
     response = page_response(PageFrame(language), Stopped(text), status=status)
     response.headers.update(headers)
     return response
 
 
 def page_html(frame: PageFrame, page: FormPage) -> str:
-    """A page as text."""
+    """The HTML of a page."""
     return _environment.get_template(f"{page.template}.html").render(
         frame=frame, page=page, other_language=_other(frame.language), **_words(frame.language)
     )
@@ -78,19 +78,19 @@ def asset(name: str) -> Asset | None:
 
 
 def asset_url(name: str) -> str:
-    """The address of a file of `static/`. It changes with the content, so that browsers may keep the file for long."""
+    """The address of a file of `static/`. It changes with the content, so that browsers may cache the file for long."""
     return f"{ROOT}/static/{name}?v={_assets[name].etag[1:9]}"
 
 
 def day(moment: date, language: Language) -> str:
-    """A day as people write it, in Germany."""
+    """A day in the notation of the language, in German time."""
     if isinstance(moment, datetime) and moment.tzinfo is not None:
         moment = moment.astimezone(ZONE)
     return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}" if language == "en" else f"{moment:%d.%m.%Y}"
 
 
 def host(url: str) -> str | None:
-    """The host of an address as a browser sees it, if it has one."""
+    """The host of an address as a browser parses it, if it has one."""
     try:
         return str(ada_url.URL(url).hostname) or None
     except ValueError:
@@ -102,20 +102,20 @@ def _other(language: Language) -> Language:
 
 
 def _words(language: Language) -> dict[str, object]:
-    """What templates say words with: `t` those of their own, the others those that pages name."""
+    """The functions by which templates get texts: `t` for their own, the others for those that pages name."""
 
-    def trouble(told: Trouble) -> str:
-        return say(texts.TROUBLES[told.text], language, **told.values)
+    def trouble(problem: Trouble) -> str:
+        return say(texts.TROUBLES[problem.text], language, **problem.values)
 
-    def named(table: dict[str, Text], key: str) -> str:
+    def text_of(table: dict[str, Text], key: str) -> str:
         return say(table[key], language)
 
     return {
         "t": lambda key, /, **values: say(texts.WORDS[key], language, **values),
         "trouble": trouble,
-        "step": partial(named, texts.STEPS),
-        "medium": partial(named, texts.MEDIA),
-        "kind": partial(named, texts.KINDS),
+        "step": partial(text_of, texts.STEPS),
+        "medium": partial(text_of, texts.MEDIA),
+        "kind": partial(text_of, texts.KINDS),
         "day": partial(day, language=language),
     }
 
@@ -142,5 +142,5 @@ _environment.globals |= {
     "asset_url": asset_url,
     "browser_pattern": browser_pattern,
     "host": host,
-    "of_no_field": OF_NO_FIELD,
+    "of_no_field": FIELDLESS_TROUBLES,
 }

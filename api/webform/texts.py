@@ -1,6 +1,6 @@
-"""All words of the form, German and English. `{…}` is a value that the page fills in; both languages have the same ones.
+"""All texts of the form, in German and English. `{…}` is a value that the page fills in; both languages have the same ones.
 
-Here are words only: which of them a page shows is said in `templates/`, and by the names that `pages.py` carries.
+Which texts a page shows is decided in `templates/`, and by the keys that the values of `pages.py` carry.
 """
 
 from typing import Literal, NamedTuple
@@ -9,7 +9,7 @@ Language = Literal["de", "en"]
 
 
 class Text(NamedTuple):
-    """The same in both languages."""
+    """A text in both languages."""
 
     de: str
     en: str
@@ -19,7 +19,7 @@ Texts = dict[str, Text]
 
 
 def say(text: Text, language: Language, /, **values: object) -> str:
-    """A text in a language, with its values in it."""
+    """The text in a language, with its values filled in."""
     return (text.en if language == "en" else text.de).format(**values)
 
 

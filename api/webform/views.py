@@ -1,6 +1,6 @@
-"""From a session to its page: which page shows where the customer is, and with what.
+"""The page of a session: which one shows the customer's current step, and with which values.
 
-Most pages need nothing but the look at the session; those that show what lies sealed are given a transaction of the user.
+Most pages need only the session view; those that show encrypted values or the catalogue take a transaction of the user.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from uuid import UUID
 
-from api.routes.providers import offered_providers
+from api.bodies.providers import offered_providers
 from api.services import Services
 from api.webform import flicker, pages, terms
 from api.webform.pages import AccountChoice, BankChoice, Design, FormPage, Option, PageFrame, Trouble
@@ -27,10 +27,10 @@ from warehouse.stores import accesses, dialogues, products
 from warehouse.stores.dialogues import CONNECT, CONSENT, DONE
 from warehouse.stores.redirect_sessions import CREATE_ACCOUNT, SessionView
 
-BANKS_SHOWN = 20
-TEXTS_KEPT = 256
+MAX_LISTED_BANKS = 20
+MAX_CACHED_TERMS = 256
 SEALED = {FormStep.LOGIN, FormStep.ACCOUNTS, FormStep.SUMMARY, FormStep.ORDER, FormStep.RESULT, FormStep.BANK}
-"""Places whose pages show more than the look at the session tells."""
+"""Steps whose pages show more than the session view contains."""
 
 TEMPLATES: dict[FormStep, type[FormPage]] = {
     FormStep.TERMS: pages.Terms,
@@ -48,93 +48,93 @@ TEMPLATES: dict[FormStep, type[FormPage]] = {
     FormStep.RESULT: pages.ResultPage,
     FormStep.END: pages.Return,
 }
-"""The pages of places; at all others the bank is being asked."""
+"""The pages of steps; during all others a call to the bank is running."""
 
 
 @dataclass(frozen=True)
-class Typed:
-    """What came with a form that could not be used: shown again, but for secrets."""
+class RejectedInput:
+    """The values of a form that was rejected, without secrets, and its wrong fields."""
 
     wrong: Mapping[str, str]
     values: Mapping[str, str]
 
 
-def facts(sight: SessionView) -> FormFacts:
-    """Where the customer of a session is."""
+def facts_of(view: SessionView) -> FormFacts:
+    """The facts that decide the customer's current step."""
     return wizard.facts(
-        sight.use_case,
-        sight.access_key,
-        sight.provider_id,
-        sight.progress,
-        sight.outcome,
-        sight.talk,
-        accepted=sight.terms_hash == terms_hash(sight),
+        view.use_case,
+        view.access_key,
+        view.provider_id,
+        view.progress,
+        view.outcome,
+        view.talk,
+        accepted=view.terms_hash == terms_hash(view),
     )
 
 
-def terms_hash(sight: SessionView) -> bytes:
-    """The name of the text that the tenant's customers are shown."""
-    return _digest(tuple(sorted((sight.design.get("terms") or {}).items())))
+def terms_hash(view: SessionView) -> bytes:
+    """The hash of the terms that the tenant's customers see."""
+    return _digest(tuple(sorted((view.design.get("terms") or {}).items())))
 
 
-@lru_cache(TEXTS_KEPT)
-def _digest(said: tuple[tuple[str, str], ...]) -> bytes:
-    return terms.digest(FormDesign(terms=dict(said)))
+@lru_cache(MAX_CACHED_TERMS)
+def _digest(texts: tuple[tuple[str, str], ...]) -> bytes:
+    return terms.digest(FormDesign(terms=dict(texts)))
 
 
-def language_of(sight: SessionView | None, wanted: str | None = None) -> Language:
+def language_of(view: SessionView | None, requested: str | None = None) -> Language:
     """German, unless the customer has switched."""
-    chosen = wanted or (sight.progress.get("language") if sight else None)
-    return "en" if chosen == "en" else "de"
+    language = requested or (view.progress.get("language") if view else None)
+    return "en" if language == "en" else "de"
 
 
-def design_of(sight: SessionView) -> Design:
-    """How the tenant wants the form to look."""
-    said = sight.design
-    return Design(said.get("name") or sight.tenant_name, sight.has_logo, said.get("imprint_url"), said.get("privacy_url"))
+def design_of(view: SessionView) -> Design:
+    """The tenant's design of the form."""
+    values = view.design
+    return Design(values.get("name") or view.tenant_name, view.has_logo, values.get("imprint_url"), values.get("privacy_url"))
 
 
-def template(known: FormFacts) -> str:
-    """The name of the page that shows where the customer is; one of its own for a refusal that no page was shown of yet."""
-    if wizard.place(known) is FormStep.FAILURE:
+def template(facts: FormFacts) -> str:
+    """The template of the customer's current step; `failure` for a refusal by the bank that has not been handled yet."""
+    if wizard.place(facts) is FormStep.FAILURE:
         return "failure"
-    return TEMPLATES.get(wizard.place(known), pages.Working).template
+    return TEMPLATES.get(wizard.place(facts), pages.Working).template
 
 
-def frame(sight: SessionView, known: FormFacts, token: str) -> PageFrame:
-    """What is around the page."""
-    names_, done = wizard.path(known)
+def frame(view: SessionView, facts: FormFacts, token: str) -> PageFrame:
+    """The frame around the page."""
+    steps, completed_steps = wizard.path(facts)
     return PageFrame(
-        language_of(sight),
-        design_of(sight),
+        language_of(view),
+        design_of(view),
         token,
-        sight.turn,
-        names_,
-        done,
-        wizard.cancels(known),
-        _trouble(sight, known),
+        view.turn,
+        steps,
+        completed_steps,
+        wizard.cancels(facts),
+        _trouble(view, facts),
     )
 
 
-def _trouble(sight: SessionView, known: FormFacts) -> Trouble | None:
-    if again := sight.progress.get("again"):
+def _trouble(view: SessionView, facts: FormFacts) -> Trouble | None:
+    if again := view.progress.get("again"):
         limits = next((LIMITS[name] for name in again["wrong"] if name in LIMITS), {})
         return Trouble(again["trouble"], limits)
-    if isinstance(known.step, EnterTan) and known.step.wrong_before and wizard.place(known) is FormStep.TAN:
-        return Trouble("wrong_tan", {"left": str(MAX_LOGIN_TRIES - known.step.wrong_before)})
-    if sight.progress.get("trouble") and wizard.place(known) is FormStep.LOGIN:
-        left = str(MAX_LOGIN_TRIES - sight.progress.get("tries", 0))
-        return Trouble(sight.progress["trouble"], {"left": left}, sight.progress.get("details"))
+    if isinstance(facts.step, EnterTan) and facts.step.wrong_before and wizard.place(facts) is FormStep.TAN:
+        return Trouble("wrong_tan", {"left": str(MAX_LOGIN_TRIES - facts.step.wrong_before)})
+    if view.progress.get("trouble") and wizard.place(facts) is FormStep.LOGIN:
+        left = str(MAX_LOGIN_TRIES - view.progress.get("tries", 0))
+        return Trouble(view.progress["trouble"], {"left": left}, view.progress.get("details"))
     return None
 
 
-def plain_page(sight: SessionView, known: FormFacts) -> FormPage:
-    """The page of a place that needs nothing but the look."""
-    bank, step = _bank(sight), known.step
-    match wizard.place(known):
+def plain_page(view: SessionView, facts: FormFacts) -> FormPage:
+    """The page of a step that needs only the session view."""
+    bank, step = _bank(view), facts.step
+    match wizard.place(facts):
         case FormStep.TERMS:
-            text = terms.text(_said(sight), language_of(sight))
-            return pages.Terms(terms.paragraphs(text, design_of(sight).name))
+            text = terms.text(_terms(view), language_of(view))
+            return pages.Terms(terms.paragraphs(text, design_of(view).name))
         case FormStep.START:
             return pages.Start(bank)
         case FormStep.METHOD if isinstance(step, ChooseMethod):
@@ -151,67 +151,67 @@ def plain_page(sight: SessionView, known: FormFacts) -> FormPage:
     return pages.Working(bank)
 
 
-def sealed_page(held: Services, owner: Owner, sight: SessionView, known: FormFacts, query: str | None = None) -> FormPage:
-    """The page of a place that shows what lies sealed, or the catalogue."""
-    again = sight.progress.get("again")
-    typed = Typed(again["wrong"], moves.typed_values(owner, held.vault, sight.id)) if again else None
-    match wizard.place(known):
+def sealed_page(services: Services, owner: Owner, view: SessionView, facts: FormFacts, query: str | None = None) -> FormPage:
+    """The page of a step that shows encrypted values or the catalogue."""
+    again = view.progress.get("again")
+    rejected = RejectedInput(again["wrong"], moves.typed_values(owner, services.vault, view.id)) if again else None
+    match wizard.place(facts):
         case FormStep.BANK:
-            return _banks(held, owner, query)
+            return _banks(services, owner, query)
         case FormStep.LOGIN:
-            return _login(held, owner, sight, typed)
+            return _login(services, owner, view, rejected)
         case FormStep.ACCOUNTS:
-            one = sight.use_case != CREATE_ACCOUNT
-            shown = _shown(held, owner, sight)
-            chosen = typed is None and (not one or len(shown) == 1)
-            return pages.Accounts(_bank(sight), tuple(_account(item, chosen=chosen) for item in shown), one)
+            single = view.use_case != CREATE_ACCOUNT
+            accounts = _accounts(services, owner, view)
+            preselected = rejected is None and (not single or len(accounts) == 1)
+            return pages.Accounts(_bank(view), tuple(_account(item, selected=preselected) for item in accounts), single)
         case FormStep.SUMMARY:
-            keys = sight.progress.get("chosen") or ()
-            picked = tuple(_account(item) for item in _shown(held, owner, sight) if item.key in keys)
-            return pages.Summary(_bank(sight), picked)
+            keys = view.progress.get("chosen") or ()
+            choices = tuple(_account(item) for item in _accounts(services, owner, view) if item.key in keys)
+            return pages.Summary(_bank(view), choices)
         case FormStep.ORDER:
-            return _order(held, owner, sight, typed)
+            return _order(services, owner, view, rejected)
         case FormStep.RESULT:
-            return _result(held, owner, sight, known)
-    return plain_page(sight, known)
+            return _result(services, owner, view, facts)
+    return plain_page(view, facts)
 
 
-def ending(sight: SessionView) -> pages.Return | pages.Stopped:
-    """The way back to the tenant."""
-    outcome = sight.outcome or ""
-    if sight.return_to is None:
+def ending(view: SessionView) -> pages.Return | pages.Stopped:
+    """The page that leads back to the tenant, or the last one if there is no address."""
+    outcome = view.outcome or ""
+    if view.return_to is None:
         return pages.Stopped("invalid_callback" if outcome == Reentry.INVALID_CALLBACK_URL else "no_callback", outcome)
-    told = {"baReentry": outcome}
-    if payment := sight.progress.get("payment"):
-        told["paymentId"] = payment
-    return pages.Return(naming.with_query(sight.return_to, told), outcome)
+    parameters = {"baReentry": outcome}
+    if payment := view.progress.get("payment"):
+        parameters["paymentId"] = payment
+    return pages.Return(naming.with_query(view.return_to, parameters), outcome)
 
 
-def end_frame(sight: SessionView) -> PageFrame:
-    """What is around the last page."""
-    return PageFrame(language_of(sight), design_of(sight))
+def end_frame(view: SessionView) -> PageFrame:
+    """The frame around the last page."""
+    return PageFrame(language_of(view), design_of(view))
 
 
-def _said(sight: SessionView) -> FormDesign:
-    return FormDesign(terms=sight.design.get("terms") or {})
+def _terms(view: SessionView) -> FormDesign:
+    return FormDesign(terms=view.design.get("terms") or {})
 
 
-def _bank(sight: SessionView) -> BankChoice:
-    """The chosen bank; places before the choice show none."""
-    return BankChoice(str(sight.provider_id), sight.bank_name or "", sight.bank_blz, sight.bank_bic)
+def _bank(view: SessionView) -> BankChoice:
+    """The chosen bank, without a name before the choice."""
+    return BankChoice(str(view.provider_id), view.bank_name or "", view.bank_blz, view.bank_bic)
 
 
-def _banks(held: Services, owner: Owner, query: str | None) -> FormPage:
-    wanted = (query or "").strip()
-    rows = [row for row, _ in offered_providers(held, owner) if row.consumer_relevant]
-    fitting = [row for row in rows if catalogue.fits(row, q=wanted)] if wanted else rows
-    shown = tuple(BankChoice(str(row.id), row.name, row.blz, row.bic) for row in fitting[:BANKS_SHOWN])
-    return pages.Banks(wanted or None, shown, len(fitting) - len(shown))
+def _banks(services: Services, owner: Owner, query: str | None) -> FormPage:
+    search = (query or "").strip()
+    providers = offered_providers(services.database, owner, services.connectors, services.links, services.zone)
+    rows = [row for row, _ in providers if row.consumer_relevant and (not search or catalogue.fits(row, q=search))]
+    choices = tuple(BankChoice(str(row.id), row.name, row.blz, row.bic) for row in rows[:MAX_LISTED_BANKS])
+    return pages.Banks(search or None, choices, len(rows) - len(choices))
 
 
-def _login(held: Services, owner: Owner, sight: SessionView, typed: Typed | None) -> FormPage:
-    _, offer = catalogue.find_offer(owner, held.connectors, sight.provider_id or UUID(int=0))
-    values = typed.values if typed else moves.typed_login(owner, held.vault, sight.id)
+def _login(services: Services, owner: Owner, view: SessionView, rejected: RejectedInput | None) -> FormPage:
+    _, offer = catalogue.find_offer(owner, services.connectors, view.provider_id or UUID(int=0))
+    values = rejected.values if rejected else moves.typed_login(owner, services.vault, view.id)
     fields = tuple(
         pages.Field(
             entry.key,
@@ -220,53 +220,53 @@ def _login(held: Services, owner: Owner, sight: SessionView, typed: Typed | None
             formats.pattern(entry.format),
             entry.hint,
             "" if entry.secret else values.get(entry.key, ""),
-            typed is not None and entry.key in typed.wrong,
+            rejected is not None and entry.key in rejected.wrong,
         )
         for entry in offer.fields
     )
-    connected = sight.access_key is not None and sight.use_case != CREATE_ACCOUNT
-    return pages.LoginPage(_bank(sight), fields, offer.login_hint, other=not connected)
+    connected = view.access_key is not None and view.use_case != CREATE_ACCOUNT
+    return pages.LoginPage(_bank(view), fields, offer.login_hint, other=not connected)
 
 
-def _shown(held: Services, owner: Owner, sight: SessionView) -> Sequence[FoundAccount]:
-    looked = sight.talk.id if sight.talk and sight.talk.kind == CONNECT else None
-    return moves.accounts_of(owner, held.vault, sight.use_case, looked)
+def _accounts(services: Services, owner: Owner, view: SessionView) -> Sequence[FoundAccount]:
+    dialogue_id = view.talk.id if view.talk and view.talk.kind == CONNECT else None
+    return moves.accounts_of(owner, services.vault, view.use_case, dialogue_id)
 
 
-def _account(item: FoundAccount, *, chosen: bool = True) -> AccountChoice:
-    return AccountChoice(item.key, item.name, item.category, item.owner_name, _grouped(item.number), chosen)
+def _account(item: FoundAccount, *, selected: bool = True) -> AccountChoice:
+    return AccountChoice(item.key, item.name, item.category, item.owner_name, _grouped(item.number), selected)
 
 
-def _order(held: Services, owner: Owner, sight: SessionView, typed: Typed | None) -> pages.Order:
-    stored = moves.order_of(owner, held.vault, sight.id)
-    chosen = (sight.progress.get("chosen") or [stored.product])[0]
-    account = next((_account(item) for item in _shown(held, owner, sight) if item.key == chosen), None)
-    if account is None and sight.access_key is not None:
-        account = _product(owner, sight.access_key, chosen)
-    return _order_page(_bank(sight), stored, account, editable=bool(sight.progress.get("editable")), typed=typed)
+def _order(services: Services, owner: Owner, view: SessionView, rejected: RejectedInput | None) -> pages.Order:
+    order = moves.order_of(owner, services.vault, view.id)
+    key = (view.progress.get("chosen") or [order.product])[0]
+    account = next((_account(item) for item in _accounts(services, owner, view) if item.key == key), None)
+    if account is None and view.access_key is not None:
+        account = _product(owner, view.access_key, key)
+    return _order_page(_bank(view), order, account, editable=bool(view.progress.get("editable")), rejected=rejected)
 
 
 def _order_page(
-    bank: BankChoice, order: Payment, account: AccountChoice | None, *, editable: bool, typed: Typed | None
+    bank: BankChoice, order: Payment, account: AccountChoice | None, *, editable: bool, rejected: RejectedInput | None
 ) -> pages.Order:
     transfer = order.transfers[0]
-    given = {
+    values = {
         "recipient": transfer.recipient,
         "iban": _grouped(transfer.iban) or "",
         "amount": german_amount(transfer.amount_cents),
         "purpose": transfer.purpose,
-    } | (dict(typed.values) if typed and editable else {})
+    } | (dict(rejected.values) if rejected and editable else {})
     return pages.Order(
         bank,
         account,
-        given["recipient"],
-        given["iban"],
-        given["amount"],
-        given["purpose"],
+        values["recipient"],
+        values["iban"],
+        values["amount"],
+        values["purpose"],
         editable,
         order.instant,
         order.execute_on,
-        {name: Trouble(text, LIMITS.get(name, {})) for name, text in (typed.wrong if typed else {}).items()},
+        {name: Trouble(text, LIMITS.get(name, {})) for name, text in (rejected.wrong if rejected else {}).items()},
     )
 
 
@@ -282,29 +282,31 @@ def _product(owner: Owner, access_key: str, key: str) -> AccountChoice | None:
     return None
 
 
-def _result(held: Services, owner: Owner, sight: SessionView, known: FormFacts) -> FormPage:
-    talk, step = sight.talk, known.step
+def _result(services: Services, owner: Owner, view: SessionView, facts: FormFacts) -> FormPage:
+    talk, step = view.talk, facts.step
     if talk is None:
-        return plain_page(sight, known)
+        return plain_page(view, facts)
     if talk.kind == CONSENT:
         return pages.ResultPage("consent_done", good=True, until=step.consent_ends_at if isinstance(step, Done) else None)
-    order = payments.from_json(sealed_values.get(owner, held.vault, dialogues.order_subject(talk.id), dialogues.ORDER))
-    shown = _order_page(_bank(sight), order, None, editable=False, typed=None)
+    order = payments.from_json(sealed_values.get(owner, services.vault, dialogues.order_subject(talk.id), dialogues.ORDER))
+    order_page = _order_page(_bank(view), order, None, editable=False, rejected=None)
     if talk.phase == DONE:
-        return pages.ResultPage("accepted_for_later" if order.execute_on else "paid", good=True, order=shown)
+        return pages.ResultPage("accepted_for_later" if order.execute_on else "paid", good=True, order=order_page)
     details = step.details if isinstance(step, Failed) else None
     refused = isinstance(step, Failed) and step.code in wizard.REFUSALS
-    return pages.ResultPage("refused" if refused else "unknown", good=False, details=details if refused else None, order=shown)
+    return pages.ResultPage(
+        "refused" if refused else "unknown", good=False, details=details if refused else None, order=order_page
+    )
 
 
 def _grouped(number: str | None) -> str | None:
-    """An IBAN in groups of four, as people read it; other numbers as they are."""
+    """An IBAN in groups of four characters; other numbers unchanged."""
     if number is None or len(number) < 15 or not number[:2].isalpha():
         return number
     return " ".join(number[place : place + 4] for place in range(0, len(number), 4))
 
 
 def german_amount(cents: int) -> str:
-    """An amount as Germans write it."""
+    """An amount in German notation."""
     whole, rest = divmod(cents, 100)
     return f"{whole:,}".replace(",", ".") + f",{rest:02}"

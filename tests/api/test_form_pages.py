@@ -75,7 +75,7 @@ def test_every_name_that_pages_can_carry_has_words() -> None:
     assert set(texts.MEDIA) == set(MediumClass)
     assert set(texts.HEADINGS) == set(texts.RESULTS)
     assert set(texts.STOP_HEADINGS) == set(texts.STOPS)
-    assert set(texts.TROUBLES) > render.OF_NO_FIELD
+    assert set(texts.TROUBLES) > render.FIELDLESS_TROUBLES
 
 
 def test_every_word_is_used_and_every_word_used_is_there() -> None:
@@ -241,7 +241,7 @@ def test_a_page_offers_its_actions(name: str, actions: list[str]) -> None:
 def test_accounts_are_sent_by_their_keys() -> None:
     boxes = read(SAMPLES["accounts"]).all("input", type="checkbox")
     assert [(box["name"], "checked" in box) for box in boxes] == [
-        (f"account.{account.key}", account.chosen) for account in ACCOUNTS
+        (f"account.{account.key}", account.selected) for account in ACCOUNTS
     ]
     assert [(box["name"], box["value"]) for box in read(SAMPLES["accounts_one"]).all("input", type="radio")] == [
         ("account", "1"),
@@ -374,7 +374,7 @@ def test_every_colour_of_a_tenant_stays_readable(colour: str) -> None:
 
 def test_a_readable_colour_is_left_as_it_is() -> None:
     assert "--accent-text:#0b5cad}" in colours.stylesheet("#0B5CAD")
-    assert colours.stylesheet(None) == colours.stylesheet(colours.HOUSE)
+    assert colours.stylesheet(None) == colours.stylesheet(colours.DEFAULT_COLOUR)
 
 
 @pytest.mark.parametrize(

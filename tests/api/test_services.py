@@ -17,7 +17,7 @@ def test_a_change_is_tried_until_nobody_is_in_its_way() -> None:
             raise Busy
         return 7
 
-    assert asyncio.run(Lane("test", 1, 10, seconds=30).insist(change)) == 7
+    assert asyncio.run(Lane("test", 1, 10, timeout_seconds=30).insist(change)) == 7
     assert len(tries) == 3
 
 
@@ -30,10 +30,10 @@ def test_a_change_is_not_begun_when_its_time_is_over() -> None:
         raise Busy
 
     with pytest.raises(TooLate):
-        asyncio.run(Lane("test", 1, 10, seconds=0.3).insist(change))
+        asyncio.run(Lane("test", 1, 10, timeout_seconds=0.3).insist(change))
     before = len(tries)
     with pytest.raises(TooLate):
-        asyncio.run(Lane("test", 1, 10, seconds=0).insist(change))
+        asyncio.run(Lane("test", 1, 10, timeout_seconds=0).insist(change))
     assert len(tries) == before > 0
 
 

@@ -9,12 +9,12 @@ import uvicorn
 from fastapi import FastAPI
 
 from api.app import create_app
+from api.customer import Reads
 from api.http.response_cache import ResponseCache
 from api.http.route import router
 from api.http.route_index import RouteIndex
 from api.http.server import options
 from api.routes import analyses
-from api.routes.accesses import Reads
 from warehouse import logs
 from warehouse.settings import Settings
 
@@ -31,7 +31,7 @@ async def hello(_caller: Reads) -> dict[str, str]:
 def whole(settings: Settings) -> FastAPI:
     """The API with that route, found as quickly as the others, and without answers that are kept."""
     app = create_app(settings)
-    app.state.services = replace(app.state.services, shelf=ResponseCache(0))
+    app.state.services = replace(app.state.services, response_cache=ResponseCache(0))
     app.router.routes[:0] = [RouteIndex(routes.routes), *routes.routes]
     return app
 

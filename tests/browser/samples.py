@@ -57,7 +57,7 @@ TERMS = (
 )
 ACCOUNTS = (
     AccountChoice("1", "Girokonto Plus", "CHECKING", "Erika Mustermann", "DE89 3704 0044 0532 0130 00"),
-    AccountChoice("2", "Urlaub und Rücklagen", "CALL_MONEY", "Erika Mustermann", "DE27 1007 7777 0209 2997 00", chosen=False),
+    AccountChoice("2", "Urlaub und Rücklagen", "CALL_MONEY", "Erika Mustermann", "DE27 1007 7777 0209 2997 00", selected=False),
     AccountChoice("3", "Visa Card", "CREDIT_CARD", "Erika und Max Mustermann", "4111 XXXX XXXX 1111"),
     AccountChoice("4", "Depot", "DEPOT", "Erika Mustermann"),
 )
@@ -130,7 +130,7 @@ SAMPLES: dict[str, Sample] = {
     "accounts": (connecting(4), Accounts(BANK, ACCOUNTS)),
     "accounts_one": (
         paying(3, trouble=Trouble("no_account_chosen")),
-        Accounts(BANK, tuple(replace(account, chosen=False) for account in ACCOUNTS[:2]), one=True),
+        Accounts(BANK, tuple(replace(account, selected=False) for account in ACCOUNTS[:2]), one=True),
     ),
     "summary": (connecting(5), Summary(BANK, (ACCOUNTS[0], ACCOUNTS[2]))),
     "order": (paying(0), replace(ORDER, execute_on=date(2026, 12, 1))),

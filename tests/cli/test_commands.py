@@ -190,7 +190,7 @@ def test_keys_rotate_while_the_service_runs(http: httpx.Client, stack: Stack) ->
     assert before not in {row["id"] for row in kontor_json("keys", "list")}
     body = {"Content-Type": "application/octet-stream+base64", **tenant.bearer("admin")}
     assert http.put("/encrypt", content=b"YQ==", headers=body).status_code == 200
-    assert "is there already" in kontor("keys", "create")
+    assert "already exists" in kontor("keys", "create")
 
 
 def test_the_demo_is_seeded_once_and_its_credentials_work(http: httpx.Client, stack: Stack) -> None:
@@ -234,7 +234,7 @@ def test_an_inventory_counts_everything_and_notices_a_change(stack: Stack) -> No
 
 
 def test_migrate_says_what_it_did() -> None:
-    assert kontor_json("migrate")["result"].startswith("The tables are at ")
+    assert kontor_json("migrate")["result"].startswith("The database schema is at ")
 
 
 def test_ready_waits_for_the_api_and_fails_without_it(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def test_a_design_is_said_in_parts_shown_and_reset(name: str, tmp_path: Path) ->
         ("--logo", b"GIF89a", "PNG, JPEG, WebP or SVG"),
         ("--logo", b"\x89PNG\r\n\x1a\n" + bytes(64 * 1024), "at most 64 KiB"),
         ("--logo", LOGO.replace("/>", "><script/></svg>"), "no element <script>"),
-        ("--terms-de", b"Gr\xfc\xdfe", "given is not a text in UTF-8"),
+        ("--terms-de", b"Gr\xfc\xdfe", "given is not a UTF-8 text file"),
         ("--terms-en", "Hello\x07", "line 1"),
         ("--terms-en", "", "1 to 20,000 characters"),
     ],

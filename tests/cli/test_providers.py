@@ -76,7 +76,7 @@ def test_what_a_bank_could_not_answer_is_listed_and_fetched_again(stack: Stack, 
     before = stack.sql(mine, user=customer.user_id)[0][0]
     rows = {row["provider"]: row for row in json.loads(kontor("failing", "--json"))}
     assert rows[DEMO]["accesses"] >= 1
-    assert "are fetched again" in kontor("fetch-again", DEMO)
+    assert "being fetched again" in kontor("fetch-again", DEMO)
     customer.wait_idle(key)
     assert stack.sql(mine, user=customer.user_id)[0][0] > before
     with pytest.raises(NotFound):

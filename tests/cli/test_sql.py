@@ -60,7 +60,7 @@ def test_only_the_first_rows_are_printed_and_the_others_counted() -> None:
 def test_an_answer_can_be_written_to_a_file(tmp_path: Path) -> None:
     for suffix, read in (("csv", pl.read_csv), ("json", pl.read_json), ("parquet", pl.read_parquet)):
         out = tmp_path / f"answer.{suffix}"
-        assert "3 rows are in" in kontor("sql", "select user, revision, bucket from users", "--out", str(out))
+        assert "Wrote 3 rows" in kontor("sql", "select user, revision, bucket from users", "--out", str(out))
         assert read(out)["revision"].to_list() == [1, 2, 3]
         assert read(out)["bucket"].to_list() == [17, 17, 17]
 
@@ -82,8 +82,8 @@ def test_scripts_read_the_answer_from_the_output() -> None:
         (["select 1 / 'x'"], "Conversion Error"),
         (["select * from read_text('/etc/passwd')"], "disabled by configuration"),
         (["copy users to 'users.csv'"], "one query is taken"),
-        (["from users", "--format", "parquet"], "--out says where"),
-        (["from users", "--out", "users.txt"], "--format says how"),
+        (["from users", "--format", "parquet"], "use --out"),
+        (["from users", "--out", "users.txt"], "use --format"),
         (["from users", "--out", "/no/such/folder.csv"], "cannot be written"),
         (["select [1, 2] as pair", "--format", "csv"], "cast nested columns"),
         (["select interval 1 day as pause", "--format", "csv"], "cast it to varchar"),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from api.bodies import messages
 from api.http import errors
+from api.schemas import messages
 from tests.support.preloaded import preloaded
 from tests.support.stack import Stack
 

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipelines.results.documents.json_text import amount, day, fields, json_object, mean_amount, plain, quoted, rate, wire_name
+from pipelines.results.documents.json_text import amount, day, fields, json_object, mean_amount, plain, quoted, rate
 
 NASTY = "".join(map(chr, range(160))) + 'ä€"\\/\u2028\U0001f600</script>'
 
@@ -44,4 +44,3 @@ def test_what_is_null_is_left_out() -> None:
     values = {"n": plain("n"), "t": quoted("t"), "f": plain("f"), "d": day("d")}
     assert rows.select(json_object(values)).to_series().to_list() == ['{"n":1,"f":true}', '{"t":"a"}']
     assert rows.select(fields({"d": day("d")})).to_series().to_list() == ["", ""]
-    assert wire_name("discretionary_for_irregular_luxuries") == "discretionaryForIrregularLuxuries"

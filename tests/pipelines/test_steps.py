@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from api.bodies.messages import told
+from api.schemas.messages import message_bodies
 from pipelines.banks.base import (
     AccessLocked,
     BankFault,
@@ -123,7 +123,7 @@ class TestAnswers:
     def test_a_bank_may_fail_with_every_code_and_each_has_a_text(self, code: Code) -> None:
         standing = steps.after_step(Failed(code), Code.TRANSFER_DONE)
         assert (standing.phase, list(standing.messages)) == (Phase.FAILED, [{"code": code.value}])
-        (shown,) = told(list(standing.messages))
+        (shown,) = message_bodies(list(standing.messages))
         assert shown.code == code.value
 
     def test_an_answer_about_a_payee_is_an_end_without_messages(self) -> None:

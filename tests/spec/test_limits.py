@@ -16,10 +16,10 @@ from starlette.responses import Response
 
 from api.app import create_app
 from api.http import server
-from api.http.responses import answer
+from api.http.responses import json_response
 from api.http.route import LARGE, router
 from api.schemas.base import Amount, Wire, amount, cents
-from api.services import Held
+from api.services import AppServices
 from tests.support.stack import Stack, TenantUnderTest, free_port, wait_until
 from warehouse.errors import Invalid
 from warehouse.settings import Settings
@@ -34,13 +34,13 @@ class Money(Wire):
 
 
 @probes.post("/amount", openapi_extra=PUBLIC)
-def echo_amount(money: Money, held: Held) -> Response:
-    return answer(held, [Money(betrag=amount(cents(money.betrag)))])
+def echo_amount(money: Money, services: AppServices) -> Response:
+    return json_response(services.zone, [Money(betrag=amount(cents(money.betrag)))])
 
 
 @probes.post("/large", openapi_extra={**PUBLIC, LARGE: True})
-def take_large(values: list[int], held: Held) -> Response:
-    return answer(held, len(values))
+def take_large(values: list[int], services: AppServices) -> Response:
+    return json_response(services.zone, len(values))
 
 
 @probes.get("/slow", openapi_extra=PUBLIC)

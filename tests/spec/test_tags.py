@@ -9,7 +9,7 @@ import pytest
 
 from analytics import trees
 from api.schemas.tags import TagInstanceBody
-from pipelines.results.documents.tags import tag_details, tag_instance, tag_writer
+from pipelines.results.documents.tags import tag_details, tag_tree_item, tag_writer
 from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 
@@ -170,8 +170,9 @@ def test_a_text_that_cannot_be_sought_is_refused(http: httpx.Client, user: dict[
     ("tree", "item"), [("CATEGORIES", "TAXES"), ("INSURANCE_TYPES", "LIFE_ENDOWMENT"), ("BUSINESS_PARTNERS", "UNKNOWN")]
 )
 def test_a_tag_leads_to_its_item(http: httpx.Client, stack: Stack, user: dict[str, str], tree: str, item: str) -> None:
+    writer = tag_writer(stack.base_url)
     details = tag_details(0.98765, "RULE", 'Wort »steuer« im "Verwendungszweck"', "2026.11-3f9a")
-    tag = tag_instance(stack.base_url, tree, item, BOOKING, 'Müller & "Söhne"', PERSON, details)
+    tag = orjson.loads(writer.write(tree, item, BOOKING, writer.entity(BOOKING, 'Müller & "Söhne"', PERSON), details))
     assert tag["id"] == f"{BOOKING}.{trees.tree(tree).id}"
     assert tag["entity"] == {
         "displayName": 'Müller & "Söhne"',
@@ -188,33 +189,39 @@ def test_a_tag_leads_to_its_item(http: httpx.Client, stack: Stack, user: dict[st
 
 @pytest.mark.parametrize("more", [{}, {"refund_of": BOOKING}, {"pair_of": BOOKING}])
 @pytest.mark.parametrize("entity_class", ["TRANSACTION", "USER"])
-def test_a_tag_is_written_as_it_is_told(more: dict[str, str], entity_class: str) -> None:
-    base_url = "https://api.example.de"
+def test_a_tag_says_what_carries_it_and_why(more: dict[str, str], entity_class: str) -> None:
     details = tag_details(0.5, "MODEL", "Wörter »baeckerei«\t\\", "2026.11-3f9a", **more)
-    writer = tag_writer(base_url)
+    writer, tree = tag_writer("https://api.example.de"), trees.tree("CATEGORIES")
     entity = writer.entity(BOOKING, 'Müller & "Söhne"', None, entity_class)
     for _ in range(2):
-        written = orjson.loads(writer.write("CATEGORIES", "LIVING_GROCERIES", BOOKING, entity, details))
-        told = tag_instance(base_url, "CATEGORIES", "LIVING_GROCERIES", BOOKING, 'Müller & "Söhne"', None, details, entity_class)
-        assert written == told
-    assert TagInstanceBody(**told).model_dump(by_alias=True, exclude_none=True, mode="json")["details"].keys() == details.keys()
+        tag = orjson.loads(writer.write("CATEGORIES", "LIVING_GROCERIES", BOOKING, entity, details))
+        assert tag.pop("relations")
+        assert tag == {
+            "id": f"{BOOKING}.1",
+            "entity": {"displayName": 'Müller & "Söhne"', "entityClass": entity_class, "id": BOOKING},
+            "tagTreeItem": tag_tree_item(tree, tree.item("LIVING_GROCERIES")),
+            "details": details,
+        }
+    assert (
+        TagInstanceBody(**tag, relations=[]).model_dump(by_alias=True, exclude_none=True, mode="json")["details"].keys()
+        == details.keys()
+    )
     assert orjson.loads(writer.write("CATEGORIES", "TAXES", BOOKING, entity, None))["details"] is None
 
 
-def test_tags_on_users_are_written_as_they_are_told() -> None:
-    base_url = "https://api.example.de"
+def test_tags_on_users_are_written_like_those_on_bookings() -> None:
+    writer = tag_writer("https://api.example.de")
     users, items = [PERSON, 'Müller\n"1"', PERSON], ["TENANCY_END", "TENANCY_END", "CHILD_FIRST"]
-    rows = pl.DataFrame({"user": users, "item": items, "apart": ["a", 'b"\\', "c"], "details": ['{"x":1.50}', "{}", "{}"]})
-    written = [orjson.loads(text) for text in tag_writer(base_url).on_users("LIFE_EVENTS", rows)]
+    rows = pl.DataFrame({"user": users, "item": items, "suffix": ["a", 'b"\\', "c"], "details": ['{"x":1.50}', "{}", "{}"]})
+    tags = [orjson.loads(text) for text in writer.on_users("LIFE_EVENTS", rows)]
     details: list[dict[str, Any]] = [{"x": 1.5}, {}, {}]
-    told = [
-        tag_instance(base_url, "LIFE_EVENTS", item, user, "Kunde", user, about, "USER", apart)
-        for user, item, apart, about in zip(users, items, rows["apart"], details, strict=True)
+    single_tags = [
+        orjson.loads(writer.write("LIFE_EVENTS", item, user, writer.entity(user, "Kunde", user, "USER"), fields))
+        for user, item, fields in zip(users, items, details, strict=True)
     ]
-    assert written == told
-    assert told[0]["id"] == f"{PERSON}.10.a"
+    suffixed = [{**tag, "id": f"{tag['id']}.{suffix}"} for tag, suffix in zip(single_tags, rows["suffix"], strict=True)]
+    assert tags == suffixed
+    assert tags[0]["id"] == f"{PERSON}.10.a"
     more = rows.with_columns(more=pl.lit('"y":[2]'))
-    assert [orjson.loads(text) for text in tag_writer(base_url).on_users("LIFE_EVENTS", more)] == [
-        {**tag, "y": [2]} for tag in told
-    ]
-    assert tag_writer(base_url).on_users("LIFE_EVENTS", rows.clear()).is_empty()
+    assert [orjson.loads(text) for text in writer.on_users("LIFE_EVENTS", more)] == [{**tag, "y": [2]} for tag in tags]
+    assert writer.on_users("LIFE_EVENTS", rows.clear()).is_empty()

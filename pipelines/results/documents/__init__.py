@@ -1,1 +1,1 @@
-"""What the API sends of tags and analyses, as finished JSON: written once, by whoever computes it, and sent as it lies."""
+"""Tags and analyses as finished JSON, with the models of their fields: written once when computed, and sent unchanged."""

@@ -1,39 +1,63 @@
 """The cashflow of users as JSON, in any of its views.
 
 A view of one user has thousands of elements, each with a time item of three hundred bytes. An item is written once and then
-joined to its rows, so that no element is touched by Python. The text of all users is a column of strips, in their order: what
-stands before, between and after the two lists of an instance, and the elements of these.
+joined to its rows, so that Python touches no element. The text of all users is a column of strips in order: the texts before,
+between and after the two lists of an instance, and the elements of these lists.
 """
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import polars as pl
+from pydantic import Field
 
 from analytics.analyses.cashflow import roll_up, select_view
 from analytics.analyses.cashflow.flows import CATEGORIES, PARTNERS
 from analytics.analyses.cashflow.statistics import AGGREGATE, MAIN, SUB
 from analytics.analyses.suite import Frames
 from analytics.trees.cashflow import TOTAL
-from pipelines.results.documents.json_text import amount, fields
-from pipelines.results.documents.tags import TagWriter, item_texts
+from pipelines.results.documents.fields import Column, DocumentPart, Euros, field_texts
+from pipelines.results.documents.json_text import fields
+from pipelines.results.documents.tags import TagTreeItemReference, TagWriter, item_texts
 
 DOCUMENT = "cashflow"
 TIME, TAG = "time", "tag"
 TIMES = "CASHFLOW"
-KIND_PLACES = "YQMW"
-"""Kinds of time items by the letter in their names, in the order in which they are listed, after the whole time."""
-KIND_LETTER = 5
-PREDICTED = {"cashflowFixed": "fixed", "cashflowFlex": "flex", "cashflowLower": "lower", "cashflowUpper": "upper"}
+KIND_ORDER = "YQMW"
+"""The letters of kinds of time items in their names, in the order of the list, which begins with the total."""
+KIND_INDEX = 5
 BEGIN, STATISTICS, BETWEEN, PREDICTIONS, END = range(5)
-"""The sections of an instance: what stands before, between and after its two lists, and these."""
-GAP = "\0"  # no JSON holds it
+"""The sections of an instance: its two lists, and the texts before, between and after them."""
+GAP = "\0"  # never occurs in JSON
 EMPTY = f'{{"statistics":[{GAP}],"predictions":[{GAP}]}}'
 
 
-class CashflowView(NamedTuple):
-    """How cashflow is shown: `focus` is `time` or `tag`, `tree` that of the tags, `level` of categories `sub` or `main`.
+class CashflowStatistic(DocumentPart):
+    """What flowed. The item is a time item if the focus is on time, and else a category or partner."""
 
-    Partners have one level, whatever is said.
+    cashflow: Annotated[Euros, Column("cents")] = Field(examples=[-312.5])
+    tag_tree_item: TagTreeItemReference
+
+
+class CashflowPrediction(CashflowStatistic):
+    """What is expected to flow, in all of the current or the next time item."""
+
+    cashflow_fixed: Annotated[Euros, Column("fixed")] = Field(examples=[-120], description="Of contracts")
+    cashflow_flex: Annotated[Euros, Column("flex")] = Field(examples=[-192.5], description="All else")
+    cashflow_lower: Annotated[Euros, Column("lower")] = Field(examples=[-400])
+    cashflow_upper: Annotated[Euros, Column("upper")] = Field(examples=[-250])
+
+
+class CashflowDetails(DocumentPart):
+    """What flowed and what is expected."""
+
+    statistics: list[CashflowStatistic]
+    predictions: list[CashflowPrediction]
+
+
+class CashflowView(NamedTuple):
+    """How cashflow is presented: by `focus` (`time` or `tag`), the `tree` of the tags, and the `level` of categories.
+
+    The level is `sub` or `main`; for partners it has no effect.
     """
 
     focus: str = TIME
@@ -48,22 +72,22 @@ VIEWS = tuple(
     for tree, level in ((CATEGORIES, SUB), (CATEGORIES, MAIN), (PARTNERS, SUB))
     for exclude_savings in (False, True)
 )
-"""All views that differ."""
+"""All distinct views."""
 
 
-def cashflow(writer: TagWriter, frames: Frames, as_of: pl.DataFrame, chosen: CashflowView) -> pl.DataFrame:
+def cashflow(writer: TagWriter, frames: Frames, as_of: pl.DataFrame, view: CashflowView) -> pl.DataFrame:
     """`user` and their cashflow in this view; users without any have no row."""
-    told = [_past(frames, as_of, chosen), _coming(frames, chosen)]
-    times = _times(pl.concat([rows["item"].unique() for rows in told]).unique())
-    tags = _tags(pl.concat([rows.select("level", "tag").unique() for rows in told]).unique(), chosen.tree)
-    tree, outer, inner = (chosen.tree, tags, times) if chosen.focus == TIME else (TIMES, times, tags)
-    lists = [_elements(rows, outer, inner, section) for rows, section in zip(told, (STATISTICS, PREDICTIONS), strict=True)]
-    strips = pl.concat([*lists, *_around(writer, tree, pl.concat(lists).select("user", "outer").unique(), outer)])
-    return _joined(strips.sort("user", "outer", "section", "place"))
+    flows = [_statistics(frames, as_of, view), _predictions(frames, view)]
+    times = _times(pl.concat([rows["item"].unique() for rows in flows]).unique())
+    tags = _tags(pl.concat([rows.select("level", "tag").unique() for rows in flows]).unique(), view.tree)
+    tree, outer, inner = (view.tree, tags, times) if view.focus == TIME else (TIMES, times, tags)
+    lists = [_elements(rows, outer, inner, section) for rows, section in zip(flows, (STATISTICS, PREDICTIONS), strict=True)]
+    strips = pl.concat([*lists, *_frames(writer, tree, pl.concat(lists).select("user", "outer").unique(), outer)])
+    return _join(strips.sort("user", "outer", "section", "place"))
 
 
-def _joined(strips: pl.DataFrame) -> pl.DataFrame:
-    """The strips of each user put together, with what stands between them. All text is copied only twice."""
+def _join(strips: pl.DataFrame) -> pl.DataFrame:
+    """The strips of each user as one text, with brackets and commas. Copies all text only twice."""
     user, section = pl.col("user"), pl.col("section")
     first, last = user != user.shift(), user != user.shift(-1)
     follows = (section == section.shift()) | (section == BEGIN)
@@ -73,62 +97,62 @@ def _joined(strips: pl.DataFrame) -> pl.DataFrame:
     return texts.group_by("user", maintain_order=True).agg(pl.col("text").str.join("").alias(DOCUMENT))
 
 
-def _around(writer: TagWriter, tree: str, shown: pl.DataFrame, outer: pl.DataFrame) -> list[pl.DataFrame]:
-    """What stands around the two lists of each outer item: three strips."""
-    named = shown.join(outer.select(pl.col("place").alias("outer"), item=outer.columns[0]), on="outer")
-    rows = named.select("user", "outer", "item", apart="item", details=pl.lit(EMPTY))
-    cut = rows.select("user", "outer", strips=writer.on_users(tree, rows).str.split(GAP))
+def _frames(writer: TagWriter, tree: str, instances: pl.DataFrame, outer: pl.DataFrame) -> list[pl.DataFrame]:
+    """The three strips around the two lists of each outer item."""
+    items = instances.join(outer.select(pl.col("place").alias("outer"), item=outer.columns[0]), on="outer")
+    rows = items.select("user", "outer", "item", suffix="item", details=pl.lit(EMPTY))
+    texts = rows.select("user", "outer", strips=writer.on_users(tree, rows).str.split(GAP))
     places = {"place": pl.lit(0, pl.UInt32), "item": pl.lit("")}
     return [
-        cut.select("user", "outer", section=pl.lit(section, pl.UInt8), text=pl.col("strips").list.get(at), **places)
-        for at, section in enumerate((BEGIN, BETWEEN, END))
+        texts.select("user", "outer", section=pl.lit(section, pl.UInt8), text=pl.col("strips").list.get(index), **places)
+        for index, section in enumerate((BEGIN, BETWEEN, END))
     ]
 
 
-def _past(frames: Frames, as_of: pl.DataFrame, chosen: CashflowView) -> pl.DataFrame:
-    """The sums of the past, with the text of each."""
-    sums, savings = chosen.focus == TIME, chosen.exclude_savings
-    rows = roll_up(frames["cashflow"], as_of, chosen.tree, _level(chosen), exclude_savings=savings, aggregates=sums)
-    return rows.select("user", "level", "tag", "item", amounts=_amounts({"cashflow": "cents"}))
+def _statistics(frames: Frames, as_of: pl.DataFrame, view: CashflowView) -> pl.DataFrame:
+    """The sums of the past, with the JSON of their amounts."""
+    sums, savings = view.focus == TIME, view.exclude_savings
+    rows = roll_up(frames["cashflow"], as_of, view.tree, _level(view), exclude_savings=savings, aggregates=sums)
+    return rows.select("user", "level", "tag", "item", amounts=_amounts(CashflowStatistic))
 
 
-def _coming(frames: Frames, chosen: CashflowView) -> pl.DataFrame:
-    """What is predicted, with the text of each."""
-    sums, savings = chosen.focus == TIME, chosen.exclude_savings
-    rows = select_view(frames["cashflow_predictions"], chosen.tree, _level(chosen), exclude_savings=savings, aggregates=sums)
-    return rows.select("user", "level", "tag", "item", amounts=_amounts({"cashflow": "cents", **PREDICTED}))
+def _predictions(frames: Frames, view: CashflowView) -> pl.DataFrame:
+    """The predictions, with the JSON of their amounts."""
+    sums, savings = view.focus == TIME, view.exclude_savings
+    rows = select_view(frames["cashflow_predictions"], view.tree, _level(view), exclude_savings=savings, aggregates=sums)
+    return rows.select("user", "level", "tag", "item", amounts=_amounts(CashflowPrediction))
 
 
-def _level(chosen: CashflowView) -> str:
-    return chosen.level if chosen.tree == CATEGORIES else SUB
+def _level(view: CashflowView) -> str:
+    return view.level if view.tree == CATEGORIES else SUB
 
 
-def _amounts(columns: dict[str, str]) -> pl.Expr:
-    return pl.concat_str(
-        pl.lit("{"), fields({name: amount(column) for name, column in columns.items()}), pl.lit(',"tagTreeItem":')
-    )
+def _amounts(model: type[CashflowStatistic]) -> pl.Expr:
+    """The beginning of an element, up to its item."""
+    names = (name for name in model.model_fields if name != "tag_tree_item")
+    return pl.concat_str(pl.lit("{"), fields(field_texts(model, names)), pl.lit(',"tagTreeItem":'))
 
 
 def _times(names: pl.Series) -> pl.DataFrame:
-    """Time items with their places: the whole time, then each kind by time; and the JSON of each."""
-    ordered = sorted(names, key=lambda name: (name != TOTAL, KIND_PLACES.find(name[KIND_LETTER]), name))
-    return _placed("item", ordered, item_texts(TIMES, names))
+    """Time items with their places and JSON: the total first, then each kind by time."""
+    ordered_names = sorted(names, key=lambda name: (name != TOTAL, KIND_ORDER.find(name[KIND_INDEX]), name))
+    return _with_places("item", ordered_names, item_texts(TIMES, names))
 
 
-def _tags(shown: pl.DataFrame, tree: str) -> pl.DataFrame:
-    """Tags with their places: sums, then all others by name; and the JSON of each."""
-    ordered = shown.sort(pl.col("level") != AGGREGATE, "tag")["tag"].to_list()
-    return _placed("tag", ordered, item_texts(tree, shown["tag"]))
+def _tags(tags: pl.DataFrame, tree: str) -> pl.DataFrame:
+    """Tags with their places and JSON: sums first, then all others by name."""
+    names = tags.sort(pl.col("level") != AGGREGATE, "tag")["tag"].to_list()
+    return _with_places("tag", names, item_texts(tree, tags["tag"]))
 
 
-def _placed(column: str, ordered: list[str], texts: dict[str, str]) -> pl.DataFrame:
+def _with_places(column: str, names: list[str], texts: dict[str, str]) -> pl.DataFrame:
     schema = {column: pl.String, "place": pl.UInt32, "text": pl.String}
-    return pl.DataFrame([ordered, range(len(ordered)), [f"{texts[name]}}}" for name in ordered]], schema)
+    return pl.DataFrame([names, range(len(names)), [f"{texts[name]}}}" for name in names]], schema)
 
 
 def _elements(rows: pl.DataFrame, outer: pl.DataFrame, inner: pl.DataFrame, section: int) -> pl.DataFrame:
-    """The elements below each outer item, by the places of the inner items; each in two parts, of which one is its item."""
-    placed = rows.join(outer.select(outer.columns[0], outer="place"), on=outer.columns[0])
-    return placed.join(inner, on=inner.columns[0]).select(
+    """The elements below each outer item, by the places of the inner items. The JSON of an element is `text` and `item`."""
+    elements = rows.join(outer.select(outer.columns[0], outer="place"), on=outer.columns[0])
+    return elements.join(inner, on=inner.columns[0]).select(
         "user", "outer", section=pl.lit(section, pl.UInt8), text="amounts", place="place", item="text"
     )

@@ -1,78 +1,159 @@
 """The contracts of users as JSON."""
 
+from datetime import date
+from typing import Annotated
+
 import polars as pl
+from pydantic import Field
 
 from analytics.analyses.suite import Frames
-from pipelines.results.documents.json_text import (
-    amount,
-    day,
-    fields,
-    json_list,
-    json_object,
-    mean_amount,
-    plain,
-    quoted,
-    rate,
-    wire_name,
+from pipelines.results.documents.fields import (
+    Column,
+    Confidence,
+    Count,
+    Day,
+    DocumentPart,
+    Euros,
+    MeanEuros,
+    Rate,
+    Text,
+    Texts,
+    Truth,
+    field_texts,
+    shape,
 )
-from pipelines.results.documents.tags import TagWriter, item_texts
+from pipelines.results.documents.json_text import amount, day, fields, json_list, json_object, quoted
+from pipelines.results.documents.tags import SOME_DAY, SOME_IDS, TagWriter, item_texts
 
 UNRELATED, HOME_SAVINGS = "UNRELATED_OTHER", "SAVINGS_LIFEBUILDING"
 ALL, INSURANCE, EXTENDED = "contracts", "contracts-insurance", "contracts-insurance-extended"
 """The documents: all contracts, those with an insurance, and those with home savings as well."""
 KEY = ("user", "contract")
-PARTS = {"": pl.col("regular").is_not_null(), "NonRegular": ~pl.col("regular"), "Regular": pl.col("regular")}
-"""Which bookings count, by how the names of fields about them end."""
+PARTS = {"": pl.col("regular").is_not_null(), "_non_regular": ~pl.col("regular"), "_regular": pl.col("regular")}
+"""The bookings that count, by the endings of the names of fields about them."""
 ITEMS = {
     "tagTreeItemBusinessPartner": ("BUSINESS_PARTNERS", "partner"),
     "tagTreeItemCategory": ("CATEGORIES", "category"),
     "tagTreeItemInsuranceType": ("INSURANCE_TYPES", "insurance"),
     "tagTreeItemPeriod": ("PERIODS", "period"),
 }
-AMOUNTS = ("amount_first", "amount_latest", "amount_maximum", "amount_minimum", "amount_next")
-MEANS = ("amount_mean", "amount_median", "standard_deviation")
-TEXTS = ("contract_numbers", "customer_numbers", "counterparty_bic", "counterparty_iban", "counterparty_name", "status", "reason")
-DAYS = ("date_first", "date_latest", "date_next", "date_start")
+AmountsByDay = Annotated[dict[date, Euros], shape("AmountsByDay")]
+SOME_AMOUNTS = [{SOME_DAY: -54.9}]
+
+
+class PriceChange(DocumentPart):
+    """When the regular amount of a contract became another one."""
+
+    changed_on: Day = Field(alias="date", examples=[SOME_DAY], description="Changed on")
+    amount_before: Euros = Field(examples=[-49.9])
+    amount_after: Euros = Field(examples=[-54.9])
+
+
+class Loan(DocumentPart):
+    """What a contract of a loan tells about it: an estimate, of which the reason says how good it is."""
+
+    installment: Euros = Field(examples=[250], description="Above zero, as all amounts of a loan")
+    installments_paid: Count = Field(examples=[12])
+    amount_total: Euros | None = Field(None, examples=[10000], description="What was borrowed, without interest")
+    interest_rate: Rate | None = Field(None, examples=[0.0699], description="Nominal, of a year: 0.07 is 7 %")
+    term_months: Count | None = Field(None, examples=[48])
+    remaining_amount: Euros | None = Field(None, examples=[7500], description="Capital that is left, without interest to come")
+    date_end: Day | None = Field(None, examples=[SOME_DAY])
+    confidence_level: Confidence = Field(examples=[0.9])
+    reason: Text = Field(examples=["Zins- und Tilgungsanteile in den Buchungen"])
+
+
+class ContractDetails(DocumentPart):
+    """A contract. Amounts are signed; all but the totals are about regular payments."""
+
+    amount_first: Euros = Field(examples=[-49.9])
+    amount_latest: Euros = Field(examples=[-54.9])
+    amount_maximum: Euros = Field(examples=[-49.9])
+    amount_mean: MeanEuros = Field(examples=[-51.65])
+    amount_median: MeanEuros = Field(examples=[-49.9])
+    amount_minimum: Euros = Field(examples=[-54.9])
+    amount_next: Euros | None = Field(None, examples=[-54.9], description="Of active contracts")
+    amount_total: Euros = Field(examples=[-600], description="Sum of the next two")
+    amount_total_non_regular: Euros = Field(examples=[20], description="Refunds, adjustments, fees")
+    amount_total_regular: Euros = Field(examples=[-620])
+    contract_numbers: Texts = Field(examples=[["K-4711"]])
+    customer_numbers: Texts = Field(examples=[["123456"]])
+    cost_development: AmountsByDay = Field(examples=SOME_AMOUNTS, description="What was paid on each day")
+    cost_development_non_regular: AmountsByDay = Field(examples=SOME_AMOUNTS)
+    cost_development_regular: AmountsByDay = Field(examples=SOME_AMOUNTS)
+    counterparty_bic: Text | None = Field(None, examples=["BYLADEM1001"])
+    counterparty_iban: Text | None = Field(None, examples=["DE02120300000000202051"])
+    counterparty_name: Text | None = Field(None, examples=["Stadtwerke"])
+    counterparty_name_ultimate: Annotated[Text, Column("ultimate_name")] | None = Field(None, examples=["Stadtwerke Vertrieb"])
+    date_first: Day = Field(examples=[SOME_DAY])
+    date_latest: Day = Field(examples=[SOME_DAY])
+    date_next: Day | None = Field(None, examples=[SOME_DAY], description="Of active contracts")
+    date_start: Day = Field(examples=[SOME_DAY], description="When the first span began that was paid for, if it is known")
+    days_age: Count = Field(examples=[365])
+    growth_rate: Rate | None = Field(None, examples=[0.1002], description="From the first amount to the latest")
+    standard_deviation: MeanEuros = Field(examples=[2.38])
+    status: Annotated[Text, shape("ContractStatus", ["ACTIVE", "INACTIVE"])] = Field(examples=["ACTIVE"])
+    overdue: Truth = Field(examples=[False], description="A payment is late, but not so late that the contract is over")
+    transaction_ids: Texts = Field(examples=SOME_IDS, description="Those of the next two, by day")
+    transaction_ids_non_regular: Texts = Field(examples=SOME_IDS)
+    transaction_ids_regular: Texts = Field(examples=SOME_IDS)
+    period_confidence_level: Annotated[Rate, Column("period_confidence")] | None = Field(
+        None, examples=[0.7], description="Left out where the period is sure"
+    )
+    confidence_level: Confidence = Field(examples=[0.93])
+    reason: Text = Field(examples=["12 Zahlungen, monatlich, immer derselbe Betrag"])
+    price_changes: list[PriceChange]
+    loan: Loan | None = Field(None, description="Of loans only")
+
+
+LOAN_ORDER = (
+    *("installment", "amount_total", "remaining_amount", "installments_paid", "term_months"),
+    *("interest_rate", "date_end", "confidence_level", "reason"),
+)
+CONTRACT_ORDER = (
+    *("amount_first", "amount_latest", "amount_maximum", "amount_minimum", "amount_next"),
+    *("amount_mean", "amount_median", "standard_deviation"),
+    *("amount_total", "amount_total_non_regular", "amount_total_regular"),
+    *("contract_numbers", "customer_numbers", "counterparty_bic", "counterparty_iban", "counterparty_name", "status", "reason"),
+    *("counterparty_name_ultimate", "date_first", "date_latest", "date_next", "date_start"),
+    *("days_age", "growth_rate", "overdue"),
+    *("cost_development", "cost_development_non_regular", "cost_development_regular"),
+    *("transaction_ids", "transaction_ids_non_regular", "transaction_ids_regular"),
+    *("confidence_level", "period_confidence_level", "price_changes", "loan"),
+)
+"""The fields in the order in which they are sent, which is not that of the OpenAPI document."""
 
 
 def contracts(writer: TagWriter, frames: Frames, _: pl.DataFrame) -> pl.DataFrame:
     """`user` and the three documents."""
-    known = frames["contracts"].rename({"id": "contract"}).sort(KEY)
-    for more in (_development(frames["contract_bookings"]), _ids(frames["contract_bookings"]), _loans(frames["loans"])):
-        known = known.join(more, on=KEY, how="left", maintain_order="left")
-    told = {"item": pl.col("category"), "apart": pl.col("contract"), "details": json_object(_details()), "more": _items(known)}
-    rows = known.select("user", "insurance", "category", **told)
+    rows = frames["contracts"].rename({"id": "contract"}).sort(KEY)
+    for texts in (_costs(frames["contract_bookings"]), _ids(frames["contract_bookings"]), _loans(frames["loans"])):
+        rows = rows.join(texts, on=KEY, how="left", maintain_order="left")
+    parts = {"item": pl.col("category"), "suffix": pl.col("contract"), "details": _details(), "more": _items(rows)}
+    tags = rows.select("user", "insurance", "category", **parts)
     insured = pl.col("insurance") != UNRELATED
-    chosen = {ALL: pl.col("user").is_not_null(), INSURANCE: insured, EXTENDED: insured | (pl.col("category") == HOME_SAVINGS)}
-    texts = rows.with_columns(text=writer.on_users("CATEGORIES", rows)).group_by("user", maintain_order=True)
-    return texts.agg(**{name: json_list(pl.col("text").filter(which)) for name, which in chosen.items()})
+    filters = {ALL: pl.col("user").is_not_null(), INSURANCE: insured, EXTENDED: insured | (pl.col("category") == HOME_SAVINGS)}
+    by_user = tags.with_columns(text=writer.on_users("CATEGORIES", tags)).group_by("user", maintain_order=True)
+    return by_user.agg(**{name: json_list(pl.col("text").filter(matches)) for name, matches in filters.items()})
 
 
-def _details() -> dict[str, pl.Expr]:
-    """Everything about a contract, in the names of the interface."""
-    regular, other = pl.col("amount_total_regular"), pl.col("amount_total_non_regular")
-    return {
-        **{wire_name(name): amount(name) for name in AMOUNTS},
-        **{wire_name(name): mean_amount(name) for name in MEANS},
-        **{f"amountTotal{part}": amount(cents) for part, cents in zip(PARTS, (regular + other, other, regular), strict=True)},
-        **{wire_name(name): quoted(name) for name in TEXTS},
-        "counterpartyNameUltimate": quoted("ultimate_name"),
-        **{wire_name(name): day(name) for name in DAYS},
-        "daysAge": plain("days_age"),
-        "growthRate": rate("growth_rate"),
-        "overdue": plain("overdue"),
-        **{f"costDevelopment{part}": pl.col(f"costs{part}").fill_null("{}") for part in PARTS},
-        **{f"transactionIds{part}": pl.col(f"ids{part}").fill_null("[]") for part in PARTS},
-        "confidenceLevel": rate("confidence"),
-        "periodConfidenceLevel": rate("period_confidence"),
-        "priceChanges": _price_changes(),
-        "loan": pl.col("loan"),
-    }
+def _details() -> pl.Expr:
+    total = pl.col("amount_total_regular") + pl.col("amount_total_non_regular")
+    texts = field_texts(
+        ContractDetails,
+        CONTRACT_ORDER,
+        amount_total=amount(total),
+        price_changes=_price_changes(),
+        loan=pl.col("loan"),
+        **{f"cost_development{part}": pl.col(f"costs{part}").fill_null("{}") for part in PARTS},
+        **{f"transaction_ids{part}": pl.col(f"ids{part}").fill_null("[]") for part in PARTS},
+    )
+    return json_object(texts)
 
 
-def _items(known: pl.DataFrame) -> pl.Expr:
-    """The items that a contract has in four trees; of the partner also the categories are told."""
-    texts = {name: item_texts(tree, known[column], with_categories=True) for name, (tree, column) in ITEMS.items()}
+def _items(rows: pl.DataFrame) -> pl.Expr:
+    """The items of a contract in four trees; that of the partner with its categories."""
+    texts = {name: item_texts(tree, rows[column], with_categories=True) for name, (tree, column) in ITEMS.items()}
     return fields(
         {name: pl.col(column).replace_strict(texts[name], return_dtype=pl.String) for name, (_, column) in ITEMS.items()}
     )
@@ -80,45 +161,38 @@ def _items(known: pl.DataFrame) -> pl.Expr:
 
 def _price_changes() -> pl.Expr:
     change = pl.element().struct
-    names = {
-        "date": day(change.field("date")),
-        "amountBefore": amount(change.field("before")),
-        "amountAfter": amount(change.field("after")),
-    }
-    return pl.concat_str(pl.lit("["), pl.col("price_changes").list.eval(json_object(names)).list.join(","), pl.lit("]"))
-
-
-def _development(bookings: pl.DataFrame) -> pl.DataFrame:
-    """What was paid on each day, all together, regularly, and beside that."""
-    names = [f"costs{part}" for part in PARTS]
-    paid = bookings.select(
-        *KEY, "booked_on", *(pl.when(which).then("amount_cents").alias(f"costs{part}") for part, which in PARTS.items())
+    texts = field_texts(
+        PriceChange,
+        changed_on=day(change.field("date")),
+        amount_before=amount(change.field("before")),
+        amount_after=amount(change.field("after")),
     )
-    days = paid.group_by(*KEY, "booked_on").agg(
+    return pl.concat_str(pl.lit("["), pl.col("price_changes").list.eval(json_object(texts)).list.join(","), pl.lit("]"))
+
+
+def _costs(bookings: pl.DataFrame) -> pl.DataFrame:
+    """The JSON of the payments of each day: all, regular, and non-regular ones."""
+    names = [f"costs{part}" for part in PARTS]
+    payments = bookings.select(
+        *KEY, "booked_on", *(pl.when(matches).then("amount_cents").alias(f"costs{part}") for part, matches in PARTS.items())
+    )
+    days = payments.group_by(*KEY, "booked_on").agg(
         pl.when(pl.col(name).count() > 0).then(pl.sum(name)).alias(name) for name in names
     )
     texts = days.sort(*KEY, "booked_on").select(
         *KEY, *(pl.concat_str(day("booked_on"), pl.lit(":"), amount(name)).alias(name) for name in names)
     )
-    joined = {name: pl.concat_str(pl.lit("{"), pl.col(name).str.join(","), pl.lit("}")) for name in names}
-    return texts.group_by(KEY, maintain_order=True).agg(**joined)
+    objects = {name: pl.concat_str(pl.lit("{"), pl.col(name).str.join(","), pl.lit("}")) for name in names}
+    return texts.group_by(KEY, maintain_order=True).agg(**objects)
 
 
 def _ids(bookings: pl.DataFrame) -> pl.DataFrame:
-    """The bookings of each contract, by day and id."""
-    lists = bookings.sort(*KEY, "booked_on", "id").group_by(KEY, maintain_order=True)
-    found = lists.agg(**{f"ids{part}": pl.col("id").filter(which) for part, which in PARTS.items()})
-    return found.with_columns(quoted(f"ids{part}").alias(f"ids{part}") for part in PARTS)
+    """The JSON of the bookings of each contract, by day and id."""
+    by_contract = bookings.sort(*KEY, "booked_on", "id").group_by(KEY, maintain_order=True)
+    lists = by_contract.agg(**{f"ids{part}": pl.col("id").filter(matches) for part, matches in PARTS.items()})
+    return lists.with_columns(quoted(f"ids{part}").alias(f"ids{part}") for part in PARTS)
 
 
 def _loans(loans: pl.DataFrame) -> pl.DataFrame:
-    """What is estimated of a loan, as far as it is known."""
-    estimated = {
-        **{wire_name(name): amount(name) for name in ("installment", "amount_total", "remaining_amount")},
-        **{wire_name(name): plain(name) for name in ("installments_paid", "term_months")},
-        "interestRate": rate("interest_rate"),
-        "dateEnd": day("date_end"),
-        "confidenceLevel": rate("confidence"),
-        "reason": quoted("reason"),
-    }
-    return loans.select(*KEY, loan=json_object(estimated))
+    """The JSON of the estimates of each loan."""
+    return loans.select(*KEY, loan=json_object(field_texts(Loan, LOAN_ORDER)))

@@ -1,46 +1,71 @@
-"""Life events, life stages and sales triggers of users as JSON: what was found, when, how sure, why, and by which bookings."""
+"""Life events, life stages and sales triggers of users as JSON, each with its day, confidence, reason and bookings."""
+
+from typing import Annotated
 
 import polars as pl
+from pydantic import Field
 
 from analytics.analyses.suite import Frames
-from pipelines.results.documents.json_text import amount, day, json_list, json_object, quoted, rate
-from pipelines.results.documents.tags import TagWriter
+from pipelines.results.documents.fields import Column, Confidence, Day, DocumentPart, Euros, Text, Texts, field_texts
+from pipelines.results.documents.json_text import json_list, json_object
+from pipelines.results.documents.tags import EVIDENCE, SOME_DAY, SOME_IDS, TagWriter
 
 EVENTS, STAGES, TRIGGERS = "life-events", "life-stages", "sales-triggers"
 """The documents."""
 
 
+class Finding(DocumentPart):
+    """How sure something is that was found, and why."""
+
+    confidence_level: Confidence = Field(examples=[0.95], description="From 0 to 1")
+    reason: Text = Field(examples=["Miete endet (Wohnbau eG) am 31.10.2026"], description="In German")
+    transaction_ids: Annotated[Texts, Column("bookings")] = Field(examples=SOME_IDS, description=EVIDENCE)
+
+
+class LifeEventDetails(Finding):
+    """When something changed in a user's life."""
+
+    event_date: Day = Field(examples=[SOME_DAY])
+    amount: Euros | None = Field(None, examples=[750], description="Where it is about one")
+
+
+class LifeStageDetails(Finding):
+    """Since when a user lives so."""
+
+    date_since: Annotated[Day, Column("since")] = Field(examples=[SOME_DAY])
+
+
+class SalesTriggerDetails(Finding):
+    """Since when there is an occasion."""
+
+    trigger_date: Day = Field(examples=[SOME_DAY])
+    event_date: Annotated[Day, Column("trigger_date")] = Field(examples=[SOME_DAY], description="The same day")
+    amount: Euros | None = Field(None, examples=[3200], description="Where it is about one")
+
+
 def life_events(writer: TagWriter, frames: Frames, _: pl.DataFrame) -> pl.DataFrame:
-    """`user` and their events, by day."""
-    found = frames["life_events"].sort("user", "event_date", "item")
-    dated = {"eventDate": day("event_date")}
-    apart = pl.format("{}.{}", "item", "event_date")
-    return _listed(writer, "LIFE_EVENTS", EVENTS, found, dated, {"amount": amount("amount")}, apart)
+    """`user` and their life events, by day."""
+    events = frames["life_events"].sort("user", "event_date", "item")
+    return _document(writer, EVENTS, "LIFE_EVENTS", LifeEventDetails, events, pl.format("{}.{}", "item", "event_date"))
 
 
 def life_stages(writer: TagWriter, frames: Frames, _: pl.DataFrame) -> pl.DataFrame:
-    """`user` and their stages, by dimension."""
-    found = frames["life_stages"].sort("user", "dimension", "item")
-    return _listed(writer, "LIFE_STAGES", STAGES, found, {"dateSince": day("since")}, {}, pl.col("item"))
+    """`user` and their life stages, by dimension."""
+    stages = frames["life_stages"].sort("user", "dimension", "item")
+    return _document(writer, STAGES, "LIFE_STAGES", LifeStageDetails, stages, pl.col("item"))
 
 
 def sales_triggers(writer: TagWriter, frames: Frames, _: pl.DataFrame) -> pl.DataFrame:
-    """`user` and their triggers, by item. The day has two names, since clients know it by either."""
-    found = frames["sales_triggers"].sort("user", "item", "trigger_date")
-    dated = {"triggerDate": day("trigger_date"), "eventDate": day("trigger_date")}
-    return _listed(writer, "SALES_TRIGGERS", TRIGGERS, found, dated, {"amount": amount("amount")}, pl.col("item"))
+    """`user` and their sales triggers, by item. The day has two names, since clients know it by either."""
+    triggers = frames["sales_triggers"].sort("user", "item", "trigger_date")
+    return _document(writer, TRIGGERS, "SALES_TRIGGERS", SalesTriggerDetails, triggers, pl.col("item"))
 
 
-def _listed(
-    writer: TagWriter,
-    tree: str,
-    document: str,
-    found: pl.DataFrame,
-    dated: dict[str, pl.Expr],
-    about: dict[str, pl.Expr],
-    apart: pl.Expr,
+def _document(
+    writer: TagWriter, document: str, tree: str, model: type[Finding], findings: pl.DataFrame, suffix: pl.Expr
 ) -> pl.DataFrame:
-    why = {"confidenceLevel": rate("confidence"), "reason": quoted("reason"), "transactionIds": quoted("bookings")}
-    rows = found.select("user", "item", apart=apart, details=json_object(dated | about | why))
+    own = (name for name in model.model_fields if name not in Finding.model_fields)
+    details = json_object(field_texts(model, (*own, *Finding.model_fields)))
+    rows = findings.select("user", "item", suffix=suffix, details=details)
     texts = rows.select("user", text=writer.on_users(tree, rows))
     return texts.group_by("user", maintain_order=True).agg(json_list(pl.col("text")).alias(document))

@@ -1,6 +1,6 @@
-"""All documents of users, stated once: what each is called, what it is if there is nothing to tell, and how it is written.
+"""The table of all documents of users: the name of each, its empty form, and its writer.
 
-The same functions write them for hundreds of users at once and for one; what is written of a user does not depend on the others.
+The same functions write them for hundreds of users and for one; the document of a user does not depend on other users.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,82 +14,84 @@ from pipelines.results.documents import affordability, cashflow, contracts, disp
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.documents.tags import TagWriter
 
-Told = Mapping[str, bytes]
+Documents = Mapping[str, bytes]
 """Documents by their names."""
 Write = Callable[[TagWriter, Frames, pl.DataFrame], pl.DataFrame]
-"""Of a writer, the frames and the as-of dates of some users: `user` and a column for each document, for users who have any."""
-USERS_AT_ONCE = 16
-"""Of so many users the documents are held at once: some forty megabytes, nearly all of it cashflow, and on the way twice that."""
-NO_LIST, NO_OBJECT = b"[]", b"{}"
+"""Makes `user` and a column for each document, for users who have any, from the frames and as-of dates of users."""
+BATCH_USERS = 16
+"""The documents of a batch take forty megabytes, nearly all of it cashflow, and twice that while they are written."""
+EMPTY_LIST, EMPTY_OBJECT = b"[]", b"{}"
 
 
 class DocumentGroup(NamedTuple):
-    """Documents that are written together: their names, the frames that are read, what stands for nothing, and how."""
+    """Documents that are written together: their names, the frames they read, their empty form, and their writer."""
 
     names: tuple[str, ...]
     reads: tuple[str, ...]
-    nothing: bytes
+    empty: bytes
     write: Write
 
 
-def _cashflow(chosen: CashflowView) -> DocumentGroup:
-    write = partial(cashflow.cashflow, chosen=chosen)
-    return DocumentGroup((cashflow.DOCUMENT,), ("cashflow", "cashflow_predictions"), NO_LIST, write)
+def _cashflow(view: CashflowView) -> DocumentGroup:
+    write = partial(cashflow.cashflow, view=view)
+    return DocumentGroup((cashflow.DOCUMENT,), ("cashflow", "cashflow_predictions"), EMPTY_LIST, write)
 
 
-KINDS = (
+GROUPS = (
     DocumentGroup(
         (contracts.ALL, contracts.INSURANCE, contracts.EXTENDED),
         ("contracts", "contract_bookings", "loans"),
-        NO_LIST,
+        EMPTY_LIST,
         contracts.contracts,
     ),
     _cashflow(CashflowView()),
-    DocumentGroup((disposable_money.DOCUMENT,), ("disposable_money",), NO_OBJECT, disposable_money.disposable_money),
-    DocumentGroup((life.EVENTS,), ("life_events",), NO_LIST, life.life_events),
-    DocumentGroup((life.STAGES,), ("life_stages",), NO_LIST, life.life_stages),
-    DocumentGroup((life.TRIGGERS,), ("sales_triggers",), NO_LIST, life.sales_triggers),
-    DocumentGroup((affordability.DOCUMENT,), ("affordability", "affordability_amounts"), NO_OBJECT, affordability.affordability),
+    DocumentGroup((disposable_money.DOCUMENT,), ("disposable_money",), EMPTY_OBJECT, disposable_money.disposable_money),
+    DocumentGroup((life.EVENTS,), ("life_events",), EMPTY_LIST, life.life_events),
+    DocumentGroup((life.STAGES,), ("life_stages",), EMPTY_LIST, life.life_stages),
+    DocumentGroup((life.TRIGGERS,), ("sales_triggers",), EMPTY_LIST, life.sales_triggers),
+    DocumentGroup(
+        (affordability.DOCUMENT,), ("affordability", "affordability_amounts"), EMPTY_OBJECT, affordability.affordability
+    ),
 )
-NAMES = tuple(name for kind in KINDS for name in kind.names)
+NAMES = tuple(name for group in GROUPS for name in group.names)
 
 
 def documents(
     writer: TagWriter, frames: Frames, as_of: pl.DataFrame, names: tuple[str, ...] = NAMES
 ) -> Iterator[tuple[str, dict[str, bytes]]]:
-    """For every user of the frame `AS_OF`, by their ids, the documents of these names; cashflow in its usual view."""
-    wanted = [kind for kind in KINDS if not set(names).isdisjoint(kind.names)]
-    for told in zip(*(_told(kind, writer, frames, as_of) for kind in wanted), strict=True):
-        yield told[0][0], {name: body for _, bodies in told for name, body in bodies.items() if name in names}
+    """The documents of these names for every user of the frame `AS_OF`, by id; cashflow in its default view."""
+    groups = [group for group in GROUPS if not set(names).isdisjoint(group.names)]
+    for parts in zip(*(_write(group, writer, frames, as_of) for group in groups), strict=True):
+        yield parts[0][0], {name: body for _, bodies in parts for name, body in bodies.items() if name in names}
 
 
 def cashflow_document(writer: TagWriter, frames: Frames, as_of: pl.DataFrame, view: CashflowView) -> Iterator[tuple[str, bytes]]:
-    """For every user of the frame `AS_OF`, by their ids, the cashflow in this view."""
-    for user, bodies in _told(_cashflow(view), writer, frames, as_of):
+    """The cashflow in this view for every user of the frame `AS_OF`, by id."""
+    for user, bodies in _write(_cashflow(view), writer, frames, as_of):
         yield user, bodies[cashflow.DOCUMENT]
 
 
 def nothing(name: str) -> bytes:
-    """The document of this name of a user of whom there is nothing to tell."""
-    return next(kind.nothing for kind in KINDS if name in kind.names)
+    """The document of this name for a user without results."""
+    return next(group.empty for group in GROUPS if name in group.names)
 
 
-def _told(kind: DocumentGroup, writer: TagWriter, frames: Frames, as_of: pl.DataFrame) -> Iterator[tuple[str, Told]]:
-    for some, part in _pieces({name: frames[name] for name in kind.reads}, as_of, USERS_AT_ONCE):
-        written = some.select("user").join(kind.write(writer, part, some), on="user", how="left", maintain_order="left")
-        bodies = written.select("user", pl.col(kind.names).cast(pl.Binary).fill_null(pl.lit(kind.nothing)))
-        for user, *of_user in bodies.iter_rows(buffer_size=1):
-            yield user, dict(zip(kind.names, of_user, strict=True))
+def _write(group: DocumentGroup, writer: TagWriter, frames: Frames, as_of: pl.DataFrame) -> Iterator[tuple[str, Documents]]:
+    for batch, batch_frames in _batches({name: frames[name] for name in group.reads}, as_of):
+        texts = batch.select("user").join(group.write(writer, batch_frames, batch), on="user", how="left", maintain_order="left")
+        bodies = texts.select("user", pl.col(group.names).cast(pl.Binary).fill_null(pl.lit(group.empty)))
+        for user, *user_bodies in bodies.iter_rows(buffer_size=1):
+            yield user, dict(zip(group.names, user_bodies, strict=True))
 
 
-def _pieces(frames: Frames, as_of: pl.DataFrame, at_once: int) -> Iterator[tuple[pl.DataFrame, Frames]]:
-    """The as-of dates of so many users after the other, by their ids, each with the frames of these users.
+def _batches(frames: Frames, as_of: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, Frames]]:
+    """The as-of dates of batches of users, by id, each with the frames of these users.
 
-    Frames are cut and not copied; they may hold others, who stand between them.
+    The frames are slices, not copies; they may contain further users with ids in between.
     """
-    ordered = {name: frame if frame["user"].is_sorted() else frame.sort("user") for name, frame in frames.items()}
-    for some in as_of.sort("user").iter_slices(at_once):
-        yield some, {name: _between(frame, some["user"][0], some["user"][-1]) for name, frame in ordered.items()}
+    sorted_frames = {name: frame if frame["user"].is_sorted() else frame.sort("user") for name, frame in frames.items()}
+    for batch in as_of.sort("user").iter_slices(BATCH_USERS):
+        yield batch, {name: _between(frame, batch["user"][0], batch["user"][-1]) for name, frame in sorted_frames.items()}
 
 
 def _between(frame: pl.DataFrame, first: str, last: str) -> pl.DataFrame:

@@ -1,6 +1,6 @@
 """Items of tag trees and tags as JSON.
 
-A list of bookings has four tags to each. Most of a tag is the same wherever its item occurs; a `TagWriter` keeps that as JSON.
+A list of bookings has four tags for each. Most of a tag is the same wherever its item occurs; a `TagWriter` caches that as JSON.
 """
 
 from collections.abc import Mapping
@@ -9,68 +9,85 @@ from typing import Any
 
 import orjson
 import polars as pl
+from pydantic import Field
 
 from analytics import trees
 from analytics.trees import Item, Partner, Tree
+from pipelines.results.documents.fields import DocumentPart
 from pipelines.results.documents.json_text import json_object, quoted
 
 TREES = "tags/v1/tag-trees"
 TRANSACTION, USER = "TRANSACTION", "USER"
 CUSTOMER = "Kunde"
-"""What users are called in their tags: names of people are no part of them."""
-WRITERS_KEPT = 8  # one for each address of the service: one process has one, tests have some
+"""The name of users in their tags, which never contain names of people."""
+MAX_WRITERS = 8  # one for each base URL: a process has one, tests have some
+SOME_DAY = "2026-11-13"
+SOME_IDS = [["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"]]
+EVIDENCE = "The bookings on which this rests, by day"
+
+
+class TagTreeReference(DocumentPart):
+    """The tree of an item."""
+
+    description: str = Field(examples=["Wofür Geld ausgegeben oder eingenommen wurde, in Haupt- und Unterkategorien."])
+    display_name: str = Field(examples=["Kategorien"])
+    system_id: int = Field(examples=[1])
+    system_name: str = Field(examples=["CATEGORIES"], description="Never changes")
+    version: int = Field(examples=[1], description="Grows when items change")
+    is_client_generated: bool = Field(examples=[False])
+
+
+class TagTreeItemReference(DocumentPart):
+    """An item of a tag tree."""
+
+    display_name: str = Field(examples=["Lebensmittel"])
+    system_id: int = Field(examples=[10101], description="Never changes, and is never used for another item")
+    system_name: str = Field(examples=["LIVING_GROCERIES"], description="Never changes")
+    system_name_parent: str | None = Field(None, examples=["LIVING"], description="In two-level trees")
+    description: str | None = Field(None, examples=["Einkäufe in Supermarkt, Discounter, Bäckerei und auf dem Wochenmarkt."])
+    tag_tree: TagTreeReference
+    address_city: str | None = Field(None, examples=["Hamburg"], description="This and all below: partners")
+    address_country: str | None = Field(None, examples=["DE"])
+    address_street: str | None = Field(None, examples=["Musterstraße 1"])
+    address_zip: str | None = Field(None, examples=["20095"])
+    creditor_id: str | None = Field(None, examples=["DE98ZZZ09999999999"])
+    group: str | None = Field(None, examples=["REWE Group"])
+    telephone: str | None = Field(None, examples=["+49 40 123456"])
+    website: str | None = Field(None, examples=["https://www.example.de/"])
+    categories: list[str] | None = Field(None, examples=[["LIVING_GROCERIES"]], description="In contracts only")
 
 
 def tree_body(base_url: str, tree: Tree[Item]) -> dict[str, Any]:
-    """A tree as the tree endpoints answer it."""
+    """A tree as its endpoints return it."""
     links = _links(base_url, tree)
-    return {**_reference(tree), "relations": _relations({"self": links.pop("tag_tree"), **links})}
+    return {**_reference(tree).model_dump(), "relations": _relations({"self": links.pop("tag_tree"), **links})}
 
 
 def item_body(base_url: str, tree: Tree[Item], item: Item) -> dict[str, Any]:
-    """An item as the tree endpoints answer it."""
+    """An item as its endpoints return it."""
     links = _links(base_url, tree, item)
     return {**tag_tree_item(tree, item), "relations": _relations({"self": links.pop("tag_tree_item"), **links})}
 
 
 def tag_tree_item(tree: Tree[Item], item: Item, *, with_categories: bool = False) -> dict[str, Any]:
-    """An item as tags hold it; contracts also want to know the categories of a partner."""
-    body: dict[str, Any] = {"displayName": item.display_name, "systemId": item.id, "systemName": item.system_name}
-    if item.parent:
-        body["systemNameParent"] = item.parent
-    body |= {"description": item.description, "tagTree": _reference(tree)}
-    if isinstance(item, Partner):
-        body |= _partner(item)
-        if with_categories:
-            body["categories"] = list(item.categories)
-    return body
-
-
-def tag_instance(
-    base_url: str,
-    tree: str,
-    item_system_name: str,
-    entity_id: str,
-    entity_display_name: str,
-    user_id: str | None,
-    details: Mapping[str, Any] | None,
-    entity_class: str = TRANSACTION,
-    apart: str = "",
-) -> dict[str, Any]:
-    """A tag on a booking or a user, by the system names of tree and item; `apart` tells those of one tree from each other."""
-    found = trees.tree(tree)
-    return {
-        "id": f"{entity_id}.{found.id}.{apart}" if apart else f"{entity_id}.{found.id}",
-        "entity": _entity(entity_id, entity_display_name, user_id, entity_class),
-        **_shared(base_url, found, found.item(item_system_name)),
-        "details": None if details is None else dict(details),
-    }
+    """An item as tags contain it; contracts also need the categories of a partner."""
+    reference = TagTreeItemReference(
+        display_name=item.display_name,
+        system_id=item.id,
+        system_name=item.system_name,
+        system_name_parent=item.parent or None,
+        description=item.description,
+        tag_tree=_reference(tree),
+        **_partner_fields(item) if isinstance(item, Partner) else {},
+        categories=list(item.categories) if isinstance(item, Partner) and with_categories else None,
+    )
+    return reference.model_dump(exclude_none=True)
 
 
 def tag_details(
     confidence: float, source: str, reason: str, model_version: str, refund_of: str | None = None, pair_of: str | None = None
 ) -> dict[str, Any]:
-    """Why a booking carries a tag, in the names of the interface."""
+    """Why a booking has a tag, in the names of the interface."""
     details = {"confidenceLevel": round(confidence, 4), "source": source, "reason": reason, "modelVersion": model_version}
     if refund_of is not None:
         details["refundOf"] = refund_of
@@ -80,19 +97,19 @@ def tag_details(
 
 
 class TagWriter:
-    """Writes tags as JSON, by the ten thousand: what the tags of an item have in common is written once and kept."""
+    """Writes tags as JSON, by the ten thousand: the common part of all tags of an item is written once and cached."""
 
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
-        self._kept: dict[tuple[str, str], tuple[str, bytes]] = {}
+        self._cache: dict[tuple[str, str], tuple[str, bytes]] = {}
 
     def entity(self, entity_id: str, display_name: str, user_id: str | None, entity_class: str = TRANSACTION) -> bytes:
-        """What carries tags, to be handed to `write` for each of them."""
+        """The JSON of the entity that has tags, to be passed to `write` for each of them."""
         return orjson.dumps(_entity(entity_id, display_name, user_id, entity_class))
 
     def write(self, tree: str, item: str, entity_id: str, entity: bytes, details: Mapping[str, Any] | None) -> bytes:
-        """The JSON of a tag, equal to that of `tag_instance`."""
-        suffix, shared = self._kept.get((tree, item)) or self._keep(tree, item)
+        """The JSON of a tag on a booking."""
+        suffix, shared = self._cache.get((tree, item)) or self._common(tree, item)
         return b'{"id":%b,"entity":%b,%b,"details":%b}' % (
             orjson.dumps(entity_id + suffix),
             entity,
@@ -101,15 +118,15 @@ class TagWriter:
         )
 
     def on_users(self, tree: str, rows: pl.DataFrame) -> pl.Series:
-        """The JSON of tags on users, equal to that of `tag_instance`. Rows have `user`, `item`, what tells tags of one tree
-        `apart`, and `details` as JSON; if they have `more`, it is the text of further fields.
+        """The JSON of tags on users. Rows have `user`, `item`, a `suffix` that makes the ids of one tree unique, and `details` as
+        JSON; a column `more` has the text of further fields.
         """
-        shared = {item: (self._kept.get((tree, item)) or self._keep(tree, item))[1].decode() for item in rows["item"].unique()}
+        shared = {item: (self._cache.get((tree, item)) or self._common(tree, item))[1].decode() for item in rows["item"].unique()}
         user = quoted("user")
-        about = {"displayName": quoted(pl.lit(CUSTOMER)), "entityClass": quoted(pl.lit(USER)), "id": user, "userId": user}
+        entity = {"displayName": quoted(pl.lit(CUSTOMER)), "entityClass": quoted(pl.lit(USER)), "id": user, "userId": user}
         parts = [
-            *(pl.lit('{"id":'), quoted(pl.format(f"{{}}.{trees.tree(tree).id}.{{}}", "user", "apart"))),
-            *(pl.lit(',"entity":'), json_object(about)),
+            *(pl.lit('{"id":'), quoted(pl.format(f"{{}}.{trees.tree(tree).id}.{{}}", "user", "suffix"))),
+            *(pl.lit(',"entity":'), json_object(entity)),
             *(pl.lit(","), pl.col("item").replace_strict(shared, return_dtype=pl.String)),
             *(pl.lit(',"details":'), pl.col("details")),
             *((pl.lit(","), pl.col("more")) if "more" in rows.columns else ()),
@@ -117,53 +134,52 @@ class TagWriter:
         ]
         return rows.select(pl.concat_str(parts).alias("text")).to_series()
 
-    def _keep(self, tree: str, item: str) -> tuple[str, bytes]:
-        found = trees.tree(tree)
-        shared = orjson.dumps(_shared(self._base_url, found, found.item(item)))[1:-1]
-        self._kept[tree, item] = kept = f".{found.id}", shared
-        return kept
+    def _common(self, tree: str, item: str) -> tuple[str, bytes]:
+        tag_tree = trees.tree(tree)
+        text = orjson.dumps(_shared(self._base_url, tag_tree, tag_tree.item(item)))[1:-1]
+        self._cache[tree, item] = common = f".{tag_tree.id}", text
+        return common
 
 
-@lru_cache(WRITERS_KEPT)
+@lru_cache(MAX_WRITERS)
 def tag_writer(base_url: str) -> TagWriter:
-    """The writer for this address; there is one, so that what it keeps is kept for all requests."""
+    """The one writer of this base URL, so that all requests share its cache."""
     return TagWriter(base_url)
 
 
 def item_texts(tree: str, names: pl.Series, *, with_categories: bool = False) -> dict[str, str]:
-    """The JSON of each of these items, as tags hold them."""
+    """The JSON of each of these items, as tags contain them."""
     return {name: _item_text(tree, name, with_categories) for name in names.unique()}
 
 
 @cache
 def _item_text(tree: str, name: str, with_categories: bool) -> str:
-    found = trees.tree(tree)
-    return orjson.dumps(tag_tree_item(found, found.item(name), with_categories=with_categories)).decode()
+    tag_tree = trees.tree(tree)
+    return orjson.dumps(tag_tree_item(tag_tree, tag_tree.item(name), with_categories=with_categories)).decode()
 
 
-def _reference(tree: Tree[Item]) -> dict[str, Any]:
+def _reference(tree: Tree[Item]) -> TagTreeReference:
+    return TagTreeReference(
+        description=tree.description,
+        display_name=tree.display_name,
+        system_id=tree.id,
+        system_name=tree.system_name,
+        version=tree.version,
+        is_client_generated=False,
+    )
+
+
+def _partner_fields(partner: Partner) -> dict[str, Any]:
     return {
-        "description": tree.description,
-        "displayName": tree.display_name,
-        "systemId": tree.id,
-        "systemName": tree.system_name,
-        "version": tree.version,
-        "isClientGenerated": False,
+        "address_city": partner.city or None,
+        "address_country": partner.country or None,
+        "address_street": partner.street or None,
+        "address_zip": partner.zip or None,
+        "creditor_id": partner.creditor_id or None,
+        "group": partner.group or None,
+        "telephone": partner.telephone or None,
+        "website": partner.website or None,
     }
-
-
-def _partner(partner: Partner) -> dict[str, str]:
-    known = {
-        "addressCity": partner.city,
-        "addressCountry": partner.country,
-        "addressStreet": partner.street,
-        "addressZip": partner.zip,
-        "creditorId": partner.creditor_id,
-        "group": partner.group,
-        "telephone": partner.telephone,
-        "website": partner.website,
-    }
-    return {name: text for name, text in known.items() if text}
 
 
 def _entity(entity_id: str, display_name: str, user_id: str | None, entity_class: str) -> dict[str, str]:
@@ -172,15 +188,15 @@ def _entity(entity_id: str, display_name: str, user_id: str | None, entity_class
 
 
 def _shared(base_url: str, tree: Tree[Item], item: Item) -> dict[str, Any]:
-    """What all tags of an item have in common."""
+    """The part that all tags of an item have in common."""
     return {"tagTreeItem": tag_tree_item(tree, item), "relations": _relations(_links(base_url, tree, item))}
 
 
 def _links(base_url: str, tree: Tree[Item], item: Item | None = None) -> dict[str, str]:
-    """The addresses of what belongs together, with the slash at their end that the interface shows."""
-    every = f"{base_url}/{TREES}/"
-    items = f"{every}{tree.id}/tag-tree-items/"
-    links = {"tag_trees": every, "tag_tree": f"{every}{tree.id}/", "tag_tree_items": items}
+    """The addresses of an item, its tree and their lists, with the trailing slash of the interface."""
+    root = f"{base_url}/{TREES}/"
+    items = f"{root}{tree.id}/tag-tree-items/"
+    links = {"tag_trees": root, "tag_tree": f"{root}{tree.id}/", "tag_tree_items": items}
     return links if item is None else {**links, "tag_tree_item": f"{items}{item.id}/"}
 
 

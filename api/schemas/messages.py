@@ -1,4 +1,4 @@
-"""What is told to a customer about a bank: level and German text of every code."""
+"""Messages to the customer: level and German text of every code."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -36,9 +36,9 @@ TEXTS: dict[Code, tuple[str, str]] = {
 }
 
 
-def told(stored: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Stored messages as the interface tells them."""
-    return [_message(Code(item["code"]), item.get("details")) for item in stored]
+def message_bodies(stored_messages: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Stored messages as the interface shows them."""
+    return [_message(Code(item["code"]), item.get("details")) for item in stored_messages]
 
 
 def _message(code: Code, details: str | None) -> Message:

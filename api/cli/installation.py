@@ -1,4 +1,4 @@
-"""The operator's desk: what commands share to reach the house and to show what they find."""
+"""What commands share: access to the installation that they work on, and the output of their results."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,47 +20,49 @@ from warehouse.settings import Settings
 from warehouse.stores import tenants
 
 console = Console()
-COPIED = 24
-"""Characters of what people copy from the first column into other commands, as a model's version; ids are longer and fold."""
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+MAX_UNFOLDED_CHARACTERS = 24
+"""Values of the first column up to this length are never wrapped, so that they can be copied into other commands."""
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 TenantName = Annotated[str, typer.Argument(help="Name of the tenant.", show_default=False)]
 
 
 @dataclass(frozen=True)
-class Desk:
+class Installation:
+    """The settings, the database and the vault that a command works with."""
+
     settings: Settings
     database: Database
     vault: Vault
 
 
 def read_settings() -> Settings:
-    """The settings, or a sentence that says which one is wrong."""
+    """The settings from the environment; raises with the name of an invalid one."""
     try:
         return Settings()
     except ValidationError as error:
-        wrong = "; ".join(f"KONTOR_{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors())
-        raise Invalid(wrong) from error
+        problems = "; ".join(f"KONTOR_{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors())
+        raise Invalid(problems) from error
 
 
 @contextmanager
-def desk() -> Iterator[Desk]:
-    """Database and vault, ready to work on. Starts the embedded server for the time of the command if nobody else runs it."""
+def open_installation() -> Iterator[Installation]:
+    """The installation of the settings. If no database server is running, the embedded one runs during the command."""
     settings = read_settings()
-    with embedded.addresses(settings) as where:
-        migrate.require_tables(where.service)
-        database = Database(where.service, pool=2, wait_seconds=settings.database_wait_seconds)
+    with embedded.addresses(settings) as addresses:
+        migrate.require_tables(addresses.service)
+        database = Database(addresses.service, pool=2, wait_seconds=settings.database_wait_seconds)
         try:
-            yield Desk(settings, database, Vault(settings))
+            yield Installation(settings, database, Vault(settings))
         finally:
             database.close()
 
 
 @contextmanager
-def working_on(tenant_name: str) -> Iterator[tuple[Desk, Owner, Tenant]]:
+def open_tenant(tenant_name: str) -> Iterator[tuple[Installation, Owner, Tenant]]:
     """A transaction on one tenant."""
-    with desk() as at, at.database.operating() as operator:
+    with open_installation() as installation, installation.database.operating() as operator:
         tenant = tenants.find(operator, tenant_name)
-        yield at, operator.for_tenant(tenant.id), tenant
+        yield installation, operator.for_tenant(tenant.id), tenant
 
 
 def show(rows: Sequence[Mapping[str, Any]], as_json: bool, title: str) -> None:
@@ -70,7 +72,7 @@ def show(rows: Sequence[Mapping[str, Any]], as_json: bool, title: str) -> None:
         return
     table = Table(title=f"{title} ({len(rows)})", title_justify="left")
     for name in rows[0] if rows else ():
-        short = max(len(str(row[name])) for row in rows) <= COPIED
+        short = max(len(str(row[name])) for row in rows) <= MAX_UNFOLDED_CHARACTERS
         table.add_column(name, overflow="fold", no_wrap=short and not table.columns)
     for row in rows:
         table.add_row(
@@ -80,7 +82,7 @@ def show(rows: Sequence[Mapping[str, Any]], as_json: bool, title: str) -> None:
 
 
 def show_once(facts: Mapping[str, Any], as_json: bool, title: str) -> None:
-    """Prints what was made, with secrets that will not be shown again."""
+    """Prints a result with its fields, and a warning if it contains secrets."""
     if as_json:
         print(json.dumps(facts, default=str, ensure_ascii=False, indent=2))
         return
@@ -89,20 +91,20 @@ def show_once(facts: Mapping[str, Any], as_json: bool, title: str) -> None:
     for name, value in lines.items():
         console.print(f"  {name}: {value}", highlight=False, soft_wrap=True, markup=False)
     if any(name.endswith(("secret", "password", "apiKey")) for name in lines):
-        console.print("[yellow]Secrets are shown once. Keep them now.[/]")
+        console.print("[yellow]Secrets are shown once. Store them now.[/]")
 
 
-def _flat(facts: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """The facts as lines: the names of what they stand in come before theirs."""
+def _flat(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The values by their names, with the names of their parents as a prefix."""
     for name, value in facts.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name} ")
+            yield from _flat(value, f"{prefix}{name} ")
         else:
-            yield f"{before}{name}", value
+            yield f"{prefix}{name}", value
 
 
 def say(text: str, as_json: bool = False) -> None:
-    """Confirms a change."""
+    """Prints the confirmation of a change."""
     if as_json:
         print(json.dumps({"result": text}))
     else:

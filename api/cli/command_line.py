@@ -1,0 +1,64 @@
+"""All commands of `kontor` put together, and the entry point that runs them."""
+
+import sys
+
+import structlog
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from api.cli import (
+    api_keys,
+    backfill,
+    certificates,
+    clients,
+    dagster,
+    demo,
+    keys,
+    knowledge,
+    models,
+    payments,
+    providers,
+    roles,
+    server,
+    simulate,
+    sql,
+    tenants,
+    users,
+    webhooks,
+)
+from warehouse.errors import KontorError
+
+app = typer.Typer(help="Kontor: the open platform for German bank data.", no_args_is_help=True, pretty_exceptions_enable=False)
+server.register(app)
+simulate.register(app)
+models.register(app)
+sql.register(app)
+backfill.register(app)
+for name, group in {
+    "tenant": tenants.commands,
+    "client": clients.commands,
+    "role": roles.commands,
+    "user": users.commands,
+    "api-key": api_keys.commands,
+    "certificate": certificates.commands,
+    "webhook": webhooks.commands,
+    "payments": payments.commands,
+    "keys": keys.commands,
+    "dagster": dagster.commands,
+    "providers": providers.commands,
+    "knowledge": knowledge.commands,
+    "demo": demo.commands,
+}.items():
+    app.add_typer(group, name=name)
+
+
+def main() -> None:
+    """Runs a command. A domain error is printed in one sentence, with exit code 1. Logs go to standard error."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    try:
+        app()
+    except KontorError as error:
+        text = escape(str(error) or type(error).__name__)
+        Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {text}", highlight=False, soft_wrap=True)
+        sys.exit(1)

@@ -1,0 +1,99 @@
+"""What the routes of the customer interface share: the scopes they need, common parameters, and the customer's transactions."""
+
+import ipaddress
+from contextlib import AbstractContextManager
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Header, Path, Query
+from pydantic import AfterValidator
+
+from api.http.authorization import TokenKind, needs
+from api.http.errors import Problem
+from api.schemas.accesses import NewAccess
+from api.schemas.base import Flag
+from api.services import Services
+from pipelines.fetching.connect import AccessOptions, AccessRequest
+from warehouse import scopes
+from warehouse.errors import NotFound
+from warehouse.postgres.database import Owner
+from warehouse.stores.callers import Caller
+
+NOT_PUBLIC = tuple(
+    ipaddress.ip_network(network)
+    for network in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"),
+        *("198.18.0.0/15", "224.0.0.0/3", "::/127", "64:ff9b::/96", "2002::/16", "fc00::/7", "fe80::/10", "ff00::/8"),
+    )
+)
+
+
+def _public_address(value: str | None) -> str | None:
+    """The normalised IP address of an end user; raises `ValueError` for one that cannot be on the internet."""
+    if value is None:
+        return None
+    if "%" in value:
+        raise ValueError("an address with a zone belongs to one machine only")
+    address = ipaddress.ip_address(value)
+    address = getattr(address, "ipv4_mapped", None) or address
+    if any(address.version == network.version and address in network for network in NOT_PUBLIC):
+        raise ValueError("not a public address")
+    return str(address)
+
+
+Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, TokenKind.USER)]
+Modifies = Annotated[Caller, needs(scopes.CUSTOMER_MODIFY, TokenKind.USER)]
+AccessKey = Annotated[str, Path(examples=["0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"])]
+ProductKey = Annotated[str, Path(examples=["DE02120300000000202051"])]
+IP_HEADER = Header(
+    alias="Customer-IP-Address",
+    description="public IP address of the end user who waits for the answer",
+    examples=["84.112.10.7"],
+)
+CustomerIp = Annotated[str | None, AfterValidator(_public_address), IP_HEADER]
+RequiredIp = Annotated[str, AfterValidator(_public_address), IP_HEADER]
+CallbackUrl = Annotated[
+    str | None,
+    Query(
+        alias="callbackUrl",
+        max_length=2048,
+        description="where the customer comes back to from the bank's own pages; regulated tenants must say it",
+        examples=["https://app.example.de/back"],
+    ),
+]
+QueryTanSettings = Annotated[
+    Flag, Query(alias="queryTanSettings", description="ask for method and medium, whatever was chosen the last time")
+]
+
+
+def changing_for(services: Services, caller: Caller) -> AbstractContextManager[Owner]:
+    """A transaction that changes the caller's own rows; to be run by `services.changes.insist`."""
+    return services.database.changing_for(caller.tenant_id, user_of(caller))
+
+
+def reading_for(services: Services, caller: Caller) -> AbstractContextManager[Owner]:
+    """A snapshot of the caller's own rows, so that balances and status belong to one publication."""
+    return services.database.reading_for(caller.tenant_id, user_of(caller))
+
+
+def user_of(caller: Caller) -> UUID:
+    """The user behind a token of the customer interface, which accepts no others."""
+    if caller.user_id is None:
+        raise NotFound("user")
+    return caller.user_id
+
+
+def access_request(key: str, entry: NewAccess) -> AccessRequest:
+    """The access that a regulated tenant asks to connect."""
+    if entry.provider_id is None or entry.credentials is None:
+        raise Problem(400, "providerId und credentials: beide werden gebraucht")
+    try:
+        provider_id = UUID(entry.provider_id)
+    except ValueError as error:
+        raise Problem(400, "providerId: ist ungültig") from error
+    return AccessRequest(key, provider_id, entry.credentials, access_options(entry))
+
+
+def access_options(entry: NewAccess) -> AccessOptions:
+    """How the access is to be kept up to date, and with which products."""
+    return AccessOptions(entry.sync, "selected" in entry.model_fields_set, entry.selected)
