@@ -68,7 +68,9 @@ def purge(context: Context, now: datetime) -> list[Receipt]:
     """
     _bury_again(context)
     with context.database.operating() as operator:
-        open_tombstones = [(stone.id, stone.kind, stone.user_id, stone.erased_at) for stone in tombstones.unpurged_tombstones(operator)]
+        open_tombstones = [
+            (stone.id, stone.kind, stone.user_id, stone.erased_at) for stone in tombstones.unpurged_tombstones(operator)
+        ]
     if not open_tombstones:
         return []
     _keep_tombstones(context)

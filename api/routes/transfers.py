@@ -42,7 +42,9 @@ async def start_transfer(
         with changing_for(services, caller) as owner:
             require_regulated(owner, caller)
             login = login_of_request(services, owner, connect.AccessRequest("", provider, form.credentials))
-            dialogue = requests.begin_payment_once(owner, services.vault, services.settings, login, order, options, has_payment_id=False)
+            dialogue = requests.begin_payment_once(
+                owner, services.vault, services.settings, login, order, options, has_payment_id=False
+            )
             return dialogue.id, dialogue.move
 
     dialogue_id, move = await services.changes.insist(begin)

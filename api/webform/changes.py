@@ -86,7 +86,9 @@ def remember(services: Services, view: SessionView, error: InvalidInput, fields:
     """Stores the rejected values, without secrets, so that the page can show them again."""
     with _locked(services, view) as (owner, session):
         if session is not None:
-            moves.keep_typed_values(owner, services.vault, session, error, displayable(fields, secret_fields(services, owner, session)))
+            moves.keep_typed_values(
+                owner, services.vault, session, error, displayable(fields, secret_fields(services, owner, session))
+            )
 
 
 def give_up(services: Services, view: SessionView) -> None:

@@ -38,7 +38,12 @@ def true_snapshot(corpus: Corpus, tagged_bookings: pl.DataFrame, partner_of: Map
     payments = _payments(corpus, booked)
     contract_bookings = checked(payments.drop("place"), CONTRACT_BOOKINGS)
     return Snapshot(
-        checked(booked, SNAPSHOT_BOOKINGS), corpus.products, checked(users, AS_OF), _contracts(corpus), contract_bookings, payments["place"]
+        checked(booked, SNAPSHOT_BOOKINGS),
+        corpus.products,
+        checked(users, AS_OF),
+        _contracts(corpus),
+        contract_bookings,
+        payments["place"],
     )
 
 

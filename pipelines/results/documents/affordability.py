@@ -6,7 +6,6 @@ import polars as pl
 from pydantic import Field
 
 from analytics.analyses.suite import Frames
-from analytics.frames import AFFORDABILITY_FLAGS, AFFORDABILITY_RATIOS
 from pipelines.results.documents.fields import Count, Day, DocumentPart, Euros, Rate, Text, Texts, Truth, field_texts, shape
 from pipelines.results.documents.json_text import amount, day, json_list, json_object, quoted
 from pipelines.results.documents.tags import EVIDENCE, SOME_DAY, SOME_IDS, TagTreeItemReference, TagWriter, item_texts
