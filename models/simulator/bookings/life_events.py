@@ -19,7 +19,6 @@ from models.simulator.people.people import FAR
 from models.simulator.people.scene import Scene
 
 DEPOSIT_SHARE = 0.85
-EARLIER_TAX_MONTHS = (3, 10)
 
 
 def life_event_bookings(scene: Scene, contracts: pl.DataFrame) -> list[pl.DataFrame]:
