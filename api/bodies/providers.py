@@ -11,7 +11,7 @@ from api.schemas.categories import WIRE_CATEGORIES
 from api.schemas.providers import WIRE_CAPABILITIES, AuthenticationField, AuthenticationInfo, ProviderBody
 from pipelines.banks import catalogue
 from pipelines.banks.base import Connector, Offer
-from pipelines.banks.catalogue import Offered
+from pipelines.banks.catalogue import ProviderOffer
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Provider
 from warehouse.stores import providers
@@ -29,12 +29,12 @@ def offered_providers(
     version = providers.version(owner)
     cached_version, rows = _catalogues.get(database, (None, []))
     if cached_version != version:
-        rows = [(item[0], render(provider_body(links, item), zone)) for item in catalogue.offered(owner, connectors)]
+        rows = [(item[0], render(provider_body(links, item), zone)) for item in catalogue.find_offers(owner, connectors)]
         _catalogues[database] = version, rows
     return rows
 
 
-def provider_body(links: Links, item: Offered) -> ProviderBody:
+def provider_body(links: Links, item: ProviderOffer) -> ProviderBody:
     """A provider with the fields of its login."""
     row, offer = item
     return ProviderBody(

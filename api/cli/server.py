@@ -95,6 +95,6 @@ def take_inventory(as_json: Json = False) -> None:
 
     with open_installation() as installation:
         with installation.database.surveying() as operator:
-            rows = list(inventory.of_database(operator))
-        rows += inventory.of_lake(Lake(installation.settings.lake_path))
+            rows = list(inventory.database_tables(operator))
+        rows += inventory.lake_tables(Lake(installation.settings.lake_path))
     show([asdict(row) for row in rows], as_json, "Tables")

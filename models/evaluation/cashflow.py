@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.analyses.cashflow import view
+from analytics.analyses.cashflow import select_view
 from analytics.analyses.cashflow.flows import EXPENSES, INCOME, category_groups
 from models.evaluation.metrics import Figure, Measure, figure, ratio
 from models.simulator import Corpus
@@ -57,7 +57,7 @@ def _months(corpus: Corpus) -> pl.DataFrame:
 def _next_month(corpus: Corpus, predictions: pl.DataFrame) -> pl.DataFrame:
     """The forecasts of the month after the as-of date."""
     year, month = divmod(corpus.as_of.year * 12 + corpus.as_of.month, 12)
-    rows = view(predictions).filter(pl.col("level") == "aggregate", pl.col("item") == f"{year}_M{month + 1:02}")
+    rows = select_view(predictions).filter(pl.col("level") == "aggregate", pl.col("item") == f"{year}_M{month + 1:02}")
     return rows.select("user", "cents", "lower", "upper", aggregate="tag")
 
 
