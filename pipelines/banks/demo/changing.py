@@ -7,8 +7,8 @@ from datetime import date
 import polars as pl
 
 from analytics.frames import BOOKINGS, checked
+from models.simulator.scripted.chance import mix
 from pipelines.banks.demo.answers import CustomerData
-from pipelines.banks.demo.chance import mixed
 from pipelines.banks.demo.histories import START
 
 
@@ -36,9 +36,9 @@ def with_rows(known: CustomerData, rows: int, until: date) -> CustomerData:
     number, days = pl.col("number"), (until - START).days + 1
     frame = pl.DataFrame({"number": pl.int_range(rows, eager=True)}).select(
         booked_on=pl.lit(START) + pl.duration(days=number * days // max(rows, 1)),
-        amount_cents=(mixed(number) % 20_000).cast(pl.Int64) - 12_000,
+        amount_cents=(mix(number) % 20_000).cast(pl.Int64) - 12_000,
         purpose=pl.format("SVWZ+Buchung {}", number),
-        counterparty_name=pl.format("Partner {}", mixed(number, 1) % 500),
+        counterparty_name=pl.format("Partner {}", mix(number, 1) % 500),
     )
     return replace(known, bookings=dict.fromkeys(known.bookings, _shaped(frame)))
 
@@ -55,8 +55,7 @@ def with_other_words(known: CustomerData, before: int) -> CustomerData:
     return replace(
         known,
         bookings={
-            key: frame.with_columns(purpose=words).sort("booked_on", mixed(number, before))
-            for key, frame in known.bookings.items()
+            key: frame.with_columns(purpose=words).sort("booked_on", mix(number, before)) for key, frame in known.bookings.items()
         },
     )
 

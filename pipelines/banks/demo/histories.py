@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
+from analytics.products import ProductCategory
 from pipelines.banks.base import Balance, FetchedPosition, FetchedProduct, Medium, Method
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 START = date(2023, 11, 1)
 """The first day of every history."""
+PAYING_CATEGORIES = frozenset({ProductCategory.CHECKING, ProductCategory.CALL_MONEY})
+"""Products from which a customer can pay."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from schwifty import IBAN
 
 from pipelines.banks.base import Payee, PayeeMatch
 from pipelines.banks.demo.histories import Customer
-from pipelines.banks.demo.lives import LIVES
+from pipelines.banks.demo.households import demo_members
 
 TITLES = frozenset({"herr", "herrn", "frau", "dr", "prof", "professor", "dipl", "ing"})
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
@@ -29,9 +29,9 @@ def verified(customer: Customer, name: str, iban: str) -> Payee:
 
 def _owner(customer: Customer, iban: str) -> str | None:
     """The owner of an account of the customer who asks, or of one of `demo1` to `demo8`."""
-    own = [account.product for account in customer.accounts]
-    demo = [holder.product for life in LIVES for holder in life.holders]
-    return next((product.owner_name for product in (*own, *demo) if product.iban == iban), None)
+    owners = {account.iban: account.owner for member in demo_members() for account in member.persona.accounts}
+    owners |= {account.product.iban: account.product.owner_name for account in customer.accounts}
+    return owners.get(iban)
 
 
 def _compared(name: str, owner: str) -> Payee:

@@ -15,7 +15,7 @@ from schwifty import IBAN
 from analytics.products import WITH_POSITIONS, ProductCategory
 from pipelines.banks.base import FetchedPosition, FetchedProduct
 from pipelines.banks.demo import security
-from pipelines.banks.demo.histories import START, Customer, DemoAccount
+from pipelines.banks.demo.histories import PAYING_CATEGORIES, START, Customer, DemoAccount
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +34,6 @@ NAMES = {
     ProductCategory.LOAN: "Kreditkonto",
     ProductCategory.OTHER_ACCOUNT: "Wallet",
 }
-PAYERS = frozenset({ProductCategory.CHECKING, ProductCategory.CALL_MONEY})
 RESERVE_CENTS = 50_000
 """What is left on an account on its worst day."""
 
@@ -110,7 +109,7 @@ def _account(row: dict[str, str | None], bookings: "pl.DataFrame") -> DemoAccoun
         bic=str(known.bic) if known and known.bic else None,
         blz=known.bank_code if known else None,
         bank_name=known.bank_name if known else None,
-        transfer_support=category in PAYERS,
+        transfer_support=category in PAYING_CATEGORIES,
     )
     lowest = bookings["amount_cents"].cum_sum().min() if bookings.height else 0
     low = int(lowest) if isinstance(lowest, int) else 0

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from models.simulator.scripted.personas import load, plain
 from pipelines.banks.base import (
     Code,
     Done,
     Failed,
     FetchRequest,
+    Medium,
+    Method,
     Order,
     Part,
     Payment,
@@ -22,9 +25,7 @@ from pipelines.banks.base import (
 from pipelines.banks.demo import answers, security
 from pipelines.banks.demo.answers import CustomerData
 from pipelines.banks.demo.histories import Customer
-from pipelines.banks.demo.households import Households
-from pipelines.banks.demo.lives import EMPLOYEE
-from pipelines.banks.demo.lives.plain import plain
+from pipelines.banks.demo.households import MEDIA, METHODS, Households, Member
 from pipelines.banks.demo.memory import count, remembered
 
 AN_HOUR = 3600.0
@@ -93,15 +94,22 @@ def _seconds(user_id: str) -> float:
 
 
 def _households(user_id: str) -> Households:
+    persona = plain(user_id)
+    methods: tuple[Method, ...] = (security.MANUAL, security.OPTICAL, security.PUSH, security.APP, security.PHOTO)
+    media: tuple[Medium, ...] = (
+        security.GENERATOR,
+        security.SECODER,
+        security.PHONE,
+        security.TABLET,
+        security.PHONE_APP,
+    )
     if user_id == "test_partial":
-        life = replace(EMPLOYEE, user_id=user_id, pin=user_id)
+        persona, methods, media = replace(load("employee"), user_id=user_id), METHODS["demo1"], MEDIA["demo1"]
     elif user_id.startswith("test_consent_redirect"):
-        life = replace(plain(user_id), methods=(security.PAGE,), media=())
+        methods, media = (security.PAGE,), ()
     elif user_id.startswith("test_consent_app"):
-        life = replace(plain(user_id), methods=(security.APP,), media=(security.PHONE_APP,))
-    else:
-        life = plain(user_id)
-    return Households((life,))
+        methods, media = (security.APP,), (security.PHONE_APP,)
+    return Households((Member(persona, methods, media, pin=user_id),))
 
 
 def _number(visit: SpecialSession, otherwise: float) -> float:

@@ -36,8 +36,7 @@ from pipelines.banks.base import (
     Wait,
 )
 from pipelines.banks.demo import DemoBank, calls, executed
-from pipelines.banks.demo.households import Households
-from pipelines.banks.demo.lives import EMPLOYEE
+from pipelines.banks.demo.households import Households, demo_members
 from tests.pipelines.banks.cases import DEMO, NOW, demo, header_of, transfer
 
 BACK = "https://kontor.example/back?session=7#top"
@@ -406,7 +405,7 @@ def test_the_state_of_another_customer_executes_nothing(bank: DemoBank) -> None:
 
 
 def test_no_file_of_the_bank_has_a_pin_or_a_tan(tmp_path: Path) -> None:
-    bank = DemoBank(tmp_path, Households((replace(EMPLOYEE, pin="geheim-0815"),)))
+    bank = DemoBank(tmp_path, Households((replace(demo_members()[0], pin="geheim-0815"),)))
     request = FetchRequest(DEMO.provider, {"userid": "demo1", "pin": "geheim-0815"}, NOW)
     payer = header_of(bank.fetch(request)).products[0].key
     for wanted in (Payment(uuid4(), payer, (transfer(),)), Consent()):
