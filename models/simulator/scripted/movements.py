@@ -1,6 +1,6 @@
 """From a persona to what happens on its accounts until a day: one row for each movement, not yet in the words of a bank."""
 
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
@@ -184,7 +184,7 @@ def _bills(persona: Persona, card: ScriptedAccount, purchases: pl.DataFrame, sta
 def _plans(persona: Persona, plan_type: type[Recurring] | type[ScriptedHabit]) -> pl.DataFrame:
     """All plans of one type, one row for each, with the account, the counterparty's fields and the number of the plan."""
     rows = [
-        asdict(plan) | _row_of(persona, account, plan)
+        vars(plan) | _row_of(persona, account, plan)
         for account in persona.accounts
         for plan in (account.recurring if plan_type is Recurring else account.habits)
     ]
@@ -198,7 +198,7 @@ def _row_of(persona: Persona, account: ScriptedAccount, plan: Recurring | Script
     else:
         plan_name, counterparty = plan.purpose, _counterparty(persona, plan)
     return {
-        **asdict(counterparty),
+        **vars(counterparty),
         "account": account.short,
         "contract": seed(f"{persona.user_id}/{account.short}/{plan_name}"),
     }
