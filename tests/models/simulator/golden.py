@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from models.simulator.renderers import render
 from models.simulator.renderers.engine.noise import QUIET
 from models.simulator.renderers.formats import ALL
+from models.simulator.renderers.render import render
 from tests.models.simulator.sample_acts import EXAMPLES, acts, example
 
 FILE = Path(__file__).with_name("renderers.txt")

@@ -6,10 +6,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from models.simulator.renderers import render
 from models.simulator.renderers.engine.noise import QUIET, USUAL
 from models.simulator.renderers.formats import FORMATS, TRAINING_FORMATS
 from models.simulator.renderers.layouts import Capitals
+from models.simulator.renderers.render import render
 from tests.models.simulator.sample_acts import acts, example, many
 
 ROWS = 20_000

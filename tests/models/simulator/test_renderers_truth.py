@@ -5,9 +5,9 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from models.simulator.renderers import render
 from models.simulator.renderers.engine.noise import QUIET, USUAL, Rates
 from models.simulator.renderers.formats import ALL
+from models.simulator.renderers.render import render
 from tests.models.simulator.sample_acts import acts, example, many
 
 REFERENCES = {"true_eref": "end_to_end", "true_mref": "mandate", "true_cred": "creditor_id"}
