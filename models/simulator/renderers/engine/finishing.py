@@ -3,7 +3,6 @@
 So a truth is always what stands in the text, never what should stand there.
 """
 
-from collections.abc import Iterable
 from enum import IntEnum
 from functools import partial
 
@@ -84,17 +83,17 @@ def remittance(text: pl.Expr) -> pl.Expr:
     return _unless_empty(finish(text.str.extract(r"\x05([^\x06]+)", 1)).str.strip_chars_start(" "))
 
 
-def merchant(texts: Iterable[pl.Series]) -> pl.Series:
+def merchant(texts: pl.DataFrame) -> pl.Series:
     """The longest of the places in which the party is visible, without the blanks of broken lines."""
-    longest = None
+    longest = pl.repeat("", texts.height, dtype=pl.String, eager=True)
     for text in texts:
         places = text.str.extract_all(rf"{Mark.MERCHANT}[^\x07]*")
         for number in range(int(places.list.len().fill_null(0).to_numpy().max(initial=0))):
             place = places.list.get(number, null_on_oob=True).str.slice(1)
             shown = place.str.strip_chars_start(_BLANKS).str.replace_all(Mark.BREAK, "", literal=True)
-            longer = place.str.len_bytes() > longest.str.len_bytes().fill_null(0) if longest is not None else None
-            longest = shown if longer is None else shown.zip_with(longer.fill_null(False), longest)
-    return pl.select(_unless_empty(pl.lit(longest, pl.String))).to_series()
+            is_longer = (place.str.len_bytes() > longest.str.len_bytes()).fill_null(False)
+            longest = shown.zip_with(is_longer, longest)
+    return pl.select(_unless_empty(pl.lit(longest))).to_series()
 
 
 def _unless_empty(text: pl.Expr) -> pl.Expr:
