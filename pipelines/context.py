@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.banks import connectors
+from pipelines.banks.connectors import connectors
 from pipelines.banks.base import Connector
 from pipelines.banks.sessions import BankSessions
 from warehouse.errors import KontorError

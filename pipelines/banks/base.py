@@ -1,6 +1,6 @@
 """The contract between Kontor and a bank: what a connector must offer, the values it hands over, and how it says no.
 
-A connector is a class with the methods of `Connector`; one line in `pipelines/banks/__init__.py` makes it known, and the suite
+A connector is a class with the methods of `Connector`; one line in `pipelines/banks/connectors.py` makes it known, and the suite
 in `tests/pipelines/banks/` holds it to this page. It never touches our database, reads no clock (`now` is given) and raises
 nothing but `BankFault`.
 
