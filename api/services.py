@@ -18,8 +18,8 @@ from weakref import WeakValueDictionary
 from fastapi import Depends, Request
 
 from api.http.response_cache import ResponseCache
-from pipelines.banks.connectors import connectors
 from pipelines.banks.base import Connector
+from pipelines.banks.connectors import connectors
 from pipelines.results import live, tags
 from warehouse.errors import Busy, KontorError, Throttled, TooLate
 from warehouse.lake.lake import Lake

@@ -7,8 +7,8 @@ from uuid import UUID
 import typer
 
 from api.cli.desk import Json, console, desk, say, show, show_once
-from pipelines import banks
 from pipelines.banks import catalogue
+from pipelines.banks.connectors import connectors
 from warehouse.postgres.tables import Provider
 from warehouse.stores import providers
 
@@ -23,9 +23,9 @@ def list_providers(
 ) -> None:
     """List the providers that tenants see."""
     with desk() as at, at.database.operating() as owner:
-        connectors = banks.connectors(at.settings)
+        connectors_by_name = connectors(at.settings)
         rows = [
-            _row(provider, served=catalogue.offer_of(provider, connectors) is not None)
+            _row(provider, served=catalogue.offer_of(provider, connectors_by_name) is not None)
             for provider in providers.visible(owner, include_disabled=everything)
         ]
     show([row for row in rows if everything or row["served"]], as_json, "Providers")

@@ -1,4 +1,4 @@
-"""Where the demo bank's customers come from. Whoever has another supply of customers and bookings offers `Histories`."""
+"""What the demo bank needs of a source of customers and bookings: the protocol `Histories`, and its values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

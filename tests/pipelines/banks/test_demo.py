@@ -91,8 +91,8 @@ def bank(tmp_path: Path, pauses: list[float]) -> DemoBank:
 
 
 def test_the_customers_have_all_eleven_categories(bank: DemoBank) -> None:
-    found = {product.category for user_id in CUSTOMERS for product in fetched(bank, user_id)[0].products}
-    assert found == set(ProductCategory)
+    categories = {product.category for user_id in CUSTOMERS for product in fetched(bank, user_id)[0].products}
+    assert categories == set(ProductCategory)
 
 
 @pytest.mark.parametrize("user_id", CUSTOMERS)
@@ -182,9 +182,9 @@ def test_bookings_are_written_in_four_ways(bank: DemoBank) -> None:
 
 def test_ibans_and_creditor_ids_are_valid(bank: DemoBank) -> None:
     for user_id in CUSTOMERS:
-        known = {product.iban for product in fetched(bank, user_id)[0].products if product.iban}
-        told = set(frame_of(bank, user_id)["counterparty_iban"].drop_nulls())
-        assert all(IBAN(iban).is_valid for iban in known | told)
+        own_ibans = {product.iban for product in fetched(bank, user_id)[0].products if product.iban}
+        counterparty_ibans = set(frame_of(bank, user_id)["counterparty_iban"].drop_nulls())
+        assert all(IBAN(iban).is_valid for iban in own_ibans | counterparty_ibans)
     creditor_ids = [partner.creditor_id for partner in partners().values() if partner.creditor_id]
     assert len(creditor_ids) > 50
     assert all(int(f"{creditor_id[7:]}1314{creditor_id[2:4]}") % 97 == 1 for creditor_id in creditor_ids)

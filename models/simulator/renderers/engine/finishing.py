@@ -90,9 +90,9 @@ def merchant(texts: pl.DataFrame) -> pl.Series:
         places = text.str.extract_all(rf"{Mark.MERCHANT}[^\x07]*")
         for number in range(int(places.list.len().fill_null(0).to_numpy().max(initial=0))):
             place = places.list.get(number, null_on_oob=True).str.slice(1)
-            shown = place.str.strip_chars_start(_BLANKS).str.replace_all(Mark.BREAK, "", literal=True)
+            party = place.str.strip_chars_start(_BLANKS).str.replace_all(Mark.BREAK, "", literal=True)
             is_longer = (place.str.len_bytes() > longest.str.len_bytes()).fill_null(False)
-            longest = shown.zip_with(is_longer, longest)
+            longest = party.zip_with(is_longer, longest)
     return pl.select(_unless_empty(pl.lit(longest))).to_series()
 
 
