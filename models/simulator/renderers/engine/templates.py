@@ -37,7 +37,8 @@ _NEEDS = {name: name for name in (*WORDS, *REFERENCES)} | {"original": "currency
 _CODE_LETTERS = pl.Series(list("0123456789ABCDEFGHJKLMNPRSTUVWXY"))
 _CHARACTERS_PER_DRAW = 12
 _FIRST_EXPIRY_YEAR = 2027
-REFERENCE_LENGTH = 140
+REMITTANCE_LENGTH = 140
+"""Characters that SEPA allows for a purpose; no reference is longer."""
 
 _Parts = list[tuple[str, ...]]
 
@@ -103,7 +104,7 @@ def _field(name: str, how: str, number: int, template: str) -> pl.Expr:
         if name in WORDS:
             return _word(name, int(how.strip(".") or 0), dots=how.startswith("."))
         if name in REFERENCES:
-            return _enclosed(REFERENCES[name], pl.col(name).str.head(REFERENCE_LENGTH))
+            return _enclosed(REFERENCES[name], pl.col(name).str.head(REMITTANCE_LENGTH))
         if name in ("day", "booked", "valued"):
             return pl.col(name).dt.strftime(_DATES[how])
         if name in _DECIMAL_PLACES:
