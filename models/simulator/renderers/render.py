@@ -14,7 +14,7 @@ Blanks at line breaks cannot be told from others, so that merchants are to be co
 import polars as pl
 
 from analytics.frames import checked
-from models.simulator.renderers.engine.noise import USUAL, Rates
+from models.simulator.renderers.engine.noise import USUAL_RATES, Rates
 from models.simulator.renderers.engine.writing import write
 
 OUTPUT = pl.Schema(
@@ -42,7 +42,7 @@ MAX_ROWS = 1 << 17
 """Rows that are written together."""
 
 
-def render(acts: pl.DataFrame, seed: int, rates: Rates = USUAL) -> pl.DataFrame:
+def render(acts: pl.DataFrame, seed: int, rates: Rates = USUAL_RATES) -> pl.DataFrame:
     """The acts as their banks write them, in the order given. A row's text does not depend on the rows beside it."""
     parts = [write(part, seed, rates) for part in acts.iter_slices(MAX_ROWS)] if acts.height else []
     return checked(pl.concat(parts), OUTPUT) if parts else OUTPUT.to_frame()

@@ -28,7 +28,7 @@ def verify_payee(customer: Customer, name: str, iban: str) -> Payee:
 
 
 def _owner(customer: Customer, iban: str) -> str | None:
-    """The owner of an account of the customer who asks, or of one of `demo1` to `demo8`."""
+    """The owner of an account of the customer, or of one of `demo1` to `demo8`."""
     owners = {account.iban: account.owner for member in demo_members() for account in member.persona.accounts}
     owners |= {account.product.iban: account.product.owner_name for account in customer.accounts}
     return owners.get(iban)

@@ -68,7 +68,7 @@ def test_a_template_writes(template: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(("how", "pattern"), [("digits:23", 23), ("code:17", 17), ("card:4", 4)])
-def test_chance_writes_so_many_characters(how: str, pattern: int) -> None:
+def test_random_fields_have_their_length(how: str, pattern: int) -> None:
     text = filled(f"{{{how}}}")
     assert len(text) == pattern
     assert text.isalnum()

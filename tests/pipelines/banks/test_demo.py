@@ -371,7 +371,7 @@ def test_pending_is_booked_at_the_second_fetch(bank: DemoBank) -> None:
     assert [balance - seen[0][2] for *_, balance in seen] == [0, -24_900, -24_900]
 
 
-def test_many_gives_so_many(bank: DemoBank) -> None:
+def test_many_gives_that_number_of_bookings(bank: DemoBank) -> None:
     assert frame_of(bank, "test_many_50000").height == 50_000
     assert frame_of(bank, "test_many_0").height == 0
 

@@ -191,7 +191,7 @@ def test_many_orders_at_once_are_all_remembered(bank: DemoBank) -> None:
     assert sorted(entry["transfers"][0]["amount_cents"] for entry in executed_orders(bank.folder, "demo1")) == list(range(1, 21))
 
 
-# What is refused before the first step.
+# Refusals before the first step.
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from models.simulator.renderers.engine import finishing, spoiling
 from models.simulator.renderers.engine.cases import cases, minutes, purchase_days
 from models.simulator.renderers.engine.layout_tables import SLOTS, LayoutTables, layout_tables
 from models.simulator.renderers.engine.marks import Mark
-from models.simulator.renderers.engine.noise import SHORT_CUTS, Rates, draw_noise
+from models.simulator.renderers.engine.noise import SHORT_CUT_LENGTHS, Rates, draw_noise
 from models.simulator.renderers.engine.services import with_service_accounts, with_service_words
 from models.simulator.renderers.engine.templates import REMITTANCE_LENGTH, WORDS, expression, mixed
 from models.simulator.renderers.formats import FORMATS
@@ -129,7 +129,7 @@ def _spoil_words(rows: pl.DataFrame) -> pl.DataFrame:
     rows = rows.with_columns(pl.when("placed").then(name).alias(name) for name in ("city", "street", "store"))
     rows = spoiling.spoil(rows, WORDS)
     text, cut = pl.col("text"), pl.col("cut")
-    shortened = [spoiling.shorten(pl.when(cut == length).then(text), length) for length in SHORT_CUTS]
+    shortened = [spoiling.shorten(pl.when(cut == length).then(text), length) for length in SHORT_CUT_LENGTHS]
     return _mistype(rows.with_columns(pl.coalesce(*shortened, spoiling.shorten(text, REMITTANCE_LENGTH))))
 
 
@@ -155,7 +155,7 @@ def _fill_templates(rows: pl.DataFrame, tables: LayoutTables) -> pl.DataFrame:
 
 def _finish(rows: pl.DataFrame) -> pl.DataFrame:
     """The texts as the bank shows them, and the truths that they show."""
-    is_short = pl.col("cut").is_in(SHORT_CUTS)
+    is_short = pl.col("cut").is_in(SHORT_CUT_LENGTHS)
     lengths = rows.select(
         name=pl.when(is_short).then("cut").otherwise(NAME_LENGTH), purpose=pl.when(pl.col("cut") == REMITTANCE_LENGTH).then("cut")
     )
