@@ -19,8 +19,8 @@ from fastapi import Depends, Request
 
 from api.http.response_cache import ResponseCache
 from api.http.responses import Links
-from pipelines.banks import connectors
 from pipelines.banks.base import Connector
+from pipelines.banks.connectors import connectors
 from pipelines.results import live
 from warehouse import patience
 from warehouse.errors import Busy, KontorError, Throttled, TooLate

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.banks import connectors
 from pipelines.banks.base import Connector
+from pipelines.banks.connectors import connectors
 from pipelines.banks.sessions import BankSessions
 from warehouse.errors import KontorError
 from warehouse.lake.lake import Lake

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from pipelines.banks import connectors
 from pipelines.banks.base import CatalogueBank, Connector
+from pipelines.banks.connectors import connectors
 from pipelines.fetching import connect
 from warehouse import files, naming
 from warehouse.errors import Invalid, NotFound

@@ -7,8 +7,8 @@ from uuid import UUID
 import typer
 
 from api.cli.installation import Json, console, open_installation, say, show, show_once
-from pipelines import banks
 from pipelines.banks import catalogue
+from pipelines.banks.connectors import connectors
 from warehouse.postgres.tables import Provider
 from warehouse.stores import providers
 
@@ -23,9 +23,9 @@ def list_providers(
 ) -> None:
     """List the providers that tenants can use."""
     with open_installation() as installation, installation.database.operating() as owner:
-        connectors = banks.connectors(installation.settings)
+        connectors_by_name = connectors(installation.settings)
         rows = [
-            _row(provider, served=catalogue.offer_of(provider, connectors) is not None)
+            _row(provider, served=catalogue.offer_of(provider, connectors_by_name) is not None)
             for provider in providers.visible(owner, include_disabled=everything)
         ]
     show([row for row in rows if everything or row["served"]], as_json, "Providers")

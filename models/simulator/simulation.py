@@ -26,7 +26,7 @@ from models.simulator.contracts.schedule import schedule
 from models.simulator.contracts.settlements import irregular_payments
 from models.simulator.people.people import PRODUCTS_BY_ROLE, People, Setting
 from models.simulator.people.scene import Scene, scene_of
-from models.simulator.renderers import render
+from models.simulator.renderers.render import render
 from models.simulator.spending.purchases import purchases
 from models.simulator.truth.contracts import contract_truth
 from models.simulator.truth.life_events import event_truth

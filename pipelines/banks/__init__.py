@@ -1,15 +1,1 @@
-"""The ways to banks, one file each. A new bank is a file here, a line in this table, and its golden files.
-
-The workers of the API load this package: nothing here may load Polars or Dagster before it is needed.
-"""
-
-from collections.abc import Mapping
-
-from pipelines.banks.base import Connector
-from pipelines.banks.demo import DemoBank
-from warehouse.settings import Settings
-
-
-def connectors(settings: Settings) -> Mapping[str, Connector]:
-    """Every connector by the name that stands in the rows of its providers."""
-    return {"demo": DemoBank(settings.home / "demo-bank")}
+"""The ways to banks: the contract of a connector, the connectors themselves, the catalogue of banks, and sessions with them."""

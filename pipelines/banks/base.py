@@ -1,6 +1,6 @@
 """The contract between Kontor and a bank: the methods of a connector, the values it returns, and its faults.
 
-A connector is a class with the methods of `Connector`, listed with one line in `pipelines/banks/__init__.py`, and tested against
+A connector is a class with the methods of `Connector`, listed with one line in `pipelines/banks/connectors.py`, and tested against
 this contract in `tests/pipelines/banks/`. It never touches our database, reads no clock (`now` is an argument) and raises
 nothing but `BankFault`.
 

@@ -85,7 +85,7 @@ def calls(stack: Stack, userid: str, operation: str) -> int:
 
 def paid(stack: Stack, userid: str) -> int:
     """How many transfers the demo bank has executed."""
-    return len(payments.executed(stack.home / "demo-bank", userid))
+    return len(payments.executed_orders(stack.home / "demo-bank", userid))
 
 
 class TestCreateAccount:

@@ -10,10 +10,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from analytics.products import ProductCategory
-from pipelines import banks
 from pipelines.banks import catalogue, formats
 from pipelines.banks.base import Capability, LoginField, Offer
 from pipelines.banks.base import CatalogueBank as Bank
+from pipelines.banks.connectors import connectors
 from tests.support.stack import Stack
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
@@ -206,7 +206,7 @@ def test_filters(owner: Owner, stored: list[ProviderEntry], filters: dict[str, s
 
 
 def test_every_format_that_is_offered_is_one(owner: Owner, stack: Stack) -> None:
-    found = catalogue.find_offers(owner, banks.connectors(Settings(home=stack.home)))
+    found = catalogue.find_offers(owner, connectors(Settings(home=stack.home)))
     written = [field.format for _, offer in found for field in offer.fields]
     assert written
     for notation in written:

@@ -30,9 +30,9 @@ from pipelines.banks.base import (
     Reply,
     Transfer,
 )
-from pipelines.banks.demo import DemoBank, executed, payments
+from pipelines.banks.demo import DemoBank, executed_orders, payments
 from pipelines.banks.demo.histories import Customer
-from pipelines.banks.demo.memory import recalled
+from pipelines.banks.demo.memory import read_memory
 from pipelines.context import Context
 from pipelines.dialogues import requests, steps, worker
 from pipelines.dialogues.requests import BankLogin, DialogueOptions
@@ -76,9 +76,9 @@ class Watched(DemoBank):
         super().__init__(folder, pause=lambda _: None)
         self.confirmed: Counter[UUID] = Counter()
 
-    def _paid(self, customer: Customer, payment: Payment, request: FetchRequest) -> Any:
+    def _execute(self, customer: Customer, payment: Payment, request: FetchRequest) -> Any:
         self.confirmed[payment.reference] += 1
-        return super()._paid(customer, payment, request)
+        return super()._execute(customer, payment, request)
 
     def product(self, user_id: str) -> str:
         """The key of the account of a user id."""
@@ -357,7 +357,7 @@ class Machine(RuleBasedStateMachine):
             return
         sealed = {subject for (subject,) in self.sql("SELECT subject FROM sealed_values WHERE user_id = :user")}
         before, self.seen, self.waiting = self.seen, self.rows(), self.pending()
-        done = {UUID(order["reference"]) for order in executed(self.bank.folder, self.userid)}
+        done = {UUID(order["reference"]) for order in executed_orders(self.bank.folder, self.userid)}
         for id_, dialogue in self.seen.items():
             self.runs_forwards(before.get(id_), dialogue)
             codes = [message["code"] for message in dialogue.messages]
@@ -371,7 +371,7 @@ class Machine(RuleBasedStateMachine):
                 assert (dialogue.payment_id not in done) or dialogue.phase != FAILED, f"told failed ({codes}), and is done"
             elif dialogue.phase == DONE:
                 assert codes == ["BA3090"]
-                assert "consent_ends_at" in recalled(self.bank.folder, self.userid)
+                assert "consent_ends_at" in read_memory(self.bank.folder, self.userid)
         assert all(self.bank.confirmed[order.reference] <= 1 for order, _ in self.orders.values()), "confirmed twice"
 
     def runs_forwards(self, before: Dialogue | None, now: Dialogue) -> None:
@@ -455,7 +455,7 @@ class Machine(RuleBasedStateMachine):
             self.shown.add(dialogue)
 
     def fates(self) -> dict[str, Any]:
-        return recalled(payments._memory(self.bank.folder), self.userid)
+        return read_memory(payments._memory(self.bank.folder), self.userid)
 
     def fate(self, reference: UUID, otherwise: Any) -> Any:
         return self.fates().get(str(reference), otherwise)

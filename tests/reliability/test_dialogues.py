@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from pipelines.banks.demo import calls, executed
-from pipelines.banks.demo.memory import remembered
+from pipelines.banks.demo import calls, executed_orders
+from pipelines.banks.demo.memory import open_memory
 from tests.spec.dialogues import BACK, IP, Status, codes, href, moved, rels, up_to_tan
 from tests.support.stack import Customer, Stack, TenantUnderTest, running_stack, start, wait_until
 from warehouse.postgres.embedded import pg_ctl
@@ -99,7 +99,7 @@ class Paying:
         self.stack.sql("UPDATE dialogues SET look_at = clock_timestamp() WHERE payment_id = :id", id=self.payment)
 
     def executions(self) -> int:
-        return sum(order["reference"] == self.payment for order in executed(self.stack.home / "demo-bank", self.userid))
+        return sum(order["reference"] == self.payment for order in executed_orders(self.stack.home / "demo-bank", self.userid))
 
     def calls(self) -> list[str]:
         """What the bank was asked, in this order."""
@@ -193,7 +193,7 @@ class TestKilled:
         access, _ = customer.add(userid)
         status = up_to_tan(customer, begun_consent(customer, access), 1)
         assert codes(status) == ["BA1110"]
-        with remembered(stack.home / "demo-bank", userid):  # the bank waits for this before it says yes
+        with open_memory(stack.home / "demo-bank", userid):  # the bank waits for this before it says yes
             entered = background.submit(customer.call, "PUT", href(status, "submit_text_tan"), json={"tan": "42"})
             find = "SELECT 1 FROM dialogues WHERE user_id = :user AND phase = 'CALLING'"
             wait_until(lambda: stack.sql(find, user=customer.user_id), 20)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.banks.demo import calls, executed
+from pipelines.banks.demo import calls, executed_orders
 from tests.soak.calling import IP, Actor, Line
 from tests.soak.house import House
 from tests.spec.dialogues import BACK, codes, href, rels
@@ -132,7 +132,7 @@ class Payer(Actor):
 
     def inspect_all(self, house: House) -> None:
         """What customers were told is what the bank has done, and the bank was asked no more often than the customer moved."""
-        done = [order["reference"] for order in executed(house.bank, self.userid)]
+        done = [order["reference"] for order in executed_orders(house.bank, self.userid)]
         for payment in self.payments:
             status = self.until(lambda payment=payment: self._last(payment), 60)  # type: ignore[misc]
             if status is None:  # it was never acknowledged, and nothing of it is there

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pipelines.banks.demo import executed
+from pipelines.banks.demo import executed_orders
 from pipelines.banks.demo.ledger import calls
 from tests.spec.dialogues import BACK, IP, Status, codes, href, moved, rels, up_to_tan
 from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
@@ -68,7 +68,7 @@ class Account:
         return self.customer.tenant.stack.home / "demo-bank"
 
     def executed(self) -> list[dict[str, Any]]:
-        return executed(self.bank, self.userid)
+        return executed_orders(self.bank, self.userid)
 
     def moves(self) -> int:
         """How many moves have reached the bank: it executes an order once, however often we would send it."""

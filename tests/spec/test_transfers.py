@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from pipelines.banks.demo import executed
+from pipelines.banks.demo import executed_orders
 from tests.spec.dialogues import Status, codes, href, rels
 from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest
 
@@ -91,7 +91,7 @@ def test_a_right_tan_pays(customer: Customer, product: str, stack: Stack) -> Non
     assert (codes(status), rels(status)) == (["BA1111"], [])
     assert "timeout" not in status
     assert "challenge" not in status
-    paid = [order for order in executed(stack.home / "demo-bank", "demo1") if order["transfers"][0]["purpose"] == purpose]
+    paid = [order for order in executed_orders(stack.home / "demo-bank", "demo1") if order["transfers"][0]["purpose"] == purpose]
     assert [(order["transfers"][0]["recipient"], order["transfers"][0]["amount_cents"]) for order in paid] == [
         ("Stadtwerke Muenchen", 1250)
     ]

@@ -104,6 +104,6 @@ FORMATS: dict[str, BankFormat] = {
 TEST_FORMATS = ("vr", "commerzbank", "comdirect", "n26")
 """Never in training: what they cost a model shows how it does with a bank that it has not seen."""
 TRAINING_FORMATS = tuple(name for name in FORMATS if name not in TEST_FORMATS)
-ALL = tuple(FORMATS)
+ALL_FORMATS = tuple(FORMATS)
 WITHOUT_INTERMEDIARY = ("card_statement", "paypal_wallet")
 """Here a payment service never stands in the place of the shop."""

@@ -1,4 +1,4 @@
-"""What makes up a bank's way of writing: cases, shapes and lines. The banks themselves stand in the files beside this one."""
+"""The parts of a bank's way of writing: cases, shapes and lines. The banks themselves are in `banks/`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Case(IntEnum):
 
 
 CARDS = (Case.CARD, Case.CARD_ONLINE, Case.CARD_ABROAD, Case.CARD_REFUND, Case.ATM, Case.SHOP_CASH)
-"""What is paid or drawn with a card, and has a place."""
+"""Payments and withdrawals with a card, which have a place."""
 SAME_AS: Mapping[Case, Case] = {
     Case.CARD_ONLINE: Case.CARD,
     Case.CARD_ABROAD: Case.CARD_ONLINE,

@@ -5,6 +5,6 @@ Nothing here imports Polars before a fetch or a payment begins, because API work
 
 from pipelines.banks.demo.bank import DemoBank
 from pipelines.banks.demo.ledger import calls
-from pipelines.banks.demo.payments import executed
+from pipelines.banks.demo.payments import executed_orders
 
-__all__ = ["DemoBank", "calls", "executed"]
+__all__ = ["DemoBank", "calls", "executed_orders"]

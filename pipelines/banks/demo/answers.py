@@ -1,4 +1,4 @@
-"""What the bank answers in a session, as a value that special user ids can change, and the parts that it is told in."""
+"""What the bank answers in a session: a customer's data as a value, which special user ids can change, and its parts."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 BERLIN = ZoneInfo("Europe/Berlin")
 SHORT_HISTORY = timedelta(days=90)
-"""How far back bookings go where the whole history is not wanted."""
+"""How far back bookings go where the whole history is not requested."""
 
 
 @dataclass(frozen=True)
 class CustomerData:
-    """All that the bank knows of a customer on a day."""
+    """Everything that the bank knows of a customer on a day."""
 
     customer: Customer
     bookings: Mapping[str, "pl.DataFrame"]
@@ -46,57 +46,57 @@ def today(now: datetime) -> date:
 
 
 def answer(histories: Histories, customer: Customer, now: datetime, consent_ends_at: datetime | None = None) -> CustomerData:
-    """What is known of a customer now; before the first day of all histories, what is known then."""
+    """The data of a customer now; before the first day of all histories, those of that day."""
     day = max(today(now), START)
     return CustomerData(customer, histories.bookings(customer, day), histories.positions(customer, day), consent_ends_at)
 
 
-def parts(known: CustomerData, request: FetchRequest) -> Iterator[Part]:
+def parts(customer_data: CustomerData, request: FetchRequest) -> Iterator[Part]:
     """The whole session."""
-    yield header(known, request.now)
-    yield from details(known, request)
+    yield header(customer_data, request.now)
+    yield from details(customer_data, request)
 
 
-def header(known: CustomerData, now: datetime) -> Header:
+def header(customer_data: CustomerData, now: datetime) -> Header:
     """All products with their balances, and how the customer confirms."""
-    methods = known.customer.methods
+    methods = customer_data.customer.methods
     return Header(
-        products=tuple(_with_balance(account, known, now) for account in known.customer.accounts),
+        products=tuple(_with_balance(account, customer_data, now) for account in customer_data.customer.accounts),
         methods=methods,
         active_method=methods[0].code if methods else None,
-        media=known.customer.media,
-        consent_ends_at=known.consent_ends_at,
-        notices=known.notices,
+        media=customer_data.customer.media,
+        consent_ends_at=customer_data.consent_ends_at,
+        notices=customer_data.notices,
     )
 
 
-def details(known: CustomerData, request: FetchRequest) -> Iterator[FetchedBookings | Holdings]:
-    """Positions or bookings of every product that is wanted."""
+def details(customer_data: CustomerData, request: FetchRequest) -> Iterator[FetchedBookings | Holdings]:
+    """Positions or bookings of every requested product."""
     import polars as pl
 
-    for account in known.customer.accounts:
+    for account in customer_data.customer.accounts:
         key = account.product.key
         if request.wanted is not None and key not in request.wanted:
             continue
-        if key in known.positions:
-            yield Holdings(key, known.positions[key])
+        if key in customer_data.positions:
+            yield Holdings(key, customer_data.positions[key])
         else:
             since = request.since.get(key) or _first_day(account.product.category, request)
-            yield FetchedBookings(key, since, known.bookings[key].filter(pl.col("booked_on") >= since))
+            yield FetchedBookings(key, since, customer_data.bookings[key].filter(pl.col("booked_on") >= since))
 
 
 def _first_day(category: ProductCategory, request: FetchRequest) -> date:
-    """From which day on bookings are told when no day is asked for."""
+    """The first day of the bookings of a product for which no day is requested."""
     whole = request.whole_history_of is None or category in request.whole_history_of
     return START if whole else max(START, today(request.now) - SHORT_HISTORY)
 
 
-def _with_balance(account: DemoAccount, known: CustomerData, now: datetime) -> FetchedProduct:
+def _with_balance(account: DemoAccount, customer_data: CustomerData, now: datetime) -> FetchedProduct:
     product = account.product
-    if product.key in known.positions:
-        total = sum(position.total_cents or 0 for position in known.positions[product.key])
+    if product.key in customer_data.positions:
+        total = sum(position.total_cents or 0 for position in customer_data.positions[product.key])
         return replace(product, balance_cents=total, balance_at=now, balance_by_statement=False)
-    booked = _booked_cents(known.bookings[product.key])
+    booked = _booked_cents(customer_data.bookings[product.key])
     balance = account.opening_cents + booked.get(product.currency, 0)
     further = tuple(
         replace(entry, balance_cents=entry.balance_cents + booked.get(entry.currency, 0), balance_at=now)
@@ -107,7 +107,7 @@ def _with_balance(account: DemoAccount, known: CustomerData, now: datetime) -> F
         balance_cents=balance,
         balance_at=now,
         balances=(Balance(product.currency, balance, now), *further) if further else (),
-        home_savings=product.home_savings and _progressed(product.home_savings, balance),
+        home_savings=product.home_savings and _with_progress(product.home_savings, balance),
     )
 
 
@@ -118,7 +118,7 @@ def _booked_cents(frame: "pl.DataFrame") -> dict[str, int]:
     return dict(sums.iter_rows())
 
 
-def _progressed(contract: HomeSavings, balance_cents: int) -> HomeSavings:
+def _with_progress(contract: HomeSavings, balance_cents: int) -> HomeSavings:
     """The contract with the percentage of its sum that is saved."""
     if not contract.contract_sum_cents:
         return contract

@@ -1,4 +1,4 @@
-"""The demo bank as a connector: who calls is let in, recorded and answered."""
+"""The demo bank as a connector: every call is recorded, checked at the door and answered."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -27,8 +27,8 @@ from pipelines.banks.base import (
 )
 from pipelines.banks.demo import dialogue, login, payments
 from pipelines.banks.demo.histories import Customer, Histories
-from pipelines.banks.demo.ledger import recorded
-from pipelines.banks.demo.memory import recalled, remembered
+from pipelines.banks.demo.ledger import record_call
+from pipelines.banks.demo.memory import open_memory, read_memory
 
 
 def _pause(seconds: float) -> None:
@@ -46,7 +46,7 @@ class DemoBank:
         self._pause = pause
 
     def offer(self, provider: CatalogueBank) -> Offer | None:
-        """Two fields, everything that there is, in the three groups in which a customer would look for it."""
+        """Two login fields and all categories, in three groups: accounts, cards, depots."""
         if provider.connector != self.name:
             return None
         groups = (frozenset(ProductCategory) - CARDS - WITH_POSITIONS, CARDS, WITH_POSITIONS)
@@ -55,44 +55,44 @@ class DemoBank:
 
     def fetch(self, request: FetchRequest) -> Iterator[Part]:
         """One session: the header, then every wanted product."""
-        with self._recorded(request, "fetch"):
+        with self._record(request, "fetch"):
             customer = self._customer(request)
-            yield from self._told(customer, request)
+            yield from self._answer(customer, request)
 
     def start(self, order: Order, request: FetchRequest) -> Turn:
         """The first step of a dialogue; a payment is checked before it."""
         from pipelines.banks.demo import special
 
-        with self._recorded(request, "start"):
+        with self._record(request, "start"):
             customer = self._customer(request)
-            refused = self._refusal(customer, order, request) if isinstance(order, Payment) else None
-            if refused:
-                turn = Turn(refused)
+            refusal = self._refusal(customer, order, request) if isinstance(order, Payment) else None
+            if refusal:
+                turn = Turn(refusal)
             elif special.is_exempt(customer.user_id, order):
                 turn = Turn(Done())
             else:
                 turn = dialogue.begin(customer, order, request)
-            return self._settled(customer, order, turn, request)
+            return self._settle(customer, order, turn, request)
 
     def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
-        """The next step; what was confirmed is done."""
-        with self._recorded(request, "resume"):
+        """The next step; a confirmed order is executed."""
+        with self._record(request, "resume"):
             customer = self._customer(request)
-            known = dialogue.opened(customer, state)
-            turn = dialogue.proceed(customer, known, reply, request)
-            return self._settled(customer, known.order, turn, request)
+            dialogue_state = dialogue.read_state(customer, state)
+            turn = dialogue.proceed(customer, dialogue_state, reply, request)
+            return self._settle(customer, dialogue_state.order, turn, request)
 
     def outcome(self, request: FetchRequest, reference: UUID) -> Done | Failed | None:
         """What became of a payment."""
-        with self._recorded(request, "outcome"):
+        with self._record(request, "outcome"):
             return payments.outcome(self.folder, self._customer(request).user_id, reference)
 
     def verify_payee(self, request: FetchRequest, name: str, iban: str) -> Payee:
         """Whether the account of this IBAN is this recipient's."""
         from pipelines.banks.demo import payees
 
-        with self._recorded(request, "verify_payee"):
-            return payees.verified(self._customer(request), name, iban)
+        with self._record(request, "verify_payee"):
+            return payees.verify_payee(self._customer(request), name, iban)
 
     def _refusal(self, customer: Customer, payment: Payment, request: FetchRequest) -> Failed | None:
         from pipelines.banks.demo import answers
@@ -101,34 +101,34 @@ class DemoBank:
             return payments.DUPLICATE
         return payments.refusal(payment, self._products(customer, request), answers.today(request.now))
 
-    def _settled(self, customer: Customer, order: Order, turn: Turn, request: FetchRequest) -> Turn:
+    def _settle(self, customer: Customer, order: Order, turn: Turn, request: FetchRequest) -> Turn:
         """The turn, after the bank has done what was confirmed and remembered what was given up."""
         if isinstance(order, Payment):
             if isinstance(turn.step, Done):
-                turn = Turn(self._paid(customer, order, request))
+                turn = Turn(self._execute(customer, order, request))
             if isinstance(turn.step, Failed):
                 payments.refuse(self.folder, customer.user_id, order.reference)
         elif isinstance(turn.step, Done) and turn.step.consent_ends_at:
-            with remembered(self.folder, customer.user_id) as known:
-                known["consent_ends_at"] = turn.step.consent_ends_at.isoformat()
+            with open_memory(self.folder, customer.user_id) as memory:
+                memory["consent_ends_at"] = turn.step.consent_ends_at.isoformat()
         return turn
 
-    def _paid(self, customer: Customer, payment: Payment, request: FetchRequest) -> Done | Failed:
+    def _execute(self, customer: Customer, payment: Payment, request: FetchRequest) -> Done | Failed:
         from pipelines.banks.demo import special
 
         products = self._products(customer, request)
         execute = partial(payments.execute, self.folder, customer.user_id, payment, products, request.now)
-        return special.paid(customer.user_id, execute, self._pause)
+        return special.execute_payment(customer.user_id, execute, self._pause)
 
     def _products(self, customer: Customer, request: FetchRequest) -> tuple[FetchedProduct, ...]:
         from pipelines.banks.demo import answers
 
-        known = answers.answer(self._histories_of(customer.user_id), customer, request.now)
-        return answers.header(known, request.now).products
+        customer_data = answers.answer(self._histories_of(customer.user_id), customer, request.now)
+        return answers.header(customer_data, request.now).products
 
     def _customer(self, request: FetchRequest) -> Customer:
         login.check_fields(request)
-        customer = self._find(login.user_id(request))
+        customer = self._find(login.typed_user_id(request))
         if customer is None:
             raise WrongCredentials
         login.check_pin(self.folder, request, customer.user_id, customer.pin)
@@ -151,23 +151,23 @@ class DemoBank:
             self._histories = Supplies((Households(), SimulatedHouseholds()))
         return self._histories
 
-    def _told(self, customer: Customer, request: FetchRequest) -> Iterator[Part]:
+    def _answer(self, customer: Customer, request: FetchRequest) -> Iterator[Part]:
         from pipelines.banks.demo import answers, special
 
-        visit = special.SpecialSession(
+        session = special.SpecialSession(
             self.folder, request, customer.user_id, self._consent_ends_at(customer, request.now), self._pause
         )
         if special.histories(customer.user_id):
-            yield from special.told(visit)
+            yield from special.answer(session)
         else:
-            yield from answers.parts(answers.answer(self._supply(), customer, request.now, visit.consent_ends_at), request)
+            yield from answers.parts(answers.answer(self._supply(), customer, request.now, session.consent_ends_at), request)
 
     def _consent_ends_at(self, customer: Customer, now: datetime) -> datetime | None:
         """The end of a consent that was given in a dialogue and still holds."""
-        known = recalled(self.folder, customer.user_id).get("consent_ends_at")
-        ends_at = datetime.fromisoformat(known) if known else None
+        stored_time = read_memory(self.folder, customer.user_id).get("consent_ends_at")
+        ends_at = datetime.fromisoformat(stored_time) if stored_time else None
         return ends_at if ends_at and ends_at > now else None
 
-    def _recorded(self, request: FetchRequest, operation: str) -> AbstractContextManager[None]:
-        known = login.user_id(request)
-        return recorded(self.folder, request.now, operation, known if self._find(known) else "unknown")
+    def _record(self, request: FetchRequest, operation: str) -> AbstractContextManager[None]:
+        user_id = login.typed_user_id(request)
+        return record_call(self.folder, request.now, operation, user_id if self._find(user_id) else "unknown")

@@ -37,8 +37,8 @@ from pipelines.banks.demo import security
 from pipelines.banks.demo.histories import Customer
 
 RIGHT_TAN = "42"
-TRIES = 3
-CONSENT_LASTS = timedelta(days=180)
+MAX_WRONG_TANS = 3
+CONSENT_DURATION = timedelta(days=180)
 APP_CONFIRMS_AFTER = timedelta(seconds=3)
 BACK_FROM_PAGE_AFTER = timedelta(seconds=1)
 
@@ -66,89 +66,89 @@ _STATE = TypeAdapter(DialogueState)
 
 def begin(customer: Customer, order: Order, request: FetchRequest) -> Turn:
     """The first step: the customer chooses a method, if there is a choice."""
-    known = DialogueState(customer.user_id, "method", request.now, order if isinstance(order, Payment) else None)
-    match security.usable(customer.methods, request.return_to):
+    state = DialogueState(customer.user_id, "method", request.now, order if isinstance(order, Payment) else None)
+    match security.usable_methods(customer.methods, request.return_to):
         case ():
             return Turn(Failed(Code.METHOD_INVALID, "Es gibt kein Verfahren, mit dem Sie hier freigeben können."))
         case (only,):
-            return _chosen_method(customer, known, only.code, request)
-    return _turn(customer, known, request)
+            return _choose_method(customer, state, only.code, request)
+    return _turn(customer, state, request)
 
 
-def opened(customer: Customer, state: bytes) -> DialogueState:
+def read_state(customer: Customer, payload: bytes) -> DialogueState:
     """The state of a dialogue of this customer; what another wrote is refused."""
     try:
-        known = _STATE.validate_json(state)
+        state = _STATE.validate_json(payload)
     except ValueError as error:
         raise Unusable from error
-    chosen = known.at == "method" or known.method in {method.code for method in customer.methods}
-    if known.user_id != customer.user_id or not chosen:
+    is_method_valid = state.at == "method" or state.method in {method.code for method in customer.methods}
+    if state.user_id != customer.user_id or not is_method_valid:
         raise Unusable
-    return known
+    return state
 
 
-def proceed(customer: Customer, known: DialogueState, reply: Reply, request: FetchRequest) -> Turn:
+def proceed(customer: Customer, state: DialogueState, reply: Reply, request: FetchRequest) -> Turn:
     """The step after a move; a move that does not belong here, or none, repeats the step."""
-    waited = request.now - known.asked_at
-    match known.at:
+    waited = request.now - state.asked_at
+    match state.at:
         case "method" if reply.method is not None:
-            return _chosen_method(customer, known, reply.method, request)
+            return _choose_method(customer, state, reply.method, request)
         case "medium" if reply.medium is not None:
-            if reply.medium not in known.media:
+            if reply.medium not in state.media:
                 return Turn(Failed(Code.METHOD_INVALID))
-            return _confirm(customer, known, request)
+            return _confirm(customer, state, request)
         case "tan" if reply.tan is not None:
-            return _tried(customer, known, reply.tan, request)
+            return _check_tan(customer, state, reply.tan, request)
         case "app" if waited >= APP_CONFIRMS_AFTER:
-            return _done(known, request)
+            return _complete(state, request)
         case "page" if waited >= BACK_FROM_PAGE_AFTER:
-            return _done(known, request)
-    return _turn(customer, known, request)
+            return _complete(state, request)
+    return _turn(customer, state, request)
 
 
-def _chosen_method(customer: Customer, known: DialogueState, method: str, request: FetchRequest) -> Turn:
-    if method not in {entry.code for entry in security.usable(customer.methods, request.return_to)}:
+def _choose_method(customer: Customer, state: DialogueState, method: str, request: FetchRequest) -> Turn:
+    if method not in {entry.code for entry in security.usable_methods(customer.methods, request.return_to)}:
         return Turn(Failed(Code.METHOD_INVALID))
-    media = tuple(medium.name for medium in security.offered(method, customer.media, request.now))
-    known = replace(known, method=method, media=media)
-    return _turn(customer, replace(known, at="medium"), request) if len(media) > 1 else _confirm(customer, known, request)
+    media = tuple(medium.name for medium in security.offered_media(method, customer.media, request.now))
+    state = replace(state, method=method, media=media)
+    return _turn(customer, replace(state, at="medium"), request) if len(media) > 1 else _confirm(customer, state, request)
 
 
-def _confirm(customer: Customer, known: DialogueState, request: FetchRequest) -> Turn:
-    known = replace(known, asked_at=request.now)
-    if known.method == security.APP.code:
-        return _turn(customer, replace(known, at="app"), request)
-    if known.method == security.PAGE.code:
-        return _turn(customer, replace(known, at="page", url=_page(request.return_to or "")), request)
-    return _turn(customer, replace(known, at="tan"), request)
+def _confirm(customer: Customer, state: DialogueState, request: FetchRequest) -> Turn:
+    state = replace(state, asked_at=request.now)
+    if state.method == security.APP.code:
+        return _turn(customer, replace(state, at="app"), request)
+    if state.method == security.PAGE.code:
+        return _turn(customer, replace(state, at="page", url=_page(request.return_to or "")), request)
+    return _turn(customer, replace(state, at="tan"), request)
 
 
-def _tried(customer: Customer, known: DialogueState, tan: str, request: FetchRequest) -> Turn:
+def _check_tan(customer: Customer, state: DialogueState, tan: str, request: FetchRequest) -> Turn:
     if tan == RIGHT_TAN:
-        return _done(known, request)
-    known = replace(known, wrong=known.wrong + 1)
-    return Turn(Failed(Code.TAN_INVALID)) if known.wrong >= TRIES else _turn(customer, known, request)
+        return _complete(state, request)
+    state = replace(state, wrong=state.wrong + 1)
+    return Turn(Failed(Code.TAN_INVALID)) if state.wrong >= MAX_WRONG_TANS else _turn(customer, state, request)
 
 
-def _done(known: DialogueState, request: FetchRequest) -> Turn:
-    return Turn(Done() if known.payment else Done(request.now + CONSENT_LASTS))
+def _complete(state: DialogueState, request: FetchRequest) -> Turn:
+    return Turn(Done() if state.payment else Done(request.now + CONSENT_DURATION))
 
 
-def _turn(customer: Customer, known: DialogueState, request: FetchRequest) -> Turn:
-    return Turn(_step(customer, known, request), _STATE.dump_json(known))
+def _turn(customer: Customer, state: DialogueState, request: FetchRequest) -> Turn:
+    return Turn(_step(customer, state, request), _STATE.dump_json(state))
 
 
-def _step(customer: Customer, known: DialogueState, request: FetchRequest) -> Step:
-    match known.at:
+def _step(customer: Customer, state: DialogueState, request: FetchRequest) -> Step:
+    match state.at:
         case "method":
-            return ChooseMethod(security.usable(customer.methods, request.return_to))
+            return ChooseMethod(security.usable_methods(customer.methods, request.return_to))
         case "medium":
-            return ChooseMedium(tuple(medium for medium in customer.media if medium.name in known.media))
+            return ChooseMedium(tuple(medium for medium in customer.media if medium.name in state.media))
         case "app":
             return Wait(APP_CONFIRMS_AFTER.total_seconds(), security.APP.hint or "")
         case "page":
-            return Redirect(known.url)
-    return _tan_wanted(customer, known)
+            return Redirect(state.url)
+    return _ask_for_tan(customer, state)
 
 
 def _page(return_to: str) -> str:
@@ -160,8 +160,8 @@ def _page(return_to: str) -> str:
     return str(url.href)
 
 
-def _tan_wanted(customer: Customer, known: DialogueState) -> EnterTan:
-    method = next(entry for entry in customer.methods if entry.code == known.method)
+def _ask_for_tan(customer: Customer, state: DialogueState) -> EnterTan:
+    method = next(entry for entry in customer.methods if entry.code == state.method)
     optical, photo = method == security.OPTICAL, method == security.PHOTO
     return EnterTan(
         method.hint or "",
@@ -169,7 +169,7 @@ def _tan_wanted(customer: Customer, known: DialogueState) -> EnterTan:
         hhd="2908881344731012345678900,00" if optical else None,
         hhduc="1784011041875F051234567890041203000044302C323015" if optical else None,
         photo=_picture() if photo else None,
-        wrong_before=known.wrong,
+        wrong_before=state.wrong,
     )
 
 

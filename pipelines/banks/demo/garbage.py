@@ -12,17 +12,17 @@ from pipelines.banks.demo.answers import CustomerData
 from pipelines.banks.demo.changing import with_rows
 from pipelines.banks.demo.histories import START
 
-ROWS = 1_000_000
+GARBAGE_ROWS = 1_000_000
 HUGE_CENTS = 10**14
 MARKUP = "<script>alert(1)</script>\x00\x1b[31m\r\n\u202e&amp;'\";--"
 
 
-def parts(known: CustomerData, request: FetchRequest, kind: str) -> Iterator[Part]:
-    """A header and bookings with the fault, as far back as there are: such a bank does not mind what is asked."""
-    header = answers.header(known, request.now)
+def parts(customer_data: CustomerData, request: FetchRequest, kind: str) -> Iterator[Part]:
+    """A header and all bookings with the fault, whatever the request asks for."""
+    header = answers.header(customer_data, request.now)
     yield _spoilt_header(header, kind)
-    for key, frame in known.bookings.items():
-        yield FetchedBookings(key, START, _spoilt(known, frame, key, kind, answers.today(request.now)))
+    for key, frame in customer_data.bookings.items():
+        yield FetchedBookings(key, START, _spoilt(customer_data, frame, key, kind, answers.today(request.now)))
 
 
 def _spoilt_header(header: Header, kind: str) -> Header:
@@ -39,13 +39,13 @@ def _spoilt_header(header: Header, kind: str) -> Header:
     return header
 
 
-def _spoilt(known: CustomerData, frame: pl.DataFrame, key: str, kind: str, until: date) -> pl.DataFrame:
+def _spoilt(customer_data: CustomerData, frame: pl.DataFrame, key: str, kind: str, until: date) -> pl.DataFrame:
     match kind:
         case "year":
             days = [date(1, 1, 1), *frame["booked_on"][1:-1], date(9999, 12, 31)]
             return frame.with_columns(booked_on=pl.Series(days), value_on=pl.Series(days))
         case "rows":
-            return with_rows(known, ROWS, until).bookings[key]
+            return with_rows(customer_data, GARBAGE_ROWS, until).bookings[key]
         case "html":
             return frame.with_columns(purpose=pl.lit(MARKUP), counterparty_name=pl.lit(MARKUP))
         case "currency":

@@ -1,10 +1,11 @@
-"""Where the demo bank's customers come from. Whoever has another supply of customers and bookings offers `Histories`."""
+"""What the demo bank needs of a source of customers and bookings: the protocol `Histories`, and its values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
+from analytics.products import ProductCategory
 from pipelines.banks.base import Balance, FetchedPosition, FetchedProduct, Medium, Method
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
 START = date(2023, 11, 1)
 """The first day of every history."""
+PAYING_CATEGORIES = frozenset({ProductCategory.CHECKING, ProductCategory.CALL_MONEY})
+"""Products from which a customer can pay."""
 
 
 @dataclass(frozen=True)

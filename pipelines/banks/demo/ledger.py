@@ -21,7 +21,7 @@ def calls(folder: Path) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def recorded(folder: Path, now: datetime, operation: str, user_id: str) -> Iterator[None]:
+def record_call(folder: Path, now: datetime, operation: str, user_id: str) -> Iterator[None]:
     """A block between a `begin` and an `end` line, so that one can see how many sessions ran at the same time."""
     entry = {"session": uuid4().hex, "at": now.isoformat(), "operation": operation, "user_id": user_id}
     _append(folder, entry | {"event": "begin"})

@@ -1,4 +1,4 @@
-"""The demo bank's door: login fields, wrong PINs, locks. User ids that stand for a refusal are refused here."""
+"""The login of the demo bank: fields, wrong PINs, locks, and the user ids that are always refused."""
 
 import re
 from datetime import datetime, timedelta
@@ -6,7 +6,7 @@ from hmac import compare_digest
 from pathlib import Path
 
 from pipelines.banks.base import AccessLocked, BankFault, FetchRequest, FieldsMissing, LoginField, Unreachable, WrongCredentials
-from pipelines.banks.demo.memory import remembered
+from pipelines.banks.demo.memory import open_memory
 
 FIELDS = (
     LoginField("userid", "Nutzerkennung", False, "^[A-Za-z0-9_.-]{1,64}$", "demo1 bis demo8, oder eine der Testkennungen"),
@@ -17,14 +17,14 @@ REFUSED: dict[str, type[BankFault]] = {
     "test_locked": AccessLocked,
     "test_unreachable": Unreachable,
 }
-"""User ids that never get in, with whatever PIN."""
+"""User ids that are refused with any PIN."""
 
-COUNTED = "test_lock_"
-TRIES = 3
-LOCKED_FOR = timedelta(minutes=10)
+COUNTED_PREFIX = "test_lock_"
+MAX_WRONG_PINS = 3
+LOCK_DURATION = timedelta(minutes=10)
 
 
-def user_id(request: FetchRequest) -> str:
+def typed_user_id(request: FetchRequest) -> str:
     """The user id that was typed, if it has the form of one."""
     typed = request.credentials.get("userid", "")
     return typed if re.fullmatch(FIELDS[0].format, typed) else ""
@@ -37,28 +37,28 @@ def check_fields(request: FetchRequest) -> None:
         raise FieldsMissing(f"Es fehlt: {', '.join(missing)}")
 
 
-def check_pin(folder: Path, request: FetchRequest, known: str, pin: str) -> None:
+def check_pin(folder: Path, request: FetchRequest, user_id: str, pin: str) -> None:
     """Refuses a wrong PIN. Only user ids made for it are locked, so that nobody can lock a customer out of the demo."""
-    if known in REFUSED:
-        raise REFUSED[known]
+    if user_id in REFUSED:
+        raise REFUSED[user_id]
     fits = compare_digest(request.credentials["pin"].encode(errors="surrogatepass"), pin.encode())
-    if known.startswith(COUNTED):
-        _check_counted(folder, request.now, known, fits)
+    if user_id.startswith(COUNTED_PREFIX):
+        _check_counted(folder, request.now, user_id, fits)
     elif not fits:
         raise WrongCredentials
-    if known == "test_incomplete":
+    if user_id == "test_incomplete":
         raise FieldsMissing("Es fehlt: Kundennummer (kundennummer)")
 
 
-def _check_counted(folder: Path, now: datetime, known: str, fits: bool) -> None:
-    with remembered(folder, known) as state:
+def _check_counted(folder: Path, now: datetime, user_id: str, fits: bool) -> None:
+    with open_memory(folder, user_id) as state:
         if "locked_until" in state:
             if now < datetime.fromisoformat(state["locked_until"]):
                 raise AccessLocked
             del state["locked_until"]
         state["wrong"] = 0 if fits else state.get("wrong", 0) + 1
-        if state["wrong"] >= TRIES:
-            state |= {"wrong": 0, "locked_until": (now + LOCKED_FOR).isoformat()}
+        if state["wrong"] >= MAX_WRONG_PINS:
+            state |= {"wrong": 0, "locked_until": (now + LOCK_DURATION).isoformat()}
             raise AccessLocked
     if not fits:
         raise WrongCredentials

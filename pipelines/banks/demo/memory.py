@@ -10,32 +10,32 @@ from typing import Any
 
 
 @contextmanager
-def remembered(folder: Path, user_id: str) -> Iterator[dict[str, Any]]:
-    """What is known of a user id; changes are kept when the block ends, by a fault too. One process at a time."""
+def open_memory(folder: Path, user_id: str) -> Iterator[dict[str, Any]]:
+    """The memory of a user id; changes are stored when the block ends, even by a fault. One process at a time."""
     state = folder / "state"
     state.mkdir(parents=True, exist_ok=True)
     path = state / f"{user_id}.json"
     with (state / f"{user_id}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        known = _read(path)
-        before = json.dumps(known)
+        content = _read(path)
+        before = json.dumps(content)
         try:
-            yield known
+            yield content
         finally:
-            if json.dumps(known) != before:
-                _write(path, known)
+            if json.dumps(content) != before:
+                _write(path, content)
 
 
-def count(folder: Path, user_id: str, what: str) -> int:
-    """How often this was counted before, and counts it."""
-    with remembered(folder, user_id) as known:
-        before = int(known.get(what, 0))
-        known[what] = before + 1
+def count(folder: Path, user_id: str, counter: str) -> int:
+    """Adds one to a counter and returns its value before."""
+    with open_memory(folder, user_id) as content:
+        before = int(content.get(counter, 0))
+        content[counter] = before + 1
     return before
 
 
-def recalled(folder: Path, user_id: str) -> dict[str, Any]:
-    """What is known of a user id, to look at only."""
+def read_memory(folder: Path, user_id: str) -> dict[str, Any]:
+    """The memory of a user id, for reading only."""
     return _read(folder / "state" / f"{user_id}.json")
 
 
@@ -43,10 +43,10 @@ def _read(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def _write(path: Path, known: dict[str, Any]) -> None:
+def _write(path: Path, content: dict[str, Any]) -> None:
     temporary = path.with_suffix(".new")
     with temporary.open("w") as file:
-        file.write(json.dumps(known))
+        file.write(json.dumps(content))
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)

@@ -8,38 +8,38 @@ from schwifty import IBAN
 
 from pipelines.banks.base import Payee, PayeeMatch
 from pipelines.banks.demo.histories import Customer
-from pipelines.banks.demo.lives import LIVES
+from pipelines.banks.demo.households import demo_members
 
 TITLES = frozenset({"herr", "herrn", "frau", "dr", "prof", "professor", "dipl", "ing"})
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
-CLOSE = 0.8
-"""From this similarity on a name comes close."""
+MIN_SIMILARITY = 0.8
+"""The least similarity of a name that comes close."""
 INITIAL = "M."
-"""What is missing in the names that come close at other banks."""
+"""The initial that is missing in names that come close at other banks."""
 
 
-def verified(customer: Customer, name: str, iban: str) -> Payee:
+def verify_payee(customer: Customer, name: str, iban: str) -> Payee:
     """What the recipient's bank says of a name and an IBAN."""
-    known = IBAN(iban, allow_invalid=True)
-    if not known.is_valid or not known.in_sepa_zone:
+    account_iban = IBAN(iban, allow_invalid=True)
+    if not account_iban.is_valid or not account_iban.in_sepa_zone:
         return Payee(PayeeMatch.NOT_POSSIBLE)
-    owner = _owner(customer, str(known))
-    return _compared(name, owner) if owner else _by_digits(name, str(known))
+    owner = _owner(customer, str(account_iban))
+    return _compare(name, owner) if owner else _by_digits(name, str(account_iban))
 
 
 def _owner(customer: Customer, iban: str) -> str | None:
-    """The owner of an account of the customer who asks, or of one of `demo1` to `demo8`."""
-    own = [account.product for account in customer.accounts]
-    demo = [holder.product for life in LIVES for holder in life.holders]
-    return next((product.owner_name for product in (*own, *demo) if product.iban == iban), None)
+    """The owner of an account of the customer, or of one of `demo1` to `demo8`."""
+    owners = {account.iban: account.owner for member in demo_members() for account in member.persona.accounts}
+    owners |= {account.product.iban: account.product.owner_name for account in customer.accounts}
+    return owners.get(iban)
 
 
-def _compared(name: str, owner: str) -> Payee:
-    given, right = _words(name), _words(owner)
-    if sorted(given) == sorted(right):
+def _compare(name: str, owner: str) -> Payee:
+    name_words, owner_words = _words(name), _words(owner)
+    if sorted(name_words) == sorted(owner_words):
         return Payee(PayeeMatch.MATCH)
-    similar = max(_similarity(given, right), _similarity(sorted(given), sorted(right)))
-    return Payee(PayeeMatch.CLOSE_MATCH, owner) if similar >= CLOSE else Payee(PayeeMatch.NO_MATCH)
+    similar = max(_similarity(name_words, owner_words), _similarity(sorted(name_words), sorted(owner_words)))
+    return Payee(PayeeMatch.CLOSE_MATCH, owner) if similar >= MIN_SIMILARITY else Payee(PayeeMatch.NO_MATCH)
 
 
 def _by_digits(name: str, iban: str) -> Payee:
@@ -59,5 +59,5 @@ def _words(name: str) -> list[str]:
     return [word for word in re.findall(r"\w+", plain) if word not in TITLES]
 
 
-def _similarity(given: list[str], right: list[str]) -> float:
-    return SequenceMatcher(None, " ".join(given), " ".join(right)).ratio()
+def _similarity(name_words: list[str], owner_words: list[str]) -> float:
+    return SequenceMatcher(None, " ".join(name_words), " ".join(owner_words)).ratio()

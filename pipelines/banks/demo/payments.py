@@ -14,7 +14,7 @@ from schwifty import IBAN
 
 from analytics.products import ProductCategory
 from pipelines.banks.base import Code, Done, Failed, FetchedProduct, Payment
-from pipelines.banks.demo.memory import recalled, remembered
+from pipelines.banks.demo.memory import open_memory, read_memory
 
 TO_REFERENCE_ACCOUNT_ONLY = frozenset({ProductCategory.CALL_MONEY, ProductCategory.SAVINGS})
 EURO_AREA = frozenset("AT BE BG CY DE EE ES FI FR GR HR IE IT LT LU LV MT NL PT SI SK".split())  # noqa: SIM905 - one line is enough
@@ -44,28 +44,28 @@ def execute(folder: Path, user_id: str, payment: Payment, products: Sequence[Fet
     if waiting and payment.refuse_without_funds:
         return NO_FUNDS
     order = _PAYMENT.dump_python(payment, mode="json")
-    with remembered(_memory(folder), user_id) as fates:
+    with open_memory(_memory(folder), user_id) as fates:
         fate = fates.setdefault(str(payment.reference), {**order, "at": now.isoformat(), "waiting": waiting})
     return Done() if fate and fate | order == fate else DUPLICATE
 
 
 def refuse(folder: Path, user_id: str, reference: UUID) -> None:
     """Remembers that an order will never be executed, unless it was."""
-    with remembered(_memory(folder), user_id) as fates:
+    with open_memory(_memory(folder), user_id) as fates:
         fates.setdefault(str(reference), None)
 
 
 def outcome(folder: Path, user_id: str, reference: UUID) -> Done | Failed | None:
     """What became of an order; None if nothing did."""
-    fates = recalled(_memory(folder), user_id)
+    fates = read_memory(_memory(folder), user_id)
     if str(reference) not in fates:
         return None
     return Done() if fates[str(reference)] else Failed(Code.TRANSFER_REFUSED)
 
 
-def executed(folder: Path, user_id: str) -> list[dict[str, Any]]:
+def executed_orders(folder: Path, user_id: str) -> list[dict[str, Any]]:
     """All orders of a user id that were executed or wait for money, the oldest first."""
-    return [fate for fate in recalled(_memory(folder), user_id).values() if fate]
+    return [fate for fate in read_memory(_memory(folder), user_id).values() if fate]
 
 
 def _memory(folder: Path) -> Path:

@@ -41,12 +41,12 @@ OLD_PHONE = Medium(
 )
 
 
-def usable(methods: tuple[Method, ...], return_to: str | None) -> tuple[Method, ...]:
+def usable_methods(methods: tuple[Method, ...], return_to: str | None) -> tuple[Method, ...]:
     """The methods that can be used now: the bank's own page only if there is a way back from it."""
     return tuple(method for method in methods if return_to is not None or method != PAGE)
 
 
-def offered(method: str, media: tuple[Medium, ...], now: datetime) -> tuple[Medium, ...]:
+def offered_media(method: str, media: tuple[Medium, ...], now: datetime) -> tuple[Medium, ...]:
     """The media that serve a method now."""
     return tuple(
         medium

@@ -1,6 +1,6 @@
-"""Simulated households as customers of the demo bank: `household1`, `household2`, … each another life, the same in every process.
+"""Simulated households as customers of the demo bank: `household1`, `household2`, … each different and always the same.
 
-A household's bookings are those of the simulator up to the day on which they are asked for; later days add to them.
+The bookings of a household are those of the simulator up to the day of the fetch; later days add to them.
 """
 
 import re
@@ -15,7 +15,7 @@ from schwifty import IBAN
 from analytics.products import WITH_POSITIONS, ProductCategory
 from pipelines.banks.base import FetchedPosition, FetchedProduct
 from pipelines.banks.demo import security
-from pipelines.banks.demo.histories import START, Customer, DemoAccount
+from pipelines.banks.demo.histories import PAYING_CATEGORIES, START, Customer, DemoAccount
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 USER_ID = re.compile(r"household([1-9][0-9]{0,5})")
 SEED = 2026
-MONTHS = 96
-"""The horizon: lives are made whole, then told day by day, so that what was told never changes."""
-NAMES = {
+HORIZON_MONTHS = 96
+"""Households are simulated for this long at once, so that bookings that were told never change."""
+PRODUCT_NAMES = {
     ProductCategory.CHECKING: "Girokonto",
     ProductCategory.CALL_MONEY: "Tagesgeldkonto",
     ProductCategory.CREDIT_CARD: "Kreditkarte",
@@ -34,9 +34,8 @@ NAMES = {
     ProductCategory.LOAN: "Kreditkonto",
     ProductCategory.OTHER_ACCOUNT: "Wallet",
 }
-PAYERS = frozenset({ProductCategory.CHECKING, ProductCategory.CALL_MONEY})
 RESERVE_CENTS = 50_000
-"""What is left on an account on its worst day."""
+"""The lowest balance that an account ever has."""
 
 
 class SimulatedHouseholds:
@@ -44,36 +43,36 @@ class SimulatedHouseholds:
 
     def find(self, user_id: str) -> Customer | None:
         """The customer with this user id."""
-        found = USER_ID.fullmatch(user_id)
-        return _customer(user_id, int(found[1])) if found else None
+        match = USER_ID.fullmatch(user_id)
+        return _customer(user_id, int(match[1])) if match else None
 
     def bookings(self, customer: Customer, as_of: date) -> Mapping[str, "pl.DataFrame"]:
         """By product key, all bookings as the bank tells them on a day."""
         import polars as pl
 
         whole = _by_product(_number(customer))
-        told = {account.product.key: whole[account.product.key] for account in customer.accounts}
-        return {key: frame.filter(pl.col("booked_on") <= as_of) for key, frame in told.items()}
+        frames = {account.product.key: whole[account.product.key] for account in customer.accounts}
+        return {key: frame.filter(pl.col("booked_on") <= as_of) for key, frame in frames.items()}
 
     def positions(self, customer: Customer, as_of: date) -> Mapping[str, tuple[FetchedPosition, ...]]:
         """By key of each depot, its positions on a day: all that was paid in lies in one fund."""
-        paid = self.bookings(customer, as_of)
+        bookings = self.bookings(customer, as_of)
         depots = [account.product.key for account in customer.accounts if account.product.category in WITH_POSITIONS]
-        return {key: _fund(int(paid[key]["amount_cents"].sum())) for key in depots}
+        return {key: _fund(int(bookings[key]["amount_cents"].sum())) for key in depots}
 
 
 def _number(customer: Customer) -> int:
-    found = USER_ID.fullmatch(customer.user_id)
-    if found is None:
+    match = USER_ID.fullmatch(customer.user_id)
+    if match is None:
         raise ValueError("not a household")  # only `find` makes these customers
-    return int(found[1])
+    return int(match[1])
 
 
 @lru_cache(maxsize=8)
 def _life(number: int) -> "Corpus":
     from models.simulator import simulate
 
-    return simulate(1, SEED, START, MONTHS, first_user=number)
+    return simulate(1, SEED, START, HORIZON_MONTHS, first_user=number)
 
 
 @lru_cache(maxsize=8)
@@ -99,22 +98,24 @@ def _customer(user_id: str, number: int) -> Customer:
 
 def _account(row: dict[str, str | None], bookings: "pl.DataFrame") -> DemoAccount:
     category, iban = ProductCategory(row["category"] or ""), row["iban"]
-    known = IBAN(iban) if iban else None
+    parsed_iban = IBAN(iban) if iban else None
     product = FetchedProduct(
         _key(row),
         category,
-        NAMES.get(category, "Konto"),
+        PRODUCT_NAMES.get(category, "Konto"),
         row["owner_name"] or "",
-        account_number=known.account_code if known else None,
+        account_number=parsed_iban.account_code if parsed_iban else None,
         iban=iban,
-        bic=str(known.bic) if known and known.bic else None,
-        blz=known.bank_code if known else None,
-        bank_name=known.bank_name if known else None,
-        transfer_support=category in PAYERS,
+        bic=str(parsed_iban.bic) if parsed_iban and parsed_iban.bic else None,
+        blz=parsed_iban.bank_code if parsed_iban else None,
+        bank_name=parsed_iban.bank_name if parsed_iban else None,
+        transfer_support=category in PAYING_CATEGORIES,
     )
-    lowest = bookings["amount_cents"].cum_sum().min() if bookings.height else 0
-    low = int(lowest) if isinstance(lowest, int) else 0
-    return DemoAccount(product, opening_cents=0 if category is ProductCategory.CREDIT_CARD else RESERVE_CENTS - min(low, 0))
+    lowest_sum = bookings["amount_cents"].cum_sum().min() if bookings.height else 0
+    lowest_cents = int(lowest_sum) if isinstance(lowest_sum, int) else 0
+    return DemoAccount(
+        product, opening_cents=0 if category is ProductCategory.CREDIT_CARD else RESERVE_CENTS - min(lowest_cents, 0)
+    )
 
 
 def _key(row: dict[str, str | None]) -> str:

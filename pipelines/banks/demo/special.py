@@ -1,4 +1,4 @@
-"""User ids that play a part: slow, empty, changing, refused. Each is one function; all stand in `docs/demo-bank.md`."""
+"""User ids with a special behaviour: slow, empty, changing, refused. Each is one function; `docs/demo-bank.md` lists all."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from models.simulator.scripted.personas import load, plain
 from pipelines.banks.base import (
     Code,
     Done,
     Failed,
     FetchRequest,
+    Medium,
+    Method,
     Order,
     Part,
     Payment,
@@ -22,12 +25,10 @@ from pipelines.banks.base import (
 from pipelines.banks.demo import answers, security
 from pipelines.banks.demo.answers import CustomerData
 from pipelines.banks.demo.histories import Customer
-from pipelines.banks.demo.households import Households
-from pipelines.banks.demo.lives import EMPLOYEE
-from pipelines.banks.demo.lives.plain import plain
-from pipelines.banks.demo.memory import count, remembered
+from pipelines.banks.demo.households import MEDIA, METHODS, Households, Member
+from pipelines.banks.demo.memory import count, open_memory
 
-AN_HOUR = 3600.0
+MAX_WAIT_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
@@ -46,16 +47,16 @@ def histories(user_id: str) -> Households | None:
     return _households(user_id) if _behaviour(user_id) else None
 
 
-def told(visit: SpecialSession) -> Iterator[Part]:
-    """What a special user id is told."""
-    found = _behaviour(visit.user_id)
-    return found(visit) if found else iter(())
+def answer(session: SpecialSession) -> Iterator[Part]:
+    """The parts that a special user id is answered with."""
+    behaviour = _behaviour(session.user_id)
+    return behaviour(session) if behaviour else iter(())
 
 
-def _known(visit: SpecialSession) -> CustomerData:
-    supply = _households(visit.user_id)
-    customer = supply.find(visit.user_id) or Customer(visit.user_id, ())
-    return answers.answer(supply, customer, visit.request.now, visit.consent_ends_at)
+def _customer_data(session: SpecialSession) -> CustomerData:
+    supply = _households(session.user_id)
+    customer = supply.find(session.user_id) or Customer(session.user_id, ())
+    return answers.answer(supply, customer, session.request.now, session.consent_ends_at)
 
 
 def is_exempt(user_id: str, order: Order) -> bool:
@@ -63,8 +64,8 @@ def is_exempt(user_id: str, order: Order) -> bool:
     return isinstance(order, Payment) and _part(user_id) == "exempt"
 
 
-def paid(user_id: str, execute: Callable[[], Done | Failed], pause: Callable[[float], object]) -> Done | Failed:
-    """What a user id is told after it confirmed a payment, whose execution is given."""
+def execute_payment(user_id: str, execute: Callable[[], Done | Failed], pause: Callable[[float], object]) -> Done | Failed:
+    """The outcome of a confirmed payment for a user id; `execute` executes it."""
     match _part(user_id):
         case "lost":
             raise Unreachable
@@ -73,9 +74,9 @@ def paid(user_id: str, execute: Callable[[], Done | Failed], pause: Callable[[fl
         case "slow":
             pause(_seconds(user_id))
         case "late":
-            done = execute()
+            outcome = execute()
             pause(_seconds(user_id))
-            return done
+            return outcome
         case "unknown":
             execute()
             raise Unreachable
@@ -88,128 +89,135 @@ def _part(user_id: str) -> str | None:
 
 
 def _seconds(user_id: str) -> float:
-    """How long a user id lets wait that names it after its part."""
-    return min(float(user_id.split("_")[3]), AN_HOUR)
+    """The seconds that a user id names after its part."""
+    return min(float(user_id.split("_")[3]), MAX_WAIT_SECONDS)
 
 
 def _households(user_id: str) -> Households:
+    persona = plain(user_id)
+    methods: tuple[Method, ...] = (security.MANUAL, security.OPTICAL, security.PUSH, security.APP, security.PHOTO)
+    media: tuple[Medium, ...] = (
+        security.GENERATOR,
+        security.SECODER,
+        security.PHONE,
+        security.TABLET,
+        security.PHONE_APP,
+    )
     if user_id == "test_partial":
-        life = replace(EMPLOYEE, user_id=user_id, pin=user_id)
+        persona, methods, media = replace(load("employee"), user_id=user_id), METHODS["demo1"], MEDIA["demo1"]
     elif user_id.startswith("test_consent_redirect"):
-        life = replace(plain(user_id), methods=(security.PAGE,), media=())
+        methods, media = (security.PAGE,), ()
     elif user_id.startswith("test_consent_app"):
-        life = replace(plain(user_id), methods=(security.APP,), media=(security.PHONE_APP,))
-    else:
-        life = plain(user_id)
-    return Households((life,))
+        methods, media = (security.APP,), (security.PHONE_APP,)
+    return Households((Member(persona, methods, media, pin=user_id),))
 
 
-def _number(visit: SpecialSession, otherwise: float) -> float:
+def _number(session: SpecialSession, otherwise: float) -> float:
     """The number at the end of the user id."""
-    found = re.search(r"_(\d+(?:\.\d+)?)$", visit.user_id)
-    return float(found[1]) if found else otherwise
+    match = re.search(r"_(\d+(?:\.\d+)?)$", session.user_id)
+    return float(match[1]) if match else otherwise
 
 
 # What the user ids do.
 
 
-def _ordinary(visit: SpecialSession) -> Iterator[Part]:
-    return answers.parts(_known(visit), visit.request)
+def _ordinary(session: SpecialSession) -> Iterator[Part]:
+    return answers.parts(_customer_data(session), session.request)
 
 
-def _slow(visit: SpecialSession) -> Iterator[Part]:
-    visit.pause(min(_number(visit, 10.0), AN_HOUR))
-    yield from _ordinary(visit)
+def _slow(session: SpecialSession) -> Iterator[Part]:
+    session.pause(min(_number(session, 10.0), MAX_WAIT_SECONDS))
+    yield from _ordinary(session)
 
 
-def _slow_bookings(visit: SpecialSession) -> Iterator[Part]:
-    known = _known(visit)
-    yield answers.header(known, visit.request.now)
-    visit.pause(min(_number(visit, 10.0), AN_HOUR))
-    yield from answers.details(known, visit.request)
+def _slow_bookings(session: SpecialSession) -> Iterator[Part]:
+    customer_data = _customer_data(session)
+    yield answers.header(customer_data, session.request.now)
+    session.pause(min(_number(session, 10.0), MAX_WAIT_SECONDS))
+    yield from answers.details(customer_data, session.request)
 
 
-def _hang(visit: SpecialSession) -> Iterator[Part]:
-    visit.pause(AN_HOUR)
+def _hang(session: SpecialSession) -> Iterator[Part]:
+    session.pause(MAX_WAIT_SECONDS)
     raise Unreachable
     yield
 
 
-def _unusable(visit: SpecialSession) -> Iterator[Part]:
+def _unusable(session: SpecialSession) -> Iterator[Part]:
     """A header, and then an answer that makes no sense."""
-    yield answers.header(_known(visit), visit.request.now)
+    yield answers.header(_customer_data(session), session.request.now)
     raise Unusable
 
 
-def _partial(visit: SpecialSession) -> Iterator[Part]:
+def _partial(session: SpecialSession) -> Iterator[Part]:
     """The first product comes; of the others the bank gives one fault each."""
-    known = _known(visit)
-    keys = [account.product.key for account in known.customer.accounts]
+    customer_data = _customer_data(session)
+    keys = [account.product.key for account in customer_data.customer.accounts]
     codes = dict(zip(keys[1:], (Code.BOOKINGS_FAILED, Code.PRODUCT_FAILED, Code.POSITIONS_FAILED), strict=True))
-    yield answers.header(known, visit.request.now)
-    for part in answers.details(known, visit.request):
+    yield answers.header(customer_data, session.request.now)
+    for part in answers.details(customer_data, session.request):
         yield ProductFailure(part.product, codes[part.product]) if part.product in codes else part
 
 
-def _empty(visit: SpecialSession) -> Iterator[Part]:
-    return answers.parts(CustomerData(Customer(visit.user_id, ()), {}, {}), visit.request)
+def _empty(session: SpecialSession) -> Iterator[Part]:
+    return answers.parts(CustomerData(Customer(session.user_id, ()), {}, {}), session.request)
 
 
-def _empty_later(visit: SpecialSession) -> Iterator[Part]:
-    return _empty(visit) if count(visit.folder, visit.user_id, "fetches") else _ordinary(visit)
+def _empty_later(session: SpecialSession) -> Iterator[Part]:
+    return _empty(session) if count(session.folder, session.user_id, "fetches") else _ordinary(session)
 
 
-def _consent_ends(visit: SpecialSession) -> Iterator[Part]:
-    if visit.consent_ends_at:
-        return _ordinary(visit)
-    ends_at = visit.request.now + timedelta(days=7)
+def _consent_ends(session: SpecialSession) -> Iterator[Part]:
+    if session.consent_ends_at:
+        return _ordinary(session)
+    ends_at = session.request.now + timedelta(days=7)
     notice = f"Ihre Zustimmung zum Abruf endet am {ends_at:%d.%m.%Y}."
-    return answers.parts(replace(_known(visit), consent_ends_at=ends_at, notices=(notice,)), visit.request)
+    return answers.parts(replace(_customer_data(session), consent_ends_at=ends_at, notices=(notice,)), session.request)
 
 
-def _consent_needed(visit: SpecialSession) -> Iterator[Part]:
-    if visit.consent_ends_at is None:
+def _consent_needed(session: SpecialSession) -> Iterator[Part]:
+    if session.consent_ends_at is None:
         raise ScaNeeded
-    return _ordinary(visit)
+    return _ordinary(session)
 
 
-def _new_transactions(visit: SpecialSession) -> Iterator[Part]:
+def _new_transactions(session: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import changing
 
-    with remembered(visit.folder, visit.user_id) as state:
+    with open_memory(session.folder, session.user_id) as state:
         days = state.setdefault("fetched_on", [])
-        days.append(answers.today(visit.request.now).isoformat())
-    return answers.parts(changing.with_one_for_each(_known(visit), days), visit.request)
+        days.append(answers.today(session.request.now).isoformat())
+    return answers.parts(changing.with_one_for_each(_customer_data(session), days), session.request)
 
 
-def _changing_texts(visit: SpecialSession) -> Iterator[Part]:
+def _changing_texts(session: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import changing
 
-    before = count(visit.folder, visit.user_id, "fetches")
-    return answers.parts(changing.with_other_words(_known(visit), before), visit.request)
+    before = count(session.folder, session.user_id, "fetches")
+    return answers.parts(changing.with_other_words(_customer_data(session), before), session.request)
 
 
-def _pending(visit: SpecialSession) -> Iterator[Part]:
+def _pending(session: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import changing
 
-    with remembered(visit.folder, visit.user_id) as state:
+    with open_memory(session.folder, session.user_id) as state:
         first = "bought_on" not in state
-        bought_on = state.setdefault("bought_on", answers.today(visit.request.now).isoformat())
-    return answers.parts(changing.with_purchase(_known(visit), bought_on, pending=first), visit.request)
+        bought_on = state.setdefault("bought_on", answers.today(session.request.now).isoformat())
+    return answers.parts(changing.with_purchase(_customer_data(session), bought_on, pending=first), session.request)
 
 
-def _many(visit: SpecialSession) -> Iterator[Part]:
+def _many(session: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import changing
 
     return answers.parts(
-        changing.with_rows(_known(visit), int(_number(visit, 0)), answers.today(visit.request.now)), visit.request
+        changing.with_rows(_customer_data(session), int(_number(session, 0)), answers.today(session.request.now)), session.request
     )
 
 
-def _garbage(visit: SpecialSession) -> Iterator[Part]:
+def _garbage(session: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import garbage
 
-    return garbage.parts(_known(visit), visit.request, visit.user_id.removeprefix("test_garbage_"))
+    return garbage.parts(_customer_data(session), session.request, session.user_id.removeprefix("test_garbage_"))
 
 
 _SUFFIX = r"(_[A-Za-z0-9.-]+)?"

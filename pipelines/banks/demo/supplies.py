@@ -19,7 +19,7 @@ class Supplies:
 
     def find(self, user_id: str) -> Customer | None:
         """The customer with this user id."""
-        return next((found for supply in self._supplies if (found := supply.find(user_id))), None)
+        return next((customer for supply in self._supplies if (customer := supply.find(user_id))), None)
 
     def bookings(self, customer: Customer, as_of: date) -> Mapping[str, "pl.DataFrame"]:
         """By product key, all bookings as the bank tells them on a day."""

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from models.simulator.renderers import render
-from models.simulator.renderers.engine.noise import QUIET
-from models.simulator.renderers.formats import ALL
+from models.simulator.renderers.engine.noise import QUIET_RATES
+from models.simulator.renderers.formats import ALL_FORMATS
+from models.simulator.renderers.render import render
 from tests.models.simulator.sample_acts import EXAMPLES, acts, example
 
 FILE = Path(__file__).with_name("renderers.txt")
@@ -14,8 +14,8 @@ COLUMNS = ("booking_text", "gv_code", "primanota", "counterparty_name", "ultimat
 
 def written() -> str:
     """One line for each format and example."""
-    pairs = [(form, name) for form in ALL for name in EXAMPLES]
-    rendered = render(acts(*(example(name, form) for form, name in pairs)), 1, QUIET)
+    pairs = [(form, name) for form in ALL_FORMATS for name in EXAMPLES]
+    rendered = render(acts(*(example(name, form) for form, name in pairs)), 1, QUIET_RATES)
     lines = [
         " | ".join((*pair, *(value or "·" for value in row)))
         for pair, row in zip(pairs, rendered.select(COLUMNS).rows(), strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from models.simulator.base.schemas import ACTS
-from models.simulator.renderers.formats import ALL
+from models.simulator.renderers.formats import ALL_FORMATS
 
 _NOTHING: dict[str, Any] = {
     **dict.fromkeys(ACTS.names()),
@@ -105,8 +105,8 @@ def example(name: str, form: str) -> dict[str, Any]:
     return {**EXAMPLES[name], "format": form}
 
 
-def many(count: int, seed: int = 5, formats: tuple[str, ...] = ALL) -> pl.DataFrame:
-    """So many acts of all examples and formats, with names and purposes full of umlauts."""
+def many(count: int, seed: int = 5, formats: tuple[str, ...] = ALL_FORMATS) -> pl.DataFrame:
+    """`count` acts of all examples and formats, with names and purposes full of umlauts."""
     dice = np.random.default_rng(seed)
     base = acts(*(EXAMPLES[name] for name in EXAMPLES if name != "pending"))[dice.integers(0, len(EXAMPLES) - 1, count)]
     return base.with_columns(

@@ -1,37 +1,38 @@
 """The language of the templates: what each part of it writes, and what it refuses."""
 
-from typing import Any
+from datetime import date, timedelta
 
 import numpy as np
+import polars as pl
 import pytest
 
-from models.simulator.renderers.engine.layout_tables import house
-from models.simulator.renderers.engine.templates import Book, TemplateBroken
-from models.simulator.renderers.engine.vocabulary import FACTS, Fact, Word
-from models.simulator.renderers.engine.wrap import SPACE, composed
+from models.simulator.renderers.engine.layout_tables import layout_tables
+from models.simulator.renderers.engine.templates import REFERENCES, WORDS, TemplateBroken, expression
 from models.simulator.renderers.intermediaries import INTERMEDIARIES
 from models.simulator.renderers.layouts import CODES, SAME_AS, Case
 
-FACTS_OF_A_ROW = {Fact.DAY: 20566, Fact.BOOKED: 20567, Fact.VALUED: -1, Fact.MINUTE: 1221, Fact.AMOUNT: 123456, Fact.PLACE: 1}
-WORDS_OF_A_ROW = {Word.PARTY: "Käse & Brot", Word.CITY: "Ulm", Word.EREF: "R-1", Word.TEXT: "eins zwei"}
+ROW = {
+    "party": "Käse & Brot",
+    "city": "Ulm",
+    "eref": "R-1",
+    "text": "eins zwei",
+    "day": date(2026, 4, 23),
+    "booked": date(2026, 4, 24),
+    "valued": date(1969, 12, 31),
+    "minute": 1221,
+    "amount": 123456,
+    "original": 0,
+    "rate": 0,
+    "loss": 0,
+}
 
 
-def filled(template: str, facts: dict[Any, int] = FACTS_OF_A_ROW, words: dict[Any, str] = WORDS_OF_A_ROW) -> str:
-    """The template after the first pass, control characters shown as tildes."""
-    book = Book()
-    bounds = np.array([book.bounds(template)], np.int64)
-    steps, literals = book.arrays()
-    row, memory = np.zeros((FACTS, 1), np.int64), bytearray(literals.tobytes())
-    for fact, value in facts.items():
-        row[fact] = value
-    for word, text in words.items():
-        row[Fact.BEGIN + word] = len(memory)
-        memory += text.encode()
-        row[Fact.END + word] = len(memory)
-        row[Fact.KNOWN] |= 1 << word
-    bytes_ = np.concatenate([np.array(memory, np.uint8), np.zeros(SPACE, np.uint8)])
-    sinks, ends = composed(bytes_, bounds, steps, row, np.array([99], np.uint64))
-    return "".join("~" if letter < " " else letter for letter in sinks[0, : ends[0, -1]].tobytes().decode())
+def filled(template: str, **changes: object) -> str:
+    """The template before the last pass, control characters shown as tildes."""
+    unknown = dict.fromkeys((*WORDS, *REFERENCES))
+    row = pl.DataFrame([{**unknown, **ROW, **changes}], schema_overrides=dict.fromkeys(unknown, pl.String))
+    row = row.with_columns(pl.lit(99, pl.UInt64).alias("row_key"), pl.lit(99, pl.UInt64).alias("account_key"))
+    return "".join("~" if letter < " " else letter for letter in row.select(expression(template)).item())
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_a_template_writes(template: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(("how", "pattern"), [("digits:23", 23), ("code:17", 17), ("card:4", 4)])
-def test_chance_writes_so_many_characters(how: str, pattern: int) -> None:
+def test_random_fields_have_their_length(how: str, pattern: int) -> None:
     text = filled(f"{{{how}}}")
     assert len(text) == pattern
     assert text.isalnum()
@@ -82,23 +83,23 @@ def test_two_draws_in_a_template_differ_and_one_card_does_not() -> None:
 
 @pytest.mark.parametrize("days", [0, 59, 60, 789, 10957, 11016, 19782, 20513, 24166])
 def test_dates_are_those_of_the_calendar(days: int) -> None:
-    assert filled("{day:iso}", {Fact.DAY: days}) == str(np.datetime64(days, "D"))
+    assert filled("{day:iso}", day=date(1970, 1, 1) + timedelta(days)) == str(np.datetime64(days, "D"))
 
 
 @pytest.mark.parametrize("template", ["{unknown}", "{day}", "{day:us}", "{digits}", "[open", "closed]", "a|b", "{city:x}"])
 def test_what_cannot_be_written_is_refused(template: str) -> None:
     with pytest.raises(TemplateBroken):
-        Book().bounds(template)
+        expression(template)
 
 
 def test_every_case_of_every_bank_finds_a_line() -> None:
-    assert house().picks.shape == (14, len(Case), 60)
+    assert layout_tables().lines_by_slot.shape == (14, len(Case), 60)
     assert {case for case in Case if case not in CODES} == {Case.PENDING}
     assert all(SAME_AS[case] != case for case in SAME_AS)
 
 
 def test_lines_are_picked_by_weight() -> None:
-    slots = house().picks[0, Case.DEBIT]
+    slots = layout_tables().lines_by_slot[0, Case.DEBIT]
     assert sorted(np.unique(slots, return_counts=True)[1].tolist()) == [6, 6, 48]
 
 

@@ -329,11 +329,9 @@ def test_every_payee_gets_an_answer(confirming: Case, name: str, iban: str, tmp_
     assert payee == confirming.build(tmp_path).verify_payee(confirming.request(confirming.payer), name, iban)
 
 
-def played(
-    case: Case, request: FetchRequest, moves: tuple[Reply, ...], folder: Path, wanted: Consent | Payment = CONSENT
-) -> Turn:
+def played(case: Case, request: FetchRequest, moves: tuple[Reply, ...], folder: Path, order: Consent | Payment = CONSENT) -> Turn:
     """The last turn of a dialogue, with a new connector for every move, as if each came to another process."""
-    turn = case.build(folder).start(wanted, request)
+    turn = case.build(folder).start(order, request)
     for move in moves:
         turn = case.build(folder).resume(request, turn.state, move)
     return turn

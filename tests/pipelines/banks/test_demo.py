@@ -18,6 +18,8 @@ from schwifty import IBAN
 
 from analytics.frames import BOOKINGS
 from analytics.products import CARDS, ProductCategory
+from models.simulator.scripted.chance import mix
+from models.simulator.scripted.personas import Style, partners
 from pipelines.banks.base import (
     AccessLocked,
     BankFault,
@@ -45,11 +47,9 @@ from pipelines.banks.base import (
     WrongCredentials,
 )
 from pipelines.banks.demo import DemoBank, calls
-from pipelines.banks.demo.chance import mixed
 from pipelines.banks.demo.histories import START, Customer, DemoAccount
 from pipelines.banks.demo.households import Households
 from pipelines.banks.demo.memory import count
-from pipelines.banks.demo.plans import Style, creditor_id
 from pipelines.banks.demo.special import SPECIAL
 from tests.pipelines.banks.cases import DEMO, NOW, demo, header_of
 
@@ -91,8 +91,8 @@ def bank(tmp_path: Path, pauses: list[float]) -> DemoBank:
 
 
 def test_the_customers_have_all_eleven_categories(bank: DemoBank) -> None:
-    found = {product.category for user_id in CUSTOMERS for product in fetched(bank, user_id)[0].products}
-    assert found == set(ProductCategory)
+    categories = {product.category for user_id in CUSTOMERS for product in fetched(bank, user_id)[0].products}
+    assert categories == set(ProductCategory)
 
 
 @pytest.mark.parametrize("user_id", CUSTOMERS)
@@ -182,10 +182,12 @@ def test_bookings_are_written_in_four_ways(bank: DemoBank) -> None:
 
 def test_ibans_and_creditor_ids_are_valid(bank: DemoBank) -> None:
     for user_id in CUSTOMERS:
-        known = {product.iban for product in fetched(bank, user_id)[0].products if product.iban}
-        told = set(frame_of(bank, user_id)["counterparty_iban"].drop_nulls())
-        assert all(IBAN(iban).is_valid for iban in known | told)
-    assert creditor_id(9999999999) == "DE98ZZZ09999999999"
+        own_ibans = {product.iban for product in fetched(bank, user_id)[0].products if product.iban}
+        counterparty_ibans = set(frame_of(bank, user_id)["counterparty_iban"].drop_nulls())
+        assert all(IBAN(iban).is_valid for iban in own_ibans | counterparty_ibans)
+    creditor_ids = [partner.creditor_id for partner in partners().values() if partner.creditor_id]
+    assert len(creditor_ids) > 50
+    assert all(int(f"{creditor_id[7:]}1314{creditor_id[2:4]}") % 97 == 1 for creditor_id in creditor_ids)
 
 
 def test_accounts_are_keyed_by_iban_and_cards_by_nothing_that_tells_their_number(bank: DemoBank) -> None:
@@ -251,7 +253,7 @@ def test_chance_is_the_same_on_every_machine_and_in_every_version() -> None:
     state = (7 * 0x9E3779B97F4A7C15 + 20_000 * 0xD1B54A32D192ED03 + 1 * 0x8CB92BA72F3D8DD7) % 2**64
     state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64
     state = (state ^ state >> 27) * 0x94D049BB133111EB % 2**64
-    assert pl.select(mixed(pl.lit(7), 20_000, 1)).item() == state ^ state >> 31
+    assert pl.select(mix(pl.lit(7), 20_000, 1)).item() == state ^ state >> 31
 
 
 # The special user ids.
@@ -369,7 +371,7 @@ def test_pending_is_booked_at_the_second_fetch(bank: DemoBank) -> None:
     assert [balance - seen[0][2] for *_, balance in seen] == [0, -24_900, -24_900]
 
 
-def test_many_gives_so_many(bank: DemoBank) -> None:
+def test_many_gives_that_number_of_bookings(bank: DemoBank) -> None:
     assert frame_of(bank, "test_many_50000").height == 50_000
     assert frame_of(bank, "test_many_0").height == 0
 

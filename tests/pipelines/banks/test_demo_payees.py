@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from schwifty import IBAN
 
+from models.simulator.scripted.personas import load
 from pipelines.banks.base import FetchedProduct, FetchRequest, Payee, PayeeMatch
 from pipelines.banks.demo import DemoBank
-from pipelines.banks.demo.households import Households
-from pipelines.banks.demo.lives import EMPLOYEE
+from pipelines.banks.demo.households import Households, Member
 from tests.pipelines.banks.cases import DEMO, demo, header_of
 
 
@@ -49,11 +49,11 @@ def test_the_owner_of_an_account_of_the_bank_is_compared(bank: DemoBank, user_id
 
 
 def test_umlauts_are_the_same_written_out(tmp_path: Path) -> None:
-    holder = EMPLOYEE.holders[0]
-    owner = replace(holder, product=replace(holder.product, owner_name="Jörg Größmüller"))
-    bank = DemoBank(tmp_path, Households((replace(EMPLOYEE, holders=(owner,), recurring=(), habits=(), settlements=()),)))
+    employee = load("employee")
+    account = replace(employee.accounts[0], owner="Jörg Größmüller")
+    bank = DemoBank(tmp_path, Households((Member(replace(employee, accounts=(account,))),)))
     for name in ("Joerg Groessmueller", "JÖRG GRÖSSMÜLLER", "Gro\u0308ßmüller Jörg"):
-        assert bank.verify_payee(asked("demo1"), name, owner.product.iban or "").match == PayeeMatch.MATCH
+        assert bank.verify_payee(asked("demo1"), name, account.iban or "").match == PayeeMatch.MATCH
 
 
 @pytest.mark.parametrize(

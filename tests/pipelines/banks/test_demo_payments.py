@@ -35,9 +35,8 @@ from pipelines.banks.base import (
     Unusable,
     Wait,
 )
-from pipelines.banks.demo import DemoBank, calls, executed
-from pipelines.banks.demo.households import Households
-from pipelines.banks.demo.lives import EMPLOYEE
+from pipelines.banks.demo import DemoBank, calls, executed_orders
+from pipelines.banks.demo.households import Households, demo_members
 from tests.pipelines.banks.cases import DEMO, NOW, demo, header_of, transfer
 
 BACK = "https://kontor.example/back?session=7#top"
@@ -94,7 +93,7 @@ def refused(step: Step) -> tuple[Code, str]:
 def test_an_order_is_executed_as_it_came_in(bank: DemoBank) -> None:
     payment = replace(order(bank, "demo1"), instant=True, execute_on=date(2026, 11, 20))
     assert paid(bank, "demo1", payment) == Done()
-    (entry,) = executed(bank.folder, "demo1")
+    (entry,) = executed_orders(bank.folder, "demo1")
     assert UUID(entry["reference"]) == payment.reference
     assert entry["transfers"] == [asdict(transfer())]
     told = {key: entry[key] for key in ("product", "instant", "execute_on", "at", "waiting")}
@@ -105,14 +104,14 @@ def test_an_order_is_executed_as_it_came_in(bank: DemoBank) -> None:
 def test_a_bulk_order_is_executed_whole(bank: DemoBank) -> None:
     transfers = (transfer(100), transfer(200), transfer(100))
     assert paid(bank, "demo1", replace(order(bank, "demo1"), transfers=transfers, bulk=True)) == Done()
-    (entry,) = executed(bank.folder, "demo1")
+    (entry,) = executed_orders(bank.folder, "demo1")
     assert entry["transfers"] == [asdict(entry) for entry in transfers]
 
 
 def test_executions_are_known_to_their_user_id_only(bank: DemoBank) -> None:
     payment = order(bank, "demo1")
     paid(bank, "demo1", payment)
-    assert executed(bank.folder, "demo2") == []
+    assert executed_orders(bank.folder, "demo2") == []
     assert bank.outcome(asked("demo2"), payment.reference) is None
     assert bank.outcome(asked("demo1"), uuid4()) is None
 
@@ -135,11 +134,11 @@ def test_only_a_confirmation_executes(bank: DemoBank, user_id: str, method: str,
     turn = confirming(bank, user_id, payment, method)
     assert isinstance(turn.step, kind)
     assert bank.resume(asked(user_id), turn.state, Reply()) == turn
-    assert executed(bank.folder, user_id) == []
+    assert executed_orders(bank.folder, user_id) == []
     assert bank.outcome(asked(user_id), payment.reference) is None
     reply = Reply(tan="42") if seconds is None else Reply()
     assert bank.resume(asked(user_id, seconds or 0), turn.state, reply).step == Done()
-    assert [entry["reference"] for entry in executed(bank.folder, user_id)] == [str(payment.reference)]
+    assert [entry["reference"] for entry in executed_orders(bank.folder, user_id)] == [str(payment.reference)]
     assert bank.outcome(asked(user_id), payment.reference) == Done()
 
 
@@ -152,13 +151,13 @@ def test_three_wrong_tans_execute_nothing_and_a_right_one_comes_too_late(bank: D
     assert bank.resume(asked("demo1"), turn.state, Reply(tan="41")).step == Failed(Code.TAN_INVALID)
     assert bank.outcome(asked("demo1"), payment.reference) == Failed(Code.TRANSFER_REFUSED)
     assert isinstance(bank.resume(asked("demo1"), first.state, Reply(tan="42")).step, Failed)
-    assert executed(bank.folder, "demo1") == []
+    assert executed_orders(bank.folder, "demo1") == []
 
 
 def test_a_confirmation_that_is_repeated_is_told_the_same_and_executes_nothing(bank: DemoBank) -> None:
     turn = confirming(bank, "demo1", order(bank, "demo1"))
     assert [bank.resume(asked("demo1"), turn.state, Reply(tan="42")).step for _ in range(3)] == [Done()] * 3
-    assert len(executed(bank.folder, "demo1")) == 1
+    assert len(executed_orders(bank.folder, "demo1")) == 1
 
 
 def test_another_order_with_the_same_reference_is_never_executed(bank: DemoBank) -> None:
@@ -168,7 +167,7 @@ def test_another_order_with_the_same_reference_is_never_executed(bank: DemoBank)
     code, details = refused(bank.resume(asked("demo1"), other.state, Reply(tan="42")).step)
     assert code == Code.TRANSFER_REFUSED
     assert "Duplikat" in details
-    assert [entry["transfers"][0]["amount_cents"] for entry in executed(bank.folder, "demo1")] == [1_250]
+    assert [entry["transfers"][0]["amount_cents"] for entry in executed_orders(bank.folder, "demo1")] == [1_250]
     assert bank.outcome(asked("demo1"), payment.reference) == Done()
 
 
@@ -182,17 +181,17 @@ def test_an_order_is_executed_once_by_however_many_hands(bank: DemoBank, pool: C
     with pool(20 if pool is ThreadPoolExecutor else 3) as hands:
         steps = list(hands.map(partial(confirmed_with, bank.folder), [state] * 20))
     assert steps == [Done()] * 20
-    assert len(executed(bank.folder, "demo1")) == 1
+    assert len(executed_orders(bank.folder, "demo1")) == 1
 
 
 def test_many_orders_at_once_are_all_remembered(bank: DemoBank) -> None:
     states = [confirming(bank, "demo1", order(bank, "demo1", cents)).state for cents in range(1, 21)]
     with ThreadPoolExecutor(20) as hands:
         list(hands.map(partial(confirmed_with, bank.folder), states))
-    assert sorted(entry["transfers"][0]["amount_cents"] for entry in executed(bank.folder, "demo1")) == list(range(1, 21))
+    assert sorted(entry["transfers"][0]["amount_cents"] for entry in executed_orders(bank.folder, "demo1")) == list(range(1, 21))
 
 
-# What is refused before the first step.
+# Refusals before the first step.
 
 
 @pytest.mark.parametrize(
@@ -212,8 +211,8 @@ def test_many_orders_at_once_are_all_remembered(bank: DemoBank) -> None:
 )
 def test_an_order_that_breaks_a_rule_is_refused(bank: DemoBank, changes: dict[str, object], code: Code, word: str) -> None:
     payment = replace(order(bank, "demo1"), **changes)  # type: ignore[arg-type]
-    found, details = refused(bank.start(payment, asked("demo1")).step)
-    assert found == code
+    refusal, details = refused(bank.start(payment, asked("demo1")).step)
+    assert refusal == code
     assert word in details
     assert bank.outcome(asked("demo1"), payment.reference) == Failed(Code.TRANSFER_REFUSED)
 
@@ -259,7 +258,7 @@ def test_an_order_without_funds_waits_unless_a_refusal_is_preferred(bank: DemoBa
     picky = bank.start(replace(payment, reference=uuid4(), refuse_without_funds=True), asked("demo1")).step
     assert isinstance(picky, Failed if waiting else ChooseMethod)
     assert paid(bank, "demo1", payment) == Done()
-    assert [entry["waiting"] for entry in executed(bank.folder, "demo1")] == [waiting]
+    assert [entry["waiting"] for entry in executed_orders(bank.folder, "demo1")] == [waiting]
     assert bank.outcome(asked("demo1"), payment.reference) == Done()
 
 
@@ -282,7 +281,7 @@ def test_funds_that_are_gone_when_the_order_is_confirmed_are_missed(bank: DemoBa
     turn = bank.resume(early, turn.state, Reply(medium=turn.step.media[0].name))
     assert "Keine Deckung" in refused(bank.resume(late, turn.state, Reply()).step)[1]
     assert bank.outcome(late, payment.reference) == Failed(Code.TRANSFER_REFUSED)
-    assert executed(bank.folder, "test_transfer_slow_0") == []
+    assert executed_orders(bank.folder, "test_transfer_slow_0") == []
 
 
 # The bank's own page, and the app.
@@ -334,7 +333,7 @@ def test_the_answer_to_an_executed_payment_is_lost(bank: DemoBank, user_id: str)
     payment = order(bank, user_id)
     with pytest.raises(Unreachable):
         paid(bank, user_id, payment)
-    assert len(executed(bank.folder, user_id)) == 1
+    assert len(executed_orders(bank.folder, user_id)) == 1
     assert bank.outcome(asked(user_id), payment.reference) == Done()
 
 
@@ -342,7 +341,7 @@ def test_a_confirmation_that_is_lost_executes_nothing(bank: DemoBank) -> None:
     payment = order(bank, "test_transfer_lost")
     with pytest.raises(Unreachable):
         paid(bank, "test_transfer_lost", payment)
-    assert executed(bank.folder, "test_transfer_lost") == []
+    assert executed_orders(bank.folder, "test_transfer_lost") == []
     assert bank.outcome(asked("test_transfer_lost"), payment.reference) is None
 
 
@@ -354,17 +353,17 @@ def test_a_slow_bank_waits_before_it_executes(bank: DemoBank, pauses: list[float
 
     def waiting(length: float) -> None:
         pauses.append(length)
-        assert executed(bank.folder, user_id) == []
+        assert executed_orders(bank.folder, user_id) == []
 
     assert DemoBank(bank.folder, pause=waiting).resume(asked(user_id), state, Reply(tan="42")).step == Done()
     assert pauses == [seconds]
-    assert len(executed(bank.folder, user_id)) == 1
+    assert len(executed_orders(bank.folder, user_id)) == 1
 
 
 def test_a_payment_can_be_refused_after_the_right_tan(bank: DemoBank) -> None:
     payment = order(bank, "test_transfer_refused")
     assert refused(paid(bank, "test_transfer_refused", payment))[0] == Code.TRANSFER_REFUSED
-    assert executed(bank.folder, "test_transfer_refused") == []
+    assert executed_orders(bank.folder, "test_transfer_refused") == []
     assert bank.outcome(asked("test_transfer_refused"), payment.reference) == Failed(Code.TRANSFER_REFUSED)
 
 
@@ -372,7 +371,7 @@ def test_an_exempt_payment_is_executed_at_once_but_a_consent_is_not(bank: DemoBa
     payment = order(bank, "test_transfer_exempt")
     assert bank.start(payment, asked("test_transfer_exempt")) == Turn(Done())
     assert refused(bank.start(payment, asked("test_transfer_exempt")).step)[0] == Code.TRANSFER_REFUSED
-    assert len(executed(bank.folder, "test_transfer_exempt")) == 1
+    assert len(executed_orders(bank.folder, "test_transfer_exempt")) == 1
     assert isinstance(bank.start(Consent(), asked("test_transfer_exempt")).step, ChooseMethod)
 
 
@@ -402,11 +401,11 @@ def test_the_state_of_another_customer_executes_nothing(bank: DemoBank) -> None:
     turn = confirming(bank, "demo1", order(bank, "demo1"))
     with pytest.raises(Unusable):
         bank.resume(asked("demo8"), turn.state, Reply(tan="42"))
-    assert executed(bank.folder, "demo1") == executed(bank.folder, "demo8") == []
+    assert executed_orders(bank.folder, "demo1") == executed_orders(bank.folder, "demo8") == []
 
 
 def test_no_file_of_the_bank_has_a_pin_or_a_tan(tmp_path: Path) -> None:
-    bank = DemoBank(tmp_path, Households((replace(EMPLOYEE, pin="geheim-0815"),)))
+    bank = DemoBank(tmp_path, Households((replace(demo_members()[0], pin="geheim-0815"),)))
     request = FetchRequest(DEMO.provider, {"userid": "demo1", "pin": "geheim-0815"}, NOW)
     payer = header_of(bank.fetch(request)).products[0].key
     for wanted in (Payment(uuid4(), payer, (transfer(),)), Consent()):
@@ -414,7 +413,7 @@ def test_no_file_of_the_bank_has_a_pin_or_a_tan(tmp_path: Path) -> None:
         turn = bank.resume(request, turn.state, Reply(tan="98765432"))
         assert bank.resume(request, turn.state, Reply(tan="42")).step in (Done(), Done(NOW + timedelta(days=180)))
     texts = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
-    assert len(executed(tmp_path, "demo1")) == 1
+    assert len(executed_orders(tmp_path, "demo1")) == 1
     assert [word for word in ("geheim", "98765432", '"42"') if any(word in text for text in texts)] == []
 
 

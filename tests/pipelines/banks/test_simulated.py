@@ -29,9 +29,9 @@ TOLD = "from tests.pipelines.banks.test_simulated import digest; print(digest('h
 
 
 def customer_of(user_id: str) -> Customer:
-    found = SUPPLY.find(user_id)
-    assert found is not None
-    return found
+    customer = SUPPLY.find(user_id)
+    assert customer is not None
+    return customer
 
 
 def frame_of(user_id: str, as_of: date = TODAY) -> pl.DataFrame:
@@ -67,9 +67,9 @@ def test_two_logins_are_two_lives() -> None:
 
 @pytest.mark.parametrize("user_id", LOGINS)
 def test_every_product_has_bookings_in_order_and_in_form(user_id: str) -> None:
-    told = SUPPLY.bookings(customer_of(user_id), TODAY)
-    assert list(told) == [account.product.key for account in customer_of(user_id).accounts]
-    for frame in told.values():
+    frames = SUPPLY.bookings(customer_of(user_id), TODAY)
+    assert list(frames) == [account.product.key for account in customer_of(user_id).accounts]
+    for frame in frames.values():
         assert frame.schema == BOOKINGS
         assert frame.height > 0
         assert frame["booked_on"].is_sorted()
@@ -92,10 +92,10 @@ def test_later_days_add_and_change_nothing(user_id: str) -> None:
 
 @pytest.mark.parametrize("user_id", LOGINS)
 def test_ibans_are_valid_and_no_account_is_ever_overdrawn(user_id: str) -> None:
-    told = SUPPLY.bookings(customer_of(user_id), TODAY)
+    frames = SUPPLY.bookings(customer_of(user_id), TODAY)
     for account in customer_of(user_id).accounts:
         assert account.product.iban is None or IBAN(account.product.iban).is_valid
-        assert account.product.category is ProductCategory.CREDIT_CARD or lowest(account, told[account.product.key]) > 0
+        assert account.product.category is ProductCategory.CREDIT_CARD or lowest(account, frames[account.product.key]) > 0
 
 
 def lowest(account: DemoAccount, bookings: pl.DataFrame) -> int:
@@ -139,9 +139,9 @@ def test_each_supply_answers_for_its_own_customers() -> None:
         assert customer is not None
         assert customer == supply.find(user_id)
         assert both.positions(customer, TODAY) == supply.positions(customer, TODAY)
-        told, own = both.bookings(customer, TODAY), supply.bookings(customer, TODAY)
-        assert list(told) == list(own)
-        assert all(told[key].equals(own[key]) for key in own)
+        frames, own_frames = both.bookings(customer, TODAY), supply.bookings(customer, TODAY)
+        assert list(frames) == list(own_frames)
+        assert all(frames[key].equals(own_frames[key]) for key in own_frames)
     assert both.find("nobody") is None
 
 

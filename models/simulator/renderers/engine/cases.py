@@ -40,7 +40,7 @@ _LAGS = np.array([0, 0, 1, 1, 1, 1, 2, 2, 3, 4], np.int64)
 def cases(acts: pl.DataFrame, keys: Keys) -> NDArray[np.int64]:
     """The case of each act."""
     kind = acts["kind"].cast(_KINDS).to_physical().cast(pl.Int64).to_numpy()
-    found: NDArray[np.int64] = _TABLE[kind, (acts["amount_cents"] >= 0).to_numpy().astype(np.int64)]
+    numbers: NDArray[np.int64] = _TABLE[kind, (acts["amount_cents"] >= 0).to_numpy().astype(np.int64)]
     code = acts["purpose_code"]
     weekend = (acts["booked_on"].dt.weekday() > 5).to_numpy()
     instant = weekend | (uniform(keys, "instant") < _INSTANT)
@@ -56,9 +56,9 @@ def cases(acts: pl.DataFrame, keys: Keys) -> NDArray[np.int64]:
         (Case.CARD, (acts["city"].fill_null("") == "").to_numpy(), Case.CARD_ONLINE),
     )
     for before, where, after in changes:
-        found[(found == before) & where] = after
-    found[acts["pending"].fill_null(False).to_numpy()] = Case.PENDING
-    return found
+        numbers[(numbers == before) & where] = after
+    numbers[acts["pending"].fill_null(False).to_numpy()] = Case.PENDING
+    return numbers
 
 
 def purchase_days(acts: pl.DataFrame, keys: Keys, case: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -71,5 +71,5 @@ def purchase_days(acts: pl.DataFrame, keys: Keys, case: NDArray[np.int64]) -> ND
 
 def minutes(acts: pl.DataFrame, keys: Keys) -> NDArray[np.int64]:
     """The minute of the day; where the act has none, between seven and ten in the evening."""
-    told = acts["booked_at_minute"].fill_null(0).cast(pl.Int64).to_numpy()
-    return np.where(told > 0, told, 420 + (hashed(keys, "minute") % np.uint64(900)).astype(np.int64))
+    act_minutes = acts["booked_at_minute"].fill_null(0).cast(pl.Int64).to_numpy()
+    return np.where(act_minutes > 0, act_minutes, 420 + (hashed(keys, "minute") % np.uint64(900)).astype(np.int64))

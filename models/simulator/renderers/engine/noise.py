@@ -1,15 +1,19 @@
 """How texts are spoilt on their way, and how often. Every draw is a function of the row's key, never of its neighbours."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.simulator.base.chance import Keys, hashed, uniform
-from models.simulator.renderers.engine.vocabulary import Fact, Join, Loss
+from models.simulator.renderers.engine.finishing import Join
+from models.simulator.renderers.engine.spoiling import Loss
 
-CUTS = np.array([27, 54, 140], np.int64)
-"""One line of MT940, two lines of it, and what SEPA allows for a purpose."""
+SHORT_CUT_LENGTHS = (27, 54)
+"""Characters in one line of MT940, and in two."""
+CUT_LENGTHS = np.array([*SHORT_CUT_LENGTHS, 140], np.int64)
+"""The last is what SEPA allows for a purpose."""
 _LOSSES = np.array([Loss.WRITTEN_OUT] * 3 + [Loss.BASE_LETTER, Loss.QUESTION_MARK], np.int64)
 """Umlauts are written out more often than they lose their dots or become question marks."""
 
@@ -33,28 +37,30 @@ class Rates:
     uncoded: bool = True
 
 
-USUAL = Rates()
-QUIET = Rates(wrapped=0, eaten=0, umlauts_lost=0, capitals=0, cut=0, nameless=0, mistyped=0, placed=1, uncoded=False)
+USUAL_RATES = Rates()
+QUIET_RATES = Rates(wrapped=0, eaten=0, umlauts_lost=0, capitals=0, cut=0, nameless=0, mistyped=0, placed=1, uncoded=False)
 """Nothing spoilt: how the formats look by themselves."""
 
 
-def spoil(
-    facts: NDArray[np.int64],
+def draw_noise(
     keys: Keys,
     rates: Rates,
     *,
     capital: NDArray[np.bool_],
     typed: NDArray[np.bool_],
     card: NDArray[np.bool_],
-) -> None:
-    """Draws what happens to each row. `facts` must know the width of the lines already."""
-    facts[Fact.LOST] = _drawn(keys, "umlauts", rates.umlauts_lost, _LOSSES)
-    facts[Fact.CUT] = _drawn(keys, "cut", rates.cut, CUTS)
-    facts[Fact.JOIN] = _joins(keys, rates) * (facts[Fact.WIDTH] > 0)
-    facts[Fact.UPPER] = (uniform(keys, "capitals") < rates.capitals) & capital
-    facts[Fact.TYPO] = (uniform(keys, "typing") < rates.mistyped) & typed
-    facts[Fact.PLACE] = (uniform(keys, "place") < rates.placed) | ~card
-    facts[Fact.NAMELESS] = uniform(keys, "nameless") < rates.nameless
+    width: NDArray[np.int64],
+) -> dict[str, NDArray[Any]]:
+    """What happens to each row, by column: where it can be in capitals, was typed, is a card line and has lines of a width."""
+    return {
+        "loss": _drawn(keys, "umlauts", rates.umlauts_lost, _LOSSES),
+        "cut": _drawn(keys, "cut", rates.cut, CUT_LENGTHS),
+        "join": _joins(keys, rates) * (width > 0),
+        "upper": (uniform(keys, "capitals") < rates.capitals) & capital,
+        "mistyped": (uniform(keys, "typing") < rates.mistyped) & typed,
+        "placed": (uniform(keys, "place") < rates.placed) | ~card,
+        "nameless": uniform(keys, "nameless") < rates.nameless,
+    }
 
 
 def _joins(keys: Keys, rates: Rates) -> NDArray[np.int64]:
@@ -64,6 +70,6 @@ def _joins(keys: Keys, rates: Rates) -> NDArray[np.int64]:
 
 
 def _drawn(keys: Keys, name: str, rate: float, choices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One of the choices in so many of the rows, 0 in the others."""
+    """One of the choices in a share `rate` of the rows, 0 in the others."""
     choice = choices[hashed(keys, f"{name} which") % np.uint64(choices.size)]
     return np.where(uniform(keys, name) < rate, choice, 0)

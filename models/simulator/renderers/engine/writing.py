@@ -1,4 +1,4 @@
-"""The way from acts to columns: picks each row's line, gathers words and numbers for the kernels, frames what they write."""
+"""The way from acts to columns: picks each row's line, gathers its words and numbers, writes them and takes the truths."""
 
 import numpy as np
 import polars as pl
@@ -6,43 +6,20 @@ from numpy.typing import NDArray
 
 from analytics.bank_text.channels import Channel
 from models.simulator.base.chance import Keys, hashed, uniform
+from models.simulator.renderers.engine import finishing, spoiling
 from models.simulator.renderers.engine.cases import cases, minutes, purchase_days
-from models.simulator.renderers.engine.fill import Numbers
-from models.simulator.renderers.engine.layout_tables import SLOTS, LayoutTables, house
-from models.simulator.renderers.engine.memory import Memory, column
-from models.simulator.renderers.engine.noise import Rates, spoil
-from models.simulator.renderers.engine.vocabulary import FACTS, Fact, Sink, Word
-from models.simulator.renderers.engine.wrap import SPACE, composed, written
-from models.simulator.renderers.formats import FORMATS, WITHOUT_INTERMEDIARY
-from models.simulator.renderers.intermediaries import INTERMEDIARIES
+from models.simulator.renderers.engine.layout_tables import SLOTS, LayoutTables, layout_tables
+from models.simulator.renderers.engine.marks import Mark
+from models.simulator.renderers.engine.noise import SHORT_CUT_LENGTHS, Rates, draw_noise
+from models.simulator.renderers.engine.services import with_service_accounts, with_service_words
+from models.simulator.renderers.engine.templates import REMITTANCE_LENGTH, WORDS, expression, mixed
+from models.simulator.renderers.formats import FORMATS
 from models.simulator.renderers.layouts import CARDS, Case
 
-_WORDS = {
-    Word.PARTY: "party",
-    Word.CITY: "city",
-    Word.STREET: "street",
-    Word.STORE: "store",
-    Word.ULTIMATE: "ultimate",
-    Word.TEXT: "purpose",
-    Word.EREF: "end_to_end",
-    Word.MREF: "mandate",
-    Word.CRED: "creditor_id",
-    Word.PURP: "purpose_code",
-    Word.IBAN: "party_iban",
-    Word.BIC: "party_bic",
-    Word.CURRENCY: "currency_original",
-}
-_COLUMNS = {
-    Sink.NAME: "counterparty_name",
-    Sink.ULTIMATE: "ultimate_name",
-    Sink.PURPOSE: "purpose",
-    Sink.EREF: "true_eref",
-    Sink.MREF: "true_mref",
-    Sink.CRED: "true_cred",
-    Sink.REMITTANCE: "true_remittance",
-    Sink.MERCHANT: "true_merchant",
-}
 _RATE_UNIT = 10_000
+_TYPING_SALT = 77
+NAME_LENGTH = 70
+"""Characters that SEPA allows for a name."""
 
 
 class UnknownFormat(ValueError):
@@ -51,27 +28,30 @@ class UnknownFormat(ValueError):
 
 def write(acts: pl.DataFrame, seed: int, rates: Rates) -> pl.DataFrame:
     """Some acts as their banks write them."""
-    banks, keys = house(), hashed(acts["row"].to_numpy().astype(np.uint64), f"written {seed}")
-    form, case, accounts = _formats(acts), cases(acts, keys), _account_keys(acts, seed)
-    acts = _with_accounts_of_services(acts.with_columns(via=pl.when(pl.col("via") != "").then("via")))
-    facts, memory = _facts(acts, keys, case), Memory()
-    facts[Fact.LINE] = banks.picks[form, case, hashed(keys, "line") % np.uint64(SLOTS)]
-    facts[Fact.WIDTH] = banks.widths[form]
-    memory.keep(banks.literals)
-    _hold_words(memory, facts, acts)
-    _hold_services(memory, facts, acts, keys, banks)
-    _hold_mandates(memory, facts, acts, accounts, banks)
-    spoil(facts, keys, rates, capital=banks.capitals[form, case], typed=_typed(acts), card=np.isin(case, np.array(CARDS)))
-    sinks, ends = written(memory.whole(SPACE), banks.lines, banks.steps, facts, keys, accounts)
-    told = {name: column(sinks[sink], ends[sink]) for sink, name in _COLUMNS.items()}
-    coded = (banks.coded[form] > (uniform(keys, "code") if rates.uncoded else 0)) & (case != Case.PENDING)
-    return _frame(acts, banks.facts[facts[Fact.LINE]].with_columns(code=banks.codes[case], told_case=case, coded=coded, **told))
+    tables, keys = layout_tables(), hashed(acts["row"].to_numpy().astype(np.uint64), f"written {seed}")
+    form, case, account_keys = _formats(acts), cases(acts, keys), _account_keys(acts, seed)
+    acts = with_service_accounts(acts.with_columns(via=pl.when(pl.col("via") != "").then("via")))
+    noise = draw_noise(
+        keys,
+        rates,
+        capital=tables.capitals[form, case],
+        typed=_is_typed(acts),
+        card=np.isin(case, np.array(CARDS)),
+        width=tables.widths[form],
+    )
+    lines = tables.lines[tables.lines_by_slot[form, case, hashed(keys, "line") % np.uint64(SLOTS)]]
+    rows = _rows(acts, keys, account_keys, case)
+    rows = with_service_words(rows, acts, keys)
+    rows = rows.with_columns(lines["shape"], width=tables.widths[form], **noise)
+    coded = (tables.coded_shares[form] > (uniform(keys, "code") if rates.uncoded else 0)) & (case != Case.PENDING)
+    texts = _finish(_fill_templates(_spoil_words(rows), tables))
+    return _frame(acts, lines.with_columns(texts, code=tables.codes[case], act_case=case, coded=coded))
 
 
 def _frame(acts: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
-    """The columns to give. A line that stands in for another case has the code of that case."""
-    code = pl.coalesce(pl.when(pl.col("case") == pl.col("told_case")).then("own_code"), "code")
-    booked = pl.col("told_case") != Case.PENDING
+    """The columns of the output. A line that stands in for another case has the code of that case."""
+    code = pl.coalesce(pl.when(pl.col("case") == pl.col("act_case")).then("own_code"), "code")
+    booked = pl.col("act_case") != Case.PENDING
     account = booked & pl.col("account")
     return lines.with_columns(acts["row"], acts["party_iban"], acts["party_bic"]).select(
         "row",
@@ -93,14 +73,14 @@ def _frame(acts: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:
 
 
 def _formats(acts: pl.DataFrame) -> NDArray[np.int64]:
-    places = acts["format"].cast(pl.Enum(list(FORMATS)), strict=False).to_physical()
-    if places.null_count():
-        unknown = acts["format"].filter(places.is_null()).unique().fill_null("nothing")
+    numbers = acts["format"].cast(pl.Enum(list(FORMATS)), strict=False).to_physical()
+    if numbers.null_count():
+        unknown = acts["format"].filter(numbers.is_null()).unique().fill_null("nothing")
         raise UnknownFormat(f"no renderer for {', '.join(sorted(unknown))}")
-    return places.cast(pl.Int64).to_numpy()
+    return numbers.cast(pl.Int64).to_numpy()
 
 
-def _typed(acts: pl.DataFrame) -> NDArray[np.bool_]:
+def _is_typed(acts: pl.DataFrame) -> NDArray[np.bool_]:
     """Whether a person typed the purpose: transfers without a reference, which programs would give."""
     by_hand = (acts["kind"] == Channel.TRANSFER) & acts["end_to_end"].is_null() & acts["via"].is_null()
     return by_hand.to_numpy()
@@ -112,82 +92,90 @@ def _account_keys(acts: pl.DataFrame, seed: int) -> Keys:
     return hashed(accounts, f"card {seed}")
 
 
-def _facts(acts: pl.DataFrame, keys: Keys, case: NDArray[np.int64]) -> Numbers:
-    facts = np.zeros((FACTS, acts.height), np.int64)
-    facts[Fact.DAY] = purchase_days(acts, keys, case)
-    facts[Fact.BOOKED] = acts["booked_on"].to_physical()
-    facts[Fact.VALUED] = acts["value_on"].fill_null(acts["booked_on"]).to_physical()
-    facts[Fact.MINUTE] = minutes(acts, keys)
-    facts[Fact.AMOUNT] = acts["amount_cents"].abs()
-    facts[Fact.ORIGINAL] = acts["amount_original_cents"].fill_null(0).abs()
-    facts[Fact.RATE] = facts[Fact.ORIGINAL] * _RATE_UNIT // np.maximum(facts[Fact.AMOUNT], 1)
-    facts[Fact.PLACE] = 1
-    return facts
-
-
-def _hold_words(memory: Memory, facts: Numbers, acts: pl.DataFrame) -> None:
-    for word, name in _WORDS.items():
-        _place(facts, word, slice(None), *memory.hold(acts[name]))
-
-
-def _at_till() -> pl.Expr:
-    """Where a payment service stands before the shop's name, not in its place."""
-    return (pl.col("kind") == Channel.CARD) | pl.col("format").is_in(WITHOUT_INTERMEDIARY)
-
-
-def _with_accounts_of_services(acts: pl.DataFrame) -> pl.DataFrame:
-    """The acts with creditor id and account of the payment service where the act tells none."""
-    for name, each in INTERMEDIARIES.items():
-        if each.iban:
-            between = (pl.col("via") == name) & ~_at_till()
-            debit = between & (pl.col("kind") == Channel.DIRECTDEBIT)
-            acts = acts.with_columns(
-                pl.col("creditor_id").fill_null(pl.when(debit).then(pl.lit(each.creditor_id))),
-                pl.col("party_iban").fill_null(pl.when(between).then(pl.lit(each.iban))),
-                pl.col("party_bic").fill_null(pl.when(between).then(pl.lit(each.bic))),
-            )
-    return acts
-
-
-def _hold_services(memory: Memory, facts: Numbers, acts: pl.DataFrame, keys: Keys, banks: LayoutTables) -> None:
-    """Gives the rows with a payment service its name and its wording, or its mark before the shop."""
-    rows = np.flatnonzero(acts["via"].is_not_null().to_numpy())
-    if not rows.size:
-        return
-    services, some, drawn = banks.services, acts[rows], hashed(keys[rows], "via")
-    who = _places(some["via"], banks)
-    at_till, marked = some.select(_at_till(), marked=pl.col("format") != "paypal_wallet").to_numpy().T
-    debits, refunds = services.debits.pick(who, drawn), services.refunds.pick(who, drawn)
-    templates = np.where((some["amount_cents"] < 0).to_numpy()[:, None], debits, refunds)
-    sinks, ends = composed(memory.whole(SPACE), templates, banks.steps, np.ascontiguousarray(facts[:, rows]), keys[rows])
-    base = memory.keep(sinks[0, : ends[0, -1]])
-    _place(facts, Word.TEXT, rows[~at_till], base + ends[0, :-1][~at_till], base + ends[0, 1:][~at_till])
-    for word, strings, where in (
-        (Word.LEGAL, services.legal[who], ~at_till),
-        (Word.PREFIX, services.prefixes.pick(who, drawn), at_till & marked),
-    ):
-        begins, stops = memory.hold(pl.Series(strings, dtype=pl.String))
-        _place(facts, word, rows[where], begins[where], stops[where])
-
-
-def _places(via: pl.Series, banks: LayoutTables) -> NDArray[np.int64]:
-    """The places of payment services in the house; unknown ones share the last."""
-    places = banks.services.places
-    return via.replace_strict(places, default=len(places), return_dtype=pl.Int64).to_numpy()
-
-
-def _hold_mandates(memory: Memory, facts: Numbers, acts: pl.DataFrame, accounts: Keys, banks: LayoutTables) -> None:
-    """Gives debits of a payment service a mandate where the act has none: one for all shops, as these services do it."""
-    without = acts.select(
-        pl.col("via").is_not_null() & ~_at_till() & (pl.col("kind") == Channel.DIRECTDEBIT) & pl.col("mandate").is_null()
+def _rows(acts: pl.DataFrame, keys: Keys, account_keys: Keys, case: NDArray[np.int64]) -> pl.DataFrame:
+    """The words and numbers of the templates; unknown words are null."""
+    amount, original = pl.col("amount_cents").abs(), pl.col("amount_original_cents").fill_null(0).abs()
+    words = {name: spoiling.clean(pl.col(name)) for name in ("party", "city", "street", "store", "ultimate")}
+    references = {
+        "eref": "end_to_end",
+        "mref": "mandate",
+        "cred": "creditor_id",
+        "purp": "purpose_code",
+        "iban": "party_iban",
+        "bic": "party_bic",
+        "currency": "currency_original",
+    }
+    return acts.select(
+        **words,
+        text=spoiling.clean(pl.col("purpose")),
+        legal=pl.lit(None, pl.String),
+        prefix=pl.lit(None, pl.String),
+        **{name: pl.when(pl.col(column) != "").then(column) for name, column in references.items()},
+        booked="booked_on",
+        valued=pl.col("value_on").fill_null(pl.col("booked_on")),
+        amount=amount,
+        original=original,
+        rate=original * _RATE_UNIT // pl.max_horizontal(amount, 1),
+    ).with_columns(
+        day=pl.Series(purchase_days(acts, keys, case)).cast(pl.Int32).cast(pl.Date),
+        minute=minutes(acts, keys),
+        row_key=keys,
+        account_key=account_keys,
     )
-    rows = np.flatnonzero(without.to_series().to_numpy())
-    if not rows.size:
-        return
-    numbers = hashed(accounts[rows], "mandate", _places(acts["via"][rows], banks)) % np.uint64(10**12)
-    _place(facts, Word.MREF, rows, *memory.hold(pl.select(pl.format("5{}J", pl.Series(numbers))).to_series()))
 
 
-def _place(facts: Numbers, word: Word, rows: NDArray[np.int64] | slice, begins: Numbers, ends: Numbers) -> None:
-    facts[Fact.BEGIN + word, rows], facts[Fact.END + word, rows] = begins, ends
-    facts[Fact.KNOWN, rows] = facts[Fact.KNOWN, rows] & ~(1 << word) | (ends > begins).astype(np.int64) << word
+def _spoil_words(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with their words spoilt, and the purpose cut and mistyped."""
+    rows = rows.with_columns(pl.when("placed").then(name).alias(name) for name in ("city", "street", "store"))
+    rows = spoiling.spoil(rows, WORDS)
+    text, cut = pl.col("text"), pl.col("cut")
+    shortened = [spoiling.shorten(pl.when(cut == length).then(text), length) for length in SHORT_CUT_LENGTHS]
+    return _mistype(rows.with_columns(pl.coalesce(*shortened, spoiling.shorten(text, REMITTANCE_LENGTH))))
+
+
+def _mistype(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with a typing error in the purposes that are `mistyped`."""
+    typed = rows.filter("mistyped", pl.col("text").is_not_null()).select(
+        "index", "text", draw=mixed(pl.col("row_key"), _TYPING_SALT)
+    )
+    texts = [spoiling.mistype(text, draw) for text, draw in zip(spoiling.expand(typed["text"]), typed["draw"], strict=True)]
+    return rows.update(typed.select("index", text=pl.Series(texts, dtype=pl.String)), on="index")
+
+
+def _fill_templates(rows: pl.DataFrame, tables: LayoutTables) -> pl.DataFrame:
+    """Name, ultimate party and purpose of each row, with marks in them."""
+    parts = []
+    for (number,), part in rows.partition_by("shape", as_dict=True).items():
+        shape = tables.shapes[int(number)]
+        templates = {"name": shape.name, "ultimate": shape.ultimate, "purpose": shape.purpose}
+        texts = {column: expression(template) for column, template in templates.items()}
+        parts.append(part.select("index", "join", "width", "cut", "nameless", **texts))
+    return pl.concat(parts).sort("index")
+
+
+def _finish(rows: pl.DataFrame) -> pl.DataFrame:
+    """The texts as the bank shows them, and the truths that they show."""
+    is_short = pl.col("cut").is_in(SHORT_CUT_LENGTHS)
+    lengths = rows.select(
+        name=pl.when(is_short).then("cut").otherwise(NAME_LENGTH), purpose=pl.when(pl.col("cut") == REMITTANCE_LENGTH).then("cut")
+    )
+    rows = rows.with_columns(pl.when(~pl.col("nameless")).then("name").alias("name"))
+    name, ultimate, purpose = (spoiling.expand(rows[column]) for column in ("name", "ultimate", "purpose"))
+    purpose = finishing.wrap(purpose, rows["join"], rows["width"])
+    texts = pl.DataFrame(
+        [
+            finishing.cut(finishing.settle(name), lengths["name"]),
+            finishing.cut(finishing.settle(ultimate), lengths["name"]),
+            finishing.cut(finishing.settle(purpose), lengths["purpose"]),
+        ]
+    )
+    return texts.select(
+        counterparty_name=finishing.finish(pl.col("name")),
+        ultimate_name=finishing.finish(pl.col("ultimate")),
+        purpose=finishing.finish(pl.col("purpose")),
+        true_eref=finishing.reference(pl.col("purpose"), Mark.EREF),
+        true_mref=finishing.reference(pl.col("purpose"), Mark.MREF),
+        true_cred=finishing.reference(pl.col("purpose"), Mark.CRED),
+        true_remittance=finishing.remittance(pl.col("purpose")),
+        true_merchant=finishing.merchant(texts),
+    )

@@ -1,0 +1,15 @@
+"""The connectors by name. A new bank is a file beside this one, a line in this table, and its golden files.
+
+The workers of the API load this module: nothing here may load Polars or Dagster before it is needed.
+"""
+
+from collections.abc import Mapping
+
+from pipelines.banks.base import Connector
+from pipelines.banks.demo import DemoBank
+from warehouse.settings import Settings
+
+
+def connectors(settings: Settings) -> Mapping[str, Connector]:
+    """Every connector by the name that stands in the rows of its providers."""
+    return {"demo": DemoBank(settings.home / "demo-bank")}
