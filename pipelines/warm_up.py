@@ -3,11 +3,7 @@
 Processes that start later find it done. Nothing breaks without it: the first answer then waits half a minute.
 """
 
-import polars as pl
-
-from analytics.native.dictionary import repeats
 from pipelines.results import live
 
 if __name__ == "__main__":
     live.prepare()
-    repeats(pl.Series(["a"]), 1)

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.native.dense_ids import Keys, Numbering, Numbers
+from analytics.native.dense_ids import Numbering
+from analytics.native.hashing import Hashes, Numbers
 
 MOST = 500_000
 """Lines that are remembered, some 300 bytes each; when there are more, the memory begins anew with the last ones."""
@@ -58,12 +59,12 @@ class Judgements:
         self._lines = np.empty(0, np.int32)
         """Which of the remembered lines is that of each key, by the number of the key."""
 
-    def _places(self, keys: Keys) -> Numbers:
+    def _places(self, keys: Hashes) -> Numbers:
         """Where each line stands among the remembered, -1 where it does not."""
         known = self._numbers.known(keys)
         return np.where(known < 0, known, self._lines[known]) if len(self._lines) else known
 
-    def _remember(self, keys: Keys, judged: TaggedLines) -> None:
+    def _remember(self, keys: Hashes, judged: TaggedLines) -> None:
         if self._numbers.count + len(keys) > self._most:
             self._begin()
         _, new = self._numbers.of(keys[: self._most])

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from analytics.frames import checked
-from analytics.native.dictionary import repeats
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged
 from warehouse.lake.storage import Storage
 
@@ -78,10 +76,13 @@ def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
     groups = -(-frame.height // ROWS_IN_GROUP)
     most = frame.height // (LEAST_REPEATED * groups)  # all distinct texts stand in every group
     texts = [column for column in frame if column.dtype == pl.String and not column.has_nulls()]
-    found = {column.name: told for column in texts if (told := repeats(column, most))}
-    numbers = pl.DataFrame({name: told.number.astype(np.min_scalar_type(len(told.distinct))) for name, told in found.items()})
-    named = numbers.select(pl.col(name).cat.to(pl.Enum(told.distinct)) for name, told in found.items())
-    return frame.with_columns(named.get_columns())
+    distinct_texts = {column.name: column.unique(maintain_order=True) for column in texts if _repeats(column, most)}
+    return frame.cast({name: pl.Enum(distinct) for name, distinct in distinct_texts.items()})
+
+
+def _repeats(column: pl.Series, max_distinct: int) -> bool:
+    """Whether a column has no more distinct texts than this; most that have more show it in their first rows."""
+    return column.head(2 * max_distinct + 1).n_unique() <= max_distinct and column.n_unique() <= max_distinct
 
 
 @cache

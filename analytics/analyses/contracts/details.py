@@ -10,7 +10,6 @@ from analytics.analyses.contracts.rhythm import starts_of
 from analytics.analyses.contracts.streams import ordered
 from analytics.bank_text import references
 from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, PRICE_CHANGE, checked
-from analytics.native.prefilter import any_of
 
 LATEST = 3
 """So many of the latest regular bookings are asked for numbers."""
@@ -121,7 +120,7 @@ def _numbers(regular: pl.DataFrame) -> pl.DataFrame:
 def _ends(told: pl.DataFrame) -> pl.DataFrame:
     """Whether the last booking of a contract says that none follows."""
     last = told.group_by("stream", maintain_order=True).agg(pl.last("purpose").fill_null(""))
-    likely = last.filter(any_of(last["purpose"], ENDINGS))
+    likely = last.filter(pl.col("purpose").str.contains_any(ENDINGS, ascii_case_insensitive=True))
     paid, whole = (number.cast(pl.Int32) for number in references.instalment(pl.col("purpose")))
     final = ((paid == whole) & (whole > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL)
     return last.select("stream", ended=pl.col("stream").is_in(likely.filter(final)["stream"].implode()))

@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 
 from analytics.analyses.contracts.rhythm import Flags, Integers
 from analytics.native.compiling import compiled, inner
-from analytics.native.prefilter import any_of
 
 SPECIAL = (
     r"(?i)nachzahlung|nachforderung|nachberechnung|jahres(?:verbrauchs)?(?:ab)?rechnung|turnusabrechnung|schlussrechnung"
@@ -38,7 +37,7 @@ def regular(rows: pl.DataFrame, starts: Integers, purposes: pl.Series) -> Flags:
 
 
 def _special(purposes: pl.Series) -> Flags:
-    likely = any_of(purposes, STEMS).arg_true()
+    likely = purposes.str.contains_any(STEMS, ascii_case_insensitive=True).arg_true()
     special = np.zeros(purposes.len(), np.bool_)
     special[likely.to_numpy()] = purposes[likely].str.contains(SPECIAL).to_numpy()
     return special
