@@ -269,9 +269,7 @@ def _read(source: Any, rows: Ints, bits: int, shares: NDArray[np.float64], seed:
         if len(secret) == 0:
             own = spans[first:count]
             count = _words(data, offsets[_NAME, row], offsets[_NAME, row + 1], salt, shares[0], own, spans, count)
-            count = _words(
-                data, offsets[_ULTIMATE, row], offsets[_ULTIMATE, row + 1], salt, shares[0], merchant_words, spans, count
-            )
+            count = _words(data, offsets[_ULTIMATE, row], offsets[_ULTIMATE, row + 1], salt, shares[0], own, spans, count)
         after_name = count
         count = _words(data, offsets[_PURPOSE, row], offsets[_PURPOSE, row + 1], salt, shares[0], secret, spans, count)
         after_purpose = count

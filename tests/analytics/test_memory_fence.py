@@ -107,20 +107,6 @@ def run(side: str) -> None:
 
     fence, texts = Fence(side), hostile_texts()
     data, offsets = np.frombuffer(b"".join(texts), np.uint8).copy(), np.cumsum([0, *map(len, texts)]).astype(np.int64)
-    names = (
-        "_plain",
-        "_canonical",
-        "_name_keys",
-        "_cut",
-        "_keys",
-        "_lines",
-        "_are_plain",
-        "_longest",
-        "_fill",
-        "_scan",
-        "_counts",
-        "_best",
-    )
     for module in (canonical, ibans, lines, sepa, alias_scan, similarity, word_scan):
         for name in KERNELS & vars(module).keys():
             setattr(module, name, fence.kernel(getattr(module, name)))
