@@ -129,14 +129,14 @@ def write_words(line: Bytes, begin: int, end: int, at: int) -> int:
 
 
 @uncounted
-def closing_city(known: PhraseLists, line: Bytes, begin: int, end: int, certain: bool, city: int) -> tuple[int, int]:
-    """Where a text ends without a known city and its country behind it, and where the city that was written ends.
+def closing_city(phrase_lists: PhraseLists, line: Bytes, begin: int, end: int, certain: bool, city: int) -> tuple[int, int]:
+    """Where a text ends without a phrase_lists city and its country behind it, and where the city that was written ends.
 
     `certain` says that a city must stand there, so that it may be all that the text has.
     """
     last = last_word_end(line, begin, end)
     word = word_start(line, begin, last)
-    has_country = word > begin and is_country(known, line, word, last)
+    has_country = word > begin and is_country(phrase_lists, line, word, last)
     if has_country:
         last = last_word_end(line, begin, word)
     first = begin if has_country and certain else begin + 1
@@ -144,24 +144,24 @@ def closing_city(known: PhraseLists, line: Bytes, begin: int, end: int, certain:
     for _ in range(_MAX_CITY_WORDS):
         if start < first or start == last:
             break
-        row, after, _ = phrase_at(known, CITY, line, start, begin, last)
+        row, after, _ = phrase_at(phrase_lists, CITY, line, start, begin, last)
         if row != NO_PHRASE and after == last:
-            return _merchant_end(known, line, begin, start, end), write_words(line, start, last, city)
+            return _merchant_end(phrase_lists, line, begin, start, end), write_words(line, start, last, city)
         start = word_start(line, begin, last_word_end(line, begin, start))
     return (last if certain else end), city
 
 
 @uncounted
-def _merchant_end(known: PhraseLists, line: Bytes, begin: int, start: int, end: int) -> int:
+def _merchant_end(phrase_lists: PhraseLists, line: Bytes, begin: int, start: int, end: int) -> int:
     """Where the merchant ends before a city; behind some words the city belongs to the name."""
     last = last_word_end(line, begin, start)
-    if last > begin and opening_phrase(known, CITY_KEEPER, line, word_start(line, begin, last), last) != NO_PHRASE:
+    if last > begin and opening_phrase(phrase_lists, CITY_KEEPER, line, word_start(line, begin, last), last) != NO_PHRASE:
         return end
     return last
 
 
 @uncounted
-def without_city(known: PhraseLists, line: Bytes, begin: int, end: int, city: int, city_end: int) -> int:
+def without_city(phrase_lists: PhraseLists, line: Bytes, begin: int, end: int, city: int, city_end: int) -> int:
     """Where a merchant ends without its city, whole or cut off by the bank."""
     length = word_end(line, city, city_end) - city
     i = next_word(line, word_end(line, begin, end), end)
@@ -169,7 +169,7 @@ def without_city(known: PhraseLists, line: Bytes, begin: int, end: int, city: in
         stop = word_end(line, i, end)
         size = stop - i
         if (size == length or (_MIN_CUT_CITY_BYTES <= size < length and stop == end)) and same(line, city, line, i, size):
-            return _merchant_end(known, line, begin, i, end)
+            return _merchant_end(phrase_lists, line, begin, i, end)
         i = next_word(line, stop, end)
     return end
 
@@ -195,6 +195,6 @@ def _ends_in(line: Bytes, begin: int, end: int, ending: Bytes) -> bool:
 
 
 @uncounted
-def is_country(known: PhraseLists, line: Bytes, begin: int, end: int) -> bool:
+def is_country(phrase_lists: PhraseLists, line: Bytes, begin: int, end: int) -> bool:
     """Whether a word names a country."""
-    return opening_phrase(known, COUNTRY, line, begin, end) != NO_PHRASE
+    return opening_phrase(phrase_lists, COUNTRY, line, begin, end) != NO_PHRASE

@@ -155,22 +155,22 @@ def rows(path: Path = FILE) -> list[dict[str, str]]:
 
 
 @uncounted
-def channel_of(known: ChannelTable, line: Bytes, header: int, parts: Offsets) -> int:
+def channel_of(table: ChannelTable, line: Bytes, header: int, parts: Offsets) -> int:
     """The channel of a line in canonical form, as its number in `CHANNELS`."""
     positive, bare = byte(line, header + POSITIVE) == 1, byte(line, header + IS_BARE) == 1
     booking_text, booking_text_end = part_span(parts, BOOKING_TEXT)
-    channel = known.codes[byte(line, header + CODE_HIGH) << 8 | byte(line, header + CODE_LOW)]
+    channel = table.codes[byte(line, header + CODE_HIGH) << 8 | byte(line, header + CODE_LOW)]
     if channel == _UNKNOWN:
-        channel = _first_known(longest_phrase(known.phrases, _TEXT, line, booking_text, booking_text_end), _UNKNOWN)
+        channel = _first_known(longest_phrase(table.phrases, _TEXT, line, booking_text, booking_text_end), _UNKNOWN)
         if channel == _DD_RETURN and not positive:
             channel = _COLLECTOR
     if channel in (_UNKNOWN, _TRANSFER):
-        channel = _by_purpose_code(known.purpose_codes, channel, line, parts)
-    channel = _by_card(known.phrases, channel, line, parts)
+        channel = _by_purpose_code(table.purpose_codes, channel, line, parts)
+    channel = _by_card(table.phrases, channel, line, parts)
     name, name_end = part_span(parts, NAME)
     purpose, purpose_end = part_span(parts, PURPOSE)
     if channel == _UNKNOWN:
-        channel = _first_known(longest_phrase(known.phrases, _HINT, line, purpose, purpose_end), _UNKNOWN)
+        channel = _first_known(longest_phrase(table.phrases, _HINT, line, purpose, purpose_end), _UNKNOWN)
     if channel == _UNKNOWN and bare and not positive and (name < name_end or _ends_abroad(line, purpose, purpose_end)):
         return _CARD
     return channel

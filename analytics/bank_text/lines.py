@@ -82,7 +82,7 @@ _CITY_BYTES = 512
 _EDGES = np.array(AMOUNT_EDGES, np.int64)
 _CARD = channels.CHANNELS.index(Channel.CARD)
 _BANKS_WORDS = (BOOKING_TEXT, ULTIMATE, PURPOSE)
-"""Parts that say nothing on card payments whose merchant is known: they are the banks' own words."""
+"""Parts that say nothing on card payments whose merchant is channel_table: they are the banks' own words."""
 _MAX_CODE_DIGITS = 3
 _COUNTRY_CHARACTERS, _BUSINESS_CHARACTERS = 4, 3
 """A creditor id begins with country and check digits; behind them are three characters that its owner may choose."""
@@ -120,14 +120,14 @@ def contents(transactions: pl.DataFrame) -> tuple[pl.DataFrame, Numbers]:
 def _read(transactions: pl.DataFrame, distinct: bool) -> tuple[pl.DataFrame, Numbers]:
     source, rows = _texts(transactions), transactions.height
     line_keys, header, number = np.zeros(rows, np.uint64), np.zeros((rows, 4), np.uint8), np.empty(rows, np.int32)
-    known, services = channels.table(), intermediaries.table()
+    channel_table, services = channels.table(), intermediaries.table()
     out = np.empty((len(_TEXTS), room(source.data, rows) + max(services.longest_merchant, 32) * rows), np.uint8)
     offsets = np.zeros((len(_TEXTS), rows + 1), np.int64)
     count = _lines(
         source.data,
         source.offsets,
         _amounts(transactions),
-        known,
+        channel_table,
         services.arrays,
         _work(source),
         empty_table(rows),
@@ -180,7 +180,7 @@ def _lines(
     data: Bytes,
     source_offsets: Offsets,
     amounts: Offsets,
-    known: ChannelTable,
+    channel_table: ChannelTable,
     services: Intermediaries,
     line: Bytes,
     contents: HashTable,
@@ -202,7 +202,7 @@ def _lines(
     for row in range(number.size):
         end = _write_line(data, source_offsets, row, amounts[row], spans, parts, line)
         line_keys[count] = _hash(line, 0, end)
-        channel = channels.channel_of(known, line, 0, parts)
+        channel = channels.channel_of(channel_table, line, 0, parts)
         merchant = end + _CITY_BYTES
         merchant_end, city_end, via = write_merchant(services, channel, line, parts, end, merchant)
         header[count, 0], header[count, 1], header[count, 2], header[count, 3] = line[POSITIVE], line[AMOUNT_BIN], channel, via

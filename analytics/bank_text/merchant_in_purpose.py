@@ -27,21 +27,21 @@ _MIN_ORDER_BYTES = 6
 
 
 @uncounted
-def merchant_in_purpose(known: Intermediaries, via: int, line: Bytes, purpose: int, purpose_end: int) -> tuple[int, int]:
+def merchant_in_purpose(table: Intermediaries, via: int, line: Bytes, purpose: int, purpose_end: int) -> tuple[int, int]:
     """Where a service names the merchant: behind its usual words, before them, or alone."""
-    row, start, after = first_phrase(known.phrases, AFTER, line, purpose, purpose_end)
-    while row != NO_PHRASE and known.service[row] != NO_SERVICE and known.service[row] != via:
-        row, start, after = first_phrase(known.phrases, AFTER, line, after, purpose_end)
+    row, start, after = first_phrase(table.phrases, AFTER, line, purpose, purpose_end)
+    while row != NO_PHRASE and table.service[row] != NO_SERVICE and table.service[row] != via:
+        row, start, after = first_phrase(table.phrases, AFTER, line, after, purpose_end)
     if row != NO_PHRASE:
-        before = _behind_codes(known, line, purpose, start)
+        before = _behind_codes(table, line, purpose, start)
         after = next_word(line, after, purpose_end)
-        return _fuller(line, before, start, after, merchant_stop(known, line, after, purpose_end))
-    begin = _behind_codes(known, line, purpose, purpose_end)
-    stop = merchant_stop(known, line, begin, purpose_end)
-    row, start, _ = first_phrase(known.phrases, VIA, line, begin, stop)
+        return _fuller(line, before, start, after, merchant_stop(table, line, after, purpose_end))
+    begin = _behind_codes(table, line, purpose, purpose_end)
+    stop = merchant_stop(table, line, begin, purpose_end)
+    row, start, _ = first_phrase(table.phrases, VIA, line, begin, stop)
     if row != NO_PHRASE:
         return begin, start
-    return begin, (stop if first_mark(line, begin, stop) < stop else _before_codes(known, line, begin, stop))
+    return begin, (stop if first_mark(line, begin, stop) < stop else _before_codes(table, line, begin, stop))
 
 
 @uncounted
@@ -62,22 +62,22 @@ def _fuller(line: Bytes, before: int, before_end: int, after: int, after_end: in
 
 
 @uncounted
-def _behind_codes(known: Intermediaries, line: Bytes, begin: int, end: int) -> int:
+def _behind_codes(table: Intermediaries, line: Bytes, begin: int, end: int) -> int:
     """The first word that may belong to a merchant."""
     i = next_word(line, begin, end)
     while i < end and (
-        is_code(known, line, i, word_end(line, i, end), end) or phrase_at(known.phrases, ALONE, line, i, i, end)[0] != NO_PHRASE
+        is_code(table, line, i, word_end(line, i, end), end) or phrase_at(table.phrases, ALONE, line, i, i, end)[0] != NO_PHRASE
     ):
         i = next_word(line, word_end(line, i, end), end)
     return i
 
 
 @uncounted
-def _before_codes(known: Intermediaries, line: Bytes, begin: int, end: int) -> int:
+def _before_codes(table: Intermediaries, line: Bytes, begin: int, end: int) -> int:
     """Where the words that may belong to a merchant end."""
-    row, last, _ = phrase_at(known.phrases, BRAND, line, begin, begin, end)  # of a known name no word is a code
+    row, last, _ = phrase_at(table.phrases, BRAND, line, begin, begin, end)  # of a table name no word is a code
     i, count = next_word(line, last, end) if row != NO_PHRASE else begin, 0
-    while i < end and count < _MAX_MERCHANT_WORDS and not is_code(known, line, i, word_end(line, i, end), end):
+    while i < end and count < _MAX_MERCHANT_WORDS and not is_code(table, line, i, word_end(line, i, end), end):
         last = word_end(line, i, end)
         i = next_word(line, last, end)
         count += 1
@@ -85,13 +85,13 @@ def _before_codes(known: Intermediaries, line: Bytes, begin: int, end: int) -> i
 
 
 @uncounted
-def is_code(known: Intermediaries, line: Bytes, begin: int, end: int, limit: int) -> bool:
+def is_code(table: Intermediaries, line: Bytes, begin: int, end: int, limit: int) -> bool:
     """Whether a word is a number, a code or one that is never a merchant."""
     zeros = letters = 0
     for i in range(begin, end):
         zeros += byte(line, i) == ZERO
         letters += byte(line, i) >= SMALL_A or byte(line, i) == AMPERSAND
-    _, _, noise_letters = phrase_at(known.phrases, NOISE, line, begin, begin, limit)
+    _, _, noise_letters = phrase_at(table.phrases, NOISE, line, begin, begin, limit)
     is_shop = letters >= _MIN_SHOP_LETTERS and zeros == 1 and byte(line, end - 1) == ZERO
     return letters == 0 or (zeros > 0 and not is_shop) or noise_letters > 0
 
@@ -107,14 +107,14 @@ def without_order(line: Bytes, begin: int, end: int, via: int) -> int:
 
 
 @uncounted
-def practice_in(known: Intermediaries, line: Bytes, begin: int, end: int, purpose: int, purpose_end: int) -> tuple[int, int]:
+def practice_in(table: Intermediaries, line: Bytes, begin: int, end: int, purpose: int, purpose_end: int) -> tuple[int, int]:
     """Where the practice is named for which somebody collects."""
-    if opening_phrase(known.phrases, BILLING, line, begin, end) == NO_PHRASE:
+    if opening_phrase(table.phrases, BILLING, line, begin, end) == NO_PHRASE:
         return begin, end
-    row, start, _ = first_phrase(known.phrases, PRACTICE, line, purpose, purpose_end)
+    row, start, _ = first_phrase(table.phrases, PRACTICE, line, purpose, purpose_end)
     if row == NO_PHRASE:
         return begin, end
-    return start, _before_codes(known, line, start, merchant_stop(known, line, start, purpose_end))
+    return start, _before_codes(table, line, start, merchant_stop(table, line, start, purpose_end))
 
 
 @uncounted
@@ -150,7 +150,7 @@ def _has_only_digits(line: Bytes, begin: int, end: int) -> bool:
 
 
 @uncounted
-def merchant_stop(known: Intermediaries, line: Bytes, begin: int, end: int) -> int:
+def merchant_stop(table: Intermediaries, line: Bytes, begin: int, end: int) -> int:
     """Where a merchant that begins here must end."""
-    _, start, _ = first_phrase(known.phrases, STOP, line, begin, end)
+    _, start, _ = first_phrase(table.phrases, STOP, line, begin, end)
     return start

@@ -18,6 +18,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
 _INNER_OPTIONS: Any = {**_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_UNCOUNTED_OPTIONS: Any = {**_INNER_OPTIONS, "_nrt": False}
+_SETTINGS: Any = config
 _ROOT = Path(__file__).resolve().parents[2]
 _IMPORTS = re.compile(r"^from ((?:analytics|models)[\w.]*) import (\([^)]*\)|.*)$", re.M)
 _HOME_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
@@ -35,11 +37,11 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     folder = _cache_folder(Path(function.__code__.co_filename).resolve())
     if folder is None:  # each process compiles for itself
         return cast("Callable[P, R]", njit(**_OPTIONS)(function))
-    default, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+    default, _SETTINGS.CACHE_DIR = _SETTINGS.CACHE_DIR, str(folder)
     try:
         return cast("Callable[P, R]", njit(cache=True, **_OPTIONS)(function))
     finally:
-        config.CACHE_DIR = default
+        _SETTINGS.CACHE_DIR = default
 
 
 def inner(function: Callable[P, R]) -> Callable[P, R]:
@@ -49,7 +51,7 @@ def inner(function: Callable[P, R]) -> Callable[P, R]:
 
 def uncounted(function: Callable[P, R]) -> Callable[P, R]:
     """A part of compiled functions that makes no arrays: handing it some costs nothing, because references are not counted."""
-    return cast("Callable[P, R]", njit(_nrt=False, **_INNER_OPTIONS)(function))
+    return cast("Callable[P, R]", njit(**_UNCOUNTED_OPTIONS)(function))
 
 
 @cache

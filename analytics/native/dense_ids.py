@@ -24,6 +24,7 @@ class Numbering:
 
     def of(self, keys: Hashes) -> tuple[Numbers, NDArray[np.int64]]:
         """The number of each key, and the rows of those that came for the first time."""
+        keys = np.require(keys, requirements="W")  # one machine code for what may be written and what may not
         self._grow(self.count + len(keys))
         numbers, first_rows = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
         before = self.count
@@ -33,7 +34,7 @@ class Numbering:
     def known(self, keys: Hashes) -> Numbers:
         """The number of each key, or `UNKNOWN`."""
         numbers = np.empty(len(keys), np.int32)
-        _look_up(keys, self._table, numbers)
+        _look_up(np.require(keys, requirements="W"), self._table, numbers)
         return numbers
 
     def _grow(self, keys: int) -> None:

@@ -79,7 +79,7 @@ def slot_of(keys: Hashes, values: Numbers, key: np.uint64) -> int:
     slot = np.int64(key & np.uint64(mask))
     while values[slot] != FREE_SLOT and keys[slot] != key:
         slot = (slot + 1) & mask
-    return slot
+    return int(slot)
 
 
 @uncounted

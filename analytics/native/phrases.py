@@ -50,7 +50,7 @@ class PhraseLists(NamedTuple):
 
 
 def phrase_lists(*lists: Iterable[Phrase]) -> PhraseLists:
-    """The lists, each known by its place among the arguments."""
+    """The lists, each phrases by its place among the arguments."""
     entries = [
         (number << PAIR_BITS | pair, spelling, phrase)
         for number, phrases in enumerate(lists)
@@ -109,19 +109,23 @@ def _may_begin(bits: Bytes, number: int, pair: int) -> bool:
 
 
 @uncounted
-def phrase_at(known: PhraseLists, number: int, text: Bytes, i: int, begin: int, end: int) -> tuple[int, int, int]:
+def phrase_at(phrases: PhraseLists, number: int, text: Bytes, i: int, begin: int, end: int) -> tuple[int, int, int]:
     """The longest phrase of a list from here on: its meaning or `NO_PHRASE`, where it ends, and its number of letters."""
     pair = _pair(text, i, end)
-    return _longest(known, number, pair, text, i, begin, end) if _may_begin(known.first_bits, number, pair) else (NO_PHRASE, i, 0)
+    return (
+        _longest(phrases, number, pair, text, i, begin, end)
+        if _may_begin(phrases.first_bits, number, pair)
+        else (NO_PHRASE, i, 0)
+    )
 
 
 @uncounted
-def _longest(known: PhraseLists, number: int, pair: int, text: Bytes, i: int, begin: int, end: int) -> tuple[int, int, int]:
-    letters, borders = known.letters, known.borders
+def _longest(phrases: PhraseLists, number: int, pair: int, text: Bytes, i: int, begin: int, end: int) -> tuple[int, int, int]:
+    letters, borders = phrases.letters, phrases.borders
     key = number << PAIR_BITS | (byte(text, i) << LETTER_BITS if pair == OPEN_PAIR else pair)
     last_key = key + (1 << LETTER_BITS if pair == OPEN_PAIR else 1)
     best, after, size = NO_PHRASE, i, 0
-    for phrase in range(known.starts[key], known.starts[last_key]):
+    for phrase in range(phrases.starts[key], phrases.starts[last_key]):
         p, last = borders[phrase], borders[phrase + 1]
         length, j = last - p, i
         while p < last and j < end:
@@ -132,20 +136,20 @@ def _longest(known: PhraseLists, number: int, pair: int, text: Bytes, i: int, be
             j += 1
         if p < last or length <= size:
             continue
-        mode = byte(known.modes, phrase)
+        mode = byte(phrases.modes, phrase)
         if mode & FROM_WORD_START and i > begin and is_word(byte(text, i - 1)):
             continue
         if mode & TO_WORD_END and j < end and is_word(byte(text, j)) and byte(text, j - 1) != STAR:
             continue
-        best, after, size = known.meanings[phrase], j, length
+        best, after, size = phrases.meanings[phrase], j, length
     return best, after, size
 
 
 @uncounted
-def longest_phrase(known: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> int:
+def longest_phrase(phrases: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> int:
     """The meaning of the longest phrase of a list in a text, of equally long ones the first; `NO_PHRASE` if there is none."""
     best, size = NO_PHRASE, 0
-    inside = known.looks_inside[number]
+    inside = phrases.looks_inside[number]
     at_word_start = True
     for i in range(begin, end):
         if not is_word(byte(text, i)):
@@ -153,8 +157,8 @@ def longest_phrase(known: PhraseLists, number: int, text: Bytes, begin: int, end
             continue
         if at_word_start or inside:
             pair = _pair(text, i, end)
-            if _may_begin(known.first_bits if at_word_start else known.inside_bits, number, pair):
-                meaning, _, length = _longest(known, number, pair, text, i, begin, end)
+            if _may_begin(phrases.first_bits if at_word_start else phrases.inside_bits, number, pair):
+                meaning, _, length = _longest(phrases, number, pair, text, i, begin, end)
                 if length > size:
                     best, size = meaning, length
         at_word_start = False
@@ -162,9 +166,9 @@ def longest_phrase(known: PhraseLists, number: int, text: Bytes, begin: int, end
 
 
 @uncounted
-def first_phrase(known: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> tuple[int, int, int]:
+def first_phrase(phrases: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> tuple[int, int, int]:
     """The first phrase of a list in a text: its meaning or `NO_PHRASE`, where it begins and where it ends."""
-    inside = known.looks_inside[number]
+    inside = phrases.looks_inside[number]
     at_word_start = True
     for i in range(begin, end):
         if not is_word(byte(text, i)):
@@ -172,8 +176,8 @@ def first_phrase(known: PhraseLists, number: int, text: Bytes, begin: int, end: 
             continue
         if at_word_start or inside:
             pair = _pair(text, i, end)
-            if _may_begin(known.first_bits if at_word_start else known.inside_bits, number, pair):
-                meaning, after, _ = _longest(known, number, pair, text, i, begin, end)
+            if _may_begin(phrases.first_bits if at_word_start else phrases.inside_bits, number, pair):
+                meaning, after, _ = _longest(phrases, number, pair, text, i, begin, end)
                 if meaning != NO_PHRASE:
                     return meaning, i, after
         at_word_start = False
@@ -181,19 +185,19 @@ def first_phrase(known: PhraseLists, number: int, text: Bytes, begin: int, end: 
 
 
 @uncounted
-def opening_phrase(known: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> int:
+def opening_phrase(phrases: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> int:
     """The meaning of the phrase of a list with which a text begins, or `NO_PHRASE`."""
     if begin >= end:
         return NO_PHRASE
-    meaning, _, _ = phrase_at(known, number, text, begin, begin, end)
+    meaning, _, _ = phrase_at(phrases, number, text, begin, begin, end)
     return meaning
 
 
 @uncounted
-def behind_phrases(known: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> int:
+def behind_phrases(phrases: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> int:
     """Where a text goes on behind the phrases of a list with which it begins; the last word of a text stays."""
     while begin < end:
-        meaning, after, _ = phrase_at(known, number, text, begin, begin, end)
+        meaning, after, _ = phrase_at(phrases, number, text, begin, begin, end)
         following = next_word(text, after, end)
         if meaning == NO_PHRASE or following >= end:
             break

@@ -42,13 +42,13 @@ class Names:
         return heads[order], order
 
 
-def most_alike(texts: pl.Series, known: Names, min_similarity: float) -> tuple[Ints, Floats]:
+def most_alike(texts: pl.Series, candidates: Names, min_similarity: float) -> tuple[Ints, Floats]:
     """For each text the row of the most similar known name with the same first token, or `NO_NAME`, and the similarity."""
-    heads, order = known.order
+    heads, order = candidates.order
     text_heads = texts.str.split(" ").list.first().hash(0).to_numpy()
     low = np.searchsorted(heads, text_heads, "left")
     high = np.searchsorted(heads, text_heads, "right")
-    names, similarity = _best(*strings(texts), *strings(known.names), order, low, high, known.weights)
+    names, similarity = _best(*strings(texts), *strings(candidates.names), order, low, high, candidates.weights)
     names[similarity < min_similarity] = NO_NAME
     return names, similarity
 

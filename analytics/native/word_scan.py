@@ -80,20 +80,20 @@ def dictionary(words: Sequence[str]) -> Dictionary:
     """The automaton of these words; a word is known by its place in the list."""
     letters = [word.strip("*") for word in words]
     blanks = np.array([word.count(" ") for word in letters], np.int32)
-    joined = [word.replace(" ", "") for word in letters]
-    cut = [word if len(word) >= MIN_CUT_LETTERS else "" for word in joined]
+    unspaced = [word.replace(" ", "") for word in letters]
+    cut = [word if len(word) >= MIN_CUT_LETTERS else "" for word in unspaced]
     before = np.array([word.startswith("*") for word in words], np.uint8)
     after = np.array([word.endswith("*") for word in words], np.uint8)
     return Dictionary(*(_automaton(patterns, blanks, before, after) for patterns in ([*map(_bordered, words)], cut)))
 
 
-def find(texts: pl.Series, known: Dictionary) -> WordMatches:
+def find(texts: pl.Series, automata: Dictionary) -> WordMatches:
     """Every word in every text; a text is a list of fields that end with `FIELD_END`."""
     data, offsets = strings(texts)
     room = EXPECTED_WORDS_A_LINE * len(texts)
     while True:
         matches = WordMatches(np.zeros(len(texts) + 1, np.int64), *(np.empty(room, np.int32) for _ in range(5)))
-        _scan(data, offsets, known.plain, known.cut, matches)
+        _scan(data, offsets, automata.plain, automata.cut, matches)
         if matches.first[-1] <= room:
             return matches
         room = int(matches.first[-1])

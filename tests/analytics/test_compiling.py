@@ -52,6 +52,7 @@ def test_a_folder_changes_with_the_sources_of_called_kernels(tmp_path: Path, mon
     first = compiling._cache_folder.__wrapped__(caller)
     called.write_text("two\n")
     second = compiling._cache_folder.__wrapped__(caller)
+    assert second is not None
     assert first != second
     assert [folder.name for folder in second.parent.iterdir()] == [second.name]
 

@@ -120,7 +120,7 @@ def _numbers(regular: pl.DataFrame) -> pl.DataFrame:
 def _ends(told: pl.DataFrame) -> pl.DataFrame:
     """Whether the last booking of a contract says that none follows."""
     last = told.group_by("stream", maintain_order=True).agg(pl.last("purpose").fill_null(""))
-    likely = last.filter(pl.col("purpose").str.contains_any(ENDINGS, ascii_case_insensitive=True))
+    likely = last.filter(pl.col("purpose").str.contains_any(list(ENDINGS), ascii_case_insensitive=True))
     paid, whole = (number.cast(pl.Int32) for number in references.instalment(pl.col("purpose")))
     final = ((paid == whole) & (whole > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL)
     return last.select("stream", ended=pl.col("stream").is_in(likely.filter(final)["stream"].implode()))

@@ -37,7 +37,7 @@ def regular(rows: pl.DataFrame, starts: Integers, purposes: pl.Series) -> Flags:
 
 
 def _special(purposes: pl.Series) -> Flags:
-    likely = purposes.str.contains_any(STEMS, ascii_case_insensitive=True).arg_true()
+    likely = purposes.str.contains_any(list(STEMS), ascii_case_insensitive=True).arg_true()
     special = np.zeros(purposes.len(), np.bool_)
     special[likely.to_numpy()] = purposes[likely].str.contains(SPECIAL).to_numpy()
     return special

@@ -203,7 +203,7 @@ def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     shared = parties.filter(pl.col("one") != pl.col("other"))["mandate"]
     own = told.with_columns(mandate=pl.when(~pl.col("mandate").is_in(shared.implode())).then("mandate"))
     again = own.select(pl.col("mandate").is_not_null() & pl.struct("base", "mandate").hash().is_duplicated()).to_series()
-    repeats = said["booking_text"].str.contains_any(REPEATS, ascii_case_insensitive=True).fill_null(value=False)
+    repeats = said["booking_text"].str.contains_any(list(REPEATS), ascii_case_insensitive=True).fill_null(value=False)
     nothing = pl.repeat(None, rows.height, dtype=pl.UInt64, eager=True)
     never = pl.repeat(False, rows.height, dtype=pl.Boolean, eager=True)
     return rows.with_columns(mandate=nothing.scatter(places, own["mandate"]), repeated=never.scatter(places, again | repeats))
