@@ -169,10 +169,10 @@ def _work(source: TextColumns) -> Bytes:
 
 
 @compiled
-def _keys(data: Bytes, source_offsets: Offsets, amounts: Offsets, line: Bytes, out: Hashes) -> None:
+def _keys(data: Bytes, source_offsets: Offsets, amounts: Offsets, line: Bytes, line_keys: Hashes) -> None:
     spans, parts = np.zeros((len(sepa.COLUMNS), 2), np.int64), np.zeros(len(PARTS) + 1, np.int64)
-    for row in range(out.size):
-        put(out, row, _hash(line, 0, _write_line(data, source_offsets, row, amounts[row], spans, parts, line)))
+    for row in range(line_keys.size):
+        line_keys[row] = _hash(line, 0, _write_line(data, source_offsets, row, amounts[row], spans, parts, line))
 
 
 @compiled

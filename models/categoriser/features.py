@@ -215,7 +215,7 @@ def _characters(
             h = start
             for right in range(left, min(left + 5, last + 1)):
                 byte = data[right] if first < right < last else _BLANK
-                h = hashed(h, byte)
+                h = hashed(h, int(byte))
                 if right >= left + 2:
                     slots[at] = _slot(h, bits)
                     owners[at] = owner + word

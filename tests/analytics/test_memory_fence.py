@@ -22,13 +22,10 @@ PAGE = mmap.PAGESIZE
 ENDS, BEGINS = "ends", "begins"
 NO_ACCESS = 0
 TEXTS = 2000
-KERNELS = {"_plain", "_canonical", "_name_keys", "_cut", "_keys", "_lines", "_are_plain"} | {
-    "_longest",
-    "_fill",
-    "_scan",
-    "_counts",
-    "_best",
-}
+KERNELS = {
+    "_plain", "_canonical", "_name_keys", "_cut", "_keys", "_lines", "_are_plain",
+    "_longest", "_fill", "_scan", "_counts", "_best",
+}  # fmt: skip
 PIECES = [
     b"", b"x", b" ", b"\0", b"+", b":", b";", b"/", b"//", b"*", b"&", b"|", b"?", b"0", b"4711", b"DE", b"\xc3", b"\xc3\xa4",
     b"\xe2\x82", b"\xf0\x9f\x98", b"\xcc\x88", b"a\xcc\x88", b"\xc3\x83\xc2\xbc", b"\xff", b"\x80", b"SVWZ+", b"EREF+",
@@ -100,6 +97,12 @@ class Fence:
         return call
 
 
+def patch(module: Any, **values: Any) -> None:
+    """Gives names of a module other values."""
+    for name, value in values.items():
+        setattr(module, name, value)
+
+
 def run(side: str) -> None:
     """Reads hostile texts with every public function of reading, whose kernels work beside the fence."""
     from analytics.bank_text import canonical, ibans, lines, sepa
@@ -108,11 +111,10 @@ def run(side: str) -> None:
     fence, texts = Fence(side), hostile_texts()
     data, offsets = np.frombuffer(b"".join(texts), np.uint8).copy(), np.cumsum([0, *map(len, texts)]).astype(np.int64)
     for module in (canonical, ibans, lines, sepa, alias_scan, similarity, word_scan):
-        for name in KERNELS & vars(module).keys():
-            setattr(module, name, fence.kernel(getattr(module, name)))
-        if hasattr(module, "strings"):
-            module.strings = lambda _: (data, offsets)
-    sepa.text_column = lambda name, _, ends: pl.Series(name, np.diff(ends)).cast(pl.String)
+        patch(module, **{name: fence.kernel(vars(module)[name]) for name in KERNELS & vars(module).keys()})
+    for module in (canonical, ibans, sepa, alias_scan, word_scan):
+        patch(module, strings=lambda _: (data, offsets))
+    patch(sepa, text_column=lambda name, _, ends: pl.Series(name, np.diff(ends)).cast(pl.String))
     column = pl.Series("text", [""] * len(texts))
     for function in (canonical.plain, canonical.canonical, canonical.name_key, ibans.compared):
         function(column)
@@ -120,13 +122,13 @@ def run(side: str) -> None:
     read_lines(data, offsets, len(texts))
     words = ["miete", "miete*", "*apotheke", "*versich*", "spar plan", "verwendungszweck", "gmbh"]
     word_scan.find(column, word_scan.dictionary(words))
-    alias_scan.strings = similarity.strings = columns.strings
+    patch(alias_scan, strings=columns.strings)
     known = alias_scan.Spellings(pl.Series(["rewe", "paypal", "amazon eu"]), np.array([0, 1, 2], np.uint8), pl.Series(["und"]))
     _ = known.table, known.words, known.squeezed.table, known.squeezed.words
     similar = similarity.Names(pl.Series(["rewe markt", "paypal europe"]))
     _ = similar.weights
     no = np.zeros(len(texts), np.bool_)
-    alias_scan.strings = lambda _: (data, offsets)
+    patch(alias_scan, strings=lambda _: (data, offsets))
     alias_scan.find(column, known, alias_scan.LineKinds(no, no, no))
     alias_scan.find_squeezed(column, known, alias_scan.LineKinds(no, no, no), 3)
     similarity.most_alike(pl.Series(["rewe", "", "rewe markd", "x", "paypal europ"]), similar, 0.1)
@@ -145,7 +147,7 @@ def read_lines(data: Any, offsets: Any, rows: int) -> None:
         borders[column] = base + np.concatenate([[0], np.cumsum(lengths[order])])
         base = borders[column, -1]
     source = TextColumns(np.concatenate(parts), borders)
-    lines.texts = lambda *_: source
+    patch(lines, texts=lambda *_: source)
     bookings = pl.DataFrame({name: [""] * rows for name in lines.READ[:-1]}).with_columns(
         amount_cents=pl.int_range(-1000, rows - 1000)
     )
