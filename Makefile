@@ -5,11 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
+READING = $(wildcard $(addprefix tests/analytics/test_, $(addsuffix .py, canonical channels compiling ibans line_cache lines memory_fence \
+	merchant partners references sepa word_scan))) tests/models/test_features.py
 BANDIT = printf '%s\n' analytics api docs models pipelines warehouse | xargs -P 2 -I {} $(BIN)/bandit -q -c pyproject.toml -r {}
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run check test thorough bench soak fuzz lint compiled simulated chromium format audit lock screenshots clean
+.PHONY: run check test thorough bench soak fuzz lint compiled bounds simulated chromium format audit lock screenshots clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
@@ -34,6 +36,9 @@ lint: $(VENV)/.dev  ## format, lint, types, import contracts, known mistakes of 
 
 compiled: $(VENV)/.dev  ## compile the taggers, as the first start would
 	$(BIN)/python -m pipelines.warm_up
+
+bounds: $(VENV)/.dev  ## the tests of reading with every access to an array checked
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.kontor/bounds $(BIN)/python -m pytest -q -p no:xdist $(READING)
 
 chromium:  ## a browser for the tests of pages, where this user may install one
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \

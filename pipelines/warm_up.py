@@ -3,11 +3,7 @@
 Processes that start later load the compiled code. Without it, only the first response is slower, by half a minute.
 """
 
-import polars as pl
-
-from analytics.native.dictionary import repeats
 from pipelines.results import live
 
 if __name__ == "__main__":
     live.prepare()
-    repeats(pl.Series(["a"]), 1)

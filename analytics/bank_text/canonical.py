@@ -11,17 +11,24 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from analytics.bank_text.name_keys import name_key_at
-from analytics.native.columns import Bytes, Offsets, room, text_at, texts, written
-from analytics.native.compiling import compiled, inner, peek, poke
+from analytics.bank_text.name_keys import write_name_key
+from analytics.native.characters import AMPERSAND, BAR, BEYOND_ASCII, BLANK, NINE, SLASH, STAR, ZERO, byte, put, widened
+from analytics.native.columns import Bytes, Offsets, room, strings, text_column
+from analytics.native.compiling import compiled, uncounted
 
-GAP = 96
+GAP = ord("a") - 1
 """The class of everything between words, just below the letters. Rich texts keep slashes, double slashes (as `|`) and stars
 there, because merchant and place are told apart by them."""
+LONGER = 0
+"""The class of bytes with which a character beyond ASCII begins."""
+BETWEEN_WORDS, NOTHING = 0, 1
+"""What a code point is folded to that is no letter or digit: a border of words, or nothing at all."""
+DIAERESIS = 0x308
+"""A combining character of its own behind a letter."""
 
 
 def plain(column: pl.Series) -> pl.Series:
-    """The plain form, digits kept; what is missing is empty."""
+    """The plain form, digits kept; a missing text is empty."""
     return _each(column, _plain)
 
 
@@ -40,224 +47,222 @@ def name_key(column: pl.Series) -> pl.Series:
     return _each(canonical(column), _name_keys)
 
 
-def _each(column: pl.Series, kernel: Callable[[int, int, Offsets], None]) -> pl.Series:
+def _each(column: pl.Series, kernel: Callable[[Bytes, Offsets, Bytes, Offsets], None]) -> pl.Series:
     """What a kernel writes for each text of a column."""
-    column = column.cast(pl.String)
-    source = texts(column)
-    out = np.empty(room(column), np.uint8)
-    offsets = np.zeros(source.rows + 1, np.int64)
-    kernel(source.address, out.ctypes.data, offsets)
-    return written(column.name, out, offsets)
+    data, source_offsets = strings(column)
+    out, offsets = np.empty(room(data, len(column)), np.uint8), np.zeros(len(column) + 1, np.int64)
+    kernel(data, source_offsets, out, offsets)
+    return text_column(column.name, out, offsets)
 
 
 @compiled
-def _plain(table: int, out: int, offsets: Offsets) -> None:
-    at = out
-    for row in range(len(offsets) - 1):
-        begin, end = text_at(table, row)
-        at = fold(begin, end, at, True, False)
-        offsets[row + 1] = at - out
+def _plain(data: Bytes, source_offsets: Offsets, out: Bytes, offsets: Offsets) -> None:
+    for row in range(offsets.size - 1):
+        offsets[row + 1] = fold(data, source_offsets[row], source_offsets[row + 1], out, offsets[row], True, False)
 
 
 @compiled
-def _canonical(table: int, out: int, offsets: Offsets) -> None:
-    at = out
-    for row in range(len(offsets) - 1):
-        begin, end = text_at(table, row)
-        at = fold(begin, end, at, False, False)
-        offsets[row + 1] = at - out
+def _canonical(data: Bytes, source_offsets: Offsets, out: Bytes, offsets: Offsets) -> None:
+    for row in range(offsets.size - 1):
+        offsets[row + 1] = fold(data, source_offsets[row], source_offsets[row + 1], out, offsets[row], False, False)
 
 
 @compiled
-def _name_keys(table: int, out: int, offsets: Offsets) -> None:
-    at = out
-    for row in range(len(offsets) - 1):
-        begin, end = text_at(table, row)
-        at = name_key_at(begin, end, at)
-        offsets[row + 1] = at - out
+def _name_keys(data: Bytes, source_offsets: Offsets, out: Bytes, offsets: Offsets) -> None:
+    for row in range(offsets.size - 1):
+        offsets[row + 1] = write_name_key(data, source_offsets[row], source_offsets[row + 1], out, offsets[row])
 
 
-@inner
-def fold(i: int, end: int, at: int, digits: bool, rich: bool) -> int:
-    """Writes the text between two addresses in its canonical form, and says where it ends."""
+@uncounted
+def fold(text: Bytes, i: int, end: int, out: Bytes, at: int, digits: bool, rich: bool) -> int:
+    """Writes the text between two positions in its canonical form, and returns the position behind it."""
     start = token = at
     between = True
     while i < end:
-        c = _CLASS[peek(i)]
+        c = _CLASS[byte(text, i)]
         if c > GAP:
             while c > GAP:
-                poke(at, c)
+                put(out, at, c)
                 at += 1
                 i += 1
-                c = _CLASS[peek(i)] if i < end else GAP
+                c = _CLASS[byte(text, i)] if i < end else GAP
             between = False
         elif c == GAP:
-            poke(at, 32)
+            put(out, at, BLANK)
             at += not between
             token = at
             between = True
             i += 1
-        elif c >= 48 and digits:
-            poke(at, c)
+        elif c >= ZERO and digits:
+            put(out, at, c)
             at += 1
             between = False
             i += 1
-        elif c >= 48:
+        elif c >= ZERO:
             first = i
-            while 48 <= c < 58:
+            while ZERO <= c <= NINE:
                 i += 1
-                c = _CLASS[peek(i)] if i < end else GAP
-            if at == token and 0 < c <= GAP:
-                poke(at, 48)
+                c = _CLASS[byte(text, i)] if i < end else GAP
+            if at == token and LONGER < c <= GAP:
+                put(out, at, ZERO)
                 at += 1
             else:
-                at, i = _number(first, end, token, at)
+                at, i = _number(text, first, end, out, token, at)
             between = False
         else:
-            at, i, between = _rare(i, end, start, token, at, between, digits, rich)
-            token = at if between or c == 38 else token
+            at, i, between = _rare(text, i, end, out, start, token, at, between, digits, rich)
+            token = at if between or c == AMPERSAND else token
     return at - 1 if between and at > start else at
 
 
-@inner
-def _rare(i: int, end: int, start: int, token: int, at: int, between: bool, digits: bool, rich: bool) -> tuple[int, int, bool]:
-    """Writes a mark or a letter beyond ASCII: where it ends here and there, and whether it stands between words."""
-    c = _CLASS[peek(i)]
-    if c == 38:  # "&" is kept, but belongs to no word
-        poke(at, 38)
+@uncounted
+def _rare(
+    text: Bytes, i: int, end: int, out: Bytes, start: int, token: int, at: int, between: bool, digits: bool, rich: bool
+) -> tuple[int, int, bool]:
+    """Writes a mark or a character beyond ASCII: where it ends here and there, and whether it stands between words."""
+    c = _CLASS[byte(text, i)]
+    if c == AMPERSAND:  # is kept, but belongs to no word
+        put(out, at, AMPERSAND)
         return at + 1, i + 1, False
-    if c:
-        return _mark(start, at, c if rich else 32, between), i + 1, True
+    if c != LONGER:
+        return _mark(out, start, at, widened(c) if rich else BLANK, between), i + 1, True
     first = i
-    code, i = _decode(i, end)
+    code, i = _decode(text, i, end)
     letters = _letters(code)
-    if 48 <= letters & 255 < 58 and not digits:
-        at, i = _number(first, end, token, at)
+    if ZERO <= letters & 255 <= NINE and not digits:
+        at, i = _number(text, first, end, out, token, at)
         return at, i, False
-    if letters == 0:
-        return _mark(start, at, 32, between), i, True
-    if letters > 1:
-        return _write(at, letters), i, False
-    if code == 0x308 and at > token and (peek(at - 1) == 97 or peek(at - 1) == 111 or peek(at - 1) == 117):
-        poke(at, 101)  # a diaeresis of its own behind a, o or u
+    if letters == BETWEEN_WORDS:
+        return _mark(out, start, at, BLANK, between), i, True
+    if letters != NOTHING:
+        return _write(out, at, letters), i, False
+    if code == DIAERESIS and at > token and _takes_diaeresis(byte(out, at - 1)):
+        put(out, at, _E)
         at += 1
     return at, i, between
 
 
-@inner
-def _mark(start: int, at: int, mark: int, between: bool) -> int:
+@uncounted
+def _takes_diaeresis(c: int) -> bool:
+    return c in (_A, _O, _U)
+
+
+@uncounted
+def _mark(out: Bytes, start: int, at: int, mark: int, between: bool) -> int:
     """Writes a slash, star or blank; of several marks between two words the strongest stays."""
     if at == start:
         return at
     if not between:
-        poke(at, mark)
+        put(out, at, mark)
         return at + 1
-    before = peek(at - 1)
-    if mark == 42 or (mark == 47 and before == 32):
-        poke(at - 1, mark)
-    elif mark == 47 and before == 47:
-        poke(at - 1, 124)
+    before = byte(out, at - 1)
+    if mark == STAR or (mark == SLASH and before == BLANK):
+        put(out, at - 1, mark)
+    elif mark == SLASH and before == SLASH:
+        put(out, at - 1, BAR)
     return at
 
 
-@inner
-def _write(at: int, letters: int) -> int:
-    poke(at, letters & 255)
-    poke(at + 1, letters >> 8)
-    return at + 1 + (letters > 255)
+@uncounted
+def _write(out: Bytes, at: int, letters: int) -> int:
+    """Writes one or two letters that stand in one number."""
+    put(out, at, letters & 255)
+    if letters <= 255:
+        return at + 1
+    put(out, at + 1, letters >> 8)
+    return at + 2
 
 
-@inner
-def _number(i: int, end: int, token: int, at: int) -> tuple[int, int]:
+@uncounted
+def _number(text: Bytes, i: int, end: int, out: Bytes, token: int, at: int) -> tuple[int, int]:
     """Writes a word from its first digit on, by the digit rule: where it ends here and there."""
-    count = 0
-    letter = at > token
-    runs = int(letter)
+    digits = 0
+    after_letter = at > token
+    letter_runs = int(after_letter)
     while i < end:
-        c, after = int(_CLASS[peek(i)]), i + 1
-        if c == 0:
-            code, after = _decode(i, end)
+        c, after = widened(_CLASS[byte(text, i)]), i + 1
+        if c == LONGER:
+            code, after = _decode(text, i, end)
             c = _letters(code)
-        if c != 1 and (c < 48 or c == GAP):
+        if c != NOTHING and (c < ZERO or c == GAP):
             break
         i = after
-        if c == 1:
+        if c == NOTHING:
             continue
-        at = _write(at, c)
-        digit = c & 255 < 58
-        count += digit
-        runs += not digit and not letter
-        letter = not digit
-    return _collapsed(token, at, count, runs), i
+        at = _write(out, at, c)
+        digit = c & 255 <= NINE
+        digits += digit
+        letter_runs += not digit and not after_letter
+        after_letter = not digit
+    return _collapse(out, token, at, digits, letter_runs), i
 
 
-@inner
-def _collapsed(token: int, at: int, count: int, runs: int) -> int:
-    """The digit rule for a word with this many digits and runs of letters."""
-    if runs > 0 and count <= 2:
+@uncounted
+def _collapse(out: Bytes, token: int, at: int, digits: int, letter_runs: int) -> int:
+    """Applies the digit rule to a word with this many digits and runs of letters, and returns the position behind it."""
+    if letter_runs > 0 and digits <= _KEPT_DIGITS:
         return at
-    if runs == 0 or runs > 2:
-        poke(token, 48)
+    if letter_runs == 0 or letter_runs > _KEPT_LETTER_RUNS:
+        put(out, token, ZERO)
         return token + 1
     end = token
     for i in range(token, at):
-        c = peek(i)
-        if c >= 58 or end == token or peek(end - 1) != 48:
-            poke(end, c if c >= 58 else 48)
+        c = byte(out, i)
+        if c > NINE or end == token or byte(out, end - 1) != ZERO:
+            put(out, end, c if c > NINE else ZERO)
             end += 1
     return end
 
 
-@inner
-def _decode(i: int, end: int) -> tuple[int, int]:
-    """The code point that begins here, and where it ends; twice encoded letters are repaired."""
-    code, after = _point(i, end)
-    if (code == 0xC3 or code == 0xE3 or code == 0xC2) and after < end and peek(after) >= 0x80:
-        second, behind = _point(after, end)
-        byte = second if 0x80 <= second <= 0xBF else 0
+@uncounted
+def _decode(text: Bytes, i: int, end: int) -> tuple[int, int]:
+    """The code point that begins here, and where it ends; letters that were encoded twice are repaired."""
+    code, after = _code_point(text, i, end)
+    if (code == 0xC3 or code == 0xE3 or code == 0xC2) and after < end and byte(text, after) >= BEYOND_ASCII:
+        second, behind = _code_point(text, after, end)
+        latin = second if 0x80 <= second <= 0xBF else 0
         for k in range(len(_WINDOWS)):
             if _WINDOWS[k] == second:
-                byte = 0x80 + k
-        if byte and code == 0xC2:
-            return byte, behind
-        if byte and _FOLDED[0x40 | byte] > 1:
-            return 0x40 | byte, behind
+                latin = 0x80 + k
+        if latin and code == 0xC2:
+            return latin, behind
+        if latin and _FOLDED[0x40 | latin] > NOTHING:
+            return 0x40 | latin, behind
     return code, after
 
 
-@inner
-def _point(i: int, end: int) -> tuple[int, int]:
-    first = peek(i)
+@uncounted
+def _code_point(text: Bytes, i: int, end: int) -> tuple[int, int]:
+    first = byte(text, i)
     size = 1 if first < 0xC0 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4
     if size == 1 or i + size > end:
-        return 0x20, i + 1
+        return BLANK, i + 1
     code = first & (0xFF >> (size + 1))
     for k in range(1, size):
-        code = code << 6 | peek(i + k) & 0x3F
+        code = code << 6 | byte(text, i + k) & 0x3F
     return code, i + size
 
 
-@inner
+@uncounted
 def _letters(code: int) -> int:
-    """One or two letters for a code point, in one number; 1 for what is nothing at all, 0 for what stands between words."""
+    """One or two letters for a code point in one number, or `BETWEEN_WORDS` or `NOTHING`."""
     if code < len(_FOLDED):
-        return int(_FOLDED[code])
-    if 0xFF01 <= code <= 0xFF5E:
-        c = int(_CLASS[code - 0xFEE0])
-        return c if c >= 48 and c != GAP else 0
+        return widened(_FOLDED[code])
+    if _FULL_WIDTH <= code <= _FULL_WIDTH_END:
+        c = widened(_CLASS[code - _FULL_WIDTH + _EXCLAMATION_MARK])
+        return c if c >= ZERO and c != GAP else BETWEEN_WORDS
     if 0x200B <= code <= 0x200F or code == 0x2060 or code == 0xFEFF:
-        return 1
-    return 0
+        return NOTHING
+    return BETWEEN_WORDS
 
 
 def _classes() -> Bytes:
-    """For each byte its folded form; 0 where a longer character begins."""
+    """For each byte its folded form; `LONGER` where a character beyond ASCII begins."""
     table = np.full(256, GAP, np.uint8)
-    table[128:] = 0
-    for byte in b"abcdefghijklmnopqrstuvwxyz0123456789&":
-        table[byte] = byte
-        table[ord(chr(byte).upper())] = byte
-    table[ord("/")], table[ord("*")] = ord("/"), ord("*")
+    table[BEYOND_ASCII:] = LONGER
+    for character in "abcdefghijklmnopqrstuvwxyz0123456789&":
+        table[ord(character)] = table[ord(character.upper())] = ord(character)
+    table[SLASH], table[STAR] = SLASH, STAR
     return table
 
 
@@ -286,7 +291,7 @@ def _folds() -> npt.NDArray[np.uint16]:
         if base and len(base) <= 2 and base.isascii() and base.isalnum():
             table[code] = ord(base[0]) | (ord(base[1]) << 8 if len(base) == 2 else 0)
         elif unicodedata.combining(chr(code)) or code == 0xAD:
-            table[code] = 1
+            table[code] = NOTHING
     return table
 
 
@@ -295,6 +300,11 @@ def _windows() -> npt.NDArray[np.int64]:
     return np.array([ord(bytes([byte]).decode("cp1252", "ignore") or "\0") for byte in range(0x80, 0xA0)], np.int64)
 
 
+_KEPT_DIGITS, _KEPT_LETTER_RUNS = 2, 2
+"""A word with letters and at most so many digits stays as it is; with more runs of letters it is a code, and becomes one zero."""
+_A, _E, _O, _U, _EXCLAMATION_MARK = (ord(character) for character in "aeou!")
+_FULL_WIDTH, _FULL_WIDTH_END = 0xFF01, 0xFF5E
+"""The characters of ASCII from the exclamation mark on, as wide as Chinese ones."""
 _CLASS = _classes()
 _FOLDED = _folds()
 _WINDOWS = _windows()

@@ -2,69 +2,63 @@
 
 import csv
 import re
-from functools import cache
 from pathlib import Path
 
-import numpy as np
-
-from analytics.native.compiling import inner, peek, peek64, poke
+from analytics.native.characters import BAR, BLANK, NINE, SLASH, SMALL_A, byte, copy, is_digit, letters, put, same, stands_at
+from analytics.native.columns import Bytes
+from analytics.native.compiling import uncounted
 from analytics.native.phrases import (
+    NO_PHRASE,
     WHOLE,
     Phrase,
-    Phrases,
-    begins,
-    copy,
+    PhraseLists,
     is_word,
-    last_end,
+    last_word_end,
     next_word,
+    opening_phrase,
     phrase_at,
-    same,
     word_end,
     word_start,
 )
 
 CITIES = Path(__file__).parents[1] / "knowledge" / "tables" / "cities.csv"
-_KEEPERS = (
+_CITY_KEEPERS = (
     "stadtwerke stadt gemeinde landeshauptstadt hansestadt universitaet uni hochschule klinikum klinik zoo flughafen airport"
     " messe sparkasse volksbank raiffeisenbank kreissparkasse verkehrsbetriebe therme tierpark theater oper museum finanzamt"
     " landkreis amtsgericht hauptbahnhof hbf bahnhof parkhaus amt rathaus bistum kirche in"
 )
 """Words behind which a city belongs to the name."""
-_LANDS = (
+_COUNTRIES = (
     "de deu at aut ch che lu lux nl nld be bel fr fra gb gbr ie irl us usa es esp it ita dk dnk se swe no nor pl pol cz cze"
     " pt prt gr grc hr hrv hu hun tr tur fi fin ee lt lv mt cy si sk ro bg"
 )
-_LONGEST_CITY = 60
-_CITY, _KEEPER, _LAND = 0, 8, 16
+MAX_CITY_BYTES = 60
+"""No word is added to a city that has this many bytes, and longer words are cut."""
+CITY, CITY_KEEPER, COUNTRY = range(3)
+"""The lists of phrases of places: the first ones in the lists that functions of this module are given."""
+_MAX_CITY_WORDS = 4
+_MIN_CUT_CITY_BYTES = 4
+_MIN_PLACE_BYTES = 6
+_COUNTRY_BYTES = 2
+_MIN_SSE_BYTES = 8
+_STR, _SSE = letters("str"), letters("sse")
 
 
-class CardPlaceTable:
-    """Cities, countries and the words behind which a city belongs to the name, in memory."""
-
-    def __init__(self, cities: list[str]) -> None:
-        self._phrases = [
-            Phrases(Phrase(word, 0, WHOLE) for word in words) for words in (cities, _KEEPERS.split(), _LANDS.split())
-        ]
-        self._table = np.array([phrases.address for phrases in self._phrases], np.int64)
-        self.address = int(self._table.ctypes.data)
-
-
-@cache
-def table() -> CardPlaceTable:
-    """The table that the package brings."""
-    return CardPlaceTable(_cities(CITIES))
+def phrases() -> list[list[Phrase]]:
+    """Cities, words behind which a city belongs to the name, and countries, each as a list of phrases."""
+    return [[Phrase(word, 0, WHOLE) for word in words] for words in (_cities(CITIES), _CITY_KEEPERS.split(), _COUNTRIES.split())]
 
 
 def problems(path: Path = CITIES) -> list[str]:
-    """What is wrong in the table of cities, a sentence each."""
-    found, seen = [], set()
+    """The mistakes in the table of cities, a sentence each."""
+    mistakes, cities = [], set()
     for line, city in enumerate(_cities(path), 2):
         if not re.fullmatch(r"[a-z]+( [a-z]+)*", city):
-            found.append(f"{path.name}:{line} city: «{city}» is not in plain form")
-        if city in seen:
-            found.append(f"{path.name}:{line} city: «{city}» stands there twice")
-        seen.add(city)
-    return found
+            mistakes.append(f"{path.name}:{line} city: «{city}» is not in plain form")
+        if city in cities:
+            mistakes.append(f"{path.name}:{line} city: «{city}» stands there twice")
+        cities.add(city)
+    return mistakes
 
 
 def _cities(path: Path) -> list[str]:
@@ -72,120 +66,135 @@ def _cities(path: Path) -> list[str]:
         return [row["city"] for row in csv.DictReader(file)]
 
 
-@inner
-def has_place(begin: int, end: int) -> bool:
+@uncounted
+def has_place(line: Bytes, begin: int, end: int) -> bool:
     """Whether a text ends in place and country behind slashes, as terminals write it."""
-    if end - begin < 6 or peek(end - 3) != 47 or not is_word(peek(end - 1)) or not is_word(peek(end - 2)):
+    mark = end - _COUNTRY_BYTES - 1
+    if (
+        end - begin < _MIN_PLACE_BYTES
+        or byte(line, mark) != SLASH
+        or not is_word(byte(line, end - 1))
+        or not is_word(byte(line, end - 2))
+    ):
         return False
-    return first_mark(begin + 1, end - 3) < end - 3
+    return first_mark(line, begin + 1, mark) < mark
 
 
-@inner
-def first_mark(begin: int, end: int) -> int:
+@uncounted
+def _is_mark(c: int) -> bool:
+    return c in (SLASH, BAR)
+
+
+@uncounted
+def first_mark(line: Bytes, begin: int, end: int) -> int:
+    """Where the first slash or double slash stands; the end if there is none."""
     for i in range(begin, end):
-        if peek(i) == 47 or peek(i) == 124:
+        if _is_mark(byte(line, i)):
             return i
     return end
 
 
-@inner
-def write_place(begin: int, end: int, city: int) -> int:
-    """Writes the place of `merchant//city/land`, `merchant/street/city/land` or `merchant/city`."""
-    mark = first_mark(begin, end)
+@uncounted
+def write_place(line: Bytes, begin: int, end: int, city: int) -> int:
+    """Writes the place of `merchant//city/land`, `merchant/street/city/land` or `merchant/city`, and returns where it ends."""
+    mark = first_mark(line, begin, end)
     if mark == end:
         return city
     first, count, last, before = mark, 1, mark, begin
     for i in range(mark + 1, end):
-        if peek(i) == 47 or peek(i) == 124:
+        if _is_mark(byte(line, i)):
             before, last = last, i
             count += 1
-    if peek(first) == 124 and count > 1:
-        return write_words(first + 1, first_mark(first + 1, end), city)
-    if word_end(last + 1, end) - last == 3:
-        return write_words(before + 1, last, city) if count > 1 else city
-    return write_words(last + 1, end, city)
+    if byte(line, first) == BAR and count > 1:
+        return write_words(line, first + 1, first_mark(line, first + 1, end), city)
+    if word_end(line, last + 1, end) - last - 1 == _COUNTRY_BYTES:
+        return write_words(line, before + 1, last, city) if count > 1 else city
+    return write_words(line, last + 1, end, city)
 
 
-@inner
-def write_words(begin: int, end: int, at: int) -> int:
-    """Writes words up to the first number."""
+@uncounted
+def write_words(line: Bytes, begin: int, end: int, at: int) -> int:
+    """Writes words up to the first number, and returns where they end."""
     start = at
-    i = next_word(begin, end)
-    while i < end and at - start < _LONGEST_CITY and not (at > start and peek(i) < 58):
-        stop = word_end(i, end)
-        if peek(i) >= 97:
+    i = next_word(line, begin, end)
+    while i < end and at - start < MAX_CITY_BYTES and not (at > start and byte(line, i) <= NINE):
+        stop = word_end(line, i, end)
+        if byte(line, i) >= SMALL_A:
             if at > start:
-                poke(at, 32)
+                put(line, at, BLANK)
                 at += 1
-            at = copy(i, min(stop - i, _LONGEST_CITY), at)
-        i = next_word(stop, end)
+            at = copy(line, i, min(stop, i + MAX_CITY_BYTES), line, at)
+        i = next_word(line, stop, end)
     return at
 
 
-@inner
-def closing_city(places: int, begin: int, end: int, sure: bool, city: int) -> tuple[int, int]:
-    """Where a text ends without a known city and its country behind it, and where the city is written."""
-    last = last_end(begin, end)
-    word = word_start(begin, last)
-    land = word > begin and is_land(places, word, last)
-    if land:
-        last = last_end(begin, word)
-    first = begin if land and sure else begin + 1
-    start = word_start(begin, last)
-    for _ in range(4):
+@uncounted
+def closing_city(phrase_lists: PhraseLists, line: Bytes, begin: int, end: int, certain: bool, city: int) -> tuple[int, int]:
+    """Where a text ends without a phrase_lists city and its country behind it, and where the city that was written ends.
+
+    `certain` says that a city must stand there, so that it may be all that the text has.
+    """
+    last = last_word_end(line, begin, end)
+    word = word_start(line, begin, last)
+    has_country = word > begin and is_country(phrase_lists, line, word, last)
+    if has_country:
+        last = last_word_end(line, begin, word)
+    first = begin if has_country and certain else begin + 1
+    start = word_start(line, begin, last)
+    for _ in range(_MAX_CITY_WORDS):
         if start < first or start == last:
             break
-        row, after, _ = phrase_at(peek64(places + _CITY), start, begin, last)
-        if row >= 0 and after == last:
-            return _kept(places, begin, start, end), write_words(start, last, city)
-        start = word_start(begin, last_end(begin, start))
-    return (last if sure else end), city
+        row, after, _ = phrase_at(phrase_lists, CITY, line, start, begin, last)
+        if row != NO_PHRASE and after == last:
+            return _merchant_end(phrase_lists, line, begin, start, end), write_words(line, start, last, city)
+        start = word_start(line, begin, last_word_end(line, begin, start))
+    return (last if certain else end), city
 
 
-@inner
-def _kept(places: int, begin: int, start: int, end: int) -> int:
+@uncounted
+def _merchant_end(phrase_lists: PhraseLists, line: Bytes, begin: int, start: int, end: int) -> int:
     """Where the merchant ends before a city; behind some words the city belongs to the name."""
-    last = last_end(begin, start)
-    return end if last > begin and begins(places + _KEEPER, word_start(begin, last), last) >= 0 else last
+    last = last_word_end(line, begin, start)
+    if last > begin and opening_phrase(phrase_lists, CITY_KEEPER, line, word_start(line, begin, last), last) != NO_PHRASE:
+        return end
+    return last
 
 
-@inner
-def without_city(places: int, begin: int, end: int, city: int, city_end: int) -> int:
+@uncounted
+def without_city(phrase_lists: PhraseLists, line: Bytes, begin: int, end: int, city: int, city_end: int) -> int:
     """Where a merchant ends without its city, whole or cut off by the bank."""
-    first = word_end(city, city_end) - city
-    i = next_word(word_end(begin, end), end)
-    while first > 0 and i < end:
-        stop = word_end(i, end)
+    length = word_end(line, city, city_end) - city
+    i = next_word(line, word_end(line, begin, end), end)
+    while length > 0 and i < end:
+        stop = word_end(line, i, end)
         size = stop - i
-        if (size == first or (size >= 4 and size < first and stop == end)) and same(city, i, size):
-            return _kept(places, begin, i, end)
-        i = next_word(stop, end)
+        if (size == length or (_MIN_CUT_CITY_BYTES <= size < length and stop == end)) and same(line, city, line, i, size):
+            return _merchant_end(phrase_lists, line, begin, i, end)
+        i = next_word(line, stop, end)
     return end
 
 
-@inner
-def before_street(begin: int, end: int) -> int:
+@uncounted
+def before_street(line: Bytes, begin: int, end: int) -> int:
     """Where a text ends before a street with its number."""
-    i = next_word(word_end(begin, end), end)
+    i = next_word(line, word_end(line, begin, end), end)
     while i < end:
-        stop = word_end(i, end)
-        following = next_word(stop, end)
-        street = _ends_in(i, stop, 0x727473) or (stop - i > 7 and _ends_in(i, stop, 0x657373))
-        if street and following < end and 48 <= peek(following) <= 57:
-            return last_end(begin, i)
+        stop = word_end(line, i, end)
+        following = next_word(line, stop, end)
+        is_street = _ends_in(line, i, stop, _STR) or (stop - i >= _MIN_SSE_BYTES and _ends_in(line, i, stop, _SSE))
+        if is_street and following < end and is_digit(byte(line, following)):
+            return last_word_end(line, begin, i)
         i = following
     return end
 
 
-@inner
-def _ends_in(begin: int, end: int, letters: int) -> bool:
-    """Whether a word of more than three letters ends in these three, the last one highest."""
-    if end - begin <= 3:
-        return False
-    return peek(end - 3) | peek(end - 2) << 8 | peek(end - 1) << 16 == letters
+@uncounted
+def _ends_in(line: Bytes, begin: int, end: int, ending: Bytes) -> bool:
+    """Whether a word is longer than this ending and ends in it."""
+    return end - begin > ending.size and stands_at(line, end - ending.size, ending)
 
 
-@inner
-def is_land(places: int, begin: int, end: int) -> bool:
+@uncounted
+def is_country(phrase_lists: PhraseLists, line: Bytes, begin: int, end: int) -> bool:
     """Whether a word names a country."""
-    return begins(places + _LAND, begin, end) >= 0
+    return opening_phrase(phrase_lists, COUNTRY, line, begin, end) != NO_PHRASE

@@ -9,13 +9,35 @@ import re
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from analytics.bank_text.card_places import has_place
-from analytics.native.compiling import inner, peek, peek32, peek64
-from analytics.native.phrases import ANYWHERE, WHOLE, Phrase, Phrases, longest_phrase, phrase_at
+from analytics.bank_text.line_layout import (
+    BOOKING_TEXT,
+    CODE_HIGH,
+    CODE_LOW,
+    IS_BARE,
+    NAME,
+    POSITIVE,
+    PURPOSE,
+    PURPOSE_CODE,
+    part_span,
+)
+from analytics.native.characters import BLANK, SMALL_A, byte, four_bytes, packed
+from analytics.native.columns import Bytes, Offsets
+from analytics.native.compiling import uncounted
+from analytics.native.phrases import (
+    ANYWHERE,
+    NO_PHRASE,
+    WHOLE,
+    Phrase,
+    PhraseLists,
+    longest_phrase,
+    phrase_at,
+    phrase_lists,
+)
 
 FILE = Path(__file__).parents[1] / "knowledge" / "tables" / "channels.csv"
 
@@ -56,6 +78,7 @@ KINDS = {
 }
 """What a row of the table may match. The longest match counts, of equals the last row."""
 NO_CODE = 1000
+"""The transaction code of a booking that has none; real ones have at most three digits."""
 _CARD, _DIRECTDEBIT, _DD_RETURN, _COLLECTOR, _TRANSFER, _CASH, _UNKNOWN = (
     CHANNELS.index(channel)
     for channel in (
@@ -63,65 +86,66 @@ _CARD, _DIRECTDEBIT, _DD_RETURN, _COLLECTOR, _TRANSFER, _CASH, _UNKNOWN = (
         Channel.TRANSFER, Channel.CASH, Channel.UNKNOWN,
     )
 )  # fmt: skip
-_PARTS = ("text", "override", "card", "name", "hint")
-_TEXT, _OVERRIDE, _CARDLIKE, _NAMES, _HINT = (8 * number for number in range(len(_PARTS)))
+_LISTS = ("text", "override", "card", "name", "hint")
+_TEXT, _OVERRIDE, _CARDLIKE, _NAMES, _HINT = range(len(_LISTS))
+_CODE, _CHANNEL = 0, 1
+"""Columns of the purpose codes."""
+_PURPOSE_CODE_BYTES = 4
 
 
-class ChannelTable:
-    """The table in memory, for `channel_at`."""
+class ChannelTable(NamedTuple):
+    """The table in memory, for `channel_of`: channels by transaction code and by purpose code, and phrases that mean them."""
 
-    def __init__(self, rows: list[dict[str, str]]) -> None:
-        self.codes = np.full(NO_CODE + 1, _UNKNOWN, np.int64)
-        for row in rows:
-            if row["kind"] == "code":
-                low, _, high = row["match"].partition("-")
-                self.codes[int(low) : int(high or low) + 1] = CHANNELS.index(Channel(row["channel"]))
-        self.isos = np.array(
-            [
-                (int.from_bytes(row["match"].encode(), "little"), CHANNELS.index(Channel(row["channel"])))
-                for row in rows
-                if row["kind"] == "iso"
-            ],
-            np.int64,
-        )
-        self._phrases = [Phrases(_phrases(rows, part)) for part in _PARTS]
-        self._table = np.array([phrases.address for phrases in self._phrases], np.int64)
-        self.address = int(self._table.ctypes.data)
+    codes: Offsets
+    purpose_codes: Offsets
+    phrases: PhraseLists
+
+
+def channel_table(rows: list[dict[str, str]]) -> ChannelTable:
+    """The rows of the table, ready to be looked up."""
+    codes = np.full(NO_CODE + 1, _UNKNOWN, np.int64)
+    for row in rows:
+        if row["kind"] == "code":
+            low, _, high = row["match"].partition("-")
+            codes[int(low) : int(high or low) + 1] = _number(row)
+    purpose_codes = [(packed(row["match"]), _number(row)) for row in rows if row["kind"] == "iso"]
+    return ChannelTable(codes, np.array(purpose_codes, np.int64), phrase_lists(*(_phrases(rows, part) for part in _LISTS)))
+
+
+def _number(row: dict[str, str]) -> int:
+    return CHANNELS.index(Channel(row["channel"]))
 
 
 def _phrases(rows: list[dict[str, str]], part: str) -> list[Phrase]:
     kinds = ("text", "word") if part == "text" else (part,)
+    whole = ("word", "name", "hint")
     return [
-        Phrase(
-            row["match"], CHANNELS.index(Channel(row["channel"])), WHOLE if row["kind"] in ("word", "name", "hint") else ANYWHERE
-        )
-        for row in rows
-        if row["kind"] in kinds
+        Phrase(row["match"], _number(row), WHOLE if row["kind"] in whole else ANYWHERE) for row in rows if row["kind"] in kinds
     ]
 
 
 @cache
 def table() -> ChannelTable:
     """The table that the package brings."""
-    return ChannelTable(rows())
+    return channel_table(rows())
 
 
 def problems(path: Path = FILE) -> list[str]:
-    """What is wrong in the table, a sentence each."""
+    """The mistakes in the table, a sentence each."""
     forms = {"code": r"\d{1,3}(-\d{1,3})?", "iso": r"[A-Z]{4}"}
-    found, seen = [], set()
+    mistakes, keys = [], set()
     for line, row in enumerate(rows(path), 2):
         where = f"{path.name}:{line}"
         if row["kind"] not in KINDS:
-            found.append(f"{where} kind: «{row['kind']}» is none of {', '.join(KINDS)}")
+            mistakes.append(f"{where} kind: «{row['kind']}» is none of {', '.join(KINDS)}")
         if row["channel"] not in CHANNELS:
-            found.append(f"{where} channel: «{row['channel']}» is no channel")
+            mistakes.append(f"{where} channel: «{row['channel']}» is no channel")
         if not re.fullmatch(forms.get(row["kind"], r"[a-z0-9&]+( [a-z0-9&]+)*"), row["match"]):
-            found.append(f"{where} match: «{row['match']}» is not in plain form")
-        if (row["kind"], row["match"]) in seen:
-            found.append(f"{where} match: «{row['match']}» stands there twice")
-        seen.add((row["kind"], row["match"]))
-    return found
+            mistakes.append(f"{where} match: «{row['match']}» is not in plain form")
+        if (row["kind"], row["match"]) in keys:
+            mistakes.append(f"{where} match: «{row['match']}» stands there twice")
+        keys.add((row["kind"], row["match"]))
+    return mistakes
 
 
 def rows(path: Path = FILE) -> list[dict[str, str]]:
@@ -130,59 +154,64 @@ def rows(path: Path = FILE) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@inner
-def channel_at(table: int, codes: npt.NDArray[np.int64], isos: npt.NDArray[np.int64], line: int, marks: int) -> int:
+@uncounted
+def channel_of(table: ChannelTable, line: Bytes, header: int, parts: Offsets) -> int:
     """The channel of a line in canonical form, as its number in `CHANNELS`."""
-    positive, bare = peek(line) == 1, peek(line + 4) == 1
-    booked, booked_end = peek64(marks), peek64(marks + 8) - 1
-    name, name_end = booked_end + 1, peek64(marks + 16) - 1
-    channel = codes[peek(line + 2) << 8 | peek(line + 3)]
+    positive, bare = byte(line, header + POSITIVE) == 1, byte(line, header + IS_BARE) == 1
+    booking_text, booking_text_end = part_span(parts, BOOKING_TEXT)
+    channel = table.codes[byte(line, header + CODE_HIGH) << 8 | byte(line, header + CODE_LOW)]
     if channel == _UNKNOWN:
-        channel = _or_else(longest_phrase(peek64(table + _TEXT), booked, booked_end), _UNKNOWN)
+        channel = _first_known(longest_phrase(table.phrases, _TEXT, line, booking_text, booking_text_end), _UNKNOWN)
         if channel == _DD_RETURN and not positive:
             channel = _COLLECTOR
-    purpose, end = peek64(marks + 40), peek64(marks + 48) - 1
     if channel in (_UNKNOWN, _TRANSFER):
-        channel = _by_purpose_code(isos, channel, peek64(marks + 32), purpose - 1)
-    channel = _by_card(table, channel, booked, booked_end, name, name_end, purpose, end)
+        channel = _by_purpose_code(table.purpose_codes, channel, line, parts)
+    channel = _by_card(table.phrases, channel, line, parts)
+    name, name_end = part_span(parts, NAME)
+    purpose, purpose_end = part_span(parts, PURPOSE)
     if channel == _UNKNOWN:
-        channel = _or_else(longest_phrase(peek64(table + _HINT), purpose, end), _UNKNOWN)
-    if channel == _UNKNOWN and bare and not positive and (name < name_end or _ends_abroad(purpose, end)):
+        channel = _first_known(longest_phrase(table.phrases, _HINT, line, purpose, purpose_end), _UNKNOWN)
+    if channel == _UNKNOWN and bare and not positive and (name < name_end or _ends_abroad(line, purpose, purpose_end)):
         return _CARD
     return channel
 
 
-@inner
-def _ends_abroad(begin: int, end: int) -> bool:
+@uncounted
+def _ends_abroad(line: Bytes, begin: int, end: int) -> bool:
     """Whether a text ends in two letters, as card statements name the country."""
-    return end - begin > 4 and peek(end - 3) == 32 and peek(end - 2) >= 97 and peek(end - 1) >= 97
+    return end - begin > 4 and byte(line, end - 3) == BLANK and byte(line, end - 2) >= SMALL_A and byte(line, end - 1) >= SMALL_A
 
 
-@inner
-def _by_card(table: int, channel: int, booked: int, booked_end: int, name: int, name_end: int, purpose: int, end: int) -> int:
-    """The channel after asking whether a card was used; only weak channels ask."""
+@uncounted
+def _by_card(phrases: PhraseLists, channel: int, line: Bytes, parts: Offsets) -> int:
+    """The channel after looking whether a card was used; other channels than the weak ones stay."""
     if channel != _UNKNOWN and channel != _DIRECTDEBIT and channel != _TRANSFER and channel != _CARD:
         return channel
-    found = longest_phrase(peek64(table + _OVERRIDE), purpose, end)
-    found = _or_else(found, longest_phrase(peek64(table + _OVERRIDE), booked, booked_end))
-    if found < 0 and name < name_end:
-        found, _, _ = phrase_at(peek64(table + _NAMES), name, name, name_end)
-    if found < 0 and channel != _TRANSFER and channel != _CARD:
-        found = longest_phrase(peek64(table + _CARDLIKE), purpose, end)
-        found = _or_else(found, longest_phrase(peek64(table + _CARDLIKE), booked, booked_end))
-        found = _CARD if found < 0 and has_place(name, name_end) else found
-    return _or_else(found, channel)
+    booking_text, booking_text_end = part_span(parts, BOOKING_TEXT)
+    name, name_end = part_span(parts, NAME)
+    purpose, purpose_end = part_span(parts, PURPOSE)
+    by_card = longest_phrase(phrases, _OVERRIDE, line, purpose, purpose_end)
+    by_card = _first_known(by_card, longest_phrase(phrases, _OVERRIDE, line, booking_text, booking_text_end))
+    if by_card == NO_PHRASE and name < name_end:
+        by_card, _, _ = phrase_at(phrases, _NAMES, line, name, name, name_end)
+    if by_card == NO_PHRASE and channel != _TRANSFER and channel != _CARD:
+        by_card = longest_phrase(phrases, _CARDLIKE, line, purpose, purpose_end)
+        by_card = _first_known(by_card, longest_phrase(phrases, _CARDLIKE, line, booking_text, booking_text_end))
+        by_card = _CARD if by_card == NO_PHRASE and has_place(line, name, name_end) else by_card
+    return _first_known(by_card, channel)
 
 
-@inner
-def _by_purpose_code(isos: npt.NDArray[np.int64], channel: int, begin: int, end: int) -> int:
-    if end - begin == 4:
-        for k in range(len(isos)):
-            if isos[k, 0] == peek32(begin):
-                return int(isos[k, 1])
+@uncounted
+def _by_purpose_code(purpose_codes: Offsets, channel: int, line: Bytes, parts: Offsets) -> int:
+    begin, end = part_span(parts, PURPOSE_CODE)
+    if end - begin == _PURPOSE_CODE_BYTES:
+        code = four_bytes(line, begin)
+        for k in range(len(purpose_codes)):
+            if purpose_codes[k, _CODE] == code:
+                return int(purpose_codes[k, _CHANNEL])
     return channel
 
 
-@inner
-def _or_else(found: int, otherwise: int) -> int:
-    return found if found >= 0 else otherwise
+@uncounted
+def _first_known(channel: int, otherwise: int) -> int:
+    return channel if channel != NO_PHRASE else otherwise

@@ -4,12 +4,15 @@ import csv
 import re
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from analytics.bank_text import card_places
-from analytics.native.compiling import inner, peek64
-from analytics.native.phrases import ANYWHERE, START, WHOLE, Phrase, Phrases
+from analytics.native.characters import letters
+from analytics.native.columns import Bytes, Offsets
+from analytics.native.phrases import ANYWHERE, START, WHOLE, Phrase, PhraseLists, phrase_lists
 
 FILE = Path(__file__).parents[1] / "knowledge" / "tables" / "intermediaries.csv"
 KINDS = {
@@ -30,9 +33,9 @@ KINDS = {
 }
 _MODES = {"after": ANYWHERE, "sign": ANYWHERE, "stop": START}
 _LOOSE = ("stop", "inside")
-_SURE = 12
+_MIN_LOOSE_LETTERS = 12
 """Letters from which on a phrase is looked for inside words too: blanks before it may be lost."""
-_TABLES = (
+_LISTS = (
     "lead",
     "carrier",
     "service",
@@ -48,39 +51,44 @@ _TABLES = (
     "alone",
     "under",
 )
+_FIRST_LIST = len((card_places.CITY, card_places.CITY_KEEPER, card_places.COUNTRY))
 LEAD, CARRIER, SERVICE, VIA, SIGN, AFTER, STOP, BRAND, INSIDE, BILLING, PRACTICE, NOISE, ALONE, UNDER = (
-    8 * number for number in range(len(_TABLES))
+    _FIRST_LIST + number for number in range(len(_LISTS))
 )
-_ROWS = 8 * len(_TABLES)
-"""Behind the tables of phrases: for each row its service, merchant and `under` as address and length, whether it is a prefix."""
-PLACES = _ROWS + 8
-_ROW = 48
+"""The lists of phrases, behind those of places."""
+NO_SERVICE = 0
+
+
+class Intermediaries(NamedTuple):
+    """What kernels need: the phrases of all lists, whose meanings are rows of the table, and for each row its facts."""
+
+    phrases: PhraseLists
+    service: Offsets
+    is_prefix: npt.NDArray[np.bool_]
+    merchants: Bytes
+    merchant_borders: Offsets
+    unders: Bytes
+    under_borders: Offsets
 
 
 class IntermediaryTable:
-    """What is known about payment services, in memory, for `unwrap_at`."""
+    """What is known about payment services, in memory, for `write_merchant`."""
 
-    def __init__(self, rows: list[dict[str, str]], where: card_places.CardPlaceTable) -> None:
+    def __init__(self, rows: list[dict[str, str]]) -> None:
         self.services = ["", *sorted({row["via"] for row in rows} - {""})]
-        texts = [[np.frombuffer(row[name].encode() or b" ", np.uint8) for name in ("merchant", "under")] for row in rows]
-        self._rows = np.array(
-            [
-                (
-                    self.services.index(row["via"]),
-                    merchant.ctypes.data,
-                    len(row["merchant"]),
-                    row["kind"] == "prefix",
-                    under.ctypes.data,
-                    len(row["under"]),
-                )
-                for row, (merchant, under) in zip(rows, texts, strict=True)
-            ],
-            np.int64,
+        self.longest_merchant = max(len(row["merchant"]) for row in rows)
+        self.arrays = Intermediaries(
+            phrase_lists(*card_places.phrases(), *(_phrases(rows, name) for name in _LISTS)),
+            np.array([self.services.index(row["via"]) for row in rows], np.int64),
+            np.array([row["kind"] == "prefix" for row in rows]),
+            *_joined([row["merchant"] for row in rows]),
+            *_joined([row["under"] for row in rows]),
         )
-        phrases = [Phrases(_phrases(rows, name)) for name in _TABLES]
-        self._table = np.array([*(each.address for each in phrases), self._rows.ctypes.data, where.address], np.int64)
-        self._held = texts, phrases, where
-        self.address = int(self._table.ctypes.data)
+
+
+def _joined(names: list[str]) -> tuple[Bytes, Offsets]:
+    """Names one behind the other, and where each begins."""
+    return letters("".join(names)).copy(), np.cumsum([0, *map(len, names)]).astype(np.int64)
 
 
 def _phrases(rows: list[dict[str, str]], name: str) -> list[Phrase]:
@@ -92,7 +100,11 @@ def _phrases(rows: list[dict[str, str]], name: str) -> list[Phrase]:
     if name == "under":
         return [Phrase(row["under"], number, WHOLE) for number, row in enumerate(rows) if row["under"]]
     return [
-        Phrase(row["match"], number, ANYWHERE if name in _LOOSE and len(row["match"]) >= _SURE else _MODES.get(name, WHOLE))
+        Phrase(
+            row["match"],
+            number,
+            ANYWHERE if name in _LOOSE and len(row["match"]) >= _MIN_LOOSE_LETTERS else _MODES.get(name, WHOLE),
+        )
         for number, row in enumerate(rows)
         if row["kind"] == name
     ]
@@ -101,7 +113,7 @@ def _phrases(rows: list[dict[str, str]], name: str) -> list[Phrase]:
 @cache
 def table() -> IntermediaryTable:
     """The table that the package brings."""
-    return IntermediaryTable(_read(FILE), card_places.table())
+    return IntermediaryTable(_read(FILE))
 
 
 def brands() -> frozenset[str]:
@@ -110,35 +122,29 @@ def brands() -> frozenset[str]:
 
 
 def problems(path: Path = FILE) -> list[str]:
-    """What is wrong in the table, a sentence each."""
-    found, seen = [], set()
+    """The mistakes in the table, a sentence each."""
+    mistakes, keys = [], set()
     plain = re.compile(r"[a-z0-9&]+( [a-z0-9&]+)*")
     for line, row in enumerate(_read(path), 2):
         where = f"{path.name}:{line}"
         if row["kind"] not in KINDS:
-            found.append(f"{where} kind: «{row['kind']}» is none of {', '.join(KINDS)}")
+            mistakes.append(f"{where} kind: «{row['kind']}» is none of {', '.join(KINDS)}")
         if not plain.fullmatch(row["match"].replace("*", " ").strip()):
-            found.append(f"{where} match: «{row['match']}» is not in plain form")
+            mistakes.append(f"{where} match: «{row['match']}» is not in plain form")
         if row["via"] and not re.fullmatch(r"[A-Z0-9]+(_[A-Z0-9]+)*", row["via"]):
-            found.append(f"{where} via: «{row['via']}» is no system name")
+            mistakes.append(f"{where} via: «{row['via']}» is no system name")
         if (row["kind"] in ("name", "prefix", "sign")) != bool(row["via"]) and row["kind"] != "after":
-            found.append(f"{where} via: services have one, other rows have none")
+            mistakes.append(f"{where} via: services have one, other rows have none")
         if (row["kind"] in ("brand", "inside")) != bool(plain.fullmatch(row["merchant"])):
-            found.append(f"{where} merchant: brands have one in plain form, other rows have none")
+            mistakes.append(f"{where} merchant: brands have one in plain form, other rows have none")
         if (row["kind"] == "inside") != bool(row["under"]):
-            found.append(f"{where} under: only rows inside a merchant have one")
-        if (row["kind"], row["match"], row["under"]) in seen:
-            found.append(f"{where} match: «{row['match']}» stands there twice")
-        seen.add((row["kind"], row["match"], row["under"]))
-    return found
+            mistakes.append(f"{where} under: only rows inside a merchant have one")
+        if (row["kind"], row["match"], row["under"]) in keys:
+            mistakes.append(f"{where} match: «{row['match']}» stands there twice")
+        keys.add((row["kind"], row["match"], row["under"]))
+    return mistakes
 
 
 def _read(path: Path) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-@inner
-def entry(table: int, row: int, column: int) -> int:
-    """A number of a row: service, address and length of the merchant, whether a prefix, address and length of `under`."""
-    return peek64(peek64(table + _ROWS) + _ROW * row + 8 * column)

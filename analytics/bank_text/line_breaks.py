@@ -1,80 +1,82 @@
 """Line breaks of the bank: texts that were printed in lines of fixed width and joined with blanks, put together as they were."""
 
-import numpy as np
+from analytics.native.characters import BEYOND_ASCII, BLANK, byte, eight_bytes, is_character_start, put, repeated
+from analytics.native.columns import Bytes
+from analytics.native.compiling import uncounted
 
-from analytics.native.compiling import inner, peek, peek_word, poke
-
-WIDTHS = (27, 35)
+LINE_WIDTHS = (27, 35)
 """Characters a line, as banks print purposes."""
-_HIGHEST = np.uint64(0x8080808080808080)
-_PROOF = 3
-"""So many blanks exactly at the ends of lines are no accident."""
+NOT_BROKEN = -1
+_HIGHEST_BITS = repeated(BEYOND_ASCII)
+_MIN_EXACT_BREAKS = 3
+"""This many blanks exactly at the ends of lines are no accident."""
 
 
-@inner
-def mended(low: int, high: int, begin: int, end: int, out: int) -> int:
-    """Writes a part of a text without the blanks of line breaks, and says where it ends; 0 if the text was not broken."""
-    for width in WIDTHS:
-        if _may_be_broken(low, high, width) and _is_broken(low, high, width):
-            return _without_breaks(low, high, width, begin, end, out)
-    return 0
+@uncounted
+def write_unbroken(text: Bytes, low: int, high: int, begin: int, end: int, out: Bytes, at: int) -> int:
+    """Writes a part of a text without the blanks of line breaks; the position behind it, or `NOT_BROKEN`."""
+    for width in LINE_WIDTHS:
+        if _may_be_broken(text, low, high, width) and _is_broken(text, low, high, width):
+            return _write_without_breaks(text, low, high, width, begin, end, out, at)
+    return NOT_BROKEN
 
 
-@inner
-def _may_be_broken(low: int, high: int, width: int) -> bool:
+@uncounted
+def _may_be_broken(text: Bytes, low: int, high: int, width: int) -> bool:
     """Whether the first two lines may end at their width: bytes are characters unless one of them is beyond ASCII."""
     if low + 2 * width + 8 > high:
         return False
-    if _is_break(low + width) and (_is_break(low + 2 * width) or _is_break(low + 2 * width + 1)):
+    if _is_break(text, low + width) and (_is_break(text, low + 2 * width) or _is_break(text, low + 2 * width + 1)):
         return True
-    beyond = peek_word(low) | peek_word(low + 8) | peek_word(low + 16) | peek_word(low + width - 8)
-    return bool((beyond | peek_word(low + width) | peek_word(low + width + 8) | peek_word(low + 2 * width - 8)) & _HIGHEST)
+    beyond = eight_bytes(text, low) | eight_bytes(text, low + 8) | eight_bytes(text, low + 16)
+    beyond |= eight_bytes(text, low + width - 8) | eight_bytes(text, low + width) | eight_bytes(text, low + width + 8)
+    return bool((beyond | eight_bytes(text, low + 2 * width - 8)) & _HIGHEST_BITS)
 
 
-@inner
-def _is_break(i: int) -> bool:
-    return peek(i) == 32 or peek(i - 1) == 32
+@uncounted
+def _is_break(text: Bytes, i: int) -> bool:
+    return byte(text, i) == BLANK or byte(text, i - 1) == BLANK
 
 
-@inner
-def _is_broken(low: int, high: int, width: int) -> bool:
-    """Whether all lines are as wide; those that ended in a blank anyway say nothing."""
-    exact, start = 0, low
+@uncounted
+def _is_broken(text: Bytes, low: int, high: int, width: int) -> bool:
+    """Whether all lines have this width; those that ended in a blank anyway prove nothing."""
+    exact_breaks, start = 0, low
     while True:
-        stop = _line_end(start, high, width)
+        stop = _line_end(text, start, high, width)
         if stop >= high:
-            return exact >= _PROOF
-        if peek(stop) == 32:
-            exact += peek(stop - 1) != 32
+            return exact_breaks >= _MIN_EXACT_BREAKS
+        if byte(text, stop) == BLANK:
+            exact_breaks += byte(text, stop - 1) != BLANK
             start = stop + 1
-        elif peek(stop - 1) == 32:
+        elif byte(text, stop - 1) == BLANK:
             start = stop
         else:
             return False
 
 
-@inner
-def _without_breaks(low: int, high: int, width: int, begin: int, end: int, out: int) -> int:
+@uncounted
+def _write_without_breaks(text: Bytes, low: int, high: int, width: int, begin: int, end: int, out: Bytes, at: int) -> int:
     start, i = low, begin
     while i < end:
-        stop = _line_end(start, high, width)
+        stop = _line_end(text, start, high, width)
         border = min(stop, end)
         while i < border:
-            poke(out, peek(i))
-            out += 1
+            put(out, at, byte(text, i))
+            at += 1
             i += 1
-        broken = stop < high and peek(stop) == 32
-        i += broken and i == stop and i < end
-        start = stop + broken
-    return out
+        is_broken = stop < high and byte(text, stop) == BLANK
+        i += is_broken and i == stop and i < end
+        start = stop + is_broken
+    return at
 
 
-@inner
-def _line_end(start: int, high: int, width: int) -> int:
-    """Where a line of so many characters ends."""
+@uncounted
+def _line_end(text: Bytes, start: int, high: int, width: int) -> int:
+    """Where a line of this width ends."""
     i, count = start, 0
     while i < high:
-        count += peek(i) & 0xC0 != 0x80
+        count += is_character_start(byte(text, i))
         if count > width:
             break
         i += 1

@@ -5,8 +5,11 @@ Works on canonical texts, so that a name has one key however the bank wrote it.
 
 import numpy as np
 
-from analytics.native.compiling import inner, peek, peek32, poke
-from analytics.native.phrases import BASIS, hashed, is_word, next_word, word_end, word_table
+from analytics.native.characters import BLANK, NINE, SMALL_A, ZERO, byte, copy, is_digit, letters, put, stands_at
+from analytics.native.columns import Bytes
+from analytics.native.compiling import uncounted
+from analytics.native.hashing import FNV_BASIS, FREE_SLOT, hashed, value_of, word_table
+from analytics.native.phrases import is_word, next_word, word_end
 
 _FORM, _SHORT_FORM, _BEFORE_NUMBER, _JOINT, _THANKS, _THANKFUL = (1 << bit for bit in range(6))
 _KINDS = {
@@ -20,157 +23,149 @@ _KINDS = {
     _THANKFUL: "danke dankt dank",
 }
 """What words are. Short forms are words of their own too: legal forms only behind a name."""
-_HASHES, _MASKS = word_table(_KINDS)
-_GMBH = int.from_bytes(b"gmbh", "little")
+_KEYS, _VALUES = word_table(_KINDS)
+_GMBH = letters("gmbh")
+_LONGEST_SPELLED_FORM = 4
+"""Letters of the longest legal form that is looked for in single letters."""
 
 
-@inner
-def name_key_at(begin: int, end: int, at: int) -> int:
-    """Writes the key of a canonical name, and says where it ends; the name itself if nothing would remain."""
-    start, before = at, end - begin
-    at = _shortened(begin, end, start)
-    while at - start < before:  # what has moved together may be a legal form
-        before = at - start
-        at = _shortened(start, at, start)
+@uncounted
+def write_name_key(text: Bytes, begin: int, end: int, out: Bytes, at: int) -> int:
+    """Writes the key of a canonical name, and returns the position behind it; the name itself if nothing would remain."""
+    start, size = at, end - begin
+    at = _shorten(text, begin, end, out, start)
+    while at - start < size:  # what has moved together may be a legal form
+        size = at - start
+        at = _shorten(out, start, at, out, start)
     return at
 
 
-@inner
-def _shortened(begin: int, end: int, at: int) -> int:
-    start, joint = at, 0
-    i = next_word(begin, end)
+@uncounted
+def _shorten(text: Bytes, begin: int, end: int, out: Bytes, at: int) -> int:
+    start, joint = at, -1
+    i = next_word(text, begin, end)
     while i < end:
-        stop, kinds = _word(i, end)
-        after = _dropped(i, stop, kinds, end, at > start and not joint)
+        stop, kinds = _word(text, i, end)
+        after = _uncounted_end(text, i, stop, kinds, end, at > start and joint < 0)
         if after > i:
-            i = next_word(after, end)
-            joint = 0
+            i = next_word(text, after, end)
+            joint = -1
             continue
         if kinds & _JOINT:
             joint = i
         else:
-            if joint and at > start:
-                at = _append(joint, word_end(joint, stop), start, at)
-            at = _append(i, stop, start, at)
-            joint = 0
-        i = next_word(stop, end)
-    at = _without_codes(start, at)
-    return at if at > start else _copy(begin, end, start)
+            if joint >= 0 and at > start:
+                at = _append(text, joint, word_end(text, joint, stop), out, start, at)
+            at = _append(text, i, stop, out, start, at)
+            joint = -1
+        i = next_word(text, stop, end)
+    at = _without_codes(out, start, at)
+    return at if at > start else copy(text, begin, end, out, start)
 
 
-@inner
-def _word(i: int, end: int) -> tuple[int, int]:
-    """Where the word that begins here ends, and what it is."""
-    h = np.uint64(BASIS)
-    while i < end and is_word(peek(i)):
-        h = hashed(h, peek(i))
+@uncounted
+def _word(text: Bytes, i: int, end: int) -> tuple[int, int]:
+    """Where the word that begins here ends, and the bits of its kinds."""
+    key = FNV_BASIS
+    while i < end and is_word(byte(text, i)):
+        key = hashed(key, byte(text, i))
         i += 1
-    return i, _kinds(h)
+    return i, _kinds(key)
 
 
-@inner
-def _kinds(h: np.uint64) -> int:
-    """What the word with this hash is, a bit for each kind."""
-    at = np.int64(h & np.uint64(len(_HASHES) - 1))
-    while _MASKS[at] and _HASHES[at] != h:
-        at = (at + 1) & (len(_HASHES) - 1)
-    return int(_MASKS[at])
+@uncounted
+def _kinds(key: np.uint64) -> int:
+    """The bits of the kinds of the word with this hash."""
+    kinds = value_of(_KEYS, _VALUES, key)
+    return 0 if kinds == FREE_SLOT else kinds
 
 
-@inner
-def is_legal_form(begin: int, end: int) -> bool:
+@uncounted
+def is_legal_form(text: Bytes, begin: int, end: int) -> bool:
     """Whether a word is a legal form behind a name."""
-    return _word(begin, end)[1] & (_FORM | _SHORT_FORM) != 0
+    return _word(text, begin, end)[1] & (_FORM | _SHORT_FORM) != 0
 
 
-@inner
-def _dropped(i: int, stop: int, kinds: int, end: int, behind: bool) -> int:
-    """Where what does not count ends, if it begins here."""
+@uncounted
+def _uncounted_end(text: Bytes, i: int, stop: int, kinds: int, end: int, behind: bool) -> int:
+    """Where the words end that do not count, if they begin here; `behind` says whether a name stands before them."""
     if kinds & _THANKS:
-        after = _thanks(i, end)
+        after = _thanks_end(text, i, end)
         if after > i:
             return after
-    if stop - i == 1 and peek(i) >= 97:
-        return _spelled(i, end, behind)
+    if stop - i == 1 and byte(text, i) >= SMALL_A:
+        return _spelled_form_end(text, i, end, behind)
     if kinds & _FORM or (behind and kinds & _SHORT_FORM):
         return stop
     if not behind:
         return i
-    if _is_number(i, stop):
+    if _is_number(text, i, stop):
         return stop
     if kinds & _BEFORE_NUMBER:
-        following = next_word(stop, end)
-        if following < end and _is_number(following, word_end(following, end)):
+        following = next_word(text, stop, end)
+        if following < end and _is_number(text, following, word_end(text, following, end)):
             return following
     return i
 
 
-@inner
-def _thanks(i: int, end: int) -> int:
+@uncounted
+def _thanks_end(text: Bytes, i: int, end: int) -> int:
     """Where a run of thanking words ends, if one begins here; a single "Ihr" is none."""
-    after, thanked = i, 0
+    after, thankful = i, 0
     word = i
     while word < end:
-        stop, kinds = _word(word, end)
+        stop, kinds = _word(text, word, end)
         if not kinds & _THANKS:
             break
-        thanked |= kinds & _THANKFUL
+        thankful |= kinds & _THANKFUL
         after = stop
-        word = next_word(stop, end)
-    return after if thanked else i
+        word = next_word(text, stop, end)
+    return after if thankful else i
 
 
-@inner
-def _spelled(i: int, end: int, behind: bool) -> int:
-    """Where a legal form in single letters ("e v", "s a r l") ends, if one begins here: the longest of at most four."""
+@uncounted
+def _spelled_form_end(text: Bytes, i: int, end: int, behind: bool) -> int:
+    """Where a legal form in single letters ("e v", "s a r l") ends, if one begins here: the longest one."""
     best = i
-    h = np.uint64(BASIS)
+    key = FNV_BASIS
     word, count = i, 0
-    while word < end and count < 4 and word_end(word, end) - word == 1 and peek(word) >= 97:
-        h = hashed(h, peek(word))
+    while word < end and count < _LONGEST_SPELLED_FORM and word_end(text, word, end) - word == 1 and byte(text, word) >= SMALL_A:
+        key = hashed(key, byte(text, word))
         word += 1
         count += 1
-        if count > 1 and _kinds(h) & (_FORM | _SHORT_FORM if behind else _FORM):
+        if count > 1 and _kinds(key) & (_FORM | _SHORT_FORM if behind else _FORM):
             best = word
-        word = next_word(word, end)
+        word = next_word(text, word, end)
     return best
 
 
-@inner
-def _is_number(begin: int, end: int) -> bool:
-    while begin < end and 48 <= peek(begin) <= 57:
+@uncounted
+def _is_number(text: Bytes, begin: int, end: int) -> bool:
+    while begin < end and is_digit(byte(text, begin)):
         begin += 1
     return begin == end
 
 
-@inner
-def _without_codes(start: int, at: int) -> int:
-    """Without words at the end that were numbered: collapsed digits show as zeros."""
+@uncounted
+def _without_codes(out: Bytes, start: int, at: int) -> int:
+    """Where a key ends without numbered words at its end: collapsed digits show as zeros."""
     while True:
         i, zeros, others = at, 0, 0
-        while i > start and peek(i - 1) != 32:
+        while i > start and byte(out, i - 1) != BLANK:
             i -= 1
-            zeros += peek(i) == 48
-            others += 49 <= peek(i) <= 57
+            zeros += byte(out, i) == ZERO
+            others += ZERO < byte(out, i) <= NINE
         if i == start or zeros == 0 or others > 0:
             return at
         at = i - 1
 
 
-@inner
-def _append(begin: int, end: int, start: int, at: int) -> int:
+@uncounted
+def _append(text: Bytes, begin: int, end: int, out: Bytes, start: int, at: int) -> int:
     """Writes one more word, without a legal form that lost the blank before it."""
-    if end - begin > 7 and peek32(end - 4) == _GMBH:
-        end -= 4
+    if end - begin > _GMBH.size + 3 and stands_at(text, end - _GMBH.size, _GMBH):
+        end -= _GMBH.size
     if at > start:
-        poke(at, 32)
+        put(out, at, BLANK)
         at += 1
-    return _copy(begin, end, at)
-
-
-@inner
-def _copy(begin: int, end: int, at: int) -> int:
-    for i in range(begin, end):
-        poke(at, peek(i))
-        at += 1
-    return at
+    return copy(text, begin, end, out, at)

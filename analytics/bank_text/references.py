@@ -7,8 +7,8 @@ import polars as pl
 
 from analytics.bank_text import sepa
 
-LEAST = 5
-"""What has fewer letters and digits is no number of a contract."""
+MIN_NUMBER_CHARACTERS = 5
+"""A value with fewer letters and digits is no number of a contract."""
 _VALUE = r"((?:[a-z]{1,4}[./-]?|[a-z]{1,2} )?\d[a-z0-9]*(?:[./-][a-z0-9]+)*(?: \d[a-z0-9./-]*)*)"
 _NUMBER = r"[ .-]{0,2}(?:nr|nummer|no)?[ .:#-]{0,3}"
 _CONTRACT = r"\b(?:vertrags?|vers(?:icherungs)?|vs|policen?|vk)[ .-]{0,2}(?:schein|konto)?" + _NUMBER + _VALUE
@@ -40,44 +40,39 @@ def instalment(text: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 
 def contract_number(purposes: pl.Series) -> pl.Series:
     """The number of the contract or policy that a purpose names, letters and digits only; null if it names none."""
-    return _number(purposes, told(purposes), _CONTRACT).alias(purposes.name)
-
-
-def customer_number(purposes: pl.Series) -> pl.Series:
-    """The number of the customer or member that a purpose names, digits only; null if it names none."""
-    return _number(purposes, told(purposes), _CUSTOMER).alias(purposes.name)
+    return _number(purposes, _remittances(purposes), _CONTRACT).alias(purposes.name)
 
 
 def numbers(purposes: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Both numbers, that of the contract and that of the customer."""
-    heard = told(purposes)
-    return _number(purposes, heard, _CONTRACT), _number(purposes, heard, _CUSTOMER)
+    """The number of the contract and that of the customer or member (digits only) that each purpose names, or null."""
+    texts = _remittances(purposes)
+    return _number(purposes, texts, _CONTRACT), _number(purposes, texts, _CUSTOMER)
 
 
 def billing_span(purposes: pl.Series) -> pl.DataFrame:
     """The days `first` to `last` that a purpose says it covers, and its rhythm in `months`; null where it says nothing."""
-    return _span(told(purposes))
+    return _span(_remittances(purposes))
 
 
 def numbered_span(purposes: pl.Series) -> pl.DataFrame:
     """The span, and whether a number of a contract is named (`numbered`)."""
-    heard = told(purposes)
-    return _span(heard).with_columns(numbered=_number(purposes, heard, _CONTRACT).is_not_null())
+    texts = _remittances(purposes)
+    return _span(texts).with_columns(numbered=_number(purposes, texts, _CONTRACT).is_not_null())
 
 
 def _span(texts: pl.Series) -> pl.DataFrame:
-    speaking = texts.str.contains_any(list(_STEMS)).fill_null(value=False)
-    place = pl.select(pl.when(speaking).then(speaking.cum_sum() - 1)).to_series()
-    return _spoken(texts.filter(speaking).to_frame("text")).select(pl.all().gather(place))
+    likely = texts.str.contains_any(list(_STEMS)).fill_null(value=False)
+    row = pl.select(pl.when(likely).then(likely.cum_sum() - 1)).to_series()
+    return _spans_in(texts.filter(likely).to_frame("text")).select(pl.all().gather(row))
 
 
-def _spoken(heard: pl.DataFrame) -> pl.DataFrame:
+def _spans_in(texts: pl.DataFrame) -> pl.DataFrame:
     text, undated = pl.col("text"), pl.col("text").str.replace_all(_DATE, "")
-    named = heard.with_columns(
+    groups = texts.with_columns(
         span=text.str.extract_groups(_SPAN), dated=undated.str.extract_groups(_MONTH), quartered=text.str.extract_groups(_QUARTER)
     )
     month, year = (pl.col("dated").struct[at].cast(pl.Int32) for at in (0, 1))
-    found = named.with_columns(
+    dates = groups.with_columns(
         start=_date(pl.col("span").struct[0]),
         end=_date(pl.col("span").struct[1]),
         month=pl.date(year, month, 1),
@@ -86,7 +81,7 @@ def _spoken(heard: pl.DataFrame) -> pl.DataFrame:
     )
     spanned = pl.col("end") >= pl.col("start")
     days = (pl.col("end") - pl.col("start")).dt.total_days() + 1
-    return found.select(
+    return dates.select(
         first=pl.when(spanned).then("start").otherwise(pl.coalesce("quarter", "month")),
         last=pl.when(spanned)
         .then("end")
@@ -100,26 +95,26 @@ def _spoken(heard: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def told(purposes: pl.Series) -> pl.Series:
-    """What purposes tell, in small letters."""
+def _remittances(purposes: pl.Series) -> pl.Series:
+    """What purposes tell the payer, in small letters."""
     return sepa.fields(purposes, ("remittance",)).to_series().str.to_lowercase()
 
 
 def _number(purposes: pl.Series, texts: pl.Series, pattern: str) -> pl.Series:
     """What the pattern finds, unless it is too short, a date, an account number or the payment's own reference."""
     raw = texts.str.extract(pattern, 1)
-    places = raw.is_not_null().arg_true()
-    if places.is_empty():
+    rows = raw.is_not_null().arg_true()
+    if rows.is_empty():
         return raw
-    reference = sepa.fields(purposes[places], ("eref",)).select(_alphanumeric(pl.col("eref"))).to_series()
-    found = pl.DataFrame({"raw": raw[places].str.strip_chars(" ./-"), "eref": reference})
+    reference = sepa.fields(purposes[rows], ("eref",)).select(_alphanumeric(pl.col("eref"))).to_series()
+    values = pl.DataFrame({"raw": raw[rows].str.strip_chars(" ./-"), "eref": reference})
     value = _alphanumeric(pl.col("raw"))
     dated = pl.col("raw").str.contains(rf"^(?:[a-z]{{1,2}} )?(?:{_DATE}|\d{{4}}-\d\d-\d\d|20\d\d$|\d{{1,2}}[./]20\d\d$)")
     account = pl.col("value").str.contains(r"^[A-Z]{2}\d{18,}")
     own = (pl.col("value") == pl.col("eref")).fill_null(value=False)
-    wrong = dated | account | (pl.col("value").str.len_chars() < LEAST) | own
-    kept = found.with_columns(value=value).select(pl.when(~wrong).then("value")).to_series()
-    return pl.repeat(None, raw.len(), dtype=pl.String, eager=True).scatter(places, kept)
+    wrong = dated | account | (pl.col("value").str.len_chars() < MIN_NUMBER_CHARACTERS) | own
+    numbers = values.with_columns(value=value).select(pl.when(~wrong).then("value")).to_series()
+    return pl.repeat(None, raw.len(), dtype=pl.String, eager=True).scatter(rows, numbers)
 
 
 def _alphanumeric(text: pl.Expr) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""Finding known spellings in plain texts: a hash table of aliases, looked up at every token border in one pass over the bytes.
+"""Known spellings in plain texts: a hash table of aliases, looked up at every token border in one pass over the bytes.
 
 Knows nothing of partners: texts and spellings go in, positions come out.
 """
@@ -10,23 +10,35 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from analytics.native.columns import strings
-from analytics.native.compiling import compiled, inner
+from analytics.native.characters import BLANK, ZERO
+from analytics.native.columns import Bytes, Offsets, strings
+from analytics.native.compiling import compiled, uncounted
+from analytics.native.hashing import (
+    FNV_BASIS,
+    FREE_SLOT,
+    Hashes,
+    HashTable,
+    empty_table,
+    hash_of,
+    hashed,
+    slot_of,
+    value_of,
+    word_table,
+)
 
-Bytes = npt.NDArray[np.uint8]
-Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
-Hashes = npt.NDArray[np.uint64]
 
-SEED = np.uint64(14695981039346656037)
-PRIME = np.uint64(1099511628211)
-MOST_TOKENS = 6
-MOST_PIECES = 8  # a wrapped name falls into more pieces than it has words
-MOST_LETTERS = 1  # initials are no wrapped name
+MAX_TOKENS = 6
+MAX_PIECES = 8
+"""A wrapped name falls into more pieces than it has words."""
+MAX_SINGLE_LETTERS = 1
+"""Initials are no wrapped name."""
+NO_ALIAS = -1
 ELSE, NAMES, FORMS, NOTHING = range(4)
 """What follows an alias: everyday words, other words, only legal forms and the like, only numbers or nothing at all."""
 FREE, AT_START, WHOLE = 0, 1, 2
+"""Where an alias counts: anywhere, at the start of a text, or only as the whole text."""
 LEGAL_FORMS = (
     "0 & ag aktiengesellschaft co cokg de deutschland dt e eg ek ev g ges gbr germany ggmbh gmbh haftungsbeschraenkt inc kg kgaa "
     "limited ltd llc mbh oder ohg s sa sarl sca scs se ug und v vvag a r l bv b nv plc sp z o ohne ab as oy srl sas spa et cie"
@@ -44,9 +56,9 @@ class Spellings:
     everyday: pl.Series
 
     @cached_property
-    def table(self) -> tuple[Hashes, Ints]:
-        """Where each alias stands, by its hash."""
-        return _table(*strings(self.aliases))
+    def table(self) -> HashTable:
+        """The row of each alias, by its hash; of equal ones the first."""
+        return _table(self.aliases)
 
     @cached_property
     def squeezed(self) -> "Spellings":
@@ -54,13 +66,13 @@ class Spellings:
         return Spellings(self.aliases.str.replace_all(" ", "", literal=True), self.guards, self.everyday)
 
     @cached_property
-    def words(self) -> tuple[Hashes, Ints]:
+    def words(self) -> HashTable:
         """The everyday words, by their hashes."""
-        return _table(*strings(self.everyday))
+        return _table(self.everyday)
 
     @cached_property
     def lengths(self) -> Ints:
-        return self.aliases.str.len_bytes().cast(pl.Int32).to_numpy()
+        return self.aliases.str.len_bytes().cast(pl.Int32).to_numpy(writable=True)
 
 
 @dataclass(frozen=True)
@@ -85,160 +97,130 @@ class LineKinds:
         return LineKinds(self.shop[rows], self.private[rows], self.person[rows])
 
 
-def find(texts: pl.Series, spellings: Spellings, setting: LineKinds, least: int = 1) -> AliasMatches:
-    """The longest alias of at least so many characters in each text, on token borders."""
-    return _found(texts, spellings, setting, MOST_TOKENS, False, least)
+def find(texts: pl.Series, spellings: Spellings, kinds: LineKinds, min_bytes: int = 1) -> AliasMatches:
+    """The longest alias of at least `min_bytes` in each text, on token borders."""
+    return _find(texts, spellings, kinds, MAX_TOKENS, False, min_bytes)
 
 
-def find_squeezed(texts: pl.Series, spellings: Spellings, setting: LineKinds, least: int) -> AliasMatches:
+def find_squeezed(texts: pl.Series, spellings: Spellings, kinds: LineKinds, min_bytes: int) -> AliasMatches:
     """The same where line breaks have put blanks inside words or eaten those between them."""
-    return _found(texts, spellings.squeezed, setting, MOST_PIECES, True, least)
+    return _find(texts, spellings.squeezed, kinds, MAX_PIECES, True, min_bytes)
 
 
-def _found(texts: pl.Series, spellings: Spellings, setting: LineKinds, most: int, squeeze: bool, least: int) -> AliasMatches:
-    found = _longest(
+def _find(
+    texts: pl.Series, spellings: Spellings, kinds: LineKinds, max_tokens: int, squeeze: bool, min_bytes: int
+) -> AliasMatches:
+    matches = _longest(
         *strings(texts),
-        *spellings.table,
+        spellings.table,
         spellings.lengths,
         spellings.guards,
-        *spellings.words,
-        setting.shop,
-        setting.private,
-        setting.person,
-        LEGAL_TABLE,
-        most,
+        spellings.words,
+        kinds.shop,
+        kinds.private,
+        kinds.person,
+        max_tokens,
         squeeze,
-        least,
+        min_bytes,
     )
-    return AliasMatches(*found)
+    return AliasMatches(*matches)
+
+
+def _table(words: pl.Series) -> HashTable:
+    table = empty_table(2 * len(words))
+    _fill(*strings(words), table.keys, table.values)
+    return table
 
 
 @compiled
-def _table(data: Bytes, ends: Longs) -> tuple[Hashes, Ints]:
-    size = 16
-    while size < 4 * len(ends):
-        size *= 2
-    hashes = np.zeros(size, np.uint64)
-    values = np.full(size, -1, np.int32)
-    for row in range(len(ends) - 1):
-        key = SEED
-        for at in range(ends[row], ends[row + 1]):
-            key = (key ^ np.uint64(data[at])) * PRIME
-        slot = np.int64(key & np.uint64(size - 1))
-        while values[slot] >= 0 and hashes[slot] != key:
-            slot = (slot + 1) & (size - 1)
-        if values[slot] < 0:
-            hashes[slot] = key
-            values[slot] = row
-    return hashes, values
+def _fill(data: Bytes, offsets: Offsets, keys: Hashes, values: Ints) -> None:
+    for row in range(offsets.size - 1):
+        key = hash_of(data, offsets[row], offsets[row + 1])
+        slot = slot_of(keys, values, key)
+        if values[slot] == FREE_SLOT:
+            keys[slot], values[slot] = key, row
 
 
-@inner
-def _look_up(key: np.uint64, hashes: Hashes, values: Ints) -> int:
-    slot = np.int64(key & np.uint64(len(hashes) - 1))
-    while values[slot] >= 0:
-        if hashes[slot] == key:
-            return int(values[slot])
-        slot = (slot + 1) & (len(hashes) - 1)
-    return -1
-
-
-@inner
-def _rest(data: Bytes, start: int, stop: int, legal: Hashes, words: Hashes, word_values: Ints) -> int:
-    """What the tokens from here on are, the most telling of them."""
-    least = NOTHING
-    key = SEED
+@uncounted
+def _rest(data: Bytes, start: int, stop: int, word_keys: Hashes, word_values: Ints) -> int:
+    """The kind of the tokens from here on: that of the most telling one."""
+    rest = NOTHING
+    key = FNV_BASIS
     length = 0
-    digits = True
+    only_zeros = True
     for at in range(start, stop + 1):
-        if at < stop and data[at] != 32:
-            key = (key ^ np.uint64(data[at])) * PRIME
+        if at < stop and data[at] != BLANK:
+            key = hashed(key, data[at])
             length += 1
-            digits = digits and data[at] == 48
+            only_zeros = only_zeros and data[at] == ZERO
             continue
-        if length > 0 and not digits:
-            kind = NAMES
-            for form in legal:
-                if form == key:
-                    kind = FORMS
-            if kind == NAMES and _look_up(key, words, word_values) >= 0:
+        if length > 0 and not only_zeros:
+            is_form = value_of(_FORM_KEYS, _FORM_VALUES, key) != FREE_SLOT
+            if not is_form and value_of(word_keys, word_values, key) != FREE_SLOT:
                 return ELSE
-            least = min(least, kind)
-        key = SEED
+            rest = min(rest, FORMS if is_form else NAMES)
+        key = FNV_BASIS
         length = 0
-        digits = True
-    return least
+        only_zeros = True
+    return rest
 
 
 @compiled
 def _longest(
     data: Bytes,
-    ends: Longs,
-    hashes: Hashes,
-    values: Ints,
+    offsets: Offsets,
+    aliases: HashTable,
     lengths: Ints,
     guards: Bytes,
-    words: Hashes,
-    word_values: Ints,
+    words: HashTable,
     shop: Flags,
     private: Flags,
     person: Flags,
-    legal: Hashes,
-    most: int,
+    max_tokens: int,
     squeeze: bool,
-    least: int,
+    min_bytes: int,
 ) -> tuple[Ints, Ints, Ints, Flags]:
-    rows = len(ends) - 1
-    alias = np.full(rows, -1, np.int32)
+    rows = offsets.size - 1
+    keys, values, word_keys, word_values = aliases.keys, aliases.values, words.keys, words.values
+    longest = np.full(rows, NO_ALIAS, np.int32)
     starts = np.zeros(rows, np.int32)
     spans = np.zeros(rows, np.int32)
     whole = np.zeros(rows, np.bool_)
     for row in range(rows):
-        first, last = ends[row], ends[row + 1]
-        best = least - 1
+        first, last = offsets[row], offsets[row + 1]
+        best = min_bytes - 1
         for start in range(first, last):
-            if start > first and data[start - 1] != 32:
+            if start > first and data[start - 1] != BLANK:
                 continue
-            key = SEED
+            key = FNV_BASIS
             tokens = 0
-            letters = 0
+            single_letters = 0
             token = start
             for at in range(start, last + 1):
-                if at < last and data[at] != 32:
-                    key = (key ^ np.uint64(data[at])) * PRIME
+                if at < last and data[at] != BLANK:
+                    key = hashed(key, data[at])
                     continue
                 tokens += 1
-                letters += at - token == 1
+                single_letters += at - token == 1
                 token = at + 1
-                if squeeze and letters > MOST_LETTERS:
+                if squeeze and single_letters > MAX_SINGLE_LETTERS:
                     break
-                found = _look_up(key, hashes, values)
-                if found >= 0 and lengths[found] > best and not (person[row] and tokens == 1):
-                    rest = _rest(data, at, last, legal, words, word_values) if start == first else ELSE
-                    guard = guards[found]
+                alias = value_of(keys, values, key)
+                if alias != FREE_SLOT and lengths[alias] > best and not (person[row] and tokens == 1):
+                    rest = _rest(data, at, last, word_keys, word_values) if start == first else ELSE
+                    guard = guards[alias]
                     if (
                         guard == FREE
                         or (guard == AT_START and (rest == NOTHING or (shop[row] and rest > ELSE)))
                         or (guard == WHOLE and not private[row] and rest == NOTHING)
                     ):
-                        best = lengths[found]
-                        alias[row], starts[row], spans[row], whole[row] = found, start - first, at - start, rest >= FORMS
-                if tokens == most:
+                        best = lengths[alias]
+                        longest[row], starts[row], spans[row], whole[row] = alias, start - first, at - start, rest >= FORMS
+                if tokens == max_tokens:
                     break
                 if not squeeze:
-                    key = (key ^ np.uint64(32)) * PRIME
-    return alias, starts, spans, whole
+                    key = hashed(key, BLANK)
+    return longest, starts, spans, whole
 
 
-@compiled
-def _hashes(data: Bytes, ends: Longs) -> Hashes:
-    keys = np.empty(len(ends) - 1, np.uint64)
-    for row in range(len(keys)):
-        key = SEED
-        for at in range(ends[row], ends[row + 1]):
-            key = (key ^ np.uint64(data[at])) * PRIME
-        keys[row] = key
-    return keys
-
-
-LEGAL_TABLE = _hashes(*strings(pl.Series(LEGAL_FORMS.split())))
+_FORM_KEYS, _FORM_VALUES = word_table({1: LEGAL_FORMS})

@@ -1,28 +1,18 @@
-"""Numbers for keys: each distinct key gets the next number when it is first seen, and keeps it.
+"""Numbers for keys: each distinct key gets the next number when it comes for the first time, and keeps it.
 
-A hash table in two arrays; a million keys take some hundredths of a second. The keys are hashes already.
+A million keys take some hundredths of a second. The keys are hashes already.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics.native.compiling import compiled
+from analytics.native.hashing import FREE_SLOT, SLOTS_PER_KEY, Hashes, HashTable, Numbers, empty_table, slot_of
 
-Keys = NDArray[np.uint64]
-Numbers = NDArray[np.int32]
-LEAST = 1024
-EMPTY = -1
-LOAD = 2
-"""Places for each key."""
-
-
-class HashTable(NamedTuple):
-    """Keys and their numbers, each at the first free place behind the one that the key asks for."""
-
-    keys: Keys
-    numbers: Numbers
+MIN_KEYS = 512
+"""Keys for which there is room from the beginning."""
+UNKNOWN = FREE_SLOT
+"""The number of a key that never came."""
 
 
 class Numbering:
@@ -30,72 +20,56 @@ class Numbering:
 
     def __init__(self) -> None:
         self.count = 0
-        self._table = empty(LEAST)
+        self._table = empty_table(MIN_KEYS)
 
-    def of(self, keys: Keys) -> tuple[Numbers, NDArray[np.int64]]:
-        """The number of each key, and the places of those that were seen for the first time."""
+    def of(self, keys: Hashes) -> tuple[Numbers, NDArray[np.int64]]:
+        """The number of each key, and the rows of those that came for the first time."""
+        keys = np.require(keys, requirements="W")  # one machine code for what may be written and what may not
         self._grow(self.count + len(keys))
-        numbers, fresh = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
+        numbers, first_rows = np.empty(len(keys), np.int32), np.empty(len(keys), np.int64)
         before = self.count
-        self.count = int(_number(keys, self._table, before, numbers, fresh))
-        return numbers, fresh[: self.count - before]
+        self.count = int(_number(keys, self._table, before, numbers, first_rows))
+        return numbers, first_rows[: self.count - before]
 
-    def known(self, keys: Keys) -> Numbers:
-        """The number of each key, `EMPTY` for those that were never seen."""
+    def known(self, keys: Hashes) -> Numbers:
+        """The number of each key, or `UNKNOWN`."""
         numbers = np.empty(len(keys), np.int32)
-        _look_up(keys, self._table, numbers)
+        _look_up(np.require(keys, requirements="W"), self._table, numbers)
         return numbers
 
-    def _grow(self, most: int) -> None:
-        size = len(self._table.keys)
-        if size >= LOAD * most:
+    def _grow(self, keys: int) -> None:
+        if len(self._table.keys) >= SLOTS_PER_KEY * keys:
             return
-        grown = empty(1 << (LOAD * most - 1).bit_length())
-        held = self._table.numbers != EMPTY
-        _place(self._table.keys[held], self._table.numbers[held], grown)
-        self._table = grown
-
-
-def empty(size: int) -> HashTable:
-    """A table with so many free places."""
-    return HashTable(np.zeros(size, np.uint64), np.full(size, EMPTY, np.int32))
+        table = empty_table(keys)
+        in_use = self._table.values != FREE_SLOT
+        _fill(self._table.keys[in_use], self._table.values[in_use], table)
+        self._table = table
 
 
 @compiled
-def _number(keys: Keys, table: HashTable, count: int, numbers: Numbers, fresh: NDArray[np.int64]) -> int:
-    known, given = table.keys, table.numbers
-    mask = np.uint64(known.size - 1)
-    first = count
+def _number(keys: Hashes, table: HashTable, count: int, numbers: Numbers, first_rows: NDArray[np.int64]) -> int:
+    table_keys, values = table.keys, table.values
+    before = count
     for row in range(keys.size):
-        key = keys[row]
-        at = key & mask
-        while given[at] != EMPTY and known[at] != key:
-            at = (at + np.uint64(1)) & mask
-        if given[at] == EMPTY:
-            known[at], given[at] = key, count
-            fresh[count - first] = row
+        slot = slot_of(table_keys, values, keys[row])
+        if values[slot] == FREE_SLOT:
+            table_keys[slot], values[slot] = keys[row], count
+            first_rows[count - before] = row
             count += 1
-        numbers[row] = given[at]
+        numbers[row] = values[slot]
     return count
 
 
 @compiled
-def _look_up(keys: Keys, table: HashTable, numbers: Numbers) -> None:
-    known, given = table.keys, table.numbers
-    mask = np.uint64(known.size - 1)
+def _look_up(keys: Hashes, table: HashTable, numbers: Numbers) -> None:
+    table_keys, values = table.keys, table.values
     for row in range(keys.size):
-        at = keys[row] & mask
-        while given[at] != EMPTY and known[at] != keys[row]:
-            at = (at + np.uint64(1)) & mask
-        numbers[row] = given[at]
+        numbers[row] = values[slot_of(table_keys, values, keys[row])]
 
 
 @compiled
-def _place(keys: Keys, numbers: Numbers, table: HashTable) -> None:
-    known, given = table.keys, table.numbers
-    mask = np.uint64(known.size - 1)
+def _fill(keys: Hashes, numbers: Numbers, table: HashTable) -> None:
+    table_keys, values = table.keys, table.values
     for row in range(keys.size):
-        at = keys[row] & mask
-        while given[at] != EMPTY:
-            at = (at + np.uint64(1)) & mask
-        known[at], given[at] = keys[row], numbers[row]
+        slot = slot_of(table_keys, values, keys[row])
+        table_keys[slot], values[slot] = keys[row], numbers[row]

@@ -1,244 +1,243 @@
-"""Words and phrases inside canonical texts: sets to look a word up in, and tables of phrases to look for.
+"""Words and phrases inside canonical texts: lists of phrases to look for, and the borders of words.
 
-A phrase is found whatever stands between its letters, because line breaks insert and eat blanks; a whole phrase only from the
+A phrase matches whatever stands between its letters, because line breaks insert and eat blanks; a whole phrase only from the
 beginning of a word to the end of one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from analytics.native.compiling import inner, peek, peek32, peek64, poke
+from analytics.native.characters import AMPERSAND, NINE, SMALL_A, SMALL_Z, STAR, ZERO, byte
+from analytics.native.columns import Bytes, Offsets
+from analytics.native.compiling import uncounted
 
-BASIS, _PRIME = 0xCBF29CE484222325, 0x100000001B3
-ANYWHERE, START, WHOLE = 0, 1, 3
+FROM_WORD_START, TO_WORD_END = 1, 2
+ANYWHERE, START, WHOLE = 0, FROM_WORD_START, FROM_WORD_START | TO_WORD_END
 """Where a phrase counts: anywhere, from the beginning of a word on, or only as whole words."""
-Hashes = npt.NDArray[np.uint64]
-
-
-def word_table(kinds: Mapping[int, str]) -> tuple[Hashes, npt.NDArray[np.uint8]]:
-    """A hash table of words: their hashes, and the bits of what each is; a place without bits is free."""
-    bits: dict[int, int] = {}
-    for bit, words in kinds.items():
-        for word in words.split():
-            h = BASIS
-            for byte in word.encode():
-                h = (h ^ byte) * _PRIME % 2**64
-            bits[h] = bits.get(h, 0) | bit
-    size = 1 << (4 * len(bits)).bit_length()
-    hashes, masks = np.zeros(size, np.uint64), np.zeros(size, np.uint8)
-    for h, mask in bits.items():
-        at = h % size
-        while masks[at]:
-            at = (at + 1) % size
-        hashes[at], masks[at] = h, mask
-    return hashes, masks
+LETTER_BITS = 7
+PAIR_BITS = 2 * LETTER_BITS
+NO_PHRASE = -1
+OPEN_PAIR = -1
+"""The pair of letters where a star or the end of the text leaves the second one open."""
 
 
 class Phrase(NamedTuple):
-    """A phrase in rich canonical form, what it stands for, and where it counts."""
+    """A phrase in rich canonical form, the number that stands for its meaning, and where it counts."""
 
     text: str
     meaning: int
     mode: int
 
 
-class Phrases:
-    """A table of phrases in memory: of several at one place the longest counts, of equals the last."""
+class PhraseLists(NamedTuple):
+    """Several lists of phrases; of several phrases at one position the longest counts, of equal ones the last.
 
-    def __init__(self, phrases: Iterable[Phrase]) -> None:
-        last = {"".join(c for c in phrase.text if c.isalnum() or c in "&*"): phrase for phrase in phrases}
-        order = sorted((pair, letters) for letters in last for pair in _pairs(letters))
-        self._letters = np.frombuffer("".join(letters for _, letters in order).encode() or b" ", np.uint8)
-        self._borders = np.cumsum([0, *(len(letters) for _, letters in order)]).astype(np.int64)
-        self._from = np.searchsorted([pair for pair, _ in order], np.arange(128 * 128 + 1)).astype(np.uint32)
-        self._meanings = np.array([4 * last[letters].meaning + last[letters].mode for _, letters in order] or [0], np.int64)
-        self._first = _bits([pair for pair, _ in order])
-        self._inside = _bits([pair for pair, letters in order if last[letters].mode == ANYWHERE])
-        parts = (self._letters, self._borders, self._from, self._meanings, self._first, self._inside)
-        self._table = np.array([part.ctypes.data for part in parts], np.int64)
-        self._table[5] *= bool(self._inside.any())  # else nothing is looked for inside words
-        self.address = int(self._table.ctypes.data)
+    The phrases are ordered by their list and their first two letters, which together are a key: `starts[key]` is the first
+    phrase of a key, and the bits of a key say whether any phrase begins so, and whether one may begin inside a word.
+    """
+
+    letters: Bytes
+    borders: Offsets
+    starts: npt.NDArray[np.uint32]
+    meanings: Offsets
+    modes: Bytes
+    first_bits: Bytes
+    inside_bits: Bytes
+    looks_inside: npt.NDArray[np.bool_]
 
 
-def _pairs(letters: str) -> list[int]:
+def phrase_lists(*lists: Iterable[Phrase]) -> PhraseLists:
+    """The lists, each phrases by its place among the arguments."""
+    entries = [
+        (number << PAIR_BITS | pair, spelling, phrase)
+        for number, phrases in enumerate(lists)
+        for spelling, phrase in {_spelling(phrase.text): phrase for phrase in phrases}.items()
+        for pair in _pairs(spelling)
+    ]
+    entries.sort(key=lambda entry: entry[:2])
+    keys = [key for key, _, _ in entries]
+    inside = [key for key, _, phrase in entries if phrase.mode == ANYWHERE]
+    size = len(lists) << PAIR_BITS
+    return PhraseLists(
+        letters=np.array(list("".join(spelling for _, spelling, _ in entries).encode()), np.uint8),
+        borders=np.cumsum([0, *(len(spelling) for _, spelling, _ in entries)]).astype(np.int64),
+        starts=np.searchsorted(keys, np.arange(size + 1)).astype(np.uint32),
+        meanings=np.array([phrase.meaning for _, _, phrase in entries], np.int64),
+        modes=np.array([phrase.mode for _, _, phrase in entries], np.uint8),
+        first_bits=_bits(keys, size),
+        inside_bits=_bits(inside, size),
+        looks_inside=np.isin(np.arange(len(lists)), np.array(inside, np.int64) >> PAIR_BITS),
+    )
+
+
+def _spelling(text: str) -> str:
+    return "".join(c for c in text if c.isalnum() or c in "&*")
+
+
+def _pairs(spelling: str) -> list[int]:
     """The two letters with which a phrase begins, as one number; a single letter begins with any two."""
-    return [ord(letters[0]) << 7 | second for second in ([ord(letters[1])] if len(letters) > 1 else range(128))]
+    seconds = [ord(spelling[1])] if len(spelling) > 1 else range(1 << LETTER_BITS)
+    return [ord(spelling[0]) << LETTER_BITS | second for second in seconds]
 
 
-def _bits(pairs: list[int]) -> npt.NDArray[np.uint8]:
-    """A bit for any two letters."""
-    bits = np.zeros(128 * 128, np.uint8)
-    bits[pairs] = 1
+def _bits(keys: list[int], size: int) -> Bytes:
+    """A bit for each key."""
+    bits = np.zeros(size, np.uint8)
+    bits[keys] = 1
     return np.packbits(bits, bitorder="little")
 
 
-@inner
-def _pair(i: int, end: int) -> int:
-    """The two letters that stand here, as one number; -1 where a star or the end of the text leaves the second one open."""
+@uncounted
+def _pair(text: Bytes, i: int, end: int) -> int:
+    """The two letters from here on as one number, or `OPEN_PAIR`."""
     j = i + 1
-    while j < end and not is_word(peek(j)):
-        if peek(j) == 42:
-            return -1
+    while j < end and not is_word(byte(text, j)):
+        if byte(text, j) == STAR:
+            return OPEN_PAIR
         j += 1
-    return peek(i) << 7 | peek(j) if j < end else -1
+    return byte(text, i) << LETTER_BITS | byte(text, j) if j < end else OPEN_PAIR
 
 
-@inner
-def _may_begin(bits: int, pair: int) -> bool:
-    """Whether a phrase begins with two letters: nearly always none does, which this tells at once."""
-    return pair < 0 or (peek(bits + (pair >> 3)) >> (pair & 7)) & 1 == 1
+@uncounted
+def _may_begin(bits: Bytes, number: int, pair: int) -> bool:
+    """Whether a phrase of a list begins with two letters: mostly none does, and one bit is enough to know."""
+    key = number << PAIR_BITS | max(pair, 0)
+    return pair == OPEN_PAIR or (byte(bits, key >> 3) >> (key & 7)) & 1 == 1
 
 
-@inner
-def phrase_at(table: int, i: int, begin: int, end: int) -> tuple[int, int, int]:
-    """The longest phrase from here on: its meaning, where it ends and its letters; -1 if there is none."""
-    pair = _pair(i, end)
-    return _longest(table, pair, i, begin, end) if _may_begin(peek64(table + 32), pair) else (-1, i, 0)
+@uncounted
+def phrase_at(phrases: PhraseLists, number: int, text: Bytes, i: int, begin: int, end: int) -> tuple[int, int, int]:
+    """The longest phrase of a list from here on: its meaning or `NO_PHRASE`, where it ends, and its number of letters."""
+    pair = _pair(text, i, end)
+    return (
+        _longest(phrases, number, pair, text, i, begin, end)
+        if _may_begin(phrases.first_bits, number, pair)
+        else (NO_PHRASE, i, 0)
+    )
 
 
-@inner
-def _longest(table: int, pair: int, i: int, begin: int, end: int) -> tuple[int, int, int]:
-    letters, borders = peek64(table), peek64(table + 8)
-    low = pair if pair >= 0 else peek(i) << 7
-    high = pair + 1 if pair >= 0 else low + 128
-    best, after, size = -1, i, 0
-    for k in range(peek32(peek64(table + 16) + 4 * low), peek32(peek64(table + 16) + 4 * high)):
-        low, high = letters + peek64(borders + 8 * k), letters + peek64(borders + 8 * k + 8)
-        j, p = i, low
-        while p < high and j < end:
-            if peek(j) == peek(p):
+@uncounted
+def _longest(phrases: PhraseLists, number: int, pair: int, text: Bytes, i: int, begin: int, end: int) -> tuple[int, int, int]:
+    letters, borders = phrases.letters, phrases.borders
+    key = number << PAIR_BITS | (byte(text, i) << LETTER_BITS if pair == OPEN_PAIR else pair)
+    last_key = key + (1 << LETTER_BITS if pair == OPEN_PAIR else 1)
+    best, after, size = NO_PHRASE, i, 0
+    for phrase in range(phrases.starts[key], phrases.starts[last_key]):
+        p, last = borders[phrase], borders[phrase + 1]
+        length, j = last - p, i
+        while p < last and j < end:
+            if byte(text, j) == byte(letters, p):
                 p += 1
-            elif is_word(peek(j)) or peek(p) == 42:
+            elif is_word(byte(text, j)) or byte(letters, p) == STAR:
                 break
             j += 1
-        if p < high or high - low <= size:
+        if p < last or length <= size:
             continue
-        meaning = peek64(peek64(table + 24) + 8 * k)
-        inside = meaning & START and i > begin and is_word(peek(i - 1))
-        if inside or (meaning & 2 and j < end and is_word(peek(j)) and peek(j - 1) != 42):
+        mode = byte(phrases.modes, phrase)
+        if mode & FROM_WORD_START and i > begin and is_word(byte(text, i - 1)):
             continue
-        best, after, size = meaning >> 2, j, high - low
+        if mode & TO_WORD_END and j < end and is_word(byte(text, j)) and byte(text, j - 1) != STAR:
+            continue
+        best, after, size = phrases.meanings[phrase], j, length
     return best, after, size
 
 
-@inner
-def longest_phrase(table: int, begin: int, end: int) -> int:
-    """What the longest phrase in a text means, of equals the first; -1 if there is none."""
-    best, size = -1, 0
-    first, inside = peek64(table + 32), peek64(table + 40)
-    bits = first
+@uncounted
+def longest_phrase(phrases: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> int:
+    """The meaning of the longest phrase of a list in a text, of equally long ones the first; `NO_PHRASE` if there is none."""
+    best, size = NO_PHRASE, 0
+    inside = phrases.looks_inside[number]
+    at_word_start = True
     for i in range(begin, end):
-        if is_word(peek(i)):
-            pair = _pair(i, end) if bits else 0
-            if bits and _may_begin(bits, pair):
-                meaning, _, letters = _longest(table, pair, i, begin, end)
-                if letters > size:
-                    best, size = meaning, letters
-            bits = inside
-        else:
-            bits = first
+        if not is_word(byte(text, i)):
+            at_word_start = True
+            continue
+        if at_word_start or inside:
+            pair = _pair(text, i, end)
+            if _may_begin(phrases.first_bits if at_word_start else phrases.inside_bits, number, pair):
+                meaning, _, length = _longest(phrases, number, pair, text, i, begin, end)
+                if length > size:
+                    best, size = meaning, length
+        at_word_start = False
     return best
 
 
-@inner
-def first_phrase(table: int, begin: int, end: int) -> tuple[int, int, int]:
-    """The first phrase in a text: its meaning, where it begins and where it ends; -1 if there is none."""
-    first, inside = peek64(table + 32), peek64(table + 40)
-    bits = first
+@uncounted
+def first_phrase(phrases: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> tuple[int, int, int]:
+    """The first phrase of a list in a text: its meaning or `NO_PHRASE`, where it begins and where it ends."""
+    inside = phrases.looks_inside[number]
+    at_word_start = True
     for i in range(begin, end):
-        if is_word(peek(i)):
-            pair = _pair(i, end) if bits else 0
-            if bits and _may_begin(bits, pair):
-                meaning, after, _ = _longest(table, pair, i, begin, end)
-                if meaning >= 0:
+        if not is_word(byte(text, i)):
+            at_word_start = True
+            continue
+        if at_word_start or inside:
+            pair = _pair(text, i, end)
+            if _may_begin(phrases.first_bits if at_word_start else phrases.inside_bits, number, pair):
+                meaning, after, _ = _longest(phrases, number, pair, text, i, begin, end)
+                if meaning != NO_PHRASE:
                     return meaning, i, after
-            bits = inside
-        else:
-            bits = first
-    return -1, end, end
+        at_word_start = False
+    return NO_PHRASE, end, end
 
 
-@inner
-def is_word(c: int) -> bool:
-    """Whether a byte of a canonical text belongs to a word."""
-    return 97 <= c <= 122 or 48 <= c <= 57 or c == 38
-
-
-@inner
-def word_end(i: int, end: int) -> int:
-    """Where the word that begins here ends."""
-    while i < end and is_word(peek(i)):
-        i += 1
-    return i
-
-
-@inner
-def word_start(begin: int, i: int) -> int:
-    """Where the word that ends here begins."""
-    while i > begin and is_word(peek(i - 1)):
-        i -= 1
-    return i
-
-
-@inner
-def next_word(i: int, end: int) -> int:
-    """Where the next word begins."""
-    while i < end and not is_word(peek(i)):
-        i += 1
-    return i
-
-
-@inner
-def begins(phrases: int, begin: int, end: int) -> int:
-    """The row with which a text begins, or -1."""
+@uncounted
+def opening_phrase(phrases: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> int:
+    """The meaning of the phrase of a list with which a text begins, or `NO_PHRASE`."""
     if begin >= end:
-        return -1
-    row, _, _ = phrase_at(peek64(phrases), begin, begin, end)
-    return row
+        return NO_PHRASE
+    meaning, _, _ = phrase_at(phrases, number, text, begin, begin, end)
+    return meaning
 
 
-@inner
-def behind(phrases: int, begin: int, end: int) -> int:
-    """Where a text goes on behind words that say nothing."""
+@uncounted
+def behind_phrases(phrases: PhraseLists, number: int, text: Bytes, begin: int, end: int) -> int:
+    """Where a text goes on behind the phrases of a list with which it begins; the last word of a text stays."""
     while begin < end:
-        row, after, _ = phrase_at(peek64(phrases), begin, begin, end)
-        following = next_word(after, end)
-        if row < 0 or following >= end:
+        meaning, after, _ = phrase_at(phrases, number, text, begin, begin, end)
+        following = next_word(text, after, end)
+        if meaning == NO_PHRASE or following >= end:
             break
         begin = following
     return begin
 
 
-@inner
-def last_end(begin: int, end: int) -> int:
+@uncounted
+def is_word(c: int) -> bool:
+    """Whether a byte of a canonical text belongs to a word."""
+    return SMALL_A <= c <= SMALL_Z or ZERO <= c <= NINE or c == AMPERSAND
+
+
+@uncounted
+def word_end(text: Bytes, i: int, end: int) -> int:
+    """Where the word that begins here ends."""
+    while i < end and is_word(byte(text, i)):
+        i += 1
+    return i
+
+
+@uncounted
+def word_start(text: Bytes, begin: int, i: int) -> int:
+    """Where the word that ends here begins."""
+    while i > begin and is_word(byte(text, i - 1)):
+        i -= 1
+    return i
+
+
+@uncounted
+def next_word(text: Bytes, i: int, end: int) -> int:
+    """Where the next word begins."""
+    while i < end and not is_word(byte(text, i)):
+        i += 1
+    return i
+
+
+@uncounted
+def last_word_end(text: Bytes, begin: int, end: int) -> int:
     """Where the last word ends."""
-    while end > begin and not is_word(peek(end - 1)):
+    while end > begin and not is_word(byte(text, end - 1)):
         end -= 1
     return end
-
-
-@inner
-def same(one: int, other: int, size: int) -> bool:
-    """Whether so many bytes at two places are the same."""
-    i = 0
-    while i < size and peek(one + i) == peek(other + i):
-        i += 1
-    return i == size
-
-
-@inner
-def copy(begin: int, size: int, at: int) -> int:
-    """Writes so many bytes again, and says where they end."""
-    for i in range(begin, begin + size):
-        poke(at, peek(i))
-        at += 1
-    return at
-
-
-@inner
-def hashed(h: np.uint64, c: int) -> np.uint64:
-    """The hash with one more letter."""
-    return (h ^ np.uint64(c)) * np.uint64(_PRIME)

@@ -1,4 +1,4 @@
-"""Likeness of plain names by their character trigrams, for spellings that a typing error or a cut keeps from being found.
+"""Similarity of plain names by their character trigrams, for spellings with a typing error or a cut.
 
 Rare trigrams count more, so that `stadtwerke` in common does not make two towns alike.
 """
@@ -9,11 +9,16 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from analytics.native.alias_scan import Bytes, Hashes, Ints, Longs
-from analytics.native.columns import strings
+from analytics.native.alias_scan import Ints
+from analytics.native.characters import BLANK
+from analytics.native.columns import Bytes, Offsets, strings
 from analytics.native.compiling import compiled, inner
+from analytics.native.hashing import Hashes
 
-BITS = 16
+TRIGRAM_BITS = 16
+MAX_TRIGRAMS = 96
+"""Trigrams of a name that are compared."""
+NO_NAME = -1
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 
 
@@ -26,67 +31,68 @@ class Names:
     @cached_property
     def weights(self) -> Floats:
         """How much each trigram tells, by its hash."""
-        data, ends = strings(self.names)
-        counts = _counts(data, ends, 1 << BITS)
+        counts = _counts(*strings(self.names), 1 << TRIGRAM_BITS)
         return (np.log((1 + len(self.names)) / (1 + counts)) + 1).astype(np.float32)
 
     @cached_property
     def order(self) -> tuple[Hashes, Ints]:
+        """The hashes of the first tokens in ascending order, and the rows of their names."""
         heads = self.names.str.split(" ").list.first().hash(0).to_numpy()
         order = np.argsort(heads, kind="stable").astype(np.int32)
         return heads[order], order
 
 
-def most_alike(texts: pl.Series, known: Names, least: float) -> tuple[Ints, Floats]:
-    """For each text the known name with the same first token that is most like it (its row, or -1), and how much."""
-    heads, order = known.order
-    wanted = texts.str.split(" ").list.first().hash(0).to_numpy()
-    low = np.searchsorted(heads, wanted, "left")
-    high = np.searchsorted(heads, wanted, "right")
-    found, likeness = _best(*strings(texts), *strings(known.names), order, low, high, known.weights)
-    found[likeness < least] = -1
-    return found, likeness
+def most_alike(texts: pl.Series, candidates: Names, min_similarity: float) -> tuple[Ints, Floats]:
+    """For each text the row of the most similar known name with the same first token, or `NO_NAME`, and the similarity."""
+    heads, order = candidates.order
+    text_heads = texts.str.split(" ").list.first().hash(0).to_numpy()
+    low = np.searchsorted(heads, text_heads, "left")
+    high = np.searchsorted(heads, text_heads, "right")
+    names, similarity = _best(*strings(texts), *strings(candidates.names), order, low, high, candidates.weights)
+    names[similarity < min_similarity] = NO_NAME
+    return names, similarity
 
 
 @inner
-def _grams(data: Bytes, start: int, stop: int, out: Ints) -> int:
-    """Sorted trigram hashes of a text with a blank before and after; their number comes back."""
+def _trigrams(data: Bytes, start: int, stop: int, out: Ints) -> int:
+    """Writes the sorted trigram hashes of a text with a blank before and after, and returns their number."""
     size = 0
     for at in range(start - 1, stop - 1):
         if size == len(out):
             break
-        first = 32 if at < start else np.int64(data[at])
-        third = 32 if at + 2 >= stop else np.int64(data[at + 2])
+        first = BLANK if at < start else np.int64(data[at])
+        third = BLANK if at + 2 >= stop else np.int64(data[at + 2])
         key = (first * 31 + np.int64(data[at + 1])) * 31 + third
-        out[size] = (key * 2654435761 >> 8) & ((1 << BITS) - 1)
+        out[size] = (key * 2654435761 >> 8) & ((1 << TRIGRAM_BITS) - 1)
         size += 1
     out[:size].sort()
     return size
 
 
 @compiled
-def _counts(data: Bytes, ends: Longs, size: int) -> Longs:
+def _counts(data: Bytes, offsets: Offsets, size: int) -> Offsets:
+    """The number of names that have each trigram."""
     counts = np.zeros(size, np.int64)
-    grams = np.empty(96, np.int32)
-    for row in range(len(ends) - 1):
-        for at in range(_grams(data, ends[row], ends[row + 1], grams)):
-            if at == 0 or grams[at] != grams[at - 1]:
-                counts[grams[at]] += 1
+    trigrams = np.empty(MAX_TRIGRAMS, np.int32)
+    for row in range(offsets.size - 1):
+        for at in range(_trigrams(data, offsets[row], offsets[row + 1], trigrams)):
+            if at == 0 or trigrams[at] != trigrams[at - 1]:
+                counts[trigrams[at]] += 1
     return counts
 
 
 @inner
-def _cosine(left: Ints, lefts: int, right: Ints, rights: int, weights: Floats) -> float:
+def _cosine(left: Ints, left_size: int, right: Ints, right_size: int, weights: Floats) -> float:
     dot = 0.0
-    one = 0.0
-    two = 0.0
-    for at in range(lefts):
-        one += weights[left[at]] ** 2
-    for at in range(rights):
-        two += weights[right[at]] ** 2
+    left_square = 0.0
+    right_square = 0.0
+    for at in range(left_size):
+        left_square += weights[left[at]] ** 2
+    for at in range(right_size):
+        right_square += weights[right[at]] ** 2
     i = 0
     j = 0
-    while i < lefts and j < rights:
+    while i < left_size and j < right_size:
         if left[i] == right[j]:
             dot += weights[left[i]] ** 2
             i += 1
@@ -95,25 +101,33 @@ def _cosine(left: Ints, lefts: int, right: Ints, rights: int, weights: Floats) -
             i += 1
         else:
             j += 1
-    return dot / np.sqrt(one * two) if one > 0 and two > 0 else 0.0
+    return dot / np.sqrt(left_square * right_square) if left_square > 0 and right_square > 0 else 0.0
 
 
 @compiled
 def _best(
-    data: Bytes, ends: Longs, names: Bytes, name_ends: Longs, order: Ints, low: Longs, high: Longs, weights: Floats
+    data: Bytes,
+    offsets: Offsets,
+    names: Bytes,
+    name_offsets: Offsets,
+    order: Ints,
+    low: Offsets,
+    high: Offsets,
+    weights: Floats,
 ) -> tuple[Ints, Floats]:
-    rows = len(ends) - 1
-    found = np.full(rows, -1, np.int32)
-    likeness = np.zeros(rows, np.float32)
-    mine = np.empty(96, np.int32)
-    other = np.empty(96, np.int32)
+    rows = offsets.size - 1
+    best = np.full(rows, NO_NAME, np.int32)
+    similarity = np.zeros(rows, np.float32)
+    mine = np.empty(MAX_TRIGRAMS, np.int32)
+    other = np.empty(MAX_TRIGRAMS, np.int32)
     for row in range(rows):
         if low[row] == high[row]:
             continue
-        size = _grams(data, ends[row], ends[row + 1], mine)
+        size = _trigrams(data, offsets[row], offsets[row + 1], mine)
         for place in range(low[row], high[row]):
             name = order[place]
-            value = _cosine(mine, size, other, _grams(names, name_ends[name], name_ends[name + 1], other), weights)
-            if value > likeness[row]:
-                likeness[row], found[row] = value, name
-    return found, likeness
+            other_size = _trigrams(names, name_offsets[name], name_offsets[name + 1], other)
+            value = _cosine(mine, size, other, other_size, weights)
+            if value > similarity[row]:
+                similarity[row], best[row] = value, name
+    return best, similarity

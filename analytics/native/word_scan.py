@@ -1,6 +1,6 @@
-"""Finding thousands of words in millions of plain texts in one pass over the bytes.
+"""Thousands of words in millions of plain texts, in one pass over the bytes.
 
-Here belong the way a word is written in the rules and lexica, the automaton over all of them, and the scan. What a found word
+Here belong the way a word is written in the rules and lexica, the automaton over all of them, and the scan. What a word
 means is decided elsewhere. A word is `miete` (a token of its own), `miete*` (a token begins with it), `*apotheke` (a token ends
 with it) or `*versich*` (anywhere); it may have blanks inside. Long words are also found where a line break of the bank cut them
 in two or joined them.
@@ -14,23 +14,25 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.native.compiling import compiled, inner
+from analytics.native.characters import BLANK
+from analytics.native.columns import Bytes, Offsets, strings
+from analytics.native.compiling import compiled, uncounted
 
-Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int32]
-Offsets = NDArray[np.int64]
 Steps = NDArray[np.uint16] | NDArray[np.int32]
 
 ALPHABET = " abcdefghijklmnopqrstuvwxyz0123456789&_"
 FIELD_END = "\n"
 WRITTEN = re.compile(r"\*?[a-z0-9&_]+( [a-z0-9&_]+)*\*?")
-USUAL_WORDS = 8
-"""For so many words a line there is room at first."""
-LEAST_CUT = 7
-"""So many letters must a word have to be recognised when it is cut: shorter ones come about by chance."""
-MOST_SMALL = 2**16
-"""Up to so many states the table of steps is of half the size, and so much more of it stays near the processor."""
-LEAST_SPELT = 7
+EXPECTED_WORDS_A_LINE = 8
+"""For this number of words there is room at first."""
+MIN_CUT_LETTERS = 7
+"""Letters that a word must have to be recognised when it is cut: shorter ones come about by chance."""
+MAX_SMALL_STATES = 2**16
+"""Up to this number of states the table of steps is of half the size, and more of it stays near the processor."""
+MIN_SPELLING_LETTERS = 7
+"""Shorter words are not looked for without their umlauts."""
+_FIELD_END = ord(FIELD_END)
 UMLAUT = re.compile(r"(?<![aeq])(ae|oe|ue)")
 """Where `ae`, `oe`, `ue` most likely is a written-out umlaut: not in `feuer`, `bauer`, `quelle`."""
 
@@ -57,7 +59,7 @@ class Dictionary(NamedTuple):
 
 
 class WordMatches(NamedTuple):
-    """Where words were found; those of a line stand together. The tokens of a word are the bytes from its start to its end."""
+    """Where words stand; those of a line stand together. The tokens of a word are the bytes from its start to its end."""
 
     first: Offsets
     words: Ints
@@ -69,36 +71,36 @@ class WordMatches(NamedTuple):
 
 def spellings(word: str) -> list[str]:
     """A long word also as banks write it that lose umlauts: `baeckerei`, `backerei`, `bckerei`."""
-    if len(word.strip("*")) < LEAST_SPELT or not UMLAUT.search(word):
+    if len(word.strip("*")) < MIN_SPELLING_LETTERS or not UMLAUT.search(word):
         return [word]
-    return [word, UMLAUT.sub(lambda found: found[0][0], word), UMLAUT.sub("", word)]
+    return [word, UMLAUT.sub(lambda match: match[0][0], word), UMLAUT.sub("", word)]
 
 
 def dictionary(words: Sequence[str]) -> Dictionary:
     """The automaton of these words; a word is known by its place in the list."""
     letters = [word.strip("*") for word in words]
     blanks = np.array([word.count(" ") for word in letters], np.int32)
-    joined = [word.replace(" ", "") for word in letters]
-    cut = [word if len(word) >= LEAST_CUT else "" for word in joined]
+    unspaced = [word.replace(" ", "") for word in letters]
+    cut = [word if len(word) >= MIN_CUT_LETTERS else "" for word in unspaced]
     before = np.array([word.startswith("*") for word in words], np.uint8)
     after = np.array([word.endswith("*") for word in words], np.uint8)
     return Dictionary(*(_automaton(patterns, blanks, before, after) for patterns in ([*map(_bordered, words)], cut)))
 
 
-def find(texts: pl.Series, known: Dictionary) -> WordMatches:
+def find(texts: pl.Series, automata: Dictionary) -> WordMatches:
     """Every word in every text; a text is a list of fields that end with `FIELD_END`."""
-    data, offsets = _bytes(texts)
-    room = USUAL_WORDS * len(texts)
+    data, offsets = strings(texts)
+    room = EXPECTED_WORDS_A_LINE * len(texts)
     while True:
-        found = WordMatches(np.zeros(len(texts) + 1, np.int64), *(np.empty(room, np.int32) for _ in range(5)))
-        _scan(data, offsets, known.plain, known.cut, found)
-        if found.first[-1] <= room:
-            return found
-        room = int(found.first[-1])
+        matches = WordMatches(np.zeros(len(texts) + 1, np.int64), *(np.empty(room, np.int32) for _ in range(5)))
+        _scan(data, offsets, automata.plain, automata.cut, matches)
+        if matches.first[-1] <= room:
+            return matches
+        room = int(matches.first[-1])
 
 
 def together(parts: Sequence[WordMatches]) -> WordMatches:
-    """What was found in several lists of texts, as if they were one."""
+    """The matches in several lists of texts, as if the lists were one."""
     if len(parts) == 1:
         return parts[0]
     sizes = np.cumsum([0, *(part.first[-1] for part in parts)])
@@ -107,18 +109,11 @@ def together(parts: Sequence[WordMatches]) -> WordMatches:
     return WordMatches(np.concatenate([np.zeros(1, np.int64), *first]), *rest)
 
 
-def _bytes(texts: pl.Series) -> tuple[Bytes, Offsets]:
-    array = texts.rechunk().to_arrow()
-    _, offsets, data = array.buffers()
-    starts = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(texts) + 1]
-    return np.frombuffer(data, np.uint8) if data is not None and data.size else np.zeros(0, np.uint8), starts
-
-
 def _bordered(word: str) -> str:
     return f"{'' if word.startswith('*') else ' '}{word.strip('*')}{'' if word.endswith('*') else ' '}"
 
 
-def letters_of() -> Bytes:
+def _letter_numbers() -> Bytes:
     """For each byte its number in the alphabet; that of the blank for all that is not in it."""
     table = np.zeros(256, np.uint8)
     for number, symbol in enumerate(ALPHABET):
@@ -127,8 +122,8 @@ def letters_of() -> Bytes:
 
 
 def _automaton(patterns: Sequence[str], blanks: Ints, before: Bytes, after: Bytes) -> Automaton:
-    symbols = letters_of()
-    step, ending = linked(patterns, symbols)
+    symbols = _letter_numbers()
+    step, ending = _linked(patterns, symbols)
     return Automaton(
         symbols=symbols,
         step=step,
@@ -141,7 +136,7 @@ def _automaton(patterns: Sequence[str], blanks: Ints, before: Bytes, after: Byte
     )
 
 
-def linked(patterns: Sequence[str], symbols: Bytes) -> tuple[Steps, list[list[int]]]:
+def _linked(patterns: Sequence[str], symbols: Bytes) -> tuple[Steps, list[list[int]]]:
     """A step for every state and symbol, and for every state the patterns that end there, by their places."""
     children: list[dict[int, int]] = [{}]
     ending: list[list[int]] = [[]]
@@ -160,7 +155,7 @@ def linked(patterns: Sequence[str], symbols: Bytes) -> tuple[Steps, list[list[in
 
 def _steps(children: list[dict[int, int]], ending: list[list[int]]) -> Steps:
     """Where a word does not go on, the longest other beginning does, with what ends there."""
-    step = np.zeros((len(children), len(ALPHABET)), np.uint16 if len(children) <= MOST_SMALL else np.int32)
+    step = np.zeros((len(children), len(ALPHABET)), np.uint16 if len(children) <= MAX_SMALL_STATES else np.int32)
     shorter = [0] * len(children)
     queue = [0]
     for node in queue:
@@ -173,22 +168,22 @@ def _steps(children: list[dict[int, int]], ending: list[list[int]]) -> Steps:
     return step
 
 
-@inner
-def _widened(data: Bytes, begin: int, end: int, first: int, last: int) -> tuple[int, int]:
-    """The place of a word, counted from the beginning of its line, widened to whole tokens."""
-    while first < last and data[first] <= 32:
+@uncounted
+def _token_span(data: Bytes, begin: int, end: int, first: int, last: int) -> tuple[int, int]:
+    """The span of a word, counted from the beginning of its line and widened to whole tokens."""
+    while first < last and data[first] <= BLANK:
         first += 1
-    while last > first and data[last] <= 32:
+    while last > first and data[last] <= BLANK:
         last -= 1
-    while first > begin and data[first - 1] > 32:
+    while first > begin and data[first - 1] > BLANK:
         first -= 1
-    while last + 1 < end and data[last + 1] > 32:
+    while last + 1 < end and data[last + 1] > BLANK:
         last += 1
     return first - begin, last + 1 - begin
 
 
 @compiled
-def _scan(data: Bytes, offsets: Offsets, plain: Automaton, cut: Automaton, found: WordMatches) -> None:
+def _scan(data: Bytes, offsets: Offsets, plain: Automaton, cut: Automaton, matches: WordMatches) -> None:
     """Writes down every word of every line, and counts on where there is no more room.
 
     The arrays are named one by one: looking them up in their tuples at every byte would take most of the time.
@@ -196,47 +191,49 @@ def _scan(data: Bytes, offsets: Offsets, plain: Automaton, cut: Automaton, found
     symbols, step, first, words, lengths = plain.symbols, plain.step, plain.first, plain.words, plain.lengths
     cut_step, cut_first, cut_words, cut_lengths, blanks = cut.step, cut.first, cut.words, cut.lengths, cut.blanks
     before, after = cut.before, cut.after
-    place, found_words, fields, starts, ends, letters = (
-        found.first,
-        found.words,
-        found.fields,
-        found.starts,
-        found.ends,
-        found.letters,
+    place, match_words, fields, starts, ends, letters = (
+        matches.first,
+        matches.words,
+        matches.fields,
+        matches.starts,
+        matches.ends,
+        matches.letters,
     )
-    room, to = found_words.size, 0
+    room, to = match_words.size, 0
     origin = np.zeros(256, np.int64)
     for line in range(offsets.size - 1):
         begin, end = offsets[line], offsets[line + 1]
         if origin.size < end - begin:
             origin = np.zeros(2 * (end - begin), np.int64)
-        field, state, squeezed, seen = 0, int(step[0, 0]), 0, 0
+        field, state, squeezed, letter_count = 0, int(step[0, 0]), 0, 0
         for at in range(begin, end):
             symbol = symbols[data[at]]
             state = int(step[state, symbol])
             for output in range(first[state], first[state + 1]):
                 if to < room:
                     word = words[output]
-                    found_words[to], fields[to], letters[to] = word, field, lengths[word]
-                    starts[to], ends[to] = _widened(data, begin, end, max(begin, at - lengths[word] + 1), at)
+                    match_words[to], fields[to], letters[to] = word, field, lengths[word]
+                    starts[to], ends[to] = _token_span(data, begin, end, max(begin, at - lengths[word] + 1), at)
                 to += 1
-            if data[at] == 10:
-                field, state, squeezed, seen = field + 1, int(step[0, 0]), 0, 0
+            if data[at] == _FIELD_END:
+                field, state, squeezed, letter_count = field + 1, int(step[0, 0]), 0, 0
                 continue
             if symbol == 0:
                 continue
             squeezed = int(cut_step[squeezed, symbol])
-            origin[seen] = at
-            seen += 1
+            origin[letter_count] = at
+            letter_count += 1
             for output in range(cut_first[squeezed], cut_first[squeezed + 1]):
                 word = cut_words[output]
-                start = origin[seen - cut_lengths[word]]
+                start = origin[letter_count - cut_lengths[word]]
                 if abs(at - start + 1 - cut_lengths[word] - blanks[word]) != 1:
                     continue  # as it should be, or in too many pieces
-                if (before[word] == 0 and start > begin and data[start - 1] > 32) or (after[word] == 0 and data[at + 1] > 32):
+                if before[word] == 0 and start > begin and data[start - 1] > BLANK:
+                    continue
+                if after[word] == 0 and at + 1 < end and data[at + 1] > BLANK:
                     continue
                 if to < room:
-                    found_words[to], fields[to], letters[to] = word, field, cut_lengths[word]
-                    starts[to], ends[to] = _widened(data, begin, end, start, at)
+                    match_words[to], fields[to], letters[to] = word, field, cut_lengths[word]
+                    starts[to], ends[to] = _token_span(data, begin, end, start, at)
                 to += 1
         place[line + 1] = to

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.native.dense_ids import Keys, Numbering, Numbers
+from analytics.native.dense_ids import Numbering
+from analytics.native.hashing import Hashes, Numbers
 
 MAX_CACHED_LINES = 500_000
 """About 300 bytes each; when there would be more, the cache is emptied and starts again with the latest lines."""
@@ -60,12 +61,12 @@ class LineCache:
         self._rows = np.empty(0, np.int32)
         """The row of each key's line in `_lines`, by the number of the key."""
 
-    def _rows_of(self, keys: Keys) -> Numbers:
+    def _rows_of(self, keys: Hashes) -> Numbers:
         """The row of each key's line among the cached lines, -1 where it is not cached."""
         numbers = self._key_numbers.known(keys)
         return np.where(numbers < 0, numbers, self._rows[numbers]) if len(self._rows) else numbers
 
-    def _add(self, keys: Keys, tagged: TaggedLines) -> None:
+    def _add(self, keys: Hashes, tagged: TaggedLines) -> None:
         if self._key_numbers.count + len(keys) > self._max_lines:
             self._clear()
         _, new = self._key_numbers.of(keys[: self._max_lines])

@@ -1,4 +1,4 @@
-"""What the categoriser sees of a line: hashed n-grams and tokens. Their only definition, for training, scoring and explaining.
+"""The features of a line: hashed n-grams and tokens. Their only definition, for training, scoring and explaining.
 
 Here belong the texts that are read, their hash and their weights. Here does not belong what a feature is worth: that is learned.
 
@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from analytics.native.compiling import compiled, inner
+from analytics.native import columns
+from analytics.native.columns import Bytes
+from analytics.native.compiling import compiled, uncounted
+from analytics.native.hashing import FNV_BASIS, FNV_PRIME, hash_of, hashed
 
-Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 
 
@@ -41,7 +42,8 @@ TEXTS = ("merchant", "name", "ultimate", "purpose", "booking_text", "channel", "
 """The columns that are read, in the order of the offsets."""
 HINTS = ("lexicon_category", "lexicon_confidence")
 """What the lexicon says of a line: columns of `analytics.tagging.categories.add_lexicon_category`."""
-LEAST_BITS, MOST_BITS = 8, 20
+MIN_BITS, MAX_BITS = 8, 20
+"""Bits of a slot: a model has a row of weights for each slot."""
 TEXT_BYTES = 400
 """Where a text is cut: the lines of banks are shorter, and memory stays bounded."""
 PAIR = 1 << 14
@@ -49,8 +51,8 @@ PAIR = 1 << 14
 
 _MERCHANT, _NAME, _ULTIMATE, _PURPOSE, _BOOKING_TEXT, _CHANNEL, _VIA, _PURPOSE_CODE, _HINT = range(len(TEXTS))
 _BLANK = np.uint8(32)
-_START = np.uint64(14695981039346656037)
-_PRIME = np.uint64(1099511628211)
+_SPAN_START, _SPAN_END, _SPAN_HASH = range(3)
+"""Columns of the spans of words."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
@@ -105,16 +107,10 @@ NOTHING_HIDDEN = Hiding()
 def texts(lines: pl.DataFrame) -> LineTexts:
     """The columns of `LINES` that are read, as bytes. The lexicon's hints are looked up where the frame does not have them."""
     lines = hinted(lines)
-    table = lines.select(pl.col(TEXTS).fill_null("")).rechunk().to_arrow()
-    offsets, parts, base = np.empty((len(TEXTS), lines.height + 1), np.int64), [], 0
-    for field, column in enumerate(table.itercolumns()):
-        data, ends = _buffers(column)
-        offsets[field] = ends + (base - ends[0])
-        parts.append(data[ends[0] : ends[-1]])
-        base += len(parts[-1])
+    source = columns.texts(*(lines[name] for name in TEXTS))
     sureness = (lines["lexicon_confidence"].fill_null(0) * 10).clip(0, 9).cast(pl.UInt8)
     numbers = (column.to_numpy(writable=True) for column in (lines["positive"].cast(pl.UInt8), lines["amount_bin"], sureness))
-    return LineTexts(np.concatenate(parts), offsets, *numbers)
+    return LineTexts(source.data, source.offsets, *numbers)
 
 
 def hinted(lines: pl.DataFrame) -> pl.DataFrame:
@@ -130,7 +126,7 @@ def features(of: LineTexts, rows: Ints, bits: int, hiding: Hiding = NOTHING_HIDD
     """The features of these rows."""
     lengths = of.offsets[:, rows + 1] - of.offsets[:, rows]
     room = int(4 * np.minimum(lengths, TEXT_BYTES).sum()) + 64 * len(rows)
-    found = Features(
+    filled = Features(
         np.empty(room, np.int32),
         np.empty(room, np.int16),
         np.empty((len(rows), len(FeatureGroup)), np.int64),
@@ -144,9 +140,9 @@ def features(of: LineTexts, rows: Ints, bits: int, hiding: Hiding = NOTHING_HIDD
         bits,
         shares,
         np.uint64(hiding.seed),
-        (found.slots, found.owners, found.ends, found.spans, found.span_ends),
+        (filled.slots, filled.owners, filled.ends, filled.spans, filled.span_ends),
     )
-    return found
+    return filled
 
 
 def values(ends: Ints) -> NDArray[np.float32]:
@@ -161,38 +157,21 @@ def blocks(rows: int, size: int) -> Iterator[Ints]:
         yield np.arange(start, min(start + size, rows))
 
 
-def _buffers(column: pa.ChunkedArray) -> tuple[Bytes, Ints]:
-    """The bytes of a text column and where each text starts."""
-    array = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([pa.array([], column.type), *column.chunks])
-    _, offsets, data = array.cast(pa.large_string()).buffers()
-    ends = np.frombuffer(offsets, np.int64, len(array) + 1, array.offset * 8) if len(array) else np.zeros(1, np.int64)
-    return np.frombuffer(data, np.uint8) if data is not None and data.size else np.empty(0, np.uint8), ends
-
-
-@inner
-def _hash(data: Bytes, begin: int, end: int) -> np.uint64:
-    """FNV-1a over some bytes."""
-    h = _START
-    for at in range(begin, end):
-        h = (h ^ np.uint64(data[at])) * _PRIME
-    return h
-
-
-@inner
+@uncounted
 def _slot(h: np.uint64, bits: int) -> np.int32:
     """The table row of a hash: its upper bits, which FNV alone mixes badly."""
     return np.int32(((h ^ (h >> _HALF)) * _MIX) >> np.uint64(64 - bits))
 
 
-@inner
+@uncounted
 def _chance(h: np.uint64) -> float:
     """A number between 0 and 1 that looks random and always is the same for the same hash."""
     h = (h ^ (h >> _HALF)) * _MIX
-    h = (h ^ (h >> _HALF)) * _PRIME
+    h = (h ^ (h >> _HALF)) * FNV_PRIME
     return float((h ^ (h >> _HALF)) >> np.uint64(11)) / 9007199254740992.0
 
 
-@inner
+@uncounted
 def _words(data: Bytes, begin: int, end: int, salt: np.uint64, share: float, hidden: Ints, spans: Ints, count: int) -> int:
     """Appends the words of a text that are not hidden; returns the number of words."""
     end = min(end, begin + TEXT_BYTES)
@@ -202,30 +181,30 @@ def _words(data: Bytes, begin: int, end: int, salt: np.uint64, share: float, hid
         while stop < end and data[stop] != _BLANK:
             stop += 1
         if stop > at:
-            h = _hash(data, at, stop)
+            h = hash_of(data, at, stop)
             keep = share <= 0.0 or _chance(h ^ salt) >= share
             for other in range(len(hidden)):
-                keep = keep and hidden[other, 2] != np.int64(h)
+                keep = keep and hidden[other, _SPAN_HASH] != np.int64(h)
             if keep:
-                spans[count, 0], spans[count, 1], spans[count, 2] = at, stop, np.int64(h)
+                spans[count, _SPAN_START], spans[count, _SPAN_END], spans[count, _SPAN_HASH] = at, stop, np.int64(h)
                 count += 1
         at = stop + 1
     return count
 
 
-@inner
+@uncounted
 def _characters(
     data: Bytes, spans: Ints, seed: int, bits: int, slots: NDArray[np.int32], owners: Any, owner: int, at: int
 ) -> int:
     """Appends the 3- to 5-grams of each word with a blank on both sides; returns the number of features."""
-    start = _START ^ (np.uint64(seed) * _MIX)
+    start = FNV_BASIS ^ (np.uint64(seed) * _MIX)
     for word in range(len(spans)):
-        first, last = spans[word, 0] - 1, spans[word, 1]
+        first, last = spans[word, _SPAN_START] - 1, spans[word, _SPAN_END]
         for left in range(first, last - 1):
             h = start
             for right in range(left, min(left + 5, last + 1)):
                 byte = data[right] if first < right < last else _BLANK
-                h = (h ^ np.uint64(byte)) * _PRIME
+                h = hashed(h, int(byte))
                 if right >= left + 2:
                     slots[at] = _slot(h, bits)
                     owners[at] = owner + word
@@ -233,26 +212,26 @@ def _characters(
     return at
 
 
-@inner
+@uncounted
 def _phrases(spans: Ints, pairs: bool, seed: int, bits: int, slots: NDArray[np.int32], owners: Any, owner: int, at: int) -> int:
     """Appends the words, and the pairs of neighbours; returns the number of features."""
     start = np.uint64(seed) * _MIX
     for word in range(len(spans)):
-        h = np.uint64(spans[word, 2])
+        h = np.uint64(spans[word, _SPAN_HASH])
         slots[at] = _slot(h ^ start, bits)
         owners[at] = owner + word
         at += 1
         if pairs and word + 1 < len(spans):
-            slots[at] = _slot((h * _PRIME) ^ np.uint64(spans[word + 1, 2]) ^ start, bits)
+            slots[at] = _slot((h * FNV_PRIME) ^ np.uint64(spans[word + 1, _SPAN_HASH]) ^ start, bits)
             owners[at] = (owner + word) | PAIR
             at += 1
     return at
 
 
-@inner
+@uncounted
 def _fact(kind: int, h: np.uint64, bits: int, slots: NDArray[np.int32], owners: Any, at: int) -> int:
     """Appends one token; returns the number of features."""
-    slots[at] = _slot((h ^ np.uint64(kind + 100)) * _PRIME ^ (np.uint64(kind + 100) * _MIX), bits)
+    slots[at] = _slot((h ^ np.uint64(kind + 100)) * FNV_PRIME ^ (np.uint64(kind + 100) * _MIX), bits)
     owners[at] = -1
     return at + 1
 
@@ -266,7 +245,7 @@ def _read(source: Any, rows: Ints, bits: int, shares: NDArray[np.float64], seed:
     at, count = 0, 0
     for number in range(len(rows)):
         row = rows[number]
-        salt = (seed + np.uint64(row) * _PRIME) * _MIX
+        salt = (seed + np.uint64(row) * FNV_PRIME) * _MIX
         merchant, merchant_end = offsets[_MERCHANT, row], offsets[_MERCHANT, row + 1]
         first = count
         count = _words(data, merchant, merchant_end, salt, shares[0], none, spans, count)
@@ -277,9 +256,9 @@ def _read(source: Any, rows: Ints, bits: int, shares: NDArray[np.float64], seed:
             count = first
         after_merchant = count
         if len(secret) == 0:
-            said = spans[first:count]
-            count = _words(data, offsets[_NAME, row], offsets[_NAME, row + 1], salt, shares[0], said, spans, count)
-            count = _words(data, offsets[_ULTIMATE, row], offsets[_ULTIMATE, row + 1], salt, shares[0], said, spans, count)
+            own = spans[first:count]
+            count = _words(data, offsets[_NAME, row], offsets[_NAME, row + 1], salt, shares[0], own, spans, count)
+            count = _words(data, offsets[_ULTIMATE, row], offsets[_ULTIMATE, row + 1], salt, shares[0], own, spans, count)
         after_name = count
         count = _words(data, offsets[_PURPOSE, row], offsets[_PURPOSE, row + 1], salt, shares[0], secret, spans, count)
         after_purpose = count
@@ -298,9 +277,9 @@ def _read(source: Any, rows: Ints, bits: int, shares: NDArray[np.float64], seed:
 
         sign = np.uint64(positive[row]) + np.uint64(1)
         size = np.uint64(amount_bin[row]) * np.uint64(7919) + sign
-        channel = _hash(data, offsets[_CHANNEL, row], offsets[_CHANNEL, row + 1])
-        via = _hash(data, offsets[_VIA, row], offsets[_VIA, row + 1])
-        code = _hash(data, offsets[_PURPOSE_CODE, row], offsets[_PURPOSE_CODE, row + 1])
+        channel = hash_of(data, offsets[_CHANNEL, row], offsets[_CHANNEL, row + 1])
+        via = hash_of(data, offsets[_VIA, row], offsets[_VIA, row + 1])
+        code = hash_of(data, offsets[_PURPOSE_CODE, row], offsets[_PURPOSE_CODE, row + 1])
         at = _fact(0, sign, bits, slots, owners, at)
         at = _fact(1, size, bits, slots, owners, at)
         at = _fact(2, channel + sign, bits, slots, owners, at)
@@ -311,8 +290,8 @@ def _read(source: Any, rows: Ints, bits: int, shares: NDArray[np.float64], seed:
         ends[number, 5] = at
         at = _phrases(spans[after_purpose:count], False, 6, bits, slots, owners, after_purpose - first, at)
         ends[number, 6] = at
-        if offsets[_HINT, row + 1] > offsets[_HINT, row] and (shares[2] <= 0.0 or _chance(salt ^ _PRIME) >= shares[2]):
-            hint = _hash(data, offsets[_HINT, row], offsets[_HINT, row + 1])
+        if offsets[_HINT, row + 1] > offsets[_HINT, row] and (shares[2] <= 0.0 or _chance(salt ^ FNV_PRIME) >= shares[2]):
+            hint = hash_of(data, offsets[_HINT, row], offsets[_HINT, row + 1])
             at = _fact(7, hint, bits, slots, owners, at)
             at = _fact(8, hint + np.uint64(sureness[row]) * _MIX, bits, slots, owners, at)
         ends[number, 7] = at

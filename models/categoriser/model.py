@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from models.categoriser import file, scoring
-from models.categoriser.features import LEAST_BITS, MOST_BITS, LineTexts, blocks, features, texts, values
+from models.categoriser.features import MAX_BITS, MIN_BITS, LineTexts, blocks, features, texts, values
 from models.errors import ModelUnreadable
 
 SCORES = pl.Schema({"key": pl.UInt64, "category": pl.String, "confidence": pl.Float64, "words": pl.String})
@@ -103,7 +103,7 @@ class Categoriser:
         fits = (
             0 < count <= _MAX_CLASSES
             and len(set(self.classes)) == count
-            and LEAST_BITS <= self.bits <= MOST_BITS
+            and MIN_BITS <= self.bits <= MAX_BITS
             and self.weights.shape == (1 << self.bits, count)
             and self.weights.dtype == np.int8
             and self.scale.shape == self.bias.shape == (count,)

@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics.native.characters import BAR, ZERO
 from analytics.native.compiling import compiled, inner
 from models.categoriser.features import PAIR
 
 Floats = NDArray[np.float32]
 Slots = NDArray[np.int32]
 Ints = NDArray[np.int64]
-WORDS = 3
-"""How many words explain a class at most."""
-_EXACT = 256
-"""So many weights of eight bits never overflow a sum of sixteen bits."""
-_FAR = 16.0
-"""A class so far below the best adds less than a millionth to the sum of probabilities."""
-_ZERO = np.uint8(48)
-_LEAST_SHARE = 0.15
+MAX_WORDS = 3
+"""The number of words that explain a class at most."""
+_MAX_EXACT_WEIGHTS = 256
+"""This number of weights of eight bits never overflows a sum of sixteen bits."""
+_MAX_DISTANCE = 16.0
+"""A class further below the best adds less than a millionth to the sum of probabilities."""
+_MIN_SHARE = 0.15
 """A word that moves the score by less than this share of what the first word does explains nothing."""
 _TEXT_GROUPS = 5
-"""So many of `features.Group`, the first ones, are made of the line's own words."""
+"""The number of groups of `features.FeatureGroup`, the first ones, that are made of the line's own words."""
 
 
 @compiled
@@ -39,7 +39,7 @@ def add_up(slots: Slots, ends: Ints, values: Floats, weights: NDArray[np.int8], 
         for group in range(ends.shape[1]):
             while at < ends[row, group]:
                 total[:] = 0
-                stop = min(ends[row, group], at + _EXACT)
+                stop = min(ends[row, group], at + _MAX_EXACT_WEIGHTS)
                 at = _sum(slots, at, stop, weights, total)
                 for c in range(classes):
                     scores[row, c] += np.float32(total[c]) * (values[row, group] * scale[c])
@@ -81,7 +81,7 @@ def choose(
                     top, best[row] = level[c], c
         whole = 0.0
         for c in range(len(may)):
-            if may[c] and level[c] > top - _FAR:
+            if may[c] and level[c] > top - _MAX_DISTANCE:
                 whole += np.exp(level[c] - top)
         if whole > 0.0:
             confidence[row] = 1.0 / whole
@@ -89,10 +89,10 @@ def choose(
 
 
 @compiled
-def decisive_words(data: NDArray[np.uint8], found: Any, values: Floats, weights: NDArray[np.int8], best: Slots) -> Ints:
+def decisive_words(data: NDArray[np.uint8], rows: Any, values: Floats, weights: NDArray[np.int8], best: Slots) -> Ints:
     """Start and end of the words without which the class would lose most of its score, by row and rank; -1 where none is."""
-    slots, owners, ends, spans, span_ends = found
-    chosen = np.full((len(ends), WORDS, 2), -1, np.int64)
+    slots, owners, ends, spans, span_ends = rows
+    word_spans = np.full((len(ends), MAX_WORDS, 2), -1, np.int64)
     room = 1
     for row in range(len(ends)):
         room = max(room, span_ends[row] - (span_ends[row - 1] if row else 0))
@@ -106,9 +106,9 @@ def decisive_words(data: NDArray[np.uint8], found: Any, values: Floats, weights:
             if group < _TEXT_GROUPS and end > at and best[row] >= 0:
                 _lose(slots[at:end], owners[at:end], values[row, group], weights, best[row], loss[:count], sums, sizes)
             at = end
-        _rank(data, spans[first : first + count], loss[:count], chosen[row])
+        _rank(data, spans[first : first + count], loss[:count], word_spans[row])
         first = span_ends[row]
-    return chosen
+    return word_spans
 
 
 @inner
@@ -143,7 +143,7 @@ def _lose(
 
 
 @inner
-def _rank(data: NDArray[np.uint8], spans: Ints, loss: NDArray[np.float64], chosen: Ints) -> None:
+def _rank(data: NDArray[np.uint8], spans: Ints, loss: NDArray[np.float64], word_spans: Ints) -> None:
     """Fills in the words that lose most; not those with a zero, which may stand for other digits, and not single letters."""
     for word in range(len(spans)):
         for other in range(word):
@@ -155,13 +155,13 @@ def _rank(data: NDArray[np.uint8], spans: Ints, loss: NDArray[np.float64], chose
         if spans[word, 1] - spans[word, 0] < 2 or _has_zero(data, spans[word, 0], spans[word, 1]):
             loss[word] = 0.0
     least = 0.0
-    for rank in range(len(chosen)):
+    for rank in range(len(word_spans)):
         word = int(np.argmax(loss)) if len(loss) else 0
         if len(loss) == 0 or loss[word] <= least:
             break
         if rank == 0:
-            least = loss[word] * _LEAST_SHARE
-        chosen[rank, 0], chosen[rank, 1] = spans[word, 0], spans[word, 1]
+            least = loss[word] * _MIN_SHARE
+        word_spans[rank, 0], word_spans[rank, 1] = spans[word, 0], spans[word, 1]
         loss[word] = 0.0
 
 
@@ -169,28 +169,28 @@ def _rank(data: NDArray[np.uint8], spans: Ints, loss: NDArray[np.float64], chose
 def _has_zero(data: NDArray[np.uint8], begin: int, end: int) -> bool:
     """Whether the digit 0 stands in a word."""
     for at in range(begin, end):  # noqa: SIM110  compiled
-        if data[at] == _ZERO:
+        if data[at] == ZERO:
             return True
     return False
 
 
 @compiled
-def spell(data: NDArray[np.uint8], chosen: Ints) -> tuple[NDArray[np.uint8], Ints]:
+def spell(data: NDArray[np.uint8], word_spans: Ints) -> tuple[NDArray[np.uint8], Ints]:
     """The words as one text column, `a|b|c`: its bytes and offsets."""
-    offsets = np.zeros(len(chosen) + 1, np.int64)
+    offsets = np.zeros(len(word_spans) + 1, np.int64)
     room = 0
-    for row in range(len(chosen)):
-        for rank in range(chosen.shape[1]):
-            room += max(chosen[row, rank, 1] - chosen[row, rank, 0] + 1, 0)
+    for row in range(len(word_spans)):
+        for rank in range(word_spans.shape[1]):
+            room += max(word_spans[row, rank, 1] - word_spans[row, rank, 0] + 1, 0)
     letters, at = np.empty(room, np.uint8), 0
-    for row in range(len(chosen)):
-        for rank in range(chosen.shape[1]):
-            if chosen[row, rank, 0] < 0:
+    for row in range(len(word_spans)):
+        for rank in range(word_spans.shape[1]):
+            if word_spans[row, rank, 0] < 0:
                 break
             if rank:
-                letters[at] = 124
+                letters[at] = BAR
                 at += 1
-            for byte in range(chosen[row, rank, 0], chosen[row, rank, 1]):
+            for byte in range(word_spans[row, rank, 0], word_spans[row, rank, 1]):
                 letters[at] = data[byte]
                 at += 1
         offsets[row + 1] = at

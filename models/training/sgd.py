@@ -1,4 +1,4 @@
-"""How weights are found: multinomial logistic regression by gradient descent, over the classes that a line's sign allows.
+"""Training of the weights: multinomial logistic regression by gradient descent, over the classes that a line's sign allows.
 
 Here belong the loop over batches and its compiled parts. Which lines, labels and settings is the business of `models.training`.
 
@@ -25,7 +25,7 @@ LANES = 16
 
 @dataclass(frozen=True)
 class Descent:
-    """How the weights are found."""
+    """The settings of the descent."""
 
     bits: int
     epochs: int
@@ -41,13 +41,13 @@ class Descent:
 
 @dataclass
 class Learned:
-    """What has been learned: weights by slot and class, and biases."""
+    """Weights by slot and class, and biases."""
 
     weights: Floats
     bias: Floats
-    seen: Floats
+    squares: Floats
     """Sums of squared gradients by part and slot: the more a slot has moved, the smaller its next step."""
-    seen_bias: Floats
+    bias_squares: Floats
 
 
 def descend(
@@ -69,23 +69,23 @@ def descend(
     )
     batches = list(_batches(len(labels), how))
     with ThreadPoolExecutor(PARTS) as pool:
-        for step, (hiding, rows) in enumerate(batches):
+        for step, (hiding, batch) in enumerate(batches):
             rate = np.float32(how.rate * (1 - step / len(batches)))
 
             def slope(part: Any, hiding: Hiding = hiding) -> tuple[Features, Floats, Floats]:
-                found = features(of, part, how.bits, hiding)
-                worth = values(found.ends)
+                rows = features(of, part, how.bits, hiding)
+                worth = values(rows.ends)
                 truth = (labels[part], importance[part], of.positive[part], allowed, how.smoothing)
-                return found, worth, _slope(found.slots, found.ends, worth, learned.weights, learned.bias, truth)
+                return rows, worth, _slope(rows.slots, rows.ends, worth, learned.weights, learned.bias, truth)
 
-            slopes = list(pool.map(slope, np.array_split(rows, PARTS)))
+            slopes = list(pool.map(slope, np.array_split(batch, PARTS)))
             edges = np.linspace(0, width, PARTS + 1).astype(int)
 
             def update(part: int, slopes: Any = slopes, rate: Any = rate, edges: Any = edges) -> None:
-                for found, worth, slope in slopes:
+                for rows, worth, slope in slopes:
                     _update(
-                        (found.slots, found.ends, worth, slope),
-                        (learned.weights, learned.seen[part], learned.bias, learned.seen_bias),
+                        (rows.slots, rows.ends, worth, slope),
+                        (learned.weights, learned.squares[part], learned.bias, learned.bias_squares),
                         (edges[part], edges[part + 1]),
                         rate,
                         how.shrink,
@@ -166,7 +166,7 @@ def _soften(scores: Floats, may: NDArray[np.bool_], label: int, importance: floa
 def _update(batch: Any, learned: Any, edges: tuple[int, int], rate: float, shrink: float) -> None:
     """Steps against the gradient, for the classes between the edges."""
     slots, ends, values, slopes = batch
-    weights, seen, bias, seen_bias = learned
+    weights, squares, bias, bias_squares = learned
     low, high = edges
     at = 0
     for row in range(len(ends)):
@@ -175,15 +175,15 @@ def _update(batch: Any, learned: Any, edges: tuple[int, int], rate: float, shrin
         for c in range(high - low):
             square += slope[c] * slope[c]
         for c in range(low, high):
-            seen_bias[c] += slopes[row, c] * slopes[row, c]
-            bias[c] -= np.float32(0.1) * rate * slopes[row, c] / np.sqrt(seen_bias[c])
+            bias_squares[c] += slopes[row, c] * slopes[row, c]
+            bias[c] -= np.float32(0.1) * rate * slopes[row, c] / np.sqrt(bias_squares[c])
         for group in range(ends.shape[1]):
             value = values[row, group]
             while at < ends[row, group]:
                 slot = slots[at]
                 at += 1
-                seen[slot] += value * value * square
-                step = rate * value / np.sqrt(seen[slot])
+                squares[slot] += value * value * square
+                step = rate * value / np.sqrt(squares[slot])
                 keep = np.float32(1.0 - shrink * rate)
                 for c in range(high - low):
                     weights[slot, low + c] = keep * weights[slot, low + c] - step * slope[c]

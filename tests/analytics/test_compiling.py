@@ -1,11 +1,29 @@
-"""Compiled functions."""
+"""Compiled functions: where they are kept, and that a checked build refuses what lies outside an array."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
-import polars as pl
+import pytest
 from numpy.typing import NDArray
 
-from analytics.native.columns import WIDTH, text_at, texts
+from analytics.native import compiling
 from analytics.native.compiling import compiled
+
+ROOT = Path(__file__).parents[2]
+OUTSIDE = """
+import numpy as np
+from analytics.native.characters import byte
+from analytics.native.compiling import compiled
+
+@compiled
+def read(text, i):
+    return byte(text, i)
+
+print(read(np.arange(3, dtype=np.uint8), {position}))
+"""
 
 
 @compiled
@@ -16,25 +34,40 @@ def _total(numbers: NDArray[np.int64]) -> int:
     return total
 
 
-def test_what_may_be_written_and_what_may_not_have_one_machine_code() -> None:
-    """Polars gives both for the same column: a part of it as it lies, and what it had to put together as a copy."""
-    given = pl.Series([1, 2, 3]).to_numpy(), np.array([1, 2, 3])
-    assert [numbers.flags.writeable for numbers in given] == [False, True]
-    assert [_total(numbers) for numbers in given] == [6, 6]
-    assert len(_total.signatures) == 1  # type: ignore[attr-defined]
+def test_machine_code_is_kept_in_a_folder_named_by_what_it_is_made_of() -> None:
+    assert _total(np.array([1, 2, 3])) == 6
+    folder = compiling._cache_folder(Path(__file__).resolve())
+    assert folder is not None
+    assert any(folder.rglob("*.nbi"))
 
 
-@compiled
-def _sizes(table: int, sizes: NDArray[np.int64]) -> None:
-    for row in range(sizes.shape[0]):
-        for column in range(2):
-            begin, end = text_at(table + WIDTH * column, row)
-            sizes[row, column] = end - begin
+def test_a_folder_changes_with_the_sources_of_called_kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    caller, called = tmp_path / "analytics" / "caller.py", tmp_path / "analytics" / "called.py"
+    caller.parent.mkdir()
+    caller.write_text("from analytics.called import kernel\n")
+    called.write_text("one\n")
+    monkeypatch.setattr(compiling, "_ROOT", tmp_path)
+    monkeypatch.setattr(compiling, "_CACHE_FOLDERS", (tmp_path / "cache",))
+    monkeypatch.setattr(compiling, "_SET_FOLDER", "")
+    first = compiling._cache_folder.__wrapped__(caller)
+    called.write_text("two\n")
+    second = compiling._cache_folder.__wrapped__(caller)
+    assert second is not None
+    assert first != second
+    assert [folder.name for folder in second.parent.iterdir()] == [second.name]
 
 
-def test_every_column_of_texts_is_read_in_a_loop_whose_length_is_known() -> None:
-    """The loop is unrolled, so that the number of the first column is the constant 0."""
-    source = texts(pl.Series(["a text that is long", "b"]), pl.Series([None, "too"]))
-    sizes = np.full((2, 2), -1)
-    _sizes(source.address, sizes)
-    assert sizes.tolist() == [[19, 0], [1, 3]]
+def test_where_nothing_can_be_written_each_process_compiles_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "_CACHE_FOLDERS", (Path("/proc/none"),))
+    monkeypatch.setattr(compiling, "_SET_FOLDER", "")
+    assert compiling._cache_folder.__wrapped__(Path(__file__).resolve()) is None
+
+
+@pytest.mark.parametrize("position", [3, -1])
+def test_a_checked_build_refuses_a_position_outside(position: int) -> None:
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "PYTHONPATH": str(ROOT)}
+    child = subprocess.run(
+        [sys.executable, "-c", OUTSIDE.format(position=position)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert child.returncode == 1
+    assert "IndexError" in child.stderr

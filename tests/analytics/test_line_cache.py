@@ -1,4 +1,4 @@
-"""Keys get numbers in the order in which they are first seen; a line is tagged once while it is cached."""
+"""Hashes get numbers in the order in which they are first seen; a line is tagged once while it is cached."""
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,18 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analytics.native.dense_ids import EMPTY, LEAST, LOAD, Keys, Numbering
+from analytics.native.dense_ids import MIN_KEYS, UNKNOWN, Numbering
+from analytics.native.hashing import Hashes
 from analytics.tagging.line_cache import MAX_CHUNKS, MAX_LINES_PER_KEY, LineCache, TaggedLines
 
 patient = settings(deadline=None, max_examples=40)
 """The first example may wait for the compiler."""
 FAR = 2**40
-"""Keys that differ by this ask for the same place of any table here."""
+"""Hashes that differ by this ask for the same place of any table here."""
 KEYS = st.integers(0, 30) | st.integers(0, 5).map(lambda number: number * FAR) | st.integers(0, 2**64 - 1)
 BATCHES = st.lists(st.lists(KEYS, max_size=30), max_size=MAX_CHUNKS + 4)
 
 
-def array(keys: Iterable[int]) -> Keys:
+def array(keys: Iterable[int]) -> Hashes:
     return np.array(list(keys), np.uint64)
 
 
@@ -78,27 +79,27 @@ def test_keys_that_were_never_seen_have_no_number_and_asking_gives_them_none(see
     numbering = Numbering()
     numbering.of(array(seen))
     for _ in range(2):
-        assert set(numbering.known(array(unseen - seen)).tolist()) <= {EMPTY}
+        assert set(numbering.known(array(unseen - seen)).tolist()) <= {UNKNOWN}
     assert numbering.count == len(seen)
-    assert EMPTY not in numbering.known(array(seen))
+    assert UNKNOWN not in numbering.known(array(seen))
 
 
 @pytest.mark.parametrize("apart", [1, FAR])
 def test_numbers_stay_while_the_table_grows(apart: int) -> None:
-    numbering, many = Numbering(), 4 * LEAST // LOAD
+    numbering, many = Numbering(), 4 * MIN_KEYS
     keys = array(number * apart for number in range(many))
     for first in range(0, many, 100):
         numbering.of(keys[first : first + 100])
     assert numbering.known(keys).tolist() == list(range(many))
     assert numbering.of(keys[::-1])[0].tolist() == list(reversed(range(many)))
     assert numbering.of(keys)[1].tolist() == []
-    assert numbering.known(keys + np.uint64(many * apart)).tolist() == [EMPTY] * many
+    assert numbering.known(keys + np.uint64(many * apart)).tolist() == [UNKNOWN] * many
 
 
 def test_a_table_grows_at_once_for_more_keys_than_it_can_hold() -> None:
-    keys = array(range(10 * LEAST))
+    keys = array(range(10 * MIN_KEYS))
     numbers, fresh = Numbering().of(keys)
-    assert numbers.tolist() == fresh.tolist() == list(range(10 * LEAST))
+    assert numbers.tolist() == fresh.tolist() == list(range(10 * MIN_KEYS))
 
 
 @patient

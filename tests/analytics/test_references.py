@@ -5,7 +5,7 @@ from datetime import date
 import polars as pl
 import pytest
 
-from analytics.bank_text.references import billing_span, contract_number, customer_number
+from analytics.bank_text.references import billing_span, contract_number, numbers
 
 CONTRACTS = [
     ("Vertragsnr. 12 345 678 Beitrag Mai", "12345678"),
@@ -53,7 +53,7 @@ def test_the_contract_that_a_purpose_names(purpose: str | None, number: str | No
 
 @pytest.mark.parametrize(("purpose", "number"), CUSTOMERS)
 def test_the_customer_that_a_purpose_names(purpose: str, number: str | None) -> None:
-    assert customer_number(pl.Series([purpose])).to_list() == [number]
+    assert numbers(pl.Series([purpose]))[1].to_list() == [number]
 
 
 @pytest.mark.parametrize(("purpose", "span"), SPANS)

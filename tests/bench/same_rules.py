@@ -15,7 +15,8 @@ from analytics.analyses.cashflow.items import month_number, week_number
 from analytics.analyses.cashflow.statistics import roll_up, statistics
 from analytics.analyses.snapshot import Snapshot
 from analytics.native.compiling import compiled
-from analytics.native.dense_ids import Numbering, Numbers
+from analytics.native.dense_ids import Numbering
+from analytics.native.hashing import Numbers
 from tests.bench.other_ways import LEAST, PERIODS, SPREAD
 
 KEYS = ("user", "party")

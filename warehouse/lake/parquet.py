@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from analytics.frames import checked
-from analytics.native.dictionary import repeats
 from warehouse.errors import BackfillNeeded, Invalid, LakeDamaged
 from warehouse.lake.storage import Storage
 
@@ -78,12 +76,13 @@ def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
     groups = -(-frame.height // GROUP_ROWS)
     max_distinct = frame.height // (MIN_REPETITIONS * groups)  # every group has all distinct texts
     texts = [column for column in frame if column.dtype == pl.String and not column.has_nulls()]
-    dictionaries = {column.name: words for column in texts if (words := repeats(column, max_distinct))}
-    numbers = pl.DataFrame(
-        {name: words.number.astype(np.min_scalar_type(len(words.distinct))) for name, words in dictionaries.items()}
-    )
-    enums = numbers.select(pl.col(name).cat.to(pl.Enum(words.distinct)) for name, words in dictionaries.items())
-    return frame.with_columns(enums.get_columns())
+    distinct_texts = {column.name: column.unique(maintain_order=True) for column in texts if _repeats(column, max_distinct)}
+    return frame.cast({name: pl.Enum(distinct) for name, distinct in distinct_texts.items()})
+
+
+def _repeats(column: pl.Series, max_distinct: int) -> bool:
+    """Whether a column has no more distinct texts than this; most that have more show it in their first rows."""
+    return column.head(2 * max_distinct + 1).n_unique() <= max_distinct and column.n_unique() <= max_distinct
 
 
 @cache

@@ -10,7 +10,6 @@ from analytics.analyses.contracts.rhythm import starts_of
 from analytics.analyses.contracts.streams import sort_by_day
 from analytics.bank_text import references
 from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS, PRICE_CHANGE, checked
-from analytics.native.prefilter import any_of
 
 NUMBERED_BOOKINGS = 3
 """Reference numbers are read from this many of the latest regular bookings."""
@@ -125,7 +124,7 @@ def _numbers(regular: pl.DataFrame) -> pl.DataFrame:
 def _final_payments(members: pl.DataFrame) -> pl.DataFrame:
     """By contract whether the text of its last booking says that none follows (`ended`)."""
     last = members.group_by("stream", maintain_order=True).agg(pl.last("purpose").fill_null(""))
-    candidates = last.filter(any_of(last["purpose"], FINAL_PAYMENT_STEMS))
+    candidates = last.filter(pl.col("purpose").str.contains_any(list(FINAL_PAYMENT_STEMS), ascii_case_insensitive=True))
     number, total = (number.cast(pl.Int32) for number in references.instalment(pl.col("purpose")))
     is_final = ((number == total) & (total > 1)).fill_null(value=False) | pl.col("purpose").str.contains(FINAL_PAYMENT_WORDS)
     return last.select("stream", ended=pl.col("stream").is_in(candidates.filter(is_final)["stream"].implode()))

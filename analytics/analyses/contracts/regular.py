@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 
 from analytics.analyses.contracts.rhythm import Flags, Integers
 from analytics.native.compiling import compiled, inner
-from analytics.native.prefilter import any_of
 
 SPECIAL_WORDS = (
     r"(?i)nachzahlung|nachforderung|nachberechnung|jahres(?:verbrauchs)?(?:ab)?rechnung|turnusabrechnung|schlussrechnung"
@@ -38,7 +37,7 @@ def find_regular(rows: pl.DataFrame, starts: Integers, purposes: pl.Series) -> F
 
 
 def _has_special_words(purposes: pl.Series) -> Flags:
-    likely = any_of(purposes, SPECIAL_STEMS).arg_true()
+    likely = purposes.str.contains_any(list(SPECIAL_STEMS), ascii_case_insensitive=True).arg_true()
     special = np.zeros(purposes.len(), np.bool_)
     special[likely.to_numpy()] = purposes[likely].str.contains(SPECIAL_WORDS).to_numpy()
     return special

@@ -25,8 +25,8 @@ from analytics.analyses.contracts.rhythm import (
 from analytics.bank_text import references, sepa
 from analytics.bank_text.channels import Channel
 from analytics.native.compiling import compiled
-from analytics.native.dense_ids import Numbering, Numbers
-from analytics.native.prefilter import any_of
+from analytics.native.dense_ids import Numbering
+from analytics.native.hashing import Numbers
 
 UNKNOWN, UNRELATED = "UNKNOWN", "UNRELATED_OTHER"
 PAYOUT_CATEGORY = "BANKFINANCE_CREDITINCOME"
@@ -216,7 +216,9 @@ def _with_mandates(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     is_repeated = own_mandates.select(
         pl.col("mandate").is_not_null() & pl.struct("group_key", "mandate").hash().is_duplicated()
     ).to_series()
-    says_recurring = any_of(texts["booking_text"], RECURRING_STEMS)
+    says_recurring = (
+        texts["booking_text"].str.contains_any(list(RECURRING_STEMS), ascii_case_insensitive=True).fill_null(value=False)
+    )
     no_mandate = pl.repeat(None, rows.height, dtype=pl.UInt64, eager=True)
     not_repeated = pl.repeat(False, rows.height, dtype=pl.Boolean, eager=True)
     return rows.with_columns(

@@ -20,10 +20,11 @@ from analytics.bank_text.sepa.layout import (
     PARTY,
     PURP,
     REMITTANCE,
-    SPANS,
+    SPAN_END,
+    SPAN_START,
 )
-from analytics.bank_text.sepa.values import value
-from analytics.native.columns import Offsets, text_at, texts, written
+from analytics.bank_text.sepa.values import write_value
+from analytics.native.columns import Bytes, Offsets, room, strings, text_column
 from analytics.native.compiling import compiled
 
 __all__ = [
@@ -36,35 +37,39 @@ __all__ = [
     "PARTY",
     "PURP",
     "REMITTANCE",
-    "SPANS",
+    "SPAN_END",
+    "SPAN_START",
     "fields",
     "segment",
-    "value",
+    "write_value",
 ]
 
 
 def fields(purposes: pl.Series, only: Sequence[str] = COLUMNS) -> pl.DataFrame:
-    """Every field of each purpose, or only those that are asked for, in a column of its own; null where there is none.
+    """The fields of each purpose, all or only those listed, in a column each; null where a purpose does not have the field.
 
     `party` is the other side as the purpose names it, `note` are words of the bank behind its references, `remittance` is what
     the payer is told.
     """
-    source, wanted = texts(purposes), np.array([COLUMNS.index(name) for name in only], np.int64)
-    most = int(purposes.cast(pl.String).str.len_bytes().sum()) + 8
-    out, spans = [np.empty(most, np.uint8) for _ in only], np.empty(SPANS, np.int64)
-    offsets = np.zeros((wanted.size, source.rows + 1), np.int64)
-    _cut(source.address, wanted, spans.ctypes.data, np.array([data.ctypes.data for data in out], np.int64), offsets)
-    columns = pl.DataFrame([written(name, data, ends) for name, data, ends in zip(only, out, offsets, strict=True)])
+    data, source_offsets = strings(purposes)
+    numbers = np.array([COLUMNS.index(name) for name in only], np.int64)
+    out = np.empty((len(only), room(data, 0)), np.uint8)
+    offsets = np.zeros((len(only), len(purposes) + 1), np.int64)
+    _cut(data, source_offsets, numbers, out.reshape(-1), offsets)
+    columns = pl.DataFrame([text_column(name, out[k], offsets[k]) for k, name in enumerate(only)])
     return columns.select(pl.when(pl.col(name) != "").then(name) for name in only)
 
 
 @compiled
-def _cut(table: int, wanted: Offsets, spans: int, out: Offsets, offsets: Offsets) -> None:
+def _cut(data: Bytes, source_offsets: Offsets, numbers: Offsets, out: Bytes, offsets: Offsets) -> None:
+    """Writes field `numbers[k]` of each purpose into the k-th of equal parts of `out`."""
+    spans = np.zeros((len(COLUMNS), 2), np.int64)
+    size = out.size // max(numbers.size, 1)
     for row in range(offsets.shape[1] - 1):
-        low, high = text_at(table, row)
-        found = segment(low, high, spans)
-        for place in range(wanted.size):
-            at = out[place] + offsets[place, row]
-            if found >> wanted[place] & 1:
-                at = value(low, spans, wanted[place], at)
-            offsets[place, row + 1] = at - out[place]
+        low, high = source_offsets[row], source_offsets[row + 1]
+        present = segment(data, low, high, spans)
+        for k in range(numbers.size):
+            at = k * size + offsets[k, row]
+            if present >> numbers[k] & 1:
+                at = write_value(data, low, spans, numbers[k], out, at)
+            offsets[k, row + 1] = at - k * size

@@ -8,5 +8,5 @@ FIELDS = (
 EREF, KREF, MREF, CRED, _, _, SVWZ, ABWA, ABWE, _, BREF, _, _, PURP, _, IBAN, BIC = range(len(FIELDS))
 PARTY, NOTE, REMITTANCE = 17, 18, 19
 COLUMNS = (*FIELDS, "party", "note", "remittance")
-SPANS = 2 * len(COLUMNS)
-"""Numbers that one purpose takes: where each field begins and ends."""
+SPAN_START, SPAN_END = 0, 1
+"""The spans of a purpose are an array with a row for each of `COLUMNS`: where its value begins, and where it ends."""
