@@ -1,14 +1,17 @@
 """The contract between Kontor and a bank: the methods of a connector, the values it returns, and its faults.
 
-A connector is a class with the methods of `Connector`, listed with one line in `pipelines/banks/connectors.py`, and tested against
-this contract in `tests/pipelines/banks/`. It never touches our database, reads no clock (`now` is an argument) and raises
-nothing but `BankFault`.
+A connector is a class with the methods of `Connector`, listed with one line in `pipelines/banks/connectors.py` and tested
+against this contract in `tests/pipelines/banks/`. It never touches our database, reads no clock (`now` is an argument) and
+raises nothing but `BankFault`.
 
-BankFault                      the bank, or the connection to it, refuses; each carries a code for the customer ├──
-WrongCredentials  BA1011 ├── AccessLocked      BA1010   after three wrong entries ├── FieldsMissing     BA1012   carries the
-fields ├── Unreachable       BA1051   maintenance, network │   └── NoAnswer               it was asked and did not answer: nobody
-knows whether it did something ├── Unusable          BA1052   an answer that makes no sense └── ScaNeeded         BA3010   the
-bank requires a dialogue before it delivers data
+BankFault                      the bank, or the connection to it, refuses; each carries a code for the customer
+├── WrongCredentials  BA1011
+├── AccessLocked      BA1010   after three wrong entries
+├── FieldsMissing     BA1012   carries the fields
+├── Unreachable       BA1051   maintenance, network
+│   └── NoAnswer               it was asked and did not answer: nobody knows whether it did something
+├── Unusable          BA1052   an answer that makes no sense
+└── ScaNeeded         BA3010   the bank requires a dialogue before it delivers data
 """
 
 from collections.abc import Iterator, Mapping
