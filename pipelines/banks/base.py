@@ -37,7 +37,7 @@ StoredDecimal = Annotated[Decimal, PlainSerializer("{:f}".format, when_used="jso
 
 
 class Code(StrEnum):
-    """The codes of messages to customers about a bank. Level and German text are in `api/bodies/messages.py`."""
+    """The codes of messages to customers about a bank. Level and German text are in `api/schemas/messages.py`."""
 
     INTERNAL = "BA999"
     LOCKED = "BA1010"
