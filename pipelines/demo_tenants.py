@@ -10,8 +10,9 @@ from uuid import UUID
 from pipelines.banks.base import CatalogueBank, Connector
 from pipelines.banks.connectors import connectors
 from pipelines.fetching import connect
-from warehouse import files, naming
+from warehouse import files
 from warehouse.errors import Invalid, NotFound
+from warehouse.inputs import naming
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Tenant
 from warehouse.secrets import hashing

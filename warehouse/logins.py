@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from warehouse import naming
 from warehouse.errors import LoginFailed, Throttled
+from warehouse.inputs import naming
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Client, Tenant
 from warehouse.secrets import hashing

@@ -7,7 +7,7 @@ import typer
 
 from api.cli.installation import Json, TenantName, open_tenant, show
 from warehouse.errors import Invalid
-from warehouse.logos import MAX_LOGO_BYTES
+from warehouse.inputs.logos import MAX_LOGO_BYTES
 from warehouse.postgres.tables import FormDesign
 from warehouse.stores import designs
 from warehouse.stores.designs import DesignChanges

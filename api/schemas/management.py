@@ -6,8 +6,9 @@ from uuid import UUID
 from pydantic import AfterValidator, Field, StringConstraints
 
 from api.schemas.base import CONTROLS, TEXT, Line, Relation, Wire
-from warehouse import naming, scopes
+from warehouse import scopes
 from warehouse.errors import Invalid
+from warehouse.inputs import naming
 
 MAX_PASSWORD_CHARACTERS = 1024
 MAX_NAME_CHARACTERS = 200

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from api.schemas.accesses import Moment
 from api.schemas.base import Line, Relation, Wire
-from warehouse.addresses import MAX_URL_LENGTH
+from warehouse.inputs.addresses import MAX_URL_LENGTH
 from warehouse.stores.webhooks import EventState
 
 MAX_SERIAL = 2**63 - 1

@@ -19,7 +19,7 @@ from pipelines.dialogues import payments
 from pipelines.dialogues.found_accounts import FoundAccount
 from pipelines.forms import moves, wizard
 from pipelines.forms.wizard import MAX_LOGIN_TRIES, FormFacts, FormStep, Reentry
-from warehouse import naming
+from warehouse.inputs import naming
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
 from warehouse.secrets import sealed_values

@@ -19,8 +19,8 @@ from ipaddress import ip_address
 import httpcore
 import httpx
 
-from warehouse.addresses import is_public, receiver_url
 from warehouse.errors import AddressRefused
+from warehouse.inputs.addresses import is_public, receiver_url
 from warehouse.settings import Settings
 
 MAX_ADDRESSES = 4

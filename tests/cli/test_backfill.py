@@ -62,7 +62,7 @@ def test_a_backfill_makes_everything_ready(stack: Stack, customer: Customer) -> 
     ("arguments", "said"),
     [
         (["--asset", "contracts_of_all"], "there are ledger, transactions"),
-        (["--asset", "ledger", "--buckets", "64"], "there are 0 to 63"),
+        (["--asset", "ledger", "--buckets", "64"], "numbered from 0 to 63"),
         (["--asset", "ledger", "--buckets", "x"], "3,7,20-29"),
         (["--asset", "ledger", "--buckets", "5-3"], "names no buckets"),
     ],

@@ -13,7 +13,7 @@ import pytest
 from api.demo_app.texts import REENTRY
 from pipelines import demo_tenants
 from tests.support.stack import Stack, wait_until
-from warehouse import naming
+from warehouse.inputs import naming
 from warehouse.settings import Settings
 from warehouse.stores import users
 

@@ -4,8 +4,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from warehouse.addresses import is_public, receiver_url
 from warehouse.errors import AddressRefused
+from warehouse.inputs.addresses import is_public, receiver_url
 
 REFUSED = [
     "",

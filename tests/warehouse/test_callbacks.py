@@ -2,8 +2,8 @@
 
 import pytest
 
-from warehouse import naming
 from warehouse.errors import Invalid
+from warehouse.inputs import naming
 
 BASE = "https://good.example/return"
 LONG = "x" * 3_000

@@ -7,8 +7,8 @@ import pytest
 
 from api.webform import terms
 from tests.support.stack import Stack, TenantUnderTest
-from warehouse import logos
 from warehouse.errors import Invalid
+from warehouse.inputs import logos
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
 from warehouse.stores import designs

@@ -2,8 +2,9 @@
 
 import pytest
 
-from warehouse import naming, scopes
+from warehouse import scopes
 from warehouse.errors import Invalid
+from warehouse.inputs import naming
 
 
 @pytest.mark.parametrize("name", ["a", "demo", "demo-redirect", "a.b_c", "0", "x" * 64])

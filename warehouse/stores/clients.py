@@ -8,8 +8,8 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import selectinload
 
-from warehouse import naming
 from warehouse.errors import Invalid, NotFound
+from warehouse.inputs import naming
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Client, ClientRole, RoleUser, Tenant, Token, User
 from warehouse.secrets import hashing

@@ -11,8 +11,8 @@ from typing import Any, TypedDict, Unpack
 from sqlalchemy import delete
 from sqlalchemy.dialects.postgresql import insert
 
-from warehouse import logos, naming
 from warehouse.errors import Invalid
+from warehouse.inputs import logos, naming
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
 

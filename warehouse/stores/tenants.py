@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import delete, update
 from sqlalchemy.dialects.postgresql import insert
 
-from warehouse import naming
 from warehouse.errors import CallbackRefused, Invalid, NotFound
+from warehouse.inputs import naming
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import CallbackUrl, Tenant
 

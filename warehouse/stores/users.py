@@ -5,8 +5,8 @@ from uuid import UUID
 
 from sqlalchemy import delete, func, update
 
-from warehouse import naming
 from warehouse.errors import AlreadyActive, NotFound, UsernameDiffers
+from warehouse.inputs import naming
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Token, User
 from warehouse.stores import clients

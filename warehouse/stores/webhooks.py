@@ -15,8 +15,8 @@ from uuid import UUID
 from sqlalchemy import delete, func, select, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
-from warehouse.addresses import receiver_url
 from warehouse.errors import NotFound
+from warehouse.inputs.addresses import receiver_url
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Client, Webhook, WebhookEvent
 from warehouse.secrets import sealed_values

@@ -8,8 +8,8 @@ from urllib.parse import unquote, unquote_plus, urlencode
 import ada_url
 
 from warehouse import scopes
-from warehouse.addresses import MAX_URL_LENGTH
 from warehouse.errors import Invalid
+from warehouse.inputs.addresses import MAX_URL_LENGTH
 
 SEGMENT = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 MAX_USERNAME_LENGTH = 255
