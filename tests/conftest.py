@@ -12,9 +12,11 @@ from pathlib import Path
 import httpx
 import psutil
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 from hypothesis import settings
 
 from tests.support.stack import Stack, TenantUnderTest, running_stack
+from warehouse.secrets import certificates
 
 settings.register_profile("house", deadline=None, max_examples=30)  # a busy machine is no failure
 settings.load_profile("house")
@@ -62,6 +64,24 @@ def homes() -> Iterator[Path]:
         yield Path(folder)
         commands = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
         assert [command for command in commands if folder in command] == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tenant_keys() -> Iterator[None]:
+    """Two RSA keys that tenants made in this process get by turns: a fresh one takes most of a second, and there are hundreds."""
+    fresh = certificates.new_key
+    keys: list[rsa.RSAPrivateKey] = []
+
+    def reused() -> rsa.RSAPrivateKey:
+        if len(keys) < 2:
+            keys.append(fresh())
+        else:
+            keys.reverse()
+        return keys[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certificates, "new_key", reused)
+        yield
 
 
 @pytest.fixture(scope="session")

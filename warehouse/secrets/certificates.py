@@ -24,9 +24,14 @@ MAX_PLAINTEXT_BYTES = KEY_BITS // 8 - 2 * 32 - 2
 PRIVATE_KEY = "private_key"
 
 
+def new_key() -> rsa.RSAPrivateKey:
+    """A fresh key. It takes most of a second."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
+
+
 def create(owner: Owner, vault: Vault, tenant_name: str, now: datetime) -> Certificate:
     """A new key with a self-signed certificate, which is the current one from now on. Older ones still decrypt earlier values."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=KEY_BITS)
+    key = new_key()
     name = x509.Name(
         [x509.NameAttribute(NameOID.COMMON_NAME, tenant_name), x509.NameAttribute(NameOID.ORGANIZATION_NAME, "Kontor")]
     )
