@@ -7,6 +7,7 @@ UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 READING = $(wildcard $(addprefix tests/analytics/test_, $(addsuffix .py, canonical channels compiling ibans line_cache lines memory_fence \
 	merchant partners references sepa word_scan))) tests/models/test_features.py
+PROCESSES ?= 3  # of the tests: one more than cores, since a third of the time they wait for services
 BANDIT = printf '%s\n' analytics api docs models pipelines warehouse | xargs -P 2 -I {} $(BIN)/bandit -q -c pyproject.toml -r {}
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
@@ -18,14 +19,14 @@ run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 
 test: $(VENV)/.dev  ## everything that CI runs
 	@$(MAKE) --no-print-directory --jobs 3 chromium lint compiled simulated
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder
 
 check: $(VENV)/.dev  ## format, lint, types, import contracts, and all tests that need no running service
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -q -m "not thorough and not service" -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -q -m "not thorough and not service" -n 2 --dist loadgroup --no-loadscope-reorder
 
 thorough: $(VENV)/.dev compiled simulated  ## slow tests that rarely fail: before a release
-	$(BIN)/python -m pytest -m thorough -n 2 --dist loadfile
+	$(BIN)/python -m pytest -m thorough -n 2 --dist loadgroup --no-loadscope-reorder
 
 lint: $(VENV)/.dev  ## format, lint, types, import contracts, known mistakes of security
 	$(BIN)/ruff format --check .

@@ -18,7 +18,7 @@ RETIRED = "list_tag_trees_below_tags"
 @pytest.fixture(scope="module")
 def service(homes: Path) -> Iterator[Stack]:
     """A service that calls webhooks on loopback, and has retired an operation."""
-    told = {"KONTOR_WEBHOOK_PRIVATE_ADDRESSES": "true", "KONTOR_RETIRED_OPERATIONS": RETIRED}
+    told = {"KONTOR_WEBHOOK_PRIVATE_ADDRESSES": "true", "KONTOR_RETIRED_OPERATIONS": RETIRED, "KONTOR_WORKERS": "1"}
     with running_stack(homes / "client", **told) as running:
         yield running
 

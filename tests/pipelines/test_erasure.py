@@ -44,7 +44,7 @@ with dg.DagsterInstance.get() as instance:
 @pytest.fixture(scope="module")
 def stack(homes: Path) -> Iterator[Stack]:
     """A service of few buckets, with nobody in it that these tests have not put there."""
-    with running_stack(homes / "erasure", KONTOR_BUCKETS=str(BUCKETS)) as running:
+    with running_stack(homes / "erasure", KONTOR_BUCKETS=str(BUCKETS), KONTOR_WORKERS="1") as running:
         yield running
 
 

@@ -34,7 +34,7 @@ DETAILS = {
 @pytest.fixture(scope="module")
 def stack(homes: Path) -> Iterator[Stack]:
     """A service that gives up a silent worker quickly, and a customer somewhat earlier than usual."""
-    told = {"KONTOR_WORKER_LOST_SECONDS": "2", "KONTOR_DIALOGUE_SECONDS": str(DIALOGUE_SECONDS)}
+    told = {"KONTOR_WORKER_LOST_SECONDS": "2", "KONTOR_DIALOGUE_SECONDS": str(DIALOGUE_SECONDS), "KONTOR_WORKERS": "1"}
     with running_stack(homes / "dialogues", **told) as running:
         yield running
 

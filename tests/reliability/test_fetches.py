@@ -28,7 +28,7 @@ PATIENCE_SECONDS = 60
 def banks(homes: Path) -> Iterator[Stack]:
     """A service that loses patience quickly."""
     told = {"REQUEST_TIMEOUT_SECONDS": "8", "BANK_TIMEOUT_SECONDS": "14", "WORKER_LOST_SECONDS": "3"}
-    told |= {"WEBHOOK_PRIVATE_ADDRESSES": "true"}
+    told |= {"WEBHOOK_PRIVATE_ADDRESSES": "true", "WORKERS": "1"}
     with running_stack(homes / "banks", **{f"KONTOR_{name}": value for name, value in told.items()}) as running:
         yield running
 

@@ -28,6 +28,7 @@ from warehouse.settings import Settings
 from warehouse.stores import api_keys, clients, users
 from warehouse.stores.provisioning import create_tenant
 
+MAX_PAUSE_SECONDS = 0.3
 NAME_LENGTH = 6  # shorter names are parts of other words
 PASSWORD = "ein langer Satz mit Umläuten"
 
@@ -273,12 +274,13 @@ def start(module: str, told: dict[str, str], log: Path) -> subprocess.Popen[byte
         )
 
 
-def wait_until(condition: Any, seconds: float, why: Any = lambda: "", pause: float = 0.05) -> None:
-    """Returns as soon as a condition holds; fails if it does not within a time. What is costly to ask is asked less often."""
+def wait_until(condition: Any, seconds: float, why: Any = lambda: "", pause: float = 0.02) -> None:
+    """Returns when a condition holds; fails if it does not within a time. The longer it takes, the less often it is asked."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, why()
         time.sleep(pause)
+        pause = max(pause, min(pause * 1.25, MAX_PAUSE_SECONDS))
 
 
 def free_port() -> int:
