@@ -5,8 +5,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser.driving import DESKTOP_WITH_SCRIPT, App, Way, chromium, running_app
+from tests.browser.driving import DESKTOP_WITH_SCRIPT, App, Profiles, Way, chromium, running_app
 from tests.support.stack import Customer, Stack, TenantUnderTest
+
+
+FEW_PROCESSES = ("--renderer-process-limit=1", "--disable-site-isolation-trials")
+"""Each process of a page takes a second of the processor to start."""
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +20,7 @@ def browser() -> Iterator[Browser]:
     if path is None:
         pytest.skip("no Chromium on this machine: nothing was tested in a real browser")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *FEW_PROCESSES])
         yield browser
         browser.close()
 
@@ -38,10 +42,15 @@ def customer(n1: TenantUnderTest) -> Customer:
     return n1.customer()
 
 
+@pytest.fixture(scope="module")
+def profiles(browser: Browser, stack: Stack) -> Profiles:
+    return Profiles(browser, stack.base_url)
+
+
 @pytest.fixture
-def way(browser: Browser, stack: Stack, app: App, request: pytest.FixtureRequest) -> Iterator[Way]:
+def way(profiles: Profiles, stack: Stack, app: App, request: pytest.FixtureRequest) -> Iterator[Way]:
     """A browser of the kind that a test asks for; at the end, nothing may have been complained about or shown to others."""
-    way = Way(browser, getattr(request, "param", DESKTOP_WITH_SCRIPT), stack, app)
+    way = Way(profiles, getattr(request, "param", DESKTOP_WITH_SCRIPT), stack, app)
     yield way
-    way.context.close()
+    way.close()
     assert way.watch.faults() == []

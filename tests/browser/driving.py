@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Request, ViewportSize, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Request, ViewportSize, WebError, expect
 
 from tests.spec import browsing
 from tests.spec.browsing import WEBFORM
@@ -109,12 +109,23 @@ class Watch:
     secrets: set[str] = field(default_factory=set)
     """What was typed, and names and cookies of sessions."""
 
-    def over(self, context: BrowserContext) -> None:
+    def begin(self, context: BrowserContext) -> None:
         """Watches all tabs."""
-        context.on("request", lambda request: self.requests.append(request))
+        context.on("request", self._keep)
         context.on("console", self._hear)
-        context.on("weberror", lambda told: self.complaints.append(str(told.error)))
-        context.add_init_script(TELL_POLICY)
+        context.on("weberror", self._complain)
+
+    def end(self, context: BrowserContext) -> None:
+        """Watches no longer."""
+        context.remove_listener("request", self._keep)
+        context.remove_listener("console", self._hear)
+        context.remove_listener("weberror", self._complain)
+
+    def _keep(self, request: Request) -> None:
+        self.requests.append(request)
+
+    def _complain(self, complaint: WebError) -> None:
+        self.complaints.append(str(complaint.error))
 
     def _hear(self, message: ConsoleMessage) -> None:
         """Browsers also complain about pages that say truly that something was wrong; that is no fault."""
@@ -148,13 +159,31 @@ class Watch:
         return f"shows a secret: {address}" if shown else None
 
 
-class Way:
-    """A tab of a customer's browser in the form."""
+@dataclass
+class Profiles:
+    """One profile of the browser for each kind, used again by one test after the other: to make one takes over a second."""
 
-    def __init__(self, browser: Browser, kind: Kind, stack: Stack, app: App, watch: Watch | None = None) -> None:
-        self.browser, self.kind, self.stack, self.app = browser, kind, stack, app
-        self.context = browser.new_context(
-            base_url=stack.base_url,
+    browser: Browser
+    base_url: str
+    idle: dict[str, BrowserContext] = field(default_factory=dict)
+
+    def take(self, kind: Kind) -> BrowserContext:
+        """A profile without cookies and tabs."""
+        return self.idle.pop(str(kind), None) or self._new(kind)
+
+    def give_back(self, kind: Kind, context: BrowserContext) -> None:
+        """Closes the tabs of a profile, and keeps it."""
+        for page in context.pages[1:]:
+            page.close()
+        context.clear_cookies()
+        if str(kind) in self.idle:
+            context.close()
+        else:
+            self.idle[str(kind)] = context
+
+    def _new(self, kind: Kind) -> BrowserContext:
+        context = self.browser.new_context(
+            base_url=self.base_url,
             viewport=kind.viewport,
             has_touch=kind.touch,
             is_mobile=kind.touch,
@@ -162,11 +191,31 @@ class Way:
             locale="de-DE",
             timezone_id="Europe/Berlin",
         )
-        self.context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(PATIENCE)
+        context.add_init_script(TELL_POLICY)
+        context.new_page()  # stays open: with the last page, the process of all pages would end
+        return context
+
+
+class Way:
+    """A tab of a customer's browser in the form."""
+
+    def __init__(self, profiles: Profiles, kind: Kind, stack: Stack, app: App, watch: Watch | None = None) -> None:
+        self.profiles, self.kind, self.stack, self.app = profiles, kind, stack, app
+        self.context = profiles.take(kind)
         self.watch = watch or Watch(stack, app)
-        self.watch.over(self.context)
+        self.watch.begin(self.context)
         self.page = self.context.new_page()
         self._chrome = self.context.new_cdp_session(self.page)
+
+    def forget_files(self) -> None:
+        """Loads everything anew, as in a browser that was never here."""
+        self._chrome.send("Network.setCacheDisabled", {"cacheDisabled": True})
+
+    def close(self) -> None:
+        """Closes all tabs of the browser."""
+        self.watch.end(self.context)
+        self.profiles.give_back(self.kind, self.context)
 
     def open(self, address: str) -> "Way":
         """Follows the tenant's link into the form."""

@@ -361,10 +361,10 @@ class TestStops:
     @both
     def test_it_belongs_to_the_first_browser(self, way: Way, address: str) -> None:
         way.open(address).at("terms")
-        other = Way(way.browser, way.kind, way.stack, way.app, way.watch)
+        other = Way(way.profiles, way.kind, way.stack, way.app, way.watch)
         other.open(address).at("stopped")
         assert other.context.cookies() == []
-        other.context.close()
+        other.close()
         way.open(address).at("terms").send("accept").at("banks")
 
     @both
@@ -529,7 +529,8 @@ class TestSecurity:
 
     def test_the_first_page_is_small(self, way: Way, address: str) -> None:
         loaded: list[Request] = []
-        way.context.on("requestfinished", lambda request: loaded.append(request))
+        way.forget_files()
+        way.page.on("requestfinished", lambda request: loaded.append(request))
         way.open(address).at("terms").page.wait_for_load_state("networkidle")
         assert {request.resource_type for request in loaded} >= {"document", "stylesheet", "script"}
         assert sum(request.sizes()["responseBodySize"] for request in loaded) < FIRST_PAGE_BYTES
@@ -572,6 +573,7 @@ class TestLooks:
         way.page.route(f"{way.app.base_url}/**", lambda route: route.fulfill(status=204))
         look(way.send("connect").at("return").page, "return")
 
+    @pytest.mark.thorough  # what axe finds on pages is seen in test_form_design.py too
     def test_confirming_elsewhere(self, way: Way, customer: Customer, app: App, look: Gallery) -> None:
         way.take_over(reached(customer, app, "methods")).send("method", method="2").at("media")
         look(way.send("medium", medium="Sparkassen-Card 1234").at("tan").page, "tan-flicker")
@@ -584,6 +586,7 @@ class TestLooks:
         look(way.log_in(fresh("test_consent_app")).at("app").page, "app")
         way.watch.complaints = [told for told in way.watch.complaints if "503" not in told]
 
+    @pytest.mark.thorough
     def test_asking_the_bank(self, way: Way, customer: Customer, app: App, look: Gallery) -> None:
         way.take_over(reached(customer, app, "login")).at("login").type_login("test_slow_8")
         way.button("login").click(no_wait_after=True)
@@ -599,6 +602,7 @@ class TestLooks:
         tab.page.close()
         way.at("accounts").watch.complaints = [told for told in way.watch.complaints if "503" not in told]
 
+    @pytest.mark.thorough
     def test_renewing_and_paying(self, way: Way, customer: Customer, app: App, stack: Stack, look: Gallery) -> None:
         key = connected(customer, Browser(stack), fresh("test_consent_ends"))
         look(way.open(appended(renewing(customer, key), app.back(key))).at("start").page, "start")
