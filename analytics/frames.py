@@ -23,7 +23,7 @@ BOOKINGS = pl.Schema(
     }
 )
 """Bookings of one product as its bank reports them, in the bank's order, the oldest first."""
-STORED = pl.Schema([("id", pl.String), *BOOKINGS.items()])
+STORED_BOOKINGS = pl.Schema([("id", pl.String), *BOOKINGS.items()])
 """The same bookings with our id, in the order of their arrival."""
 
 TRANSACTIONS = pl.Schema([("id", pl.String), ("user", pl.String), ("product", pl.String), *BOOKINGS.items()])
@@ -349,7 +349,7 @@ def checked(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     return frame[schema.names()]
 
 
-def beside(frame: pl.DataFrame, results: pl.DataFrame, row: str = "line") -> pl.DataFrame:
+def add_columns_by_row(frame: pl.DataFrame, results: pl.DataFrame, row: str = "line") -> pl.DataFrame:
     """The frame with the result columns of some of its rows beside it; `row` holds row numbers of the frame, each at most once.
 
     Gives what a left join on the row number would, without copying the columns of the frame.
@@ -359,7 +359,7 @@ def beside(frame: pl.DataFrame, results: pl.DataFrame, row: str = "line") -> pl.
     return frame.hstack(results[[name for name in results.columns if name != row]][result_rows])
 
 
-def looked_up(frame: pl.DataFrame, table: pl.DataFrame, key: str) -> pl.DataFrame:
+def add_columns_by_key(frame: pl.DataFrame, table: pl.DataFrame, key: str) -> pl.DataFrame:
     """The frame with the columns of a table beside it, by key: a left join that does not copy the columns of the frame."""
     values = frame[[key]].join(table, on=key, how="left", maintain_order="left")
     return frame.hstack(values[[name for name in values.columns if name != key]])

@@ -21,11 +21,11 @@ UNFINISHED = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.Dagst
 @dg.op(
     description="Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, old webhook events."
 )
-def sweep(context: dg.OpExecutionContext, house: dg.ResourceParam[Context]) -> None:
+def sweep(context: dg.OpExecutionContext, kontor: dg.ResourceParam[Context]) -> None:
     from pipelines import housekeeping
 
-    swept = asdict(housekeeping.sweep(house.database, house.settings))
-    swept |= asdict(housekeeping.sweep_lake(house.lake, house.settings, datetime.now(UTC)))
+    swept = asdict(housekeeping.sweep(kontor.database, kontor.settings))
+    swept |= asdict(housekeeping.sweep_lake(kontor.lake, kontor.settings, datetime.now(UTC)))
     context.add_output_metadata(swept)
     context.log.info("swept %s", ", ".join(f"{count} {name}" for name, count in swept.items()))
 
@@ -36,10 +36,10 @@ def housekeeping_job() -> None:
 
 
 @dg.op(description="Writes every file of the lake that holds something of an erased person again without it.")
-def purge(context: dg.OpExecutionContext, house: dg.ResourceParam[Context]) -> None:
+def purge(context: dg.OpExecutionContext, kontor: dg.ResourceParam[Context]) -> None:
     from pipelines import erase
 
-    receipts = erase.purge(house, datetime.now(UTC))
+    receipts = erase.purge(kontor, datetime.now(UTC))
     rows = sum(sum(receipt.lake.values()) for receipt in receipts)
     context.add_output_metadata({"erased": len(receipts), "rows": rows})
     context.log.info("purged %d tombstones, %d rows", len(receipts), rows)
@@ -86,16 +86,16 @@ def analyses_after_pulls(context: dg.ScheduleEvaluationContext) -> dg.RunRequest
 
 
 @dg.sensor(job=analyses_job, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
-def changed_buckets(context: dg.SensorEvaluationContext, house: dg.ResourceParam[Context]) -> dg.SensorResult | dg.SkipReason:
+def changed_buckets(context: dg.SensorEvaluationContext, kontor: dg.ResourceParam[Context]) -> dg.SensorResult | dg.SkipReason:
     """Asks for a run over the buckets with users whose results are not those of their revision, unless one is on its way."""
     from pipelines.results import live  # loads the taggers, which the code location does not need
     from warehouse.stores import results
 
     if _is_running(context.instance):
         return dg.SkipReason("a run is on its way")
-    with house.database.surveying() as operator:
-        stale = results.users_with_stale_result(operator, live.NAMES[0], live.version(house.settings.base_url))
-    buckets = sorted({bucket_of(user, house.settings.buckets) for user in stale})
+    with kontor.database.surveying() as operator:
+        stale = results.users_with_stale_result(operator, live.NAMES[0], live.version(kontor.settings.base_url))
+    buckets = sorted({bucket_of(user, kontor.settings.buckets) for user in stale})
     if not buckets:
         return dg.SkipReason("all results are those of the current revisions")
     return dg.SensorResult([_range_request(None, key(buckets[0]), key(buckets[-1]))])
@@ -127,5 +127,5 @@ defs = dg.Definitions(
         analyses_after_pulls,
     ],
     sensors=[changed_buckets],
-    resources={"house": ContextResource()},
+    resources={"kontor": ContextResource()},
 )

@@ -196,7 +196,7 @@ def evaluate(home: Path, world: World, version: str = "", on_progress: Progress 
     evaluated_models = {one.version: one for one in (model, incumbent_model)}
     for name, one in evaluated_models.items():
         if one.facts.get("world", {}).get("seed") == world.seed:
-            raise NothingToLearn(f"{name} has learned from the world of seed {world.seed}: examine on another one")
+            raise NothingToLearn(f"{name} has learned from the world of seed {world.seed}: evaluate it on another one")
     evaluations = {
         name: tagger.evaluate(Tagger(one), world, _progress_of(name, on_progress), times)
         for name, one in evaluated_models.items()

@@ -9,7 +9,7 @@ are not decided here.
 import polars as pl
 
 from analytics import trees
-from analytics.frames import beside
+from analytics.frames import add_columns_by_row
 from analytics.tagging.rule_matching import LineWords, first_hits, match_rules, quoted_reasons
 from analytics.tagging.rulebook import WORD_COLUMNS, word_lists
 from analytics.tagging.rulebooks import HANDWRITTEN_CHANNELS, rulebooks
@@ -28,7 +28,7 @@ def add_rule_category(lines: pl.DataFrame, words: LineWords | None = None) -> pl
     best = first_hits(matches.hits, pl.col("priority"), -pl.col("confidence"), -pl.col("letters"))
     reason = quoted_reasons(best, matches.words)
     answers = best.select("line", rule_category="item", rule_confidence="confidence", rule_reason=reason, rule_id="id")
-    return beside(lines, answers)
+    return add_columns_by_row(lines, answers)
 
 
 def add_lexicon_category(lines: pl.DataFrame, words: LineWords | None = None) -> pl.DataFrame:
@@ -45,7 +45,7 @@ def add_lexicon_category(lines: pl.DataFrame, words: LineWords | None = None) ->
     reason = quoted_reasons(best, matches.words)
     answers = best.select("line", lexicon_category="item", lexicon_confidence="confidence", lexicon_reason=reason)
     expenses = _heaviest_words(hits.filter(pl.col("sign") == "-")).select("line", expense_category="item")
-    return beside(beside(lines, answers), expenses)
+    return add_columns_by_row(add_columns_by_row(lines, answers), expenses)
 
 
 def _without_surnames(hits: pl.DataFrame, lines: pl.DataFrame) -> pl.DataFrame:

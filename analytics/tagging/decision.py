@@ -10,7 +10,7 @@ from functools import cache
 import polars as pl
 
 from analytics import trees
-from analytics.frames import beside, looked_up
+from analytics.frames import add_columns_by_key, add_columns_by_row
 from analytics.knowledge.files import MEASURED
 from analytics.tagging.insurance import UNRELATED
 
@@ -60,7 +60,7 @@ def decide_category(lines: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFra
     )
     deciding = numbered_lines.select(first.alias("answer")).to_series()
     tags = [_tags(numbered_lines, (deciding == number).arg_true(), tag) for number, (_, tag) in enumerate(answers)]
-    return beside(numbered_lines, pl.concat(tags)).drop("line")
+    return add_columns_by_row(numbered_lines, pl.concat(tags)).drop("line")
 
 
 def _tags(lines: pl.DataFrame, rows: pl.Series, tag: Tag) -> pl.DataFrame:
@@ -73,7 +73,7 @@ def _with_deciders(lines: pl.DataFrame) -> pl.DataFrame:
     """The lines with the category of their insurance type, the sign of their partner's category, and their deciders."""
     divisions = trees.insurance_types_frame().select(insurance="system_name", subcategory="subcategory")
     signs = trees.categories_frame().select(partner_category="system_name", partner_sign="sign")
-    return looked_up(looked_up(lines, divisions, "insurance"), signs, "partner_category").with_columns(
+    return add_columns_by_key(add_columns_by_key(lines, divisions, "insurance"), signs, "partner_category").with_columns(
         insurance_decider=pl.concat_str(pl.lit("insurance:"), "insurance"),
         rule_decider=pl.concat_str(pl.lit("rule:"), "rule_id"),
         partner_decider=pl.concat_str(pl.lit("partner:"), "partner"),
@@ -86,7 +86,7 @@ def _with_certainty(lines: pl.DataFrame, precisions: pl.DataFrame, kinds: tuple[
         kind_precisions = precisions.select(
             pl.col("decider").alias(f"{kind}_decider"), pl.col("precision").alias(f"{kind}_precision")
         )
-        lines = looked_up(lines, kind_precisions, f"{kind}_decider").with_columns(
+        lines = add_columns_by_key(lines, kind_precisions, f"{kind}_decider").with_columns(
             pl.coalesce(f"{kind}_precision", f"{kind}_confidence").alias(f"{kind}_certainty")
         )
     return lines

@@ -6,7 +6,7 @@ rows whose category a pass has changed: any frame with the texts of lines, `cate
 
 import polars as pl
 
-from analytics.frames import beside
+from analytics.frames import add_columns_by_row
 from analytics.tagging.rule_matching import LineWords, first_hits, match_rules, quoted_reasons
 from analytics.tagging.rulebooks import rulebooks
 
@@ -19,7 +19,7 @@ def add_freelancer(lines: pl.DataFrame, words: LineWords | None = None) -> pl.Da
     best = first_hits(matches.hits, pl.col("priority"), -pl.col("confidence"))
     reason = quoted_reasons(best, matches.words)
     answers = best.select("line", freelancer="item", freelancer_confidence="confidence", freelancer_reason=reason)
-    return beside(lines, answers).with_columns(
+    return add_columns_by_row(lines, answers).with_columns(
         pl.col("freelancer").fill_null(PRIVATE),
         pl.col("freelancer_confidence").fill_null(FALLBACK_CONFIDENCE),
         pl.col("freelancer_reason").fill_null("kein betrieblicher Bezug erkannt"),

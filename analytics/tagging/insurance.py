@@ -8,7 +8,7 @@ products is a company whose name begins with such a word. Only outgoing payments
 import polars as pl
 
 from analytics import trees
-from analytics.frames import beside
+from analytics.frames import add_columns_by_row
 from analytics.tagging.rule_matching import LineWords, first_hits, match_rules, quoted_reasons
 from analytics.tagging.rulebooks import rulebooks
 
@@ -44,7 +44,7 @@ def add_insurance(lines: pl.DataFrame, words: LineWords | None = None) -> pl.Dat
         insurance_source=pl.when(pl.col("rule") < 0).then(pl.lit("PARTNER")).otherwise(pl.lit("RULE")),
         insurance_reason=quoted_reasons(best, matches.words),
     )
-    return _with_fallback(beside(lines, answers))
+    return _with_fallback(add_columns_by_row(lines, answers))
 
 
 def _without_company_words(product_hits: pl.DataFrame, hits: pl.DataFrame) -> pl.DataFrame:

@@ -29,7 +29,7 @@ import polars as pl
 from analytics import knowledge
 from analytics.bank_text import lines
 from analytics.bank_text.ibans import compared
-from analytics.frames import LINES, TAG_KINDS, TAGGED, beside, checked, looked_up, tag_columns
+from analytics.frames import LINES, TAG_KINDS, TAGGED, add_columns_by_key, add_columns_by_row, checked, tag_columns
 from analytics.knowledge import FLAGS, Catalogue
 from analytics.native.dense_ids import Numbering
 from analytics.tagging.categories import add_lexicon_category, add_rule_category
@@ -100,7 +100,7 @@ class Tagger:
         return self.catalogue.frame.select("partner", partner_category="category", partner_insurance="insurance", **flags)
 
 
-def tag(
+def tag_bookings(
     transactions: pl.DataFrame, products: pl.DataFrame, choices: pl.DataFrame, rules: pl.DataFrame, tagger: Tagger
 ) -> pl.DataFrame:
     """The tags of all bookings (frame `TAGGED`), in the order of the transactions."""
@@ -131,7 +131,7 @@ def tag_lines(read_lines: pl.DataFrame, tagger: Tagger) -> pl.DataFrame:
 def tag_each_line(read_lines: pl.DataFrame, tagger: Tagger) -> pl.DataFrame:
     """The same as `tag_lines`, without looking for equal lines."""
     words = find_words(read_lines, shared_dictionary())
-    partner_lines = looked_up(add_partners(read_lines, tagger.catalogue), tagger.partners, "partner")
+    partner_lines = add_columns_by_key(add_partners(read_lines, tagger.catalogue), tagger.partners, "partner")
     insured_lines = add_insurance(partner_lines, words)
     fact_lines = add_facts(add_rule_category(insured_lines, words), words)
     assessed_lines = add_precisions(fact_lines, tagger.precisions)
@@ -153,7 +153,7 @@ def _add_lexicon_and_model(assessed_lines: pl.DataFrame, words: LineWords, tagge
     rows = (~is_settled(assessed_lines)).arg_true()
     open_lines = add_lexicon_category(assessed_lines[rows], words._replace(text_of_line=words.text_of_line[rows]))
     scores = tagger.scorer.score(open_lines, tagger.catalogue.priors).drop("key").rename(lambda name: f"model_{name}")
-    return beside(assessed_lines, open_lines.drop(assessed_lines.columns).hstack(scores).with_columns(line=rows))
+    return add_columns_by_row(assessed_lines, open_lines.drop(assessed_lines.columns).hstack(scores).with_columns(line=rows))
 
 
 def _counterparties(transactions: pl.DataFrame, tagged_lines: pl.DataFrame, line: pl.Series) -> pl.DataFrame:

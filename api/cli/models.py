@@ -1,4 +1,4 @@
-"""`kontor train`, `kontor evaluate`, `kontor model`: training, examining and choosing the categoriser."""
+"""`kontor train`, `kontor evaluate`, `kontor model`: training, evaluating and choosing the categoriser."""
 
 import getpass
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ Folder = Annotated[Path | None, typer.Option(help="Folder of the models; default
 Version = Annotated[str, typer.Argument(help="Version of the model, as `list` shows it.", show_default=False)]
 Users = Annotated[int | None, typer.Option(help="How many people are simulated.", min=10)]
 Seed = Annotated[int | None, typer.Option(help="Which simulated world.", min=0)]
-ModelVersion = Annotated[str | None, typer.Option("--model", help="Version to examine, or `shipped`; default: the one in use.")]
+ModelVersion = Annotated[str | None, typer.Option("--model", help="Version to evaluate, or `shipped`; default: the one in use.")]
 Out = Annotated[Path | None, typer.Option(help="Folder for the report: JSON, Markdown, pictures.")]
 Who = Annotated[str | None, typer.Option("--by", help="Who does this; default: the operating system's user.")]
 Why = Annotated[str, typer.Option(help="Why, for the log.", show_default=False)]
@@ -45,11 +45,11 @@ def train(
     seed: Seed = None,
     label: Annotated[str | None, typer.Option(help="First part of the new version.")] = None,
     epochs: Annotated[int | None, typer.Option(help="How often every line is looked at.", min=1)] = None,
-    examined: Annotated[int | None, typer.Option(help="How many other people it is examined on.", min=10)] = None,
+    examined: Annotated[int | None, typer.Option(help="How many other people it is evaluated on.", min=10)] = None,
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """Train a model on a simulated world, examine it, and put it beside the others. It is not in use by that."""
+    """Train a model on a simulated world, evaluate it, and store it beside the others. The active model stays the same."""
     from analytics.tagging.tag import Tagger
     from models import experiment, registry
     from models.evaluation import tagger  # load numba, which no other command needs
@@ -79,7 +79,7 @@ def evaluate(
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """Examine the whole tagger with a model: on a simulated world that it has not learned from, and on real lines."""
+    """Evaluate the whole tagger with a model: on a simulated world that it has not learned from, and on lines of real banks."""
     if context.invoked_subcommand:
         return
     from analytics.tagging.tag import Tagger
@@ -109,7 +109,7 @@ def evaluate_analyses(
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
-    """Examine all analyses of users, from contracts to affordability, on simulated people whose truth and future are known."""
+    """Evaluate all analyses of users, from contracts to affordability, on simulated people whose truth and future are known."""
     from analytics.tagging.tag import Tagger
     from models.evaluation import analyses, analysis_reports
 

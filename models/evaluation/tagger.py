@@ -60,8 +60,8 @@ def evaluate(tagger: Tagger, world: World = TEST_WORLD, on_progress: Progress = 
 
 def tag_corpus(corpus: Corpus, tagger: Tagger, reduced_tagger: Tagger) -> TaggedWorld:
     """The tags of a corpus; merchants unseen in training are tagged by `reduced_tagger`, whose catalogue lacks them."""
-    tags = tag.tag(corpus.transactions, corpus.products, *NO_CORRECTIONS, tagger)
-    reduced_tags = tag.tag(corpus.transactions, corpus.products, *NO_CORRECTIONS, reduced_tagger)
+    tags = tag.tag_bookings(corpus.transactions, corpus.products, *NO_CORRECTIONS, tagger)
+    reduced_tags = tag.tag_bookings(corpus.transactions, corpus.products, *NO_CORRECTIONS, reduced_tagger)
     in_training = corpus.truth["merchant_split"] == "train"
     both = pl.concat([tags.filter(in_training), reduced_tags.filter(~in_training)])
     ordered = corpus.truth.select("id").join(both, on="id", how="left", maintain_order="left")
@@ -160,7 +160,7 @@ def reality_tags(tagger: Tagger) -> pl.DataFrame:
         ultimate_name=_filled("ultimate"),
         pending=pl.lit(value=False),
     )
-    tags = tag.tag(checked(rows, TRANSACTIONS), PRODUCTS.to_frame(), *NO_CORRECTIONS, tagger)
+    tags = tag.tag_bookings(checked(rows, TRANSACTIONS), PRODUCTS.to_frame(), *NO_CORRECTIONS, tagger)
     return real_lines.with_columns(
         truth="category", prediction=tags["category"], source=tags["category_source"], reason=tags["category_reason"]
     )

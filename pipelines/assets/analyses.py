@@ -56,14 +56,14 @@ def _checks(asset: str, **descriptions: str) -> list[dg.AssetCheckSpec]:
     ),
     description="The bookings of a bucket's users with their products and wishes, as the ledger has them at one moment.",
 )
-def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[Context]) -> Results:
+def transactions(context: dg.AssetExecutionContext, config: Anew, kontor: dg.ResourceParam[Context]) -> Results:
     from pipelines.results import checks, tags, tasks
 
     buckets = buckets_of(context)
     exports = tasks.run_on_buckets(tasks.export_buckets, buckets, _log_progress(context), everything=config.everything)
     for bucket, counts in exports.items():
         _describe(context, bucket, {"dagster/row_count": counts.bookings, "users": counts.users, "users_changed": counts.changed})
-    findings = checks.check_transactions(house.database, house.lake, buckets, house.settings.buckets, tags.NAME)
+    findings = checks.check_transactions(kontor.database, kontor.lake, buckets, kontor.settings.buckets, tags.NAME)
     yield _result("transactions", findings)
 
 
@@ -80,7 +80,7 @@ def transactions(context: dg.AssetExecutionContext, config: Anew, house: dg.Reso
     ),
     description="Every booking with its category, insurance type, business partner and freelancer category, with reasons.",
 )
-def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[Context]) -> Results:
+def transaction_tags(context: dg.AssetExecutionContext, config: Anew, kontor: dg.ResourceParam[Context]) -> Results:
     from pipelines.assets import charts
     from pipelines.results import checks, tags, tasks
 
@@ -91,8 +91,8 @@ def transaction_tags(context: dg.AssetExecutionContext, config: Anew, house: dg.
             context, bucket, {"dagster/row_count": tagging.bookings, "users": tagging.users, "users_changed": tagging.changed}
         )
     moves: Counter[tuple[str, str]] = sum((Counter(tagging.moves) for tagging in taggings.values()), Counter())
-    findings = checks.check_tags(house.lake, buckets, sum(tagging.again for tagging in taggings.values()), moves.total())
-    categories = house.lake.read(tables.TRANSACTION_TAGS, buckets, ["category"])["category"]
+    findings = checks.check_tags(kontor.lake, buckets, sum(tagging.again for tagging in taggings.values()), moves.total())
+    categories = kontor.lake.read(tables.TRANSACTION_TAGS, buckets, ["category"])["category"]
     picture = metadata.image(charts.bars(categories, "bookings in the buckets of this run"))
     fullest = max(buckets, key=lambda bucket: taggings[bucket].bookings)
     # on one partition: otherwise each would keep a copy of the image
@@ -133,13 +133,13 @@ def _spec(analysis: suite.Analysis) -> dg.AssetSpec:
         *_checks("affordability", adds_up="Income less expenses is what is left after all luxuries, both ways."),
     ],
 )
-def analyses(context: dg.AssetExecutionContext, config: Anew, house: dg.ResourceParam[Context]) -> Results:
+def analyses(context: dg.AssetExecutionContext, config: Anew, kontor: dg.ResourceParam[Context]) -> Results:
     """All analyses of the suite in one go: what they share is worked out once."""
     from pipelines.results import checks, tasks
 
     buckets = buckets_of(context)
     bucket_analyses = tasks.run_on_buckets(tasks.analyse_buckets, buckets, _log_progress(context), everything=config.everything)
-    findings = checks.check_analyses(house.lake, buckets)
+    findings = checks.check_analyses(kontor.lake, buckets)
     for analysis in suite.ANALYSES:
         for bucket, counts in bucket_analyses.items():
             facts = {

@@ -36,17 +36,17 @@ pull_asset = partial(
         "workers; a slot of the past is only counted and compacted, no bank is asked."
     ),
 )
-def landing(context: dg.AssetExecutionContext, house: dg.ResourceParam[Context]) -> None:
+def landing(context: dg.AssetExecutionContext, kontor: dg.ResourceParam[Context]) -> None:
     from pipelines.fetching import pulls
     from warehouse.lake.tables import LANDING
 
-    context.add_asset_metadata({**metadata.files(LANDING), "sessions_at_once_per_provider": house.settings.bank_calls_at_once})
+    context.add_asset_metadata({**metadata.files(LANDING), "sessions_at_once_per_provider": kontor.settings.bank_calls_at_once})
     for slot in slots_of(context):
         due_accesses = pulls.pull(
-            house, slot, datetime.now(UTC), tell=lambda left: context.log.info("fetches are running: %s", left)
+            kontor, slot, datetime.now(UTC), tell=lambda left: context.log.info("fetches are running: %s", left)
         )
         context.log.info("slot %s: %d accesses were due", slot, due_accesses)
-        for bucket, counts in pulls.count_landed(house, slot, buckets_of(context)).items():
+        for bucket, counts in pulls.count_landed(kontor, slot, buckets_of(context)).items():
             partition = dg.MultiPartitionKey({"slot": slot, "bucket": key(bucket)})
             context.add_asset_metadata(
                 {"fetches": counts.fetches, "dagster/row_count": counts.bookings}, partition_key=str(partition)

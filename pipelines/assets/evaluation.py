@@ -34,14 +34,14 @@ from pipelines.assets.training_settings import AnalysesEvaluationConfig
     ),
 )
 def analyses_evaluation(
-    context: dg.AssetExecutionContext, config: AnalysesEvaluationConfig, house: dg.ResourceParam[Context]
+    context: dg.AssetExecutionContext, config: AnalysesEvaluationConfig, kontor: dg.ResourceParam[Context]
 ) -> Iterator[dg.MaterializeResult[None]]:
     from analytics.tagging.tag import Tagger
     from models import registry
     from models.evaluation import analyses, analysis_reports
     from pipelines import training
 
-    folder, started_at = training.registry_folder(house.settings.home), time.monotonic()
+    folder, started_at = training.registry_folder(kontor.settings.home), time.monotonic()
     world = replace(analyses.TEST_WORLD, users=config.people, seed=config.seed)
     with model_errors_as_failures():
         model = registry.active(folder)

@@ -34,20 +34,20 @@ asset = partial(dg.asset, group_name=GROUP, owners=OWNERS)
     kinds={"parquet", "polars"},
     description=(
         "The distinct lines that the categoriser learns from: of a simulated world, and if wanted what users have corrected. "
-        "Merchants, wordings and formats of the examination are not in it."
+        "Merchants, wordings and formats of the evaluation are not in it."
     ),
 )
 def training_set(
-    context: dg.AssetExecutionContext, config: TrainingSetConfig, house: dg.ResourceParam[Context]
+    context: dg.AssetExecutionContext, config: TrainingSetConfig, kontor: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
     from models.simulator.worlds import TRAINING_WORLD
     from pipelines import training
     from pipelines.assets import charts
 
     world = replace(TRAINING_WORLD, users=config.users, seed=config.seed)
-    database = house.database if config.feedback else None
+    database = kontor.database if config.feedback else None
     current_set = training.make_training_set(
-        house.settings.home, world, database, config.feedback_weight, progress_logger(context)
+        kontor.settings.home, world, database, config.feedback_weight, progress_logger(context)
     )
     examples, corrections = current_set.examples, current_set.feedback
     context.log.info("%d lines, of which users have corrected %d", examples.height, corrections.height)
@@ -62,7 +62,7 @@ def training_set(
         "correcting_users": corrections["user"].n_unique(),
         "share_of_corrections": corrections.height / max(examples.height, 1),
         "lines_by_category": metadata.image(charts.bars(examples["category"], "lines")),
-        "folder": dg.MetadataValue.path(training.registry_folder(house.settings.home) / "training"),
+        "folder": dg.MetadataValue.path(training.registry_folder(kontor.settings.home) / "training"),
     }
     return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(current_set.version))
 
@@ -74,14 +74,14 @@ def training_set(
     description="A model that was trained on the training set and lies in the registry. It is not in use by that.",
 )
 def categoriser_candidate(
-    context: dg.AssetExecutionContext, config: CandidateConfig, house: dg.ResourceParam[Context]
+    context: dg.AssetExecutionContext, config: CandidateConfig, kontor: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
     from models.training.settings import TrainingSettings
     from pipelines import training
 
     settings, started_at = config.model_dump(), time.monotonic()
     with model_errors_as_failures():
-        candidate = training.train_candidate(house.settings.home, TrainingSettings(**settings), progress_logger(context))
+        candidate = training.train_candidate(kontor.settings.home, TrainingSettings(**settings), progress_logger(context))
     seconds = time.monotonic() - started_at
     context.log.info("trained %s in %.0f seconds", candidate.model.version, seconds)
     facts: dict[str, Any] = {
@@ -103,17 +103,17 @@ def categoriser_candidate(
     deps=[categoriser_candidate],
     pool=POOL,
     kinds={"polars"},
-    description="How good the whole tagger is with the candidate and with the model in use, on the same people and real lines.",
+    description="How good the tagger is with the candidate and the active model, on the same people and lines of real banks.",
 )
 def categoriser_evaluation(
-    context: dg.AssetExecutionContext, config: EvaluationConfig, house: dg.ResourceParam[Context]
+    context: dg.AssetExecutionContext, config: EvaluationConfig, kontor: dg.ResourceParam[Context]
 ) -> dg.MaterializeResult[None]:
     from models.evaluation import comparison, tagger
     from pipelines import training
 
     world = replace(tagger.TEST_WORLD, users=config.users, seed=config.seed)
     with model_errors_as_failures():
-        evaluation = training.evaluate(house.settings.home, world, config.version, progress_logger(context))
+        evaluation = training.evaluate(kontor.settings.home, world, config.version, progress_logger(context))
     version, version_in_use = evaluation.candidate["about"]["model"], evaluation.incumbent["about"]["model"]
     reasons, missed = evaluation.objections, sum(not row["passed"] for row in evaluation.candidate["gates"])
     verdict = f"{version_in_use} stays in use" if reasons else f"{version} may replace it"
@@ -132,7 +132,7 @@ def categoriser_evaluation(
         "reliability": metadata.image(evaluation.picture("reliability")),
         "merchants_and_formats": metadata.image(evaluation.picture("cells")),
         "to_promote": metadata.settings({"categoriser": {"version": version, "by": "…", "why": "…", **override}}),
-        "reports": f"{evaluation.folder.relative_to(house.settings.home)} in the data directory",
+        "reports": f"{evaluation.folder.relative_to(kontor.settings.home)} in the data directory",
         "gates": metadata.records(comparison.rows(evaluation.comparison)),
         "changed_categories": metadata.records(comparison.moves(evaluation.comparison)),
         "worst_confusions": metadata.records([_confusion(row) for row in evaluation.candidate["confusions"]]),
@@ -162,16 +162,16 @@ def categoriser_evaluation(
     ),
 )
 def categoriser(
-    context: dg.AssetExecutionContext, config: CategoriserConfig, house: dg.ResourceParam[Context]
+    context: dg.AssetExecutionContext, config: CategoriserConfig, kontor: dg.ResourceParam[Context]
 ) -> Iterator[dg.MaterializeResult[None]]:
     from pipelines import training
 
     decision: dict[str, Any] = {"by": config.by, "why": config.why, "override": config.override}
     with model_errors_as_failures():
-        promotion = training.choose(house.settings.home, config.version, at=datetime.now(UTC), **decision)
+        promotion = training.choose(kontor.settings.home, config.version, at=datetime.now(UTC), **decision)
     context.log.info("%s is in use, before it %s was", promotion.after, promotion.before)
     overridden = promotion.entry.overridden if promotion.entry else ()
-    objections = training.overridden_objections(house.settings.home)
+    objections = training.overridden_objections(kontor.settings.home)
     facts: dict[str, Any] = {
         "before": promotion.before,
         "after": promotion.after,
@@ -181,8 +181,8 @@ def categoriser(
         "overridden": metadata.listed(overridden),
         "tag_again": _TAG_AGAIN if promotion.entry else "nothing has changed",
         "to_roll_back": metadata.settings({"categoriser": {"version": promotion.before, "by": "…", "why": "…"}}),
-        "changes": _changes(training.registry_folder(house.settings.home)),
-        "versions": _versions(training.registry_folder(house.settings.home)),
+        "changes": _changes(training.registry_folder(kontor.settings.home)),
+        "versions": _versions(training.registry_folder(kontor.settings.home)),
     }
     gate = dg.AssetCheckResult(
         check_name="gate",

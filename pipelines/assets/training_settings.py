@@ -22,15 +22,15 @@ class CandidateConfig(dg.Config, ChosenSettings):
 
 
 class EvaluationConfig(dg.Config):
-    """What is examined, and in which world."""
+    """What is evaluated, and in which world."""
 
-    version: str = Field(default="", description="Version to examine; empty: the last candidate.")
+    version: str = Field(default="", description="Version to evaluate; empty: the last candidate.")
     users: int = Field(default=300, ge=10, le=20_000, description="How many other people are simulated: 10 to 20,000.")
     seed: int = Field(default=2, ge=0, le=2**31 - 1, description="Which simulated world; not the one that was learned from.")
 
 
 class AnalysesEvaluationConfig(dg.Config):
-    """In which world the analyses of users are examined."""
+    """In which world the analyses of users are evaluated."""
 
     people: int = Field(default=120, ge=5, le=20_000, description="How many people are simulated: 5 to 20,000.")
     seed: int = Field(

@@ -22,7 +22,7 @@ from datetime import date, timedelta
 
 import polars as pl
 
-from analytics.frames import BOOKINGS, STORED, checked
+from analytics.frames import BOOKINGS, STORED_BOOKINGS, checked
 
 CONTENT = BOOKINGS.names()
 SAME_DAY = ("booked_on", "amount_cents", "currency", "pending")
@@ -39,7 +39,7 @@ class BookingChanges:
     added: pl.DataFrame
     """Frame `BOOKINGS`: new bookings, in the bank's order."""
     changed: pl.DataFrame
-    """Frame `STORED`: stored bookings with their new content."""
+    """Frame `STORED_BOOKINGS`: stored bookings with their new content."""
     gone: tuple[str, ...]
     """Ids of pending bookings that the bank no longer has."""
 
@@ -49,7 +49,7 @@ class BookingChanges:
 
 def reconcile(stored_bookings: pl.DataFrame, fetched_bookings: pl.DataFrame) -> BookingChanges:
     """The changes after a fetch. `stored_bookings` must hold all of the bank's bookings from the first day of the fetch on."""
-    stored_rows = checked(stored_bookings, STORED).with_row_index("stored_row")
+    stored_rows = checked(stored_bookings, STORED_BOOKINGS).with_row_index("stored_row")
     fetched_rows = checked(fetched_bookings, BOOKINGS).with_row_index("fetched_row")
     if fetched_rows.is_empty():
         return BookingChanges(fetched_bookings.select(CONTENT), stored_bookings.clear(), ())
@@ -63,18 +63,18 @@ def reconcile(stored_bookings: pl.DataFrame, fetched_bookings: pl.DataFrame) -> 
     changed_ids = changed.join(stored_rows.select("stored_row", "id"), on="stored_row")
     return BookingChanges(
         added=unpaired_fetched.select(CONTENT),
-        changed=changed_ids.join(fetched_rows, on="fetched_row").select(STORED.names()),
+        changed=changed_ids.join(fetched_rows, on="fetched_row").select(STORED_BOOKINGS.names()),
         gone=tuple(unpaired_stored.filter(pl.col("pending"))["id"]),
     )
 
 
 def fold_answers(answers: Iterable[tuple[date, pl.DataFrame]]) -> pl.DataFrame:
     """The bookings of a product after several fetches, each with its first day and all `BOOKINGS` from that day on."""
-    bookings, count = STORED.to_frame(), 0
+    bookings, count = STORED_BOOKINGS.to_frame(), 0
     for first, answer in answers:
         covered = (pl.col("booked_on") >= first) | pl.col("pending")
         changes = reconcile(bookings.filter(covered), answer)
-        new = changes.added.with_columns(id=pl.int_range(count, count + pl.len()).cast(pl.String)).select(STORED.names())
+        new = changes.added.with_columns(id=pl.int_range(count, count + pl.len()).cast(pl.String)).select(STORED_BOOKINGS.names())
         remaining = bookings.filter(~pl.col("id").is_in(changes.gone)).update(changes.changed, on="id", include_nulls=True)
         bookings, count = pl.concat([remaining, new]), count + new.height
     return bookings.select(CONTENT)
@@ -82,7 +82,7 @@ def fold_answers(answers: Iterable[tuple[date, pl.DataFrame]]) -> pl.DataFrame:
 
 def missing_bookings(stored_bookings: pl.DataFrame, pushed_bookings: pl.DataFrame) -> pl.DataFrame:
     """The pushed bookings that are not stored yet. Equal ones count as often as they occur: a repeated batch adds nothing."""
-    stored_rows = checked(stored_bookings, STORED).with_row_index("stored_row")
+    stored_rows = checked(stored_bookings, STORED_BOOKINGS).with_row_index("stored_row")
     pushed_rows = checked(pushed_bookings, BOOKINGS).with_row_index("fetched_row")
     return _without(stored_rows, pushed_rows, _pairs(stored_rows, pushed_rows, CONTENT))[1].select(CONTENT)
 

@@ -191,7 +191,7 @@ def _tag_due(lake: Lake, due: Mapping[int, _DueTaggings], tagger: Tagger) -> pl.
     """The tags of all due bookings, in the order of the buckets, with the revision of their user."""
     users = pl.concat([bucket_due.changed for bucket_due in due.values()])
     buckets = [bucket for bucket, bucket_due in due.items() if bucket_due.changed.height]
-    tagged = tag.tag(
+    tagged = tag.tag_bookings(
         pl.concat([bucket_due.bookings for bucket_due in due.values()]),
         lake.read(OWNED, buckets).select(PRODUCTS.names()).join(users, on="user", how="semi"),
         lake.read(CATEGORY_CHOICES, buckets).select(CHOICES.names()),

@@ -127,7 +127,7 @@ def _tagged_until(owner: Owner, day: date) -> pl.DataFrame:
     """The bookings until a day, tagged as if there were no later ones."""
     bookings = ledger.whole(owner).filter(pl.col("booked_on") <= day)
     user_corrections = choices.whole(owner), tags.with_name_keys(rules.whole(owner))
-    tags_now = tag.tag(bookings, products.whole(owner), *user_corrections, tags.tagger())
+    tags_now = tag.tag_bookings(bookings, products.whole(owner), *user_corrections, tags.tagger())
     return bookings.hstack(tags_now.select(tags.SERVED).drop("id"))
 
 

@@ -82,7 +82,9 @@ def tagged_bookings(owner: Owner) -> TaggedBookings:
         bookings["id"]
     ):  # they differ if an access has just expired
         return TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True)
-    new_tags = tag.tag(bookings, products.whole(owner), choices.whole(owner), with_name_keys(rules.whole(owner)), current_tagger)
+    new_tags = tag.tag_bookings(
+        bookings, products.whole(owner), choices.whole(owner), with_name_keys(rules.whole(owner)), current_tagger
+    )
     return TaggedBookings(bookings.hstack(new_tags.select(SERVED).drop("id")), revision, precomputed=False)
 
 
@@ -99,7 +101,7 @@ def decode(content: bytes) -> pl.DataFrame:
 def tag_unstored(transactions: pl.DataFrame, user_products: pl.DataFrame) -> pl.DataFrame:
     """The tags (frame `TAGGED`) of bookings that are not stored, without corrections."""
     frames = checked(transactions, TRANSACTIONS), checked(user_products, PRODUCTS)
-    return tag.tag(*frames, CHOICES.to_frame(), RULES.to_frame(), tagger())
+    return tag.tag_bookings(*frames, CHOICES.to_frame(), RULES.to_frame(), tagger())
 
 
 def with_name_keys(rows: pl.DataFrame) -> pl.DataFrame:

@@ -48,7 +48,7 @@ def crowd() -> Looked:
     other = simulate(3, 41)
     other_bookings = _renamed(other.transactions.filter(~other.truth["future"]))
     products = _renamed(other.products)
-    tags = tag.tag(other_bookings, products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
+    tags = tag.tag_bookings(other_bookings, products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
     both = pl.concat(
         [tagged.select(BOOKED.names()), other_bookings.hstack(tags.drop("id", "user", "product")).select(BOOKED.names())]
     )

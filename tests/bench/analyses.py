@@ -121,7 +121,7 @@ def _whole(corpus: Corpus, found: Measured, tell: Callable[[str], None]) -> None
 
 def _seen(corpus: Corpus) -> Snapshot:
     past = corpus.transactions
-    tagged = tag.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
+    tagged = tag.tag_bookings(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
     booked = past.hstack(tagged[[name for name in tagged.columns if name not in past.columns]])
     return snapshot(booked, corpus.products, past.select(pl.col("user").unique().sort(), as_of=pl.lit(corpus.as_of)))
 

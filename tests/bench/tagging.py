@@ -78,7 +78,7 @@ def measure(tell: Callable[[str], None]) -> Measured:
 
 
 def _tag(corpus: Corpus, tagger: Tagger) -> pl.DataFrame:
-    return tag.tag(corpus.transactions, corpus.products, CHOICES.to_frame(), RULES.to_frame(), tagger)
+    return tag.tag_bookings(corpus.transactions, corpus.products, CHOICES.to_frame(), RULES.to_frame(), tagger)
 
 
 def twice(corpus: Corpus) -> Corpus:

@@ -94,7 +94,7 @@ def _stored(folder: Path, buckets: Sequence[int]) -> tuple[pl.DataFrame, pl.Data
 
 
 def _results(bookings: pl.DataFrame, products: pl.DataFrame, folder: Path) -> dict[str, pl.DataFrame]:
-    tagged = tag.tag(bookings, products, CHOICES.to_frame(), RULES.to_frame(), tagger())
+    tagged = tag.tag_bookings(bookings, products, CHOICES.to_frame(), RULES.to_frame(), tagger())
     whole = bookings.hstack(tagged[[name for name in tagged.columns if name not in bookings.columns]])
     day = pl.read_parquet(folder / "as_of.parquet").item()
     as_of = pl.DataFrame({"user": bookings["user"].unique()}).with_columns(as_of=pl.lit(day, pl.Date))

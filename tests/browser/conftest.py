@@ -8,7 +8,6 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.browser.driving import DESKTOP_WITH_SCRIPT, App, Profiles, Way, chromium, running_app
 from tests.support.stack import Customer, Stack, TenantUnderTest
 
-
 FEW_PROCESSES = ("--renderer-process-limit=1", "--disable-site-isolation-trials")
 """Each process of a page takes a second of the processor to start."""
 

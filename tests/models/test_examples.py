@@ -107,7 +107,7 @@ def products(rows: pl.DataFrame) -> pl.DataFrame:
 def tagged() -> pl.DataFrame:
     """The examples with what the tagger found."""
     rows = examples()
-    tags = tag.tag(transactions(rows), products(rows), CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
+    tags = tag.tag_bookings(transactions(rows), products(rows), CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
     return rows.with_columns(found=tags["category"], reason=tags["category_reason"], found_channel=tags["channel"])
 
 

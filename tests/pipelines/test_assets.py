@@ -157,14 +157,14 @@ def test_the_sensor_asks_for_buckets_that_have_changed_and_only_for_them(
 ) -> None:
     mine = bucket_of(customer.user_id, BUCKETS)
     stack.sql("DELETE FROM results WHERE user_id = :user", user=customer.user_id)
-    context = dg.build_sensor_context(instance=instance, resources={"house": tasks._context()})
+    context = dg.build_sensor_context(instance=instance, resources={"kontor": tasks._context()})
     asked = changed_buckets(context)
     assert isinstance(asked, dg.SensorResult)
     assert asked.run_requests
     assert asked.run_requests[0].tags[FIRST] <= key(mine) <= asked.run_requests[0].tags[LAST]
     brought_up_to_date(*range(BUCKETS))
     assert isinstance(
-        changed_buckets(dg.build_sensor_context(instance=instance, resources={"house": tasks._context()})), dg.SkipReason
+        changed_buckets(dg.build_sensor_context(instance=instance, resources={"kontor": tasks._context()})), dg.SkipReason
     )
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analytics.frames import BOOKINGS, STORED
+from analytics.frames import BOOKINGS, STORED_BOOKINGS
 from pipelines.fetching.merge import missing_bookings, reconcile
 
 TODAY = date(2026, 11, 15)
@@ -33,7 +33,7 @@ def frame(rows: Any) -> pl.DataFrame:
 
 def stored(told: pl.DataFrame) -> pl.DataFrame:
     ids = pl.Series("id", [str(uuid4()) for _ in range(told.height)], dtype=pl.String)
-    return told.with_columns(ids).select(STORED.names())
+    return told.with_columns(ids).select(STORED_BOOKINGS.names())
 
 
 def applied(before: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:

@@ -58,7 +58,7 @@ def house_at(home: Path, database_url: str = "postgresql://nowhere/none") -> Con
 
 
 def definitions(house: Context) -> dg.Definitions:
-    return dg.Definitions(assets=ASSETS, jobs=JOBS, resources={"house": house}, executor=dg.in_process_executor)
+    return dg.Definitions(assets=ASSETS, jobs=JOBS, resources={"kontor": house}, executor=dg.in_process_executor)
 
 
 def metadata(run: dg.ExecuteInProcessResult, asset: str) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def materialised(
     ops = {asset.key.to_user_string(): {"config": config}}
     with dg.DagsterInstance.ephemeral() as instance:
         return dg.materialize(
-            [asset], run_config={"ops": ops}, resources={"house": house}, instance=instance, raise_on_error=raise_on_error
+            [asset], run_config={"ops": ops}, resources={"kontor": house}, instance=instance, raise_on_error=raise_on_error
         )
 
 

@@ -17,7 +17,7 @@ def world() -> tuple[Corpus, pl.DataFrame, Frames]:
     """The households, their tagged bookings, and what the analyses say."""
     corpus = simulate(6, 3)
     past = corpus.transactions.filter(~corpus.truth["future"])
-    tags = tag.tag(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
+    tags = tag.tag_bookings(past, corpus.products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
     tagged = past.hstack(tags.drop("id", "user", "product"))
     return corpus, tagged, suite(corpus, tagged)
 

@@ -12,7 +12,7 @@ import polars as pl
 from psycopg import sql
 from sqlalchemy import delete, text
 
-from analytics.frames import BOOKINGS, LEDGER, STORED
+from analytics.frames import BOOKINGS, LEDGER, STORED_BOOKINGS
 from warehouse.postgres import frames
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Product, Transaction
@@ -86,7 +86,7 @@ def add(owner: Owner, product: Product, bookings: pl.DataFrame, batch: str | Non
 
 
 def change(owner: Owner, product: Product, bookings: pl.DataFrame) -> None:
-    """Replaces the content of stored bookings (frame `STORED`)."""
+    """Replaces the content of stored bookings (frame `STORED_BOOKINGS`)."""
     for part in bookings.iter_slices(BATCH_ROWS):
         ids = [UUID(value) for value in part["id"]]
         owner.session.execute(CHANGE, {"tenant": owner.tenant, "product": product.id, "id": ids, **_arrays(part)})
@@ -107,4 +107,4 @@ def _read(owner: Owner, product: Product, condition: Any) -> pl.DataFrame:
     columns = [Transaction.id, *(getattr(Transaction, name) for name in BOOKINGS)]
     statement = owner.rows(Transaction).with_only_columns(*columns).where(Transaction.product_id == product.id, condition)
     rows = owner.session.execute(statement.order_by(Transaction.sequence)).all()
-    return pl.DataFrame([(str(row[0]), *row[1:]) for row in rows], schema=STORED, orient="row")
+    return pl.DataFrame([(str(row[0]), *row[1:]) for row in rows], schema=STORED_BOOKINGS, orient="row")
