@@ -1,7 +1,7 @@
 """JSON: strict when reading, exact when writing.
 
-Reading rejects what parsers interpret differently (duplicate keys, NaN, lone surrogates), control characters, and deep nesting.
-Numbers with a decimal point become `Decimal`, so that no amount passes through a float. Writing keeps the decimals of amounts,
+Reading rejects what parsers interpret differently (duplicate keys, NaN, lone surrogates), control characters, deep nesting, and
+numbers that take long to compute with. Numbers with a decimal point become `Decimal`, so that no amount passes through a float. Writing keeps the decimals of amounts,
 and renders timestamps in a time zone, without naming it.
 """
 
@@ -17,6 +17,8 @@ import orjson
 from pydantic import BaseModel
 
 MAX_DEPTH = 32
+MAX_DIGITS = MAX_EXPONENT = 40
+"""Of a number. `1E+3000000` has few characters, but as an integer it would have three million digits."""
 # Escapes of control characters and surrogates; each field decides about tabs and line ends. An escaped backslash before them is
 # not recognised: that would take twenty times as long, and a false alarm only leads to a closer look.
 SUSPICIOUS = re.compile(r"\\(?:[bf]|u(?:00(?:0[0-8bcBCeEfF]|1[0-9a-fA-F]|7[fF])|[dD][89a-fA-F][0-9a-fA-F]{2}))")
@@ -31,7 +33,7 @@ def parse(raw: bytes) -> Any:
     """The value of a JSON text; raises `NotStrictJson` for anything that is not plain, unambiguous JSON."""
     try:
         text = raw.decode("utf-8")
-        value = json.loads(text, object_pairs_hook=_unique, parse_float=Decimal, parse_constant=_refuse)
+        value = json.loads(text, object_pairs_hook=_unique, parse_int=integer, parse_float=decimal, parse_constant=_refuse)
     except (ValueError, RecursionError, ArithmeticError) as error:
         raise NotStrictJson("not valid JSON") from error
     if SUSPICIOUS.search(text) and _is_dirty(value):
@@ -39,6 +41,21 @@ def parse(raw: bytes) -> Any:
     if _depth_exceeds(value, MAX_DEPTH):
         raise NotStrictJson("nested too deeply")
     return value
+
+
+def integer(text: str) -> int:
+    """The value of a whole number of JSON; raises `NotStrictJson` if it has too many digits."""
+    if len(text) > MAX_DIGITS:
+        raise NotStrictJson("a number has too many digits")
+    return int(text)
+
+
+def decimal(text: str) -> Decimal:
+    """The exact value of a number of JSON; raises `NotStrictJson` if it has too many digits or too large an exponent."""
+    digits, _, exponent = text.lower().partition("e")
+    if len(digits) > MAX_DIGITS or len(exponent) > MAX_DIGITS or abs(int(exponent or 0)) > MAX_EXPONENT:
+        raise NotStrictJson("a number has too many digits")
+    return Decimal(text)
 
 
 def render(value: Any, zone: ZoneInfo) -> bytes:

@@ -6,6 +6,7 @@ in a cookie; forms carry a token derived from it, and the turn that they were ma
 
 import asyncio
 import hmac
+import re
 from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
@@ -34,6 +35,7 @@ FORM = moves.FORM
 COOKIE = "__Host-kontor-form"
 STOPPED = "/customer/v2/webform/stopped"
 MAX_WAIT_SECONDS = 15
+TURN = re.compile("[0-9]{1,9}")
 """How long a request waits for the bank before the browser gets a waiting page."""
 IMMUTABLE = "public, max-age=31536000, immutable"
 PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"}
@@ -99,7 +101,7 @@ async def send_form(request: Request, services: AppServices) -> Response:
     if not hmac.compare_digest(fields.get("token", "").encode(), _token(_browser_secret(request)).encode()):
         return _stop("expired", views.language_of(view))
     context = _context(services, request, view)
-    turn = int(fields["turn"]) if fields.get("turn", "").isascii() and fields.get("turn", "").isdigit() else -1
+    turn = int(fields["turn"]) if TURN.fullmatch(fields.get("turn", "")) else -1
     try:
         await _wait(services, await services.changes.insist(changes.move, services, context, view, turn, fields))
     except InvalidInput as error:

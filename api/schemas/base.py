@@ -17,6 +17,7 @@ from pipelines.results.documents.fields import DocumentPart
 from pipelines.results.documents.fields import shape as shape
 
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+COUNT = re.compile("[0-9]{1,18}")
 MAX_AMOUNT = Decimal("999999999999.99")
 CENT = Decimal("0.01")
 MAX_DIGITS = 20
@@ -95,8 +96,8 @@ def _plain_day(value: Any) -> Any:
 
 
 def _plain_count(value: Any) -> Any:
-    """A number of digits alone; other spellings are refused."""
-    if isinstance(value, str) and not (value.isascii() and value.isdigit()):
+    """A number of at most 18 digits alone; other spellings are refused."""
+    if isinstance(value, str) and not COUNT.fullmatch(value):
         raise ValueError("not a number")
     return value
 

@@ -13,6 +13,8 @@ from warehouse.inputs.addresses import MAX_URL_LENGTH
 
 SEGMENT = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
 MAX_USERNAME_LENGTH = 255
+MAX_DECOMPOSED = 4
+"""Characters into which one character may be decomposed."""
 CONTROL_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
 LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "[::1]"}
 
@@ -28,14 +30,19 @@ def segment(name: str) -> str:
 
 def username(value: str) -> str:
     """The user name in its stored form: composed (NFC), without surrounding blanks."""
-    name = unicodedata.normalize("NFC", value).strip()
+    name = unicodedata.normalize("NFC", value[: MAX_USERNAME_LENGTH + 1]).strip()  # of a long text it would take long
     if not name or len(value) > MAX_USERNAME_LENGTH or any(unicodedata.category(char) in CONTROL_CATEGORIES for char in name):
         raise Invalid(f"a user name has 1 to {MAX_USERNAME_LENGTH} characters and no control characters")
     return name
 
 
 def username_key(value: str) -> str:
-    """The form in which user names are compared: case, Unicode form and surrounding blanks make no difference."""
+    """The form in which user names are compared: case, Unicode form and surrounding blanks make no difference.
+
+    What is too long for a name in any form stays as it is, since no user has it and composing takes quadratic time.
+    """
+    if len(value) > MAX_USERNAME_LENGTH * MAX_DECOMPOSED:
+        return value
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", value).strip().casefold())
 
 
