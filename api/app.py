@@ -7,7 +7,7 @@ from fastapi import APIRouter, FastAPI
 
 from api.demo_app import app as demo_app
 from api.http import errors
-from api.http.middleware import Middleware
+from api.http.middleware import Exchanges, Middleware
 from api.http.route import KontorRoute
 from api.http.route_index import RouteIndex
 from api.routes import (
@@ -81,7 +81,8 @@ def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> Fa
         docs.install(app)
     demo_app.install(app)
     errors.install(app, pages={render.ROOT: render.stop_response})
-    app.add_middleware(Middleware, settings=settings)
+    app.state.exchanges = Exchanges()
+    app.add_middleware(Middleware, settings=settings, exchanges=app.state.exchanges)
     operations = {route.unique_id for route in app.routes if isinstance(route, KontorRoute)}
     if unknown := settings.retired_operations - operations:
         raise Invalid(f"KONTOR_RETIRED_OPERATIONS names no operation: {', '.join(sorted(unknown))}; see /openapi.json")

@@ -66,6 +66,12 @@ class Settings(BaseSettings):
     )
 
     request_timeout_seconds: float = Field(180, gt=0, description="a request that takes longer is answered with 504")
+    stop_seconds: int = Field(
+        25, ge=6, description="time that running requests have when the API is told to stop; the last five seconds are for 503s"
+    )
+    worker_stuck_seconds: float = Field(
+        6, gt=1, description="an API process whose event loop gives no sign of life for so long is replaced"
+    )
     header_timeout_seconds: float = Field(20, gt=0, description="a connection that sends no complete header by then is closed")
     body_timeout_seconds: float = Field(60, gt=0, description="a request whose body has not arrived by then is answered with 408")
     body_limit_bytes: int = Field(MEBIBYTE, ge=1024, description="largest request body; larger ones are answered with 413")

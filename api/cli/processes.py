@@ -1,4 +1,4 @@
-"""Child processes: start them with their own logs, watch them, and stop them with all their descendants."""
+"""Child processes: start them with their own logs, restart those that end, and stop them with all their descendants."""
 
 import contextlib
 import ctypes
@@ -10,8 +10,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.markup import escape
@@ -19,6 +19,10 @@ from rich.markup import escape
 from warehouse.errors import KontorError
 
 PR_SET_PDEATHSIG = 1
+LOOK_SECONDS = 0.5
+STEADY_SECONDS = 60
+"""A process that lives longer starts anew at once when it ends, and the pauses begin small again."""
+MAX_PAUSE_SECONDS = 30.0
 
 
 @dataclass
@@ -26,8 +30,36 @@ class Child:
     """A child process with its own process group, so that we decide the order of stopping and end all descendants."""
 
     name: str
-    process: subprocess.Popen[bytes]
+    command: list[str]
+    environment: dict[str, str]
     log: Path
+    process: subprocess.Popen[bytes] = field(init=False)
+    started_at: float = field(init=False)
+    restarts_in_a_row: int = 0
+
+    def __post_init__(self) -> None:
+        self.start()
+
+    def start(self) -> None:
+        """Starts the process; its output is added to its log."""
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(  # noqa: S603  # nosec B603  # our own programs, in a list
+                self.command,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                preexec_fn=_end_with_parent(),
+            )
+        self.started_at = time.monotonic()
+
+    def pause_seconds(self) -> float:
+        """How long to wait before the next start: nothing after a long life, then twice as long each time."""
+        if time.monotonic() - self.started_at > STEADY_SECONDS:
+            self.restarts_in_a_row = 0
+        return min(2.0**self.restarts_in_a_row - 1, MAX_PAUSE_SECONDS)
 
     def stop(self, deadline: float) -> None:
         """Terminates the process, and kills its group if it is still alive at the deadline."""
@@ -37,6 +69,10 @@ class Child:
         self._signal(signal.SIGKILL)
         self.process.wait()
 
+    def end_descendants(self) -> None:
+        """Kills what a process that has ended left running."""
+        self._signal(signal.SIGKILL)
+
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
@@ -44,19 +80,7 @@ class Child:
 
 def start(name: str, command: list[str], environment: dict[str, str], logs: Path) -> Child:
     """A new process that logs to a file of its name."""
-    log = logs / f"{name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("ab") as output:
-        process = subprocess.Popen(  # noqa: S603  # nosec B603  # our own programs, in a list
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            preexec_fn=_end_with_parent(),
-        )
-    return Child(name, process, log)
+    return Child(name, command, environment, logs / f"{name}.log")
 
 
 def _end_with_parent() -> Callable[[], None] | None:
@@ -86,11 +110,25 @@ def wait_for(address: str, children: list[Child], seconds: float = 120) -> None:
     raise KontorError(f"{address} did not answer within {seconds:.0f} s; see the logs")
 
 
-def watch(children: list[Child]) -> None:
-    """Watches processes for ever; raises as soon as one ends."""
+def supervise(children: Sequence[Child], say: Callable[[str], None], revive_database: Callable[[], bool]) -> None:
+    """Restarts for ever what ends: processes, and the database if it is ours. Only an interrupt ends it."""
+    due: dict[str, float] = {}
     while True:
-        require_alive(children)
-        time.sleep(0.5)
+        if revive_database():
+            say("PostgreSQL had ended and was started again.")
+        for child in children:
+            if child.process.poll() is None:
+                continue
+            if child.name not in due:
+                pause = child.pause_seconds()
+                due[child.name] = time.monotonic() + pause
+                say(f"{child.name} ended with code {child.process.returncode} and starts again in {pause:.0f} s; see {child.log}")
+            elif time.monotonic() >= due[child.name]:
+                del due[child.name]
+                child.restarts_in_a_row += 1
+                child.end_descendants()
+                child.start()
+        time.sleep(LOOK_SECONDS)
 
 
 def require_alive(children: list[Child]) -> None:

@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from contextlib import closing
+from datetime import UTC, datetime
 from typing import Any
 
 from rich.progress import Progress
@@ -26,7 +27,7 @@ MAX_BANK_DATA_SECONDS = 60
 
 
 def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_demo: bool) -> None:
-    """Runs all processes until Ctrl-C or SIGTERM, or until one of them ends."""
+    """Runs all processes until Ctrl-C or SIGTERM. One that ends later is started again; one that cannot start ends everything."""
     _on_signals(_interrupt)
     for name, host, port in (("API", settings.host, settings.port), ("Dagster", settings.dagster_host, settings.dagster_port)):
         if name == "API" or with_dagster:
@@ -62,7 +63,7 @@ def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_de
                 _train(address)
             children.append(_start_dagster("daemon", settings, environment))
         console.print(f"Logs        {settings.home / 'logs'}\nCtrl-C stops everything.", highlight=False)
-        processes.watch(children)
+        processes.supervise(children, _say, lambda: embedded.revive(settings))
     except KeyboardInterrupt:
         pass
     finally:
@@ -71,6 +72,10 @@ def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_de
         for child in children:  # before anything is printed: the reader of our output may already be gone
             child.stop(deadline)
         console.print("Stopped.")
+
+
+def _say(event: str) -> None:
+    console.print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z  {event}", highlight=False, soft_wrap=True)
 
 
 def _on_signals(handler: Any) -> None:

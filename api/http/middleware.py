@@ -36,20 +36,23 @@ log = structlog.get_logger("api")
 class Middleware:
     """Wraps the app. Each request has an `Exchange`, which tracks what has been sent."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, exchanges: "Exchanges") -> None:
         self.app = app
         self.settings = settings
+        self.exchanges = exchanges
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         exchange = Exchange(scope, receive, send)
-        timer = asyncio.get_running_loop().call_later(self.settings.request_timeout_seconds, exchange.time_out)
+        timer = asyncio.get_running_loop().call_later(self.settings.request_timeout_seconds, exchange.give_up, 504)
+        self.exchanges.running.add(exchange)
         try:
             await self._handle(exchange)
         finally:
             timer.cancel()
+            self.exchanges.running.discard(exchange)
             exchange.record()
 
     async def _handle(self, exchange: "Exchange") -> None:
@@ -68,6 +71,21 @@ class Middleware:
                 await exchange.refuse(500)
 
 
+class Exchanges:
+    """The requests that a worker is handling."""
+
+    def __init__(self) -> None:
+        self.running: set[Exchange] = set()
+
+    def end_within(self, seconds: float) -> None:
+        """Sends 503 to the requests that have no response after this time: the worker stops."""
+        asyncio.get_running_loop().call_later(seconds, self._end)
+
+    def _end(self) -> None:
+        for exchange in tuple(self.running):
+            exchange.give_up(503)
+
+
 class Exchange:
     """One request and its response."""
 
@@ -76,8 +94,8 @@ class Exchange:
         self.receive = receive
         self.started_at = time.perf_counter()
         self.status = 0
-        self.timed_out = False
-        self._timeout_response: asyncio.Future[None] | None = None
+        self.is_given_up = False
+        self._response: asyncio.Future[None] | None = None
         self._send = send
         correlation_id = self.header(b"x-correlation-id") or b""
         self.correlation_id = correlation_id if CORRELATION_ID.fullmatch(correlation_id) else str(uuid.uuid4()).encode()
@@ -87,8 +105,8 @@ class Exchange:
         return next((value for key, value in self.scope["headers"] if key == name), None)
 
     async def send(self, message: Message) -> None:
-        """Passes the app's response on, unless a 504 has been sent in its place."""
-        if not self.timed_out:
+        """Passes the app's response on, unless an error has been sent in its place."""
+        if not self.is_given_up:
             await self._deliver(message)
 
     async def refuse(self, status: int) -> None:
@@ -97,11 +115,11 @@ class Exchange:
             response = respond(self.scope["path"], status, pages=self.scope["app"].state.error_pages)
             await response(self.scope, self.receive, self._deliver)
 
-    def time_out(self) -> None:
-        """Sends 504 in place of the app, which may still finish its work; its response is dropped."""
-        if self.status == 0:
-            self.timed_out = True
-            self._timeout_response = asyncio.ensure_future(self.refuse(504))
+    def give_up(self, status: int) -> None:
+        """Sends an error in place of the app, which may still finish its work; its response is dropped."""
+        if self.status == 0 and not self.is_given_up:
+            self.is_given_up = True
+            self._response = asyncio.ensure_future(self.refuse(status))
 
     async def _deliver(self, message: Message) -> None:
         """Sends a part of a response, with the headers that all responses have."""

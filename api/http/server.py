@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-import signal
 import sys
 import uuid
 from functools import cache
@@ -11,14 +10,12 @@ from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.supervisors import multiprocess
 
 from api.http.errors import respond
+from api.http.workers import Supervisor
 from warehouse import logs
 from warehouse.settings import Settings
 
-GRACE_SECONDS = 25
-HEALTHCHECK_SECONDS = 120  # a busy worker, or one that starts slowly, must not count as dead
 MAX_HEADER_BYTES = 64 * 1024
 
 
@@ -79,18 +76,6 @@ class Protocol(HttpToolsProtocol):
             self._header_timer = None
 
 
-class Worker(multiprocess.Process):
-    """A worker whose death the master notices at once.
-
-    By default the master keeps the worker's end of their pipe open. If a worker died during a health check, the master would
-    wait for the whole time limit and ignore signals meanwhile.
-    """
-
-    def start(self) -> None:
-        super().start()
-        self.child_conn.close()
-
-
 @cache
 def header_timeout_seconds() -> float:
     """The time limit for headers, from the environment: uvicorn passes no settings to a protocol."""
@@ -109,8 +94,7 @@ def options(settings: Settings) -> dict[str, Any]:
         "access_log": False,
         "server_header": False,
         "proxy_headers": False,
-        "timeout_graceful_shutdown": GRACE_SECONDS,
-        "timeout_worker_healthcheck": HEALTHCHECK_SECONDS,
+        "timeout_graceful_shutdown": settings.stop_seconds,
     }
 
 
@@ -119,16 +103,11 @@ def run(settings: Settings) -> None:
 
     Each port has its own folder of metrics, so that services on one machine do not delete each other's.
     """
-    signal.signal(signal.SIGTERM, _exit)
     metrics_folder = settings.home / "metrics" / str(settings.port)
     shutil.rmtree(metrics_folder, ignore_errors=True)
     metrics_folder.mkdir(parents=True)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics_folder)
     logs.configure(settings.log_level)
-    multiprocess.Process = Worker  # type: ignore[misc]
-    uvicorn.run("api.app:worker", factory=True, workers=settings.workers, **options(settings))
-
-
-def _exit(_number: int, _frame: Any) -> None:
-    """Exits with code 0. After a clean stop, uvicorn with one process sends itself the signal again, which would kill it."""
-    sys.exit(0)
+    config = uvicorn.Config("api.app:worker", factory=True, workers=settings.workers, **options(settings))
+    if not Supervisor(config, [config.bind_socket()], settings.worker_stuck_seconds).run():
+        sys.exit(1)

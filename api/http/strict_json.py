@@ -1,8 +1,8 @@
 """JSON: strict when reading, exact when writing.
 
 Reading rejects what parsers interpret differently (duplicate keys, NaN, lone surrogates), control characters, deep nesting, and
-numbers that take long to compute with. Numbers with a decimal point become `Decimal`, so that no amount passes through a float. Writing keeps the decimals of amounts,
-and renders timestamps in a time zone, without naming it.
+numbers that take long to compute with. Numbers with a decimal point become `Decimal`, so that no amount passes through a float.
+Writing keeps the decimals of amounts, and renders timestamps in a time zone, without naming it.
 """
 
 import json

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -91,13 +91,49 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
         bearer = {"Authorization": f"Bearer {json.loads(token)['access_token']}"}
         answer = httpx.get(address, params={"tag": "true"}, headers=bearer, timeout=60)
         assert answer.headers["X-Analysis-Source"] == "precomputed"
-    with running(home, "--no-dagster", KONTOR_WORKERS="1", KONTOR_BUCKETS=str(BUCKETS)) as (_, api, _):
+    with running(home, "--no-dagster", KONTOR_WORKERS="1", KONTOR_BUCKETS=str(BUCKETS)) as (output, api, _):
         again = json.loads((home / "demo.json").read_text())
         assert again["tenants"] == demo["tenants"]
         admin = demo["tenants"][0]["clients"]["admin"]
         basic = (admin["username"], admin["secret"])
         answer = httpx.post(f"http://127.0.0.1:{api}/auth/oauth2/token", data={"grant_type": "client_credentials"}, auth=basic)
         assert answer.status_code == 200
+        what_dies_comes_back(home, api, output)
+
+
+def what_dies_comes_back(home: Path, api: int, output: Path) -> None:
+    """Kills worker, API and database, one after the other: each is started again, which is told, and requests are answered."""
+    for module in ("pipelines.worker", "api"):
+        kill_and_await(home, module, output)
+    server = int((home / "postgres" / "postmaster.pid").read_text().split()[0])
+    psutil.Process(server).kill()
+    wait_until(lambda: "PostgreSQL had ended" in output.read_text(), 60, output.read_text)
+    wait_until(lambda: is_answered(f"http://127.0.0.1:{api}/ready"), 60, output.read_text)
+    assert output.read_text().count("starts again") == 2
+
+
+def kill_and_await(home: Path, module: str, output: Path) -> None:
+    """Kills the process of a module, and returns when another one runs."""
+    victim = process_of(home, module)
+    assert victim is not None
+    victim.kill()
+    wait_until(lambda: process_of(home, module) not in (None, victim), 60, output.read_text)
+
+
+def process_of(home: Path, module: str) -> psutil.Process | None:
+    """The process of this installation that runs a module."""
+    for process in psutil.process_iter(["cmdline"]):
+        with suppress(psutil.Error):
+            if process.info["cmdline"][1:3] == ["-m", module] and process.environ().get("KONTOR_HOME") == str(home):
+                return process
+    return None
+
+
+def is_answered(address: str) -> bool:
+    try:
+        return httpx.get(address).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 @pytest.mark.thorough

@@ -59,8 +59,31 @@ def addresses(settings: Settings) -> Iterator[Addresses]:
     settings.home.mkdir(parents=True, exist_ok=True)
     data = settings.home / "postgres"
     _forget_dead_users(data)
-    with _started(data) as server:
-        yield _with_roles(make_url(server.get_uri()))
+    try:
+        with _started(data) as server:
+            yield _with_roles(make_url(server.get_uri()))
+    finally:
+        if not _users(data) and _is_running(data):  # it was revived, so the package does not know it
+            pg_ctl(data, "stop", "-m", "fast")
+
+
+def revive(settings: Settings) -> bool:
+    """Starts the embedded server if it has died; whether it had. Raises nothing: the next call tries again."""
+    data = settings.home / "postgres"
+    if settings.database_url is not None or _is_running(data):
+        return False
+    with contextlib.suppress(subprocess.SubprocessError, OSError):
+        pg_ctl(data, "start")
+    return _is_running(data)
+
+
+def _is_running(data: Path) -> bool:
+    """Whether the process that the server's own file names is alive."""
+    try:
+        pid = int((data / "postmaster.pid").read_text().split("\n", 1)[0])
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except (OSError, ValueError, psutil.NoSuchProcess):
+        return False
 
 
 def _started(data: Path) -> PostgresServer:

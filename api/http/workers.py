@@ -1,0 +1,158 @@
+"""The processes that serve the API: started, watched, replaced when they die or are stuck, and stopped.
+
+Every second the event loop of a worker gives a sign of life. Without one for some seconds it is stuck, whatever it computes: the
+supervisor ends it and starts another. uvicorn's own supervisor asks a thread of the worker, which answers while the event loop is
+stuck, and it waits for one worker after the other.
+"""
+
+import multiprocessing
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+
+import structlog
+import uvicorn
+
+BEAT_TICKS = 10
+"""uvicorn's event loop ticks ten times a second."""
+LOOK_SECONDS = 0.25
+START_SECONDS = 120
+"""Loading the API may take long on a slow machine; until its first sign of life, a worker is not stuck."""
+QUICK_DEATH_SECONDS = 5
+"""A worker that lives shorter is replaced after a pause, which doubles each time."""
+MAX_PAUSE_SECONDS = 30
+SPARE_SECONDS = 5
+"""Beyond the time that a worker has to finish its requests."""
+ALIVE, STOPPING = b"a", b"s"
+SPAWN = multiprocessing.get_context("spawn")
+log = structlog.get_logger("workers")
+
+
+class Server(uvicorn.Server):
+    """A server whose event loop gives signs of life. It stops when it is told to, or when its supervisor is gone."""
+
+    def __init__(self, config: uvicorn.Config, signs: Connection) -> None:
+        super().__init__(config)
+        self._signs = signs
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to stop. Waiting requests then get the rest of their time, and 503 at its end."""
+        if counter % BEAT_TICKS == 0:
+            self._give(ALIVE)
+        if not await super().on_tick(counter):
+            return False
+        self._give(STOPPING)
+        exchanges = getattr(self.config.loaded_app.state, "exchanges", None)
+        if exchanges is not None:
+            exchanges.end_within(max(0, (self.config.timeout_graceful_shutdown or 0) - SPARE_SECONDS))
+        return True
+
+    def _give(self, sign: bytes) -> None:
+        try:
+            self._signs.send_bytes(sign)
+        except OSError:
+            self.should_exit = True
+
+
+class Worker:
+    """A process that serves, as its supervisor sees it."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+        self._signs, end_of_worker = SPAWN.Pipe(duplex=False)
+        self.process = SPAWN.Process(target=_serve, args=(config, sockets, end_of_worker))
+        self.process.start()
+        end_of_worker.close()  # so that only the worker holds it
+        self.started_at = time.monotonic()
+        self.last_sign_at: float | None = None
+        self.is_stopping = False
+
+    def listen(self) -> None:
+        """Takes the signs that have arrived."""
+        with suppress(EOFError, OSError):
+            while self._signs.poll():
+                self.is_stopping |= self._signs.recv_bytes() == STOPPING
+                self.last_sign_at = time.monotonic()
+
+    def is_stuck(self, limit_seconds: float) -> bool:
+        """Whether its event loop has given no sign for this time."""
+        if self.is_stopping:
+            return False
+        if self.last_sign_at is None:
+            return time.monotonic() - self.started_at > START_SECONDS
+        return time.monotonic() - self.last_sign_at > limit_seconds
+
+    def end(self) -> None:
+        """Ends the process at once, and forgets it."""
+        self.process.kill()
+        self.process.join()
+        self._signs.close()
+
+
+class Supervisor:
+    """Keeps a number of workers on one socket until SIGTERM or SIGINT."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], stuck_seconds: float) -> None:
+        self._start: Callable[[], Worker] = lambda: Worker(config, sockets)
+        self._count, self._stuck_seconds = config.workers, stuck_seconds
+        self._grace_seconds = float(config.timeout_graceful_shutdown or 0) + SPARE_SECONDS
+        self._stop = threading.Event()
+        self._quick_deaths = 0
+        self._workers: list[Worker] = []
+
+    def run(self) -> bool:
+        """Serves until a signal; `False` if no worker could start."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self._stop.set())
+        self._workers = [self._start() for _ in range(self._count)]
+        has_served = False
+        while not self._stop.wait(LOOK_SECONDS):
+            for index, worker in enumerate(self._workers):
+                worker.listen()
+                has_served |= worker.last_sign_at is not None
+                if worker.process.is_alive() and not worker.is_stuck(self._stuck_seconds):
+                    continue
+                if not has_served:
+                    log.error("worker_cannot_start", code=worker.process.exitcode)
+                    self._end_all()
+                    return False
+                self._workers[index] = self._replace(worker)
+        self._end_all()
+        return True
+
+    def _replace(self, worker: Worker) -> Worker:
+        """A new worker for one that is dead or stuck; after a pause if workers die soon after their start."""
+        lifetime = time.monotonic() - worker.started_at
+        self._quick_deaths = self._quick_deaths + 1 if lifetime < QUICK_DEATH_SECONDS else 0
+        reason = "stuck" if worker.process.is_alive() else "died"
+        worker.end()
+        log.error("worker_replaced", pid=worker.process.pid, reason=reason, code=worker.process.exitcode)
+        if self._quick_deaths:
+            self._stop.wait(min(2.0**self._quick_deaths, MAX_PAUSE_SECONDS))
+        return self._start()
+
+    def _end_all(self) -> None:
+        """Tells all workers to stop, and ends those that are stuck, or that take longer than they may."""
+        for worker in self._workers:
+            with suppress(ProcessLookupError):
+                os.kill(worker.process.pid or 0, signal.SIGTERM)
+        deadline, told_at = time.monotonic() + self._grace_seconds, time.monotonic()
+        for worker in self._workers:
+            while worker.process.is_alive() and time.monotonic() < deadline:
+                worker.listen()
+                is_deaf = worker.last_sign_at is not None and not worker.is_stopping
+                if is_deaf and time.monotonic() - told_at > self._stuck_seconds:
+                    log.error("worker_ended", pid=worker.process.pid, reason="stuck")
+                    break
+                worker.process.join(LOOK_SECONDS)
+            worker.end()
+
+
+def _serve(config: uvicorn.Config, sockets: list[socket.socket], signs: Connection) -> None:
+    """The work of a worker."""
+    with suppress(KeyboardInterrupt):
+        Server(config, signs).run(sockets)
