@@ -94,13 +94,13 @@ class Worker:
 
 
 class Supervisor:
-    """Keeps a number of workers on one socket until SIGTERM or SIGINT."""
+    """Keeps a number of workers on one socket until SIGTERM or SIGINT. SIGHUP renews them one by one, as after an update."""
 
     def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], stuck_seconds: float) -> None:
         self._start: Callable[[], Worker] = lambda: Worker(config, sockets)
         self._count, self._stuck_seconds = config.workers, stuck_seconds
         self._grace_seconds = float(config.timeout_graceful_shutdown or 0) + SPARE_SECONDS
-        self._stop = threading.Event()
+        self._stop, self._renew = threading.Event(), threading.Event()
         self._quick_deaths = 0
         self._workers: list[Worker] = []
 
@@ -108,6 +108,7 @@ class Supervisor:
         """Serves until a signal; `False` if no worker could start."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self._stop.set())
+        signal.signal(signal.SIGHUP, lambda *_: self._renew.set())
         self._workers = [self._start() for _ in range(self._count)]
         has_served = False
         while not self._stop.wait(LOOK_SECONDS):
@@ -118,10 +119,13 @@ class Supervisor:
                     continue
                 if not has_served:
                     log.error("worker_cannot_start", code=worker.process.exitcode)
-                    self._end_all()
+                    self._end(self._workers)
                     return False
                 self._workers[index] = self._replace(worker)
-        self._end_all()
+            if self._renew.is_set():
+                self._renew.clear()
+                self._renew_all()
+        self._end(self._workers)
         return True
 
     def _replace(self, worker: Worker) -> Worker:
@@ -135,17 +139,30 @@ class Supervisor:
             self._stop.wait(min(2.0**self._quick_deaths, MAX_PAUSE_SECONDS))
         return self._start()
 
-    def _end_all(self) -> None:
-        """Tells all workers to stop, and ends those that are stuck, or that take longer than they may."""
-        for worker in self._workers:
+    def _renew_all(self) -> None:
+        """Replaces each worker once its successor serves. If one cannot start, the others stay."""
+        for index, worker in enumerate(self._workers):
+            successor = self._start()
+            while successor.last_sign_at is None and not self._stop.wait(LOOK_SECONDS):
+                successor.listen()
+                if not successor.process.is_alive() or successor.is_stuck(self._stuck_seconds):
+                    log.error("renewal_ended", code=successor.process.exitcode)
+                    successor.end()
+                    return
+            self._workers[index] = successor
+            self._end([worker])
+
+    def _end(self, workers: list[Worker]) -> None:
+        """Tells workers to stop, and ends those that are stuck, or that take longer than they may."""
+        for worker in workers:
             with suppress(ProcessLookupError):
                 os.kill(worker.process.pid or 0, signal.SIGTERM)
-        deadline, told_at = time.monotonic() + self._grace_seconds, time.monotonic()
-        for worker in self._workers:
-            while worker.process.is_alive() and time.monotonic() < deadline:
+        began_at = time.monotonic()
+        for worker in workers:
+            while worker.process.is_alive() and time.monotonic() - began_at < self._grace_seconds:
                 worker.listen()
                 is_deaf = worker.last_sign_at is not None and not worker.is_stopping
-                if is_deaf and time.monotonic() - told_at > self._stuck_seconds:
+                if is_deaf and time.monotonic() - began_at > self._stuck_seconds:
                     log.error("worker_ended", pid=worker.process.pid, reason="stuck")
                     break
                 worker.process.join(LOOK_SECONDS)

@@ -2,14 +2,15 @@
 
 import ast
 import re
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-COUNTS = {"A": 20, "B": 10, "C": 7, "D": 17, "E": 4, "F": 17, "G": 10, "J": 20, "K": 15, "L": 10, "M": 15, "N": 14}
-WANTED = [f"{section}{number:02d}" for section, count in COUNTS.items() for number in range(1, count + 1)]
+COUNTS = {"A": 20, "B": 10, "C": 7, "D": 19, "E": 4, "F": 17, "G": 10, "J": 20, "K": 15, "L": 10, "M": 18, "N": 14}
+"""How many rows each section has at least: no rule is dropped."""
 ROWS = re.findall(r"^\| ([A-Z]\d\d) \| (.+?) \| (.+) \|$", (ROOT / "docs" / "security.md").read_text(), re.M)
 TEST = re.compile(r"`(tests/[^`]+)`(?:<br>)?")
 REASON_LENGTH = 30  # shorter ones are none
@@ -27,8 +28,12 @@ def written_in(path: str) -> set[str]:
     return {name for name in found if name.split("::")[-1].startswith("test_")}
 
 
-def test_every_row_is_there_once() -> None:
-    assert [name for name, _, _ in ROWS] == WANTED
+def test_rows_are_numbered_and_none_is_dropped() -> None:
+    sections = Counter(name[0] for name, _, _ in ROWS)
+    assert [name for name, _, _ in ROWS] == [
+        f"{section}{number:02d}" for section, count in sections.items() for number in range(1, count + 1)
+    ]
+    assert {section: min(count, COUNTS[section]) for section, count in sections.items()} == COUNTS
 
 
 @pytest.mark.parametrize(("name", "rule", "held"), ROWS, ids=[row[0] for row in ROWS])
