@@ -45,6 +45,8 @@ everywhere = pytest.mark.parametrize(
 both = pytest.mark.parametrize(
     "way", [PLAIN_PHONE, pytest.param(DESKTOP_WITH_SCRIPT, marks=pytest.mark.thorough)], indirect=True, ids=str
 )
+over_http_too = pytest.mark.thorough
+"""What tests/spec/test_webform.py shows without a browser, and others in a browser: repetition."""
 on_phone = pytest.mark.parametrize("way", [PLAIN_PHONE], indirect=True, ids=str)
 
 
@@ -107,6 +109,7 @@ class TestCreateAccount:
         assert len(customer.access("bank")["bankprodukte"]) == offered - 1
 
     @on_phone
+    @over_http_too
     def test_a_bank_that_is_not_there_is_not_found(self, way: Way, customer: Customer, app: App) -> None:
         way.take_over(reached(customer, app, "banks")).at("banks")
         way.page.get_by_label("Bank suchen").fill("gibt es nicht")
@@ -116,11 +119,13 @@ class TestCreateAccount:
         assert way.button("bank").count() == 0
 
     @on_phone
+    @over_http_too
     def test_who_declines_goes_back(self, way: Way, customer: Customer, address: str) -> None:
         assert way.open(address).send("decline").returned == {"baReentry": "LEGAL_NOT_ACCEPTED"}
         assert customer.read("/bankzugaenge") == {}
 
     @both
+    @over_http_too
     def test_a_bank_that_wants_a_confirmation_gets_one(self, way: Way, customer: Customer, app: App) -> None:
         way.take_over(reached(customer, app, "login")).at("login").log_in(fresh(SCA)).at("methods")
         way.send("method", method="942").at("media").send("medium", medium="Tablet").at("tan")
@@ -166,6 +171,7 @@ class TestCreateAccount:
         assert way.page.url == f"{way.stack.base_url}{FORM}"
 
     @both
+    @over_http_too
     def test_three_wrong_logins(self, way: Way, customer: Customer, app: App) -> None:
         way.take_over(reached(customer, app, "login"))
         for left in (2, 1):
@@ -178,6 +184,7 @@ class TestCreateAccount:
         assert customer.read("/bankzugaenge") == {}
 
     @on_phone
+    @over_http_too
     def test_three_wrong_tans(self, way: Way, customer: Customer, app: App) -> None:
         way.take_over(reached(customer, app, "tan"))
         for _ in range(2):
@@ -195,6 +202,7 @@ class TestCreateAccount:
         indirect=["way"],
         ids=str,
     )
+    @over_http_too
     def test_a_bank_that_does_not_let_in(self, way: Way, customer: Customer, app: App, userid: str, told: str) -> None:
         assert way.take_over(reached(customer, app, "login")).log_in(userid).returned == {"baReentry": told}
         assert customer.read("/bankzugaenge") == {}
@@ -208,6 +216,7 @@ class TestCreateAccount:
         way.log_in("demo1").at("accounts")
 
     @both
+    @over_http_too
     def test_nothing_chosen(self, way: Way, customer: Customer, app: App) -> None:
         way.take_over(reached(customer, app, "accounts")).at("accounts")
         way.press(way.page.locator("label:has(input[type=checkbox])"))
@@ -218,6 +227,7 @@ class TestCreateAccount:
         way.send("accounts").at("summary").send("back").at("accounts")
 
     @both
+    @over_http_too
     def test_whoever_cancels_leaves_nothing_behind(self, way: Way, customer: Customer, app: App, stack: Stack) -> None:
         for place in ("terms", "banks", "login", "methods", "media", "tan", "accounts", "summary"):
             way.take_over(reached(customer, app, place)).at(place)
@@ -245,6 +255,7 @@ class TestAuthenticateAccount:
         assert "start_sca" not in {relation["rel"] for relation in customer.access(key)["relations"]}
 
     @on_phone
+    @over_http_too
     def test_who_cancels_keeps_the_access(self, way: Way, customer: Customer, app: App, stack: Stack) -> None:
         key = connected(customer, Browser(stack), fresh("test_consent_ends"))
         for steps in range(2):
@@ -271,6 +282,7 @@ class TestSingleTransfer:
         assert paid(stack, userid) == 1
 
     @both
+    @over_http_too
     def test_details_can_be_changed_if_the_tenant_says_so(self, way: Way, customer: Customer, app: App, stack: Stack) -> None:
         key = connected(customer, Browser(stack), fresh(PAYER))
         way.open(appended(paying(customer, key, editableDetails="true"), app.back(key))).at("order")
@@ -284,6 +296,7 @@ class TestSingleTransfer:
         assert (details["iban"], details["amount"]) == ("DE89370400440532013000", 1034.5)
 
     @both
+    @over_http_too
     def test_a_transfer_that_needs_no_yes_in_the_form(self, way: Way, customer: Customer, app: App, stack: Stack) -> None:
         userid = fresh(EXEMPT)
         key = connected(customer, Browser(stack), userid)
@@ -301,6 +314,7 @@ class TestSingleTransfer:
         indirect=["way"],
         ids=str,
     )
+    @over_http_too
     def test_a_bad_end_is_told(
         self, way: Way, customer: Customer, app: App, stack: Stack, userid: str, text: str, told: str
     ) -> None:
@@ -311,6 +325,7 @@ class TestSingleTransfer:
         assert way.send("finish").returned["baReentry"] == told
 
     @both
+    @over_http_too
     def test_without_an_access_the_customer_logs_in_and_chooses(
         self, way: Way, customer: Customer, app: App, stack: Stack
     ) -> None:
@@ -324,6 +339,7 @@ class TestSingleTransfer:
         assert customer.read("/bankzugaenge") == {}
 
     @on_phone
+    @over_http_too
     def test_who_cancels_has_paid_nothing(self, way: Way, customer: Customer, app: App, stack: Stack) -> None:
         userid = fresh(PAYER)
         key = connected(customer, Browser(stack), userid)
@@ -336,11 +352,13 @@ class TestSingleTransfer:
 
 class TestStops:
     @on_phone
+    @over_http_too
     def test_no_way_back(self, way: Way, customer: Customer) -> None:
         way.open(connecting(customer)).at("stopped")
         assert "NO_CALLBACK_URL" in way.words
         assert way.button("accept").count() == 0
 
+    @over_http_too
     def test_a_way_back_that_is_not_allowed(self, way: Way, stack: Stack, app: App) -> None:
         tenant = stack.tenant(regulated=False)
         with stack.database.acting_for(tenant.tenant_id) as owner:
@@ -351,6 +369,7 @@ class TestStops:
         assert not any("evil" in path for path, _, _ in app.calls)
 
     @both
+    @over_http_too
     def test_unknown_and_expired_ones_look_alike(self, way: Way, customer: Customer, address: str, stack: Stack) -> None:
         way.open(f"{WEBFORM}?session=nichtvonuns&useCase=CREATE_ACCOUNT&callbackUrl=https://a.example/").at("stopped")
         unknown = way.page.content()
@@ -368,6 +387,7 @@ class TestStops:
         way.open(address).at("terms").send("accept").at("banks")
 
     @both
+    @over_http_too
     def test_the_tenant_ends_all(self, way: Way, customer: Customer, app: App, stack: Stack) -> None:
         way.take_over(reached(customer, app, "accounts")).at("accounts")
         assert customer.call("DELETE", "/regprotect/sessions").status_code == 200

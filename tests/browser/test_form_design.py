@@ -209,6 +209,7 @@ def test_a_secret_can_be_looked_at(tab: Page) -> None:
 
 def test_everything_works_without_script(browser: Browser, address: str) -> None:
     page = opened(browser, address, java_script_enabled=False)
+    Site.posts.clear()
     page.goto("/page/login")
     page.get_by_label("Anmeldename").fill("erika")
     page.get_by_label("PIN").fill("12345")

@@ -71,6 +71,7 @@ def test_an_unknown_model_is_a_fact() -> None:
         kontor("evaluate", "--model", "2020.1-nothing")
 
 
+@pytest.mark.thorough  # the same training by Dagster is in tests/pipelines/test_training.py
 def test_a_small_model_is_trained_examined_and_reported(home: Path) -> None:
     made = kontor_json("train", "--users", "10", "--examined", "10", "--epochs", "1", "--label", "2027.1.1")
     assert made["version"].startswith("2027.1.1-")
