@@ -1,9 +1,11 @@
 """One stream of JSON lines on standard output. Logs carry ids and counts, never personal data."""
 
 import logging
+import os
 import sys
 from collections.abc import MutableMapping
-from typing import Any
+from contextlib import suppress
+from typing import Any, BinaryIO, cast
 
 import orjson
 import structlog
@@ -20,10 +22,25 @@ def configure(level: str) -> None:
             structlog.processors.JSONRenderer(serializer=orjson.dumps),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level)),
-        logger_factory=structlog.BytesLoggerFactory(sys.stdout.buffer),
+        logger_factory=structlog.BytesLoggerFactory(cast("BinaryIO", Lines(sys.stdout.fileno()))),
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(handlers=[LibraryHandler()], level=max(logging.INFO, getattr(logging, level)), force=True)
+
+
+class Lines:
+    """A file to which lines are written. One that cannot be written, as on a full disk, is dropped: no work fails for it."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+
+    def write(self, line: bytes) -> None:
+        """Writes a line."""
+        with suppress(OSError):
+            os.write(self._file, line)
+
+    def flush(self) -> None:
+        """Nothing: a line is written at once."""
 
 
 def _add_level(_logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

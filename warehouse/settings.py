@@ -66,6 +66,12 @@ class Settings(BaseSettings):
     )
 
     request_timeout_seconds: float = Field(180, gt=0, description="a request that takes longer is answered with 504")
+    disk_warning_share: float = Field(
+        0.9, gt=0, le=1, description="/ready warns when a disk with data is used to this share; metrics show the share"
+    )
+    disk_reserve_bytes: int = Field(
+        64 * MEBIBYTE, ge=0, description="a disk with data that has less room is full: /ready answers 503 and names the place"
+    )
     stop_seconds: int = Field(
         25, ge=6, description="time that running requests have when the API is told to stop; the last five seconds are for 503s"
     )

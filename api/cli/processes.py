@@ -127,7 +127,10 @@ def supervise(children: Sequence[Child], say: Callable[[str], None], revive_data
                 del due[child.name]
                 child.restarts_in_a_row += 1
                 child.end_descendants()
-                child.start()
+                try:
+                    child.start()
+                except OSError as error:  # as on a full disk: the next round tries again
+                    say(f"{child.name} cannot be started: {error.strerror}")
         time.sleep(LOOK_SECONDS)
 
 

@@ -1,11 +1,13 @@
 """The HTTP server: uvicorn with time limits on slow callers, no banner, and our error shape for malformed HTTP."""
 
 import asyncio
+import hashlib
 import os
 import shutil
 import sys
 import uuid
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -17,6 +19,7 @@ from warehouse import logs
 from warehouse.settings import Settings
 
 MAX_HEADER_BYTES = 64 * 1024
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # nosec B108  # our folder in it can be entered by this user only
 
 
 class Protocol(HttpToolsProtocol):
@@ -103,11 +106,21 @@ def run(settings: Settings) -> None:
 
     Each port has its own folder of metrics, so that services on one machine do not delete each other's.
     """
-    metrics_folder = settings.home / "metrics" / str(settings.port)
+    metrics_folder = _metrics_folder(settings)
     shutil.rmtree(metrics_folder, ignore_errors=True)
-    metrics_folder.mkdir(parents=True)
+    metrics_folder.mkdir(parents=True, mode=0o700)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics_folder)
     logs.configure(settings.log_level)
     config = uvicorn.Config("api.app:worker", factory=True, workers=settings.workers, **options(settings))
-    if not Supervisor(config, [config.bind_socket()], settings.worker_stuck_seconds).run():
+    has_served = Supervisor(config, [config.bind_socket()], settings.worker_stuck_seconds).run()
+    shutil.rmtree(metrics_folder, ignore_errors=True)
+    if not has_served:
         sys.exit(1)
+
+
+def _metrics_folder(settings: Settings) -> Path:
+    """A folder in memory where the system has one: metrics are mapped files, and on a full disk, writing one kills a process."""
+    if not os.access(SHARED_MEMORY, os.W_OK):
+        return settings.home / "metrics" / str(settings.port)
+    installation = hashlib.sha256(str(settings.home.resolve()).encode()).hexdigest()[:16]
+    return SHARED_MEMORY / f"kontor-{os.getuid()}-{installation}-{settings.port}"

@@ -170,6 +170,7 @@ class Supervisor:
 
 
 def _serve(config: uvicorn.Config, sockets: list[socket.socket], signs: Connection) -> None:
-    """The work of a worker."""
+    """The work of a worker. Logging belongs to a process: without this, uvicorn would log addresses with their secrets."""
+    config.configure_logging()
     with suppress(KeyboardInterrupt):
         Server(config, signs).run(sockets)

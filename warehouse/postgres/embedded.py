@@ -28,6 +28,8 @@ with warnings.catch_warnings():
 
 USERS_FILE = ".handle_pids.json"
 SYSTEM_USER = "pgserver"  # the account that the package creates when it runs as root
+TEMP_FILE_LIMIT = "4GB"
+"""For each session: a query that sorts more on disk fails instead of filling it."""
 OWNER, SERVICE, DAGSTER = "kontor_owner", "kontor", "kontor_dagster"
 
 
@@ -138,6 +140,7 @@ def _with_roles(admin: URL) -> Addresses:
         for role in (OWNER, SERVICE, DAGSTER):
             if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone():
                 connection.execute(sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS").format(sql.Identifier(role)))
+            connection.execute(sql.SQL("ALTER ROLE {} SET temp_file_limit = {}").format(sql.Identifier(role), TEMP_FILE_LIMIT))
         for database, role in (("kontor", OWNER), ("dagster", DAGSTER)):
             if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (database,)).fetchone():
                 names = (sql.Identifier(database), sql.Identifier(role))
