@@ -26,8 +26,12 @@ class DiskUsage:
 
 def places(settings: Settings) -> Mapping[str, Path]:
     """The folders whose disks must not fill up, by name."""
-    embedded = {"postgres": settings.home / "postgres"} if settings.database_url is None else {}
-    return {"home": settings.home, "lake": settings.lake_path, **embedded}
+    folders = {"home": settings.home}
+    if "://" not in settings.lake_path:
+        folders["lake"] = Path(settings.lake_path)
+    if settings.database_url is None:
+        folders["postgres"] = settings.home / "postgres"
+    return folders
 
 
 def usages(settings: Settings) -> list[DiskUsage]:

@@ -174,7 +174,7 @@ class Book:
         bookings = pl.DataFrame(rows, schema=TRANSACTIONS)
         products = pl.DataFrame([row for _, owned, _ in self._lives.values() for row in owned], PRODUCTS, orient="row")
         as_of = pl.DataFrame([(user, day) for user, (_, _, day) in self._lives.items()], AS_OF, orient="row")
-        tags = tagging.tag(bookings, products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
+        tags = tagging.tag_bookings(bookings, products, CHOICES.to_frame(), RULES.to_frame(), Tagger(registry.shipped()))
         tagged = bookings.hstack(tags.drop("id", "user", "product"))
         return tagged, analyse(tagged, products, as_of), as_of
 

@@ -41,7 +41,7 @@ def tagger() -> Tagger:
 
 def tag(transactions: pl.DataFrame, choices: pl.DataFrame | None = None, rules: pl.DataFrame | None = None) -> pl.DataFrame:
     corrections = (CHOICES.to_frame() if choices is None else choices, RULES.to_frame() if rules is None else rules)
-    return tagging.tag(transactions, corpus().products, *corrections, tagger())
+    return tagging.tag_bookings(transactions, corpus().products, *corrections, tagger())
 
 
 def test_every_booking_has_four_tags_of_its_trees_in_the_order_given() -> None:
@@ -84,8 +84,8 @@ def test_a_cached_line_has_the_same_tags_again() -> None:
     caching_tagger = tagger()
     half = corpus().transactions.gather_every(2)
     corrections = (CHOICES.to_frame(), RULES.to_frame())
-    tagging.tag(half, corpus().products, *corrections, caching_tagger)
-    again = tagging.tag(corpus().transactions, corpus().products, *corrections, caching_tagger)
+    tagging.tag_bookings(half, corpus().products, *corrections, caching_tagger)
+    again = tagging.tag_bookings(corpus().transactions, corpus().products, *corrections, caching_tagger)
     assert_frame_equal(again, tagged())
 
 

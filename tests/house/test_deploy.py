@@ -15,7 +15,7 @@ from typer.main import get_command
 
 from api.cli import app
 from api.cli.dagster import HOME
-from api.http.server import GRACE_SECONDS
+from api.http.workers import SPARE_SECONDS
 from warehouse.settings import Settings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -100,7 +100,8 @@ def test_only_the_migration_knows_the_owner_of_the_tables() -> None:
 
 
 def test_systemd_waits_longer_than_a_stop_takes() -> None:
-    assert [int(value) > GRACE_SECONDS for value in values(UNITS / "kontor-api@.service", "TimeoutStopSec")] == [True]
+    longest_stop_seconds = Settings(_env_file=None).stop_seconds + SPARE_SECONDS
+    assert [int(value) > longest_stop_seconds for value in values(UNITS / "kontor-api@.service", "TimeoutStopSec")] == [True]
     for path in SERVICES:
         assert values(path, "TimeoutStopSec") or values(path, "Type") == ["oneshot"], path.name
 

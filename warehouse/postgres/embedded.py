@@ -83,7 +83,7 @@ def _is_running(data: Path) -> bool:
     """Whether the process that the server's own file names is alive."""
     try:
         pid = int((data / "postmaster.pid").read_text().split("\n", 1)[0])
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        return psutil.pid_exists(pid) and "postgres" in psutil.Process(pid).name()
     except (OSError, ValueError, psutil.NoSuchProcess):
         return False
 
