@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 from rich.markup import escape
 
@@ -27,7 +28,8 @@ class Child:
 
     name: str
     process: subprocess.Popen[bytes]
-    log: Path
+    log: Path | None
+    """None if it writes to the output of this process."""
 
     def stop(self, deadline: float) -> None:
         """Terminates the process, and kills its group if it is still alive at the deadline."""
@@ -42,21 +44,26 @@ class Child:
             os.killpg(self.process.pid, number)
 
 
-def start(name: str, command: list[str], environment: dict[str, str], logs: Path) -> Child:
-    """A new process that logs to a file of its name."""
+def start(name: str, command: list[str], environment: dict[str, str], logs: Path | None) -> Child:
+    """A new process that logs to a file of its name; without a folder for it, to the output of this process."""
+    if logs is None:
+        return Child(name, _spawn(command, environment, None), None)
     log = logs / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
-        process = subprocess.Popen(  # noqa: S603  # nosec B603  # our own programs, in a list
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-            preexec_fn=_end_with_parent(),
-        )
-    return Child(name, process, log)
+        return Child(name, _spawn(command, environment, output), log)
+
+
+def _spawn(command: list[str], environment: dict[str, str], output: IO[bytes] | None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603  # nosec B603  # our own programs, in a list
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+        preexec_fn=_end_with_parent(),
+    )
 
 
 def _end_with_parent() -> Callable[[], None] | None:
@@ -70,7 +77,7 @@ def _end_with_parent() -> Callable[[], None] | None:
 def finish(child: Child) -> None:
     """Waits until a process has finished; raises if it has failed."""
     if child.process.wait():
-        raise KontorError(f"{child.name} failed; see {child.log}")
+        raise KontorError(f"{child.name} failed; see {child.log or 'its output above'}")
 
 
 def wait_for(address: str, children: list[Child], seconds: float = 120) -> None:
@@ -97,10 +104,36 @@ def require_alive(children: list[Child]) -> None:
     """Raises, with the end of its log, if a process has ended."""
     for child in children:
         if child.process.poll() is not None:
-            tail = "\n".join(child.log.read_text(errors="replace").splitlines()[-15:])
-            raise KontorError(
-                f"{child.name} exited with code {child.process.returncode}. Last lines of {child.log}:\n{escape(tail)}"
-            )
+            raise KontorError(f"{child.name} exited with code {child.process.returncode}. {_log_end(child.log)}")
+
+
+def _log_end(log: Path | None) -> str:
+    if log is None:
+        return "See its output above."
+    tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+    return f"Last lines of {log}:\n{escape(tail)}"
+
+
+def stop_all(children: list[Child], seconds: float) -> None:
+    """Stops processes in their order, within a time; signals no longer interrupt this one."""
+    _on_signals(signal.SIG_IGN)
+    deadline = time.monotonic() + seconds
+    for child in children:
+        child.stop(deadline)
+
+
+def interrupt_on_signals() -> None:
+    """From now on, SIGTERM and SIGINT raise `KeyboardInterrupt`."""
+    _on_signals(_interrupt)
+
+
+def _on_signals(handler: Any) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
+def _interrupt(_number: int, _frame: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def require_free(name: str, host: str, port: int) -> None:
