@@ -7,10 +7,12 @@ import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from api.cli.installation import read_settings
+from api.cli.installation import Json, read_settings, show_once
+from api.dagster_proxy import credentials, sites
 from warehouse.errors import KontorError
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.embedded import Addresses
@@ -33,6 +35,20 @@ def webserver() -> None:
 def daemon() -> None:
     """Run schedules, the sensor and queued runs. Start exactly one daemon per installation."""
     _exec("daemon")
+
+
+@commands.command()
+def password(
+    password_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read the password from standard input instead of generating one.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Set a new password for the Dagster UI and log everybody out. Prints the password once."""
+    settings = read_settings()
+    own_password = sys.stdin.readline().rstrip("\n") if password_stdin else None
+    facts = {"address": sites.local_address(settings), "password": credentials.change_password(settings.home, own_password)}
+    show_once(facts, as_json, "The Dagster UI has a new password.")
 
 
 def command(part: str, settings: Settings) -> list[str]:
