@@ -2,7 +2,7 @@
 
     form                     only those of the form
     demo http://…            only that of the demo page, of an API that runs
-    http://…                 only those of a Dagster that runs
+    http://…                 only those of a Dagster that runs with the data directory KONTOR_HOME
 
 Without an address a house of its own is started, with the demo in it, and stopped at the end. The browser is the system's.
 """
@@ -23,11 +23,14 @@ from PIL import Image
 from playwright.sync_api import Browser, Error, Page, ViewportSize, sync_playwright
 
 from api.cli import runs
+from api.dagster_proxy import credentials
 from tests.browser.driving import DESKTOP, DESKTOP_WITH_SCRIPT, PATIENCE, PHONE_WITH_SCRIPT, Way, chromium, running_app
 from tests.spec.browsing import Browser as PlainBrowser
 from tests.spec.browsing import appended, connecting
 from tests.spec.test_webform import connected, fresh, paying
 from tests.support.stack import DEMO, free_port, running_stack
+from warehouse.errors import NotFound
+from warehouse.settings import Settings
 from warehouse.stores import designs
 
 IMAGES = Path(__file__).parent / "images"
@@ -227,18 +230,24 @@ def main(told: list[str]) -> None:
             case ["demo", address]:
                 demo(browser, address)
             case [address]:
-                dagster(browser, address.rstrip("/"))
+                dagster(browser, runs.DagsterServer(address.rstrip("/"), credentials.token(Settings().home)))
             case _:
                 form(browser)
-                with _house() as (api, address):
+                with _house() as (api, server):
                     demo(browser, api)
-                    dagster(browser, address)
+                    dagster(browser, server)
 
 
-def dagster(browser: Browser, address: str) -> None:
+def dagster(browser: Browser, server: runs.DagsterServer) -> None:
     """The pages of the Dagster UI."""
     for picture in PICTURES:
-        page = browser.new_page(viewport=WINDOW, base_url=address, timezone_id="Europe/Berlin", bypass_csp=True)
+        page = browser.new_page(
+            viewport=WINDOW,
+            base_url=server.address,
+            timezone_id="Europe/Berlin",
+            bypass_csp=True,
+            extra_http_headers={"Authorization": f"Bearer {server.token}"},
+        )
         page.set_default_timeout(PATIENCE)
         page.add_init_script("localStorage.setItem('dagster-nav-collapsed', 'true')")
         _take(page, picture)
@@ -281,32 +290,32 @@ def _plot(page: Page, name: str) -> None:
 
 
 @contextmanager
-def _house() -> Iterator[tuple[str, str]]:
-    """A house with the demo in it whose first runs are done: the addresses of its API and of Dagster."""
+def _house() -> Iterator[tuple[str, runs.DagsterServer]]:
+    """A house with the demo in it whose first runs are done: the address of its API, and its Dagster."""
     ports = (free_port(), free_port())
-    api, address = (f"http://127.0.0.1:{port}" for port in ports)
     with tempfile.TemporaryDirectory(prefix="kontor-") as home:
         told = {"KONTOR_HOME": home, "KONTOR_PORT": str(ports[0]), "KONTOR_DAGSTER_PORT": str(ports[1])}
         command = [str(Path(sys.executable).with_name("kontor")), "up"]
         process = subprocess.Popen(command, env={**os.environ, **told})  # noqa: S603  # nosec B603  # our own program
         try:
             deadline = time.monotonic() + PATIENCE_SECONDS
-            while not _complete(address):
+            settings = Settings(home=Path(home), dagster_port=ports[1])
+            while not _complete(settings):
                 if process.poll() is not None or time.monotonic() > deadline:
                     raise SystemExit("the house did not get ready")
                 time.sleep(2)
-            yield api, address
+            yield f"http://127.0.0.1:{ports[0]}", runs.server_of(settings)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait()
 
 
-def _complete(address: str) -> bool:
+def _complete(settings: Settings) -> bool:
     try:
-        return (
-            runs.is_materialized(address, "categoriser_evaluation") and runs.ask(address, UNFINISHED)["runsOrError"]["count"] == 0
-        )
-    except httpx.HTTPError:
+        server = runs.server_of(settings)
+        unfinished = runs.ask(server, UNFINISHED)["runsOrError"]["count"]
+        return unfinished == 0 and runs.is_materialized(server, "categoriser_evaluation")
+    except (httpx.HTTPError, NotFound):
         return False
 
 

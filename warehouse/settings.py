@@ -21,6 +21,15 @@ def _base_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _origin(value: str) -> str:
+    """The origin as browsers send it: scheme, name, and the port unless it is the usual one of the scheme."""
+    url = TypeAdapter(HttpUrl).validate_python(value)
+    if url.host is None or url.path not in (None, "/") or url.query or url.fragment or url.username or url.password:
+        raise ValueError("must be https://name or https://name:port, without a path")
+    usual = {"http": 80, "https": 443}[url.scheme]
+    return f"{url.scheme}://{url.host}" + ("" if url.port == usual else f":{url.port}")
+
+
 def _zone(value: str) -> str:
     ZoneInfo(value)
     return value
@@ -52,8 +61,12 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="address the API listens on")
     port: int = Field(8000, ge=0, le=65535, description="port the API listens on")
     workers: int = Field(2, ge=1, le=64, description="API processes")
-    dagster_host: str = Field("127.0.0.1", description="address the Dagster webserver listens on; it has no login of its own")
-    dagster_port: int = Field(3000, ge=1, le=65535, description="port the Dagster webserver listens on")
+    dagster_host: str = Field("127.0.0.1", description="address the Dagster UI listens on, behind its login")
+    dagster_port: int = Field(3000, ge=1, le=65535, description="port the Dagster UI listens on")
+    dagster_origins: Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], NoDecode] = Field(
+        (), description="further addresses of the Dagster UI, for example of a TLS proxy in front, separated by commas"
+    )
+    dagster_session_seconds: int = Field(43200, ge=1, description="lifetime of a login to the Dagster UI")
     base_url: Annotated[str, AfterValidator(_base_url)] = Field(
         default_factory=lambda data: f"http://{data['host']}:{data['port']}",
         description="address under which tenants reach the API, and with which every link starts; default: http://host:port",
@@ -157,6 +170,11 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return frozenset(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+    @field_validator("dagster_origins", mode="before")
+    @classmethod
+    def _list(cls, value: object) -> object:
+        return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
 
     @field_validator("webhook_retry_seconds", mode="before")
     @classmethod

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Any
 
 from rich.markup import escape
 
@@ -32,7 +33,8 @@ class Child:
     name: str
     command: list[str]
     environment: dict[str, str]
-    log: Path
+    log: Path | None
+    """None if it writes to the output of this process."""
     process: subprocess.Popen[bytes] = field(init=False)
     started_at: float = field(init=False)
     restarts_in_a_row: int = 0
@@ -42,8 +44,7 @@ class Child:
 
     def start(self) -> None:
         """Starts the process; its output is added to its log."""
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        with self.log.open("ab") as output:
+        with self._output() as output:
             self.process = subprocess.Popen(  # noqa: S603  # nosec B603  # our own programs, in a list
                 self.command,
                 env=self.environment,
@@ -54,6 +55,12 @@ class Child:
                 preexec_fn=_end_with_parent(),
             )
         self.started_at = time.monotonic()
+
+    def _output(self) -> contextlib.AbstractContextManager[IO[bytes] | None]:
+        if self.log is None:
+            return contextlib.nullcontext()
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        return self.log.open("ab")
 
     def pause_seconds(self) -> float:
         """How long to wait before the next start: nothing after a long life, then twice as long each time."""
@@ -78,9 +85,9 @@ class Child:
             os.killpg(self.process.pid, number)
 
 
-def start(name: str, command: list[str], environment: dict[str, str], logs: Path) -> Child:
-    """A new process that logs to a file of its name."""
-    return Child(name, command, environment, logs / f"{name}.log")
+def start(name: str, command: list[str], environment: dict[str, str], logs: Path | None) -> Child:
+    """A new process that logs to a file of its name; without a folder for it, to the output of this process."""
+    return Child(name, command, environment, None if logs is None else logs / f"{name}.log")
 
 
 def _end_with_parent() -> Callable[[], None] | None:
@@ -94,7 +101,7 @@ def _end_with_parent() -> Callable[[], None] | None:
 def finish(child: Child) -> None:
     """Waits until a process has finished; raises if it has failed."""
     if child.process.wait():
-        raise KontorError(f"{child.name} failed; see {child.log}")
+        raise KontorError(f"{child.name} failed; see {child.log or 'its output above'}")
 
 
 def wait_for(address: str, children: list[Child], seconds: float = 120) -> None:
@@ -122,7 +129,9 @@ def supervise(children: Sequence[Child], say: Callable[[str], None], revive_data
             if child.name not in due:
                 pause = child.pause_seconds()
                 due[child.name] = time.monotonic() + pause
-                say(f"{child.name} ended with code {child.process.returncode} and starts again in {pause:.0f} s; see {child.log}")
+                say(
+                    f"{child.name} ended with code {child.process.returncode} and starts again in {pause:.0f} s; see {child.log or 'above'}"
+                )
             elif time.monotonic() >= due[child.name]:
                 del due[child.name]
                 child.restarts_in_a_row += 1
@@ -134,14 +143,47 @@ def supervise(children: Sequence[Child], say: Callable[[str], None], revive_data
         time.sleep(LOOK_SECONDS)
 
 
+def watch(children: list[Child]) -> None:
+    """Watches processes for ever; raises as soon as one ends, for a supervisor of the system to start all of them again."""
+    while True:
+        require_alive(children)
+        time.sleep(LOOK_SECONDS)
+
+
 def require_alive(children: list[Child]) -> None:
     """Raises, with the end of its log, if a process has ended."""
     for child in children:
         if child.process.poll() is not None:
-            tail = "\n".join(child.log.read_text(errors="replace").splitlines()[-15:])
-            raise KontorError(
-                f"{child.name} exited with code {child.process.returncode}. Last lines of {child.log}:\n{escape(tail)}"
-            )
+            raise KontorError(f"{child.name} exited with code {child.process.returncode}. {_log_end(child.log)}")
+
+
+def _log_end(log: Path | None) -> str:
+    if log is None:
+        return "See its output above."
+    tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+    return f"Last lines of {log}:\n{escape(tail)}"
+
+
+def stop_all(children: list[Child], seconds: float) -> None:
+    """Stops processes in their order, within a time; signals no longer interrupt this one."""
+    _on_signals(signal.SIG_IGN)
+    deadline = time.monotonic() + seconds
+    for child in children:
+        child.stop(deadline)
+
+
+def interrupt_on_signals() -> None:
+    """From now on, SIGTERM and SIGINT raise `KeyboardInterrupt`."""
+    _on_signals(_interrupt)
+
+
+def _on_signals(handler: Any) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
+def _interrupt(_number: int, _frame: Any) -> None:
+    raise KeyboardInterrupt
 
 
 def require_free(name: str, host: str, port: int) -> None:

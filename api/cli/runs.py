@@ -1,11 +1,14 @@
 """Requests to the GraphQL interface of the running Dagster, so that the command line does not load Dagster."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
+from api.dagster_proxy import credentials, sites
 from warehouse.errors import KontorError
+from warehouse.settings import Settings
 
 TIMEOUT_SECONDS = 60
 ASSET_JOB = {"repositoryLocationName": "pipelines.definitions", "repositoryName": "__repository__", "jobName": "__ASSET_JOB"}
@@ -17,25 +20,42 @@ LAUNCH = """mutation Launch($parameters: ExecutionParams!) {
 }"""
 
 
-def is_materialized(address: str, asset: str) -> bool:
+@dataclass(frozen=True)
+class DagsterServer:
+    """The address of the Dagster UI, and the token with which programs pass its login."""
+
+    address: str
+    token: str = field(repr=False)
+
+
+def server_of(settings: Settings) -> DagsterServer:
+    """The Dagster that runs on this machine with these settings."""
+    return DagsterServer(sites.local_address(settings), credentials.token(settings.home))
+
+
+def is_materialized(server: DagsterServer, asset: str) -> bool:
     """Whether an asset was ever materialised."""
-    return bool(ask(address, MATERIALIZATIONS, key={"path": [asset]})["assetOrError"].get("assetMaterializations"))
+    return bool(ask(server, MATERIALIZATIONS, key={"path": [asset]})["assetOrError"].get("assetMaterializations"))
 
 
-def launch(address: str, assets: Mapping[str, Any]) -> str:
+def launch(server: DagsterServer, assets: Mapping[str, Any]) -> str:
     """Queues a run of assets, given with their configurations; returns the address of the run's page."""
     selector = {**ASSET_JOB, "assetSelection": [{"path": [asset]} for asset in assets]}
     config = {"ops": {asset: {"config": config} for asset, config in assets.items()}}
-    result = ask(address, LAUNCH, parameters={"selector": selector, "runConfigData": config})["launchRun"]
+    result = ask(server, LAUNCH, parameters={"selector": selector, "runConfigData": config})["launchRun"]
     if "run" not in result:
         raise KontorError(f"Dagster refused a run of {', '.join(assets)}: {result['__typename']}")
-    return f"{address}/runs/{result['run']['runId']}"
+    return f"{server.address}/runs/{result['run']['runId']}"
 
 
-def ask(address: str, query: str, **variables: Any) -> dict[str, Any]:
+def ask(server: DagsterServer, query: str, **variables: Any) -> dict[str, Any]:
     """The data of Dagster's response to a query."""
     response = httpx.post(
-        f"{address}/graphql", json={"query": query, "variables": variables}, timeout=TIMEOUT_SECONDS, trust_env=False
+        f"{server.address}/graphql",
+        json={"query": query, "variables": variables},
+        headers={"Authorization": f"Bearer {server.token}"},
+        timeout=TIMEOUT_SECONDS,
+        trust_env=False,
     )
     data: dict[str, Any] = response.raise_for_status().json()["data"]
     return data

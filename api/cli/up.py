@@ -1,11 +1,11 @@
 """Runs a whole installation on one machine: prepares the database, then starts, watches and stops all processes."""
 
 import shlex
-import signal
 import sys
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from rich.progress import Progress
@@ -13,6 +13,8 @@ from rich.progress import Progress
 from api.cli import dagster, processes, runs
 from api.cli.demo import seed_demo
 from api.cli.installation import Installation, console
+from api.dagster_proxy import credentials
+from api.dagster_proxy.sites import READY
 from pipelines import demo_tenants as demo_flow
 from warehouse.lake.lake import Lake
 from warehouse.lake.tables import TRANSACTION_TAGS
@@ -28,7 +30,7 @@ MAX_BANK_DATA_SECONDS = 60
 
 def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_demo: bool) -> None:
     """Runs all processes until Ctrl-C or SIGTERM. One that ends later is started again; one that cannot start ends everything."""
-    _on_signals(_interrupt)
+    processes.interrupt_on_signals()
     for name, host, port in (("API", settings.host, settings.port), ("Dagster", settings.dagster_host, settings.dagster_port)):
         if name == "API" or with_dagster:
             processes.require_free(name, host, port)
@@ -36,6 +38,7 @@ def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_de
         create_ring(settings.keys_path)
         migrate.upgrade(addresses.migration, addresses.service_role)
     children: list[processes.Child] = []
+    opened = ExitStack()
     try:
         environment = dagster.environment(settings, addresses)
         compiling = processes.start("compiling", [sys.executable, "-m", "pipelines.warm_up"], environment, settings.home / "logs")
@@ -53,38 +56,24 @@ def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_de
         _greet(settings, demo)
         if with_dagster:
             environment["KONTOR_FIRST_SLOT"] = dagster.first_slot(settings)
-            children.append(_start_webserver(settings, addresses, environment))
-            address = f"http://{settings.dagster_host}:{settings.dagster_port}"
-            with console.status("Starting Dagster …"):
-                processes.wait_for(f"{address}/server_info", children)
-            console.print(f"Dagster UI  {address}", highlight=False)
+            socket = opened.enter_context(dagster.socket_path())
+            server = _start_ui(settings, addresses, environment, socket, children)
             if demo is not None:
                 _materialise(settings, environment, children)
-                _train(address)
-            children.append(_start_dagster("daemon", settings, environment))
+                _train(server)
+            children.append(processes.start("dagster-daemon", dagster.daemon_command(), environment, settings.home / "logs"))
         console.print(f"Logs        {settings.home / 'logs'}\nCtrl-C stops everything.", highlight=False)
         processes.supervise(children, _say, lambda: embedded.revive(settings))
     except KeyboardInterrupt:
         pass
     finally:
-        _on_signals(signal.SIG_IGN)
-        deadline = time.monotonic() + STOP_SECONDS
-        for child in children:  # before anything is printed: the reader of our output may already be gone
-            child.stop(deadline)
+        processes.stop_all(children, STOP_SECONDS)  # before anything is printed: the reader of our output may already be gone
+        opened.close()
         console.print("Stopped.")
 
 
 def _say(event: str) -> None:
     console.print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z  {event}", highlight=False, soft_wrap=True)
-
-
-def _on_signals(handler: Any) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, handler)
-
-
-def _interrupt(_number: int, _frame: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def _seed(settings: Settings, addresses: Addresses) -> dict[str, Any]:
@@ -121,21 +110,28 @@ def _materialise(settings: Settings, environment: dict[str, str], children: list
     children.remove(materialising)
 
 
-def _train(address: str) -> None:
+def _train(server: runs.DagsterServer) -> None:
     """Trains and evaluates a small model if there never was one, so that the lineage is complete. The active model stays."""
-    if not runs.is_materialized(address, "categoriser_evaluation"):
-        run = runs.launch(address, demo_flow.TRIAL)
+    if not runs.is_materialized(server, "categoriser_evaluation"):
+        run = runs.launch(server, demo_flow.TRIAL)
         console.print(f"Training    a trial model, in the background: {run}", soft_wrap=True, highlight=False)
 
 
-def _start_webserver(settings: Settings, addresses: Addresses, environment: dict[str, str]) -> processes.Child:
+def _start_ui(
+    settings: Settings, addresses: Addresses, environment: dict[str, str], socket: Path, children: list[processes.Child]
+) -> runs.DagsterServer:
+    """Starts Dagster's webserver and the login in front of it, and prints how to log in."""
     if settings.database_url is not None and settings.dagster_database_url is None:
         embedded.ensure_database(addresses.dagster, beside=addresses.migration)
-    return _start_dagster("webserver", settings, environment)
-
-
-def _start_dagster(part: str, settings: Settings, environment: dict[str, str]) -> processes.Child:
-    return processes.start(f"dagster-{part}", dagster.command(part, settings), environment, settings.home / "logs")
+    starts = dagster.ui_starts(settings, environment, socket, settings.home / "logs")
+    children.extend(start() for start in starts.values())
+    server = runs.server_of(settings)
+    with console.status("Starting Dagster …"):
+        processes.wait_for(f"{server.address}{READY}", children)
+    new_password = credentials.create_password(settings.home)
+    how = f"password {new_password}" if new_password else "with its password; 'kontor dagster password' sets a new one"
+    console.print(f"Dagster UI  {server.address}\n  log in    {how}", markup=False, highlight=False, soft_wrap=True)
+    return server
 
 
 def _greet(settings: Settings, demo: dict[str, Any] | None) -> None:

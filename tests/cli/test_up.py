@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import stat
@@ -17,6 +18,7 @@ import psutil
 import psycopg
 import pytest
 from sqlalchemy import make_url
+from websockets.sync.client import connect
 
 from models import registry
 from tests.support.stack import Stack, free_port, wait_until
@@ -26,7 +28,7 @@ LAUNCH = """mutation Launch($selector: JobOrPipelineSelector!) {
 }"""
 BUCKETS = 8
 """Fewer than usual: Dagster records each partition of each asset one by one."""
-PROCESSES = ("api", "worker", "compiling", "dagster-webserver", "dagster-daemon", "materialising")
+PROCESSES = ("api", "worker", "compiling", "dagster-webserver", "dagster-proxy", "dagster-daemon", "materialising")
 ASSETS = """query {
   assetNodes {
     assetKey { path } staleStatus freshnessStatusInfo { freshnessStatus }
@@ -83,9 +85,12 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
         assert len(accesses["demo"]["bankprodukte"]) == 4
         logs = {path.name for path in (home / "logs").iterdir()}
         assert logs == {f"{name}.log" for name in PROCESSES}
-        everything_is_materialised(f"http://127.0.0.1:{dagster}")
-        assert registry.active_version(home / "models") == "", "the trial model is not in use"
-        runs_a_job(f"http://127.0.0.1:{dagster}")
+        only_the_api_and_the_login_listen(home, api, dagster)
+        with logged_in(output, dagster) as ui:
+            everything_is_materialised(ui)
+            assert registry.active_version(home / "models") == "", "the trial model is not in use"
+            runs_a_job(ui)
+            hears_of_events(ui)
         access = accesses["demo"]
         address = f"http://127.0.0.1:{api}/customer/v2/bankzugaenge/demo/{access['bankprodukte'][0]['id']}/kontoumsaetze"
         bearer = {"Authorization": f"Bearer {json.loads(token)['access_token']}"}
@@ -165,14 +170,64 @@ def test_a_port_in_use_is_named(homes: Path) -> None:
     assert "KONTOR_PORT" in failed.stderr
 
 
-def everything_is_materialised(address: str) -> None:
+@contextmanager
+def logged_in(output: Path, dagster: int) -> Iterator[httpx.Client]:
+    """A browser in the Dagster UI, with the password that was printed. Without it, Dagster does nothing."""
+    origin = f"http://127.0.0.1:{dagster}"
+    (password,) = re.findall(rf"^Dagster UI  {origin}\n  log in    password (\S+)$", output.read_text(), re.M)
+    with httpx.Client(base_url=origin, headers={"Origin": origin}, timeout=60, trust_env=False) as client:
+        for path in ("/", "/server_info", "/graphql"):
+            assert client.get(path).status_code in (401, 405)
+        assert client.post("/graphql", json={"query": RUNS}).status_code == 401
+        assert client.post("/kontor/login", data={"password": password}).headers["Location"] == "/"
+        page = client.get("/", headers={"Accept": "text/html"})
+        assert "initialization-data" in page.text
+        assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
+        assert client.get("/graphql", params={"query": RUNS}).status_code == 405
+        yield client
+
+
+def only_the_api_and_the_login_listen(home: Path, api: int, dagster: int) -> None:
+    """Dagster's webserver has no port that a browser or another user could reach: it listens in a private folder."""
+    (webserver,) = (process for process in psutil.process_iter(["cmdline"]) if is_webserver(process, home))
+    (folder,) = {Path(word).parent for word in webserver.cmdline() if "kontor-dagster-" in word}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    family = webserver.parent().children(recursive=True)
+    listening = {
+        connection.laddr.port
+        for process in family
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert listening == {api, dagster}
+    assert stat.S_IMODE((home / "dagster-token").stat().st_mode) == 0o600
+
+
+def is_webserver(process: psutil.Process, home: Path) -> bool:
+    try:
+        return "pipelines.webserver" in (process.info["cmdline"] or []) and process.environ().get("KONTOR_HOME") == str(home)
+    except psutil.Error:
+        return False
+
+
+def hears_of_events(ui: httpx.Client) -> None:
+    """The UI's subscriptions reach Dagster."""
+    headers = {"Origin": ui.headers["Origin"], "Cookie": "; ".join(f"{name}={value}" for name, value in ui.cookies.items())}
+    protocols: Any = ["graphql-ws"]
+    address = f"ws://127.0.0.1:{ui.base_url.port}/graphql"
+    with connect(address, subprotocols=protocols, additional_headers=headers, proxy=None) as connection:
+        connection.send(json.dumps({"type": "connection_init", "payload": {}}))
+        assert json.loads(connection.recv(30)) == {"type": "connection_ack"}
+
+
+def everything_is_materialised(ui: httpx.Client) -> None:
     """The lineage is complete and green once the runs of the start have ended: every asset, every bucket, the current slot of the
     pulls, every check, and nothing is stale or overdue. Only the analyses are not evaluated before somebody asks for it.
     """
-    wait_until(lambda: {run["status"] for run in runs(address)} <= ENDED, 600, lambda: runs(address), pause=1)
-    assert {run["status"] for run in runs(address)} == {"SUCCESS"}, runs(address)
-    wait_until(lambda: overdue(address) == [], 60, lambda: overdue(address), pause=1)  # the daemon looks every half minute
-    nodes = {node["assetKey"]["path"][0]: node for node in ask(address, ASSETS)["assetNodes"]}
+    wait_until(lambda: {run["status"] for run in runs(ui)} <= ENDED, 600, lambda: runs(ui), pause=1)
+    assert {run["status"] for run in runs(ui)} == {"SUCCESS"}, runs(ui)
+    wait_until(lambda: overdue(ui) == [], 60, lambda: overdue(ui), pause=1)  # the daemon looks every half minute
+    nodes = {node["assetKey"]["path"][0]: node for node in ask(ui, ASSETS)["assetNodes"]}
     assert not nodes.pop("analyses_evaluation")["assetMaterializations"]
     assert len(nodes) == 16
     for name, node in nodes.items():
@@ -188,40 +243,39 @@ def everything_is_materialised(address: str) -> None:
         assert stats["numPartitions"] == stats["numMaterialized"] >= BUCKETS
 
 
-def runs(address: str) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = ask(address, RUNS)["runsOrError"]["results"]
+def runs(ui: httpx.Client) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = ask(ui, RUNS)["runsOrError"]["results"]
     return found
 
 
-def overdue(address: str) -> list[str]:
+def overdue(ui: httpx.Client) -> list[str]:
     """The assets with a time of their own that are not known to be fresh."""
     return [
         node["assetKey"]["path"][0]
-        for node in ask(address, ASSETS)["assetNodes"]
+        for node in ask(ui, ASSETS)["assetNodes"]
         if (node["freshnessStatusInfo"] or {}).get("freshnessStatus", "HEALTHY") != "HEALTHY"
     ]
 
 
-def runs_a_job(dagster: str) -> None:
+def runs_a_job(ui: httpx.Client) -> None:
     """Launches housekeeping from the UI's own interface; the daemon takes it from the queue and a process runs it."""
     selector = {
         "repositoryLocationName": "pipelines.definitions",
         "repositoryName": "__repository__",
         "pipelineName": "housekeeping_job",
     }
-    launched = ask(dagster, LAUNCH, selector=selector)["launchRun"]
+    launched = ask(ui, LAUNCH, selector=selector)["launchRun"]
     assert launched["__typename"] == "LaunchRunSuccess", launched
     run_id = launched["run"]["runId"]
 
     def status() -> str:
-        found: str = ask(dagster, STATUS, id=run_id)["runOrError"]["status"]
+        found: str = ask(ui, STATUS, id=run_id)["runOrError"]["status"]
         return found
 
     wait_until(lambda: status() in ENDED, 180, status, pause=0.5)
     assert status() == "SUCCESS"
 
 
-def ask(dagster: str, query: str, **variables: object) -> dict[str, Any]:
-    answer = httpx.post(f"{dagster}/graphql", json={"query": query, "variables": variables}, timeout=60, verify=False).json()
-    found: dict[str, Any] = answer["data"]
+def ask(ui: httpx.Client, query: str, **variables: object) -> dict[str, Any]:
+    found: dict[str, Any] = ui.post("/graphql", json={"query": query, "variables": variables}).json()["data"]
     return found

@@ -14,7 +14,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from api.cli import app
-from api.cli.dagster import HOME
+from api.cli.dagster import HOME, STOP_SECONDS
+from api.dagster_proxy.sites import READY
 from api.http.workers import SPARE_SECONDS
 from warehouse.settings import Settings
 
@@ -165,6 +166,17 @@ def test_containers_are_read_only_and_run_commands_that_exist() -> None:
         assert (service["read_only"], service["tmpfs"], service["cap_drop"]) == (True, ["/tmp"], ["ALL"])
         assert service["security_opt"] == ["no-new-privileges:true"]
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+
+
+def test_dagster_is_reached_through_its_login_alone() -> None:
+    """No service runs Dagster's own webserver: `kontor dagster webserver` puts the login in front of it."""
+    assert [path.name for path in FILES if re.search(r"dagster[_-]webserver +-|dagster dev|path-prefix", path.read_text())] == []
+    assert commands(UNITS / "kontor-dagster-webserver.service") == [["/opt/kontor/bin/kontor", "dagster", "webserver"]]
+    service = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["dagster-webserver"]
+    assert (service["command"], service["ports"]) == (["dagster", "webserver"], ["127.0.0.1:3000:3000"])
+    assert READY in service["healthcheck"]["test"][-1]
+    (stop_seconds,) = map(int, values(UNITS / "kontor-dagster-webserver.service", "TimeoutStopSec"))
+    assert stop_seconds > STOP_SECONDS
 
 
 def test_dagsters_settings_are_part_of_the_package() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from pipelines import webserver
 from pipelines.definitions import FIRST, LAST, changed_buckets, defs
 from pipelines.results import checks, tags, tasks
 from pipelines.results.checks import CheckResult
@@ -176,3 +177,9 @@ def test_drift_is_the_share_that_moved(tmp_path: Path, again: int, moved: int, s
 
 def test_the_tags_that_are_served_have_the_name_of_their_table() -> None:
     assert tables.TRANSACTION_TAGS.name == tags.NAME
+
+
+def test_the_webserver_listens_only_where_others_cannot_enter(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with pytest.raises(SystemExit, match="0700"):
+        webserver.serve(None, tmp_path / "socket")

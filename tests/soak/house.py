@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 import psutil
 from sqlalchemy import make_url
 
-from api.cli import dagster, processes, up
+from api.cli import dagster, processes, runs
+from api.dagster_proxy.sites import READY
 from pipelines.fetching.slots import SLOT_FORMAT, slot_of
 from tests.support.stack import free_port
 from warehouse.postgres import embedded, migrate
@@ -62,8 +63,8 @@ class House:
         return self.home / "demo-bank"
 
     @property
-    def dagster(self) -> str:
-        return f"http://{self.settings.dagster_host}:{self.settings.dagster_port}"
+    def dagster(self) -> runs.DagsterServer:
+        return runs.server_of(self.settings)
 
     def pid(self, name: str) -> int:
         return self.children[name].process.pid
@@ -93,26 +94,24 @@ def running() -> Iterator[House]:
         migrate.upgrade(where.migration, make_url(where.service).username)
         database = Database(where.service, pool=2)
         opened.callback(database.close)
-        house = House(settings, where, database, Vault(settings), _starts(settings, where))
+        socket = opened.enter_context(dagster.socket_path())
+        house = House(settings, where, database, Vault(settings), _starts(settings, where, socket))
         opened.callback(_stop, house)
         yield _started(house)
 
 
-def _starts(settings: Settings, where: Addresses) -> dict[str, Callable[[], processes.Child]]:
+def _starts(settings: Settings, where: Addresses, socket: Path) -> dict[str, Callable[[], processes.Child]]:
     """How each process is started; the same way as by `kontor up`."""
-    environment = dagster.environment(settings, where)
+    environment, logs = dagster.environment(settings, where), settings.home / "logs"
 
     def of(name: str, module: str) -> Callable[[], processes.Child]:
-        return lambda: processes.start(name, [sys.executable, "-m", module], environment, settings.home / "logs")
-
-    def of_dagster(part: str) -> Callable[[], processes.Child]:
-        return lambda: up._start_dagster(part, settings, environment)
+        return lambda: processes.start(name, [sys.executable, "-m", module], environment, logs)
 
     return {
         "api": of("api", "api"),
         **{name: of(name, "pipelines.worker") for name in JOB_WORKERS},
-        "dagster-webserver": of_dagster("webserver"),
-        "dagster-daemon": of_dagster("daemon"),
+        **dagster.ui_starts(settings, environment, socket, logs),
+        "dagster-daemon": lambda: processes.start("dagster-daemon", dagster.daemon_command(), environment, logs),
     }
 
 
@@ -120,8 +119,8 @@ def _started(house: House) -> House:
     """The house when the API and Dagster answer."""
     for name, start in house.starts.items():
         house.children[name] = start()
-        if name == "dagster-webserver":  # it makes Dagster's tables, which the daemon needs
-            processes.wait_for(f"{house.dagster}/server_info", list(house.children.values()))
+        if name == "dagster-proxy":  # the webserver makes Dagster's tables, which the daemon needs
+            processes.wait_for(f"{house.dagster.address}{READY}", list(house.children.values()))
     processes.wait_for(f"{house.settings.base_url}/ready", list(house.children.values()))
     threading.Thread(target=house.look_after, name="look-after", daemon=True).start()
     return house
