@@ -1,7 +1,8 @@
 """What the routes of the customer interface share: the scopes they need, common parameters, and the customer's transactions."""
 
 import ipaddress
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Annotated
 from uuid import UUID
 
@@ -15,8 +16,9 @@ from api.schemas.base import Flag
 from api.services import Services
 from pipelines.fetching.connect import AccessOptions, AccessRequest
 from warehouse import scopes
-from warehouse.errors import NotFound
+from warehouse.errors import Deactivated, NotFound
 from warehouse.postgres.database import Owner
+from warehouse.stores import activity
 from warehouse.stores.callers import Caller
 
 NOT_PUBLIC = tuple(
@@ -66,9 +68,17 @@ QueryTanSettings = Annotated[
 ]
 
 
-def changing_for(services: Services, caller: Caller) -> AbstractContextManager[Owner]:
-    """A transaction that changes the caller's own rows; to be run by `services.changes.insist`."""
-    return services.database.changing_for(caller.tenant_id, user_of(caller))
+@contextmanager
+def changing_for(services: Services, caller: Caller) -> Iterator[Owner]:
+    """A transaction that changes the caller's own rows; to be run by `services.changes.insist`.
+
+    Raises `Deactivated` if the token has ended since it was checked: nothing begins beside a deactivation.
+    """
+    with services.database.changing_for(caller.tenant_id, user_of(caller)) as owner:
+        asker = owner.through(caller.client_id, caller.api_key_id)
+        if not activity.lock_active(asker):
+            raise Deactivated
+        yield asker
 
 
 def reading_for(services: Services, caller: Caller) -> AbstractContextManager[Owner]:

@@ -138,7 +138,7 @@ def _user(owner: Owner, username: str) -> dict[str, str]:
 def _api_key(owner: Owner, tenant: Tenant) -> str:
     for key, _, _ in api_keys.visible(owner):
         if key.description == "demo":
-            key.active = False
+            api_keys.disable(owner, key.id)
     user = users.find_by_name(owner, USERNAMES[0])
     if user is None:
         raise NotFound(f"user {USERNAMES[0]} of {tenant.name}")

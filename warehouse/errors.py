@@ -21,6 +21,8 @@ KontorError
 ├── TooMany                  the largest number of these objects is reached
 ├── AlreadyActive            the user is active already
 ├── LoginFailed              name and secret do not match, for whatever reason
+├── Deactivated              the user, client, API key or tenant of a request was deactivated meanwhile
+├── AccessGone               the access of a payment was deleted before the bank had answered
 ├── ScopeNotGranted          none of the requested scopes is granted
 ├── Throttled                too many attempts; carries the seconds until the next one is allowed
 ├── DatabaseUnavailable      PostgreSQL does not answer
@@ -182,6 +184,14 @@ class AlreadyActive(KontorError):
 
 
 class LoginFailed(KontorError):
+    pass
+
+
+class Deactivated(KontorError):
+    pass
+
+
+class AccessGone(KontorError):
     pass
 
 

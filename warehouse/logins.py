@@ -71,9 +71,9 @@ def token_of_user(
 def token_of_key(database: Database, settings: Settings, api_key: str) -> tuple[AuthenticatedClient, IssuedToken]:
     """A token of the user that an API key stands for."""
     with database.operating() as owner:
-        tenant, client, user_id = api_keys.authenticate(owner, api_key)
+        tenant, client, key = api_keys.authenticate(owner, api_key)
     with database.acting_for(tenant.id) as owner:
-        token = tokens.issue_to_user(owner, client, user_id, None, settings.token_lifetime_seconds)
+        token = tokens.issue_to_user(owner, client, key.user_id, None, settings.token_lifetime_seconds, api_key_id=key.id)
     return AuthenticatedClient(tenant=tenant, client=client), token
 
 

@@ -47,17 +47,17 @@ def list_keys(tenant: TenantName, as_json: Json = False) -> None:
 
 @commands.command()
 def disable(tenant: TenantName, key_id: KeyId, as_json: Json = False) -> None:
-    """Disable a key."""
-    _set_active(tenant, key_id, False, as_json)
+    """Disable a key. Its tokens and everything begun with them end at once."""
+    from pipelines import deactivation  # loads the flows, which no other command of this group needs
+
+    with open_tenant(tenant) as (_, owner, _):
+        deactivation.disable_api_key(owner, key_id)
+    say(f"API key {key_id} is disabled.", as_json)
 
 
 @commands.command()
 def enable(tenant: TenantName, key_id: KeyId, as_json: Json = False) -> None:
-    """Enable a disabled key."""
-    _set_active(tenant, key_id, True, as_json)
-
-
-def _set_active(tenant: str, key_id: UUID, active: bool, as_json: bool) -> None:
+    """Enable a disabled key. What ended when it was disabled stays ended."""
     with open_tenant(tenant) as (_, owner, _):
-        api_keys.find(owner, key_id).active = active
-    say(f"API key {key_id} is {'enabled' if active else 'disabled'}.", as_json)
+        api_keys.enable(owner, key_id)
+    say(f"API key {key_id} is enabled.", as_json)

@@ -69,20 +69,20 @@ def rotate_secret(
 
 @commands.command()
 def disable(tenant: TenantName, name: ClientName, as_json: Json = False) -> None:
-    """Disable a client. Its logins and tokens are refused at once."""
-    _set_active(tenant, name, False, as_json)
+    """Disable a client. Its logins are refused, and its tokens and everything begun through it end at once."""
+    from pipelines import deactivation  # loads the flows, which no other command of this group needs
+
+    with open_tenant(tenant) as (_, owner, _):
+        deactivation.disable_client(owner, name)
+    say(f"Client {tenant}/{name} is disabled.", as_json)
 
 
 @commands.command()
 def enable(tenant: TenantName, name: ClientName, as_json: Json = False) -> None:
-    """Enable a disabled client."""
-    _set_active(tenant, name, True, as_json)
-
-
-def _set_active(tenant: str, name: str, active: bool, as_json: bool) -> None:
+    """Enable a disabled client. What ended when it was disabled stays ended."""
     with open_tenant(tenant) as (_, owner, _):
-        clients.find(owner, name).active = active
-    say(f"Client {tenant}/{name} is {'enabled' if active else 'disabled'}.", as_json)
+        clients.enable(owner, name)
+    say(f"Client {tenant}/{name} is enabled.", as_json)
 
 
 def _read(from_stdin: bool) -> str | None:

@@ -129,9 +129,8 @@ def supervise(children: Sequence[Child], say: Callable[[str], None], revive_data
             if child.name not in due:
                 pause = child.pause_seconds()
                 due[child.name] = time.monotonic() + pause
-                say(
-                    f"{child.name} ended with code {child.process.returncode} and starts again in {pause:.0f} s; see {child.log or 'above'}"
-                )
+                code, place = child.process.returncode, child.log or "the output above"
+                say(f"{child.name} ended with code {code} and starts again in {pause:.0f} s; see {place}")
             elif time.monotonic() >= due[child.name]:
                 del due[child.name]
                 child.restarts_in_a_row += 1

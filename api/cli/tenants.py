@@ -86,14 +86,20 @@ def change(name: TenantName, regulated: Regulated = True, as_json: Json = False)
 
 @commands.command()
 def disable(name: TenantName, as_json: Json = False) -> None:
-    """Disable a tenant. Its logins and tokens are refused at once."""
-    _set_active(name, False, as_json)
+    """Disable a tenant. Its logins are refused, and its tokens, fetches, dialogues with banks and form sessions end at once."""
+    from pipelines import deactivation  # loads the flows, which no other command of this group needs
+
+    with open_tenant(name) as (_, owner, _):
+        deactivation.disable_tenant(owner)
+    say(f"Tenant {name} is disabled.", as_json)
 
 
 @commands.command()
 def enable(name: TenantName, as_json: Json = False) -> None:
-    """Enable a disabled tenant."""
-    _set_active(name, True, as_json)
+    """Enable a disabled tenant. What ended when it was disabled stays ended."""
+    with open_tenant(name) as (_, owner, _):
+        tenants.enable(owner)
+    say(f"Tenant {name} is enabled.", as_json)
 
 
 @commands.command("add-callback")
@@ -109,12 +115,6 @@ def remove_callback(name: TenantName, url: Url, as_json: Json = False) -> None:
     with open_tenant(name) as (_, owner, _):
         tenants.remove_callback(owner, url)
     say(f"{url} is no longer on the allow-list of {name}.", as_json)
-
-
-def _set_active(name: str, active: bool, as_json: bool) -> None:
-    with open_tenant(name) as (_, _, tenant):
-        tenant.active = active
-    say(f"Tenant {name} is {'enabled' if active else 'disabled'}.", as_json)
 
 
 def _row(tenant: Tenant) -> dict[str, Any]:

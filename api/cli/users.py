@@ -45,9 +45,11 @@ def list_users(
 
 @commands.command()
 def deactivate(tenant: TenantName, username: Username, as_json: Json = False) -> None:
-    """Deactivate a user. The user's tokens stop working at once."""
+    """Deactivate a user. The user's tokens, fetches, dialogues with banks and form sessions end at once."""
+    from pipelines import deactivation  # loads the flows, which no other command of this group needs
+
     with open_tenant(tenant) as (_, owner, _):
-        users.deactivate(owner, find_user(owner, username).id)
+        deactivation.deactivate_user(owner, find_user(owner, username).id)
     say(f"User {username} is inactive.", as_json)
 
 

@@ -102,6 +102,8 @@ FACTS: dict[type[errors.KontorError], ErrorResponse] = {
     errors.PaymentRepeated: ErrorResponse(409, "Ein gleicher Auftrag wurde gerade erst erteilt.", Code.TRANSFER_REFUSED),
     errors.Invalid: ErrorResponse(400),
     errors.LoginFailed: ErrorResponse(401),
+    errors.Deactivated: ErrorResponse(403),
+    errors.AccessGone: ErrorResponse(409, "Der Bankzugang wurde inzwischen gelöscht."),
     errors.ScopeNotGranted: ErrorResponse(400, "scope: nicht erteilbar"),
     errors.Throttled: ErrorResponse(429),
     errors.DatabaseUnavailable: ErrorResponse(503),

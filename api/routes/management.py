@@ -14,6 +14,7 @@ from api.http.route import router
 from api.schemas.base import Flag, Line
 from api.schemas.management import ClientBody, ClientRoleBody, NewUser, TenantBody, UserBody, UserReferenceBody
 from api.services import AppServices, Services
+from pipelines import deactivation
 from warehouse import scopes
 from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
@@ -144,10 +145,14 @@ async def create_user(tenant: str, new: NewUser, caller: CreatesUsers, services:
 
 
 @routes.put("/tenants/{tenant}/users/{user}/deactivate", response_class=Response)
-def deactivate_user(tenant: str, user: str, caller: CreatesUsers, services: AppServices) -> Response:
-    """Deactivates a user: its tokens are dead at once. Deactivating again changes nothing."""
-    with within(services, caller, tenant) as owner:
-        users.deactivate(owner, _reference(user))
+async def deactivate_user(tenant: str, user: str, caller: CreatesUsers, services: AppServices) -> Response:
+    """Deactivates a user: its tokens, fetches, consents, payments and forms end at once. Deactivating again changes nothing."""
+
+    def deactivate() -> None:
+        with within(services, caller, tenant) as owner:
+            deactivation.deactivate_user(owner, _reference(user))
+
+    await services.changes.insist(deactivate)
     return empty_response()
 
 

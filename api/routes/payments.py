@@ -35,12 +35,12 @@ from pipelines.dialogues import payments, requests, steps
 from pipelines.dialogues.requests import BankLogin, DialogueOptions
 from pipelines.fetching import connect
 from warehouse import scopes
-from warehouse.errors import NotFound
+from warehouse.errors import AccessGone, NotFound
 from warehouse.postgres.database import Owner
 from warehouse.stores import accesses, products, redirect_sessions, tenants
 from warehouse.stores import dialogues as store
 from warehouse.stores.callers import Caller
-from warehouse.stores.dialogues import PAYEE
+from warehouse.stores.dialogues import FAILED, OPEN, PAYEE
 
 routes = router("/customer/v2", "Payments")
 Pays = Annotated[Caller, needs(scopes.CUSTOMER_TRANSFER, TokenKind.USER)]
@@ -210,7 +210,7 @@ async def _begin(
     returns its status. Customers of redirect tenants are sent to the form instead.
     """
 
-    def begin() -> tuple[UUID, int] | str:
+    def begin() -> tuple[UUID, int, bool] | str:
         with changing_for(services, caller) as owner:
             if not tenants.find(owner, caller.tenant_name).regulated:
                 if form_url is None:
@@ -226,13 +226,14 @@ async def _begin(
             dialogue = requests.begin_payment_once(
                 owner, services.vault, services.settings, login, order, dialogue_options, has_payment_id=has_id
             )
-            return dialogue.id, dialogue.move
+            return dialogue.id, dialogue.move, access is not None
 
     outcome = await services.changes.insist(begin)
     if isinstance(outcome, str):
         return form_entry.redirect_response(outcome)
-    await services.arrivals.wait_for_answer(*outcome)
-    return await services.changes.run(_status, services, caller, order.reference)
+    dialogue_id, move, has_access = outcome
+    await services.arrivals.wait_for_answer(dialogue_id, move)
+    return await services.changes.run(_status, services, caller, order.reference, needs_access=has_access)
 
 
 def _form_url(services: Services, owner: Owner, order: Payment, options: PaymentOptions, **progress: Any) -> str:
@@ -272,11 +273,14 @@ async def _move(services: Services, caller: Caller, payment: UUID, reply: Reply)
     return await services.changes.run(_status, services, caller, payment)
 
 
-def _status(services: Services, caller: Caller, payment: UUID) -> Response:
+def _status(services: Services, caller: Caller, payment: UUID, *, needs_access: bool = False) -> Response:
+    """The status of a payment. `needs_access`: it has just begun from an access, without which it cannot go on."""
     with reading_for(services, caller) as owner:
         dialogue = store.of_payment(owner, payment)
         if dialogue is None:
             raise NotFound("payment")
+        if needs_access and dialogue.access_id is None and dialogue.phase in (OPEN, FAILED):
+            raise AccessGone
         return json_response(
             services.zone, transfer_status(services.links, dialogue, requests.order_of(owner, services.vault, dialogue))
         )
@@ -290,7 +294,7 @@ def require_regulated(owner: Owner, caller: Caller) -> None:
 
 def _login_of_access(owner: Owner, access_key: str, product_key: str) -> BankLogin:
     """The login of an access; raises if it does not have this product."""
-    access = accesses.find(owner, access_key)
+    access = accesses.hold(owner, access_key)
     if all(product.key != product_key for product in products.visible(owner, [access])[access.id]):
         raise NotFound("product")
     return BankLogin(access.provider_id, access.login_hash, access)

@@ -23,6 +23,7 @@ TEXTS: dict[Code, tuple[str, str]] = {
     Code.METHOD_INVALID: ("ERROR", "Das TAN-Verfahren ist ungültig."),
     Code.TAN_INVALID: ("ERROR", "Die TAN ist ungültig oder nicht mehr gültig."),
     Code.TRANSFER_REFUSED: ("ERROR", "Die Überweisung ist nicht möglich."),
+    Code.STOPPED: ("ERROR", "Der Vorgang wurde beendet, weil der Zugang zu diesem Dienst deaktiviert wurde."),
     Code.TAN_NEEDED: ("INFO", "Bitte geben Sie eine TAN ein."),
     Code.TRANSFER_DONE: ("INFO", "Die Überweisung wurde erfolgreich ausgeführt."),
     Code.OUTCOME_UNKNOWN: (

@@ -16,7 +16,7 @@ from pipelines.forms.wizard import Reentry
 from warehouse.errors import CallbackRefused, NotFound, OrderUnfit, PaymentRepeated
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import RedirectSession
-from warehouse.stores import redirect_sessions, tenants
+from warehouse.stores import activity, redirect_sessions, tenants
 from warehouse.stores.dialogues import FAILED
 from warehouse.stores.redirect_sessions import SessionView
 
@@ -124,9 +124,13 @@ def speak(services: Services, view: SessionView, language: str) -> None:
 
 @contextmanager
 def _locked(services: Services, view: SessionView, turn: int | None = None) -> Iterator[tuple[Owner, RedirectSession | None]]:
-    """The locked session, or None if it no longer waits at the turn of the view, or at this one."""
+    """The locked session, or None if it no longer waits at the turn of the view, or at this one, or if somebody for whom it was
+    begun was deactivated. What it begins belongs to the client and API key that began it.
+    """
     with services.database.changing_for(view.tenant_id, view.user_id) as owner:
-        yield owner, redirect_sessions.lock(owner, view.id, view.turn if turn is None else turn)
+        session = redirect_sessions.lock(owner, view.id, view.turn if turn is None else turn)
+        asker = owner if session is None else owner.through(session.client_id, session.api_key_id)
+        yield asker, session if session is not None and activity.is_active(asker) else None
 
 
 def _go_on(owner: Owner, context: FormContext, session: RedirectSession) -> None:

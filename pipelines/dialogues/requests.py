@@ -100,14 +100,12 @@ def begin_payment_once(
     *,
     has_payment_id: bool,
 ) -> Dialogue:
-    """Begins a payment unless it exists already. With a payment id of the caller, the existing dialogue is returned; without
-    one, an equal order within `EQUAL_ORDER_SECONDS` is refused as a mistake.
+    """Begins a payment unless it exists already. With a payment id of the caller, the existing dialogue of the same order and
+    login is returned; without one, an equal order within `EQUAL_ORDER_SECONDS` is refused as a mistake.
     """
     earlier_dialogue = dialogues.of_payment(owner, order.reference) if has_payment_id else None
     if earlier_dialogue is not None:
-        if earlier_dialogue.digest != payments.digest(order) or earlier_dialogue.access_id != (
-            login.access.id if login.access else None
-        ):
+        if earlier_dialogue.digest != payments.digest(order) or not _is_of_login(earlier_dialogue, login):
             raise PaymentDiffers
         return earlier_dialogue
     if not has_payment_id and dialogues.has_equal_order(owner, payments.digest_without_reference(order), EQUAL_ORDER_SECONDS):
@@ -178,6 +176,14 @@ def _columns(login: BankLogin, options: DialogueOptions) -> dict[str, object]:
         "return_to": options.return_to,
         "fixed": options.fixed,
     }
+
+
+def _is_of_login(dialogue: Dialogue, login: BankLogin) -> bool:
+    """Whether a dialogue has this login: the same access, or none, and the same user at the same bank. Another PIN is no other
+    login.
+    """
+    access_id = login.access.id if login.access else None
+    return (dialogue.access_id, dialogue.provider_id, dialogue.login_hash) == (access_id, login.provider_id, login.login_hash)
 
 
 def _question_digest(payment_id: UUID, name: str, iban: str) -> bytes:

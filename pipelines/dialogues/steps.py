@@ -147,6 +147,16 @@ def after_expiry(step: Step | Payee | None, *, pays: bool) -> Standing:
     return Standing(Phase.FAILED, Failed(Code.TAN_INVALID), [message(Code.TAN_INVALID, "Die Frist ist abgelaufen.")])
 
 
+def after_deactivation(step: Step | Payee | None, *, pays: bool) -> Standing:
+    """The state of a dialogue that ends because somebody for whom it runs was deactivated. What a customer may have confirmed
+    elsewhere is unknown, and an unknown outcome stays unknown: the bank is not asked again.
+    """
+    is_unknown = isinstance(step, Failed) and step.code is Code.OUTCOME_UNKNOWN
+    if pays and (is_unknown or is_confirmed_elsewhere(step)):
+        return unknown_outcome()
+    return Standing(Phase.FAILED, Failed(Code.STOPPED), [message(Code.STOPPED)])
+
+
 # Steps as they are stored: nothing in them is secret.
 
 

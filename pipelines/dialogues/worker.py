@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 from uuid import UUID
 
@@ -82,7 +83,7 @@ def advance(context: Context, job: MoveJob, now: datetime) -> None:
     plan = _plan(context, job, now)
     if plan is None:
         return
-    standing, state = _ask_bank(context, plan)
+    standing, state = _ask_bank(context, plan, partial(_may_go_on, context, job))
     _settle(context, job, standing, state, plan)
     log.info("moved", dialogue=str(job.dialogue), kind=plan.kind, phase=standing.phase)
 
@@ -149,6 +150,9 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
         if not looks and dialogues.is_over(owner, dialogue):  # no worker was free in time
             end_as(owner, dialogue, steps.after_expiry(step, pays=dialogue.kind == PAYMENT))
             return None
+        if not dialogues.may_go_on(owner, dialogue):
+            stop(owner, dialogue)
+            return None
         provider_row = providers.find(owner, dialogue.provider_id)
         provider = CatalogueBank(provider_row.id, provider_row.name, provider_row.connector, provider_row.blz, provider_row.bic)
         connector = context.connectors.get(provider_row.connector)
@@ -186,9 +190,12 @@ def _order(owner: Owner, vault: Vault, dialogue: Dialogue, sealed_values: Mappin
     return order_of(owner, vault, dialogue) if dialogue.kind == PAYMENT else Consent()
 
 
-def _ask_bank(context: Context, plan: _Plan) -> tuple[Standing, bytes]:
-    """The state after asking the bank, and the bank's own state for the next move."""
+def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lambda: True) -> tuple[Standing, bytes]:
+    """The state after asking the bank, and the bank's own state for the next move. `may_go_on` says before each further call of
+    the same move whether the bank may still be asked.
+    """
     first = plan.state is None
+    stopped_standing = steps.after_deactivation(None, pays=plan.kind == PAYMENT)
     try:
         if plan.looks:
             return _outcome(context, plan), plan.state or b""
@@ -200,14 +207,20 @@ def _ask_bank(context: Context, plan: _Plan) -> tuple[Standing, bytes]:
         if plan.kind == CONNECT and first:
             with suppress(ScaNeeded):  # otherwise the bank requires a confirmation first
                 return _accounts_standing(_header(context, plan), None), b""
+            if not may_go_on():
+                return stopped_standing, b""
         turn = _turn(context, plan, plan.state, plan.reply)
         for _ in range(MAX_CALLS_PER_MOVE):
             move = steps.automatic_reply(turn.step, plan.method, plan.medium)
             if move is None:
                 break
+            if not may_go_on():
+                return stopped_standing, b""
             first = False
             turn = _turn(context, plan, turn.state, move)
         if plan.kind == CONNECT and isinstance(turn.step, Done):
+            if not may_go_on():
+                return stopped_standing, b""
             return _accounts_standing(_header(context, plan), turn.step.consent_ends_at), b""
     except (DatabaseUnavailable, Busy):
         raise
@@ -217,6 +230,13 @@ def _ask_bank(context: Context, plan: _Plan) -> tuple[Standing, bytes]:
         standing = steps.after_fault(fault, pays=pays, first=first, elsewhere=plan.elsewhere)
         return steps.unknown_outcome() if plan.looks else standing, b""
     return steps.after_step(steps.refuse_choices(turn.step) if plan.fixed else turn.step, DONE_CODES[plan.kind]), turn.state
+
+
+def _may_go_on(context: Context, job: MoveJob) -> bool:
+    """Whether the move is still wanted and those for whom it runs are active."""
+    with context.database.acting_for(job.tenant, job.user) as owner:
+        dialogue = dialogues.at_move(owner, job.dialogue, job.move)
+        return dialogue is not None and dialogues.may_go_on(owner, dialogue)
 
 
 def _turn(context: Context, plan: _Plan, state: bytes | None, reply: Reply) -> Turn:
@@ -264,11 +284,22 @@ def _call(context: Context, plan: _Plan, ask: Callable[[], T]) -> T:
 
 
 def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, plan: _Plan) -> None:
-    """Stores the state, unless the move was ended meanwhile."""
+    """Stores the state, unless the move was ended meanwhile.
+
+    If somebody for whom the dialogue runs was deactivated during the call, the bank's final word is stored as it is, nothing
+    follows from it, and a dialogue that would go on ends.
+    """
     with context.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is None or dialogue.phase != CALLING:
             log.warning("late_answer_dropped", dialogue=str(job.dialogue))
+            return
+        if not dialogues.may_go_on(owner, dialogue):
+            pays = dialogue.kind == PAYMENT
+            is_final = standing.phase is not Phase.OPEN
+            end_as(
+                owner, dialogue, standing if is_final else steps.after_deactivation(standing.step, pays=pays), asks_again=False
+            )
             return
         if standing.phase is Phase.OPEN:
             dialogue.step = steps.dump_step(standing.step)
@@ -294,15 +325,22 @@ def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, step: object,
         access.consent_ends_at = step.consent_ends_at or plan.request.now + CONSENT_DURATION
         access.messages = [item for item in access.messages if item["code"] != Code.METHOD_NEEDED]
         access.waits_for_customer = bool(access.messages)
-        accesses.begin_fetch(owner, access, is_awaited=True, attended_from=dialogue.attended_from)
+        asker = owner.through(dialogue.client_id, dialogue.api_key_id)
+        accesses.begin_fetch(asker, access, is_awaited=True, attended_from=dialogue.attended_from)
 
 
-def end_as(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:
+def stop(owner: Owner, dialogue: Dialogue) -> None:
+    """Ends a dialogue because somebody for whom it runs was deactivated. The bank is not asked again."""
+    step = steps.load_step(dialogue.step) if dialogue.step else None
+    end_as(owner, dialogue, steps.after_deactivation(step, pays=dialogue.kind == PAYMENT), asks_again=False)
+
+
+def end_as(owner: Owner, dialogue: Dialogue, standing: Standing, *, asks_again: bool = True) -> None:
     """Ends a dialogue in this state. While an outcome is unknown, the bank is asked again at doubling intervals."""
     dialogue.looks += is_unknown(dialogue)
     dialogue.step = steps.dump_step(standing.step)
     dialogue.messages = list(standing.messages)
-    goes_on = standing.phase is Phase.UNKNOWN and dialogue.looks < MAX_LOOKS
+    goes_on = asks_again and standing.phase is Phase.UNKNOWN and dialogue.looks < MAX_LOOKS
     dialogues.end(owner, dialogue, standing.phase, FIRST_LOOK_SECONDS * 2**dialogue.looks if goes_on else None)
 
 

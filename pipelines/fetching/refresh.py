@@ -61,6 +61,8 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
     connector, request = plan
     try:
         answer = _receive(context, job, connector, request)
+    except _FetchVoid:
+        log.info("fetch_stopped", access=str(job.access))
     except BankFault as fault:
         _fail(context, job, fault, now)
     except (DatabaseUnavailable, Busy):
@@ -73,6 +75,10 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         if not _retry(partial(store.publish_fetch, context, job, answer, now)):
             landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
         log.info("fetched", access=str(job.access), products=len(answer.header.products), failures=len(answer.failures))
+
+
+class _FetchVoid(Exception):
+    """The fetch was ended while the bank answered."""
 
 
 def _retry(work: Callable[[], T]) -> T:
@@ -105,6 +111,9 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fe
     with context.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is None:
+            return None
+        if not accesses.may_fetch(owner, access):  # deactivated while the job waited
+            accesses.void_fetch(owner, access)
             return None
         if access.fetch_attempts >= MAX_ATTEMPTS:  # lost too often: the bank is not asked again
             _end(owner, access, BankFault(), now)
@@ -145,22 +154,33 @@ def _since(owner: Owner, access: Access, context: Context) -> dict[str, date]:
 
 
 def _receive(context: Context, job: FetchJob, connector: Connector, request: FetchRequest) -> BankAnswer:
-    """The checked answer of the bank. The header is published as soon as it arrives, for requests that wait for it."""
+    """The checked answer of the bank. The header is published as soon as it arrives, for requests that wait for it. After each
+    part the session ends if the fetch has become void.
+    """
     today = request.now.astimezone(context.settings.zone).date()
     parts = context.sessions.listen(request.provider.id, connector.fetch(request), context.settings.bank_timeout_seconds)
     answer: BankAnswer | None = None
     for part in parts:
         if isinstance(part, Header):
             answer = BankAnswer(validation.check_header(part))
-            _retry(partial(store.publish_header, context, job, answer.header, request.now))
+            goes_on = _retry(partial(store.publish_header, context, job, answer.header, request.now))
         elif answer is None:
             raise Unusable
         else:
             _take(answer, part, today)
+            goes_on = _retry(partial(_is_wanted, context, job))
+        if not goes_on:
+            raise _FetchVoid
     if answer is None:
         raise Unusable
     _require_each_once(answer, request.wanted)
     return answer
+
+
+def _is_wanted(context: Context, job: FetchJob) -> bool:
+    """Whether the fetch is not void."""
+    with context.database.acting_for(job.tenant, job.user) as owner:
+        return accesses.is_fetching(owner, job.access, job.fetch)
 
 
 def _take(answer: BankAnswer, part: FetchedBookings | Holdings | ProductFailure, today: date) -> None:

@@ -1,7 +1,7 @@
 """Publishing a fetch: the header as soon as it arrives, then everything else in one transaction.
 
 Readers see the state before or after, never a mixture: balances and bookings are of one moment. A void fetch (the access was
-deleted, its time is over, or another fetch has begun) publishes nothing.
+deleted, its time is over, another fetch has begun, or somebody for whom it runs was deactivated) publishes nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,12 +58,14 @@ class BankAnswer:
     failures: list[ProductFailure] = field(default_factory=list)
 
 
-def publish_header(context: Context, job: FetchJob, bank_header: Header, now: datetime) -> None:
-    """Stores the products of the header. An access that was complete before only shows progress: its data stay of one moment."""
+def publish_header(context: Context, job: FetchJob, bank_header: Header, now: datetime) -> bool:
+    """Stores the products of the header; returns False and drops it if the fetch is void. An access that was complete before only
+    shows progress: its data stay of one moment.
+    """
     with context.database.acting_for(job.tenant, job.user) as owner:
-        access = accesses.lock_fetching(owner, job.access, job.fetch)
+        access = _lock_wanted(owner, job)
         if access is None:
-            return
+            return False
         if access.status != accesses.COMPLETE:
             stored_products = _stored_products(owner, access)
             for ordinal, product in enumerate(_selected_products(access, bank_header)):
@@ -77,12 +79,13 @@ def publish_header(context: Context, job: FetchJob, bank_header: Header, now: da
             access.fetch_phase = accesses.HEADER
         owner.session.flush()
         accesses.notify(owner, access.id)
+    return True
 
 
 def publish_fetch(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> bool:
     """Stores the whole answer and announces new bookings; returns False and drops it if the fetch is void."""
     with context.database.acting_for(job.tenant, job.user) as owner:
-        access = accesses.lock_fetching(owner, job.access, job.fetch)
+        access = _lock_wanted(owner, job)
         if access is None:
             log.info("late_answer_dropped", access=str(job.access))
             return False
@@ -107,6 +110,15 @@ def merge_again(owner: Owner, access: Access, bookings: Sequence[FetchedBookings
     if changed:
         accesses.touch(owner)
     return changed
+
+
+def _lock_wanted(owner: Owner, job: FetchJob) -> Access | None:
+    """The access, locked. None if its fetch is void; a fetch for somebody who was deactivated becomes so."""
+    access = accesses.lock_fetching(owner, job.access, job.fetch)
+    if access is not None and not accesses.may_fetch(owner, access):
+        accesses.void_fetch(owner, access)
+        return None
+    return access
 
 
 @dataclass

@@ -206,7 +206,7 @@ def pay(owner: Owner, context: FormContext, session: RedirectSession, edits: Edi
         execute_on=order.execute_on,
         refuse_without_funds=order.refuse_without_funds,
     )
-    access = accesses.find(owner, session.access_key) if session.access_key is not None else None
+    access = accesses.hold(owner, session.access_key) if session.access_key is not None else None
     if access is not None and all(row.key != product for row in products.visible(owner, [access])[access.id]):
         raise NotFound("product")
     bank_login, options = _bank_login(owner, context, session, access), _dialogue_options(context, session, access)

@@ -56,6 +56,11 @@ def login(http: httpx.Client, name: str, client: str, secret: str, **form: str) 
     return http.post("/auth/oauth2/token", data=data, auth=(f"{name}/{client}", secret)).status_code
 
 
+def bearer(http: httpx.Client, name: str, client: str, secret: str) -> dict[str, str]:
+    answer = http.post("/auth/oauth2/token", data={"grant_type": "client_credentials"}, auth=(f"{name}/{client}", secret))
+    return {"Authorization": f"Bearer {answer.json()['access_token']}"}
+
+
 def test_what_computes_is_not_loaded_before_a_command_needs_it() -> None:
     code = "import sys, api.cli; print(*sorted({'polars', 'numba', 'duckdb', 'dagster', 'fastapi'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == []
@@ -92,10 +97,12 @@ def test_tenants_are_listed_shown_changed_and_shut_out(http: httpx.Client, tenan
     kontor("tenant", "set", name, "--redirect")
     assert kontor_json("tenant", "show", name)[0]["regulated"] is False
     kontor("tenant", "set", name, "--regulated")
+    token = bearer(http, name, "admin", tenant["admin"])
     kontor("tenant", "disable", name)
     assert login(http, name, "admin", tenant["admin"]) == 401
     kontor("tenant", "enable", name)
     assert login(http, name, "admin", tenant["admin"]) == 200
+    assert http.get("/auth/mgmt/v1/tenants", headers=token).status_code == 403, "no token is revived"
     with pytest.raises(NotFound, match="tenant nobody"):
         kontor("tenant", "show", "nobody")
 
@@ -107,9 +114,12 @@ def test_clients(http: httpx.Client, tenant: dict[str, Any], name: str) -> None:
     assert {row["name"] for row in kontor_json("client", "list", name)} == {"admin", "app", "batch"}
     renewed = kontor_json("client", "rotate-secret", name, "batch")["secret"]
     assert (login(http, name, "batch", SECRET), login(http, name, "batch", renewed)) == (401, 200)
+    token = bearer(http, name, "batch", renewed)
     kontor("client", "disable", name, "batch")
     assert login(http, name, "batch", renewed) == 401
     kontor("client", "enable", name, "batch")
+    assert login(http, name, "batch", renewed) == 200
+    assert http.get("/auth/mgmt/v1/tenants", headers=token).status_code == 403, "no token is revived"
     with pytest.raises(Invalid, match="at least 32 characters"):
         kontor("client", "create", name, "weak", "--scope", scopes.TENANTS_READ, "--secret-stdin", stdin="short\n")
     with pytest.raises(Invalid, match="unknown scope"):
@@ -164,10 +174,16 @@ def test_api_keys(http: httpx.Client, tenant: dict[str, Any], name: str) -> None
     assert http.post("/one/bc-token", headers={"X-API-KEY": made["apiKey"]}).status_code == 200
     assert made["id"] in [row["id"] for row in kontor_json("api-key", "list", name)]
     assert made["apiKey"] not in kontor("api-key", "list", name)
+    issued = http.post("/one/bc-token", headers={"X-API-KEY": made["apiKey"]}).json()["access_token"]
+    assert http.get("/customer/v2", headers={"Authorization": f"Bearer {issued}"}).status_code == 200
     kontor("api-key", "disable", name, made["id"])
     assert http.post("/one/bc-token", headers={"X-API-KEY": made["apiKey"]}).status_code == 401
     kontor("api-key", "enable", name, made["id"])
     assert http.post("/one/bc-token", headers={"X-API-KEY": made["apiKey"]}).status_code == 200
+    assert http.get("/customer/v2", headers={"Authorization": f"Bearer {issued}"}).status_code == 403, "no token is revived"
+    for command in ("disable", "enable"):
+        with pytest.raises(NotFound):
+            kontor("api-key", command, name, "00000000-0000-0000-0000-000000000001")
 
 
 def test_certificates(tenant: dict[str, Any], name: str) -> None:

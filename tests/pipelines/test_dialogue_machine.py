@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from sqlalchemy import make_url, text
 
+from pipelines import deactivation
 from pipelines.banks.base import (
     CatalogueBank,
     ChooseMedium,
@@ -461,6 +462,19 @@ class Machine(RuleBasedStateMachine):
         return self.fates().get(str(reference), otherwise)
 
 
+class StoppingMachine(Machine):
+    """The same, and now and then the user is deactivated and active again."""
+
+    @rule()
+    def deactivate_and_return(self) -> None:
+        """What was begun before is over, or ends with the bank's next answer."""
+        with self.house.database.acting_for(self.place.tenant) as owner:
+            deactivation.deactivate_user(owner, self.user)
+            users.lock(owner, self.user).active = True
+        assert not {dialogue.phase for dialogue in self.rows().values()} & {OPEN, ASKED}
+        assert all(dialogue.look_at is None for dialogue in self.rows().values())
+
+
 def _job(args: Any) -> MoveJob:
     found = json.loads(args) if isinstance(args, str) else args
     return MoveJob(UUID(found["tenant"]), UUID(found["user"]), UUID(found["dialogue"]), found["move"])
@@ -485,6 +499,25 @@ def test_dialogues_tell_the_truth_whatever_happens(place: Place) -> None:
     ends = {(PAYMENT, DONE, "BA1111"), (PAYMENT, UNKNOWN, "BA1119"), (CONSENT, DONE, "BA3090")}
     others = {(PAYMENT, FAILED, "BA1103"), (CONSENT, FAILED, "BA999"), (PAYMENT, OPEN, "BA1110"), (CONSENT, OPEN, "BA1110")}
     assert ends | others <= place.reached, "the runs have not come everywhere"
+
+
+def test_dialogues_tell_the_truth_when_users_come_and_go(place: Place) -> None:
+    class Here(StoppingMachine):
+        def __init__(self) -> None:
+            super().__init__(place)
+
+    run_state_machine_as_test(
+        Here,
+        settings=settings(
+            max_examples=8,
+            stateful_step_count=30,
+            deadline=None,
+            derandomize=True,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+    assert (PAYMENT, FAILED, "BA1109") in place.reached
 
 
 def told_after(machine: Machine, part: str, *actions: Callable[[], object], method: bool) -> list[str]:

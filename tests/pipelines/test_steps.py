@@ -195,6 +195,22 @@ class TestTime:
         assert steps.after_expiry(step, pays=True) == steps.unknown_outcome()
 
 
+class TestDeactivation:
+    @pytest.mark.parametrize("step", [*STEPS, None], ids=lambda step: type(step).__name__)
+    def test_a_consent_is_stopped(self, step: Step | None) -> None:
+        standing = steps.after_deactivation(step, pays=False)
+        assert (standing.phase, standing.step) == (Phase.FAILED, Failed(Code.STOPPED))
+        assert list(standing.messages) == [{"code": "BA1109"}]
+
+    @pytest.mark.parametrize("step", [METHODS, MEDIA, TAN, None], ids=lambda step: type(step).__name__)
+    def test_a_payment_that_nobody_has_confirmed_is_stopped(self, step: Step | None) -> None:
+        assert steps.after_deactivation(step, pays=True) == steps.after_deactivation(None, pays=False)
+
+    @pytest.mark.parametrize("step", [WAIT, PAGE, Failed(Code.OUTCOME_UNKNOWN)], ids=lambda step: type(step).__name__)
+    def test_a_payment_that_may_be_confirmed_is_unknown(self, step: Step) -> None:
+        assert steps.after_deactivation(step, pays=True) == steps.unknown_outcome()
+
+
 TEXTS = st.text(max_size=40)
 MAYBE = st.none() | TEXTS
 ZONES = st.just(UTC) | st.integers(-14, 14).map(lambda hours: timezone(timedelta(hours=hours)))

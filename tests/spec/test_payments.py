@@ -10,9 +10,11 @@ import pytest
 
 from pipelines.banks.demo import executed_orders
 from pipelines.banks.demo.ledger import calls
+from pipelines.fetching import connect
 from tests.spec.dialogues import BACK, IP, Status, codes, href, moved, rels, up_to_tan
 from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
-from warehouse.stores import tenants
+from warehouse.errors import Busy
+from warehouse.stores import accesses, tenants
 
 IBAN = "DE02120300000000202051"
 DETAILS = {
@@ -155,6 +157,70 @@ class TestOncePerPaymentId:
         assert {answer.status_code for answer in answers} == {200}
         found = customer.tenant.stack.sql("SELECT count(*) FROM dialogues WHERE payment_id = :id", id=payment)
         assert found[0][0] == 1
+
+    def test_another_access_is_409(self, customer: Customer) -> None:
+        account, payment = Account(customer), str(uuid.uuid4())
+        account.begun(paymentId=payment)
+        account.access = customer.connected("demo1")
+        answer = account.order(paymentId=payment)
+        assert (answer.status_code, codes(answer.json())) == (409, ["BA1104"])
+
+    def test_another_login_is_409(self, customer: Customer) -> None:
+        account, payment = Account(customer), str(uuid.uuid4())
+        given: dict[str, Any] = {"params": {"callbackUrl": BACK, "paymentId": payment}, "headers": IP}
+
+        def pay(userid: str, pin: str = "demo") -> httpx.Response:
+            form = {"provider": DEMO, "credentials": customer.entry(userid, pin)["credentials"], "product": account.product}
+            form |= {"instant": False, "transferDetails": DETAILS}
+            return customer.call("POST", "/payment/single-transfer", json=form, **given)
+
+        first = pay("demo1")
+        assert first.status_code == 200, first.text
+        refused = pay("demo2")
+        assert (refused.status_code, codes(refused.json())) == (409, ["BA1104"])
+        assert account.order(paymentId=payment).status_code == 409, "nor from an access with the same login"
+        assert pay("demo1", "other").json() == first.json(), "another PIN is no other login"
+
+
+class TestDeletedAccess:
+    """A payment that meets the deletion of its access is refused, or finds that the access is gone."""
+
+    def test_at_the_same_moment(self, customer: Customer) -> None:
+        for _ in range(5):
+            account, payment = Account(customer, "test_transfer_slow_0_x"), str(uuid.uuid4())
+            with ThreadPoolExecutor(2) as threads:
+                ordering = threads.submit(account.order, paymentId=payment)
+                deleting = threads.submit(customer.call, "DELETE", f"/bankzugaenge/{account.access}")
+            assert deleting.result().status_code == 200
+            assert ordering.result().status_code in (200, 404, 409), ordering.result().text
+            if ordering.result().status_code == 404:
+                assert customer.get(f"/payments/{payment}").status_code == 404
+
+    def test_an_access_stays_until_its_payment_is_stored(self, customer: Customer, stack: Stack) -> None:
+        key, tenant = customer.connected("test_empty"), customer.tenant.tenant_id
+        with stack.database.acting_for(tenant, customer.user_id) as owner:
+            accesses.hold(owner, key)
+            with pytest.raises(Busy):
+                connect.disconnect(stack.database, tenant, customer.user_id, key)
+        connect.disconnect(stack.database, tenant, customer.user_id, key)
+
+    def test_before_the_bank_is_asked(self, customer: Customer, tenant: TenantUnderTest) -> None:
+        """The bank is busy with the same login for somebody else, and the access goes meanwhile."""
+        userid, payment = "test_slow_0.3017", str(uuid.uuid4())
+        account, other = Account(customer, userid), tenant.customer()
+        fetches = len(calls(account.bank))
+        find = "SELECT 1 FROM dialogues WHERE payment_id = :id"
+        with ThreadPoolExecutor(2) as threads:
+            blocking = threads.submit(other.add, userid)
+            wait_until(lambda: len(calls(account.bank)) > fetches, 20)
+            ordering = threads.submit(account.order, paymentId=payment)
+            wait_until(lambda: tenant.stack.sql(find, id=payment), 20)
+            assert customer.call("DELETE", f"/bankzugaenge/{account.access}").status_code == 200
+            answer = ordering.result()
+            assert (answer.status_code, codes(answer.json())) == (409, ["BA409"])
+            assert blocking.result()[1].status_code == 201
+        assert account.moves() == 0
+        assert codes(customer.read(f"/payments/{payment}")) == ["BA1051"]
 
 
 class TestTans:

@@ -6,7 +6,7 @@ row-level security hides the rows of all other tenants, so that a forgotten cond
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -38,11 +38,15 @@ Row = TypeVar("Row", bound=Base)
 
 @dataclass(frozen=True)
 class Owner:
-    """For whom a transaction acts: one user, one tenant, or (without a tenant) the operator of the service."""
+    """For whom a transaction acts: one user, one tenant, or (without a tenant) the operator of the service. A request also comes
+    through a client, and perhaps through an API key; what it begins ends with them.
+    """
 
     session: Session
     tenant_id: UUID | None
     user_id: UUID | None = None
+    client_id: UUID | None = None
+    api_key_id: UUID | None = None
 
     @property
     def tenant(self) -> UUID:
@@ -54,6 +58,10 @@ class Owner:
     def for_tenant(self, tenant_id: UUID) -> "Owner":
         """The same transaction for one tenant: the operator needs it to work on rows of a tenant."""
         return Owner(self.session, tenant_id)
+
+    def through(self, client_id: UUID | None, api_key_id: UUID | None) -> "Owner":
+        """The same transaction for work that was begun through this client and API key, or through none."""
+        return replace(self, client_id=client_id, api_key_id=api_key_id)
 
     def add(self, row: Row, description: str) -> Row:
         """Stores a new row; raises `NameTaken` with the description if a unique index has one of this name."""

@@ -20,6 +20,7 @@ ENQUEUE = text(
 )
 RAISE_PRIORITY = text("UPDATE procrastinate_jobs SET priority = :priority WHERE status = 'todo' AND args ->> 'fetch' = :fetch")
 REMOVE_WAITING = text("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND args ->> 'access' = ANY(:accesses)")
+REMOVE_WAITING_MOVES = text("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND args ->> 'dialogue' = ANY(:dialogues)")
 
 
 def enqueue(owner: Owner, task: str, *, lock: str, args: dict[str, Any], queue: str = BANKS, priority: int = 0) -> None:
@@ -34,5 +35,10 @@ def raise_priority(owner: Owner, fetch_id: UUID) -> None:
 
 
 def remove_waiting(owner: Owner, accesses: list[UUID]) -> None:
-    """Deletes the waiting jobs of accesses that were removed. A running job notices that by itself."""
+    """Deletes the waiting jobs of accesses that were removed or whose fetch ends. A running job notices that by itself."""
     owner.session.execute(REMOVE_WAITING, {"accesses": [str(access) for access in accesses]})
+
+
+def remove_waiting_moves(owner: Owner, dialogues: list[UUID]) -> None:
+    """Deletes the waiting jobs of dialogues that end."""
+    owner.session.execute(REMOVE_WAITING_MOVES, {"dialogues": [str(dialogue) for dialogue in dialogues]})

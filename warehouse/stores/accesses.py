@@ -20,7 +20,7 @@ from warehouse.postgres.notifications import CHANNEL
 from warehouse.postgres.tables import Access, BankSession, User
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
-from warehouse.stores import tombstones, webhooks
+from warehouse.stores import activity, tombstones, webhooks
 
 STARTED, HEADER, COMPLETE = "STARTED", "HEADER", "COMPLETE"
 FETCH = "fetch_access"
@@ -42,6 +42,14 @@ def find(owner: Owner, key: str, *, lock: bool = False) -> Access:
     """The access of this name, locked if it is to be changed."""
     statement = _alive(owner).where(Access.key == key)
     access = owner.session.scalar(statement.with_for_update() if lock else statement)
+    if access is None:
+        raise NotFound("access")
+    return access
+
+
+def hold(owner: Owner, key: str) -> Access:
+    """The access of this name, which cannot be deleted until this transaction ends."""
+    access = owner.session.scalar(_alive(owner).where(Access.key == key).with_for_update(read=True, key_share=True))
     if access is None:
         raise NotFound("access")
     return access
@@ -132,9 +140,12 @@ def credentials(owner: Owner, vault: Vault, access: Access) -> dict[str, str]:
 def begin_fetch(owner: Owner, access: Access, *, is_awaited: bool, attended_from: str | None = None) -> UUID:
     """Starts a fetch, or joins the running one; returns its id. `is_awaited`: a customer waits for it.
 
-    A fetch of the schedule that a customer joins gets the priority of awaited ones.
+    A fetch of the schedule that a customer joins gets the priority of awaited ones. A fetch belongs to the client and API key
+    that asked for it last.
     """
     is_running = access.fetch_id is not None
+    if is_awaited or not is_running:
+        access.fetch_client_id, access.fetch_api_key_id = owner.client_id, owner.api_key_id
     access.fetch_id = access.fetch_id or uuid4()
     access.fetch_attempts = access.fetch_attempts if is_running else 0
     if is_awaited and access.fetch_phase is None:
@@ -150,10 +161,37 @@ def begin_fetch(owner: Owner, access: Access, *, is_awaited: bool, attended_from
 
 
 def void_fetch(owner: Owner, access: Access) -> None:
-    """Ends a fetch without a result, because the credentials or options of the access have changed."""
+    """Ends a fetch without a result, because the login of the access has changed, or somebody for whom it runs is inactive."""
     if access.fetch_id is not None:
-        jobs.remove_waiting(owner, [access.id])
-        access.fetch_id = access.fetch_phase = access.fetch_from = None
+        void_fetches(owner, [access])
+
+
+def void_fetches(owner: Owner, accesses: Sequence[Access]) -> None:
+    """Ends the fetches of accesses that the caller has locked, without a result; data, messages and issues stay."""
+    if accesses:
+        jobs.remove_waiting(owner, [access.id for access in accesses])
+    for access in accesses:
+        _forget_fetch(access)
+        notify(owner, access.id)
+    owner.session.flush()
+
+
+def lock_with_fetch(owner: Owner) -> Sequence[Access]:
+    """The accesses with a fetch that was begun through the client and API key of the owner (all, if it has neither), locked."""
+    begun_by = activity.begun_by(owner, Access.fetch_client_id, Access.fetch_api_key_id)
+    statement = owner.rows(Access).where(Access.fetch_id.is_not(None), *begun_by)
+    return owner.session.scalars(statement.order_by(Access.key, Access.id).with_for_update()).all()
+
+
+def is_fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> bool:
+    """Whether this is still the fetch of the access, and those for whom it runs are active."""
+    access = owner.session.scalar(owner.rows(Access).where(Access.id == access_id, Access.fetch_id == fetch_id))
+    return access is not None and may_fetch(owner, access)
+
+
+def may_fetch(owner: Owner, access: Access) -> bool:
+    """Whether those for whom the current fetch of an access runs are active."""
+    return activity.is_active(owner.through(access.fetch_client_id, access.fetch_api_key_id))
 
 
 def enqueue(owner: Owner, access: Access) -> None:
@@ -181,7 +219,7 @@ def lock_fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | Non
 
 def end_fetch(owner: Owner, access: Access, issues: list[dict[str, Any]], now: datetime) -> None:
     """Ends a fetch, successful or not. The caller changes all other columns."""
-    access.fetch_id = access.fetch_phase = access.fetch_from = None
+    _forget_fetch(access)
     access.attempted_at = now
     access.issues = issues
     owner.session.flush()
@@ -235,6 +273,11 @@ def record_refresh_day(owner: Owner, day: date) -> None:
     is_owner = (User.tenant_id == owner.tenant, User.id == owner.user_id)
     is_earlier = or_(User.refreshed_on.is_(None), User.refreshed_on < day)
     owner.session.execute(update(User).where(*is_owner, is_earlier).values(refreshed_on=day))
+
+
+def _forget_fetch(access: Access) -> None:
+    access.fetch_id = access.fetch_phase = access.fetch_from = None
+    access.fetch_client_id = access.fetch_api_key_id = None
 
 
 def _alive(owner: Owner) -> Select[Access]:

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from warehouse.errors import LoginFailed, NotFound
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import ApiKey, Client, Tenant, User
+from warehouse.postgres.tables import ApiKey, Client, Tenant, Token, User
 from warehouse.secrets import hashing
 
 
@@ -28,18 +28,22 @@ def visible(owner: Owner) -> Sequence[tuple[ApiKey, Client, User]]:
     return [row._tuple() for row in owner.session.execute(statement.add_columns(Client, User).order_by(ApiKey.created_at))]
 
 
-def find(owner: Owner, key_id: UUID) -> ApiKey:
-    """The key with this id."""
-    key = owner.session.scalar(owner.rows(ApiKey).where(ApiKey.id == key_id))
-    if key is None:
-        raise NotFound("API key")
-    return key
+def disable(owner: Owner, key_id: UUID) -> None:
+    """Disables a key and deletes its tokens, so that enabling it revives none."""
+    key = _lock(owner, key_id)
+    key.active = False
+    owner.session.execute(delete(Token).where(Token.tenant_id == owner.tenant, Token.api_key_id == key.id))
 
 
-def authenticate(owner: Owner, secret: str) -> tuple[Tenant, Client, UUID]:
-    """The tenant, client and user that an active key stands for."""
+def enable(owner: Owner, key_id: UUID) -> None:
+    """Enables a disabled key."""
+    _lock(owner, key_id).active = True
+
+
+def authenticate(owner: Owner, secret: str) -> tuple[Tenant, Client, ApiKey]:
+    """An active key, with its tenant and client."""
     row = owner.session.execute(
-        select(Tenant, Client, ApiKey.user_id)
+        select(Tenant, Client, ApiKey)
         .join(Client, Client.tenant_id == Tenant.id)
         .join(ApiKey, ApiKey.client_id == Client.id)
         .where(ApiKey.key_hash == hashing.digest(secret), ApiKey.active, Client.active, Tenant.active)
@@ -47,3 +51,11 @@ def authenticate(owner: Owner, secret: str) -> tuple[Tenant, Client, UUID]:
     if row is None:
         raise LoginFailed
     return row._tuple()
+
+
+def _lock(owner: Owner, key_id: UUID) -> ApiKey:
+    """The key, locked so that no token is issued until this transaction ends."""
+    key = owner.session.scalar(owner.rows(ApiKey).where(ApiKey.id == key_id).with_for_update())
+    if key is None:
+        raise NotFound("API key")
+    return key

@@ -15,7 +15,8 @@ from warehouse.stores.revisions import REVISION, UserState
 
 FIND = (
     sql.SQL(
-        "SELECT k.tenant_id, t.name, k.client_id, c.name, k.user_id, k.scopes, {revision}, u.refreshed_on, t.regulated "
+        "SELECT k.tenant_id, t.name, k.client_id, c.name, k.user_id, k.scopes, {revision}, u.refreshed_on, t.regulated, "
+        "k.api_key_id "
         "FROM tokens k "
         "JOIN tenants t ON t.id = k.tenant_id AND t.active "
         "JOIN clients c ON c.id = k.client_id AND c.active "
@@ -40,6 +41,8 @@ class Caller:
     regulated: bool
     state: UserState | None
     """The state of the user's data at the check: enough to find a stored result without another query."""
+    api_key_id: UUID | None = None
+    """The API key for which the token was issued, if it was."""
 
 
 class Callers:
@@ -53,6 +56,6 @@ class Callers:
         row = await self._connections.one(FIND, (hashing.digest(token),))
         if row is None:
             return None
-        tenant_id, tenant_name, client_id, client_name, user_id, scopes, revision, as_of, regulated = row
+        tenant_id, tenant_name, client_id, client_name, user_id, scopes, revision, as_of, regulated, key_id = row
         state = None if user_id is None else UserState(revision, as_of)
-        return Caller(tenant_id, tenant_name, client_id, client_name, user_id, frozenset(scopes), regulated, state)
+        return Caller(tenant_id, tenant_name, client_id, client_name, user_id, frozenset(scopes), regulated, state, key_id)

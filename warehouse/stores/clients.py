@@ -46,6 +46,19 @@ def rotate_secret(owner: Owner, name: str, secret: str | None = None, *, overlap
     return new_secret
 
 
+def disable(owner: Owner, name: str) -> Client:
+    """Disables a client and deletes its tokens, so that enabling it revives none."""
+    client = _lock(owner, name)
+    client.active = False
+    owner.session.execute(delete(Token).where(Token.tenant_id == owner.tenant, Token.client_id == client.id))
+    return client
+
+
+def enable(owner: Owner, name: str) -> None:
+    """Enables a disabled client."""
+    _lock(owner, name).active = True
+
+
 def has_secret(owner: Owner, client: Client, secret: str) -> bool:
     """Whether a secret is the current one of the client, or the previous one during the overlap."""
     if hashing.matches(secret, client.secret_hash):
@@ -138,6 +151,14 @@ def user_of(owner: Owner, role: ClientRole, user_id: UUID) -> User:
     if user is None:
         raise NotFound("user of this role")
     return user
+
+
+def _lock(owner: Owner, name: str) -> Client:
+    """The client, locked so that no token is issued until this transaction ends."""
+    client = owner.session.scalar(owner.rows(Client).where(Client.name == name).with_for_update())
+    if client is None:
+        raise NotFound(f"client {name}")
+    return client
 
 
 def _secret(given_secret: str | None) -> str:

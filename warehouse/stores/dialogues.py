@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import delete, func, or_, select, text
+from sqlalchemy import and_, delete, func, or_, select, text
 
 from warehouse.errors import Invalid, NotFound
 from warehouse.postgres import jobs
@@ -19,6 +19,7 @@ from warehouse.postgres.notifications import CHANNEL
 from warehouse.postgres.tables import Dialogue, Tenant
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
+from warehouse.stores import activity
 from warehouse.stores.accesses import end_after
 
 CONSENT, PAYMENT, PAYEE, CONNECT = "CONSENT", "PAYMENT", "PAYEE", "CONNECT"
@@ -31,7 +32,15 @@ NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'dialogu
 def add(owner: Owner, kind: str, *, seconds: int, **values: Any) -> Dialogue:
     """A new dialogue that ends after `seconds`; raises `NameTaken` if its payment id was used before."""
     dialogue = Dialogue(
-        tenant_id=owner.tenant, user_id=owner.user_id, kind=kind, phase=OPEN, move=0, ends_at=end_after(seconds), **values
+        tenant_id=owner.tenant,
+        user_id=owner.user_id,
+        client_id=owner.client_id,
+        api_key_id=owner.api_key_id,
+        kind=kind,
+        phase=OPEN,
+        move=0,
+        ends_at=end_after(seconds),
+        **values,
     )
     return owner.add(dialogue, "payment")
 
@@ -137,6 +146,30 @@ def look_now(owner: Owner, dialogue: Dialogue) -> None:
     """Makes a dialogue due, so that the next worker asks the bank about it."""
     dialogue.look_at = _in(0)
     owner.session.flush()
+
+
+def lock_unfinished(owner: Owner) -> Sequence[Dialogue]:
+    """The dialogues in which a bank is asked or may be asked again, and that were begun through the client and API key of the
+    owner (all, if it has neither), locked.
+    """
+    is_unfinished = or_(
+        Dialogue.phase.in_((ASKED, CALLING, OPEN)), and_(Dialogue.phase == UNKNOWN, Dialogue.look_at.is_not(None))
+    )
+    begun_by = activity.begun_by(owner, Dialogue.client_id, Dialogue.api_key_id)
+    statement = owner.rows(Dialogue).where(is_unfinished, *begun_by).order_by(Dialogue.id).with_for_update()
+    return owner.session.scalars(statement).all()
+
+
+def void_call(owner: Owner, dialogue: Dialogue) -> None:
+    """Lets a dialogue end with the answer of the bank that is being called, also if everybody is active again by then."""
+    dialogue.ends_at = dialogue.created_at
+    owner.session.flush()
+
+
+def may_go_on(owner: Owner, dialogue: Dialogue) -> bool:
+    """Whether those for whom a dialogue runs are active, and were so since the bank was called."""
+    is_void = dialogue.phase == CALLING and dialogue.ends_at == dialogue.created_at
+    return not is_void and activity.is_active(owner.through(dialogue.client_id, dialogue.api_key_id))
 
 
 def due(owner: Owner, limit: int) -> Sequence[Dialogue]:

@@ -10,11 +10,13 @@ from sqlalchemy import ColumnElement, Select, func, or_, select, text
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Provider, Tenant, User
 from warehouse.stores import accesses
+from warehouse.stores.activity import IS_SERVED
 
 NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'fetch' = accesses.fetch_id::text)"
 MAY_BE_FETCHED = (
     User.active,
     Tenant.active,
+    IS_SERVED,
     Access.sync,
     Access.fetch_id.is_(None),
     ~Access.waits_for_customer,

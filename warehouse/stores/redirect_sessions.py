@@ -17,7 +17,7 @@ from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import RedirectSession, Tenant, User
 from warehouse.secrets import hashing, sealed_values
 from warehouse.secrets.vault import Vault
-from warehouse.stores import dialogues
+from warehouse.stores import activity, dialogues
 
 CREATE_ACCOUNT, AUTHENTICATE_ACCOUNT, SINGLE_TRANSFER = "CREATE_ACCOUNT", "AUTHENTICATE_ACCOUNT", "SINGLE_TRANSFER"
 ORDER = "order"
@@ -106,6 +106,8 @@ def begin(
         provider_id=provider_id,
         return_to=return_to,
         progress=progress,
+        client_id=owner.client_id,
+        api_key_id=owner.api_key_id,
     )
     owner.session.add(session)
     owner.session.flush()
@@ -151,8 +153,11 @@ async def read_view(connections: Connections, browser: str) -> SessionView | Non
 
 
 def end_all(owner: Owner) -> None:
-    """Ends all sessions of the user and deletes what was typed in them."""
-    statement = owner.rows(RedirectSession).with_for_update()
+    """Ends all sessions of the user or tenant, or those that were begun through the client and API key of the owner, and deletes
+    what was typed in them.
+    """
+    begun_by = activity.begun_by(owner, RedirectSession.client_id, RedirectSession.api_key_id)
+    statement = owner.rows(RedirectSession).where(*begun_by).order_by(RedirectSession.id).with_for_update()
     for session in owner.session.scalars(statement).all():
         remove(owner, session)
 

@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 from warehouse.errors import CallbackRefused, Invalid, NotFound
 from warehouse.inputs import naming
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import CallbackUrl, Tenant
+from warehouse.postgres.tables import CallbackUrl, Tenant, Token
 
 
 def create(owner: Owner, name: str, *, regulated: bool, description: str | None = None) -> Tenant:
@@ -27,6 +27,17 @@ def find(owner: Owner, name: str) -> Tenant:
 def visible(owner: Owner) -> Sequence[Tenant]:
     """All tenants that the owner may see: its own, or all for the operator."""
     return owner.session.scalars(owner.rows(Tenant).order_by(Tenant.name)).all()
+
+
+def disable(owner: Owner) -> None:
+    """Disables the tenant and deletes all tokens of its clients and users, so that enabling it revives none."""
+    _lock(owner).active = False
+    owner.session.execute(delete(Token).where(Token.tenant_id == owner.tenant))
+
+
+def enable(owner: Owner) -> None:
+    """Enables the disabled tenant."""
+    _lock(owner).active = True
 
 
 def lock_corrections(owner: Owner) -> None:
@@ -68,3 +79,8 @@ def check_callback(owner: Owner, url: str) -> str:
 def callbacks(owner: Owner) -> list[str]:
     """The allow-list of the tenant."""
     return [row.url for row in owner.session.scalars(owner.rows(CallbackUrl).order_by(CallbackUrl.url))]
+
+
+def _lock(owner: Owner) -> Tenant:
+    """The tenant, locked so that nothing begins in it until this transaction ends."""
+    return owner.session.scalars(owner.for_tenant(owner.tenant).rows(Tenant).with_for_update()).one()

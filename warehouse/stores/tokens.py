@@ -11,6 +11,7 @@ from warehouse.errors import LoginFailed, ScopeNotGranted
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Client, ClientRole, RoleUser, Token, User
 from warehouse.secrets import hashing
+from warehouse.stores import activity
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ def issue_to_user(
     requested_scopes: set[str] | None,
     lifetime_seconds: int,
     password_hash: str | None = None,
+    api_key_id: UUID | None = None,
 ) -> IssuedToken:
     """A token of a user through a client, with the scopes that the request, the client and the roles of the user all have.
 
@@ -52,7 +54,7 @@ def issue_to_user(
     roles = owner.session.scalars(statement.where(ClientRole.client_id == client.id, RoleUser.user_id == user.id))
     role_scopes = {scope for scopes in roles for scope in scopes}
     scopes = _grant([scope for scope in client.granted_scopes if scope in role_scopes], requested_scopes)
-    return _issue(owner, client, user, scopes, lifetime_seconds)
+    return _issue(owner, client, user, scopes, lifetime_seconds, api_key_id)
 
 
 def revoke(owner: Owner, client: Client, token: str) -> None:
@@ -77,8 +79,15 @@ def _grant(allowed_scopes: list[str], requested_scopes: set[str] | None) -> list
     return scopes
 
 
-def _issue(owner: Owner, client: Client, user: User | None, scopes: list[str], lifetime_seconds: int) -> IssuedToken:
-    """Stores a token. Both times are taken from the clock of the database, which also decides when the token ends."""
+def _issue(
+    owner: Owner, client: Client, user: User | None, scopes: list[str], lifetime_seconds: int, api_key_id: UUID | None = None
+) -> IssuedToken:
+    """Stores a token. Both times are taken from the clock of the database, which also decides when the token ends.
+
+    Tenant, client and API key must still be active, and are locked like the user: no token outlives their end.
+    """
+    if not activity.lock_active(owner.through(client.id, api_key_id)):
+        raise LoginFailed
     token = hashing.new_secret()
     now = func.date_trunc("second", func.now())
     row = insert(Token).values(
@@ -86,6 +95,7 @@ def _issue(owner: Owner, client: Client, user: User | None, scopes: list[str], l
         tenant_id=owner.tenant,
         client_id=client.id,
         user_id=user.id if user else None,
+        api_key_id=api_key_id,
         scopes=scopes,
         issued_at=now,
         expires_at=now + text("make_interval(secs => :lifetime)").bindparams(lifetime=lifetime_seconds),

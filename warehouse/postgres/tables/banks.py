@@ -68,6 +68,8 @@ class Access(Identified, OwnedByUser, Base):
     fetch_id: Mapped[UUID | None]
     fetch_phase: Mapped[str | None]
     fetch_from: Mapped[str | None]
+    fetch_client_id: Mapped[UUID | None]
+    fetch_api_key_id: Mapped[UUID | None]
     fetch_attempts: Mapped[int] = mapped_column(server_default="0")
     attempted_at: Mapped[datetime | None]
     issues: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default="[]")

@@ -16,6 +16,7 @@ class Dialogue(Identified, OwnedByUser, Base):
     """A dialogue. What it must remember of the bank, the order and the login are sealed values under its id.
 
     `move` counts what the customer has done; `phase` says whose turn it is. A payment's row stays: its id is never used again.
+    `client_id` and `api_key_id` say through whom it was begun, for ever: a key that is gone is as good as disabled.
     """
 
     __tablename__ = "dialogues"
@@ -45,3 +46,5 @@ class Dialogue(Identified, OwnedByUser, Base):
     likeness: Mapped[bytes | None]
     look_at: Mapped[datetime | None]
     looks: Mapped[int] = mapped_column(server_default="0")
+    client_id: Mapped[UUID | None]
+    api_key_id: Mapped[UUID | None]

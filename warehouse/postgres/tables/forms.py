@@ -33,6 +33,8 @@ class RedirectSession(Identified, OwnedByUser, Base):
     dialogue_id: Mapped[UUID | None] = mapped_column(ForeignKey("dialogues.id", ondelete="SET NULL"))
     progress: Mapped[dict[str, Any]] = mapped_column(JSONB, server_default="{}")
     outcome: Mapped[str | None]
+    client_id: Mapped[UUID | None]
+    api_key_id: Mapped[UUID | None]
 
 
 class FormDesign(Owned, Base):
