@@ -108,6 +108,13 @@ class Settings(BaseSettings):
     webhook_private_addresses: bool = Field(
         False, description="let webhooks call http and private addresses; for tests and development"
     )
+    webhook_calls_at_once: int = Field(
+        50, ge=1, le=1000, description="calls to receivers each worker makes at the same time; a tenant has at most half of them"
+    )
+    webhook_slow_calls_at_once: int = Field(
+        20, ge=1, le=1000, description="the same for receivers whose latest call was slow; they take no other calls"
+    )
+    webhook_slow_seconds: float = Field(2, gt=0, description="a receiver is slow when its latest call took at least so long")
     webhook_timeout_seconds: float = Field(10, gt=0, description="a receiver that takes longer has not taken the event")
     webhook_retry_seconds: Annotated[tuple[float, ...], NoDecode] = Field(
         (0, 5, 30, 120, 300), description="pauses before each attempt to deliver an event, separated by commas"
