@@ -67,6 +67,15 @@ class Settings(BaseSettings):
 
     request_timeout_seconds: float = Field(180, gt=0, description="a request that takes longer is answered with 504")
     header_timeout_seconds: float = Field(20, gt=0, description="a connection that sends no complete header by then is closed")
+    reader_timeout_seconds: float = Field(
+        30, gt=0, description="a caller that takes less than 64 KiB of an answer that is ready in this time is cut off"
+    )
+    unread_answers_per_tenant: int = Field(
+        100, ge=1, description="long answers of a tenant that are being sent at the same time, in each worker; more get 429"
+    )
+    unread_bytes_per_tenant: int = Field(
+        256 * MEBIBYTE, ge=MEBIBYTE, description="the same in bytes; a single answer may be larger"
+    )
     body_timeout_seconds: float = Field(60, gt=0, description="a request whose body has not arrived by then is answered with 408")
     body_limit_bytes: int = Field(MEBIBYTE, ge=1024, description="largest request body; larger ones are answered with 413")
     large_body_limit_bytes: int = Field(
