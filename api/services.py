@@ -1,6 +1,7 @@
 """What the requests of a worker process share: settings, database, vault, lake, connectors, and lanes for slow work.
 
 `connections` check tokens and wait for fetches. Long lists have a pool of their own, `reads`, so that they never delay a token.
+Tenants share the scarce resources of long lists and computations evenly (`FairSlots`): connections, processor and threads.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from pipelines.banks.connectors import connectors
 from pipelines.results import live
 from warehouse import patience
 from warehouse.errors import Busy, KontorError, Throttled, TooLate
+from warehouse.fair_slots import FairSlots
 from warehouse.lake.lake import Lake
 from warehouse.postgres.async_connections import Connections
 from warehouse.postgres.database import Database
@@ -31,7 +33,7 @@ from warehouse.postgres.notifications import Arrivals
 from warehouse.secrets import hashing
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.stores.callers import Callers
+from warehouse.stores.callers import Caller, Callers
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,9 +41,12 @@ T = TypeVar("T")
 CHANGE_THREADS = 4
 MAX_WAITING_CHANGES = 1000
 LISTS_PER_USER = 2
+MAX_WAITING_LISTS = 200
+BATCHES_AT_ONCE = 2
 ANALYSES_PER_USER = 1
-TAGGING_THREADS = 2
-MAX_WAITING_TAGGINGS = 50
+COMPUTATIONS_AT_ONCE = 2
+MAX_WAITING_COMPUTATIONS = 50
+SPARE_SLOTS = 1
 PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8)
 
 
@@ -115,7 +120,13 @@ class Services:
     changes: Lane
     tagging: Lane
     lists: UserSlots
+    list_connections: FairSlots
+    """The connections of `reads`."""
+    list_turns: FairSlots
+    """Turns on the event loop; a list needs one for each batch of its rows."""
     analyses: UserSlots
+    computations: FairSlots
+    """The threads of `tagging`; see `compute`."""
     response_cache: ResponseCache
 
     @classmethod
@@ -125,6 +136,7 @@ class Services:
             raise KontorError("no database: start the API with 'kontor up' or 'kontor serve', or set KONTOR_DATABASE_URL")
         database = Database(settings.database_url, pool=settings.database_pool, wait_seconds=settings.database_wait_seconds)
         connections = _connections(database, settings)
+        lists = max(1, _connection_count(settings) - SPARE_SLOTS)
         return cls(
             settings=settings,
             database=database,
@@ -137,9 +149,12 @@ class Services:
             connectors=connectors(settings),
             passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting),
             changes=Lane("changes", CHANGE_THREADS, MAX_WAITING_CHANGES, settings.request_timeout_seconds),
-            tagging=Lane("tagging", TAGGING_THREADS, MAX_WAITING_TAGGINGS),
+            tagging=Lane("tagging", COMPUTATIONS_AT_ONCE + SPARE_SLOTS, MAX_WAITING_COMPUTATIONS),
             lists=UserSlots(LISTS_PER_USER),
+            list_connections=FairSlots(lists, spare=_connection_count(settings) - lists, max_waiting=MAX_WAITING_LISTS),
+            list_turns=FairSlots(BATCHES_AT_ONCE),
             analyses=UserSlots(ANALYSES_PER_USER),
+            computations=FairSlots(COMPUTATIONS_AT_ONCE, spare=SPARE_SLOTS, max_waiting=MAX_WAITING_COMPUTATIONS),
             response_cache=ResponseCache(),
         )
 
@@ -150,6 +165,11 @@ class Services:
     @property
     def zone(self) -> ZoneInfo:
         return self.settings.zone
+
+    async def compute(self, caller: Caller, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of a computation on a thread of `tagging`; raises `Throttled` if too many of the caller's tenant wait."""
+        async with self.computations.hold(caller.tenant_id, caller.user_id or caller.client_id):
+            return await self.tagging.run(work, *args, **kwargs)
 
     async def open(self) -> None:
         """Opens all connections and loads the tagger. Raises if there is no vault key, so that the service does not start."""
@@ -176,9 +196,12 @@ class Services:
 
 
 def _connections(database: Database, settings: Settings) -> Connections:
-    """Asynchronous connections, half as many as the database pool has, since each is held only briefly."""
-    pool = max(1, settings.database_pool // 2)
-    return Connections(database.url, pool=pool, wait_seconds=settings.database_wait_seconds)
+    return Connections(database.url, pool=_connection_count(settings), wait_seconds=settings.database_wait_seconds)
+
+
+def _connection_count(settings: Settings) -> int:
+    """The size of a pool of asynchronous connections: half that of the database pool, since each is held only briefly."""
+    return max(1, settings.database_pool // 2)
 
 
 async def services_of(request: Request) -> Services:

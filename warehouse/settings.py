@@ -92,6 +92,15 @@ class Settings(BaseSettings):
         6, gt=1, description="an API process whose event loop gives no sign of life for so long is replaced"
     )
     header_timeout_seconds: float = Field(20, gt=0, description="a connection that sends no complete header by then is closed")
+    reader_timeout_seconds: float = Field(
+        30, gt=0, description="a caller that takes less than 64 KiB of an answer that is ready in this time is cut off"
+    )
+    unread_answers_per_tenant: int = Field(
+        100, ge=1, description="long answers of a tenant that are being sent at the same time, in each worker; more get 429"
+    )
+    unread_bytes_per_tenant: int = Field(
+        256 * MEBIBYTE, ge=MEBIBYTE, description="the same in bytes; a single answer may be larger"
+    )
     body_timeout_seconds: float = Field(60, gt=0, description="a request whose body has not arrived by then is answered with 408")
     body_limit_bytes: int = Field(MEBIBYTE, ge=1024, description="largest request body; larger ones are answered with 413")
     large_body_limit_bytes: int = Field(
@@ -133,6 +142,13 @@ class Settings(BaseSettings):
     webhook_private_addresses: bool = Field(
         False, description="let webhooks call http and private addresses; for tests and development"
     )
+    webhook_calls_at_once: int = Field(
+        50, ge=1, le=1000, description="calls to receivers each worker makes at the same time; a tenant has at most half of them"
+    )
+    webhook_slow_calls_at_once: int = Field(
+        20, ge=1, le=1000, description="the same for receivers whose latest call was slow; they take no other calls"
+    )
+    webhook_slow_seconds: float = Field(2, gt=0, description="a receiver is slow when its latest call took at least so long")
     webhook_timeout_seconds: float = Field(10, gt=0, description="a receiver that takes longer has not taken the event")
     webhook_retry_seconds: Annotated[tuple[float, ...], NoDecode] = Field(
         (0, 5, 30, 120, 300), description="pauses before each attempt to deliver an event, separated by commas"

@@ -46,6 +46,7 @@ OAUTH_NAMES = {
     504: "temporarily_unavailable",
 }
 RETRY_AFTER_SECONDS = 5
+UNREAD_ANSWERS = "Zu viele lange Antworten dieses Mandanten sind noch nicht abgeholt."
 MAX_DESCRIBED_PROBLEMS = 20
 STOPS = {404: "not_found", 429: "too_many", 503: "unavailable", 504: "unavailable"}
 """The text of an error page by status: keys of `STOPS` in `api/webform/texts.py`."""
@@ -147,7 +148,7 @@ def respond(
         headers.setdefault(
             "WWW-Authenticate", 'Basic realm="kontor", charset="UTF-8"' if path.startswith(OAUTH_PREFIX) else "Bearer"
         )
-    if status == 503:
+    if status in (429, 503):
         headers.setdefault("Retry-After", str(RETRY_AFTER_SECONDS))
     if path.startswith(OAUTH_PREFIX):
         headers["Pragma"] = "no-cache"

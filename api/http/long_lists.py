@@ -10,8 +10,9 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from api.http.unread_answers import LONG_BYTES
+
 MAX_MEMORY_BYTES = 1024 * 1024
-PIECE_BYTES = 256 * 1024
 
 
 @dataclass
@@ -44,7 +45,7 @@ class SpooledResponse(StreamingResponse):
     """A file that is sent piece by piece and then closed, also when the caller disconnects."""
 
     def __init__(self, file: SpooledTemporaryFile[bytes], headers: dict[str, str]) -> None:
-        super().__init__(iter(partial(file.read, PIECE_BYTES), b""), headers=headers, media_type="application/json")
+        super().__init__(iter(partial(file.read, LONG_BYTES), b""), headers=headers, media_type="application/json")
         self._file = file
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

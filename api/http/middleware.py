@@ -1,4 +1,5 @@
-"""The outermost layer of the API: correlation id, trailing slashes, time limit, security headers, log line, metrics.
+"""The outermost layer of the API: correlation id, trailing slashes, limits on time and unread answers, security headers, log
+line, metrics.
 
 Plain ASGI, because every request pays for it. Here belongs what applies to every response, including those without a route.
 """
@@ -13,8 +14,9 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http import metrics
-from api.http.errors import respond
+from api.http.errors import UNREAD_ANSWERS, respond
 from api.http.strict_json import CONTROL
+from api.http.unread_answers import LONG_BYTES, UnreadAnswers
 from warehouse.logs import describe
 from warehouse.settings import Settings
 
@@ -40,12 +42,13 @@ class Middleware:
         self.app = app
         self.settings = settings
         self.exchanges = exchanges
+        self.unread_answers = UnreadAnswers(settings.unread_answers_per_tenant, settings.unread_bytes_per_tenant)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        exchange = Exchange(scope, receive, send)
+        exchange = Exchange(scope, receive, send, self.unread_answers)
         timer = asyncio.get_running_loop().call_later(self.settings.request_timeout_seconds, exchange.give_up, 504)
         self.exchanges.running.add(exchange)
         try:
@@ -53,6 +56,7 @@ class Middleware:
         finally:
             timer.cancel()
             self.exchanges.running.discard(exchange)
+            exchange.end()
             exchange.record()
 
     async def _handle(self, exchange: "Exchange") -> None:
@@ -89,12 +93,15 @@ class Exchanges:
 class Exchange:
     """One request and its response."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, unread_answers: UnreadAnswers) -> None:
         self.scope = scope
         self.receive = receive
         self.started_at = time.perf_counter()
         self.status = 0
         self.is_given_up = False
+        """Whether an error was sent in place of the app's response, which is dropped."""
+        self._unread_answers = unread_answers
+        self._unread_bytes = 0
         self._response: asyncio.Future[None] | None = None
         self._send = send
         correlation_id = self.header(b"x-correlation-id") or b""
@@ -105,14 +112,17 @@ class Exchange:
         return next((value for key, value in self.scope["headers"] if key == name), None)
 
     async def send(self, message: Message) -> None:
-        """Passes the app's response on, unless an error has been sent in its place."""
-        if not self.is_given_up:
+        """Passes the app's response on, unless an error is sent in its place."""
+        if message["type"] == "http.response.start" and not self.is_given_up and not self._may_begin(message):
+            self.is_given_up = True
+            await self.refuse(429, UNREAD_ANSWERS)
+        elif not self.is_given_up:
             await self._deliver(message)
 
-    async def refuse(self, status: int) -> None:
+    async def refuse(self, status: int, details: str | None = None) -> None:
         """Sends an error, unless a response has started."""
         if self.status == 0:
-            response = respond(self.scope["path"], status, pages=self.scope["app"].state.error_pages)
+            response = respond(self.scope["path"], status, details, pages=self.scope["app"].state.error_pages)
             await response(self.scope, self.receive, self._deliver)
 
     def give_up(self, status: int) -> None:
@@ -121,11 +131,36 @@ class Exchange:
             self.is_given_up = True
             self._response = asyncio.ensure_future(self.refuse(status))
 
+    def end(self) -> None:
+        """Ends the response, whether it was read or not."""
+        if self._unread_bytes:
+            self._unread_answers.end(self.scope["state"]["caller"].tenant_id, self._unread_bytes)
+
+    def _may_begin(self, message: Message) -> bool:
+        """Whether the caller's tenant may have another answer of this length now."""
+        caller = self.scope.get("state", {}).get("caller")
+        size = next((int(value) for name, value in message.get("headers", []) if name == b"content-length"), 0)
+        if caller is None or size <= LONG_BYTES:
+            return True
+        if not self._unread_answers.begin(caller.tenant_id, size):
+            return False
+        self._unread_bytes = size
+        return True
+
     async def _deliver(self, message: Message) -> None:
-        """Sends a part of a response, with the headers that all responses have."""
+        """Sends a part of a response, with the headers that all responses have.
+
+        A long body is sent piece by piece: the server waits before each until the reader has taken the one before, and so it does
+        before the empty one at the end.
+        """
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message["headers"] = self._complete(list(message.get("headers", [])))
+        body = message.get("body", b"")
+        if len(body) > LONG_BYTES:
+            for start in range(0, len(body), LONG_BYTES):
+                await self._send({**message, "body": body[start : start + LONG_BYTES], "more_body": True})
+            message = {**message, "body": b""}
         await self._send(message)
 
     def _complete(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

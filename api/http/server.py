@@ -1,15 +1,20 @@
 """The HTTP server: uvicorn with time limits on slow callers, no banner, and our error shape for malformed HTTP."""
 
 import asyncio
+import fcntl
 import hashlib
 import os
 import shutil
+import socket
+import struct
 import sys
+import termios
 import uuid
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import structlog
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -20,13 +25,19 @@ from warehouse.settings import Settings
 
 MAX_HEADER_BYTES = 64 * 1024
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # nosec B108  # our folder in it can be entered by this user only
+MIN_READ_BYTES = 64 * 1024
+NO_LINGER = struct.pack("ii", 1, 0)
+log = structlog.get_logger("api")
 
 
 class Protocol(HttpToolsProtocol):
-    """A connection that must send the complete header of each request within a time limit."""
+    """A connection that must send the complete header of each request, and read its answers, within time limits."""
 
     _header_timer: asyncio.TimerHandle | None = None
     _header_bytes = 0
+    _reader_timer: asyncio.TimerHandle | None = None
+    _steps = 0
+    """Counts what only happens while the caller reads, or a few times before the buffer is full."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -50,7 +61,23 @@ class Protocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._header_arrived()
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._expect_reader()
+
+    def resume_writing(self) -> None:
+        self._steps += 1
+        super().resume_writing()
+
+    def on_response_complete(self) -> None:
+        """What is still in the buffer is watched too: closing waits for it, however long."""
+        self._steps += 1
+        super().on_response_complete()
+        self._expect_reader()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (callers do not see the text of the parser)
         """Sends 400 for malformed HTTP, in the shape of all errors."""
@@ -71,18 +98,45 @@ class Protocol(HttpToolsProtocol):
     def _expect_header(self) -> None:
         self._header_arrived()
         self._header_bytes = 0
-        self._header_timer = self.loop.call_later(header_timeout_seconds(), self.transport.close)
+        self._header_timer = self.loop.call_later(limits().header_timeout_seconds, self.transport.close)
 
     def _header_arrived(self) -> None:
         if self._header_timer is not None:
             self._header_timer.cancel()
             self._header_timer = None
 
+    def _expect_reader(self) -> None:
+        """Begins to watch what is ready to be read, unless there is nothing or it is watched already."""
+        if self._reader_timer is None and self.transport.get_write_buffer_size():
+            mark = (self._steps, self._unread_bytes())
+            self._reader_timer = self.loop.call_later(limits().reader_timeout_seconds, self._check_reader, *mark)
+
+    def _check_reader(self, steps: int, unread_bytes: int) -> None:
+        """Cuts the connection if the caller has read next to nothing since these marks were taken."""
+        self._reader_timer = None
+        read_bytes = unread_bytes - self._unread_bytes()
+        if self.transport.get_write_buffer_size() and self._steps == steps and read_bytes < MIN_READ_BYTES:
+            log.warning("reader_cut", unread_bytes=self._unread_bytes())
+            self._drop()
+        else:
+            self._expect_reader()
+
+    def _drop(self) -> None:
+        """Ends the connection with what lies in its buffers, in the kernel too, which otherwise tries on to send it."""
+        self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
+        self.transport.abort()
+
+    def _unread_bytes(self) -> int:
+        """What the caller has not taken, here and in the kernel, which takes more from us only in large steps."""
+        connection = self.transport.get_extra_info("socket")
+        waiting_bytes = fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))
+        return self.transport.get_write_buffer_size() + int.from_bytes(waiting_bytes, sys.byteorder)
+
 
 @cache
-def header_timeout_seconds() -> float:
-    """The time limit for headers, from the environment: uvicorn passes no settings to a protocol."""
-    return Settings().header_timeout_seconds
+def limits() -> Settings:
+    """The settings with the time limits of connections, from the environment: uvicorn passes none to a protocol."""
+    return Settings()
 
 
 def options(settings: Settings) -> dict[str, Any]:

@@ -168,13 +168,13 @@ async def _load(services: Services, caller: Caller, name: str, state: ResultStat
     source = name if is_default else FLOWS
     response = cache.find(user_id, source, state) or await _precomputed(services, caller, source, state)
     if response is None:
-        documents = await services.tagging.run(_compute, services, caller, state)
+        documents = await services.compute(caller, _compute, services, caller, state)
         for other, body in documents.contents.items():
             cache.put(user_id, other, CachedResponse(documents.state, body, precomputed=False))
         response = CachedResponse(documents.state, documents.contents[source], precomputed=False)
     if not is_default and view is not None:
-        body = await services.tagging.run(
-            live.make_cashflow_view, response.body, str(user_id), state.as_of, services.settings.base_url, view
+        body = await services.compute(
+            caller, live.make_cashflow_view, response.body, str(user_id), state.as_of, services.settings.base_url, view
         )
         response = CachedResponse(response.state, body, response.precomputed)
     cache.put(user_id, name if view is None else f"{name}-{view}", response)

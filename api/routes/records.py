@@ -56,9 +56,9 @@ IBAN = r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$"
 
 
 @routes.post("/transactions/tags", response_model=list[TaggedRecord], responses={429: {}}, openapi_extra={LARGE: True})
-async def tag_records(records: Records, _caller: Reads, services: AppServices) -> Response:
+async def tag_records(records: Records, caller: Reads, services: AppServices) -> Response:
     """The same bookings in the same order, each with its tags. Bookings of different users are tagged apart from each other."""
-    return await services.tagging.run(_tag, services, records)
+    return await services.compute(caller, _tag, services, records)
 
 
 def _tag(services: Services, content: Any) -> Response:
@@ -76,10 +76,10 @@ def _tag(services: Services, content: Any) -> Response:
 
 @routes.post("/analyses", response_model=AnalysesBody, responses={429: {}}, openapi_extra={LARGE: True})
 async def analyse_records(
-    records: Annotated[AnalysesRequest, SkipValidation, Body()], _caller: Reads, services: AppServices
+    records: Annotated[AnalysesRequest, SkipValidation, Body()], caller: Reads, services: AppServices
 ) -> Response:
     """All analyses of one user's bookings, each as its own endpoint answers it."""
-    return await services.tagging.run(_analyse, services, records)
+    return await services.compute(caller, _analyse, services, records)
 
 
 def _analyse(services: Services, content: Any) -> Response:

@@ -1,7 +1,7 @@
 """Routes of a product's bookings: read, also by the ten thousand and with tags, and push."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -93,8 +93,9 @@ async def list_transactions(
     query = BookingQuery(access, product, window, limit, tag, categorize)
     async with services.lists.of(user_of(caller)):
         if query.taggers:
-            return await services.tagging.run(_with_tags, request, services, caller, query)
-        return await _without_tags(request, services, caller, query)
+            return await services.compute(caller, _with_tags, request, services, caller, query)
+        async with services.list_connections.hold(caller.tenant_id, user_of(caller)):
+            return await _without_tags(request, services, caller, query)
 
 
 async def _without_tags(request: Request, services: Services, caller: Caller, query: BookingQuery) -> Response:
@@ -109,12 +110,19 @@ async def _without_tags(request: Request, services: Services, caller: Caller, qu
         if has_etag(request, etag):
             return Response(status_code=304, headers={"ETag": etag})
         writer, last_row, has_more = JsonListWriter(), None, False
-        async for piece in transactions.row_batches(connection, product_id, query.window):
+        batches = transactions.row_batches(connection, product_id, query.window)
+        while (piece := await _next_batch(services, caller, batches)) is not None:
             rows = piece if query.limit is None else piece[: query.limit - writer.rows]
             writer.add(transaction_fields(row) for row in rows)
             last_row = rows[-1] if rows else last_row
             has_more = len(rows) < len(piece)
     return writer.response({"ETag": etag, **(_next_page(services.links, query, last_row) if has_more and last_row else {})})
+
+
+async def _next_batch(services: Services, caller: Caller, batches: AsyncIterator[list[Row]]) -> list[Row] | None:
+    """The next rows of a list, or None at its end; read in turn, so that the event loop works as much for each tenant."""
+    async with services.list_turns.hold(caller.tenant_id, caller.user_id):
+        return await anext(batches, None)
 
 
 def _with_tags(request: Request, services: Services, caller: Caller, query: BookingQuery) -> Response:

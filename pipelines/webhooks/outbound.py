@@ -24,6 +24,7 @@ from warehouse.inputs.addresses import is_public, receiver_url
 from warehouse.settings import Settings
 
 MAX_ADDRESSES = 4
+THREADS_PER_CALL = 4
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 SocketOptions = Iterable[httpcore.SOCKET_OPTION]
 
@@ -42,10 +43,13 @@ class OutboundPolicy:
 
 @contextmanager
 def open_policy(settings: Settings, at_once: int) -> Iterator[OutboundPolicy]:
-    """A policy for up to `at_once` calls. Names are resolved in separate threads, so that a slow one delays no other."""
+    """A policy for up to `at_once` calls. Names are resolved in separate threads, so that a slow one delays no other.
+
+    There are more threads than calls: one that waits for a dead name server outlasts its call.
+    """
     # The library logs the addresses it calls, and a tenant's address may hold a secret.
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    threads = ThreadPoolExecutor(at_once, thread_name_prefix="names")
+    threads = ThreadPoolExecutor(at_once * THREADS_PER_CALL, thread_name_prefix="names")
     tls = httpx.create_ssl_context(trust_env=False)
     try:
         yield OutboundPolicy(

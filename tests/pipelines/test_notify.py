@@ -337,6 +337,56 @@ def test_a_dead_receiver_delays_nobody(house: Stack) -> None:
         wait_until(lambda: waiting.states() == ["DELIVERED"] * 3, SECONDS)
 
 
+def crowd(house: Stack, url: str, receivers: int) -> Subscriber:
+    """A subscriber with so many receivers at one address, each with an event to be sent."""
+    subscriber = subscribe(house, url)
+    with house.database.acting_for(subscriber.tenant_id) as owner:
+        for number in range(1, receivers):
+            client, _ = clients.create(owner, f"app-{number}", scopes.MANAGEMENT)
+            webhooks.register(owner, house.vault, client, url, PRIVATE)
+    subscriber.announce()
+    return subscriber
+
+
+def test_two_hundred_hanging_receivers_of_a_tenant_delay_no_other_tenant(house: Stack) -> None:
+    """None of them ever answers or is given up: what another tenant gets, it gets beside them."""
+    with receiving(*[HANG] * 1000) as hanging, receiving() as living:
+        greedy = crowd(house, hanging.url, 200)
+        with delivering(house, webhook_timeout_seconds=NEVER, look_seconds=1.0):
+            wait_until(lambda: len(hanging.calls) >= 25, SECONDS)
+            served = subscribe(house, living.url)
+            started_at = time.monotonic()
+            for _ in range(3):
+                served.announce()
+            wait_until(lambda: len(living.calls) == 3, SECONDS)
+            assert time.monotonic() - started_at < 2
+            assert len(hanging.calls) == 25, "half of the calls of a worker"
+            greedy.change("enabled = false", table="webhooks")
+            hanging.released.set()
+
+
+def test_slow_receivers_take_no_slots_of_quick_ones_even_of_their_tenant(house: Stack) -> None:
+    """After its first call everybody is slow here. Of the slow calls, a tenant has one."""
+    limits: dict[str, Any] = {"webhook_calls_at_once": 8, "webhook_slow_calls_at_once": 2, "webhook_slow_seconds": 1e-9}
+    with receiving(*[HANG] * 1000) as hanging, receiving() as living:
+        slow = crowd(house, hanging.url, 4)
+        with delivering(house, webhook_timeout_seconds=NEVER, **limits):
+            wait_until(lambda: len(hanging.calls) == 4, SECONDS)
+            hanging.released.set()
+            wait_until(lambda: slow.states() == ["DELIVERED"] * 4, SECONDS)
+            hanging.released.clear()
+            slow.announce()
+            wait_until(lambda: len(hanging.calls) == 5, SECONDS)
+            with house.database.acting_for(slow.tenant_id) as owner:
+                client, _ = clients.create(owner, "quick", scopes.MANAGEMENT)
+                webhooks.register(owner, house.vault, client, living.url, PRIVATE)
+            slow.announce()
+            wait_until(lambda: living.calls, SECONDS)
+            assert len(hanging.calls) == 5
+            slow.change("enabled = false", table="webhooks")
+            hanging.released.set()
+
+
 def test_a_receiver_gets_one_event_at_a_time_from_all_senders_together(house: Stack) -> None:
     with receiving() as receiver, delivering(house), delivering(house), delivering(house):
         subscriber = subscribe(house, receiver.url)
@@ -352,11 +402,13 @@ def test_an_event_whose_sender_died_is_sent_again_under_the_same_name(house: Sta
         subscriber = subscribe(house, receiver.url)
         subscriber.announce()
         with house.database.operating() as owner:
-            claimed = deliveries.claim(owner, limit=1000, lease_seconds=1000, first_pause_seconds=0)
-        (dead,) = [delivery for delivery in claimed if delivery.tenant_id == subscriber.tenant_id]
+            due = deliveries.due_receivers(owner, (), per_tenant=9, first_pause_seconds=0)
+            (receiver_id,) = [one.client_id for one in due if one.tenant_id == subscriber.tenant_id]
+            (dead,) = deliveries.claim(owner, [receiver_id], lease_seconds=1000, first_pause_seconds=0)
         with house.database.operating() as owner:
-            again = deliveries.claim(owner, limit=1000, lease_seconds=1000, first_pause_seconds=0)
-        assert dead.client_id not in {delivery.client_id for delivery in again}
+            assert deliveries.claim(owner, [receiver_id], lease_seconds=1000, first_pause_seconds=0) == []
+            due = deliveries.due_receivers(owner, (), per_tenant=9, first_pause_seconds=0)
+            assert receiver_id not in {one.client_id for one in due}
         subscriber.change("busy_until = now()", table="webhooks")
         with delivering(house):
             wait_until(lambda: subscriber.states() == ["DELIVERED"], SECONDS)

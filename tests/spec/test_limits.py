@@ -1,4 +1,6 @@
-"""Time limits, retired operations, production settings, exact amounts: the app with settings and routes of the test's own."""
+"""Limits on time and on tenants, retired operations, production settings, exact amounts: the app with settings and routes of the
+test's own.
+"""
 
 import asyncio
 import socket
@@ -6,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import httpx
 import pytest
@@ -16,17 +18,22 @@ from starlette.responses import Response
 
 from api.app import create_app
 from api.http import server
+from api.http.authorization import TokenKind, needs
 from api.http.responses import json_response
 from api.http.route import LARGE, router
 from api.schemas.base import Amount, Wire, amount, cents
 from api.services import AppServices
-from tests.support.stack import Stack, TenantUnderTest, free_port, wait_until
+from tests.support.stack import CUSTOMER, Stack, TenantUnderTest, free_port, wait_until
 from warehouse.errors import Invalid
+from warehouse.fair_slots import FairSlots
 from warehouse.settings import Settings
+from warehouse.stores.callers import Caller
 
 probes = router("/probe", "Probe")
 PUBLIC: dict[str, Any] = {"security": []}
+LONG_BYTES = 12 * 2**20  # more than the buffers of both ends of a connection hold
 finished = threading.Event()
+filled: list[FairSlots] = []
 
 
 class Money(Wire):
@@ -54,6 +61,33 @@ def slow_thread() -> Response:
     time.sleep(1.5)
     finished.set()
     return Response("late")
+
+
+@probes.get("/long")
+async def long(caller: Annotated[Caller, needs(None, TokenKind.ANY)]) -> Response:
+    return Response(b" " * LONG_BYTES)
+
+
+@probes.get("/short", openapi_extra=PUBLIC)
+async def short() -> Response:
+    return Response(b" " * 200 * 1024)
+
+
+@probes.post("/fill")
+async def fill(caller: Annotated[Caller, needs(None, TokenKind.ANY)], services: AppServices) -> Response:
+    """The caller's tenant takes all slots for long lists and computations that it can get."""
+    for slots in (services.list_connections, services.computations):
+        while slots.take(caller.tenant_id, None):
+            filled.append(slots)
+    return Response()
+
+
+@probes.post("/empty")
+async def empty(caller: Annotated[Caller, needs(None, TokenKind.ANY)]) -> Response:
+    """The caller's tenant gives those slots back."""
+    while filled:
+        filled.pop().give_back(caller.tenant_id, None)
+    return Response()
 
 
 @probes.get("/broken", openapi_extra=PUBLIC)
@@ -84,11 +118,11 @@ def quick(stack: Stack) -> Iterator[httpx.Client]:
     """The app with short limits."""
     patch = pytest.MonkeyPatch()
     patch.setenv("KONTOR_HEADER_TIMEOUT_SECONDS", "0.5")
-    server.header_timeout_seconds.cache_clear()
+    server.limits.cache_clear()
     with serving(stack, request_timeout_seconds=0.5, body_timeout_seconds=0.2) as http:
         yield http
     patch.undo()
-    server.header_timeout_seconds.cache_clear()
+    server.limits.cache_clear()
 
 
 @pytest.mark.parametrize("path", ["/probe/slow", "/probe/slow-thread"])
@@ -206,3 +240,97 @@ def test_too_many_logins_at_once_are_told_to_come_back(stack: Stack, r1: TenantU
             answers = list(pool.map(login, range(12)))
     assert {answer.status_code for answer in answers} == {401, 429}
     assert all("Retry-After" in answer.headers for answer in answers if answer.status_code == 429)
+
+
+@contextmanager
+def patience(seconds: float) -> Iterator[None]:
+    """Connections whose callers may stop reading for so long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KONTOR_READER_TIMEOUT_SECONDS", str(seconds))
+        server.limits.cache_clear()
+        yield
+    server.limits.cache_clear()
+
+
+@contextmanager
+def asking(http: httpx.Client, path: str, bearer: dict[str, str]) -> Iterator[socket.socket]:
+    """A connection that has begun to get its answer, and takes no more than its buffer holds unless the test reads."""
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
+        connection.settimeout(30)
+        connection.connect((http.base_url.host, http.base_url.port or 0))
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {bearer['Authorization']}\r\n\r\n".encode())
+        assert connection.recv(15) == b"HTTP/1.1 200 OK"
+        yield connection
+
+
+def read_on(connection: socket.socket, size: int) -> int:
+    """How many bytes come, up to a size, before the connection ends."""
+    total = 0
+    try:
+        while total < size and (piece := connection.recv(min(size - total, 2**16))):
+            total += len(piece)
+    except ConnectionResetError:
+        pass
+    return total
+
+
+def test_a_reader_that_stops_is_cut_off_and_frees_its_place(stack: Stack, r1: TenantUnderTest, r2: TenantUnderTest) -> None:
+    mine, others = r1.bearer(), r2.bearer()
+    with patience(2), serving(stack, unread_answers_per_tenant=1) as http, asking(http, "/probe/long", mine) as stalled:
+        refused = http.get("/probe/long", headers=mine)
+        assert (refused.status_code, refused.json()["messages"][0]["code"]) == (429, "BA429")
+        assert refused.headers["Retry-After"]
+        assert refused.headers["X-Correlation-ID"]
+        assert http.get(r1.path(), headers=mine).status_code == 200, "short answers are not refused"
+        assert len(http.get("/probe/long", headers=others).content) == LONG_BYTES
+        wait_until(lambda: http.get("/probe/long", headers=mine).status_code == 200, 30)
+        assert read_on(stalled, LONG_BYTES) < LONG_BYTES
+
+
+def test_a_reader_that_is_slow_and_steady_gets_everything(stack: Stack, r1: TenantUnderTest) -> None:
+    with patience(1), serving(stack) as http, asking(http, "/probe/long", r1.bearer()) as steady:
+        for _ in range(12):
+            time.sleep(0.15)
+            assert read_on(steady, 2**20) == 2**20
+
+
+def test_a_caller_without_a_token_that_does_not_read_is_cut_off_too(stack: Stack) -> None:
+    """Its answers are short; they fill the buffers together."""
+    pipelined = b"GET /probe/short HTTP/1.1\r\nHost: x\r\n\r\n" * 60
+    with patience(0.5), serving(stack) as http, asking(http, "/probe/short", {"Authorization": ""}) as stalled:
+        stalled.sendall(pipelined)
+        wait_until(lambda: is_reset(stalled), 30)
+        assert read_on(stalled, LONG_BYTES) < LONG_BYTES
+
+
+def is_reset(connection: socket.socket) -> bool:
+    return connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+
+
+def test_a_list_that_nobody_reads_holds_no_connection(stack: Stack, r1: TenantUnderTest) -> None:
+    customer = r1.customer()
+    access = customer.connected("test_many_20000")
+    product = customer.access(access)["bankprodukte"][0]["id"]
+    path = f"{CUSTOMER}/bankzugaenge/{access}/{product}/kontoumsaetze"
+    with serving(stack, database_pool=2) as http, asking(http, path, customer.bearer):  # a single connection reads lists
+        answers = [http.get(path, headers=customer.bearer, params={"limit": 2}) for _ in range(3)]
+        assert [len(answer.json()) for answer in answers] == [2, 2, 2]
+
+
+def test_a_tenant_at_full_load_leaves_room_for_another(stack: Stack, r1: TenantUnderTest, r2: TenantUnderTest) -> None:
+    crowded, quiet = r1.customer(), r2.customer()
+    paths = {customer.username: f"{CUSTOMER}/bankzugaenge/none/none/kontoumsaetze" for customer in (crowded, quiet)}
+    record = [{"id": "1", "amount": -10, "tenant": "t", "user": "u"}]
+    with serving(stack) as http:
+        assert http.post("/probe/fill", headers=crowded.bearer).status_code == 200
+        for customer, is_full in ((crowded, True), (quiet, False)):
+            for method, path, content in (("GET", paths[customer.username], None), ("POST", "/ai/v1/transactions/tags", record)):
+                try:
+                    answer = http.request(method, path, headers=customer.bearer, json=content, timeout=1 if is_full else 20)
+                except httpx.ReadTimeout:
+                    assert is_full
+                else:
+                    assert not is_full, answer.text
+        assert http.post("/probe/empty", headers=crowded.bearer).status_code == 200
+        assert http.get(paths[crowded.username], headers=crowded.bearer).status_code == 404

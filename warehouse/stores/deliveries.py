@@ -5,16 +5,26 @@ died is due again when the lease ends. Rows of receivers are locked before rows 
 lock events, cause no deadlock.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, case, func, or_, select, tuple_, update
+from sqlalchemy import ARRAY, ColumnElement, Uuid, any_, case, cast, func, or_, select, tuple_, update
 
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Client, Tenant, Webhook, WebhookEvent
 from warehouse.stores.webhooks import EventState
+
+
+@dataclass(frozen=True)
+class DueReceiver:
+    """A free receiver with a due event. `place` counts the due receivers of its tenant and lane, least recently served first."""
+
+    tenant_id: UUID
+    client_id: UUID
+    slow: bool
+    place: int
 
 
 @dataclass(frozen=True)
@@ -34,27 +44,36 @@ class Delivery:
     leased_until: datetime
 
 
-def claim(owner: Owner, *, limit: int, lease_seconds: float, first_pause_seconds: float) -> list[Delivery]:
-    """The next due event of each of up to `limit` free receivers, least recently served first.
-
-    Receivers that another transaction has locked are skipped.
-    """
-    due = _due(first_pause_seconds)
-    free = or_(Webhook.busy_until.is_(None), Webhook.busy_until <= func.now())
-    receivers = owner.session.scalars(
-        select(Webhook.client_id)
+def due_receivers(
+    owner: Owner, slow_receivers: Collection[UUID], *, per_tenant: int, first_pause_seconds: float
+) -> list[DueReceiver]:
+    """The receivers that could be called now, up to `per_tenant` slow and as many other ones of each tenant, by their place."""
+    slow = Webhook.client_id == any_(cast(list(slow_receivers), ARRAY(Uuid)))
+    lane = (Webhook.tenant_id, slow)
+    place = func.row_number().over(partition_by=lane, order_by=(Webhook.busy_until.nulls_first(), Webhook.client_id))
+    ranked = (
+        select(Webhook.tenant_id, Webhook.client_id, slow.label("slow"), place.label("place"))
         .join(Client, Client.id == Webhook.client_id)
         .join(Tenant, Tenant.id == Webhook.tenant_id)
-        .where(Webhook.enabled, free, Client.active, Tenant.active)
-        .where(Webhook.client_id.in_(select(WebhookEvent.client_id).where(*due)))
-        .order_by(Webhook.busy_until.nulls_first(), Webhook.client_id)
-        .limit(limit)
-        .with_for_update(of=Webhook, skip_locked=True)
-    ).all()
-    claimed_deliveries = _first_due(owner, receivers, due, timedelta(seconds=lease_seconds)) if receivers else []
+        .where(Webhook.enabled, _is_free(), Client.active, Tenant.active)
+        .where(Webhook.client_id.in_(select(WebhookEvent.client_id).where(*_due(first_pause_seconds))))
+        .subquery()
+    )
+    statement = select(ranked).where(ranked.c.place <= per_tenant).order_by(ranked.c.place, ranked.c.client_id)
+    return [DueReceiver(**row) for row in owner.session.execute(statement).mappings()]
+
+
+def claim(owner: Owner, receivers: Collection[UUID], *, lease_seconds: float, first_pause_seconds: float) -> list[Delivery]:
+    """The next due event of each of these receivers that is still free. Receivers that another transaction has locked are
+    skipped.
+    """
+    statement = select(Webhook.client_id).where(Webhook.client_id.in_(receivers), Webhook.enabled, _is_free())
+    free_receivers = owner.session.scalars(statement.with_for_update(skip_locked=True)).all()
+    due = _due(first_pause_seconds)
+    claimed_deliveries = _first_due(owner, free_receivers, due, timedelta(seconds=lease_seconds)) if free_receivers else []
     for delivery in claimed_deliveries:
-        statement = update(Webhook).where(Webhook.client_id == delivery.client_id)
-        owner.session.execute(statement.values(busy_until=delivery.leased_until))
+        is_receiver = Webhook.client_id == delivery.client_id
+        owner.session.execute(update(Webhook).where(is_receiver).values(busy_until=delivery.leased_until))
     return claimed_deliveries
 
 
@@ -84,6 +103,10 @@ def drop_lost(owner: Owner, drop_seconds: float) -> int:
     """Drops events that are too old or whose access is gone; returns how many."""
     too_old = WebhookEvent.created_at <= func.now() - timedelta(seconds=drop_seconds)
     return _drop(owner, or_(too_old, WebhookEvent.access_id.is_(None), WebhookEvent.user_id.is_(None)))
+
+
+def _is_free() -> ColumnElement[bool]:
+    return or_(Webhook.busy_until.is_(None), Webhook.busy_until <= func.now())
 
 
 def _due(first_pause_seconds: float) -> tuple[ColumnElement[bool], ...]:

@@ -1,0 +1,127 @@
+"""Fair slots: who may use a scarce resource next, by tenant, then by member (a user or a receiver of the tenant).
+
+Here belongs the order alone. Nothing in here knows what the work is; it runs in one event loop and needs no lock.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+
+from warehouse.errors import Throttled
+
+RETRY_SECONDS = 1
+
+
+class FairSlots:
+    """A number of slots that tenants share evenly, and the members of a tenant in turn.
+
+    A free slot goes to the waiting tenant that holds the fewest, among equals to the one that has waited longest for its turn. A
+    lone tenant may hold all `slots`. The `spare` ones beyond them are for tenants that hold none: such a tenant begins at once
+    even while another one fills all slots, and no slot has to be kept free for it.
+    """
+
+    def __init__(self, slots: int, *, spare: int = 0, per_tenant: int | None = None, max_waiting: int | None = None) -> None:
+        """`max_waiting` limits the queue of each tenant, so that no tenant fills the queue of another."""
+        self._slots = slots
+        self._spare = spare
+        self._per_tenant = per_tenant or slots
+        self._max_waiting = max_waiting
+        self._of_tenants: Counter[Hashable] = Counter()
+        self._of_members: Counter[tuple[Hashable, Hashable]] = Counter()
+        self._queues: dict[Hashable, dict[Hashable, deque[asyncio.Future[None]]]] = {}
+        self._waiting: Counter[Hashable] = Counter()
+
+    @property
+    def capacity(self) -> int:
+        """The largest number of slots that are in use at once."""
+        return self._slots + self._spare
+
+    @property
+    def in_use(self) -> int:
+        return self._of_tenants.total()
+
+    def in_use_of(self, tenant: Hashable) -> int:
+        """How many slots a tenant holds."""
+        return self._of_tenants[tenant]
+
+    @asynccontextmanager
+    async def hold(self, tenant: Hashable, member: Hashable) -> AsyncIterator[None]:
+        """Holds a slot during the block, after waiting for it; raises `Throttled` if too much of the tenant waits already."""
+        if not self.take(tenant, member):
+            await self._wait(tenant, member)
+        try:
+            yield
+        finally:
+            self.give_back(tenant, member)
+
+    def take(self, tenant: Hashable, member: Hashable) -> bool:
+        """Takes a slot if there is one now; the caller gives it back. It overtakes nobody: who waits could not have it either."""
+        if not self._may_take(tenant):
+            return False
+        self._of_tenants[tenant] += 1
+        self._of_members[tenant, member] += 1
+        return True
+
+    def give_back(self, tenant: Hashable, member: Hashable) -> None:
+        """Frees a slot, and passes it to whoever is next."""
+        self._of_tenants[tenant] -= 1
+        self._of_members[tenant, member] -= 1
+        if self._of_members[tenant, member] == 0:
+            del self._of_members[tenant, member]
+        if self._of_tenants[tenant] == 0:
+            del self._of_tenants[tenant]
+        self._admit()
+
+    def _may_take(self, tenant: Hashable) -> bool:
+        tenants_slots = self._of_tenants[tenant]
+        return tenants_slots < self._per_tenant and self.in_use < (self._slots if tenants_slots else self.capacity)
+
+    async def _wait(self, tenant: Hashable, member: Hashable) -> None:
+        """Returns with a slot. A waiter that is cancelled leaves the queue, or passes on the slot that it was just given."""
+        if self._max_waiting is not None and self._waiting[tenant] >= self._max_waiting:
+            raise Throttled(RETRY_SECONDS)
+        turn = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(tenant, {}).setdefault(member, deque()).append(turn)
+        self._waiting[tenant] += 1
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():
+                self.give_back(tenant, member)
+            elif turn in self._queues.get(tenant, {}).get(member, ()):
+                self._leave(tenant, member, turn)
+            raise
+
+    def _admit(self) -> None:
+        """Gives free slots to waiters, as long as one of them may have one."""
+        while self.in_use < self.capacity and (waiter := self._next()) is not None:
+            tenant, member = waiter
+            turn = self._queues[tenant][member][0]
+            self._leave(tenant, member, turn)
+            if not turn.cancelled():
+                self.take(tenant, member)
+                turn.set_result(None)
+
+    def _next(self) -> tuple[Hashable, Hashable] | None:
+        """The waiting tenant and member whose turn it is. Sorting is stable: among equals, the order of the queues decides."""
+        for tenant in sorted(self._queues, key=self.in_use_of):
+            if self._may_take(tenant):
+                return tenant, self._next_member(tenant)
+        return None
+
+    def _next_member(self, tenant: Hashable) -> Hashable:
+        return min(self._queues[tenant], key=lambda member: self._of_members[tenant, member])
+
+    def _leave(self, tenant: Hashable, member: Hashable, turn: asyncio.Future[None]) -> None:
+        """Takes a waiter out of its queue; what is left of its member and its tenant goes behind the others."""
+        members = self._queues.pop(tenant)
+        queue = members.pop(member)
+        queue.remove(turn)
+        self._waiting[tenant] -= 1
+        if queue:
+            members[member] = queue
+        if members:
+            self._queues[tenant] = members
+        else:
+            del self._waiting[tenant]
