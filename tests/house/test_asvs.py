@@ -1,0 +1,59 @@
+"""`docs/asvs.md` is complete and true: every requirement of levels 1 and 2 once and in order, with files and tests that exist."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from tests.house.test_security_rows import REASON_LENGTH, ROOT, TEST, written_in
+
+COUNTS = {1: 27, 2: 11, 3: 19, 4: 10, 5: 9, 6: 35, 7: 18, 8: 7, 9: 7, 10: 29, 11: 14, 12: 9, 13: 13, 14: 9, 15: 13, 16: 16, 17: 7}
+"""How many requirements of levels 1 and 2 each chapter of ASVS 5.0.0 has."""
+LEVELS = {"1": 70, "2": 183}
+PAGE = (ROOT / "docs" / "asvs.md").read_text()
+ROWS = re.findall(r"^\| (V\d+\.\d+\.\d+) \| (\d) \| (.+?) \| (.+?) \| (.+) \|$", PAGE, re.M)
+ID = re.compile(r"V\d+\.\d+\.\d+")
+SOURCE = re.compile(r"`((?:analytics|api|deploy|models|pipelines|warehouse)/[^`\s:]+)")
+STATUSES = {
+    "`tests/": "met, with a test",
+    "No test": "met, without a test named here",
+    "Not applicable: ": "not applicable",
+    "Open: ": "open",
+}
+"""What a requirement counts as, by the beginning of its last cell."""
+
+
+def status(reason: str) -> str:
+    return next(name for beginning, name in STATUSES.items() if reason.startswith(beginning))
+
+
+def test_requirements_are_complete_and_in_order() -> None:
+    numbers = [tuple(map(int, name.removeprefix("V").split("."))) for name, *_ in ROWS]
+    assert numbers == sorted(set(numbers))
+    assert Counter(chapter for chapter, *_ in numbers) == COUNTS
+    assert Counter(level for _, level, *_ in ROWS) == LEVELS
+    assert len(ROWS) == len(re.findall(r"^\| V\d+\.\d+\.\d+ \| \d \|", PAGE, re.M)), "a row is not well formed"
+
+
+@pytest.mark.parametrize(("name", "how", "reason"), [(row[0], row[3], row[4]) for row in ROWS], ids=[row[0] for row in ROWS])
+def test_a_requirement_names_what_exists(name: str, how: str, reason: str) -> None:
+    for test in TEST.findall(reason):
+        path, _, inside = test.partition("::")
+        assert inside in written_in(path), test
+    for path in SOURCE.findall(how + reason):
+        assert (ROOT / path).exists(), path
+    assert " | " not in how + reason, "a cell too many"
+    assert how != "–" or status(reason) in ("not applicable", "open"), "nothing is said about how it is met"
+    assert status(reason) == "met, with a test" or len(reason) >= REASON_LENGTH or ID.search(reason), name
+
+
+def test_what_is_open_is_listed_once() -> None:
+    section = PAGE.split("\n## What is open\n")[1].split("\n## ")[0]
+    listing = [name for line in section.splitlines() if line.startswith("| V") for name in ID.findall(line.split(" | ")[0])]
+    assert sorted(listing) == sorted(name for name, *_, reason in ROWS if status(reason) == "open")
+
+
+def test_the_numbers_are_right() -> None:
+    summary = dict(re.findall(r"^\| ([a-z, ]+) \| (\d+) \|$", PAGE, re.M))
+    counts = Counter(status(reason) for *_, reason in ROWS)
+    assert summary == {**{name: str(counts[name]) for name in STATUSES.values()}, "all": str(len(ROWS))}
