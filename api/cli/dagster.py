@@ -11,6 +11,8 @@ from pathlib import Path
 import typer
 
 from api.cli.installation import read_settings
+from api.cli.processes import PRIVATE_UMASK
+from warehouse import files
 from warehouse.errors import KontorError
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.embedded import Addresses
@@ -46,7 +48,7 @@ def environment(settings: Settings, addresses: Addresses) -> dict[str, str]:
     """The environment of all processes of the installation."""
     folder = settings.home / "dagster"
     logs = folder / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+    files.make_folder(logs)
     return {
         **os.environ,
         "KONTOR_HOME": str(settings.home),
@@ -81,4 +83,5 @@ def _exec(part: str) -> None:
     migrate.require_tables(addresses.service)
     own_home = {name: value for name, value in os.environ.items() if name == "DAGSTER_HOME"}  # for a custom dagster.yaml
     variables = environment(settings, addresses) | {"KONTOR_FIRST_SLOT": first_slot(settings)} | own_home
+    os.umask(PRIVATE_UMASK)
     os.execve(sys.executable, command(part, settings), variables)  # noqa: S606  # nosec B606  # our own program

@@ -16,9 +16,12 @@ from pathlib import Path
 
 from rich.markup import escape
 
+from warehouse import files
 from warehouse.errors import KontorError
 
 PR_SET_PDEATHSIG = 1
+PRIVATE_UMASK = 0o077
+"""What a process writes can be read by its owner alone."""
 
 
 @dataclass
@@ -45,7 +48,7 @@ class Child:
 def start(name: str, command: list[str], environment: dict[str, str], logs: Path) -> Child:
     """A new process that logs to a file of its name."""
     log = logs / f"{name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
+    files.make_folder(log.parent)
     with log.open("ab") as output:
         process = subprocess.Popen(  # noqa: S603  # nosec B603  # our own programs, in a list
             command,
@@ -54,6 +57,7 @@ def start(name: str, command: list[str], environment: dict[str, str], logs: Path
             stdout=output,
             stderr=output,
             start_new_session=True,
+            umask=PRIVATE_UMASK,
             preexec_fn=_end_with_parent(),
         )
     return Child(name, process, log)

@@ -14,19 +14,27 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import multiprocess
 
 from api.http.errors import respond
-from warehouse import logs
+from warehouse import files, logs
 from warehouse.settings import Settings
 
 GRACE_SECONDS = 25
 HEALTHCHECK_SECONDS = 120  # a busy worker, or one that starts slowly, must not count as dead
 MAX_HEADER_BYTES = 64 * 1024
+MAX_UNREAD_BODY_BYTES = 1024 * 1024
+UNREAD_BODY_SECONDS = 10.0
 
 
 class Protocol(HttpToolsProtocol):
-    """A connection that must send the complete header of each request within a time limit."""
+    """A connection that must send the complete header of each request within a time limit.
+
+    A body that nobody reads, because the request was answered without it (401, 413), is dropped as it arrives, so that the
+    caller sees the answer; but only up to a limit of bytes and seconds, after which the connection is closed.
+    """
 
     _header_timer: asyncio.TimerHandle | None = None
     _header_bytes = 0
+    _body_bytes = 0
+    _unread_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -34,6 +42,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._body_bytes = 0
         self._expect_header()
 
     def on_url(self, url: bytes) -> None:
@@ -48,8 +57,24 @@ class Protocol(HttpToolsProtocol):
         self._header_arrived()
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        super().on_body(body)
+        self._limit_unread_body()
+
+    def on_message_complete(self) -> None:
+        self._body_arrived()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.cycle.response_complete and self.cycle.more_body and not self.transport.is_closing():
+            self._unread_timer = self.loop.call_later(UNREAD_BODY_SECONDS, self.transport.close)
+            self._limit_unread_body()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._header_arrived()
+        self._body_arrived()
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (callers do not see the text of the parser)
@@ -67,6 +92,15 @@ class Protocol(HttpToolsProtocol):
         self._header_bytes += size
         if self._header_bytes > MAX_HEADER_BYTES:
             raise ValueError("header too large")
+
+    def _limit_unread_body(self) -> None:
+        if self.cycle.response_complete and self._body_bytes > MAX_UNREAD_BODY_BYTES:
+            self.transport.close()
+
+    def _body_arrived(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
 
     def _expect_header(self) -> None:
         self._header_arrived()
@@ -122,7 +156,7 @@ def run(settings: Settings) -> None:
     signal.signal(signal.SIGTERM, _exit)
     metrics_folder = settings.home / "metrics" / str(settings.port)
     shutil.rmtree(metrics_folder, ignore_errors=True)
-    metrics_folder.mkdir(parents=True)
+    files.make_folder(metrics_folder)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics_folder)
     logs.configure(settings.log_level)
     multiprocess.Process = Worker  # type: ignore[misc]
