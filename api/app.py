@@ -25,6 +25,7 @@ from api.routes import (
     providers,
     records,
     rules,
+    security_txt,
     tags,
     transactions,
     transfers,
@@ -59,6 +60,7 @@ ROUTERS = (
     management.routes,
     webhooks.routes,
     health.routes,
+    security_txt.routes,
 )
 
 

@@ -15,13 +15,15 @@ from typing import Any
 
 from models.categoriser.file import write_atomically
 from models.categoriser.model import Categoriser
-from models.errors import ModelUnknown, PromotionRefused
+from models.errors import ModelError, ModelUnknown, ModelUnreadable, PromotionRefused
 from models.evaluation.gates import objections
 from models.evaluation.metrics import Figure
 
 SHIPPED = Path(__file__).parent / "artefacts" / "categoriser.npz"
 SHIPPED_REPORT = SHIPPED.with_suffix(".json")
 SHIPPED_NAME = "shipped"
+UNREADABLE_POINTER = "unreadable"
+"""The version in use when nobody can tell which it is: no model has this name."""
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")
 _ACTIVE, _LOG = "active", "log.json"
 
@@ -40,6 +42,15 @@ class RegistryEntry:
 
 
 @dataclass(frozen=True)
+class ModelChoice:
+    """The model to use, the version that is meant to be in use, and why that one is not."""
+
+    model: Categoriser
+    requested: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
 class RegisteredModel:
     """A model that can be put into use."""
 
@@ -55,9 +66,34 @@ def shipped() -> Categoriser:
 
 
 def active(folder: Path) -> Categoriser:
-    """The model in use."""
-    version = active_version(folder)
-    return find(folder, version) if version else shipped()
+    """The model in use, or the one that stands in for it."""
+    return choose(folder).model
+
+
+def choose(folder: Path) -> ModelChoice:
+    """The version in use if it can be read; else the last one before it that can be, at last the shipped one.
+
+    A version that was rolled back does not stand in: it was taken out of use for a reason.
+    """
+    requested = active_version(folder) or SHIPPED_NAME
+    problem: str | None = None
+    for version in dict.fromkeys([requested, *reversed(_versions_in_use(folder)), SHIPPED_NAME]):
+        try:
+            return ModelChoice(find(folder, version), requested, problem)
+        except ModelError as error:
+            problem = problem or str(error)
+    raise ModelUnreadable(problem)
+
+
+def stamp(folder: Path, version: str) -> tuple[int, int] | None:
+    """Time and size of the file of a version: they change when it is damaged or repaired. None without a file of its own."""
+    if not version:
+        return None
+    try:
+        status = (folder / f"{version}.npz").stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
 
 
 def find(folder: Path, version: str) -> Categoriser:
@@ -74,9 +110,15 @@ def registered_name(version: str) -> str:
 
 
 def active_version(folder: Path) -> str:
-    """The version in use, empty if it is the shipped one."""
+    """The version in use, empty if it is the shipped one; `unreadable` if the pointer names no version."""
     pointer = folder / _ACTIVE
-    return _valid_version(pointer.read_text().strip()) if pointer.exists() else ""
+    try:
+        version = pointer.read_bytes().strip().decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+    except OSError:
+        return UNREADABLE_POINTER
+    return version if _is_version(version) else UNREADABLE_POINTER
 
 
 def add(folder: Path, model: Categoriser, report: Mapping[str, Any]) -> Path:
@@ -110,7 +152,7 @@ def promote(folder: Path, version: str, *, by: str, at: datetime, why: str, over
     """Puts a version into use, unless it misses a hard gate or is worse than the one in use; a reason can override that."""
     model = find(folder, version)
     version_in_use = active_version(folder)
-    incumbent = figures(_path(folder, version_in_use).with_suffix(".json") if version_in_use else SHIPPED_REPORT)
+    incumbent = figures(folder / f"{version_in_use}.json" if version_in_use else SHIPPED_REPORT)
     return promote_figures(
         folder,
         model.version,
@@ -182,9 +224,26 @@ def _path(folder: Path, version: str) -> Path:
 
 def _valid_version(version: str) -> str:
     """The version, if it is a valid file name; else `ModelUnknown`."""
-    if not _VERSION.fullmatch(version) or ".." in version:
+    if not _is_version(version):
         raise ModelUnknown(f"{version!r} is no version")
     return version
+
+
+def _is_version(version: str) -> bool:
+    return bool(_VERSION.fullmatch(version)) and ".." not in version
+
+
+def _versions_in_use(folder: Path) -> list[str]:
+    """The versions that led to the one in use, the oldest first; none of them was rolled back. Empty if the log is damaged."""
+    versions: list[str] = []
+    try:
+        changes = log(folder)
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+    for change in changes:
+        versions = versions[: versions.index(change.version)] if change.version in versions else versions
+        versions.append(change.version)
+    return versions
 
 
 def _json(content: Any) -> bytes:

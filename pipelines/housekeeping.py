@@ -9,7 +9,7 @@ from warehouse.lake.lake import Lake
 from warehouse.lake.tables import LANDING
 from warehouse.postgres.database import Database
 from warehouse.settings import Settings
-from warehouse.stores import accesses, dialogues, redirect_sessions, throttles, tokens, webhooks
+from warehouse.stores import accesses, dialogues, redirect_sessions, throttles, tokens, unattended_sessions, webhooks
 
 DIALOGUE_DAYS = 30
 UNFINISHED_FILE_AGE = timedelta(days=1)
@@ -26,6 +26,7 @@ class SweepCounts:
     redirect_sessions: int = 0
     accesses: int = 0
     dialogues: int = 0
+    unattended_sessions: int = 0
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,9 @@ class LakeSweepCounts:
 
 
 def sweep(database: Database, settings: Settings) -> SweepCounts:
-    """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, webhook events, dialogues."""
+    """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, webhook events, dialogues,
+    counts of unattended sessions.
+    """
     with database.operating() as owner:
         return SweepCounts(
             tokens=tokens.purge_expired(owner),
@@ -46,6 +49,7 @@ def sweep(database: Database, settings: Settings) -> SweepCounts:
             redirect_sessions=redirect_sessions.purge_expired(owner),
             accesses=accesses.remove_expired(owner),
             dialogues=dialogues.purge(owner, DIALOGUE_DAYS),
+            unattended_sessions=unattended_sessions.purge_old(owner),
         )
 
 

@@ -30,8 +30,9 @@ from pipelines.fetching import refresh
 from pipelines.fetching.store import FetchJob
 from pipelines.webhooks import notify
 from warehouse import logs
-from warehouse.errors import Busy, DatabaseUnavailable
+from warehouse.errors import Busy, DatabaseUnavailable, KeysMissing
 from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS
+from warehouse.secrets import sealed_values
 from warehouse.settings import Settings
 from warehouse.stores import accesses, fetches, redirect_sessions
 from warehouse.stores import dialogues as stored_dialogues
@@ -68,6 +69,7 @@ class WorkerContext:
 async def run(settings: Settings) -> None:
     """Works until SIGTERM or SIGINT."""
     context = Context.of(settings)
+    _require_keys(context)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -86,6 +88,16 @@ async def run(settings: Settings) -> None:
         await asyncio.wait([working, looking, delivering], timeout=_grace_seconds(settings) + LOOK_SECONDS)
         await worker_context.slots.close()
     log.info("stopped")
+
+
+def _require_keys(context: Context) -> None:
+    """Refuses to work with wrong vault keys: every access would ask its customer for the login."""
+    with context.database.operating() as operator:
+        try:
+            sealed_values.check_keys(operator, context.vault)
+        except KeysMissing as error:
+            log.error("vault_keys_wrong", advice=str(error))  # noqa: TRY400 (the trace says nothing)
+            raise
 
 
 async def _run_forever(stop: asyncio.Event, work: Callable[[], Awaitable[None]]) -> None:

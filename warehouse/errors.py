@@ -8,6 +8,7 @@ KontorError
 │   ├── AddressRefused       the service does not call this address
 │   ├── CallbackRefused      a customer may not be sent back to this address
 │   ├── SignDiffers          the category is for amounts of the other sign
+│   ├── PasswordTooShort, PasswordCommon, PasswordHasName
 │   ├── NoCounterparty       a rule needs a counterparty, and the booking names none
 │   └── OrderUnfit           a payment order breaks a rule; carries the field
 │       ├── AmountOutOfRange, CurrencyRefused
@@ -64,6 +65,18 @@ class CallbackRefused(Invalid):
 
 
 class SignDiffers(Invalid):
+    pass
+
+
+class PasswordTooShort(Invalid):
+    pass
+
+
+class PasswordCommon(Invalid):
+    pass
+
+
+class PasswordHasName(Invalid):
     pass
 
 

@@ -4,6 +4,7 @@ import os
 import secrets
 from pathlib import Path
 
+FOLDER_MODE = 0o700
 UNFINISHED_PREFIX = ".writing-"
 """How the name of a file begins while it is being written. Hidden, so that nobody reads it."""
 
@@ -38,10 +39,15 @@ def unfinished(folder: Path) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Creates a folder, with those above it, so that it survives a crash."""
+    """Creates a folder, with those above it, so that it survives a crash. Only its owner can enter it: it holds data of people.
+    Folders that exist keep their modes. If root makes one, it belongs to the owner of the folder above.
+    """
     if not folder.is_dir():
         make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        if os.geteuid() == 0:
+            owner = folder.parent.stat()
+            os.chown(folder, owner.st_uid, owner.st_gid)
         sync_folder(folder.parent)
 
 

@@ -7,6 +7,7 @@ import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, HttpUrl, TypeAdapter, field_validator
@@ -28,6 +29,12 @@ def _origin(value: str) -> str:
         raise ValueError("must be https://name or https://name:port, without a path")
     usual = {"http": 80, "https": 443}[url.scheme]
     return f"{url.scheme}://{url.host}" + ("" if url.port == usual else f":{url.port}")
+
+
+def _contact(value: str) -> str:
+    if not re.fullmatch(r"(mailto:[^\s@:/]+@[^\s@/]+|https://[^\s]+)", value):
+        raise ValueError("must be mailto:name@host or an https address")
+    return value
 
 
 def _zone(value: str) -> str:
@@ -70,6 +77,11 @@ class Settings(BaseSettings):
     base_url: Annotated[str, AfterValidator(_base_url)] = Field(
         default_factory=lambda data: f"http://{data['host']}:{data['port']}",
         description="address under which tenants reach the API, and with which every link starts; default: http://host:port",
+    )
+    security_contact: Annotated[str, AfterValidator(_contact)] = Field(
+        default_factory=lambda data: f"mailto:security@{urlsplit(data.get('base_url', '')).hostname}",
+        description="where weaknesses are reported, in /.well-known/security.txt: mailto: or https://; default: security@ and "
+        "the host of base_url",
     )
     docs: bool = Field(True, description="serve /docs and /openapi.json; switch off in production")
     timezone: Annotated[str, AfterValidator(_zone)] = Field("Europe/Berlin", description="zone of timestamps without a zone")
@@ -132,7 +144,10 @@ class Settings(BaseSettings):
         600, ge=1, le=3600, description="within this time a customer has to confirm a consent or a payment"
     )
     unattended_sessions_per_day: int = Field(
-        4, ge=1, le=4, description="bank sessions without the customer in any 24 hours, per access"
+        4,
+        ge=1,
+        le=4,
+        description="bank sessions without the customer on a day per login and bank, and in any 24 hours per access",
     )
     unsynced_lifetime_seconds: int = Field(
         86400, ge=1, description="lifetime of the data of an access that is not refreshed by itself"

@@ -17,6 +17,7 @@ import typer
 from api.cli import processes
 from api.cli.installation import Json, read_settings, show_once
 from api.dagster_proxy import credentials, sites
+from warehouse import files
 from warehouse.errors import KontorError
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.embedded import Addresses
@@ -102,7 +103,7 @@ def environment(settings: Settings, addresses: Addresses) -> dict[str, str]:
     """The environment of all processes of the installation."""
     folder = settings.home / "dagster"
     logs = folder / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+    files.make_folder(logs)
     return {
         **os.environ,
         "KONTOR_HOME": str(settings.home),

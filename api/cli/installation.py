@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,6 +15,7 @@ from warehouse.errors import Invalid
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Tenant
+from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores import tenants
@@ -55,6 +56,12 @@ def open_installation() -> Iterator[Installation]:
             yield Installation(settings, database, Vault(settings))
         finally:
             database.close()
+
+
+def check_keys(service_url: str, vault: Vault) -> None:
+    """Raises `KeysMissing`, with what to do, if the vault keys do not belong to the database."""
+    with closing(Database(service_url, pool=1)) as database, database.operating() as operator:
+        sealed_values.check_keys(operator, vault)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from rich.markup import escape
 
+from warehouse import files
 from warehouse.errors import KontorError
 
 PR_SET_PDEATHSIG = 1
@@ -24,6 +25,8 @@ LOOK_SECONDS = 0.5
 STEADY_SECONDS = 60
 """A process that lives longer starts anew at once when it ends, and the pauses begin small again."""
 MAX_PAUSE_SECONDS = 30.0
+PRIVATE_UMASK = 0o077
+"""What a process writes can be read by its owner alone."""
 
 
 @dataclass
@@ -52,6 +55,7 @@ class Child:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
+                umask=PRIVATE_UMASK,
                 preexec_fn=_end_with_parent(),
             )
         self.started_at = time.monotonic()
@@ -59,7 +63,7 @@ class Child:
     def _output(self) -> contextlib.AbstractContextManager[IO[bytes] | None]:
         if self.log is None:
             return contextlib.nullcontext()
-        self.log.parent.mkdir(parents=True, exist_ok=True)
+        files.make_folder(self.log.parent)
         return self.log.open("ab")
 
     def pause_seconds(self) -> float:

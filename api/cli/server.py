@@ -5,9 +5,11 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from api.cli import processes
-from api.cli.installation import Json, console, open_installation, read_settings, say, show
+from api.cli.installation import Json, check_keys, console, open_installation, read_settings, say, show
+from warehouse.errors import KeysMissing
 from warehouse.postgres import embedded, migrate
 from warehouse.secrets.vault import Vault
 
@@ -47,8 +49,13 @@ def serve(
             os.environ[f"KONTOR_{name}"] = str(value)
     settings = read_settings()
     with embedded.addresses(settings) as addresses:
-        Vault(settings).ring()
+        vault = Vault(settings)
+        vault.ring()
         migrate.require_tables(addresses.service)
+        try:
+            check_keys(addresses.service, vault)
+        except KeysMissing as error:
+            Console(stderr=True).print(f"[red]The API starts but is not ready (/ready answers 503): {error}[/]", soft_wrap=True)
         os.environ["KONTOR_HOME"] = str(settings.home)
         os.environ["KONTOR_DATABASE_URL"] = addresses.service
         server.run(settings)
@@ -60,8 +67,8 @@ def work() -> None:
 
     settings = read_settings()
     with embedded.addresses(settings) as addresses:
-        Vault(settings).ring()
         migrate.require_tables(addresses.service)
+        check_keys(addresses.service, Vault(settings))
         os.environ["KONTOR_HOME"] = str(settings.home)
         os.environ["KONTOR_DATABASE_URL"] = addresses.service
         worker.main(read_settings())

@@ -12,7 +12,7 @@ from rich.progress import Progress
 
 from api.cli import dagster, processes, runs
 from api.cli.demo import seed_demo
-from api.cli.installation import Installation, console
+from api.cli.installation import Installation, check_keys, console
 from api.dagster_proxy import credentials
 from api.dagster_proxy.sites import READY
 from pipelines import demo_tenants as demo_flow
@@ -37,6 +37,7 @@ def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_de
     with console.status("Preparing the database …"):
         create_ring(settings.keys_path)
         migrate.upgrade(addresses.migration, addresses.service_role)
+        check_keys(addresses.service, Vault(settings))
     children: list[processes.Child] = []
     opened = ExitStack()
     try:

@@ -9,6 +9,7 @@ import typer
 
 from api.cli.installation import Json, TenantName, open_installation, open_tenant, say, show, show_once
 from api.cli.roles import Username, find_user
+from warehouse.inputs import passwords
 from warehouse.secrets import hashing
 from warehouse.stores import tenants, users
 
@@ -21,7 +22,7 @@ PasswordStdin = Annotated[
 @commands.command()
 def create(tenant: TenantName, username: Username, password_stdin: PasswordStdin = False, as_json: Json = False) -> None:
     """Create a user with the default roles. Prints the password once."""
-    password = _password(password_stdin)
+    password = _password(username, password_stdin)
     with open_tenant(tenant) as (_, owner, _):
         user = users.create(owner, username, hashing.hash_password(password))
     facts = {"username": user.username, "userReference": str(user.id), "password": password}
@@ -56,7 +57,7 @@ def deactivate(tenant: TenantName, username: Username, as_json: Json = False) ->
 @commands.command()
 def reactivate(tenant: TenantName, username: Username, password_stdin: PasswordStdin = False, as_json: Json = False) -> None:
     """Reactivate a user with a new password. Prints the password once."""
-    password = _password(password_stdin)
+    password = _password(username, password_stdin)
     with open_tenant(tenant) as (_, owner, _):
         users.reactivate(owner, find_user(owner, username).id, username, hashing.hash_password(password))
     show_once({"username": username, "password": password}, as_json, f"User {username} is active again.")
@@ -93,5 +94,10 @@ def erase(
     )
 
 
-def _password(from_stdin: bool) -> str:
-    return sys.stdin.readline().rstrip("\n") if from_stdin else hashing.new_secret()
+def _password(username: str, from_stdin: bool) -> str:
+    """The password that was given, after checking it, or a generated one."""
+    if not from_stdin:
+        return hashing.new_secret()
+    password = sys.stdin.readline().rstrip("\n")
+    passwords.check(password, username)
+    return password

@@ -38,9 +38,16 @@ class DemoTenant:
     admin: tuple[str, str] = field(repr=False)
     app: tuple[str, str] = field(repr=False)
 
+    def username_of(self, visitor: str) -> str:
+        """The name of a visitor's user, derived from the random id in the cookie: neither tells the other."""
+        return f"besuch-{self._derived('name', visitor)[:32]}"
+
     def password_of(self, visitor: str) -> str:
         """The password of a visitor's user, derived so that it need not be stored."""
-        return hmac.new(self.app[1].encode(), visitor.encode(), hashlib.sha256).hexdigest()
+        return self._derived("password", visitor)
+
+    def _derived(self, purpose: str, visitor: str) -> str:
+        return hmac.new(self.app[1].encode(), f"{purpose} {visitor}".encode(), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -149,7 +156,7 @@ class DemoVisit:
 
     @property
     def _username(self) -> str:
-        return f"besuch-{self.visitor}"
+        return self.tenant.username_of(self.visitor)
 
     async def _request(self, method: str, path: str, expected: tuple[int, ...], **arguments: Any) -> httpx.Response:
         """The response to a request in the visitor's name; an expired token is replaced once."""

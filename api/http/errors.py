@@ -67,6 +67,9 @@ FACTS: dict[type[errors.KontorError], ErrorResponse] = {
     errors.NameTaken: ErrorResponse(409, "Der Name ist bereits vergeben."),
     errors.AlreadyActive: ErrorResponse(409, "Der Benutzer ist bereits aktiv."),
     errors.UsernameDiffers: ErrorResponse(400, "username: stimmt nicht mit dem Benutzer überein"),
+    errors.PasswordTooShort: ErrorResponse(400, "password: hat weniger als 8 Zeichen"),
+    errors.PasswordCommon: ErrorResponse(400, "password: ist zu einfach und wird als eines der ersten ausprobiert"),
+    errors.PasswordHasName: ErrorResponse(400, "password: besteht aus dem Namen des Benutzers"),
     errors.AddressRefused: ErrorResponse(400, "url: keine öffentliche https-Adresse"),
     errors.CallbackRefused: ErrorResponse(
         400, "callbackUrl: ist keine https-Adresse oder steht nicht auf der Liste des Mandanten"
@@ -109,6 +112,8 @@ FACTS: dict[type[errors.KontorError], ErrorResponse] = {
     errors.Throttled: ErrorResponse(429),
     errors.DatabaseUnavailable: ErrorResponse(503),
     errors.Busy: ErrorResponse(503),
+    errors.KeysMissing: ErrorResponse(503),
+    errors.SealBroken: ErrorResponse(503),
     errors.TooLate: ErrorResponse(504),
 }
 

@@ -3,7 +3,7 @@
 import os
 from functools import cache
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
 REQUESTS = Counter("kontor_requests", "Requests answered", ["method", "route", "status"])
@@ -14,6 +14,14 @@ SECONDS = Histogram(
     buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180),
 )
 TOKENS = Counter("kontor_tokens_issued", "Access tokens issued", ["grant"])
+MODEL_STANDS_IN = Gauge(
+    "kontor_model_stands_in",
+    "1 while the model in use cannot be read and another one stands in for it",
+    multiprocess_mode="mostrecent",
+)
+DISK_USED = Gauge(
+    "kontor_disk_used_share", "Share of the disk of a place with data that is used", ["place"], multiprocess_mode="mostrecent"
+)
 LOGIN_FAILURES = Counter("kontor_login_failures", "Logins refused", ["grant"])
 
 
@@ -28,6 +36,11 @@ def count_request(method: str, route: str, status: int, seconds: float) -> None:
 def _counters(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
     """The counters of one kind of request, cached: there are only as many kinds as routes and statuses."""
     return REQUESTS.labels(method, route, str(status)), SECONDS.labels(route)
+
+
+def note_model(*, stands_in: bool) -> None:
+    """Notes whether another model stands in for the one in use."""
+    MODEL_STANDS_IN.set(stands_in)
 
 
 def exposition() -> bytes:

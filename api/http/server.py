@@ -20,21 +20,29 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from api.http.errors import respond
 from api.http.workers import Supervisor
-from warehouse import logs
+from warehouse import files, logs
 from warehouse.settings import Settings
 
 MAX_HEADER_BYTES = 64 * 1024
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # nosec B108  # our folder in it can be entered by this user only
 MIN_READ_BYTES = 64 * 1024
+MAX_UNREAD_BODY_BYTES = 1024 * 1024
+UNREAD_BODY_SECONDS = 10.0
 NO_LINGER = struct.pack("ii", 1, 0)
 log = structlog.get_logger("api")
 
 
 class Protocol(HttpToolsProtocol):
-    """A connection that must send the complete header of each request, and read its answers, within time limits."""
+    """A connection that must send the complete header of each request, and read its answers, within time limits.
+
+    A body that nobody reads, because the request was answered without it (401, 413), is dropped as it arrives, so that the
+    caller sees the answer; but only up to a limit of bytes and seconds, after which the connection is closed.
+    """
 
     _header_timer: asyncio.TimerHandle | None = None
     _header_bytes = 0
+    _body_bytes = 0
+    _unread_timer: asyncio.TimerHandle | None = None
     _reader_timer: asyncio.TimerHandle | None = None
     _steps = 0
     """Counts what only happens while the caller reads, or a few times before the buffer is full."""
@@ -45,6 +53,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._body_bytes = 0
         self._expect_header()
 
     def on_url(self, url: bytes) -> None:
@@ -59,8 +68,27 @@ class Protocol(HttpToolsProtocol):
         self._header_arrived()
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        super().on_body(body)
+        self._limit_unread_body()
+
+    def on_message_complete(self) -> None:
+        self._body_arrived()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """What is still in the buffer is watched too: closing waits for it, however long."""
+        self._steps += 1
+        super().on_response_complete()
+        self._expect_reader()
+        if self.cycle.response_complete and self.cycle.more_body and not self.transport.is_closing():
+            self._unread_timer = self.loop.call_later(UNREAD_BODY_SECONDS, self.transport.close)
+            self._limit_unread_body()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._header_arrived()
+        self._body_arrived()
         if self._reader_timer is not None:
             self._reader_timer.cancel()
         super().connection_lost(exc)
@@ -72,12 +100,6 @@ class Protocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         self._steps += 1
         super().resume_writing()
-
-    def on_response_complete(self) -> None:
-        """What is still in the buffer is watched too: closing waits for it, however long."""
-        self._steps += 1
-        super().on_response_complete()
-        self._expect_reader()
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (callers do not see the text of the parser)
         """Sends 400 for malformed HTTP, in the shape of all errors."""
@@ -94,6 +116,15 @@ class Protocol(HttpToolsProtocol):
         self._header_bytes += size
         if self._header_bytes > MAX_HEADER_BYTES:
             raise ValueError("header too large")
+
+    def _limit_unread_body(self) -> None:
+        if self.cycle.response_complete and self._body_bytes > MAX_UNREAD_BODY_BYTES:
+            self.transport.close()
+
+    def _body_arrived(self) -> None:
+        if self._unread_timer is not None:
+            self._unread_timer.cancel()
+            self._unread_timer = None
 
     def _expect_header(self) -> None:
         self._header_arrived()
@@ -162,7 +193,7 @@ def run(settings: Settings) -> None:
     """
     metrics_folder = _metrics_folder(settings)
     shutil.rmtree(metrics_folder, ignore_errors=True)
-    metrics_folder.mkdir(parents=True, mode=0o700)
+    files.make_folder(metrics_folder)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(metrics_folder)
     logs.configure(settings.log_level)
     config = uvicorn.Config("api.app:worker", factory=True, workers=settings.workers, **options(settings))

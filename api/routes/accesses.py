@@ -140,7 +140,7 @@ def _connect(
     services: Services, owner: Owner, entries: dict[str, NewAccess], refresh: bool, customer_ip: str | None
 ) -> dict[UUID, UUID]:
     if refresh and all(entry.provider_id is None and entry.credentials is None for entry in entries.values()):
-        return connect.refresh_again(owner, services.settings, _options(entries), attended_from=customer_ip)
+        return connect.refresh_again(owner, services.vault, services.settings, _options(entries), attended_from=customer_ip)
     requests = [access_request(key, entry) for key, entry in entries.items()]
     logins = connect.open_entries(owner, services.vault, services.connectors, requests)
     return connect.connect(owner, services.vault, services.settings, logins, refresh=refresh, attended_from=customer_ip)
@@ -155,7 +155,7 @@ def _redirect(
         if entry.sync is False:
             raise Problem(400, "sync: muss true sein")
     if refresh:
-        return connect.refresh_again(owner, services.settings, _options(entries), attended_from=customer_ip)
+        return connect.refresh_again(owner, services.vault, services.settings, _options(entries), attended_from=customer_ip)
     if len(entries) != 1:
         raise Problem(400, "Je Anfrage kann nur ein Bankzugang über das Formular angelegt werden.")
     key = next(iter(entries))

@@ -17,6 +17,7 @@ from api.services import AppServices, Services
 from pipelines import deactivation
 from warehouse import scopes
 from warehouse.errors import NotFound
+from warehouse.inputs import passwords
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Client, ClientRole, Tenant, User
 from warehouse.secrets import hashing
@@ -135,6 +136,7 @@ def get_user(tenant: str, user: str, caller: ReadsUsers, services: AppServices) 
 @routes.post("/tenants/{tenant}/users", status_code=201, response_class=Response, responses={409: {}, 429: {}})
 async def create_user(tenant: str, new: NewUser, caller: CreatesUsers, services: AppServices) -> Response:
     """Creates a user. Its name must differ from all others of the tenant, also after ignoring case and Unicode form."""
+    passwords.check(new.password, new.username, new.firstname, new.lastname)
 
     def create() -> UUID:
         password_hash = hashing.hash_password(new.password)
@@ -159,6 +161,7 @@ async def deactivate_user(tenant: str, user: str, caller: CreatesUsers, services
 @routes.post("/tenants/{tenant}/users/{user}/reactivate", response_class=Response, responses={409: {}, 429: {}})
 async def reactivate_user(tenant: str, user: str, new: NewUser, caller: CreatesUsers, services: AppServices) -> Response:
     """Makes an inactive user active again, with a new password and the name it had."""
+    passwords.check(new.password, new.username, new.firstname, new.lastname)
 
     def reactivate() -> None:
         password_hash = hashing.hash_password(new.password)

@@ -7,6 +7,7 @@ from pydantic import Field
 from api.schemas.base import Wire, shape
 
 Health = Annotated[str, shape("ReadinessStatus", ["ok", "unavailable"])]
+CheckStatus = Annotated[str, shape("ReadinessCheckStatus", ["ok", "degraded", "unavailable"])]
 
 
 class Alive(Wire):
@@ -19,4 +20,10 @@ class Readiness(Wire):
     """Whether the service can do its work, and what stands in the way."""
 
     status: Health = Field(examples=["ok"])
-    checks: dict[str, Health] = Field(examples=[{"database": "ok", "lake": "ok"}])
+    checks: dict[str, CheckStatus] = Field(
+        examples=[{"database": "ok", "lake": "ok", "keys": "ok", "model": "ok", "disk": "ok"}],
+        description="What was looked at; `degraded` works, but needs the operator",
+    )
+    reasons: dict[str, str] | None = Field(
+        None, examples=[{"keys": "the vault keys do not open what is stored"}], description="What is wrong, by check"
+    )

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from api.schemas.base import CONTROLS, TEXT, Line, Relation, Wire
 from warehouse import scopes
 from warehouse.errors import Invalid
-from warehouse.inputs import naming
+from warehouse.inputs import naming, passwords
 
 MAX_PASSWORD_CHARACTERS = 1024
 MAX_NAME_CHARACTERS = 200
@@ -74,10 +74,10 @@ class NewUser(Wire):
         json_schema_extra={"pattern": rf"^[^{CONTROLS}]*[^{CONTROLS}\s][^{CONTROLS}]*$"},
     )
     password: str = Field(
-        min_length=1,
         max_length=MAX_PASSWORD_CHARACTERS,
         examples=["a long passphrase of the user"],
-        json_schema_extra={"pattern": TEXT},
+        description="Neither a common password nor the user's name",
+        json_schema_extra={"pattern": TEXT, "minLength": passwords.MIN_PASSWORD_CHARACTERS},
     )
     firstname: Annotated[Line, StringConstraints(max_length=MAX_NAME_CHARACTERS)] | None = Field(None, examples=["Erika"])
     lastname: Annotated[Line, StringConstraints(max_length=MAX_NAME_CHARACTERS)] | None = Field(None, examples=["Mustermann"])

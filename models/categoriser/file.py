@@ -44,7 +44,9 @@ def write(path: Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replaces a file as a whole: after a crash it has the old content or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    for folder in reversed([path.parent, *path.parent.parents]):
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with temporary.open("wb") as file:
         file.write(content)

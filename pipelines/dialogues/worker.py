@@ -24,6 +24,7 @@ from pipelines.banks.base import (
     Done,
     Failed,
     FetchRequest,
+    FieldsMissing,
     Header,
     Order,
     Payment,
@@ -161,10 +162,11 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
         typed_login = {
             name.removeprefix(LOGIN): value.decode() for name, value in sealed_values.items() if name.startswith(LOGIN)
         }
-        login = typed_login or (accesses.credentials(owner, context.vault, access) if access else {})
+        login = typed_login or (accesses.readable_credentials(owner, context.vault, access) or {} if access else {})
         if connector is None or not provider_row.enabled or not login:
             pays = dialogue.kind == PAYMENT
-            unasked = steps.after_fault(Unreachable(), pays=pays, first=True, elsewhere=elsewhere)
+            fault = FieldsMissing() if access and not login else Unreachable()
+            unasked = steps.after_fault(fault, pays=pays, first=True, elsewhere=elsewhere)
             end_as(owner, dialogue, steps.unknown_outcome() if looks else unasked)
             return None
         request = FetchRequest(provider, login, now, attended_from=dialogue.attended_from, return_to=dialogue.return_to)

@@ -17,7 +17,7 @@ from warehouse.postgres.tables import Access
 from warehouse.secrets import certificates
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.stores import accesses, providers
+from warehouse.stores import accesses, providers, unattended_sessions
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def connect(
         else:
             wants_fetch = _renew(owner, vault, settings, access, login, refresh=refresh) and not login.missing
         if wants_fetch or access.fetch_id is not None:
-            fetches[access.id] = _begin(owner, settings, access, attended_from)
+            fetches[access.id] = _begin(owner, vault, settings, access, attended_from)
     return fetches
 
 
@@ -88,29 +88,38 @@ def keep_login(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogi
         return _add(owner, vault, settings, login)
     if access.provider_id != login.entry.provider_id:
         raise AccessDiffers
-    if accesses.credentials(owner, vault, access) != login.credentials:
+    if accesses.readable_credentials(owner, vault, access) != login.credentials:
         _change_login(owner, vault, access, login)
     _apply_options(settings, access, login.entry.options)
     return access
 
 
 def refresh_again(
-    owner: Owner, settings: Settings, options: Mapping[str, AccessOptions], *, attended_from: str | None
+    owner: Owner, vault: Vault, settings: Settings, options: Mapping[str, AccessOptions], *, attended_from: str | None
 ) -> dict[UUID, UUID]:
     """Begins fetches of existing accesses with their stored credentials; returns the id of the fetch by the id of the access."""
     known_accesses = [accesses.find(owner, key, lock=True) for key in sorted(options)]
     for access in known_accesses:
         _apply_options(settings, access, options[access.key])
-    return {access.id: _begin(owner, settings, access, attended_from) for access in known_accesses}
+    return {access.id: _begin(owner, vault, settings, access, attended_from) for access in known_accesses}
 
 
-def _begin(owner: Owner, settings: Settings, access: Access, attended_from: str | None) -> UUID:
+def _begin(owner: Owner, vault: Vault, settings: Settings, access: Access, attended_from: str | None) -> UUID:
     """Begins a fetch, or joins the running one. The limit on unattended sessions applies to callers as well."""
     if access.fetch_id is None and attended_from is None:
-        wait = accesses.seconds_until_allowed(owner, access, settings.unattended_sessions_per_day)
+        wait = _seconds_until_allowed(owner, vault, settings, access)
         if wait:
             raise Throttled(wait)
     return accesses.begin_fetch(owner, access, is_awaited=True, attended_from=attended_from)
+
+
+def _seconds_until_allowed(owner: Owner, vault: Vault, settings: Settings, access: Access) -> int:
+    """The seconds until an unattended session of the access and of its login is allowed; 0 if it is now."""
+    limit = settings.unattended_sessions_per_day
+    now = unattended_sessions.clock(owner)
+    sessions = unattended_sessions.count(owner, vault, access, unattended_sessions.day_of(now, settings.zone))
+    of_login = unattended_sessions.seconds_until_next_day(now, settings.zone) if sessions >= limit else 0
+    return max(of_login, accesses.seconds_until_allowed(owner, access, limit))
 
 
 def _find_access(owner: Owner, key: str) -> Access | None:
@@ -141,14 +150,15 @@ def _add(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogin) -> 
 def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login: OpenedLogin, *, refresh: bool) -> bool:
     """Applies a request to an existing access; returns whether it should be fetched.
 
-    A repeated request changes nothing. Another login is accepted only with `refresh`, or if the stored one does not work.
+    A repeated request changes nothing. Another login is accepted only with `refresh`, or if the stored one does not work or
+    cannot be read.
     """
-    entry, stored_credentials = login.entry, accesses.credentials(owner, vault, access)
+    entry, stored_credentials = login.entry, accesses.readable_credentials(owner, vault, access)
     same_login = stored_credentials == login.credentials
     if access.provider_id != entry.provider_id:
         raise AccessDiffers
     if not same_login:
-        if not refresh and not access.waits_for_customer:
+        if not refresh and not access.waits_for_customer and stored_credentials is not None:
             raise AccessDiffers
         _change_login(owner, vault, access, login)
     if refresh or not same_login:

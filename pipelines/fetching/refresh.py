@@ -21,6 +21,7 @@ from pipelines.banks.base import (
     Connector,
     FetchedBookings,
     FetchRequest,
+    FieldsMissing,
     Header,
     Holdings,
     ProductFailure,
@@ -37,7 +38,8 @@ from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
-from warehouse.stores import accesses, fetches, products, providers
+from warehouse.secrets import sealed_values
+from warehouse.stores import accesses, fetches, products, providers, unattended_sessions
 
 OVERLAP = timedelta(days=30)
 """How far a refresh reaches back: banks correct texts and days for weeks."""
@@ -55,7 +57,11 @@ log = structlog.get_logger("refresh")
 
 def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
     """Runs a fetch unless it is void. Never raises for a fault of the bank."""
-    plan = _plan(context, job, now)
+    try:
+        plan = _plan(context, job, now)
+    except FieldsMissing as fault:
+        _ask_for_login(context, job, fault, now)
+        return
     if plan is None:
         return
     connector, request = plan
@@ -107,7 +113,9 @@ def enqueue_due(context: Context, now: datetime) -> int:
 
 
 def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:
-    """The connector and the request for a fetch. None if the fetch is void or must not reach the bank; then it has been ended."""
+    """The connector and the request for a fetch. None if the fetch is void or must not reach the bank; then it has been ended.
+    Raises `FieldsMissing` if the credentials cannot be opened.
+    """
     with context.database.acting_for(job.tenant, job.user) as owner:
         access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is None:
@@ -124,12 +132,14 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fe
         if not row.enabled or connector is None or (offer := connector.offer(provider)) is None:
             _end(owner, access, Unreachable(), now)
             return None
-        credentials = accesses.credentials(owner, context.vault, access)
+        credentials = accesses.readable_credentials(owner, context.vault, access)
+        if credentials is None:
+            raise FieldsMissing(", ".join(field.key for field in offer.fields))
         if any(field.key not in credentials for field in offer.fields) or access.wrong_logins >= MAX_WRONG_LOGINS:
             accesses.end_fetch(owner, access, access.messages, now)
             return None
         attended = access.fetch_from is not None
-        if not attended and accesses.seconds_until_allowed(owner, access, context.settings.unattended_sessions_per_day):
+        if not attended and not _take_unattended_session(owner, access, context, now):
             accesses.end_fetch(owner, access, access.issues, now)
             return None
         accesses.open_session(owner, access, attended=attended)
@@ -142,6 +152,25 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fe
             attended_from=access.fetch_from,
             whole_history_of=HISTORIES.get(access.history or "all"),
         )
+
+
+def _ask_for_login(context: Context, job: FetchJob, fault: FieldsMissing, now: datetime) -> None:
+    """Ends a fetch whose credentials cannot be opened: the customer has to enter them again. If all seals are broken, the vault's
+    keys are wrong: that is no customer's business, and raises `KeysMissing`.
+    """
+    with context.database.operating() as operator:
+        sealed_values.check_keys(operator, context.vault)
+    log.error("seal_broken", access=str(job.access))
+    _fail(context, job, fault, now)
+
+
+def _take_unattended_session(owner: Owner, access: Access, context: Context, now: datetime) -> bool:
+    """Counts an unattended session; False if the access has had too many in 24 hours, or its login on this day."""
+    limit = context.settings.unattended_sessions_per_day
+    if accesses.seconds_until_allowed(owner, access, limit):
+        return False
+    day = unattended_sessions.day_of(now, context.settings.zone)
+    return unattended_sessions.take(owner, context.vault, access, day, limit)
 
 
 def _since(owner: Owner, access: Access, context: Context) -> dict[str, date]:

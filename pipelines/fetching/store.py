@@ -24,6 +24,7 @@ from pipelines.banks.base import (
     Medium,
     Method,
     ProductFailure,
+    Unusable,
     message,
 )
 from pipelines.context import Context
@@ -61,11 +62,15 @@ class BankAnswer:
 def publish_header(context: Context, job: FetchJob, bank_header: Header, now: datetime) -> bool:
     """Stores the products of the header; returns False and drops it if the fetch is void. An access that was complete before only
     shows progress: its data stay of one moment.
+
+    A login does not lose all of its products: an empty list after a fuller one is a fault of the bank, and raises `Unusable`.
     """
     with context.database.acting_for(job.tenant, job.user) as owner:
         access = _lock_wanted(owner, job)
         if access is None:
             return False
+        if not bank_header.products and access.status != accesses.STARTED and _stored_products(owner, access):
+            raise Unusable
         if access.status != accesses.COMPLETE:
             stored_products = _stored_products(owner, access)
             for ordinal, product in enumerate(_selected_products(access, bank_header)):

@@ -7,25 +7,35 @@ from functools import lru_cache
 from pathlib import Path
 
 import polars as pl
+import structlog
 
 from analytics.bank_text import canonical
 from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, checked
 from analytics.tagging import corrections, tag
 from analytics.tagging.tag import Tagger
 from models import registry
+from models.categoriser.model import Categoriser
+from models.registry import ModelChoice
 from warehouse.lake.packing import pack_frame, unpack_frame
 from warehouse.postgres.database import Owner
 from warehouse.settings import Settings
 from warehouse.stores import choices, ledger, products, results, revisions, rules
 
 NAME = "transaction_tags"
+log = structlog.get_logger("tags")
 SERVED = [name for name in TAGGED if name not in ("user", "product")]
 
 
 def tagger() -> Tagger:
-    """The tagger with the model that is in use now."""
+    """The tagger with the model that is in use now, or with the one that stands in for it."""
+    return _tagger(model_choice().model)
+
+
+def model_choice() -> ModelChoice:
+    """The model that is in use now. One that cannot be read is replaced by the last good one, so that answers go on."""
     folder = _folder(os.environ.get("KONTOR_HOME"))
-    return _tagger(folder, registry.active_version(folder))
+    version = registry.active_version(folder)
+    return _choice(folder, version, registry.stamp(folder, version))
 
 
 @lru_cache(maxsize=2)
@@ -37,8 +47,17 @@ def _folder(_home: str | None) -> Path:
 
 
 @lru_cache(maxsize=2)
-def _tagger(folder: Path, version: str) -> Tagger:
-    return Tagger(registry.find(folder, version) if version else registry.shipped())
+def _choice(folder: Path, _version: str, _stamp: tuple[int, int] | None) -> ModelChoice:
+    """The model in use. Cached until another version is put into use, or the file of this one is damaged or repaired."""
+    choice = registry.choose(folder)
+    if choice.problem is not None:
+        log.error("model_unreadable", requested=choice.requested, used=choice.model.version, problem=choice.problem)
+    return choice
+
+
+@lru_cache(maxsize=2)
+def _tagger(model: Categoriser) -> Tagger:
+    return Tagger(model)
 
 
 def prepare() -> None:

@@ -283,6 +283,15 @@ def test_the_service_does_not_start_without_keys(tmp_path: Path, monkeypatch: py
         kontor("serve")
 
 
+@pytest.mark.parametrize(
+    ("password", "reason"),
+    [("kurz", "at least 8 characters"), ("Sommer2026", "first that are tried"), ("otto-987", "name of its user")],
+)
+def test_a_weak_password_is_refused_with_the_reason(name: str, tenant: dict[str, Any], password: str, reason: str) -> None:
+    with pytest.raises(Invalid, match=reason):
+        kontor("user", "create", name, "otto", "--password-stdin", stdin=f"{password}\n")
+
+
 def test_an_error_is_one_sentence_and_exit_code_one() -> None:
     script = Path(sys.executable).with_name("kontor")
     failed = subprocess.run([script, "tenant", "show", "nobody"], capture_output=True, text=True)

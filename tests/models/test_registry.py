@@ -159,3 +159,61 @@ def test_the_folder_lists_what_can_be_used(tmp_path: Path) -> None:
     found = [known for known in registry.versions(tmp_path) if known.version != "shipped"]
     assert [(known.version, known.active) for known in found] == [(candidate.version, True)]
     assert found[0].figures["salary_f1"].value == 0.985
+
+
+class TestStandIns:
+    """A version in use that cannot be read is replaced by the last good one before it, at last by the shipped one."""
+
+    def put_into_use(self, folder: Path, *biases: float) -> list[Categoriser]:
+        models = [model(bias) for bias in biases]
+        for one in models:
+            registry.add(folder, one, report(GOOD))
+            registry.promote_figures(folder, one.version, GOOD, GOOD, by="eva", at=NOON, why="new")
+        return models
+
+    @pytest.mark.parametrize("damage", ["missing", "empty", "truncated", "rubbish"])
+    def test_the_last_good_one_stands_in(self, tmp_path: Path, damage: str) -> None:
+        first, second = self.put_into_use(tmp_path, 1.0, 2.0)
+        path = tmp_path / f"{second.version}.npz"
+        contents = {"empty": b"", "truncated": path.read_bytes()[:-40], "rubbish": b"rubbish" * 100}
+        path.unlink() if damage == "missing" else path.write_bytes(contents[damage])
+        choice = registry.choose(tmp_path)
+        assert (choice.model.version, choice.requested) == (first.version, second.version)
+        assert choice.problem
+
+    def test_without_a_good_one_it_is_the_shipped_one(self, tmp_path: Path) -> None:
+        for one in self.put_into_use(tmp_path, 1.0, 2.0):
+            (tmp_path / f"{one.version}.npz").write_bytes(b"")
+        assert registry.active(tmp_path).version == registry.shipped().version
+
+    def test_one_that_was_rolled_back_does_not(self, tmp_path: Path) -> None:
+        first, second = self.put_into_use(tmp_path, 1.0, 2.0)
+        registry.roll_back(tmp_path, first.version, by="ole", at=NOON, why="complaints")
+        (tmp_path / f"{first.version}.npz").unlink()
+        assert registry.active(tmp_path).version == registry.shipped().version != second.version
+
+    @pytest.mark.parametrize("pointer", [b"", b"../../etc/passwd", b"\xff\xfe", b"x" * 200])
+    def test_a_pointer_that_names_no_version(self, tmp_path: Path, pointer: bytes) -> None:
+        (only,) = self.put_into_use(tmp_path, 1.0)
+        (tmp_path / "active").write_bytes(pointer)
+        choice = registry.choose(tmp_path)
+        assert (choice.model.version, choice.requested) == (only.version, "unreadable")
+
+    def test_a_damaged_log_names_nobody(self, tmp_path: Path) -> None:
+        _, second = self.put_into_use(tmp_path, 1.0, 2.0)
+        (tmp_path / "log.json").write_bytes(b"[{")
+        assert registry.choose(tmp_path).problem is None
+        (tmp_path / f"{second.version}.npz").unlink()
+        assert registry.active(tmp_path).version == registry.shipped().version
+
+    def test_a_repaired_one_is_used_again(self, tmp_path: Path) -> None:
+        _, second = self.put_into_use(tmp_path, 1.0, 2.0)
+        path, stamps = tmp_path / f"{second.version}.npz", [registry.stamp(tmp_path, second.version)]
+        content = path.read_bytes()
+        path.write_bytes(content[:100])
+        stamps.append(registry.stamp(tmp_path, second.version))
+        path.write_bytes(content)
+        assert registry.choose(tmp_path).problem is None
+        path.unlink()
+        stamps.append(registry.stamp(tmp_path, second.version))
+        assert len(set(stamps)) == 3

@@ -45,9 +45,9 @@ include-operation-id = "issue_token"
 checks.positive_data_acceptance.expected-statuses = [200, 400, 401, 429]
 
 [[operations]]
-include-operation-id = "reactivate_user"
-# A user name that is well written can still be another user's.
-checks.positive_data_acceptance.expected-statuses = [200, 400, 404, 409]
+include-operation-id = ["create_user", "reactivate_user"]
+# A user name that is well written can still be another user's, and a password can still be too simple.
+checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409]
 
 [[operations]]
 include-operation-id = ["add_accesses", "push_transactions", "list_transactions"]

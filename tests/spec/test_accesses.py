@@ -400,8 +400,11 @@ class TestFaults:
         product = customer.access(key)["bankprodukte"][0]["id"]
         before = customer.bookings(key, product)
         assert before
+        stable = customer.access(key)
         assert customer.refresh(key).status_code == 201
         assert customer.bookings(key, product) == before
+        assert customer.access(key) == stable
+        assert customer.issues(key) == ["BA1052"]
 
     def test_a_consent_that_ends_soon_is_told(self, customer: Customer) -> None:
         key = customer.connected("test_consent_ends")

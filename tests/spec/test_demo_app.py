@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from api.demo_app import tenant as demo_tenant
 from api.demo_app.texts import REENTRY
 from pipelines import demo_tenants
 from tests.support.stack import Stack, wait_until
@@ -42,7 +43,7 @@ def visitor(stack: Stack, seeded: dict[str, Any]) -> Iterator[httpx.Client]:
     """The browser of a visitor who has connected the demo bank's first customer."""
     with httpx.Client(base_url=stack.base_url, timeout=60) as client:
         connect(stack, client)
-        username = f"besuch-{client.cookies['kontor-demo']}"
+        username = username_of(stack, client)
         (tenant_id,) = stack.sql("SELECT id FROM tenants WHERE name = :name", name=TENANT)[0]
         with stack.database.acting_for(tenant_id) as owner:
             user = users.find_by_name(owner, username)
@@ -52,6 +53,13 @@ def visitor(stack: Stack, seeded: dict[str, Any]) -> Iterator[httpx.Client]:
         demo_tenants.connect_customers(stack.database, stack.vault, settings, {"tenants": [{"name": TENANT, "users": people}]})
         wait_until(lambda: "Netflix" in client.get("/demo/overview").text, 60, lambda: client.get("/demo/overview").text)
         yield client
+
+
+def username_of(stack: Stack, browser: httpx.Client) -> str:
+    """The user behind the cookie of a visitor, which only the tenant can tell."""
+    tenant = demo_tenant.read(stack.home / "demo.json", stack.base_url)
+    assert tenant is not None
+    return tenant.username_of(browser.cookies["kontor-demo"])
 
 
 def connect(stack: Stack, browser: httpx.Client) -> httpx.Response:
@@ -103,6 +111,16 @@ def test_connecting_leads_to_the_form_and_back(stack: Stack, browser: httpx.Clie
     known = browser.cookies["kontor-demo"]
     connect(stack, browser)
     assert browser.cookies["kontor-demo"] == known
+
+
+def test_the_cookie_is_a_random_id_that_tells_nothing(stack: Stack, browser: httpx.Client) -> None:
+    connect(stack, browser)
+    (cookie,) = browser.cookies.values()
+    assert re.fullmatch(r"[0-9a-f]{32}", cookie)
+    (tenant_id,) = stack.sql("SELECT id FROM tenants WHERE name = :name", name=TENANT)[0]
+    names = [name for (name,) in stack.sql("SELECT username FROM users WHERE tenant_id = :tenant", tenant=tenant_id)]
+    assert username_of(stack, browser) in names
+    assert not any(cookie in name for name in names), "who sees the users cannot make their cookies"
 
 
 @pytest.mark.parametrize(

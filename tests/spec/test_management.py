@@ -200,6 +200,26 @@ def test_a_wrong_user_is_refused_and_nothing_is_stored(
     assert stack.sql("SELECT count(*) FROM users") == before
 
 
+@pytest.mark.parametrize(
+    ("password", "problem"),
+    [
+        ("Kz7$kQp", "password: hat weniger als 8 Zeichen"),
+        ("Passwort123!", "password: ist zu einfach und wird als eines der ersten ausprobiert"),
+        ("Gundula1987", "password: besteht aus dem Namen des Benutzers"),
+    ],
+)
+def test_a_weak_password_is_refused_with_the_reason_and_without_the_password(
+    http: httpx.Client, stack: Stack, r1: TenantUnderTest, admin: dict[str, str], password: str, problem: str
+) -> None:
+    body = {"username": f"weak-{uuid.uuid4().hex[:8]}", "password": password, "firstname": "Gundula"}
+    answer = http.post(r1.path("users"), json=body, headers=admin)
+    assert (answer.status_code, answer.json()["messages"][0]["details"]) == (400, problem)
+    assert password not in answer.text
+    assert stack.sql("SELECT 1 FROM users WHERE username = :name", name=body["username"]) == []
+    reactivate = r1.path("users", str(r1.users["anna"]), "reactivate")
+    assert http.post(reactivate, json={**body, "username": "anna"}, headers=admin).status_code == 400
+
+
 def test_fields_that_are_not_the_callers_to_set_are_ignored(
     http: httpx.Client, stack: Stack, r1: TenantUnderTest, r2: TenantUnderTest, admin: dict[str, str]
 ) -> None:

@@ -4,12 +4,16 @@ import json
 import re
 import socket
 import uuid
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
+from pydantic import ValidationError
 
 from tests.support.stack import PASSWORD, Stack, TenantUnderTest
+from warehouse.settings import Settings
 
 TENANTS = "/auth/mgmt/v1/tenants"
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -217,6 +221,54 @@ def test_bodies_above_one_mebibyte_are_refused_before_they_are_read(
     assert post_user(http, r1, admin, padded[: 2**20]).status_code == 201
 
 
+@pytest.mark.parametrize(
+    "framing", [b"Content-Length: 1000000000\r\n", b"Transfer-Encoding: chunked\r\n"], ids=["declared", "chunked"]
+)
+@pytest.mark.parametrize(("path", "status"), [("/customer/v2/bankzugaenge", b"401"), ("/no/such/path", b"404")])
+def test_a_body_that_nobody_reads_is_not_drained_beyond_a_mebibyte(
+    stack: Stack, framing: bytes, path: str, status: bytes
+) -> None:
+    """The answer comes while the caller is sending; whoever sends on is cut off."""
+    piece = b"10000\r\n" + b"x" * 2**16 + b"\r\n" if b"chunked" in framing else b"x" * 2**16
+    with socket.create_connection(("127.0.0.1", int(stack.told["KONTOR_PORT"])), timeout=20) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2**16)
+        connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n".encode() + framing + b"\r\n")
+        assert connection.recv(4096).startswith(b"HTTP/1.1 " + status)
+        sent = 0
+        with suppress(ConnectionResetError, BrokenPipeError):
+            while sent < 64 * 2**20:
+                connection.sendall(piece)
+                sent += len(piece)
+    assert sent < 16 * 2**20, "only what lies in the buffers of the machine comes after a mebibyte"
+
+
+def test_a_short_body_that_nobody_read_leaves_the_connection_open(stack: Stack) -> None:
+    with httpx.Client(base_url=stack.base_url) as own:
+        for _ in range(3):
+            assert own.post("/customer/v2/bankzugaenge", content=b"x" * 2**19).status_code == 401
+        assert own.get("/health").status_code == 200
+
+
+def test_weaknesses_can_be_reported_to_somebody(http: httpx.Client, stack: Stack) -> None:
+    answer = http.get("/.well-known/security.txt")
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "text/plain; charset=utf-8")
+    fields = dict(line.split(": ", 1) for line in answer.text.splitlines())
+    assert fields["Contact"] == "mailto:security@127.0.0.1"
+    assert fields["Canonical"] == f"{stack.base_url}/.well-known/security.txt"
+    left = datetime.fromisoformat(fields["Expires"]) - datetime.now(UTC)
+    assert timedelta(days=90) < left < timedelta(days=365)
+
+
+@pytest.mark.parametrize(
+    "contact", ["security@example.de", "http://example.de/", "mailto:", "javascript:alert(1)", "https://a\nX: y"]
+)
+def test_a_contact_that_nobody_can_use_is_refused(contact: str) -> None:
+    with pytest.raises(ValidationError):
+        Settings(security_contact=contact)
+    assert Settings(base_url="https://api.example.de:8443/x").security_contact == "mailto:security@api.example.de"
+    assert Settings(security_contact="https://example.de/report").security_contact == "https://example.de/report"
+
+
 # --- paths and queries ---
 
 
@@ -301,7 +353,8 @@ def test_a_header_without_end_is_refused(http: httpx.Client) -> None:
 
 def test_health_ready_and_metrics_need_no_token(http: httpx.Client) -> None:
     assert http.get("/health").json() == {"status": "ok"}
-    assert http.get("/ready").json() == {"status": "ok", "checks": {"database": "ok", "lake": "ok"}}
+    checks = dict.fromkeys(("database", "lake", "keys", "model", "disk"), "ok")
+    assert http.get("/ready").json() == {"status": "ok", "checks": checks}
     metrics = http.get("/metrics")
     assert metrics.headers["Content-Type"].startswith("text/plain")
     assert 'kontor_requests_total{method="GET",route="/ready",status="200"}' in metrics.text

@@ -11,6 +11,7 @@ import pytest
 from api.bodies import provider_logos
 from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
+from warehouse.inputs import logos
 from warehouse.stores import providers
 from warehouse.stores.providers import ProviderEntry
 
@@ -187,7 +188,9 @@ def test_a_logo_needs_no_token_and_can_be_kept(http: httpx.Client) -> None:
 
 def test_a_logo_is_a_picture_without_script(http: httpx.Client, bank: UUID) -> None:
     for provider, name, initials in ((DEMO, "Demo Bank", "DB"), (bank, "Müßig & <Söhne>", "MS")):
-        picture = ElementTree.fromstring(http.get(f"{LIST}/{provider}/logo").content)
+        content = http.get(f"{LIST}/{provider}/logo").content
+        assert logos.media_type(content) == "image/svg+xml", "a generated logo obeys the rules for those of tenants"
+        picture = ElementTree.fromstring(content)
         assert [element.tag for element in picture.iter()] == [f"{SVG}{tag}" for tag in ("svg", "title", "rect", "text")]
         assert picture.get("role") == "img"
         assert picture.findtext(f"{SVG}title") == name

@@ -72,6 +72,20 @@ def test_a_running_vault_follows_a_rotation_and_still_opens_old_values(vault: Va
         vault.open(old_id, old, *PLACE)
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"active": "k1"}', b'{"active": "k1", "keys": {}}'])
+def test_a_damaged_key_file_says_what_to_do(vault: Vault, content: bytes) -> None:
+    vault.path.write_bytes(content)
+    with pytest.raises(KeysMissing, match="restore it from a backup"):
+        vault.ring()
+
+
+@pytest.mark.parametrize("length", [0, 3, 12, 20])
+def test_a_truncated_value_is_a_broken_seal(vault: Vault, length: int) -> None:
+    key_id, sealed = vault.seal(b"x", *PLACE)
+    with pytest.raises(SealBroken):
+        vault.open(key_id, sealed[:length], *PLACE)
+
+
 def test_the_key_file_is_private_and_never_overwritten(vault: Vault) -> None:
     assert stat.S_IMODE(vault.path.stat().st_mode) == 0o600
     before = vault.path.read_text()

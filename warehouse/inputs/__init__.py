@@ -1,1 +1,1 @@
-"""Rules for values that come from outside: names, addresses that the service may call, and logos. No query stands here."""
+"""Rules for values that come from outside: names, passwords, addresses that the service may call, logos. No query stands here."""

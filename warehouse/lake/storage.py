@@ -52,7 +52,7 @@ class Storage:
     def prepare(self) -> None:
         """Creates the folder if it is missing, readable by its owner alone: it holds bookings."""
         if self.local:
-            Path(self.root).mkdir(mode=0o700, parents=True, exist_ok=True)
+            files.make_folder(Path(self.root))
         else:
             self.filesystem.makedirs(self.root, exist_ok=True)
 

@@ -18,6 +18,7 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import URL, make_url
 
+from warehouse import files
 from warehouse.settings import Settings
 
 with warnings.catch_warnings():
@@ -58,11 +59,14 @@ def addresses(settings: Settings) -> Iterator[Addresses]:
     if settings.database_url is not None:
         yield external(settings)
         return
-    settings.home.mkdir(parents=True, exist_ok=True)
+    files.make_folder(settings.home)
+    mode = settings.home.stat().st_mode
     data = settings.home / "postgres"
     _forget_dead_users(data)
     try:
         with _started(data) as server:
+            if os.geteuid() == 0:  # the package lets everybody read the folder; the server's own user only has to pass through it
+                settings.home.chmod(mode | 0o011)
             yield _with_roles(make_url(server.get_uri()))
     finally:
         if not _users(data) and _is_running(data):  # it was revived, so the package does not know it

@@ -1,14 +1,21 @@
 """The store of sealed values, by subject and field, and the rotation of their keys."""
 
+from collections.abc import Iterator
+
 from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
-from warehouse.errors import NotFound
+from warehouse.errors import KeysMissing, NotFound, SealBroken
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import SealedValue
 from warehouse.secrets.vault import Vault
 
 BATCH_ROWS = 200
+SAMPLE_ROWS = 8
+KEYS_ADVICE = (
+    "Restore the keys that belong to this database: the file keys.json of the same backup (KONTOR_VAULT_KEYS_FILE), or the value "
+    "of KONTOR_VAULT_KEYS. Never create new keys for a database that has data."
+)
 
 
 def put(owner: Owner, vault: Vault, subject: str, field: str, plaintext: bytes) -> None:
@@ -59,6 +66,35 @@ def count_by_key(owner: Owner) -> dict[str, int]:
     """The number of values that each vault key has sealed."""
     counts = owner.session.execute(select(SealedValue.key_id, func.count()).group_by(SealedValue.key_id))
     return dict(row._tuple() for row in counts)
+
+
+def check_keys(owner: Owner, vault: Vault) -> None:
+    """Raises `KeysMissing` unless the key ring has the keys that sealed the stored values, and they open some of them.
+
+    One value that does not open may be damaged; only if none of several does, the key is wrong. The owner is the operator.
+    """
+    for key_id in _key_ids(owner):
+        if key_id not in vault.ring().keys:
+            raise KeysMissing(f"the key ring lacks vault key {key_id}. {KEYS_ADVICE}")
+        rows = owner.session.scalars(owner.rows(SealedValue).where(SealedValue.key_id == key_id).limit(SAMPLE_ROWS)).all()
+        if rows and not any(_opens(vault, row) for row in rows):
+            raise KeysMissing(f"vault key {key_id} does not open what is stored: it is not the key that sealed it. {KEYS_ADVICE}")
+
+
+def _key_ids(owner: Owner) -> Iterator[str]:
+    """The ids of the keys that sealed stored values, each found by one step in the index."""
+    key_id = owner.session.scalar(select(func.min(SealedValue.key_id)))
+    while key_id is not None:
+        yield key_id
+        key_id = owner.session.scalar(select(func.min(SealedValue.key_id)).where(SealedValue.key_id > key_id))
+
+
+def _opens(vault: Vault, row: SealedValue) -> bool:
+    try:
+        vault.open(row.key_id, row.sealed, str(row.tenant_id), row.subject, row.field)
+    except SealBroken:
+        return False
+    return True
 
 
 def reseal_some(owner: Owner, vault: Vault) -> int:

@@ -5,6 +5,7 @@ key id is stored with each value, so that old and new keys work side by side whi
 """
 
 import base64
+import hmac
 import json
 import re
 import secrets
@@ -62,8 +63,17 @@ class Vault:
             raise KeysMissing(f"vault key {key_id} is not in the key ring")
         try:
             return AESGCM(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], _associated_data(context))
-        except InvalidTag as error:
+        except (InvalidTag, ValueError) as error:  # ValueError if it was truncated
             raise SealBroken("a sealed value was altered or moved") from error
+
+    def keyed_hash(self, purpose: str, value: bytes) -> bytes:
+        """A hash that only the holder of the keys can compute, for recognising a value without storing it.
+
+        It uses the oldest key, so that a rotation does not change it; removing that key (`kontor keys prune`) does.
+        """
+        keys = self.ring().keys
+        purpose_key = hmac.digest(keys[min(keys, key=lambda key_id: (len(key_id), key_id))], purpose.encode(), "sha256")
+        return hmac.digest(purpose_key, value, "sha256")
 
     def ring(self) -> KeyRing:
         """The key ring as it is now."""
@@ -96,8 +106,14 @@ def write_ring(path: Path, ring: KeyRing) -> None:
 
 
 def _read_ring(path: Path) -> KeyRing:
-    content = json.loads(path.read_text())
-    return KeyRing(content["active"], {key: base64.b64decode(value) for key, value in content["keys"].items()})
+    try:
+        content = json.loads(path.read_bytes())
+        ring = KeyRing(content["active"], {key: base64.b64decode(value) for key, value in content["keys"].items()})
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise KeysMissing(f"{path} holds no vault keys: restore it from a backup") from error
+    if ring.active not in ring.keys:
+        raise KeysMissing(f"{path} lacks the active vault key: restore it from a backup")
+    return ring
 
 
 def _parse_ring(value: str) -> KeyRing:

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import polars as pl
 from sqlalchemy import Select, delete, func, or_, select, text, update
 
-from warehouse.errors import Busy, NameTaken, NotFound
+from warehouse.errors import Busy, NameTaken, NotFound, SealBroken
 from warehouse.postgres import jobs
 from warehouse.postgres.database import Owner
 from warehouse.postgres.notifications import CHANNEL
@@ -135,6 +135,14 @@ def seal_credentials(owner: Owner, vault: Vault, access: Access, credentials: di
 def credentials(owner: Owner, vault: Vault, access: Access) -> dict[str, str]:
     """The credentials of an access."""
     return {field: value.decode() for field, value in sealed_values.get_all(owner, vault, subject(access.id)).items()}
+
+
+def readable_credentials(owner: Owner, vault: Vault, access: Access) -> dict[str, str] | None:
+    """The credentials of an access; None if a seal is broken: then the customer has to enter them again."""
+    try:
+        return credentials(owner, vault, access)
+    except SealBroken:
+        return None
 
 
 def begin_fetch(owner: Owner, access: Access, *, is_awaited: bool, attended_from: str | None = None) -> UUID:

@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 from pipelines.banks.base import BankFault
+from warehouse import files
 
 FILE = "calls.jsonl"
 
@@ -41,7 +42,7 @@ def record_call(folder: Path, now: datetime, operation: str, user_id: str) -> It
 
 def _append(folder: Path, entry: dict[str, str]) -> None:
     """One write to a file opened for appending, which the system keeps whole between processes."""
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     descriptor = os.open(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         os.write(descriptor, json.dumps(entry).encode() + b"\n")

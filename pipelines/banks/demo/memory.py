@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from warehouse import files
+
 
 @contextmanager
 def open_memory(folder: Path, user_id: str) -> Iterator[dict[str, Any]]:
     """The memory of a user id; changes are stored when the block ends, even by a fault. One process at a time."""
     state = folder / "state"
-    state.mkdir(parents=True, exist_ok=True)
+    files.make_folder(state)
     path = state / f"{user_id}.json"
     with (state / f"{user_id}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -3,7 +3,7 @@
 Here belong columns, keys and indexes. Queries belong to the stores.
 """
 
-from warehouse.postgres.tables.banks import Access, BankSession, Position, Product, Provider, Transaction
+from warehouse.postgres.tables.banks import Access, BankSession, Position, Product, Provider, Transaction, UnattendedSessions
 from warehouse.postgres.tables.base import Base
 from warehouse.postgres.tables.dialogues import Dialogue
 from warehouse.postgres.tables.forms import FormDesign, RedirectSession
@@ -41,6 +41,7 @@ __all__ = [
     "Token",
     "Tombstone",
     "Transaction",
+    "UnattendedSessions",
     "User",
     "Webhook",
     "WebhookEvent",

@@ -29,6 +29,8 @@ class Provider(Base):
     connector: Mapped[str]
     consumer_relevant: Mapped[bool] = mapped_column(server_default="true")
     enabled: Mapped[bool] = mapped_column(server_default="true")
+    published_logins: Mapped[bool] = mapped_column(server_default="false")
+    """Whether many people share its logins, as those of the demo bank: sessions are then counted for each access."""
     updated_at: Mapped[datetime] = mapped_column(server_default=func.clock_timestamp())
 
 
@@ -172,3 +174,14 @@ class BankSession(Identified, OwnedByUser, Base):
 
     access_id: Mapped[UUID] = mapped_column(ForeignKey("accesses.id", ondelete="CASCADE"))
     attended: Mapped[bool]
+
+
+class UnattendedSessions(Base):
+    """How many sessions a login had at its bank on a day without the customer. Outlives the accesses; holds no id of a person."""
+
+    __tablename__ = "unattended_sessions"
+
+    login_hash: Mapped[bytes] = mapped_column(primary_key=True)
+    provider_id: Mapped[UUID] = mapped_column(ForeignKey("providers.id"), primary_key=True)
+    day: Mapped[date] = mapped_column(primary_key=True, index=True)
+    sessions: Mapped[int]
