@@ -86,12 +86,12 @@ def _check_keys(services: Services) -> ReadinessCheck:
     return ReadinessCheck(OK)
 
 
-def _check_disk(services: Services) -> CheckResult:
+def _check_disk(services: Services) -> ReadinessCheck:
     if full_places := disk.full_places(services.settings):
-        return CheckResult(UNAVAILABLE, f"no room on the disk of: {', '.join(full_places)}")
+        return ReadinessCheck(UNAVAILABLE, f"no room on the disk of: {', '.join(full_places)}")
     if warnings := disk.warnings(services.settings):
-        return CheckResult(DEGRADED, "; ".join(warnings))
-    return CheckResult(OK)
+        return ReadinessCheck(DEGRADED, "; ".join(warnings))
+    return ReadinessCheck(OK)
 
 
 def _check_model() -> ReadinessCheck:

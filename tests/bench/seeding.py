@@ -111,7 +111,8 @@ def begin_again(house: Context, customer: Customer, key: str) -> FetchJob:
     """Another fetch of an access."""
     with house.database.acting_for(customer.tenant, customer.user) as owner:
         return _job(
-            customer, connect.refresh_again(owner, house.settings, {key: connect.AccessOptions()}, attended_from=CUSTOMER_IP)
+            customer,
+            connect.refresh_again(owner, house.vault, house.settings, {key: connect.AccessOptions()}, attended_from=CUSTOMER_IP),
         )
 
 

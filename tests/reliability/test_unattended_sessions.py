@@ -128,8 +128,8 @@ class TestCount:
         for days in (0, 2, 5, 9):
             take(stack, access, today - timedelta(days=days))
         assert housekeeping.sweep(stack.database, Settings()).unattended_sessions >= 2
-        days = stack.sql("SELECT day FROM unattended_sessions WHERE provider_id = :id", id=bank)
-        assert {row[0] for row in days} == {today, today - timedelta(days=2)}
+        rows = stack.sql("SELECT day FROM unattended_sessions WHERE provider_id = :id", id=bank)
+        assert {row[0] for row in rows} == {today, today - timedelta(days=2)}
 
 
 class TestDays:
