@@ -129,7 +129,7 @@ def process_of(home: Path, module: str) -> psutil.Process | None:
     """The process of this installation that runs a module."""
     for process in psutil.process_iter(["cmdline"]):
         with suppress(psutil.Error):
-            if process.info["cmdline"][1:3] == ["-m", module] and process.environ().get("KONTOR_HOME") == str(home):
+            if (process.info["cmdline"] or [])[1:3] == ["-m", module] and process.environ().get("KONTOR_HOME") == str(home):
                 return process
     return None
 

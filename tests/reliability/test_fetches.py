@@ -213,6 +213,7 @@ class TestSchedule:
         banks.sql(
             "UPDATE bank_sessions SET created_at = created_at - interval '1 day' WHERE user_id = :user", user=customer.user_id
         )
+        banks.sql("UPDATE unattended_sessions SET day = day - 1")
         refresh.enqueue_due(house, datetime.now(UTC) + timedelta(hours=6 * 9))
         customer.wait_idle(key)
         assert sessions(banks, userid) == 1 + 5
