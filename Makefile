@@ -19,14 +19,14 @@ run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 
 test: $(VENV)/.dev  ## everything that CI runs
 	@$(MAKE) --no-print-directory --jobs 3 chromium lint compiled simulated
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.dev  ## format, lint, types, import contracts, and all tests that need no running service
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -q -m "not thorough and not service" -n 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -q -m "not thorough and not service" -n 2 --dist loadfile --no-loadscope-reorder
 
 thorough: $(VENV)/.dev compiled simulated  ## slow tests that rarely fail: before a release
-	$(BIN)/python -m pytest -m thorough -n 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -m thorough -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(VENV)/.dev  ## format, lint, types, import contracts, known mistakes of security
 	$(BIN)/ruff format --check .

@@ -43,22 +43,14 @@ LONG = (
 
 SERVICES = frozenset({"homes", "browser"})
 """Fixtures that start a database, a service or a browser. `make check` leaves out every test that uses one."""
-COSTLY = ("corpus",)
-"""Fixtures that take long to make and that tests of several files use."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests that need a running service, before any is chosen by its mark, and puts the longest files first.
-
-    Each file runs in one process, and so do all tests with the same costly fixture.
-    """
+    """Marks the tests that need a running service, before any is chosen by its mark, and puts the longest files first."""
     for item in items:
-        fixtures = getattr(item, "fixturenames", ())
-        if SERVICES.intersection(fixtures):
+        if SERVICES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("service")
-        shared = next((name for name in COSTLY if name in fixtures), item.nodeid.split("::")[0])
-        item.add_marker(pytest.mark.xdist_group(shared))
     items.sort(key=lambda item: next((rank for rank, name in enumerate(LONG) if name in item.nodeid), len(LONG)))
 
 
