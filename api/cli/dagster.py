@@ -52,6 +52,7 @@ def webserver() -> None:
 def daemon() -> None:
     """Run schedules, the sensor and queued runs. Start exactly one daemon per installation."""
     _, variables = _service()
+    os.umask(processes.PRIVATE_UMASK)
     # Replaces this process, so that a supervisor watches Dagster itself.
     os.execve(sys.executable, daemon_command(), variables)  # noqa: S606  # nosec B606  # our own program
 

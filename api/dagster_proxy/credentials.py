@@ -8,14 +8,15 @@ from pathlib import Path
 
 from warehouse import files
 from warehouse.errors import Invalid, NotFound
+from warehouse.inputs import passwords
 from warehouse.secrets import hashing
 
 PASSWORD_FILE, TOKEN_FILE = "dagster-password", "dagster-token"
 MIN_PASSWORD_LENGTH = 12
 MAX_PASSWORD_LENGTH = 1000
-GROUPS, GROUP_LENGTH = 5, 4
+GROUPS, GROUP_LENGTH = 6, 5
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
-"""Letters and digits that cannot be mistaken for each other; 20 of them have 99 random bits."""
+"""Letters and digits that cannot be mistaken for each other; 30 of them have 148 random bits."""
 OTHERS = 0o077
 
 
@@ -28,8 +29,10 @@ def change_password(home: Path, password: str | None = None) -> str:
     """Stores a password, or a random one, and returns it. Everybody who is logged in is logged out."""
     if password is None:
         password = "-".join("".join(secrets.choice(ALPHABET) for _ in range(GROUP_LENGTH)) for _ in range(GROUPS))
-    if not MIN_PASSWORD_LENGTH <= len(password) <= MAX_PASSWORD_LENGTH:
+    elif not MIN_PASSWORD_LENGTH <= len(password) <= MAX_PASSWORD_LENGTH:
         raise Invalid(f"the password must have {MIN_PASSWORD_LENGTH} to {MAX_PASSWORD_LENGTH} characters")
+    else:
+        passwords.check(password, "kontor", "dagster")
     store_hash(home, hashing.hash_password(password))
     return password
 

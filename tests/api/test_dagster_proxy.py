@@ -23,7 +23,7 @@ from api.dagster_proxy.sessions import MAX_SESSIONS, Sessions
 from api.dagster_proxy.sites import sites_of
 from tests.support.door import MUTATION, PIECE, PIECES, POLICY, TLS_NAME, Door, running_door, serving
 from tests.support.stack import free_port
-from warehouse.errors import Invalid
+from warehouse.errors import Invalid, PasswordCommon
 from warehouse.settings import Settings
 
 PROTOCOL: Any = ["graphql-ws"]
@@ -363,14 +363,16 @@ class TestCredentials:
         password = credentials.create_password(tmp_path)
         assert password is not None
         assert len(set(password.replace("-", ""))) > 5
-        assert len(password.replace("-", "")) == 20
+        assert len(password.replace("-", "")) == 30
         assert credentials.create_password(tmp_path) is None
 
-    def test_one_of_your_own_must_be_long(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_one_of_your_own_must_be_long_and_uncommon(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("KONTOR_HOME", str(tmp_path))
         arguments = ["dagster", "password", "--password-stdin"]
         with pytest.raises(Invalid):
             CliRunner().invoke(command_line, arguments, input="zu kurz\n", catch_exceptions=False)
+        with pytest.raises(PasswordCommon):
+            CliRunner().invoke(command_line, arguments, input="passwort123456\n", catch_exceptions=False)
         assert credentials.password_hash(tmp_path) is None
         assert CliRunner().invoke(command_line, arguments, input="lang genug für dies\n", catch_exceptions=False).exit_code == 0
         assert credentials.password_hash(tmp_path) is not None

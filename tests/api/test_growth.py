@@ -5,10 +5,12 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
+from pydantic import TypeAdapter
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
 from api.http import route, strict_json
+from api.routes import providers
 from api.schemas import base, transactions
 from api.webform import patterns
 from pipelines.banks import catalogue
@@ -17,6 +19,7 @@ from warehouse.errors import KontorError
 from warehouse.inputs import naming
 from warehouse.stores import transactions as stored_transactions
 
+SEARCH: TypeAdapter[str] = TypeAdapter(providers.Search)
 STEPS = 8
 LINEAR_LIMIT = 30
 """Eight times the text takes about eight times as long; in quadratic time, 64 times."""
@@ -50,15 +53,10 @@ CASES: dict[str, Callable[[int], object]] = {
     "timestamp": lambda n: transactions.TIMESTAMP.fullmatch("2026-11-02 " + "0" * n),
     "cursor": lambda n: stored_transactions.CURSOR.fullmatch(b"2026-11-02." + b"9" * n),
     "accept": lambda n: route.require_accept(Headers({"accept": "a/b;q=0.1," * n}), "application/json"),
-    "search": lambda n: catalogue._spellings("a" + MARKS * min(n, base_limit())),
+    "search": lambda n: catalogue._spellings(SEARCH.validate_python("a" + MARKS * n)),
     "iban": lambda n: _transfer("DE" + "1" * n),
     "pattern of a field": lambda n: patterns.PIECE.findall("[a-z]{1,3}" * n),
 }
-
-
-def base_limit() -> int:
-    """Search texts are at most this long."""
-    return 100
 
 
 def seconds(case: Callable[[int], object], length: int) -> float:

@@ -23,7 +23,7 @@ from pipelines.context import Context
 from pipelines.dialogues import worker
 from pipelines.dialogues.worker import MoveJob
 from tests.spec.browsing import WEBFORM, Browser, appended, connecting
-from tests.spec.dialogues import BACK, IP, Status, codes, href, moved, rels, up_to_tan
+from tests.spec.dialogues import BACK, IP, TRANSFER, Status, codes, href, moved, rels, up_to_tan
 from tests.support.stack import DEMO, PASSWORD, Customer, Stack, wait_until
 from warehouse.errors import Busy, Deactivated, LoginFailed
 from warehouse.settings import Settings
@@ -34,14 +34,6 @@ KINDS = ("user", "client", "tenant", "API key")
 ROWS = {"user": "users", "client": "clients", "tenant": "tenants", "API key": "api_keys"}
 PATIENCE_SECONDS = 20
 STOPPED = ["BA1109"]
-DETAILS = {
-    "recipient": "Stadtwerke",
-    "purpose": "Rechnung 4711",
-    "iban": "DE02120300000000202051",
-    "bic": None,
-    "currency": "EUR",
-    "amount": 12.5,
-}
 NUMBERS = count(1)
 
 
@@ -152,7 +144,7 @@ def account(person: Person, userid: str) -> str:
 
 
 def order(customer: Customer, place: str, payment: str) -> httpx.Response:
-    body, query = {"instant": False, "transferDetails": DETAILS}, {"callbackUrl": BACK, "paymentId": payment}
+    body, query = {"instant": False, "transferDetails": TRANSFER}, {"callbackUrl": BACK, "paymentId": payment}
     return customer.call("POST", place, json=body, params=query, headers=IP)
 
 

@@ -15,20 +15,12 @@ import pytest
 
 from pipelines.banks.demo import calls, executed_orders
 from pipelines.banks.demo.memory import open_memory
-from tests.spec.dialogues import BACK, IP, Status, codes, href, moved, rels, up_to_tan
+from tests.spec.dialogues import BACK, IP, TRANSFER, Status, codes, href, moved, rels, up_to_tan
 from tests.support.stack import Customer, Stack, TenantUnderTest, running_stack, start, wait_until
 from warehouse.postgres.embedded import pg_ctl
 
 PATIENCE_SECONDS = 60
 DIALOGUE_SECONDS = 400
-DETAILS = {
-    "recipient": "Stadtwerke",
-    "purpose": "Rechnung 4711",
-    "iban": "DE02120300000000202051",
-    "bic": None,
-    "currency": "EUR",
-    "amount": 12.5,
-}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +65,7 @@ class Paying:
         self.before = self.calls()
 
     def order(self) -> httpx.Response:
-        body = {"instant": False, "transferDetails": DETAILS}
+        body = {"instant": False, "transferDetails": TRANSFER}
         query = {"callbackUrl": BACK, "paymentId": self.payment}
         return self.customer.call("POST", self.place, json=body, params=query, headers=IP)
 

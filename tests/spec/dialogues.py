@@ -6,6 +6,14 @@ from tests.support.stack import Customer
 
 IP = {"Customer-IP-Address": "84.112.10.7"}
 BACK = "https://tenant.example/back"
+TRANSFER = {
+    "recipient": "Stadtwerke",
+    "purpose": "Rechnung 4711",
+    "iban": "DE02120300000000202051",
+    "bic": None,
+    "currency": "EUR",
+    "amount": 12.5,
+}
 Status = dict[str, Any]
 
 
@@ -25,8 +33,8 @@ def moved(customer: Customer, status: Status, rel: str, **body: Any) -> Status:
     """The status after following a relation."""
     answer = customer.call("PUT" if rel == "submit_text_tan" else "POST", href(status, rel), json=body)
     assert answer.status_code == 200, answer.text
-    found: Status = answer.json()
-    return found
+    next_status: Status = answer.json()
+    return next_status
 
 
 def up_to_tan(customer: Customer, status: Status, method: int) -> Status:
