@@ -8,7 +8,6 @@ COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate
 READING = $(wildcard $(addprefix tests/analytics/test_, $(addsuffix .py, canonical channels compiling ibans line_cache lines memory_fence \
 	merchant partners references sepa word_scan))) tests/models/test_features.py
 PROCESSES ?= 3  # of the tests: one more than cores, since a third of the time they wait for services
-BANDIT = printf '%s\n' analytics api docs models pipelines warehouse | xargs -P 2 -I {} $(BIN)/bandit -q -c pyproject.toml -r {}
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
@@ -28,12 +27,11 @@ check: $(VENV)/.dev  ## format, lint, types, import contracts, and all tests tha
 thorough: $(VENV)/.dev compiled simulated  ## slow tests that rarely fail: before a release
 	$(BIN)/python -m pytest -m thorough -n 2 --dist loadfile --no-loadscope-reorder
 
-lint: $(VENV)/.dev  ## format, lint, types, import contracts, known mistakes of security
+lint: $(VENV)/.dev  ## format, lint (with the rules of bandit), types, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BANDIT)
 
 compiled: $(VENV)/.dev  ## compile the taggers, as the first start would
 	$(BIN)/python -m pipelines.warm_up
@@ -41,9 +39,10 @@ compiled: $(VENV)/.dev  ## compile the taggers, as the first start would
 bounds: $(VENV)/.dev  ## the tests of reading with every access to an array checked
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/.kontor/bounds $(BIN)/python -m pytest -q -p no:xdist $(READING)
 
-chromium:  ## a browser for the tests of pages, where this user may install one
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
-	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
+chromium:  ## a browser for the tests of pages, where this user may install one; without a window it costs a fifth
+	@for name in chromium-headless-shell chromium chromium-browser google-chrome; do ! command -v $$name >/dev/null || exit 0; done; \
+	[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq \
+	&& { apt-get install -y -qq chromium-headless-shell || apt-get install -y -qq chromium; } >/dev/null \
 	|| echo "There is no Chromium: tests of pages in a browser will be skipped. Install the package chromium to run them."
 
 simulated: $(VENV)/.dev  ## compile what simulates people, which only tests and training need
@@ -64,8 +63,7 @@ soak: $(VENV)/.dev compiled simulated  ## mixed load for 20 minutes, in which so
 fuzz: $(VENV)/.dev compiled simulated  ## generated requests in sequences, and the model of the interface, for 10 minutes each
 	$(BIN)/python tests/soak/fuzz.py $(FUZZ)
 
-audit: $(VENV)/.dev  ## mistakes of security in our code, known weaknesses in what we depend on; the list of it in dist/sbom.json
-	$(BANDIT)
+audit: $(VENV)/.dev  ## known weaknesses in what we depend on; the list of it in dist/sbom.json
 	$(BIN)/python -m tests.house.audit
 
 lock: $(VENV)/.uv  ## renew the lock files

@@ -10,7 +10,7 @@ Without an address a house of its own is started, with the demo in it, and stopp
 import io
 import os
 import signal
-import subprocess  # nosec B404  # our own program
+import subprocess  # our own program
 import sys
 import tempfile
 import time
@@ -296,7 +296,7 @@ def _house() -> Iterator[tuple[str, runs.DagsterServer]]:
     with tempfile.TemporaryDirectory(prefix="kontor-") as home:
         told = {"KONTOR_HOME": home, "KONTOR_PORT": str(ports[0]), "KONTOR_DAGSTER_PORT": str(ports[1])}
         command = [str(Path(sys.executable).with_name("kontor")), "up"]
-        process = subprocess.Popen(command, env={**os.environ, **told})  # noqa: S603  # nosec B603  # our own program
+        process = subprocess.Popen(command, env={**os.environ, **told})  # noqa: S603  # our own program
         try:
             deadline = time.monotonic() + PATIENCE_SECONDS
             settings = Settings(home=Path(home), dagster_port=ports[1])

@@ -54,7 +54,7 @@ def daemon() -> None:
     _, variables = _service()
     os.umask(processes.PRIVATE_UMASK)
     # Replaces this process, so that a supervisor watches Dagster itself.
-    os.execve(sys.executable, daemon_command(), variables)  # noqa: S606  # nosec B606  # our own program
+    os.execve(sys.executable, daemon_command(), variables)  # noqa: S606  # our own program
 
 
 @commands.command()

@@ -5,7 +5,7 @@ import ctypes
 import os
 import signal
 import socket
-import subprocess  # nosec B404  # our own programs, never a shell
+import subprocess  # our own programs, never a shell
 import sys
 import time
 import urllib.error
@@ -48,7 +48,7 @@ class Child:
     def start(self) -> None:
         """Starts the process; its output is added to its log."""
         with self._output() as output:
-            self.process = subprocess.Popen(  # noqa: S603  # nosec B603  # our own programs, in a list
+            self.process = subprocess.Popen(  # noqa: S603  # our own programs, in a list
                 self.command,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
@@ -114,7 +114,7 @@ def wait_for(address: str, children: list[Child], seconds: float = 120) -> None:
     while time.monotonic() < deadline:
         require_alive(children)
         try:
-            with urllib.request.urlopen(address, timeout=2):  # noqa: S310  # nosec B310  # our own address, always http
+            with urllib.request.urlopen(address, timeout=2):  # noqa: S310  # our own address, always http
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)

@@ -90,7 +90,7 @@ def wait_until_ready(
 ) -> None:
     """Wait until the API on this machine accepts requests. Fails after the time limit."""
     settings = read_settings()
-    loopback = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # nosec B104  # an address to call, not to listen on
+    loopback = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104  # an address to call, not to listen on
     host = loopback.get(settings.host, settings.host)
     processes.wait_for(f"http://{host}:{port or settings.port}/ready", [], seconds)
 

@@ -24,7 +24,7 @@ from warehouse import files, logs
 from warehouse.settings import Settings
 
 MAX_HEADER_BYTES = 64 * 1024
-SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # nosec B108  # our folder in it can be entered by this user only
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # our folder in it can be entered by this user only
 MIN_READ_BYTES = 64 * 1024
 MAX_UNREAD_BODY_BYTES = 1024 * 1024
 UNREAD_BODY_SECONDS = 10.0

@@ -1,4 +1,4 @@
-"""What must not stand in the code, the settings or the repository. What bandit finds (`make lint`) has no second test here."""
+"""What must not stand in the code, the settings or the repository. What `make lint` finds (ruff) has no second test here."""
 
 import math
 import re

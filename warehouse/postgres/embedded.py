@@ -6,7 +6,7 @@ It listens on a socket in a folder that only its user can enter, and stops with 
 import contextlib
 import json
 import os
-import subprocess  # nosec B404  # only for its errors
+import subprocess  # only for its errors
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

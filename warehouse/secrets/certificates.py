@@ -83,7 +83,7 @@ def decrypt(owner: Owner, vault: Vault, ciphertext: bytes) -> bytes:
         key = serialization.load_pem_private_key(pem, password=None, unsafe_skip_rsa_key_validation=True)
         if not isinstance(key, rsa.RSAPrivateKey):
             continue
-        for algorithm in (hashes.SHA256(), hashes.SHA1()):  # noqa: S303  # nosec B303  # OAEP does not rest on collisions
+        for algorithm in (hashes.SHA256(), hashes.SHA1()):  # noqa: S303  # OAEP does not rest on collisions
             try:
                 return key.decrypt(ciphertext, _oaep(algorithm))
             except ValueError:

@@ -24,7 +24,7 @@ from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 
 CHANNEL = "kontor_webhooks"
-SECRET_PREFIX = "whsec_"  # noqa: S105  # nosec B105  # how Standard Webhooks marks a secret
+SECRET_PREFIX = "whsec_"  # noqa: S105  # how Standard Webhooks marks a secret
 SECRET_BYTES = 32
 
 
