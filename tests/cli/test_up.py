@@ -23,9 +23,6 @@ from websockets.sync.client import connect
 from models import registry
 from tests.support.stack import Stack, free_port, wait_until
 
-LAUNCH = """mutation Launch($selector: JobOrPipelineSelector!) {
-  launchRun(executionParams: {selector: $selector, mode: "default"}) { __typename ... on LaunchRunSuccess { run { runId } } }
-}"""
 BUCKETS = 8
 """Fewer than usual: Dagster records each partition of each asset one by one."""
 PROCESSES = ("api", "worker", "compiling", "dagster-webserver", "dagster-proxy", "dagster-daemon", "materialising")
@@ -38,7 +35,6 @@ ASSETS = """query {
 }"""
 RUNS = "query { runsOrError { ... on Runs { results { jobName status } } } }"
 ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
-STATUS = "query Status($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }"
 
 
 @contextmanager
@@ -69,7 +65,7 @@ def running(home: Path, *arguments: str, **settings: str) -> Iterator[tuple[Path
 
 def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
     home = homes / "up"
-    with running(home, KONTOR_BUCKETS=str(BUCKETS)) as (output, api, dagster):
+    with running(home, KONTOR_BUCKETS=str(BUCKETS), KONTOR_WARM_UP="false") as (output, api, dagster):
         demo = json.loads((home / "demo.json").read_text())
         assert demo["base_url"] == f"http://127.0.0.1:{api}"
         assert stat.S_IMODE((home / "demo.json").stat().st_mode) == 0o600
@@ -89,14 +85,17 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
         with logged_in(output, dagster) as ui:
             everything_is_materialised(ui)
             assert registry.active_version(home / "models") == "", "the trial model is not in use"
-            runs_a_job(ui)
             hears_of_events(ui)
         access = accesses["demo"]
         address = f"http://127.0.0.1:{api}/customer/v2/bankzugaenge/demo/{access['bankprodukte'][0]['id']}/kontoumsaetze"
         bearer = {"Authorization": f"Bearer {json.loads(token)['access_token']}"}
         answer = httpx.get(address, params={"tag": "true"}, headers=bearer, timeout=60)
         assert answer.headers["X-Analysis-Source"] == "precomputed"
-    with running(home, "--no-dagster", KONTOR_WORKERS="1", KONTOR_BUCKETS=str(BUCKETS)) as (output, api, _):
+    with running(home, "--no-dagster", KONTOR_WORKERS="1", KONTOR_WARM_UP="false", KONTOR_BUCKETS=str(BUCKETS)) as (
+        output,
+        api,
+        _,
+    ):
         again = json.loads((home / "demo.json").read_text())
         assert again["tenants"] == demo["tenants"]
         admin = demo["tenants"][0]["clients"]["admin"]
@@ -255,25 +254,6 @@ def overdue(ui: httpx.Client) -> list[str]:
         for node in ask(ui, ASSETS)["assetNodes"]
         if (node["freshnessStatusInfo"] or {}).get("freshnessStatus", "HEALTHY") != "HEALTHY"
     ]
-
-
-def runs_a_job(ui: httpx.Client) -> None:
-    """Launches housekeeping from the UI's own interface; the daemon takes it from the queue and a process runs it."""
-    selector = {
-        "repositoryLocationName": "pipelines.definitions",
-        "repositoryName": "__repository__",
-        "pipelineName": "housekeeping_job",
-    }
-    launched = ask(ui, LAUNCH, selector=selector)["launchRun"]
-    assert launched["__typename"] == "LaunchRunSuccess", launched
-    run_id = launched["run"]["runId"]
-
-    def status() -> str:
-        found: str = ask(ui, STATUS, id=run_id)["runOrError"]["status"]
-        return found
-
-    wait_until(lambda: status() in ENDED, 180, status, pause=0.5)
-    assert status() == "SUCCESS"
 
 
 def ask(ui: httpx.Client, query: str, **variables: object) -> dict[str, Any]:
