@@ -16,6 +16,7 @@ from warehouse.inputs import naming
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Tenant
 from warehouse.secrets import hashing
+from warehouse.secrets.hashing import TokenForm
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores import accesses, api_keys, clients, designs, fetches, providers, tenants, users
@@ -53,6 +54,9 @@ def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datet
     with database.operating() as owner:
         fits = bool(stored_content) and all(_has_valid_secrets(owner, entry) for entry in stored_content["tenants"])
         entries = stored_content["tenants"] if fits else [_renew_tenant(owner, vault, now, **tenant) for tenant in TENANTS]
+        for entry in entries:
+            tenant = tenants.find(owner, entry["name"])
+            tenant.token_form = tenant.token_form or TokenForm.UUID
         _set_up_redirects(owner, base_url)
     content = {"base_url": base_url, "tenants": entries}
     if content != stored_content:

@@ -14,9 +14,10 @@ from warehouse.inputs import naming
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Client, Tenant
 from warehouse.secrets import hashing
+from warehouse.secrets.hashing import TokenForm
 from warehouse.settings import Settings
 from warehouse.stores import api_keys, clients, throttles, tokens, users
-from warehouse.stores.tokens import IssuedToken
+from warehouse.stores.tokens import IssuedToken, TokenTerms
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def token_of_client(
 ) -> tuple[AuthenticatedClient, IssuedToken]:
     """A token of the client itself."""
     with _identified(database, settings, username, secret) as (owner, login):
-        return login, tokens.issue_to_client(owner, login.client, requested_scopes, settings.token_lifetime_seconds)
+        return login, tokens.issue_to_client(owner, login.client, requested_scopes, _terms(settings, login.tenant))
 
 
 def token_of_user(
@@ -59,9 +60,8 @@ def token_of_user(
         raise LoginFailed
     with database.acting_for(login.tenant.id) as owner:
         throttles.forget(owner, subject)
-        token = tokens.issue_to_user(
-            owner, login.client, user.id, requested_scopes, settings.token_lifetime_seconds, password_hash
-        )
+        terms = _terms(settings, login.tenant)
+        token = tokens.issue_to_user(owner, login.client, user.id, requested_scopes, terms, password_hash)
     if new_hash:
         with database.acting_for(login.tenant.id) as owner:
             users.renew_hash(owner, user.id, password_hash, new_hash)
@@ -73,7 +73,7 @@ def token_of_key(database: Database, settings: Settings, api_key: str) -> tuple[
     with database.operating() as owner:
         tenant, client, key = api_keys.authenticate(owner, api_key)
     with database.acting_for(tenant.id) as owner:
-        token = tokens.issue_to_user(owner, client, key.user_id, None, settings.token_lifetime_seconds, api_key_id=key.id)
+        token = tokens.issue_to_user(owner, client, key.user_id, None, _terms(settings, tenant), api_key_id=key.id)
     return AuthenticatedClient(tenant=tenant, client=client), token
 
 
@@ -81,6 +81,11 @@ def revoke(database: Database, settings: Settings, username: str, secret: str, t
     """Ends a token of the client; any other text changes nothing."""
     with _identified(database, settings, username, secret) as (owner, login):
         tokens.revoke(owner, login.client, token)
+
+
+def _terms(settings: Settings, tenant: Tenant) -> TokenTerms:
+    """The terms of a tenant's tokens. Its own form counts before that of the installation."""
+    return TokenTerms(settings.token_lifetime_seconds, TokenForm(tenant.token_form or settings.token_form))
 
 
 @contextmanager

@@ -120,6 +120,9 @@ class Settings(BaseSettings):
     )
 
     token_lifetime_seconds: int = Field(7200, ge=1, description="lifetime of an access token")
+    token_form: Literal["opaque", "uuid"] = Field(
+        "opaque", description="what access tokens look like: 43 random characters, or UUIDs for clients that read them as such"
+    )
     login_failures_allowed: int = Field(10, ge=1, description="wrong logins for one name within the window before it must wait")
     login_window_seconds: int = Field(60, ge=1, description="window in which wrong logins are counted, and length of the wait")
     password_checks_at_once: int = Field(2, ge=1, le=64, description="argon2 computations each worker runs at the same time")

@@ -1,6 +1,7 @@
 """`kontor tenant`: tenants and their settings."""
 
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -14,16 +15,23 @@ from warehouse.stores.provisioning import create_tenant
 commands = typer.Typer(help="Tenants and their settings.", no_args_is_help=True)
 commands.command("design")(designs.design)
 Url = Annotated[str, typer.Argument(help="Base URL, for example https://app.example.de/return.", show_default=False)]
-Regulated = Annotated[
-    bool,
-    typer.Option("--regulated/--redirect", help="Whether the tenant handles bank credentials itself, or uses the redirect form."),
-]
+REGULATED = typer.Option(
+    "--regulated/--redirect", help="Whether the tenant handles bank credentials itself, or uses the redirect form."
+)
+
+
+class TokenChoice(StrEnum):
+    """The form of a tenant's access tokens."""
+
+    DEFAULT = "default"
+    OPAQUE = "opaque"
+    UUID = "uuid"
 
 
 @commands.command()
 def create(
     name: TenantName,
-    regulated: Regulated = True,
+    regulated: Annotated[bool, REGULATED] = True,
     description: Annotated[str | None, typer.Option(help="Description for people.")] = None,
     callback: Annotated[
         list[str] | None, typer.Option(help="URL for the callback allow-list. Repeat the option for more.")
@@ -77,11 +85,22 @@ def show_tenant(name: TenantName, as_json: Json = False) -> None:
 
 
 @commands.command("set")
-def change(name: TenantName, regulated: Regulated = True, as_json: Json = False) -> None:
-    """Set whether a tenant handles bank credentials itself."""
+def change(
+    name: TenantName,
+    regulated: Annotated[bool | None, REGULATED] = None,
+    token_form: Annotated[
+        TokenChoice | None, typer.Option(help="What its access tokens look like; 'default' is KONTOR_TOKEN_FORM.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Change the settings of a tenant: those that are named."""
     with open_tenant(name) as (_, _, tenant):
-        tenant.regulated = regulated
-    say(f"Tenant {name} is now {'regulated' if regulated else 'a redirect tenant'}.", as_json)
+        if regulated is not None:
+            tenant.regulated = regulated
+        if token_form is not None:
+            tenant.token_form = None if token_form is TokenChoice.DEFAULT else token_form.value
+        kind, form = "regulated" if tenant.regulated else "a redirect tenant", tenant.token_form or "the installation's"
+    say(f"Tenant {name} is {kind}; the form of its tokens is {form}.", as_json)
 
 
 @commands.command()
@@ -123,5 +142,6 @@ def _row(tenant: Tenant) -> dict[str, Any]:
         "tenantId": str(tenant.id),
         "regulated": tenant.regulated,
         "active": tenant.active,
+        "tokenForm": tenant.token_form,
         "description": tenant.description,
     }

@@ -63,7 +63,7 @@ class ProductBody(Wire):
     iban: str | None = Field(None, examples=["DE02120300000000202051"])
     bic: str | None = Field(None, examples=["BYLADEM1001"])
     blz: str | None = Field(None, examples=["12030000"])
-    bank_name: str | None = Field(None, alias="kreditinstitut", examples=["Demo Bank"])
+    bank_name: str | None = Field(None, alias="kreditinstitut", examples=["Demo Provider"])
     owner_name: str = Field(alias="inhaber", examples=["Erika Mustermann"])
     relations: list[Relation]
     messages: list[Message] | None = None
@@ -200,7 +200,7 @@ class EnglishProductBody(Wire):
     status: Status | None = Field(examples=["VOLLSTAENDIG"])
     fetched_at: Moment | None = Field(alias="updatedAt", examples=[WHEN])
     iban: str | None = Field(examples=["DE02120300000000202051"])
-    bank_name: str | None = Field(alias="bankName", examples=["Demo Bank"])
+    bank_name: str | None = Field(alias="bankName", examples=["Demo Provider"])
     owner_name: str | None = Field(alias="owner", examples=["Erika Mustermann"])
     transfer_support: bool | None = Field(alias="transferSupport", examples=[True])
     credit_line: Number | None = Field(alias="availableAmount", examples=[3234.56])

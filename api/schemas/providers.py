@@ -39,7 +39,7 @@ class ProviderBody(Wire):
     """A bank, or another service that holds accounts."""
 
     id: UUID = Field(examples=[DEMO_ID])
-    name: str = Field(examples=["Demo Bank"], description="Not unique")
+    name: str = Field(examples=["Demo Provider"], description="Not unique")
     consumer_relevant: bool = Field(alias="consumerRelevant", examples=[True], description="Has private customers")
     group: str | None = Field(None, examples=["Demo"], description="What providers with the same look have in common")
     blz: str | None = Field(None, examples=["10010010"], description="Bank code, for German banks")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -96,7 +97,11 @@ def test_tenants_are_listed_shown_changed_and_shut_out(http: httpx.Client, tenan
         kontor("tenant", "remove-callback", name, "https://two.example.de/")
     kontor("tenant", "set", name, "--redirect")
     assert kontor_json("tenant", "show", name)[0]["regulated"] is False
-    kontor("tenant", "set", name, "--regulated")
+    kontor("tenant", "set", name, "--regulated", "--token-form", "uuid")
+    assert kontor_json("tenant", "show", name)[0]["tokenForm"] == "uuid"
+    kontor("tenant", "set", name, "--token-form", "default")
+    assert (shown := kontor_json("tenant", "show", name)[0])["tokenForm"] is None
+    assert shown["regulated"] is True, "what is not named stays"
     token = bearer(http, name, "admin", tenant["admin"])
     kontor("tenant", "disable", name)
     assert login(http, name, "admin", tenant["admin"]) == 401
@@ -223,6 +228,7 @@ def test_the_demo_is_seeded_once_and_its_credentials_work(http: httpx.Client, st
             form = {"grant_type": "password", "username": user["username"], "password": user["password"]}
             token = http.post("/auth/oauth2/token", data=form, auth=tuple(tenant["clients"]["app"].values()))
             assert token.json()["user"] == user["userReference"]
+            assert UUID(token.json()["access_token"]).version == 4
         assert http.post("/one/bc-token", headers={"X-API-KEY": tenant["apiKey"]}).status_code == 200
     kontor("demo", "seed")
     assert json.loads(path.read_text()) == content

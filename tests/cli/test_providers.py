@@ -44,21 +44,21 @@ def test_banks_are_imported_once_and_then_unchanged() -> None:
 
 def test_the_list_is_what_tenants_see_and_all_is_everything() -> None:
     kontor("import")
-    assert listed()[DEMO]["name"] == "Demo Bank"
+    assert listed()[DEMO]["name"] == "Demo Provider"
     assert {row["connector"] for row in listed().values()} == {"demo"}
     bank = next(row for row in listed("--all").values() if row["blz"] == "10010010")
     assert bank["bic"] == "PBNKDEFFXXX"
     assert (bank["connector"], bank["enabled"], bank["served"]) == ("fints", True, False)
-    assert "Demo Bank" in kontor("list")
+    assert "DEMO1234" in kontor("list")
 
 
 def test_a_provider_is_disabled_and_enabled() -> None:
-    assert kontor("disable", DEMO) == "Demo Bank is disabled.\n"
+    assert kontor("disable", DEMO) == "Demo Provider is disabled.\n"
     try:
         assert DEMO not in listed()
         assert listed("--all")[DEMO]["enabled"] is False
     finally:
-        assert json.loads(kontor("enable", DEMO, "--json")) == {"result": "Demo Bank is enabled."}
+        assert json.loads(kontor("enable", DEMO, "--json")) == {"result": "Demo Provider is enabled."}
     assert DEMO in listed()
 
 

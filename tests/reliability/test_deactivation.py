@@ -385,7 +385,7 @@ def test_no_token_is_issued_beside_the_end_of_its_client(person: Person) -> None
         client = clients.find(owner, "app")
     person.disable("client")
     with pytest.raises(LoginFailed), person.stack.database.acting_for(person.tenant.tenant_id) as owner:
-        tokens.issue_to_user(owner, client, person.customer.user_id, None, 60)
+        tokens.issue_to_user(owner, client, person.customer.user_id, None, tokens.TokenTerms(60))
 
 
 @pytest.mark.parametrize("kind", KINDS)

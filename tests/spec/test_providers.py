@@ -65,7 +65,7 @@ def test_tokens_of_users_and_of_clients_serve(http: httpx.Client, r1: TenantUnde
 
 def test_the_demo_bank_has_every_field(http: httpx.Client, stack: Stack, user: dict[str, str]) -> None:
     demo = http.get(f"{LIST}/{DEMO}", headers=user).json()
-    assert (demo["id"], demo["name"], demo["group"], demo["consumerRelevant"]) == (DEMO, "Demo Bank", "Demo", True)
+    assert (demo["id"], demo["name"], demo["group"], demo["consumerRelevant"]) == (DEMO, "Demo Provider", "Demo", True)
     assert demo.keys() - {"blz", "bic"} == {
         *("id", "name", "consumerRelevant", "group", "relations", "capabilities", "channels", "authenticationInfo"),
     }
@@ -116,7 +116,9 @@ def test_a_bank_is_found_by_name_code_and_group(http: httpx.Client, user: dict[s
         {"q": "demo", "blz": "12345678"},
     ):
         assert ids(http, user, **query) == [], query
-    assert ids(http, user, q="demo bank") == [DEMO]
+    assert ids(http, user, q="demo provider") == [DEMO]
+    assert ids(http, user, bic="DEMO1234") == [DEMO]
+    assert len(ids(http, user, group="demo")) == 2, "a client that looks for another bank finds one"
     assert {DEMO, str(bank)} <= set(ids(http, user))
 
 
@@ -187,7 +189,7 @@ def test_a_logo_needs_no_token_and_can_be_kept(http: httpx.Client) -> None:
 
 
 def test_a_logo_is_a_picture_without_script(http: httpx.Client, bank: UUID) -> None:
-    for provider, name, initials in ((DEMO, "Demo Bank", "DB"), (bank, "Müßig & <Söhne>", "MS")):
+    for provider, name, initials in ((DEMO, "Demo Provider", "DP"), (bank, "Müßig & <Söhne>", "MS")):
         content = http.get(f"{LIST}/{provider}/logo").content
         assert logos.media_type(content) == "image/svg+xml", "a generated logo obeys the rules for those of tenants"
         picture = ElementTree.fromstring(content)
@@ -205,7 +207,7 @@ def test_logos_of_a_group_share_a_colour_on_which_white_can_be_read() -> None:
 
 @pytest.mark.parametrize(
     ("name", "initials"),
-    [("Demo Bank", "DB"), ("ING", "IN"), ("M.M. Warburg & CO", "MM"), ("öbank", "ÖB"), ("N26", "N2"), ("-", "")],
+    [("Demo Provider", "DP"), ("ING", "IN"), ("M.M. Warburg & CO", "MM"), ("öbank", "ÖB"), ("N26", "N2"), ("-", "")],
 )
 def test_initials(name: str, initials: str) -> None:
     assert provider_logos.initials(name) == initials

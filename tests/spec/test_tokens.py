@@ -2,13 +2,16 @@
 
 import base64
 from concurrent.futures import ThreadPoolExecutor
+from uuid import UUID
 
 import httpx
 import pytest
 
 from tests.support.stack import PASSWORD, Stack, TenantUnderTest
-from warehouse import scopes
+from warehouse import logins, scopes
+from warehouse.postgres.tables import Tenant
 from warehouse.secrets import hashing
+from warehouse.settings import Settings
 
 TENANTS = "/auth/mgmt/v1/tenants"
 REQUIRED = {
@@ -155,6 +158,22 @@ def test_tokens_are_random_and_never_alike(stack: Stack, r1: TenantUnderTest) ->
     made = [hashing.new_secret() for _ in range(10_000)]
     assert len({*issued, *made}) == 10_040
     assert all(len(base64.urlsafe_b64decode(token + "=")) == 32 for token in issued + made)
+
+
+def test_clients_that_model_a_token_as_a_uuid_can_read_it(stack: Stack) -> None:
+    tenant = stack.tenant()
+    stack.sql("UPDATE tenants SET token_form = 'uuid' WHERE id = :id RETURNING id", id=tenant.tenant_id)
+    tokens = [tenant.token_answer("admin").json()["access_token"] for _ in range(3)]
+    assert [str(UUID(token)) for token in tokens] == tokens
+    assert {UUID(token).version for token in tokens} == {4}
+    for token in tokens:
+        assert stack.http.get(TENANTS, headers={"Authorization": f"Bearer {token}"}).status_code == 200
+
+
+def test_the_form_of_tokens_is_the_tenants_or_that_of_the_installation() -> None:
+    settings = Settings(token_form="uuid")
+    forms = {own: logins._terms(settings, Tenant(token_form=own)).form.value for own in (None, "uuid", "opaque")}
+    assert forms == {None: "uuid", "uuid": "uuid", "opaque": "opaque"}
 
 
 def test_only_a_hash_of_a_token_is_stored(stack: Stack, r1: TenantUnderTest) -> None:

@@ -1,13 +1,15 @@
 """Hashes of passwords and of random secrets.
 
-A generated secret has 256 random bits: a plain hash is enough, and fast. A password may be weak: it gets argon2id, which is slow
-on purpose, so callers run it off the event loop and few at a time.
+A generated secret has 122 random bits or more: a plain hash is enough, and fast. A password may be weak: it gets argon2id, which
+is slow on purpose, so callers run it off the event loop and few at a time.
 """
 
 import hashlib
 import hmac
 import secrets
+from enum import StrEnum
 from functools import cache
+from uuid import uuid4
 
 from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
@@ -19,6 +21,18 @@ _argon2 = PasswordHash((Argon2Hasher(memory_cost=19456, time_cost=2, parallelism
 def new_secret() -> str:
     """A fresh secret of 256 random bits, safe in URLs and headers."""
     return secrets.token_urlsafe(SECRET_BYTES)
+
+
+class TokenForm(StrEnum):
+    """What an access token looks like: a random text, or a random UUID for clients that read it as one."""
+
+    OPAQUE = "opaque"
+    UUID = "uuid"
+
+
+def new_token(form: TokenForm) -> str:
+    """A fresh access token: 256 random bits, or the 122 of a UUID of version 4."""
+    return str(uuid4()) if form is TokenForm.UUID else new_secret()
 
 
 def digest(secret: str) -> bytes:

@@ -11,7 +11,16 @@ from warehouse.errors import LoginFailed, ScopeNotGranted
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Client, ClientRole, RoleUser, Token, User
 from warehouse.secrets import hashing
+from warehouse.secrets.hashing import TokenForm
 from warehouse.stores import activity
+
+
+@dataclass(frozen=True)
+class TokenTerms:
+    """How long a token lasts, and what it looks like."""
+
+    lifetime_seconds: int
+    form: TokenForm = TokenForm.OPAQUE
 
 
 @dataclass(frozen=True)
@@ -26,9 +35,9 @@ class IssuedToken:
     expires_at: datetime
 
 
-def issue_to_client(owner: Owner, client: Client, requested_scopes: set[str] | None, lifetime_seconds: int) -> IssuedToken:
+def issue_to_client(owner: Owner, client: Client, requested_scopes: set[str] | None, terms: TokenTerms) -> IssuedToken:
     """A token of the client itself."""
-    return _issue(owner, client, None, _grant(client.granted_scopes, requested_scopes), lifetime_seconds)
+    return _issue(owner, client, None, _grant(client.granted_scopes, requested_scopes), terms)
 
 
 def issue_to_user(
@@ -36,7 +45,7 @@ def issue_to_user(
     client: Client,
     user_id: UUID,
     requested_scopes: set[str] | None,
-    lifetime_seconds: int,
+    terms: TokenTerms,
     password_hash: str | None = None,
     api_key_id: UUID | None = None,
 ) -> IssuedToken:
@@ -54,7 +63,7 @@ def issue_to_user(
     roles = owner.session.scalars(statement.where(ClientRole.client_id == client.id, RoleUser.user_id == user.id))
     role_scopes = {scope for scopes in roles for scope in scopes}
     scopes = _grant([scope for scope in client.granted_scopes if scope in role_scopes], requested_scopes)
-    return _issue(owner, client, user, scopes, lifetime_seconds, api_key_id)
+    return _issue(owner, client, user, scopes, terms, api_key_id)
 
 
 def revoke(owner: Owner, client: Client, token: str) -> None:
@@ -80,7 +89,7 @@ def _grant(allowed_scopes: list[str], requested_scopes: set[str] | None) -> list
 
 
 def _issue(
-    owner: Owner, client: Client, user: User | None, scopes: list[str], lifetime_seconds: int, api_key_id: UUID | None = None
+    owner: Owner, client: Client, user: User | None, scopes: list[str], terms: TokenTerms, api_key_id: UUID | None = None
 ) -> IssuedToken:
     """Stores a token. Both times are taken from the clock of the database, which also decides when the token ends.
 
@@ -88,7 +97,7 @@ def _issue(
     """
     if not activity.lock_active(owner.through(client.id, api_key_id)):
         raise LoginFailed
-    token = hashing.new_secret()
+    token = hashing.new_token(terms.form)
     now = func.date_trunc("second", func.now())
     row = insert(Token).values(
         token_hash=hashing.digest(token),
@@ -98,7 +107,7 @@ def _issue(
         api_key_id=api_key_id,
         scopes=scopes,
         issued_at=now,
-        expires_at=now + text("make_interval(secs => :lifetime)").bindparams(lifetime=lifetime_seconds),
+        expires_at=now + text("make_interval(secs => :lifetime)").bindparams(lifetime=terms.lifetime_seconds),
     )
     issued_at, expires_at = owner.session.execute(row.returning(Token.issued_at, Token.expires_at)).one()
     return IssuedToken(token, scopes, user.id if user else None, user.username if user else None, issued_at, expires_at)

@@ -13,7 +13,7 @@ class Tenant(Identified, Base):
     """A customer of the platform. `regulated` decides whether it may handle bank credentials itself.
 
     `revision` grows with every change of what the tenant says for all its users: its rules. `learns`: what its users correct may
-    be learned from.
+    be learned from. `token_form`: what its access tokens look like, if not as the installation says.
     """
 
     __tablename__ = "tenants"
@@ -24,6 +24,7 @@ class Tenant(Identified, Base):
     active: Mapped[bool] = mapped_column(server_default="true")
     revision: Mapped[int] = mapped_column(BigInteger, server_default="0")
     learns: Mapped[bool] = mapped_column(server_default="false")
+    token_form: Mapped[str | None]
 
 
 class CallbackUrl(Owned, Base):
