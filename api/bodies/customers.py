@@ -27,7 +27,7 @@ from api.schemas.base import Relation, amount
 from api.schemas.categories import WIRE_CATEGORIES
 from api.schemas.messages import message_bodies
 from api.schemas.transactions import MIDNIGHT
-from pipelines.banks.base import Code
+from pipelines.dialogues.steps import ASK_FOR_CONSENT
 from warehouse.postgres.tables import Access, Position, Product
 from warehouse.stores.callers import Caller
 
@@ -180,7 +180,7 @@ def _needs_consent(access: Access) -> bool:
     """Whether the customer should confirm again: the bank requires it, or the consent has ended or will end soon."""
     ends_at = access.consent_ends_at
     soon = ends_at is not None and ends_at - datetime.now(UTC) <= RENEWAL
-    return soon or any(item["code"] == Code.METHOD_NEEDED for item in access.messages)
+    return soon or any(item["code"] in ASK_FOR_CONSENT for item in access.messages)
 
 
 def _product_relations(links: Links, caller: Caller, access: Access, product: Product) -> list[Relation]:

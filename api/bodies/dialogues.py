@@ -19,11 +19,11 @@ from api.schemas.transfers import (
     TransferBody,
     TransferStatus,
 )
-from pipelines.banks.base import ChooseMedium, ChooseMethod, EnterTan, Payee, Payment, Redirect, Step, Wait
+from pipelines.banks.base import ChooseMedium, ChooseMethod, Code, EnterTan, Payee, Payment, Redirect, Step, Wait, message
 from pipelines.dialogues import steps
 from warehouse.postgres.tables import Dialogue
 from warehouse.stores.callers import Caller
-from warehouse.stores.dialogues import ASKED, CALLING, OPEN
+from warehouse.stores.dialogues import ASKED, CALLING, DONE, FAILED, OPEN
 
 MAX_TAN_ATTEMPTS = 3
 
@@ -53,19 +53,24 @@ def transfer_status(links: Links, dialogue: Dialogue, order: Payment) -> Transfe
 
 
 def legacy_status(links: Links, dialogue: Dialogue) -> LegacyTransferStatus:
-    """The status of a transfer in the older form. Its only relation disappears once no TAN is expected."""
+    """The status of a transfer in the older form. Its relations disappear once its outcome is certain: until then `self` tells,
+    so that nobody orders again what the customer may have confirmed elsewhere.
+    """
     step = _step(dialogue)
     place = links.to(*ROOT, "ueberweisung", str(dialogue.provider_id), dialogue.product or "", str(dialogue.id))
-    needs_tan = isinstance(step, EnterTan)
-    wrong = step.wrong_before if isinstance(step, EnterTan) else 0
-    attempts = MAX_TAN_ATTEMPTS - wrong
+    rels = (["submit_text_tan"] if isinstance(step, EnterTan) else []) + ["self"] * (dialogue.phase not in (DONE, FAILED))
     return LegacyTransferStatus(
         messages=message_bodies(dialogue.messages),
         timeout=dialogue.ends_at if step is not None else None,
-        relations=[Relation(rel="submit_text_tan", href=place)] if needs_tan else [],
+        relations=[Relation(rel=rel, href=place) for rel in rels],
         challenge=_challenge(step),
-        hint=f"Die TAN war falsch. Noch {attempts} Versuch{'e' if attempts > 1 else ''}." if wrong else None,
+        hint=_hint(step),
     )
+
+
+def refused_status(details: str | None) -> LegacyTransferStatus:
+    """The status of an order in the older form that was refused before it became a transfer."""
+    return LegacyTransferStatus(messages=message_bodies([message(Code.TRANSFER_REFUSED, details)]), relations=[])
 
 
 def _facts(links: Links, dialogue: Dialogue, place: tuple[str, ...]) -> dict[str, Any]:
@@ -78,6 +83,7 @@ def _facts(links: Links, dialogue: Dialogue, place: tuple[str, ...]) -> dict[str
         "challenge": _challenge(step),
         "methods": _methods(step),
         "media": _media(step),
+        "hint": _hint(step),
     }
 
 
@@ -113,6 +119,14 @@ def _media(step: Step | None) -> list[ScaMediumBody] | None:
     if not isinstance(step, ChooseMedium):
         return None
     return [ScaMediumBody(name=medium.name, kind=WIRE_MEDIUM[medium.kind]) for medium in step.media]
+
+
+def _hint(step: Step | None) -> str | None:
+    """What happened to the TAN before, and how often another one may be entered."""
+    if not isinstance(step, EnterTan) or not step.wrong_before:
+        return None
+    attempts = MAX_TAN_ATTEMPTS - step.wrong_before
+    return f"Die TAN war falsch. Noch {attempts} Versuch{'e' if attempts > 1 else ''}."
 
 
 def _challenge(step: Step | None) -> Challenge | None:

@@ -7,9 +7,10 @@ from uuid import UUID, uuid4
 from fastapi import Path
 from starlette.responses import Response
 
-from api.bodies.dialogues import legacy_status
+from api.bodies.dialogues import legacy_status, refused_status
 from api.bodies.transfers import payment_of
 from api.customer import ProductKey, changing_for, reading_for
+from api.http.errors import FACTS
 from api.http.responses import json_response
 from api.http.route import router
 from api.routes.payments import Pays, login_of_request, require_regulated
@@ -19,7 +20,7 @@ from pipelines.banks.base import Reply
 from pipelines.dialogues import requests
 from pipelines.dialogues.requests import DialogueOptions
 from pipelines.fetching import connect
-from warehouse.errors import NotFound
+from warehouse.errors import NotFound, PaymentRepeated, ProviderUnknown
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Dialogue
 from warehouse.stores import dialogues as store
@@ -30,11 +31,11 @@ routes = router("/customer/v2", "Older transfers")
 ProviderId = Annotated[UUID, Path(examples=["00000000-0000-0000-0000-000000000000"])]
 
 
-@routes.post("/ueberweisung/{provider}/{product}", response_model=LegacyTransferStatus, responses={409: {}})
+@routes.post("/ueberweisung/{provider}/{product}", response_model=LegacyTransferStatus, responses={404: {}})
 async def start_transfer(
     provider: ProviderId, product: ProductKey, form: LegacyTransfer, caller: Pays, services: AppServices
 ) -> Response:
-    """Begins a transfer with a login for this order only."""
+    """Begins a transfer with a login for this order only. An order that was given a moment ago is refused as a mistake."""
     order = payment_of(form, uuid4(), product, today=datetime.now(services.zone).date())
     options = DialogueOptions(None, None, form.method, form.medium or None, fixed=True)
 
@@ -47,9 +48,20 @@ async def start_transfer(
             )
             return dialogue.id, dialogue.move
 
-    dialogue_id, move = await services.changes.insist(begin)
+    try:
+        dialogue_id, move = await services.changes.insist(begin)
+    except ProviderUnknown as error:
+        raise NotFound("provider") from error
+    except PaymentRepeated as error:
+        return json_response(services.zone, refused_status(FACTS[type(error)].details))
     await services.arrivals.wait_for_answer(dialogue_id, move)
     return await services.changes.run(_status, services, caller, provider, product, dialogue_id)
+
+
+@routes.get("/ueberweisung/{provider}/{product}/{transfer}", response_model=LegacyTransferStatus)
+def get_transfer(provider: ProviderId, product: ProductKey, transfer: UUID, caller: Pays, services: AppServices) -> Response:
+    """How far a transfer is. The bank is not asked."""
+    return _status(services, caller, provider, product, transfer)
 
 
 @routes.put("/ueberweisung/{provider}/{product}/{transfer}", response_model=LegacyTransferStatus, responses={409: {}})

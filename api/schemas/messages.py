@@ -1,6 +1,7 @@
 """Messages to the customer: level and German text of every code."""
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 from typing import Any
 
 from api.schemas.base import Message
@@ -39,9 +40,12 @@ TEXTS: dict[Code, tuple[str, str]] = {
 
 def message_bodies(stored_messages: Iterable[Mapping[str, Any]]) -> list[Message]:
     """Stored messages as the interface shows them."""
-    return [_message(Code(item["code"]), item.get("details")) for item in stored_messages]
+    return [_message(Code(item["code"]), item) for item in stored_messages]
 
 
-def _message(code: Code, details: str | None) -> Message:
+def _message(code: Code, item: Mapping[str, Any]) -> Message:
     level, text = TEXTS[code]
-    return Message(level=level, code=code, message=text, details=details)
+    if "execute_on" in item:
+        day = date.fromisoformat(item["execute_on"])
+        text = f"Die Überweisung wurde angenommen und ist für den {day:%d.%m.%Y} vorgemerkt."
+    return Message(level=level, code=code, message=text, details=item.get("details"))

@@ -176,12 +176,16 @@ class DialogueStatus(Wire):
     timeout: Moment | None = Field(None, examples=[WHEN], description="until when the customer can act")
     relations: list[Relation]
     challenge: Challenge | None = Field(None, description="while a TAN is awaited")
+    hint: str | None = Field(
+        None,
+        alias="hinweis",
+        examples=["Die TAN war falsch. Noch 2 Versuche."],
+        description="after a wrong TAN: what happened, and how often another one may be entered",
+    )
 
 
 class LegacyTransferStatus(DialogueStatus):
     """How far a transfer in the older form is."""
-
-    hint: str | None = Field(None, alias="hinweis", examples=["Die TAN war falsch."], description="after a TAN was entered")
 
 
 class ScaMethodBody(Wire):

@@ -67,6 +67,11 @@ def message(code: Code, details: str | None = None) -> dict[str, str]:
     return {"code": str(code), **({"details": details} if details else {})}
 
 
+def scheduled_message(execute_on: date) -> dict[str, str]:
+    """The message of a transfer that the bank has accepted for a later day, as it is stored."""
+    return {"code": str(Code.TRANSFER_DONE), "execute_on": execute_on.isoformat()}
+
+
 class BankFault(KontorError):
     """The bank, or the connection to it, refuses."""
 

@@ -57,6 +57,8 @@ class Standing:
 
 LOGIN_FAULTS = (WrongCredentials, AccessLocked, FieldsMissing)
 """Faults of the login: the bank has not processed the order."""
+ASK_FOR_CONSENT = frozenset({Code.METHOD_NEEDED, Code.METHOD_INVALID, Code.TAN_INVALID})
+"""Messages of an access whose customer should give the consent, or give it again: it was never given, or the attempt failed."""
 REDIRECT_LOOK_SECONDS = 2.0
 
 

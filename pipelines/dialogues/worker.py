@@ -30,16 +30,18 @@ from pipelines.banks.base import (
     Payment,
     Reply,
     ScaNeeded,
+    Step,
     Turn,
     Unreachable,
     Unusable,
     message,
+    scheduled_message,
 )
 from pipelines.context import Context
 from pipelines.dialogues import steps
 from pipelines.dialogues.found_accounts import accounts_of, seal
 from pipelines.dialogues.requests import dump_reply, order_of
-from pipelines.dialogues.steps import Phase, Standing
+from pipelines.dialogues.steps import ASK_FOR_CONSENT, Phase, Standing
 from pipelines.fetching import connect
 from pipelines.fetching.validation import check_header
 from warehouse.errors import Busy, DatabaseUnavailable
@@ -231,7 +233,20 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
         pays = plan.kind == PAYMENT
         standing = steps.after_fault(fault, pays=pays, first=first, elsewhere=plan.elsewhere)
         return steps.unknown_outcome() if plan.looks else standing, b""
-    return steps.after_step(steps.refuse_choices(turn.step) if plan.fixed else turn.step, DONE_CODES[plan.kind]), turn.state
+    return _after_step(context, plan, steps.refuse_choices(turn.step) if plan.fixed else turn.step), turn.state
+
+
+def _after_step(context: Context, plan: _Plan, step: Step) -> Standing:
+    """The state after a step of the bank. A transfer of a later day is scheduled, not executed."""
+    standing = steps.after_step(step, DONE_CODES[plan.kind])
+    execute_on = plan.order.execute_on if isinstance(plan.order, Payment) else None
+    if (
+        standing.phase is Phase.DONE
+        and execute_on is not None
+        and execute_on > plan.request.now.astimezone(context.settings.zone).date()
+    ):
+        return replace(standing, messages=[scheduled_message(execute_on)])
+    return standing
 
 
 def _may_go_on(context: Context, job: MoveJob) -> bool:
@@ -272,7 +287,7 @@ def _outcome(context: Context, plan: _Plan) -> Standing:
         return steps.unknown_outcome()
     reference = plan.order.reference
     bank_step = _call(context, plan, lambda: plan.connector.outcome(plan.request, reference))
-    return steps.unknown_outcome() if bank_step is None else steps.after_step(bank_step, DONE_CODES[PAYMENT])
+    return steps.unknown_outcome() if bank_step is None else _after_step(context, plan, bank_step)
 
 
 def _call(context: Context, plan: _Plan, ask: Callable[[], T]) -> T:
@@ -325,7 +340,7 @@ def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, step: object,
         connect.take_login(owner, vault, access, dict(plan.request.credentials), dialogue.login_hash)
     if dialogue.kind == CONSENT and isinstance(step, Done):
         access.consent_ends_at = step.consent_ends_at or plan.request.now + CONSENT_DURATION
-        access.messages = [item for item in access.messages if item["code"] != Code.METHOD_NEEDED]
+        access.messages = [item for item in access.messages if item["code"] not in ASK_FOR_CONSENT]
         access.waits_for_customer = bool(access.messages)
         asker = owner.through(dialogue.client_id, dialogue.api_key_id)
         accesses.begin_fetch(asker, access, is_awaited=True, attended_from=dialogue.attended_from)
@@ -342,8 +357,19 @@ def end_as(owner: Owner, dialogue: Dialogue, standing: Standing, *, asks_again: 
     dialogue.looks += is_unknown(dialogue)
     dialogue.step = steps.dump_step(standing.step)
     dialogue.messages = list(standing.messages)
+    if dialogue.kind == CONSENT and standing.phase is Phase.FAILED:
+        _tell_access(owner, dialogue, standing)
     goes_on = asks_again and standing.phase is Phase.UNKNOWN and dialogue.looks < MAX_LOOKS
     dialogues.end(owner, dialogue, standing.phase, FIRST_LOOK_SECONDS * 2**dialogue.looks if goes_on else None)
+
+
+def _tell_access(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:
+    """Says in the access why its consent was not given, so that the customer is offered to begin again."""
+    access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
+    reasons = [item for item in standing.messages if item["code"] in ASK_FOR_CONSENT]
+    if access is not None and reasons:
+        others = [item for item in access.messages if item["code"] not in {reason["code"] for reason in reasons}]
+        access.messages = reasons + others
 
 
 def _end_lost(owner: Owner, dialogue: Dialogue) -> None:

@@ -152,14 +152,26 @@ class TestRefusals:
     def test_three_wrong_tans_end_it(self, customer: Customer, access: str) -> None:
         status = customer.read(begun(customer, access))
         status = up_to_tan(customer, status, 942)
-        for _ in range(2):
+        assert "hinweis" not in status
+        for attempts in ("2 Versuche", "1 Versuch"):
             status = moved(customer, status, "submit_text_tan", tan="41")
             assert codes(status) == ["BA1110"]
+            assert status["hinweis"] == f"Die TAN war falsch. Noch {attempts}."
         tan = href(status, "submit_text_tan")
         status = moved(customer, status, "submit_text_tan", tan="41")
         assert (codes(status), rels(status)) == (["BA1103"], ["self"])
         assert customer.call("PUT", tan, json={"tan": "42"}).status_code == 409
-        assert customer.codes(access) == ["BA3010"]
+
+    def test_after_three_wrong_tans_the_access_says_so_and_offers_start_sca_again(self, customer: Customer, access: str) -> None:
+        status = up_to_tan(customer, customer.read(begun(customer, access)), 942)
+        for _ in range(3):
+            status = moved(customer, status, "submit_text_tan", tan="41")
+        assert customer.codes(access) == ["BA1103", "BA3010"]
+        assert "start_sca" in rels(customer.access(access))
+        status = up_to_tan(customer, customer.read(begun(customer, access)), 942)
+        assert codes(moved(customer, status, "submit_text_tan", tan="42")) == ["BA3090"]
+        customer.wait_idle(access)
+        assert customer.codes(access) == []
 
     def test_another_customer_does_not_see_it(self, customer: Customer, tenant: TenantUnderTest, access: str) -> None:
         place = begun(customer, access)

@@ -1,6 +1,7 @@
 """Transfers in the older form over HTTP: one request with everything, then the TAN."""
 
 import uuid
+from datetime import date, timedelta
 from typing import Any
 
 import httpx
@@ -8,7 +9,7 @@ import pytest
 
 from pipelines.banks.demo import executed_orders
 from tests.spec.dialogues import Status, codes, href, rels
-from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest
+from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
 
 IBAN = "DE02120300000000202051"
 
@@ -66,7 +67,11 @@ def tried(customer: Customer, status: Status, tan: str) -> Status:
     return found
 
 
-PATHS = [("POST", f"/ueberweisung/{DEMO}/{IBAN}", {}), ("PUT", f"/ueberweisung/{DEMO}/{IBAN}/{DEMO}", {"tan": "42"})]
+PATHS: list[tuple[str, str, Any]] = [
+    ("POST", f"/ueberweisung/{DEMO}/{IBAN}", {}),
+    ("GET", f"/ueberweisung/{DEMO}/{IBAN}/{DEMO}", None),
+    ("PUT", f"/ueberweisung/{DEMO}/{IBAN}/{DEMO}", {"tan": "42"}),
+]
 
 
 @pytest.mark.parametrize(("method", "path", "body"), PATHS)
@@ -84,7 +89,7 @@ def test_the_scope_is_needed(tenant: TenantUnderTest, method: str, path: str, bo
 def test_a_right_tan_pays(customer: Customer, product: str, stack: Stack) -> None:
     purpose = f"Genau das {uuid.uuid4().hex[:8]}"
     status = begun(customer, product, verwendungszweck=purpose)
-    assert (codes(status), rels(status)) == (["BA1110"], ["submit_text_tan"])
+    assert (codes(status), rels(status)) == (["BA1110"], ["submit_text_tan", "self"])
     assert status["timeout"]
     assert status["challenge"]["name"] == "chipTAN manuell"
     status = tried(customer, status, "42")
@@ -134,6 +139,23 @@ def begun_with(customer: Customer, user: str, access: dict[str, Any], method: st
     raise AssertionError(names)
 
 
+def test_a_transfer_that_is_confirmed_elsewhere_is_told_until_its_end(customer: Customer) -> None:
+    access = customer.access(customer.connected("demo3"))
+    body = form(customer, "demo3", sicherheitsverfahrenKodierung="944")
+    status: Status = post(customer, access["bankprodukte"][0]["id"], body).json()
+    assert (codes(status), rels(status)) == (["BA2002"], ["self"])
+    itself = href(status, "self")
+    wait_until(lambda: codes(customer.read(itself)) == ["BA1111"], 20)
+    assert rels(customer.read(itself)) == []
+
+
+def test_an_order_for_a_later_day_is_scheduled_not_executed(customer: Customer, product: str) -> None:
+    day = date.today() + timedelta(days=30)
+    status = tried(customer, begun(customer, product, ausfuehrungsdatum=day.isoformat()), "42")
+    assert codes(status) == ["BA1111"]
+    assert status["messages"][0]["message"] == f"Die Überweisung wurde angenommen und ist für den {day:%d.%m.%Y} vorgemerkt."
+
+
 class TestRefusals:
     def test_an_unknown_method_is_ba1101(self, customer: Customer, product: str) -> None:
         status = begun(customer, product, sicherheitsverfahrenKodierung="4711")
@@ -159,11 +181,11 @@ class TestRefusals:
         assert codes(begun(customer, call_money["id"])) == ["BA1100"]
         assert codes(begun(customer, call_money["id"], iban=product)) == ["BA1110"]
 
-    def test_an_equal_order_within_a_minute_is_409(self, customer: Customer, product: str) -> None:
+    def test_a_repeated_equal_order_is_refused_with_a_transfer_status(self, customer: Customer, product: str) -> None:
         body = form(customer)
         assert post(customer, product, body).status_code == 200
         again = post(customer, product, {**body, "credentials": customer.entry("demo1")["credentials"]})
-        assert (again.status_code, codes(again.json())) == (409, ["BA1104"])
+        assert (again.status_code, codes(again.json()), rels(again.json())) == (200, ["BA1104"], [])
 
     @pytest.mark.parametrize(
         "other",
@@ -188,8 +210,8 @@ class TestRefusals:
         del body["bic"]
         assert post(customer, product, body).status_code == 400
 
-    def test_an_unknown_provider_is_400(self, customer: Customer, product: str) -> None:
-        assert customer.call("POST", f"/ueberweisung/{uuid.uuid4()}/{product}", json=form(customer)).status_code == 400
+    def test_an_unknown_provider_in_the_path_is_404(self, customer: Customer, product: str) -> None:
+        assert customer.call("POST", f"/ueberweisung/{uuid.uuid4()}/{product}", json=form(customer)).status_code == 404
 
     def test_others_see_nothing(self, customer: Customer, tenant: TenantUnderTest, product: str) -> None:
         place = href(begun(customer, product), "submit_text_tan")
