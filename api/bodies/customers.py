@@ -29,6 +29,7 @@ from api.schemas.messages import message_bodies
 from api.schemas.transactions import MIDNIGHT
 from pipelines.dialogues.steps import ASK_FOR_CONSENT
 from warehouse.postgres.tables import Access, Position, Product
+from warehouse.stores.accesses import COMPLETE
 from warehouse.stores.callers import Caller
 
 RENEWAL = timedelta(days=14)
@@ -70,12 +71,14 @@ def accesses_body(
 
 
 def access_body(links: Links, caller: Caller, access: Access, products: Iterable[Product]) -> AccessBody:
-    """An access with its products. During a fetch, its status is the progress of the fetch."""
+    """An access with its products. During a fetch, its status is the progress of the fetch; a fetch that has ended is complete,
+    also if it failed, which the messages then say.
+    """
     methods = _methods(access)
     return AccessBody(
         key=access.key,
         provider_id=str(access.provider_id),
-        status=WIRE_STATUS[access.fetch_phase or access.status],
+        status=WIRE_STATUS[access.fetch_phase or (COMPLETE if access.fetch_id is None else access.status)],
         media=_media(access),
         methods=methods,
         active_method=next((method for method in methods or [] if method.code == access.active_method), None),

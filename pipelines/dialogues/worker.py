@@ -43,6 +43,7 @@ from pipelines.dialogues.found_accounts import accounts_of, seal
 from pipelines.dialogues.requests import dump_reply, order_of
 from pipelines.dialogues.steps import ASK_FOR_CONSENT, Phase, Standing
 from pipelines.fetching import connect
+from pipelines.fetching.refresh import CUSTOMER_CODES
 from pipelines.fetching.validation import check_header
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
@@ -341,7 +342,7 @@ def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, step: object,
     if dialogue.kind == CONSENT and isinstance(step, Done):
         access.consent_ends_at = step.consent_ends_at or plan.request.now + CONSENT_DURATION
         access.messages = [item for item in access.messages if item["code"] not in ASK_FOR_CONSENT]
-        access.waits_for_customer = bool(access.messages)
+        access.waits_for_customer = any(item["code"] in CUSTOMER_CODES for item in access.messages)
         asker = owner.through(dialogue.client_id, dialogue.api_key_id)
         accesses.begin_fetch(asker, access, is_awaited=True, attended_from=dialogue.attended_from)
 

@@ -47,7 +47,9 @@ HISTORIES: dict[str, frozenset[ProductCategory]] = {"none": frozenset(), "paymen
 """The products whose bookings older than 90 days are fetched, by the customer's choice; all products for other values."""
 MAX_WRONG_LOGINS = 3
 CUSTOMER_CODES = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING, Code.METHOD_NEEDED})
-"""Codes that the customer can act on: they appear as messages of the access, all others only among its issues."""
+"""Codes that the customer can act on: they appear as messages of the access. All others only appear there until the access has
+data, so that a client that waits for the first fetch learns that it has ended, and always among its issues.
+"""
 BATCH_ACCESSES = 500
 MAX_PUBLISH_ATTEMPTS = 3
 MAX_ATTEMPTS = 3
@@ -256,7 +258,7 @@ def _end(owner: Owner, access: Access, fault: BankFault, now: datetime) -> None:
     elif code is Code.LOCKED:
         access.wrong_logins = MAX_WRONG_LOGINS
     issues = [message(code, fault.details)]
-    if code in CUSTOMER_CODES:
+    if code in CUSTOMER_CODES or access.status != accesses.COMPLETE:
         access.messages = issues
-        access.waits_for_customer = True
+    access.waits_for_customer |= code in CUSTOMER_CODES
     accesses.end_fetch(owner, access, issues, now)

@@ -352,13 +352,13 @@ class TestFaults:
         [
             ("test_locked", ["BA1010"], ["BA1010"]),
             ("test_incomplete", ["BA1012"], ["BA1012"]),
-            ("test_unreachable", [], ["BA1051"]),
+            ("test_unreachable", ["BA1051"], ["BA1051"]),
             ("test_sca_method_media", ["BA3010"], ["BA3010"]),
-            ("test_garbage_twice", [], ["BA1052"]),
+            ("test_garbage_twice", ["BA1052"], ["BA1052"]),
             ("test_garbage_year", [], ["BA1052", "BA1062"]),
-            ("test_garbage_html", [], ["BA1052"]),
-            ("test_garbage_currency", [], ["BA1052"]),
-            ("test_garbage_huge", [], ["BA1052"]),
+            ("test_garbage_html", ["BA1052"], ["BA1052"]),
+            ("test_garbage_currency", ["BA1052"], ["BA1052"]),
+            ("test_garbage_huge", ["BA1052"], ["BA1052"]),
             ("test_garbage_schema", [], ["BA1052", "BA1062"]),
             ("test_garbage_rows", [], ["BA1052", "BA1062"]),
         ],
@@ -494,6 +494,26 @@ class TestRefreshing:
         order = ["GESTARTET", "KOPFDATEN", "VOLLSTAENDIG"]
         assert [order.index(status) for status in seen] == sorted(order.index(status) for status in seen)
         assert "KOPFDATEN" in seen
+
+    @pytest.mark.parametrize(
+        ("userid", "codes"),
+        [
+            ("test_wrong_pin", ["BA1011"]),
+            ("test_locked", ["BA1010"]),
+            ("test_incomplete", ["BA1012"]),
+            ("test_unreachable", ["BA1051"]),
+            ("test_unusable", ["BA1052"]),
+            ("test_garbage_html", ["BA1052"]),
+            ("test_garbage_twice", ["BA1052"]),
+            ("test_sca_method_media", ["BA3010"]),
+            ("nobody", ["BA1011"]),
+        ],
+    )
+    def test_a_first_fetch_that_failed_is_told_in_the_access(self, customer: Customer, userid: str, codes: list[str]) -> None:
+        key, answer = customer.add(f"{userid}_{uuid.uuid4().hex[:8]}" if userid == "test_sca_method_media" else userid)
+        assert answer.status_code == 201
+        wait_until(lambda: customer.access(key)["status"] == "VOLLSTAENDIG", 20, lambda: str(customer.access(key)))
+        assert customer.codes(key) == codes
 
     def test_at_most_four_sessions_a_day_without_the_customer(self, customer: Customer, stack: Stack) -> None:
         userid = f"test_new_transactions_{uuid.uuid4().hex[:8]}"
