@@ -308,13 +308,13 @@ def test_what_killed_writers_left_is_gone_before_the_receipt(stack: Stack, house
     for table in ("products", "contracts"):
         command = [sys.executable, "-c", DYING, table, str(bucket)]
         assert subprocess.run(command, cwd=ROOT, env={**os.environ, **stack.told}).returncode == -signal.SIGKILL
-    (folder,) = {Path(file.path).parent for file in house.lake.all_files(LANDING, buckets=[bucket]) if is_of(house, file, person)}
-    piece = next((stack.home / "lake" / folder).glob("*.parquet")).read_bytes()
+    (landed,) = [file for file in house.lake.all_files(LANDING, buckets=[bucket]) if is_of(house, file, person)]
+    folder, piece = stack.home / "lake" / landed.folder, Path(house.lake.storage.at(landed.path)).read_bytes()
     stranded = stack.home / "models" / "training" / f"{files.UNFINISHED_PREFIX}3"
     files.make_folder(stranded.parent)
-    for path in (stack.home / "lake" / folder / f"{files.UNFINISHED_PREFIX}1", stranded):
+    for path in (folder / f"{files.UNFINISHED_PREFIX}1", stranded):
         path.write_bytes(piece)
-    (stack.home / "lake" / folder / f"{files.UNFINISHED_PREFIX}2").write_bytes(piece[: len(piece) // 2])
+    (folder / f"{files.UNFINISHED_PREFIX}2").write_bytes(piece[: len(piece) // 2])
     unfinished = {
         "/".join(path.relative_to(stack.home).parts[:2]) for path in stack.home.rglob(f"*/*/*/{files.UNFINISHED_PREFIX}*")
     }
@@ -324,7 +324,7 @@ def test_what_killed_writers_left_is_gone_before_the_receipt(stack: Stack, house
 
     receipt = erased(house, person)
     assert {text: places for text, places in found(stack, person.texts).items() if places} == {}
-    assert [path for path in stack.home.rglob(f"{files.UNFINISHED_PREFIX}*") if path.parent.parent.name != "lake"] == []
+    assert [path for path in stack.home.rglob(f"{files.UNFINISHED_PREFIX}*") if path.parent.name != "lake"] == []
     leftovers = {name: place.leftovers for name, place in receipt.places.items() if place.leftovers}
     assert leftovers == {"lake landing": 2, "lake products": 1, "lake contracts": 1, erase.TRAINING: 1}
 
