@@ -20,6 +20,7 @@ from fastapi import Depends, Request
 
 from api.http.response_cache import ResponseCache
 from api.http.responses import Links
+from pipelines import tombstones
 from pipelines.banks.base import Connector
 from pipelines.banks.connectors import connectors
 from pipelines.results import live
@@ -172,9 +173,12 @@ class Services:
             return await self.tagging.run(work, *args, **kwargs)
 
     async def open(self) -> None:
-        """Opens all connections and loads the tagger. Raises if there is no vault key, so that the service does not start."""
+        """Opens all connections and loads the tagger. Raises if there is no vault key, or if somebody who was erased cannot be
+        erased again after a restore, so that the service does not start.
+        """
         self.vault.ring()
         self.lake.prepare(self.settings.buckets)
+        await self.changes.run(tombstones.sync, self.database, self.lake, self.settings)
         await self.connections.open()
         await self.reads.open()
         await self.arrivals.open()

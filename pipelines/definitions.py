@@ -40,9 +40,9 @@ def purge(context: dg.OpExecutionContext, kontor: dg.ResourceParam[Context]) -> 
     from pipelines import erase
 
     receipts = erase.purge(kontor, datetime.now(UTC))
-    rows = sum(sum(receipt.lake.values()) for receipt in receipts)
-    context.add_output_metadata({"erased": len(receipts), "rows": rows})
-    context.log.info("purged %d tombstones, %d rows", len(receipts), rows)
+    removed = erase.removed_counts(receipts)
+    context.add_output_metadata({"erased": len(receipts), **removed})
+    context.log.info("purged %d tombstones, %s", len(receipts), ", ".join(f"{count} {name}" for name, count in removed.items()))
 
 
 @dg.job(description="Removes from all files what was erased or deleted.", executor_def=dg.in_process_executor)

@@ -1,20 +1,26 @@
 """Erasure of a person: one transaction writes a tombstone and deletes all rows, then every file is rewritten without them.
 
-From the tombstone on, no response contains anything of the person. Tombstones are also kept in the lake, so that a database
-which is restored from an older backup is erased again before anything else happens.
+From the tombstone on, no response contains anything of the person. The receipt lists every place that was looked at: the rows of
+the database, the tables of the lake with what killed writers left in them, and the training set.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
-import polars as pl
 import structlog
 
+from pipelines import tombstones as burials
 from pipelines import training
 from pipelines.context import Context
+from warehouse import files
+from warehouse.errors import ErasureIncomplete
 from warehouse.lake.buckets import Range, bucket_of
-from warehouse.lake.erasure import rewrite_without
+from warehouse.lake.erasure import ErasureCounts, former_tables, rewrite_without
+from warehouse.lake.lake import BUCKET_COUNT_FILE, Lake
+from warehouse.lake.parquet import LakeTable
+from warehouse.lake.storage import Storage
 from warehouse.lake.tables import (
     ANALYSED,
     ANALYSES,
@@ -28,7 +34,8 @@ from warehouse.lake.tables import (
     USERS,
 )
 from warehouse.postgres.database import Owner
-from warehouse.stores import accesses, results, revisions, tombstones, users
+from warehouse.settings import Settings
+from warehouse.stores import personal_rows, results, revisions, tombstones, users
 
 log = structlog.get_logger("erase")
 USER_TABLES = tuple(table for table in TABLES if "user" in table.schema and table is not TOMBSTONES)
@@ -38,17 +45,52 @@ VOUCHED_TABLES = (
     (ANALYSED, (*ANALYSES.values(), ANALYSED)),
 )
 """The tables with the revision of each user, each with the tables that were written for the same revision."""
+DATABASE, LAKE, HOME, TRAINING = "postgresql", "lake", "home", "models/training"
+KEPT_ENTRIES = {
+    LAKE: {
+        TOMBSTONES.name: "ids of what was erased",
+        BUCKET_COUNT_FILE: "the number of buckets",
+    },
+    HOME: {
+        "cache": "compiled code",
+        "dagster": "runs and their logs: counts and numbers of buckets",
+        "dagster-password": "the login of the Dagster UI",
+        "dagster-token": "the login of the Dagster UI",
+        "demo-bank": "the memory of the simulated bank",
+        "demo.json": "the logins of the demo",
+        "keys.json": "the vault keys",
+        "logs": "ids and counts, never personal data",
+        "metrics": "counts",
+        "models": "models and reports: sums over many lines, no line itself; the lines are in models/training",
+        "postgres": "the database, whose tables are looked at one by one",
+    },
+}
+"""What is kept in the lake and in the data directory, each with what it has instead of rows of a person."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """What was looked at in one place, and what was removed.
+
+    In the database these are the rows of the person. In folders, `looked_at` counts files and `removed` rows; `leftovers` are the
+    files of killed writers that were removed as a whole.
+    """
+
+    looked_at: int
+    removed: int
+    leftovers: int = 0
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """The removed rows of one person by lake table, and when they were removed."""
+    """The places that were looked at for one tombstone, and when. `unknown` are files and folders that Kontor has not made."""
 
     id: str
     kind: str
     erased_at: str
     purged_at: str
-    lake: dict[str, int]
+    places: dict[str, Place]
+    unknown: list[str]
 
 
 def erase_user(context: Context, tenant_id: UUID, user_id: UUID) -> None:
@@ -56,84 +98,112 @@ def erase_user(context: Context, tenant_id: UUID, user_id: UUID) -> None:
     with context.database.operating() as operator:
         owner = Owner(operator.session, tenant_id, user_id)
         users.lock(owner, user_id)
-        tombstones.add(owner, tombstones.USER, user_id, user_id)
-        _delete(owner, user_id)
+        burials.bury_user(owner, user_id)
     log.info("erased", user=str(user_id))
 
 
 def purge(context: Context, now: datetime) -> list[Receipt]:
-    """Removes the rows of all new tombstones from the lake; returns a receipt for each.
+    """Removes the rows of all new tombstones from the files; returns a receipt for each.
 
-    Users who were restored in PostgreSQL although the lake holds their tombstone are erased again first.
+    Users who were restored although the lake or the file has their tombstone are erased again first.
     """
-    _bury_again(context)
+    burials.sync(context.database, context.lake, context.settings)
     with context.database.operating() as operator:
         open_tombstones = [
-            (stone.id, stone.kind, stone.user_id, stone.erased_at) for stone in tombstones.unpurged_tombstones(operator)
+            (stone.id, stone.kind, stone.user_id, stone.erased_at, tombstones.deleted_rows(stone))
+            for stone in tombstones.unpurged_tombstones(operator)
         ]
-    if not open_tombstones:
-        return []
-    _keep_tombstones(context)
     receipts = []
-    for id_, kind, user_id, erased_at in open_tombstones:
-        bucket = bucket_of(user_id, context.settings.buckets)
-        with context.database.locking_buckets([bucket]):
-            tables = [table for table in USER_TABLES if kind in table.schema]
-            removed = {table.name: rewrite_without(context.lake, table, kind, [str(id_)], [bucket]) for table in tables}
-            if kind == tombstones.ACCESS:
-                removed |= _remove_older(context, user_id, bucket)
-        removed["training_feedback"] = training.forget(context.settings.home, [str(id_)], kind)
-        receipt = Receipt(str(id_), kind, erased_at.isoformat(), now.isoformat(), removed)
+    for id_, kind, user_id, erased_at, deleted_rows in open_tombstones:
+        places = _look_at_database(context, kind, id_, deleted_rows) | _purge_files(context, kind, id_, user_id)
+        unknown = unknown_entries(context.lake, context.settings)
+        receipt = Receipt(str(id_), kind, erased_at.isoformat(), now.isoformat(), places, unknown)
         with context.database.operating() as operator:
             tombstones.record_receipt(operator, id_, asdict(receipt), now)
         receipts.append(receipt)
-        log.info("purged", kind=kind, rows=sum(removed.values()))
+        log.info("purged", kind=kind, places=len(places), unknown=len(unknown), **removed_counts([receipt]))
     return receipts
 
 
-def _remove_older(context: Context, user_id: UUID, bucket: int) -> dict[str, int]:
-    """Removes all results of a user that are older than the user's last change.
+def removed_counts(receipts: Iterable[Receipt]) -> dict[str, int]:
+    """How many rows and how many files of killed writers were removed."""
+    places = [place for receipt in receipts for place in receipt.places.values()]
+    return {"rows": sum(place.removed for place in places), "leftovers": sum(place.leftovers for place in places)}
+
+
+def kept_places() -> dict[str, str]:
+    """The places that an erasure leaves as they are, with what they have instead of data of persons."""
+    kept_tables = {f"{DATABASE} {name}": content for name, content in personal_rows.KEPT_TABLES.items()}
+    kept_files = {f"{LAKE} {name}": content for name, content in KEPT_ENTRIES[LAKE].items()}
+    return kept_tables | kept_files | KEPT_ENTRIES[HOME]
+
+
+def unknown_entries(lake: Lake, settings: Settings) -> list[str]:
+    """The files and folders of the lake and the data directory of which nobody knows what they have: look at them yourself."""
+    tables = (*USER_TABLES, *former_tables(lake, TABLES))
+    lake_names = {table.name for table in tables} | KEPT_ENTRIES[LAKE].keys()
+    home_names = KEPT_ENTRIES[HOME].keys() | _own_home_names(settings)
+    home = Storage.of(str(settings.home))
+    return [
+        *(f"{LAKE}/{name}" for name in _without_unfinished(lake.storage.entries()) if name not in lake_names),
+        *(name for name in _without_unfinished(home.entries()) if name not in home_names),
+    ]
+
+
+def _own_home_names(settings: Settings) -> set[str]:
+    """The names in the data directory that settings decide."""
+    paths = (settings.lake_path, str(settings.keys_path), str(settings.tombstones_path))
+    return {path.removeprefix(f"{settings.home}/").split("/")[0] for path in paths if path.startswith(f"{settings.home}/")}
+
+
+def _without_unfinished(names: Iterable[str]) -> list[str]:
+    """Without what is being written at the top of a folder, where nobody writes data of persons."""
+    return [name for name in names if not name.startswith(files.UNFINISHED_PREFIX)]
+
+
+def _look_at_database(context: Context, kind: str, id_: UUID, deleted_rows: dict[str, int]) -> dict[str, Place]:
+    """The tables of the database with the rows that were deleted. Raises if there are rows still."""
+    with context.database.operating() as operator:
+        remaining_rows = personal_rows.count(operator, kind, id_)
+    if any(remaining_rows.values()):
+        raise ErasureIncomplete(f"rows of {kind} {id_}: {', '.join(name for name, rows in remaining_rows.items() if rows)}")
+    return {f"{DATABASE} {name}": Place(deleted_rows.get(name, 0), deleted_rows.get(name, 0)) for name in sorted(remaining_rows)}
+
+
+def _purge_files(context: Context, kind: str, id_: UUID, user_id: UUID) -> dict[str, Place]:
+    """The folders, after the rows of a tombstone and the leftovers of killed writers were removed from them."""
+    bucket = bucket_of(user_id, context.settings.buckets)
+    with context.database.locking_buckets([bucket]):
+        counts = {table.name: _rewrite(context, table, kind, [id_], bucket) for table in USER_TABLES if kind in table.schema}
+        if kind == tombstones.ACCESS:
+            counts |= _remove_older(context, user_id, bucket)
+        for table in former_tables(context.lake, TABLES):  # no run will ever replace their rows
+            counts[table.name] = _rewrite(context, table, tombstones.USER, [user_id], bucket)
+    places = {f"{LAKE} {name}": _place(count) for name, count in counts.items()}
+    return places | {TRAINING: _place(training.forget(context.settings.home, [str(id_)], kind))}
+
+
+def _rewrite(context: Context, table: LakeTable, kind: str, ids: list[UUID], bucket: int) -> ErasureCounts:
+    return rewrite_without(context.lake, table, kind, [str(id_) for id_ in ids], [bucket])
+
+
+def _place(counts: ErasureCounts) -> Place:
+    return Place(counts.files, counts.rows, counts.leftovers)
+
+
+def _remove_older(context: Context, user_id: UUID, bucket: int) -> dict[str, ErasureCounts]:
+    """Removes all results of a user that are older than the user's last change, and the leftovers of killed writers beside them.
 
     Results do not tell accesses apart, and for a user without accesses no run would replace them. Results that are still valid
     come back with the next run.
     """
-    user = str(user_id)
     with context.database.operating() as operator:
         now = revisions.between(operator, Range(user_id, user_id)).select("user", "revision")
         if results.states(operator, TRANSACTION_TAGS.name, Range(user_id, user_id)).join(now, on="revision", how="anti").height:
             results.drop(operator, [user_id])
-    removed: dict[str, int] = {}
+    counts: dict[str, ErasureCounts] = {}
     for voucher, tables in VOUCHED_TABLES:
-        if not context.lake.read(voucher, [bucket], now.columns).filter(user=user).unique().equals(now):
-            removed |= {table.name: rewrite_without(context.lake, table, "user", [user], [bucket]) for table in tables}
-    return removed
-
-
-def _delete(owner: Owner, user_id: UUID) -> None:
-    accesses.remove(owner, accesses.lock_all(owner))
-    users.remove(owner, user_id)
-
-
-def _keep_tombstones(context: Context) -> None:
-    """Writes all tombstones to the lake."""
-    with context.database.operating() as operator:
-        rows = [
-            (str(stone.id), stone.kind, str(stone.user_id), str(stone.tenant_id)) for stone in tombstones.all_tombstones(operator)
-        ]
-    lake_tombstones = context.lake.read(TOMBSTONES)
-    frame = pl.concat([lake_tombstones, pl.DataFrame(rows, TOMBSTONES.schema, orient="row")]).unique("id").sort("id")
-    context.lake.write(TOMBSTONES, 0, frame, {})
-
-
-def _bury_again(context: Context) -> None:
-    """Restores tombstones that only the lake holds, and erases their users or accesses again."""
-    lake_tombstones = context.lake.read(TOMBSTONES)
-    with context.database.operating() as operator:
-        standing_ids = {str(stone.id) for stone in tombstones.all_tombstones(operator)}
-        for id_, kind, user, tenant in lake_tombstones.filter(~pl.col("id").is_in(standing_ids)).iter_rows():
-            owner = Owner(operator.session, UUID(tenant), UUID(user))
-            tombstones.add(owner, kind, UUID(id_), UUID(user))
-            if kind == tombstones.USER:
-                _delete(owner, UUID(user))
-            else:
-                accesses.remove(owner, [access for access in accesses.lock_all(owner) if access.id == UUID(id_)])
+        is_current = context.lake.read(voucher, [bucket], now.columns).filter(user=str(user_id)).unique().equals(now)
+        older = [] if is_current else [user_id]
+        counts |= {table.name: _rewrite(context, table, tombstones.USER, older, bucket) for table in tables}
+    return counts

@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ from models.training.train import (
 from models.training.train import training_set as labelled
 from warehouse import files
 from warehouse.lake import parquet
+from warehouse.lake.erasure import ErasureCounts
 from warehouse.lake.storage import Storage
 from warehouse.postgres.database import Database, Owner
 from warehouse.stores import training_corrections
@@ -55,8 +56,6 @@ SIMULATED, FEEDBACK = "training_set.parquet", "training_feedback.parquet"
 CANDIDATE, INCUMBENT, EVALUATED = "candidate", "incumbent", "evaluated"
 CORRECTIONS = pl.Schema([("user", pl.String), ("access", pl.String), *EXAMPLES.items()])
 """`EXAMPLES` from corrections, each user, line and category once."""
-_AFTER_ALL_FILES = datetime(9999, 1, 1, tzinfo=UTC)
-"""Every unfinished file is older, and under the lock its writer is dead."""
 
 
 @dataclass(frozen=True)
@@ -160,21 +159,21 @@ def training_set(home: Path) -> TrainingSet:
         return _read_training_set(storage)
 
 
-def forget(home: Path, ids: Collection[str], kind: str = "user") -> int:
-    """Removes the lines of users, or of accesses, from the training set; returns their number.
+def forget(home: Path, ids: Collection[str], kind: str = "user") -> ErasureCounts:
+    """Removes the lines of users, or of accesses, from the training set.
 
     Unfinished files of a crashed writer go too. Trained models stay: they hold sums over hashed letters, no lines.
     """
     if not (home / "models" / "training").is_dir():
-        return 0
+        return ErasureCounts()
     storage = _storage(home)
     with storage.lock("."):
-        storage.sweep(_AFTER_ALL_FILES)
+        leftovers = storage.remove(*(name for name in storage.entries() if name not in (SIMULATED, FEEDBACK)))
         feedback = _read_feedback(storage)  # unchecked: erasing works for files of older schemas too
         remaining = feedback.filter(~pl.col(kind).is_in(list(ids)))
         if remaining.height < feedback.height:
             _write_feedback(storage, remaining)
-        return feedback.height - remaining.height
+        return ErasureCounts(len(storage.entries()), feedback.height - remaining.height, leftovers)
 
 
 def train_candidate(home: Path, settings: TrainingSettings, on_progress: Progress = silent) -> Candidate:

@@ -22,6 +22,7 @@ import procrastinate
 import structlog
 from procrastinate import exceptions, jobs, retry
 
+from pipelines import tombstones
 from pipelines.banks.session_limits import ProviderSlots
 from pipelines.context import Context
 from pipelines.dialogues import worker
@@ -70,6 +71,7 @@ async def run(settings: Settings) -> None:
     """Works until SIGTERM or SIGINT."""
     context = Context.of(settings)
     _require_keys(context)
+    tombstones.sync(context.database, context.lake, settings)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -30,6 +30,8 @@ KontorError
 ├── Busy                     another transaction holds a lock that this one needs; a retry is safe
 ├── TooLate                  the time for a change is over; nothing was changed
 ├── LakeDamaged              a file of the lake cannot be read
+├── TombstonesUnreadable     the file that says who was erased cannot be read
+├── ErasureIncomplete        the database still has rows of an erased person
 ├── BackfillNeeded           a file of the lake was written with other columns than its table has now
 ├── KeysMissing              no vault key, or not the one that sealed a value
 └── SealBroken               a sealed value was altered, or belongs elsewhere
@@ -231,6 +233,14 @@ class TooLate(KontorError):
 
 
 class LakeDamaged(KontorError):
+    pass
+
+
+class TombstonesUnreadable(KontorError):
+    pass
+
+
+class ErasureIncomplete(KontorError):
     pass
 
 

@@ -181,6 +181,11 @@ class Settings(BaseSettings):
         None, repr=False, description="vault keys as id:base64, separated by commas, the active one first"
     )
     vault_keys_file: Path | None = Field(None, description="file with the vault keys; default: keys.json in the data directory")
+    tombstones_file: Path | None = Field(
+        None,
+        description="file with the ids of everything that was erased, which no restore may replace; default: tombstones.csv in "
+        "the data directory",
+    )
     lake: str | None = Field(None, description="location of the Parquet lake; default: lake in the data directory")
     landing_days: int = Field(400, ge=1, description="how long what the banks said is kept to be merged again")
     first_slot: str = Field(
@@ -227,6 +232,10 @@ class Settings(BaseSettings):
     @property
     def keys_path(self) -> Path:
         return self.vault_keys_file or self.home / "keys.json"
+
+    @property
+    def tombstones_path(self) -> Path:
+        return self.tombstones_file or self.home / "tombstones.csv"
 
     @property
     def lake_path(self) -> str:

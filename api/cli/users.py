@@ -1,9 +1,11 @@
 """`kontor user`: users of a tenant."""
 
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +14,10 @@ from api.cli.roles import Username, find_user
 from warehouse.inputs import passwords
 from warehouse.secrets import hashing
 from warehouse.stores import tenants, users
+
+if TYPE_CHECKING:
+    from pipelines.context import Context
+    from pipelines.erase import Receipt
 
 commands = typer.Typer(help="Users of a tenant.", no_args_is_help=True)
 PasswordStdin = Annotated[
@@ -70,28 +76,61 @@ def erase(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Erase all data of a user permanently, in the database and in the lake. Prints the receipt."""
-    from pipelines import erase as flow  # loads the lake, which no other command of this group needs
-    from pipelines.context import Context
+    """Erase all data of a user permanently, in the database and in all files. Prints the receipt."""
+    from pipelines import erase as flow  # loads the lake, which few commands of this group need
 
     if not yes:
         typer.confirm(f"Erase {username} of {tenant}? The data cannot be restored.", abort=True)
-    with open_installation() as installation:
-        with installation.database.operating() as operator:
+    with _open_context() as context:
+        with context.database.operating() as operator:
             tenant_id = tenants.find(operator, tenant).id
             user_id = find_user(operator.for_tenant(tenant_id), username).id
+        flow.erase_user(context, tenant_id, user_id)
+        receipts = flow.purge(context, datetime.now(UTC))
+    _show_receipts([receipt for receipt in receipts if receipt.id == str(user_id)], as_json)
+
+
+@commands.command("erase-again")
+def erase_again(as_json: Json = False) -> None:
+    """Erase again, after a backup was restored, everything that was erased since then. Prints the receipts."""
+    from pipelines import erase as flow
+
+    with _open_context() as context:
+        receipts = flow.purge(context, datetime.now(UTC))
+    _show_receipts(receipts, as_json)
+
+
+@contextmanager
+def _open_context() -> Iterator["Context"]:
+    """The context of flows for the installation."""
+    from pipelines.context import Context
+
+    with open_installation() as installation:
         address = installation.database.url.render_as_string(hide_password=False)
         context = Context.of(installation.settings.model_copy(update={"database_url": address}))
         try:
-            flow.erase_user(context, tenant_id, user_id)
-            receipts = flow.purge(context, datetime.now(UTC))
+            yield context
         finally:
             context.database.close()
-    show_once(
-        {receipt.id: asdict(receipt) for receipt in receipts if receipt.id == str(user_id)},
-        as_json,
-        f"User {username} was erased.",
-    )
+
+
+def _show_receipts(receipts: "Sequence[Receipt]", as_json: bool) -> None:
+    """Prints receipts: every place that was looked at, and what is kept. They name nobody."""
+    from pipelines import erase as flow
+
+    if as_json:
+        facts = {receipt.id: asdict(receipt) | {"kept": flow.kept_places()} for receipt in receipts}
+        show_once(facts, as_json, "")
+        return
+    if not receipts:
+        say("There is nothing to erase.")
+    for receipt in receipts:
+        say(f"The data of {receipt.kind} {receipt.id} is erased (rows {receipt.erased_at}, files {receipt.purged_at}).")
+        show([{"place": name, **asdict(place)} for name, place in receipt.places.items()], as_json, "Places")
+    if receipts:
+        show([{"place": name, "has": content} for name, content in flow.kept_places().items()], as_json, "Kept places")
+    for name in sorted({name for receipt in receipts for name in receipt.unknown}):
+        say(f"Not made by Kontor, and not looked at: {name}")
 
 
 def _password(username: str, from_stdin: bool) -> str:

@@ -40,7 +40,10 @@ class ReplayCounts:
 
 
 def land(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> None:
-    """Keeps the bookings of a fetch. If the lake cannot be written, the fetch goes on, so that the customer sees the data."""
+    """Keeps the bookings of a fetch. If the lake cannot be written, the fetch goes on, so that the customer sees the data.
+
+    The access cannot be deleted meanwhile, and nothing lands for one that was: an erasure that has begun finds all pieces.
+    """
     rows = [
         bookings.frame.with_columns(
             tenant=pl.lit(str(job.tenant)),
@@ -57,10 +60,14 @@ def land(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> 
         return
     slot = slot_of(now, context.settings.zone).strftime(SLOT_FORMAT)
     name = f"{now:%Y%m%dT%H%M%S%f}-{job.fetch}"
-    try:
-        landing.append(context.lake, LANDING, slot, bucket_of(job.user, context.settings.buckets), name, pl.concat(rows))
-    except Exception as error:  # object stores raise errors of their own
-        log.error("not_landed", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
+    bucket = bucket_of(job.user, context.settings.buckets)
+    with context.database.acting_for(job.tenant, job.user) as owner:
+        if not accesses.hold_fetching(owner, job.access, job.fetch):
+            return
+        try:
+            landing.append(context.lake, LANDING, slot, bucket, name, pl.concat(rows))
+        except Exception as error:  # object stores raise errors of their own
+            log.error("not_landed", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
 
 
 def take_back(context: Context, job: FetchJob) -> None:
@@ -71,7 +78,7 @@ def take_back(context: Context, job: FetchJob) -> None:
     except Exception as error:  # object stores raise errors of their own
         log.error("not_taken_back", access=str(job.access), error=describe(error))  # noqa: TRY400 (its text may name files)
     else:
-        log.info("taken_back", access=str(job.access), rows=removed)
+        log.info("taken_back", access=str(job.access), rows=removed.rows)
 
 
 def replay(context: Context, pieces: Iterable[Piece], *, everything: bool = False) -> ReplayCounts:

@@ -79,7 +79,7 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         log.error("connector_failed", access=str(job.access), connector=connector.name, error=describe(error))  # noqa: TRY400
         _fail(context, job, BankFault(), now)
     else:
-        landing.land(context, job, answer, now)
+        _retry(partial(landing.land, context, job, answer, now))
         if not _retry(partial(store.publish_fetch, context, job, answer, now)):
             landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
         log.info("fetched", access=str(job.access), products=len(answer.header.products), failures=len(answer.failures))

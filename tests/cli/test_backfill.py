@@ -79,7 +79,36 @@ def test_a_person_is_erased_with_a_receipt(stack: Stack, customer: Customer) -> 
     done = kontor(stack, "user", "erase", name, customer.username, "--yes", "--json")
     assert done.returncode == 0, done.stderr
     (receipt,) = json.loads(done.stdout).values()
-    assert receipt["lake"]["landing"] > 0
+    assert receipt["places"]["lake landing"]["removed"] > 0
     assert stack.sql("SELECT 1 FROM users WHERE id = :id", id=customer.user_id) == []
+    assert receipt["places"]["postgresql transactions"]["removed"] > 0
+    assert receipt["kept"]["logs"]
     again = kontor(stack, "user", "erase", name, customer.username, "--yes")
     assert (again.returncode, again.stderr.split(":")[0]) == (1, "NotFound")
+
+
+def test_a_receipt_can_be_read_and_names_nobody(stack: Stack) -> None:
+    tenant = stack.tenant()
+    name = tenant.add_user()
+    done = kontor(stack, "user", "erase", tenant.name, name, "--yes")
+    assert done.returncode == 0, done.stderr
+    for place in ("postgresql users", "lake landing", "models/training", "postgresql tombstones"):
+        assert place in done.stdout
+    assert name not in done.stdout
+    ((stored,),) = stack.sql("SELECT receipt::text FROM tombstones WHERE id = :id", id=tenant.users[name])
+    assert name not in stored
+
+
+def test_after_a_restore_everybody_is_erased_again(stack: Stack) -> None:
+    """What a restore brings back: a user, without the tombstone that lake and file have."""
+    tenant = stack.tenant()
+    name = tenant.add_user()
+    user_id = tenant.users[name]
+    assert kontor(stack, "user", "erase", tenant.name, name, "--yes").returncode == 0
+    stack.sql("DELETE FROM tombstones WHERE id = :id", id=user_id)
+    row = "INSERT INTO users (id, tenant_id, username, username_key, password_hash) VALUES (:id, :tenant, :name, :name, 'none')"
+    stack.sql(row, id=user_id, tenant=tenant.tenant_id, name=name)
+    done = kontor(stack, "user", "erase-again", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[str(user_id)]["places"]["postgresql users"] == {"looked_at": 1, "removed": 1, "leftovers": 0}
+    assert stack.sql("SELECT 1 FROM users WHERE id = :id", id=user_id) == []

@@ -21,7 +21,10 @@ from sqlalchemy import make_url
 from websockets.sync.client import connect
 
 from models import registry
+from pipelines import erase
 from tests.support.stack import Stack, free_port, wait_until
+from warehouse.lake.lake import Lake
+from warehouse.settings import Settings
 
 BUCKETS = 8
 """Fewer than usual: Dagster records each partition of each asset one by one."""
@@ -103,6 +106,8 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
         answer = httpx.post(f"http://127.0.0.1:{api}/auth/oauth2/token", data={"grant_type": "client_credentials"}, auth=basic)
         assert answer.status_code == 200
         what_dies_comes_back(home, api, output)
+    unknown = erase.unknown_entries(Lake(str(home / "lake")), Settings(home=home))
+    assert unknown == [], "an erasure knows every file and folder of the data directory"
 
 
 def what_dies_comes_back(home: Path, api: int, output: Path) -> None:

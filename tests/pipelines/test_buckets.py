@@ -274,8 +274,8 @@ def test_an_erased_person_is_nowhere_and_stays_away(house: Context, customer: Cu
     assert customer.get("/bankzugaenge").status_code in (401, 403)
     receipts = erase.purge(house, datetime.now(UTC))
     receipt = next(receipt for receipt in receipts if receipt.id == user)
-    assert receipt.lake["landing"] > 0
-    assert receipt.lake["transactions"] > 0
+    assert receipt.places["lake landing"].removed > 0
+    assert receipt.places["lake transactions"].removed > 0
     for table in erase.USER_TABLES:
         assert user not in house.lake.read(table)["user"].to_list()
     assert landing.replay(house, landing.pieces_of(house.lake, [bucket]), everything=True).changed == 0

@@ -341,25 +341,25 @@ def test_a_user_is_forgotten(home: Path) -> None:
     (folder / training.FEEDBACK).write_bytes(parquet.encode(corrected("anna", "bert", "anna"), {}))
     (folder / ".writing-0123").write_bytes(b"anna, of a writer that was killed")
     before = training.training_set(home)
-    assert training.forget(home, ["anna", "nobody"]) == 2
+    assert training.forget(home, ["anna", "nobody"]).rows == 2
     after = training.training_set(home)
     assert after.feedback["user"].to_list() == ["bert"]
     assert after.version != before.version
     assert [path for path in folder.iterdir() if b"anna" in path.read_bytes()] == []
-    assert training.forget(home, ["anna"]) == 0
-    assert training.forget(home, ["access of bert"], kind="access") == 1
+    assert training.forget(home, ["anna"]).rows == 0
+    assert training.forget(home, ["access of bert"], kind="access").rows == 1
     assert not (folder / training.FEEDBACK).exists()
 
 
 def test_a_user_is_forgotten_in_files_of_an_older_version(home: Path) -> None:
     path = home / "models" / "training" / training.FEEDBACK
     path.write_bytes(parquet.encode(corrected("anna", "bert").drop("city"), {}))
-    assert training.forget(home, ["anna"]) == 1
+    assert training.forget(home, ["anna"]).rows == 1
     assert pl.read_parquet(path)["user"].to_list() == ["bert"]
 
 
 def test_where_nothing_was_trained_nobody_needs_to_be_forgotten(tmp_path: Path) -> None:
-    assert training.forget(tmp_path, ["anna"]) == 0
+    assert training.forget(tmp_path, ["anna"]).rows == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -474,7 +474,7 @@ def test_corrections_are_learned_where_that_is_wanted(home: Path, stack: Stack, 
     candidate = training.train_candidate(home, POOR)
     assert candidate.model.facts["corrections"] == 2
     assert candidate.model.facts["training_set"] == kept.version
-    assert training.forget(home, [str(teachers[0].customer.user_id)]) == 1
+    assert training.forget(home, [str(teachers[0].customer.user_id)]).rows == 1
     assert training.training_set(home).feedback["user"].to_list() == [str(teachers[1].customer.user_id)]
 
 

@@ -18,6 +18,7 @@ TABLES = (
 )
 OF_THE_BANK, OF_THE_SERVER = "demo-bank", "postgres"
 SERVER_LOG = "log"
+PARQUET = b"PAR1"
 
 
 def found(stack: Stack, texts: Iterable[str]) -> dict[str, set[str]]:
@@ -72,6 +73,11 @@ def _ours(path: Path) -> bool:
 
 def _content(path: Path) -> str:
     plain = path.read_bytes().decode("utf-8", "replace")
-    if path.suffix != ".parquet":
+    if not is_parquet(path.read_bytes()):
         return plain
     return plain + str(pl.read_parquet(path, hive_partitioning=False).to_dicts())
+
+
+def is_parquet(content: bytes) -> bool:
+    """Whether this is a whole file of Parquet, whatever its name: a killed writer leaves it under another one."""
+    return content.startswith(PARQUET) and content.endswith(PARQUET)

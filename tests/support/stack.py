@@ -258,7 +258,7 @@ def _serving(settings: Settings, where: Addresses, environment: dict[str, str]) 
             wait_until(lambda: is_ready(http), 180, lambda: log.read_text())
             stack = Stack(settings.base_url, settings.home, where, database, Vault(settings), http, log, process, worker, told)
             yield stack
-            worker = stack.worker
+            process, worker = stack.process, stack.worker
     finally:
         for running, output in ((process, log), (worker, worker_log)):
             running.send_signal(signal.SIGTERM)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -363,24 +364,24 @@ def test_rows_are_erased_from_every_file_that_has_some(lake: Lake) -> None:
         lake.write(NUMBERS, bucket, numbers(bucket), {"revision": str(bucket)})
     lake.write(NUMBERS, 3, numbers(3, 3), {})
     untouched = lake.storage.filesystem.cat_file(lake.storage.at("numbers/bucket=003/part.parquet"))
-    assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3"], buckets=[1]) == 100
-    assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3", "nobody"]) == 100
+    assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3"], buckets=[1]).rows == 100
+    assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3", "nobody"]).rows == 100
     assert_frame_equal(lake.read(NUMBERS, [1]), numbers(1).filter(pl.col("user") != "user-3"))
     assert lake.about(NUMBERS, 2) == {"revision": "2"}
     assert lake.storage.filesystem.cat_file(lake.storage.at("numbers/bucket=003/part.parquet")) == untouched
-    assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3"]) == 0
+    assert erasure.rewrite_without(lake, NUMBERS, "user", ["user-3"]).rows == 0
 
 
 def test_files_without_rows_are_removed_by_erasing(lake: Lake) -> None:
     lake.write(NUMBERS, 1, numbers(1, 3), {})
     lake.write(NUMBERS, 2, numbers(1, 4), {})
-    assert erasure.rewrite_without(lake, NUMBERS, "user", {"user-0", "user-1", "user-2"}) == 6
+    assert erasure.rewrite_without(lake, NUMBERS, "user", {"user-0", "user-1", "user-2"}).rows == 6
     assert lake.buckets(NUMBERS) == [2]
 
 
 def test_rows_without_a_value_stay(local: Lake) -> None:
     local.write(NUMBERS, 1, numbers(1, 2).with_columns(user=pl.Series(["user-0", None])), {})
-    assert erasure.rewrite_without(local, NUMBERS, "user", ["user-0"]) == 1
+    assert erasure.rewrite_without(local, NUMBERS, "user", ["user-0"]).rows == 1
     assert local.read(NUMBERS)["user"].to_list() == [None]
 
 
@@ -389,7 +390,7 @@ def test_rows_are_erased_from_pieces_and_compacted_pieces(lake: Lake) -> None:
     landing.compact(lake, PIECES, SLOT, 7)
     land(lake, "b")
     landing.append(lake, PIECES, SLOT, 7, "only", numbers(1, 4).tail(1))
-    assert erasure.rewrite_without(lake, PIECES, "user", ["user-3"]) == 4
+    assert erasure.rewrite_without(lake, PIECES, "user", ["user-3"]).rows == 4
     assert [piece.name for piece in landing.list_pieces(lake, PIECES)] == ["a", "b", "c"]
     assert pieces_of(lake)["user"].n_unique() == 9
     assert pieces_of(lake).group_by("version").len().sort("version").rows() == [(ord(name), 9) for name in "abc"]
@@ -397,7 +398,7 @@ def test_rows_are_erased_from_pieces_and_compacted_pieces(lake: Lake) -> None:
 
 def test_erasing_does_not_wait_for_a_backfill(local: Lake) -> None:
     local.write(NUMBERS, 1, numbers(1), {})
-    assert erasure.rewrite_without(local, LATER, "user", ["user-3"]) == 100
+    assert erasure.rewrite_without(local, LATER, "user", ["user-3"]).rows == 100
     with pytest.raises(BackfillNeeded, match="has no column added"):
         erasure.rewrite_without(local, LATER, "added", ["x"])
 
@@ -491,6 +492,42 @@ def test_an_erasure_killed_at_any_step_is_completed_by_the_next_one(tmp_path: Pa
         assert heights <= {whole, without}
         erasure.rewrite_without(lake, PIECES, "user", ["user-3"])
         assert pieces_of(lake).group_by("version").len().sort("version").rows() == [(version, without) for version in range(4)]
+
+
+@pytest.mark.parametrize("work", ["write", "append", "compact", "erase"])
+def test_an_erasure_removes_what_a_writer_left_that_was_killed_at_any_step(work: str, tmp_path: Path) -> None:
+    lakes = died(work, tmp_path)
+    assert any(leftovers(lake) for lake in lakes)
+    for lake in lakes:
+        left = len(leftovers(lake))
+        removed = [erasure.rewrite_without(lake, table, "user", ["user-3"]).leftovers for table in (NUMBERS, PIECES)]
+        assert sum(removed) == left
+        assert leftovers(lake) == []
+        assert "user-3" not in {*lake.read(NUMBERS)["user"], *lake.read(PIECES)["user"]}
+
+
+def test_leftovers_are_removed_where_nothing_else_is_and_whatever_their_name(local: Lake) -> None:
+    paths = ["numbers/bucket=007/.writing-a", f"pieces/slot={SLOT}/bucket=007/old/x.tmp", "numbers/bucket=007/part.parquet.bak"]
+    for path in [*paths, "numbers/bucket=008/.writing-b"]:
+        local.storage.put(path, b"user-3")
+    counts = [erasure.rewrite_without(local, table, "user", ["user-3"], [7]) for table in (NUMBERS, PIECES)]
+    assert counts == [(0, 0, 2), (0, 0, 1)]
+    assert [path.parent.name for path in leftovers(local)] == ["bucket=008"], "those of another bucket are another erasure's"
+
+
+def test_the_file_of_a_living_writer_is_waited_for(local: Lake) -> None:
+    """Removing it would fail the writer, or leave what it writes a moment later."""
+    folder = "numbers/bucket=007"
+    with ThreadPoolExecutor(1) as pool:
+        with local.storage.lock(folder):
+            unfinished = Path(local.storage.at(folder)) / ".writing-a"
+            unfinished.write_bytes(parquet.encode(numbers(1), {}))
+            erasing = pool.submit(erasure.rewrite_without, local, NUMBERS, "user", ["user-3"])
+            with pytest.raises(TimeoutError):
+                erasing.result(timeout=0.3)
+            unfinished.rename(local.storage.at(f"{folder}/part.parquet"))
+        assert erasing.result(timeout=30) == (1, 100, 0)
+    assert local.read(NUMBERS).height == 900
 
 
 # Several at once

@@ -2,36 +2,60 @@
 
 from collections.abc import Collection
 from itertools import accumulate
+from typing import NamedTuple
 
 import polars as pl
 
 from warehouse.errors import BackfillNeeded, KontorError
 from warehouse.lake import landing, parquet
 from warehouse.lake.lake import File, Lake
-from warehouse.lake.parquet import LakeTable
+from warehouse.lake.parquet import LakeTable, is_table_name
+
+FORMER_COLUMNS = pl.Schema({"user": pl.String})
+
+
+class ErasureCounts(NamedTuple):
+    """The files that were read, the rows that were removed from them, and the removed files of killed writers."""
+
+    files: int = 0
+    rows: int = 0
+    leftovers: int = 0
 
 
 def rewrite_without(
     lake: Lake, table: LakeTable, column: str, values: Collection[object], buckets: Collection[int] | None = None
-) -> int:
-    """Removes the rows whose column has one of the values, from some buckets or all; returns how many.
+) -> ErasureCounts:
+    """Removes the rows whose column has one of the values, from some buckets or all, with all that killed writers left there.
 
-    Safe to repeat after a crash. If a file cannot be read, the others are rewritten first, and the error is raised then. Files
-    that crashed writers left may have such rows as well: `Lake.sweep` removes them.
+    Safe to repeat after a crash. If a file cannot be read, the others are rewritten first, and the error is raised then.
     """
     erased_values = pl.Series(list(values), dtype=table.schema[column])
-    removed_rows = 0
+    removed_rows: list[int] = []
+    leftovers = 0
     errors: list[KontorError] = []
-    for folder in dict.fromkeys(file.folder for file in lake.all_files(table, buckets=buckets)):
+    for folder in lake.folders(table, buckets):
         with lake.storage.lock(folder):
+            leftovers += lake.remove_leftovers(table, folder)
             for file in _files(lake, table, folder, errors):
                 try:
-                    removed_rows += _rewrite(lake, file, column, erased_values)
+                    removed_rows.append(_rewrite(lake, file, column, erased_values))
                 except KontorError as error:
                     errors.append(error)
     if errors:
         raise errors[0]
-    return removed_rows
+    return ErasureCounts(len(removed_rows), sum(removed_rows), leftovers)
+
+
+def former_tables(lake: Lake, tables: Collection[LakeTable]) -> list[LakeTable]:
+    """The tables that an older version of Kontor has left in the lake, by the column `user` of their files."""
+    names = set(lake.storage.entries()) - {table.name for table in tables}
+    folders = [LakeTable(name, FORMER_COLUMNS) for name in sorted(names) if is_table_name(name)]
+    return [table for table in folders if _has_users(lake, table)]
+
+
+def _has_users(lake: Lake, table: LakeTable) -> bool:
+    files = lake.all_files(table)
+    return bool(files) and all(table.schema.keys() <= parquet.columns_of(lake.storage, file.path).keys() for file in files)
 
 
 def _files(lake: Lake, table: LakeTable, folder: str, errors: list[KontorError]) -> list[File]:

@@ -27,6 +27,7 @@ BUCKET_COUNT_FILE = "buckets.txt"
 """Holds the number of buckets of this lake."""
 COMPACTED_PREFIX = "compacted."
 """Of the names of compacted files. No piece has a dot in its name."""
+_FOLDER = re.compile(r"[^/]+/(slot=[^/]+/)?bucket=(?P<bucket>\d{3})")
 _PART = re.compile(r"[^/]+/bucket=(?P<bucket>\d{3})/(?P<name>part)\.parquet")
 _PIECE = re.compile(r"[^/]+/slot=(?P<slot>[^/]+)/bucket=(?P<bucket>\d{3})/(?P<name>[^/]+)\.parquet")
 
@@ -154,6 +155,22 @@ class Lake:
         matches = [match for folder in folders for path in find(folder) if (match := shape.fullmatch(path))]
         files = [File(match.groupdict().get("slot", ""), match["name"], int(match["bucket"]), match.string) for match in matches]
         return sorted(file for file in files if buckets is None or file.bucket in buckets)
+
+    def folders(self, table: LakeTable, buckets: Collection[int] | None = None) -> list[str]:
+        """The folders of some buckets or of all, also those in which a killed writer has left nothing but an unfinished file."""
+        tops = [table.name]
+        if buckets is not None and not table.landing:
+            tops = [f"{table.name}/{bucket_folder(bucket)}" for bucket in buckets]
+        matches = [match for top in tops for path in self.storage.find_folders(top) if (match := _FOLDER.fullmatch(path))]
+        return [match.string for match in matches if buckets is None or int(match["bucket"]) in buckets]
+
+    def remove_leftovers(self, table: LakeTable, folder: str) -> int:
+        """Removes what is in a folder of a bucket and no file of the table; returns how many files that were.
+
+        The caller holds the lock of the folder: all writers do while they write, so these files are of killed ones.
+        """
+        own_paths = {file.path for file in self.all_files(table, folder)}
+        return self.storage.remove(*(path for path in self.storage.find_all(folder) if path not in own_paths))
 
     def files(self, table: LakeTable, folder: str = "", buckets: Collection[int] | None = None) -> list[File]:
         """The files to read: pieces that a compacted file contains are left out, even where they still exist."""

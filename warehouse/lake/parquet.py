@@ -35,8 +35,13 @@ class LakeTable:
     landing: bool = False
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
+        if not is_table_name(self.name):
             raise Invalid(f"{self.name!r} is no name for a table: small letters, digits and _")
+
+
+def is_table_name(name: str) -> bool:
+    """Whether a table may have this name."""
+    return _NAME.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)

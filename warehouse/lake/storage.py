@@ -117,12 +117,29 @@ class Storage:
 
     def find(self, folder: str) -> list[str]:
         """The paths of all files below a folder, sorted. Hidden files are still being written and left out."""
+        return [path for path in self.find_all(folder) if not path.rpartition("/")[2].startswith(".")]
+
+    def find_all(self, folder: str) -> list[str]:
+        """The same with hidden files."""
         if self.local:
             paths = [f"{where}/{name}" for where, _, names in os.walk(self.at(folder)) for name in names]
         else:
             paths = self.filesystem.find(self.at(folder))
         start = len(self.root) + 1
-        return sorted(path[start:] for path in paths if not path.rpartition("/")[2].startswith("."))
+        return sorted(path[start:] for path in paths)
+
+    def find_folders(self, folder: str) -> list[str]:
+        """A folder and all folders below it, sorted, also those that have no file."""
+        if not self.local:
+            return sorted({path.rpartition("/")[0] for path in self.find_stable(folder)})
+        start = len(self.root) + 1
+        return sorted(where[start:] for where, _, _ in os.walk(self.at(folder)))
+
+    def entries(self) -> list[str]:
+        """The names of the files and folders at the top, sorted."""
+        if self.local:
+            return sorted(path.name for path in Path(self.root).iterdir())
+        return sorted(str(path).rstrip("/").rpartition("/")[2] for path in self.filesystem.ls(self.root, detail=False))
 
     def find_stable(self, folder: str) -> list[str]:
         """The same, listed until two lists agree: a single one can miss both a new file and the files that it replaces."""

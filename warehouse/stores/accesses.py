@@ -216,13 +216,17 @@ def enqueue(owner: Owner, access: Access) -> None:
 
 def lock_fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Access | None:
     """The access, locked, if it still exists and this is still its fetch."""
-    return owner.session.scalar(
-        owner.rows(Access)
-        .where(
-            Access.id == access_id, Access.fetch_id == fetch_id, or_(Access.expires_at.is_(None), Access.expires_at > func.now())
-        )
-        .with_for_update()
-    )
+    return owner.session.scalar(_fetching(owner, access_id, fetch_id).with_for_update())
+
+
+def hold_fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> bool:
+    """Whether the access still exists and this is still its fetch. If so, nobody deletes it before this transaction ends."""
+    return owner.session.scalar(_fetching(owner, access_id, fetch_id).with_for_update(read=True, key_share=True)) is not None
+
+
+def _fetching(owner: Owner, access_id: UUID, fetch_id: UUID) -> Select[Access]:
+    is_alive = or_(Access.expires_at.is_(None), Access.expires_at > func.now())
+    return owner.rows(Access).where(Access.id == access_id, Access.fetch_id == fetch_id, is_alive)
 
 
 def end_fetch(owner: Owner, access: Access, issues: list[dict[str, Any]], now: datetime) -> None:
