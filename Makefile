@@ -11,7 +11,7 @@ PROCESSES ?= 3  # of the tests: one more than cores, since a third of the time t
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run check test thorough bench soak fuzz lint compiled bounds simulated chromium format audit lock screenshots clean
+.PHONY: run check test thorough bench fairness soak fuzz lint compiled bounds simulated chromium format audit lock screenshots clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
@@ -56,6 +56,9 @@ bench: $(VENV)/.dev  ## measure, as ratios within one run
 	$(BIN)/python tests/bench/run.py
 	$(BIN)/python tests/bench/buckets.py
 	$(BIN)/python tests/bench/engines.py
+
+fairness: $(VENV)/.dev compiled  ## what 200 requests at once of one tenant cost others, for each costly kind of request
+	$(BIN)/python tests/bench/fairness.py $(FAIRNESS)
 
 soak: $(VENV)/.dev compiled simulated  ## mixed load for 20 minutes, in which something is killed every 15 seconds
 	$(BIN)/python tests/soak/run.py $(SOAK)

@@ -1,7 +1,7 @@
 """What the requests of a worker process share: settings, database, vault, lake, connectors, and lanes for slow work.
 
 `connections` check tokens and wait for fetches. Long lists have a pool of their own, `reads`, so that they never delay a token.
-Tenants share the scarce resources of long lists and computations evenly (`FairSlots`): connections, processor and threads.
+Tenants share all scarce resources evenly (`FairSlots`): connections, processor and threads.
 """
 
 import asyncio
@@ -17,7 +17,9 @@ from weakref import WeakValueDictionary
 from zoneinfo import ZoneInfo
 
 from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
 
+from api.http.asker import asker
 from api.http.response_cache import ResponseCache
 from api.http.responses import Links
 from pipelines import tombstones
@@ -25,7 +27,7 @@ from pipelines.banks.base import Connector
 from pipelines.banks.connectors import connectors
 from pipelines.results import live
 from warehouse import patience
-from warehouse.errors import Busy, KontorError, Throttled, TooLate
+from warehouse.errors import Busy, KontorError, TooLate
 from warehouse.fair_slots import FairSlots
 from warehouse.lake.lake import Lake
 from warehouse.postgres.async_connections import Connections
@@ -41,34 +43,38 @@ T = TypeVar("T")
 
 CHANGE_THREADS = 4
 MAX_WAITING_CHANGES = 1000
+THREADS, SPARE_THREADS = 2, 2
+"""Of routes that are plain functions. One computes while the other waits for PostgreSQL; more would only wait for each other, and
+delay the event loop.
+"""
+MAX_WAITING_FOR_THREADS = 1000
+PARSERS = 1
 LISTS_PER_USER = 2
 MAX_WAITING_LISTS = 200
 BATCHES_AT_ONCE = 2
 ANALYSES_PER_USER = 1
-COMPUTATIONS_AT_ONCE = 2
+COMPUTATIONS_AT_ONCE = 1
+"""There are about as many workers as cores: a second computation would only slow down the first, and the event loop."""
 MAX_WAITING_COMPUTATIONS = 50
 SPARE_SLOTS = 1
 PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8)
 
 
 class Lane:
-    """Runs slow work on threads of its own, apart from the event loop and the shared pool, with a bounded queue."""
+    """Runs slow work on threads of its own, apart from the event loop and the shared pool. Tenants share the threads evenly, and
+    the queue of each is bounded.
+    """
 
-    def __init__(self, name: str, threads: int, max_waiting: int, timeout_seconds: float = 0) -> None:
+    def __init__(self, name: str, threads: int, max_waiting: int, timeout_seconds: float = 0, *, spare: int = 0) -> None:
+        """The `spare` threads are for tenants that have no work in the lane."""
         self._timeout_seconds = timeout_seconds
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self._max_tasks = threads + max_waiting
-        self._tasks = 0
+        self._executor = ThreadPoolExecutor(threads + spare, thread_name_prefix=name)
+        self.slots = FairSlots(threads, spare=spare, max_waiting=max_waiting)
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of the work; raises `Throttled` if the queue is full."""
-        if self._tasks >= self._max_tasks:
-            raise Throttled(1)
-        self._tasks += 1
-        try:
+        """The result of the work; raises `Throttled` if too much of the same tenant waits already."""
+        async with self.slots.hold(*asker()):
             return await asyncio.get_running_loop().run_in_executor(self._executor, lambda: work(*args, **kwargs))
-        finally:
-            self._tasks -= 1
 
     def begin(self, work: Callable[[], object]) -> None:
         """Starts work without waiting for it; later work of the lane queues behind it."""
@@ -120,6 +126,10 @@ class Services:
     passwords: Lane
     changes: Lane
     tagging: Lane
+    threads: FairSlots
+    """The threads of routes that are plain functions; see `KontorRoute` and `in_thread`."""
+    parsers: FairSlots
+    """The threads that parse large bodies."""
     lists: UserSlots
     list_connections: FairSlots
     """The connections of `reads`."""
@@ -148,9 +158,11 @@ class Services:
             vault=Vault(settings),
             lake=Lake(settings.lake_path),
             connectors=connectors(settings),
-            passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting),
-            changes=Lane("changes", CHANGE_THREADS, MAX_WAITING_CHANGES, settings.request_timeout_seconds),
+            passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting, spare=SPARE_SLOTS),
+            changes=Lane("changes", CHANGE_THREADS, MAX_WAITING_CHANGES, settings.request_timeout_seconds, spare=SPARE_SLOTS),
             tagging=Lane("tagging", COMPUTATIONS_AT_ONCE + SPARE_SLOTS, MAX_WAITING_COMPUTATIONS),
+            threads=FairSlots(THREADS, spare=SPARE_THREADS, max_waiting=MAX_WAITING_FOR_THREADS),
+            parsers=FairSlots(PARSERS, spare=SPARE_SLOTS),
             lists=UserSlots(LISTS_PER_USER),
             list_connections=FairSlots(lists, spare=_connection_count(settings) - lists, max_waiting=MAX_WAITING_LISTS),
             list_turns=FairSlots(BATCHES_AT_ONCE),
@@ -166,6 +178,11 @@ class Services:
     @property
     def zone(self) -> ZoneInfo:
         return self.settings.zone
+
+    async def in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of short work that blocks, on one of the `threads`."""
+        async with self.threads.hold(*asker()):
+            return await run_in_threadpool(work, *args, **kwargs)
 
     async def compute(self, caller: Caller, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of a computation on a thread of `tagging`; raises `Throttled` if too many of the caller's tenant wait."""

@@ -28,6 +28,12 @@ class AuthenticatedClient:
     client: Client
 
 
+def identify(database: Database, settings: Settings, username: str, secret: str) -> AuthenticatedClient:
+    """The client behind a name and a secret."""
+    with _identified(database, settings, username, secret) as (_, login):
+        return login
+
+
 def token_of_client(
     database: Database, settings: Settings, username: str, secret: str, requested_scopes: set[str] | None
 ) -> tuple[AuthenticatedClient, IssuedToken]:
@@ -39,14 +45,13 @@ def token_of_client(
 def token_of_user(
     database: Database,
     settings: Settings,
-    username: str,
-    secret: str,
+    login: AuthenticatedClient,
     credentials: tuple[str, str],
     requested_scopes: set[str] | None,
-) -> tuple[AuthenticatedClient, IssuedToken]:
+) -> IssuedToken:
     """A token of a user (name and password) through a client. Slow: no transaction is open while the password is checked."""
     name, password = credentials
-    with _identified(database, settings, username, secret) as (owner, login):
+    with database.acting_for(login.tenant.id) as owner:
         subject = f"user:{login.tenant.id}:{naming.username_key(name)}"
         wait = throttles.wait_seconds(owner, subject, settings.login_failures_allowed)
         user = users.find_by_name(owner, name)
@@ -65,7 +70,7 @@ def token_of_user(
     if new_hash:
         with database.acting_for(login.tenant.id) as owner:
             users.renew_hash(owner, user.id, password_hash, new_hash)
-    return login, token
+    return token
 
 
 def token_of_key(database: Database, settings: Settings, api_key: str) -> tuple[AuthenticatedClient, IssuedToken]:

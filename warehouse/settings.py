@@ -125,8 +125,12 @@ class Settings(BaseSettings):
     )
     login_failures_allowed: int = Field(10, ge=1, description="wrong logins for one name within the window before it must wait")
     login_window_seconds: int = Field(60, ge=1, description="window in which wrong logins are counted, and length of the wait")
-    password_checks_at_once: int = Field(2, ge=1, le=64, description="argon2 computations each worker runs at the same time")
-    password_checks_waiting: int = Field(200, ge=1, description="logins that may wait for one; more are answered with 429")
+    password_checks_at_once: int = Field(
+        1, ge=1, le=64, description="argon2 computations each worker runs at the same time, and one more for another tenant"
+    )
+    password_checks_waiting: int = Field(
+        200, ge=1, description="logins of a tenant that may wait for one; more are answered with 429"
+    )
 
     bank_calls_at_once: int = Field(
         20,

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 from starlette.requests import HTTPConnection
 
-from api.dagster_proxy import credentials
+from api.dagster_proxy import credentials, rules
 from api.dagster_proxy.sessions import Attempts, Sessions
 from api.dagster_proxy.sites import Sites
 from warehouse.errors import NotFound
@@ -35,10 +35,15 @@ class ProxyServices:
     def home(self) -> Path:
         return self.settings.home
 
-    @property
-    def cookie_name(self) -> str:
-        """Browsers send a cookie to all ports of a name: two installations on one machine need two."""
-        return f"kontor-dagster-{self.settings.dagster_port}"
+    def is_https(self, connection: HTTPConnection) -> bool:
+        """Whether the browser reaches the UI through a TLS proxy."""
+        return (rules.own_origin(connection, self.sites) or "").startswith("https:")
+
+    def cookie_name(self, connection: HTTPConnection) -> str:
+        """Browsers send a cookie to all ports of a name: two installations on one machine need two. Over TLS, the prefix makes
+        browsers refuse one that another name has set.
+        """
+        return f"{'__Host-' if self.is_https(connection) else ''}kontor-dagster-{self.settings.dagster_port}"
 
 
 def services_of(connection: HTTPConnection) -> ProxyServices:
@@ -49,7 +54,7 @@ def services_of(connection: HTTPConnection) -> ProxyServices:
 
 def session_cookie(services: ProxyServices, connection: HTTPConnection) -> str:
     """The cookie of the login, empty if there is none."""
-    return connection.cookies.get(services.cookie_name, "")
+    return connection.cookies.get(services.cookie_name(connection), "")
 
 
 def is_logged_in(services: ProxyServices, connection: HTTPConnection) -> bool:

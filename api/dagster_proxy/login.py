@@ -13,6 +13,8 @@ from warehouse.secrets import hashing
 
 MAX_FORM_BYTES = 8192
 MAX_WAITING_LOGINS = 20
+LOGGED_OUT_HEADERS = {"Clear-Site-Data": '"cache", "storage"'}
+"""What Dagster's pages keep in the browser goes with the login. Not all cookies: those of other ports would go too."""
 
 
 async def show_login(request: Request) -> Response:
@@ -51,8 +53,8 @@ async def log_out(request: Request) -> Response:
     if not rules.has_origin(request):
         return refused(request, rules.NO_ORIGIN)
     services.sessions.close(session_cookie(services, request))
-    response = RedirectResponse(pages.LOGIN, 303)
-    response.delete_cookie(services.cookie_name, httponly=True, samesite="strict")
+    response = RedirectResponse(pages.LOGIN, 303, LOGGED_OUT_HEADERS)
+    response.delete_cookie(services.cookie_name(request), secure=services.is_https(request), httponly=True, samesite="strict")
     return response
 
 
@@ -72,10 +74,10 @@ async def _check(services: ProxyServices, request: Request, password: str, desti
         credentials.store_hash(services.home, new_hash)
     response = RedirectResponse(destination, 303)
     response.set_cookie(
-        services.cookie_name,
+        services.cookie_name(request),
         services.sessions.open(new_hash or password_hash, services.clock()),
         max_age=services.settings.dagster_session_seconds,
-        secure=(rules.own_origin(request, services.sites) or "").startswith("https:"),
+        secure=services.is_https(request),
         httponly=True,
         samesite="strict",
     )

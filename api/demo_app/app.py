@@ -20,6 +20,7 @@ from starlette.types import Scope
 from api.demo_app import charts, formats, views
 from api.demo_app.tenant import ACCESSES, DemoTenant, DemoVisit, Refused, Tokens, UserUnknown, read
 from api.demo_app.texts import FAILURES, REENTRY, Notice, refusal
+from api.http.responses import SVG
 from api.http.route import StrictRequest
 from warehouse.settings import Settings
 
@@ -27,7 +28,7 @@ ROOT = "/demo"
 COOKIE = "kontor-demo"
 COOKIE_SECONDS = 30 * 24 * 3600
 CONTENT_POLICY = "default-src 'self'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'; form-action 'self'"
-STATIC = {"demo.css": "text/css", "demo.js": "text/javascript", "demo.svg": "image/svg+xml"}
+STATIC = {"demo.css": "text/css", "demo.js": "text/javascript", "demo.svg": SVG}
 FOLDER = Path(__file__).parent / "static"
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 TOKENS = "demo_tokens"

@@ -51,9 +51,11 @@ class Needs(SecurityBase):
             raise Problem(401)
         scheme, _, token = header.partition(" ")
         caller = await request.app.state.services.callers.find(token.strip()) if scheme.lower() == "bearer" else None
-        if caller is None or not self._admits(caller):
+        if caller is None:
             raise Problem(403)
-        request.state.caller = caller
+        request.state.caller = caller  # also of a refused request, so that its log line names the caller
+        if not self._admits(caller):
+            raise Problem(403)
 
     def _admits(self, caller: Caller) -> bool:
         kind = TokenKind.CLIENT if caller.user_id is None else TokenKind.USER

@@ -29,7 +29,7 @@ SECURITY_HEADERS = [
 ]
 OVERRIDABLE_HEADERS = [
     (b"cache-control", b"no-store"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"content-security-policy", b"default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
 ]
 METHODS = {"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE"}
 log = structlog.get_logger("api")
@@ -170,12 +170,14 @@ class Exchange:
 
     def facts(self) -> dict[str, Any]:
         """The fields of the request's log line: our own ids and names, nothing that a person typed."""
-        caller = self.scope.get("state", {}).get("caller")
+        state = self.scope.get("state", {})
+        caller, login = state.get("caller"), state.get("login")
         return {
             "correlation_id": self.correlation_id.decode(),
             "method": self.method,
             "route": self.route,
             **({"tenant": caller.tenant_name, "client": caller.client_name} if caller else {}),
+            **({"tenant": login.tenant.name, "client": login.client.name} if login else {}),
         }
 
     @property

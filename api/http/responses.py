@@ -10,6 +10,8 @@ from starlette.responses import Response
 from api.http.strict_json import render
 from api.schemas.base import Relation
 
+SVG = "image/svg+xml; charset=utf-8"
+
 
 @dataclass(frozen=True)
 class Links:

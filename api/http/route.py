@@ -4,15 +4,18 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Coroutine
 from email.message import Message as Header
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import TypeAdapter, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 
 from api.http import strict_json
+from api.http.asker import STRANGERS, asker, set_asker
 from api.http.authorization import needs_of
 from api.http.errors import Problem
 from warehouse.settings import Settings
@@ -22,6 +25,7 @@ FORM = "application/x-www-form-urlencoded"
 MAX_FORM_FIELDS = 50
 MAX_INLINE_BYTES = 64 * 1024  # parsing more would block the event loop
 LARGE = "x-large-body"  # in the openapi_extra of a route: it accepts bodies up to the larger limit
+T = TypeVar("T")
 
 
 class StrictRequest(Request):
@@ -58,7 +62,10 @@ class StrictRequest(Request):
         """The body as strict JSON."""
         body = await self.body()
         try:
-            return await run_in_threadpool(strict_json.parse, body) if len(body) > MAX_INLINE_BYTES else strict_json.parse(body)
+            if len(body) <= MAX_INLINE_BYTES:
+                return strict_json.parse(body)
+            async with self.app.state.services.parsers.hold(*asker()):
+                return await run_in_threadpool(strict_json.parse, body)
         except strict_json.NotStrictJson as error:
             raise Problem(400, "Inhalt: kein gültiges JSON") from error
 
@@ -87,19 +94,31 @@ class KontorRoute(APIRoute):
         needs = needs_of(self.dependant)
         produces = getattr(self.response_class, "media_type", None) or JSON
         takes_json = self.body_field is not None
+        takes_thread = not asyncio.iscoroutinefunction(self.endpoint)
 
         async def check_and_handle(request: Request) -> Response:
             if self.unique_id in request.app.state.services.settings.retired_operations:
                 raise Problem(410)
+            set_asker(STRANGERS, self.path)
             if needs is not None:
                 await needs.check(request)
+                set_asker(request.state.caller.tenant_id, request.state.caller.user_id)
             require_accept(request.headers, produces)
             if request.scope["query_string"]:
                 refuse_repeated(request.query_params.multi_items())
             if takes_json and request.headers.get("content-type") is not None:
                 require_content_type(request.headers, JSON)
-            response = await handle(StrictRequest(request.scope, request.receive))
+            response = await run(StrictRequest(request.scope, request.receive))
             return with_etag(request, response) if request.method == "GET" and needs is not None else response
+
+        async def run(request: StrictRequest) -> Response:
+            """The response; a route that takes a thread waits for its turn, after its body has arrived."""
+            if not takes_thread:
+                return await handle(request)
+            if takes_json:
+                await request.body()
+            async with request.app.state.services.threads.hold(*asker()):
+                return await handle(request)
 
         return check_and_handle
 
@@ -107,6 +126,19 @@ class KontorRoute(APIRoute):
 def router(prefix: str, tag: str) -> APIRouter:
     """A router for one chapter of the interface. Operation ids are the names of the functions."""
     return APIRouter(prefix=prefix, tags=[tag], route_class=KontorRoute, generate_unique_id_function=lambda route: route.name)
+
+
+def validated(kind: TypeAdapter[T], content: Any) -> T:
+    """The content of a body as its type; raises with the first problem if it does not fit.
+
+    For large bodies, which a route takes as they are (`SkipValidation`): FastAPI would check them on the event loop.
+    """
+    try:
+        return kind.validate_python(content)
+    except ValidationError as error:
+        raise RequestValidationError(
+            [{**item, "loc": ("body", *item["loc"])} for item in error.errors(include_context=False)]
+        ) from error
 
 
 def with_etag(request: Request, response: Response) -> Response:

@@ -19,6 +19,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from api.http.errors import respond
+from api.http.middleware import OVERRIDABLE_HEADERS, SECURITY_HEADERS
 from api.http.workers import Supervisor
 from warehouse import files, logs
 from warehouse.settings import Settings
@@ -104,11 +105,16 @@ class Protocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (callers do not see the text of the parser)
         """Sends 400 for malformed HTTP, in the shape of all errors."""
         body = bytes(respond("", 400).body)
-        head = (
-            "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
-            f"x-content-type-options: nosniff\r\nx-correlation-id: {uuid.uuid4()}\r\ncontent-length: {len(body)}\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"connection", b"close"),
+            (b"content-length", str(len(body)).encode()),
+            (b"x-correlation-id", str(uuid.uuid4()).encode()),
+            *OVERRIDABLE_HEADERS,
+            *SECURITY_HEADERS,
+        ]
+        lines = [b"HTTP/1.1 400 Bad Request", *(name + b": " + value for name, value in headers), b"", body]
+        self.transport.write(b"\r\n".join(lines))
         self.transport.close()
 
     def _count(self, size: int) -> None:

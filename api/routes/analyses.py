@@ -1,6 +1,5 @@
 """Routes of a user's analyses: precomputed documents, or documents computed now if those are out of date."""
 
-import asyncio
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -145,7 +144,7 @@ async def _respond(
     if len(cached.body) < MIN_GZIP_BYTES or not takes_gzip(request):
         return Response(cached.body, headers={"ETag": f'"{cached.state}"', **headers}, media_type=JSON)
     if cached.gzip_body is None:
-        cached = await asyncio.to_thread(cached.with_gzip)
+        cached = await services.in_thread(cached.with_gzip)
         services.response_cache.put(user_id, key, cached)
     # The compressed bytes differ from the body, so that their ETag is a weak one.
     headers = {"ETag": f'W/"{cached.state}"', "Content-Encoding": "gzip", **headers}
@@ -183,8 +182,9 @@ async def _load(services: Services, caller: Caller, name: str, state: ResultStat
 
 async def _precomputed(services: Services, caller: Caller, name: str, state: ResultState) -> CachedResponse | None:
     """The stored document of this state, if there is one."""
-    row = await services.connections.one(results.READY, (user_of(caller), name, state.revision, state.version, state.as_of))
-    return None if row is None else CachedResponse(state, unpack(row[0]), precomputed=True)
+    async with services.list_turns.hold(caller.tenant_id, caller.user_id):
+        row = await services.connections.one(results.READY, (user_of(caller), name, state.revision, state.version, state.as_of))
+        return None if row is None else CachedResponse(state, unpack(row[0]), precomputed=True)
 
 
 def _compute(services: Services, caller: Caller, state: ResultState) -> UserDocuments:

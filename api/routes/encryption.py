@@ -4,7 +4,6 @@ import base64
 from typing import Annotated, Any
 
 from fastapi import Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from api.http.authorization import TokenKind, needs
@@ -65,7 +64,7 @@ async def encrypt(request: Request, caller: AnyToken, services: AppServices) -> 
             pem = certificates.current(owner).pem
         return certificates.encrypt(pem, plaintext)
 
-    return Base64Response(base64.b64encode(await run_in_threadpool(encrypt_for_tenant)))
+    return Base64Response(base64.b64encode(await services.in_thread(encrypt_for_tenant)))
 
 
 @routes.get("/certificate", response_class=PemResponse)

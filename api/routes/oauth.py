@@ -4,10 +4,10 @@ import base64
 from typing import Any
 
 from fastapi import Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from api.http import metrics
+from api.http.asker import STRANGERS, set_asker
 from api.http.errors import Problem
 from api.http.responses import json_response
 from api.http.route import FORM, StrictRequest, router
@@ -33,16 +33,22 @@ def _form(model: type[TokenForm] | type[RevokeForm]) -> dict[str, Any]:
 async def issue_token(request: Request, services: AppServices) -> Response:
     """Issues a token: of the client itself (`client_credentials`), or of a user through the client (`password`)."""
     username, secret = _basic(request)
+    set_asker(STRANGERS, username)
     fields = await StrictRequest(request.scope, request.receive).fields()
     grant = _grant(fields)
     requested_scopes = set(fields["scope"].split()) if "scope" in fields else None
     client = (services.database, services.settings, username, secret)
     try:
         if grant == "client_credentials":
-            login, token = await run_in_threadpool(logins.token_of_client, *client, requested_scopes)
+            login, token = await services.in_thread(logins.token_of_client, *client, requested_scopes)
+            request.state.login = login
         else:
+            request.state.login = login = await services.in_thread(logins.identify, *client)
+            set_asker(login.tenant.id, login.client.id)
             user = (fields["username"], fields["password"])
-            login, token = await services.passwords.run(logins.token_of_user, *client, user, requested_scopes)
+            token = await services.passwords.run(
+                logins.token_of_user, services.database, services.settings, login, user, requested_scopes
+            )
     except (LoginFailed, Throttled):
         metrics.LOGIN_FAILURES.labels(grant).inc()
         raise
@@ -53,8 +59,9 @@ async def issue_token(request: Request, services: AppServices) -> Response:
 async def revoke_token(request: Request, services: AppServices) -> Response:
     """Ends a token of the client. Always answers 200 to a client that has identified itself, whatever the token."""
     username, secret = _basic(request)
+    set_asker(STRANGERS, username)
     token = (await StrictRequest(request.scope, request.receive).fields()).get("token", "")
-    await run_in_threadpool(logins.revoke, services.database, services.settings, username, secret, token)
+    await services.in_thread(logins.revoke, services.database, services.settings, username, secret, token)
     return Response(headers=UNCACHED)
 
 
@@ -68,6 +75,7 @@ def issue_classic_token(request: Request, services: AppServices) -> Response:
     except LoginFailed:
         metrics.LOGIN_FAILURES.labels("api_key").inc()
         raise
+    request.state.login = login
     return _token(services, "api_key", login, token)
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from api.bodies import provider_logos
 from api.bodies.providers import ROOT, offered_providers, provider_body
 from api.http.authorization import TokenKind, needs
-from api.http.responses import json_response
+from api.http.responses import SVG, json_response
 from api.http.route import JSON, router
 from api.schemas.base import Line
 from api.schemas.providers import ProviderBody
@@ -22,8 +22,9 @@ from warehouse.stores.callers import Caller
 
 MAX_SEARCH_CHARACTERS = 100
 LOGO_HEADERS = {
+    "Content-Type": SVG,
     "Cache-Control": "public, max-age=86400",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; sandbox",
 }
 routes = router("/" + "/".join(ROOT), "Providers")
 

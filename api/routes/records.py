@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import orjson
 import polars as pl
 from fastapi import Body
-from fastapi.exceptions import RequestValidationError
-from pydantic import SkipValidation, TypeAdapter, ValidationError
+from pydantic import SkipValidation
 from starlette.responses import Response
 
 from analytics.frames import PRODUCTS, TAG_KINDS
@@ -17,7 +16,7 @@ from api.bodies.tags import tag_bodies
 from api.http.authorization import TokenKind, needs
 from api.http.errors import Problem
 from api.http.long_lists import JsonListWriter
-from api.http.route import LARGE, router
+from api.http.route import LARGE, router, validated
 from api.schemas.analyses import AnalysesBody
 from api.schemas.categories import CATEGORIES
 from api.schemas.records import (
@@ -51,7 +50,6 @@ DOCUMENT_NAMES = {
     "affordability": "affordability",
 }
 """The documents by the fields of the response that carry them."""
-T = TypeVar("T")
 IBAN = r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$"
 
 
@@ -62,7 +60,7 @@ async def tag_records(records: Records, caller: Reads, services: AppServices) ->
 
 
 def _tag(services: Services, content: Any) -> Response:
-    records = _validated(RECORDS, content)
+    records = validated(RECORDS, content)
     bookings = booking_frame(records)
     tagged_bookings = bookings.hstack(tags.tag_unstored(bookings, _products(bookings)).drop("id", "user", "product"))
     rows = _with_callers_ids(tagged_bookings, records)
@@ -83,7 +81,7 @@ async def analyse_records(
 
 
 def _analyse(services: Services, content: Any) -> Response:
-    request = _validated(ANALYSES, content)
+    request = validated(ANALYSES, content)
     today = datetime.now(services.zone).date()
     if request.as_of is not None and request.as_of > today:
         raise Problem(400, "asOf: liegt in der Zukunft")
@@ -115,16 +113,6 @@ def _all_products(records: Sequence[ProductRecord], booked_products: pl.DataFram
     ]
     products = pl.DataFrame(rows, schema=PRODUCTS).unique("product", keep="first", maintain_order=True)
     return pl.concat([products, booked_products.join(products, on="product", how="anti", maintain_order="left")])
-
-
-def _validated(kind: TypeAdapter[T], content: Any) -> T:
-    """The content as its type; raises with the first problem if it does not fit."""
-    try:
-        return kind.validate_python(content)
-    except ValidationError as error:
-        raise RequestValidationError(
-            [{**item, "loc": ("body", *item["loc"])} for item in error.errors(include_context=False)]
-        ) from error
 
 
 def _products(bookings: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import polars as pl
 from fastapi import Body, Query, Request
-from pydantic import Field
+from pydantic import FailFast, Field, SkipValidation, TypeAdapter
 from starlette.responses import Response
 
 from analytics.frames import BOOKINGS
@@ -18,7 +18,7 @@ from api.customer import AccessKey, Modifies, ProductKey, Reads, changing_for, r
 from api.http.errors import Problem
 from api.http.long_lists import JsonListWriter
 from api.http.responses import Links, created_response, freshness
-from api.http.route import LARGE, has_etag, router
+from api.http.route import LARGE, has_etag, router, validated
 from api.schemas.accesses import ACCESSES
 from api.schemas.base import Count, Flag, QueryDay, cents
 from api.schemas.transactions import (
@@ -43,7 +43,9 @@ from warehouse.stores.transactions import BATCH_ROWS, COLUMNS, Cursor, Transacti
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 NAME = "kontoumsaetze"
 MAX_ROWS = 10_000
-Pushed = Annotated[list[PushedTransaction], Field(min_length=1, max_length=MAX_PUSHED_BOOKINGS), Body()]
+Bookings = Annotated[list[PushedTransaction], FailFast(), Field(min_length=1, max_length=MAX_PUSHED_BOOKINGS)]
+PUSHED = TypeAdapter(Bookings)
+Pushed = Annotated[Bookings, SkipValidation, Body()]
 Row = tuple[Any, ...]
 NEXT_LINK = {"description": 'The next page with `rel="next"`, while there is more', "schema": {"type": "string"}}
 STATUSES: dict[int | str, dict[str, Any]] = {
@@ -160,7 +162,7 @@ async def push_transactions(
 
     def store() -> None:
         batches = defaultdict(list)
-        for booking in bookings:
+        for booking in validated(PUSHED, bookings):
             batches[booking.identifier.batch].append(_row(booking))
         with changing_for(services, caller) as owner:
             push.push(owner, access, product, batches, datetime.now(services.settings.zone).date())

@@ -16,7 +16,8 @@ from urllib.parse import urlencode
 from fastapi import Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from api.http.responses import json_response
+from api.http.asker import set_asker
+from api.http.responses import SVG, json_response
 from api.http.route import StrictRequest, has_etag, router
 from api.services import AppServices, Services
 from api.webform import changes, colours, flicker, pages, render, views
@@ -28,6 +29,7 @@ from pipelines.forms import moves, wizard
 from pipelines.forms.moves import FormContext, InvalidInput
 from pipelines.forms.wizard import FormStep, Reentry
 from warehouse.errors import NotFound, OutOfTurn
+from warehouse.inputs import logos
 from warehouse.stores import designs, redirect_sessions
 from warehouse.stores.redirect_sessions import SessionView
 
@@ -38,7 +40,9 @@ MAX_WAIT_SECONDS = 15
 TURN = re.compile("[0-9]{1,9}")
 """How long a request waits for the bank before the browser gets a waiting page."""
 IMMUTABLE = "public, max-age=31536000, immutable"
-PICTURE_POLICY = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"}
+PICTURE_POLICY = {
+    "Content-Security-Policy": ("default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; sandbox")
+}
 routes = router("/customer/v2/webform", "Form")
 Text = Annotated[str | None, Query(max_length=2048)]
 BROWSER_ROUTE: dict[str, Any] = {"include_in_schema": False, "openapi_extra": {"security": []}}
@@ -159,7 +163,8 @@ async def get_tenant_logo(request: Request, services: AppServices) -> Response:
     design = await services.changes.run(_design, services, view) if view is not None and view.has_logo else None
     if design is None or design.logo is None:
         raise NotFound("logo")
-    return Response(design.logo, media_type=design.logo_type, headers=PICTURE_POLICY)
+    media_type = SVG if design.logo_type == logos.SVG else design.logo_type
+    return Response(design.logo, media_type=media_type, headers=PICTURE_POLICY)
 
 
 @routes.get("/flicker.svg", **BROWSER_ROUTE)
@@ -168,7 +173,7 @@ async def get_flicker(request: Request, services: AppServices) -> Response:
     step = await _tan_step(request, services)
     if step is None or step.hhduc is None or not flicker.is_code(step.hhduc):
         raise NotFound("picture")
-    return Response(flicker.svg(step.hhduc), media_type="image/svg+xml", headers=PICTURE_POLICY)
+    return Response(flicker.svg(step.hhduc), media_type=SVG, headers=PICTURE_POLICY)
 
 
 @routes.get("/photo.png", **BROWSER_ROUTE)
@@ -221,7 +226,10 @@ async def _tan_step(request: Request, services: Services) -> EnterTan | None:
 
 async def _session_view(request: Request, services: Services) -> SessionView | None:
     browser = _browser_secret(request)
-    return await redirect_sessions.read_view(services.connections, browser) if browser else None
+    view = await redirect_sessions.read_view(services.connections, browser) if browser else None
+    if view is not None:
+        set_asker(view.tenant_id, view.user_id)
+    return view
 
 
 def _context(services: Services, request: Request, view: SessionView) -> FormContext:

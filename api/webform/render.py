@@ -11,6 +11,7 @@ import ada_url
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
+from api.http.responses import SVG
 from api.webform import texts
 from api.webform.pages import KONTOR, FormPage, PageFrame, Stopped, Trouble
 from api.webform.patterns import browser_pattern
@@ -27,7 +28,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
 }
-MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+MEDIA_TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": SVG}
 MONTHS = [
     "January",
     "February",

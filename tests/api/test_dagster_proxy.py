@@ -101,7 +101,13 @@ class TestLogin:
 
     def test_behind_tls_the_cookie_is_for_tls_alone(self, door: Door, stranger: httpx.Client) -> None:
         answer = door.log_in(stranger, Host=TLS_NAME, Origin=f"https://{TLS_NAME}")
-        assert "; Secure" in answer.headers["Set-Cookie"]
+        cookie = answer.headers["Set-Cookie"]
+        assert cookie.startswith("__Host-kontor-dagster-")
+        assert {"Secure", "Path=/", "HttpOnly", "SameSite=strict"} <= set(cookie.split("; "))
+        assert "Domain" not in cookie
+        pair = {"Cookie": cookie.partition(";")[0]}
+        assert stranger.get("/runs", headers={"Host": TLS_NAME, **pair}).status_code == 200
+        assert stranger.get("/runs", headers=pair).status_code == 401, "by plain HTTP it is no login"
         assert door.log_in(stranger, Host=TLS_NAME, Origin=f"http://{TLS_NAME}").status_code == 403
 
     def test_wrong_passwords_are_refused_and_slowed_down(self, door: Door, stranger: httpx.Client) -> None:
@@ -123,7 +129,8 @@ class TestLogin:
     def test_it_ends_with_logout(self, door: Door, operator: httpx.Client) -> None:
         assert "Log out" in operator.get("/kontor/logout").text
         cookie = dict(operator.cookies)
-        assert operator.post("/kontor/logout").headers["Location"] == "/kontor/login"
+        ended = operator.post("/kontor/logout")
+        assert (ended.headers["Location"], ended.headers["Clear-Site-Data"]) == ("/kontor/login", '"cache", "storage"')
         assert operator.get("/runs", cookies=cookie).status_code == 401
 
     def test_it_ends_with_a_new_password(
@@ -267,6 +274,7 @@ class TestResponses:
             headers = operator.get(path).headers
             assert "frame-ancestors 'none'" in headers.get_list("Content-Security-Policy")
             assert headers["X-Frame-Options"] == "DENY"
+            assert headers["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains"
             assert headers["X-Content-Type-Options"] == "nosniff"
             assert headers["Referrer-Policy"] == "same-origin"
             assert "Server" not in headers

@@ -69,9 +69,10 @@ def fill(house: Context) -> tuple[Seed, Customer]:
     admin, app = (Login(f"{TENANT}/{client}", new.secrets[client]) for client in (ADMIN, APP))
     user = Login(*next(iter(passwords.items())))
     _, token = logins.token_of_client(house.database, house.settings, admin.name, admin.secret, None)
-    _, of_user = logins.token_of_user(house.database, house.settings, app.name, app.secret, (user.name, user.secret), None)
+    login = logins.identify(house.database, house.settings, app.name, app.secret)
+    of_user = logins.token_of_user(house.database, house.settings, login, (user.name, user.secret), None)
     third = list(passwords.items())[2]
-    _, of_third = logins.token_of_user(house.database, house.settings, app.name, app.secret, third, None)
+    of_third = logins.token_of_user(house.database, house.settings, login, third, None)
     bookings, long_list, etag = _fetched(house, Customer(new.tenant.id, ids[0]))
     _analysed(house, Customer(new.tenant.id, ids[2]))
     return Seed(

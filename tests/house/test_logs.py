@@ -3,11 +3,12 @@
 import socket
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
 
-from tests.support.stack import Stack, wait_until
+from tests.support.stack import PASSWORD, Stack, TenantUnderTest, wait_until
 
 FORM = "/customer/v2/webform"
 
@@ -79,6 +80,35 @@ def test_what_is_sent_cannot_write_lines_of_its_own(stack: Stack, http: httpx.Cl
     wait_until(lambda: after in stack.log.read_text(), 20)
     assert all(isinstance(line, dict) and line["event"] != "forged" for line in stack.log_lines())
     _require_silence(stack, name, "\x1b", "forged", logged=lambda: True)
+
+
+def line_of(stack: Stack, correlation_id: str) -> dict[str, Any]:
+    """The line of a request, once it is written."""
+    lines: list[dict[str, Any]] = []
+
+    def is_written() -> bool:
+        lines[:] = [line for line in stack.log_lines() if line.get("correlation_id") == correlation_id]
+        return bool(lines)
+
+    wait_until(is_written, 20)
+    return lines[0]
+
+
+def test_a_token_that_lacks_the_scope_is_named_with_its_client(stack: Stack, http: httpx.Client, r1: TenantUnderTest) -> None:
+    correlation_id = uuid.uuid4().hex
+    refused = http.get("/customer/v2/bankzugaenge", headers={**r1.bearer("admin"), "X-Correlation-ID": correlation_id})
+    line = line_of(stack, correlation_id)
+    assert (refused.status_code, line["status"], line["tenant"], line["client"]) == (403, 403, r1.name, "admin")
+
+
+@pytest.mark.parametrize("password", [PASSWORD, "falsch"])
+def test_a_login_is_named_with_its_client(stack: Stack, http: httpx.Client, r1: TenantUnderTest, password: str) -> None:
+    name, correlation_id = r1.add_user(), uuid.uuid4().hex
+    form = {"grant_type": "password", "username": name, "password": password}
+    answer = http.post("/auth/oauth2/token", data=form, auth=r1.basic("app"), headers={"X-Correlation-ID": correlation_id})
+    line = line_of(stack, correlation_id)
+    assert (line["status"], line["tenant"], line["client"]) == (answer.status_code, r1.name, "app")
+    assert answer.status_code == (200 if password == PASSWORD else 401)
 
 
 def _require_silence(stack: Stack, *private: str, logged: Callable[[], bool]) -> None:

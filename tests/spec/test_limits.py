@@ -3,11 +3,13 @@ test's own.
 """
 
 import asyncio
+import json
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated, Any
 
 import httpx
@@ -22,8 +24,8 @@ from api.http.authorization import TokenKind, needs
 from api.http.responses import json_response
 from api.http.route import LARGE, router
 from api.schemas.base import Amount, Wire, amount, cents
-from api.services import AppServices
-from tests.support.stack import CUSTOMER, Stack, TenantUnderTest, free_port, wait_until
+from api.services import AppServices, Lane
+from tests.support.stack import CUSTOMER, PASSWORD, Stack, TenantUnderTest, free_port, wait_until
 from warehouse.errors import Invalid
 from warehouse.fair_slots import FairSlots
 from warehouse.settings import Settings
@@ -34,6 +36,8 @@ PUBLIC: dict[str, Any] = {"security": []}
 LONG_BYTES = 12 * 2**20  # more than the buffers of both ends of a connection hold
 finished = threading.Event()
 filled: list[FairSlots] = []
+apps: list[FastAPI] = []
+"""Those that were started here, the latest one last."""
 
 
 class Money(Wire):
@@ -75,8 +79,9 @@ async def short() -> Response:
 
 @probes.post("/fill")
 async def fill(caller: Annotated[Caller, needs(None, TokenKind.ANY)], services: AppServices) -> Response:
-    """The caller's tenant takes all slots for long lists and computations that it can get."""
-    for slots in (services.list_connections, services.computations):
+    """The caller's tenant takes all slots that it can get."""
+    lanes = (services.passwords.slots, services.changes.slots)
+    for slots in (services.list_connections, services.computations, services.threads, services.parsers, *lanes):
         while slots.take(caller.tenant_id, None):
             filled.append(slots)
     return Response()
@@ -101,6 +106,7 @@ def serving(stack: Stack, **changes: Any) -> Iterator[httpx.Client]:
     settings = Settings(home=stack.home, database_url=stack.where.service, port=free_port(), **changes)
     app: FastAPI = create_app(settings)
     app.router.routes.extend(probes.routes)
+    apps.append(app)
     running = uvicorn.Server(uvicorn.Config(app, **server.options(settings)))
     thread = threading.Thread(target=running.run)
     thread.start()
@@ -325,12 +331,56 @@ def test_a_tenant_at_full_load_leaves_room_for_another(stack: Stack, r1: TenantU
     with serving(stack) as http:
         assert http.post("/probe/fill", headers=crowded.bearer).status_code == 200
         for customer, is_full in ((crowded, True), (quiet, False)):
-            for method, path, content in (("GET", paths[customer.username], None), ("POST", "/ai/v1/transactions/tags", record)):
+            calls: list[tuple[str, str, bytes | None]] = [
+                ("GET", paths[customer.username], None),
+                ("POST", "/ai/v1/transactions/tags", json.dumps(record).encode()),
+                ("POST", "/ai/v1/transactions/tags", b"[" + b" " * 70_000),  # large, and refused where it is parsed
+                ("GET", f"{CUSTOMER}/bankzugaenge", None),
+                ("DELETE", f"{CUSTOMER}/bankzugaenge/none", None),
+            ]
+            for method, path, content in calls:
                 try:
-                    answer = http.request(method, path, headers=customer.bearer, json=content, timeout=1 if is_full else 20)
+                    headers = {**customer.bearer, "Content-Type": "application/json"}
+                    answer = http.request(method, path, headers=headers, content=content, timeout=1 if is_full else 20)
                 except httpx.ReadTimeout:
                     assert is_full
                 else:
                     assert not is_full, answer.text
         assert http.post("/probe/empty", headers=crowded.bearer).status_code == 200
         assert http.get(paths[crowded.username], headers=crowded.bearer).status_code == 404
+
+
+def full(tenant: TenantUnderTest, name: str) -> Any:
+    """A resource of which the tenant has everything and for which it may not wait: who needs it is told to come back."""
+    lane = Lane(name, 1, 0)
+    assert lane.slots.take(tenant.tenant_id, None)
+    return lane if name in ("changes", "passwords") else lane.slots
+
+
+def test_every_route_takes_its_turn(stack: Stack, r1: TenantUnderTest) -> None:
+    """Without turns, the first tenant that comes has everything that others wait for."""
+    customer = r1.customer()
+    access = customer.connected("test_many_20")
+    product = customer.access(access)["bankprodukte"][0]["id"]
+    bookings = f"{CUSTOMER}/bankzugaenge/{access}/{product}/kontoumsaetze"
+    names = ("contracts", "cashflow", "disposable-money", "life-events", "life/stages", "sales-triggers", "affordability")
+    analyses: list[tuple[str, str, Any]] = [("GET", f"{CUSTOMER}/ai/{name}", None) for name in names]
+    tags, platform = "/ai/v1/transactions/tags", "/ai/v1/analyses"
+    calls: dict[str, list[tuple[str, str, Any]]] = {
+        "list_turns": [("GET", bookings, None), *analyses],
+        "list_connections": [("GET", bookings, None)],
+        "computations": [*analyses, ("GET", f"{bookings}?tag=categories", None), ("POST", tags, []), ("POST", platform, {})],
+        "changes": [("POST", bookings, []), ("DELETE", f"{CUSTOMER}/bankzugaenge", None)],
+        "threads": [("GET", "/providers/v2", None), ("GET", f"{CUSTOMER}/bankzugaenge", None)],
+    }
+    form = {"grant_type": "password", "username": customer.username, "password": PASSWORD}
+    with serving(stack) as http:
+        app, services = apps[-1], apps[-1].state.services
+        for name, requests in calls.items():
+            app.state.services = replace(services, **{name: full(r1, name)})
+            for method, path, content in requests:
+                answer = http.request(method, path, headers=customer.bearer, json=content)
+                assert (answer.status_code, answer.headers.get("Retry-After")) == (429, "1"), (name, path, answer.text)
+        app.state.services = replace(services, passwords=full(r1, "passwords"))
+        assert http.post("/auth/oauth2/token", data=form, auth=r1.basic("app")).status_code == 429
+        app.state.services = services

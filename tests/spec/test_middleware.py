@@ -1,5 +1,7 @@
 """The HTTP surface that all endpoints share."""
 
+import base64
+import hashlib
 import json
 import re
 import socket
@@ -314,9 +316,18 @@ def test_security_headers_are_on_every_answer(http: httpx.Client, admin: dict[st
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert "max-age=" in answer.headers["Strict-Transport-Security"]
         assert answer.headers["Cache-Control"] == "no-store"
-        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+        assert {"base-uri 'none'", "frame-ancestors 'none'"} <= set(answer.headers["Content-Security-Policy"].split("; "))
         assert "server" not in answer.headers
         assert "x-powered-by" not in answer.headers
+
+
+def test_the_documentation_runs_no_script_but_its_own(http: httpx.Client) -> None:
+    page = http.get("/docs")
+    policy = dict(part.partition(" ")[::2] for part in page.headers["Content-Security-Policy"].split("; "))
+    (script,) = re.findall("<script>(.*?)</script>", page.text, re.S)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy["script-src"] == f"'self' 'sha256-{digest}'"
+    assert policy["object-src"] == "'none'"
 
 
 def test_no_other_origin_is_let_in(http: httpx.Client, admin: dict[str, str]) -> None:
@@ -339,7 +350,9 @@ def test_what_is_not_http_is_refused_in_the_common_shape(stack: Stack) -> None:
         answer = b"".join(iter(lambda: connection.recv(65536), b""))
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400")
-    assert b"x-correlation-id: " in head
+    names = {line.partition(b": ")[0] for line in head.split(b"\r\n")}
+    assert {b"x-correlation-id", b"strict-transport-security", b"content-security-policy", b"cache-control"} <= names
+    assert b"frame-ancestors 'none'" in head
     assert json.loads(body)["messages"][0]["code"] == "BA400"
 
 

@@ -584,7 +584,7 @@ class TestForms:
             choices = next(form.choices["medium"] for form in browser.read.forms if "medium" in form.choices)
             browser.send("medium", medium=choices[0])
         picture = browser.open(f"{WEBFORM}/flicker.svg").page
-        assert picture.headers["content-type"] == "image/svg+xml"
+        assert picture.headers["content-type"] == "image/svg+xml; charset=utf-8"
         assert picture.text.startswith("<svg")
         assert browser.open(f"{WEBFORM}/photo.png").page.status_code == 404
         assert Browser(stack).open(f"{WEBFORM}/flicker.svg").page.status_code == 404
