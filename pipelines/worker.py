@@ -31,6 +31,7 @@ from pipelines.fetching.store import FetchJob
 from pipelines.webhooks import notify
 from warehouse import logs
 from warehouse.errors import Busy, DatabaseUnavailable, KeysMissing
+from warehouse.postgres.job_manager import PatientJobManager
 from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS
 from warehouse.secrets import sealed_values
 from warehouse.settings import Settings
@@ -136,6 +137,7 @@ def _app(worker_context: WorkerContext) -> procrastinate.App:
         conninfo=_address(worker_context.context), kwargs={"application_name": "kontor-worker"}, max_size=5
     )
     app = procrastinate.App(connector=connector)
+    app.job_manager = PatientJobManager(connector)
 
     @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption(), pass_context=True)
     async def fetch_access(context: procrastinate.JobContext, /, **args: Any) -> None:
