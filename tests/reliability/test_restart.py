@@ -139,6 +139,20 @@ def test_a_stuck_worker_is_replaced_within_ten_seconds(fragile: Stack) -> None:
     assert f'"pid":{victim.pid},"reason":"stuck"' in fragile.log.read_text()
 
 
+def test_a_stuck_worker_is_replaced_in_time_while_another_keeps_dying(fragile: Stack) -> None:
+    """Workers that die soon after their start are replaced after a pause; nobody else waits for that."""
+    wait_until(lambda: len(workers(fragile)) == 2, 60)
+    served = min(workers(fragile), key=psutil.Process.create_time)
+    wait_until(lambda: fresh_get(fragile, fragile.tenant().bearer()).status_code == 200, 60)
+    for _ in range(4):
+        wait_until(lambda: len(workers(fragile)) == 2, 60)
+        next(worker for worker in workers(fragile) if worker != served).kill()
+    served.send_signal(signal.SIGSTOP)
+    wait_until(lambda: not served.is_running() or served.status() == psutil.STATUS_ZOMBIE, 10)
+    wait_until(lambda: len(workers(fragile)) == 2, 40)
+    wait_until(lambda: fresh_get(fragile, fragile.tenant().bearer()).status_code == 200, 60)
+
+
 def workers(stack: Stack) -> list[psutil.Process]:
     """The processes of a service that handle requests."""
     children = [child for child in psutil.Process(stack.process.pid).children() if child.status() != psutil.STATUS_ZOMBIE]

@@ -28,9 +28,10 @@ class SmallDisk:
             if leave_bytes:
                 ballast.write(bytes(max(0, self.free_bytes - leave_bytes)))
                 return
-            for size in (MEBIBYTE, 4096):
+            for size in (64 * MEBIBYTE, MEBIBYTE, 4096):
+                zeros = bytes(size)
                 try:
-                    while ballast.write(bytes(size)) == size:
+                    while ballast.write(zeros) == size:
                         pass
                 except OSError as error:
                     if error.errno != errno.ENOSPC:
@@ -48,7 +49,7 @@ class SmallDisk:
 @contextmanager
 def small_disk(folder: Path, mebibytes: int) -> Iterator[SmallDisk]:
     """A disk of this size at a folder, while the block runs; raises `MountRefused` where nothing can be mounted."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     command = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m,mode=755", "tmpfs", str(folder)]
     try:
         mounted = subprocess.run(command, capture_output=True, text=True)
