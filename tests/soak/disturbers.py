@@ -21,7 +21,7 @@ from warehouse.postgres.database import DATABASE_ERRORS, Owner
 from warehouse.stores import api_keys, clients, tenants, users
 
 ACCESSES = "/customer/v2/bankzugaenge"
-LONG_LIST = "test_many_20000"
+LONG_LIST = "test_many_50000"
 READERS = 8
 LEAST_READ_SECONDS = 5
 CUT_SECONDS = 3 * READER_SECONDS + 15

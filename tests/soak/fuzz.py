@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Annotated
 
+import httpx
 import typer
 from rich.console import Console
 
@@ -54,6 +55,7 @@ def _attacked(home: Path, seconds: float, seed: int) -> dict[str, int]:
         return {}
     console.rule("hostile values")
     with running_stack(home / "attacked") as stack:
+        stack.http = httpx.Client(base_url=stack.base_url, timeout=60, limits=httpx.Limits(keepalive_expiry=1), trust_env=False)
         customer = stack.tenant().customer()
         access = customer.connected("test_many_20", key="known")
         attacker = Attacker(stack, customer, access, seed)

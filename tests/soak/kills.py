@@ -21,7 +21,8 @@ from warehouse.postgres.embedded import pg_ctl
 API_WORKER, JOB_WORKER, POSTGRES, DAGSTER_RUN = "API worker", "job worker", "PostgreSQL", "Dagster run"
 STUCK_WORKER, DAEMON, CODE_SERVER, FULL_DISK = "stuck API worker", "Dagster daemon", "Dagster code server", "full disk"
 BACK_SECONDS = 90
-LOADED_SECONDS = 25
+CODE_SERVERS = 2
+"""One of the webserver and one of the daemon; one whose daemon was killed lives on for a while."""
 FIRST_FULL_DISK_SECONDS, FULL_DISK_EVERY_SECONDS, FULL_SECONDS = 60, 300, 8
 
 
@@ -32,6 +33,8 @@ class Kill:
     at: float
     kind: str
     back_seconds: float | None
+    lasted_seconds: float = 0.0
+    """For how long it went on; it is back so many seconds after that."""
 
 
 class Killer(threading.Thread):
@@ -77,10 +80,14 @@ class Killer(threading.Thread):
                     self._await(kind, is_back, at)
                     return
 
-    def _await(self, kind: str, is_back: Callable[[], bool], at: float) -> None:
+    def _await(self, kind: str, is_back: Callable[[], bool], at: float, lasted: float = 0.0) -> None:
         """Writes down when it is as before; meanwhile the next kill may come."""
         self.counts[kind] += 1
-        thread = threading.Thread(target=lambda: self.kills.append(Kill(at, kind, self._waited(is_back, at))), daemon=True)
+
+        def note() -> None:
+            self.kills.append(Kill(at, kind, self._waited(is_back, at + lasted), lasted))
+
+        thread = threading.Thread(target=note, daemon=True)
         thread.start()
         self._waiting = [*(waiting for waiting in self._waiting if waiting.is_alive()), thread]
 
@@ -102,7 +109,7 @@ class Killer(threading.Thread):
                 time.sleep(0.1)
         finally:
             disk.empty()
-        self._await(FULL_DISK, self._is_ready, at)
+        self._await(FULL_DISK, self._is_ready, at, time.monotonic() - at)
 
     def _api_worker(self) -> Callable[[], bool] | None:
         workers = api_workers(self.house)
@@ -122,8 +129,8 @@ class Killer(threading.Thread):
         if len(workers) < self.house.settings.workers:
             return None
         victim = self.chance.choice(workers[1:])
-        if time.time() - victim.create_time() < LOADED_SECONDS:  # while it loads it gives no signs of life, and has two minutes
-            return None
+        if all(line.status != psutil.CONN_ESTABLISHED for line in victim.net_connections("tcp")):
+            return None  # it may still be loading, when it gives no signs of life and has two minutes
         victim.suspend()
         return lambda: not victim.is_running() and len(api_workers(self.house)) == self.house.settings.workers
 
@@ -144,7 +151,7 @@ class Killer(threading.Thread):
             return None
         victim = self.chance.choice(servers)
         victim.kill()
-        return lambda: victim not in (present := code_servers(self.house)) and len(present) >= len(servers)
+        return lambda: victim not in (present := code_servers(self.house)) and len(present) >= min(len(servers), CODE_SERVERS)
 
     def _dagster_run(self) -> Callable[[], bool] | None:
         found = dagster_runs(self.house)

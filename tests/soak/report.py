@@ -13,12 +13,12 @@ from rich.text import Text
 
 from tests.soak.disturbers import DISABLED_STAYS_OUT, ENABLING_REVIVES_NOTHING, SLOW_READERS_END
 from tests.soak.endings import DELIVERIES_PASS
-from tests.soak.kills import API_WORKER, CODE_SERVER, FULL_DISK, FULL_SECONDS, JOB_WORKER, POSTGRES, STUCK_WORKER, Kill
+from tests.soak.kills import API_WORKER, CODE_SERVER, FULL_DISK, JOB_WORKER, POSTGRES, STUCK_WORKER, Kill
 from tests.soak.leaks import Place
 from tests.soak.notes import Loss, Notes
 from tests.soak.watching import Life
 
-AFTER_SECONDS = {API_WORKER: 20.0, POSTGRES: 25.0, JOB_WORKER: 75.0, STUCK_WORKER: 30.0, FULL_DISK: FULL_SECONDS + 75.0}
+AFTER_SECONDS = {API_WORKER: 20.0, POSTGRES: 25.0, JOB_WORKER: 75.0, STUCK_WORKER: 30.0, FULL_DISK: 75.0}
 """For how long after a kill answers may be lost: until a new API worker has loaded, for as long as requests wait for the
 database, and until a request that waited for a job of a dead worker has timed out."""
 EXCUSES = {
@@ -123,7 +123,9 @@ class Soaked:
 
     def _is_excused(self, loss: Loss) -> bool:
         by = EXCUSES.get(loss.what, EXCUSES_OF_BROKEN_LINES)
-        return any(kill.kind in by and 0 <= loss.at - kill.at <= AFTER_SECONDS[kill.kind] for kill in self.kills)
+        return any(
+            kill.kind in by and 0 <= loss.at - kill.at <= kill.lasted_seconds + AFTER_SECONDS[kill.kind] for kill in self.kills
+        )
 
 
 def tables(soaked: Soaked) -> list[Table]:

@@ -60,7 +60,7 @@ def main(
     minutes: Annotated[float, typer.Option(min=0.5, help="How long the load lasts.")] = 20,
     every: Annotated[float, typer.Option(min=2, help="Seconds between kills.")] = 15,
     kills: Annotated[int | None, typer.Option(min=1, help="How many kills in all, instead of the seconds between them.")] = None,
-    disk: Annotated[int, typer.Option(min=0, help="MiB of the disk that is filled (as root, in memory); 0: none.")] = 3072,
+    disk: Annotated[int, typer.Option(min=0, help="MiB of the disk that is filled (as root, in memory); 0: none.")] = 2048,
     seed: Annotated[int | None, typer.Option(help="What decides the kills and the load; default: another one each time.")] = None,
 ) -> None:
     """Soak the whole house, and say what does not hold."""

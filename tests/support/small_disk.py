@@ -4,7 +4,7 @@ import errno
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,10 +25,13 @@ class SmallDisk:
     def fill(self, leave_bytes: int = 0) -> None:
         """Takes all room that is left, or all but some. Called again, it takes what has become free since."""
         with (self.folder / BALLAST).open("ab", buffering=0) as ballast:
+            if (bulk_bytes := self.free_bytes - (leave_bytes or MEBIBYTE)) > 0:
+                with suppress(OSError):  # somebody was quicker
+                    os.posix_fallocate(ballast.fileno(), ballast.tell(), bulk_bytes)
             if leave_bytes:
-                ballast.write(bytes(max(0, self.free_bytes - leave_bytes)))
                 return
-            for size in (64 * MEBIBYTE, MEBIBYTE, 4096):
+            ballast.seek(0, os.SEEK_END)
+            for size in (MEBIBYTE, 4096):
                 zeros = bytes(size)
                 try:
                     while ballast.write(zeros) == size:
