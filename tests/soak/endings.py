@@ -68,14 +68,14 @@ def inspect(
         notes.hold("nothing is half or doubled", _count(house, query) == 0, f"{what}: {_count(house, query)}")
 
 
-def inspect_deliveries(house: House, notes: Notes, customer: Customer, receiver: Receiver) -> None:
+def inspect_deliveries(house: House, notes: Notes, customers: Sequence[Customer], receiver: Receiver) -> None:
     """While receivers of another tenant hang, each event of this one arrives within seconds of its making."""
     with house.database.operating() as owner:
-        tenant = tenants.find(owner, customer.tenant.name)
+        tenant = tenants.find(owner, customers[0].tenant.name)
         client = clients.find(owner.for_tenant(tenant.id), "app").id
     for _ in range(DELIVERIES):
         last_serial = max((json.loads(call.body)["serial"] for call in receiver.calls), default=0)
-        if not customer.fetch_new_booking():
+        if not any(customer.fetch_new_booking() for customer in customers):
             continue
         _within(DELIVERY_SECONDS * 5, lambda serial=last_serial: _arrivals(receiver, serial))  # type: ignore[misc]
         arrivals = _arrivals(receiver, last_serial)

@@ -21,8 +21,6 @@ from warehouse.postgres.embedded import pg_ctl
 API_WORKER, JOB_WORKER, POSTGRES, DAGSTER_RUN = "API worker", "job worker", "PostgreSQL", "Dagster run"
 STUCK_WORKER, DAEMON, CODE_SERVER, FULL_DISK = "stuck API worker", "Dagster daemon", "Dagster code server", "full disk"
 BACK_SECONDS = 90
-CODE_SERVERS = 2
-"""One of the webserver and one of the daemon; one whose daemon was killed lives on for a while."""
 FIRST_FULL_DISK_SECONDS, FULL_DISK_EVERY_SECONDS, FULL_SECONDS = 60, 300, 8
 
 
@@ -93,8 +91,9 @@ class Killer(threading.Thread):
 
     def _waited(self, is_back: Callable[[], bool], at: float) -> float | None:
         while time.monotonic() < at + BACK_SECONDS:
-            if is_back():
-                return time.monotonic() - at
+            with suppress(psutil.Error):  # it ended while it was looked at
+                if is_back():
+                    return time.monotonic() - at
             time.sleep(0.1)
         return None
 
@@ -150,8 +149,13 @@ class Killer(threading.Thread):
         if not servers:
             return None
         victim = self.chance.choice(servers)
+        parent = victim.parent()
         victim.kill()
-        return lambda: victim not in (present := code_servers(self.house)) and len(present) >= min(len(servers), CODE_SERVERS)
+        return lambda: (
+            parent is None
+            or not parent.is_running()
+            or any(server != victim and server.ppid() == parent.pid for server in code_servers(self.house))
+        )
 
     def _dagster_run(self) -> Callable[[], bool] | None:
         found = dagster_runs(self.house)

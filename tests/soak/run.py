@@ -97,7 +97,7 @@ def _soak(seconds: float, every: float, seed: int, disk_mebibytes: int) -> repor
         lasted = time.monotonic() - began
         with console.status("Letting everything come to an end …"):
             _stop([killer], [watch], load.actors)
-            endings.inspect_deliveries(house, notes, load.customers[0], load.receiver)
+            endings.inspect_deliveries(house, notes, load.customers[:CUSTOMERS], load.receiver)
             _stop([hanging])
             notes.written["webhook call that hung"] += hanging.calls
             opened.enter_context(receiving(port=hanging_port))
