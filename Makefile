@@ -63,7 +63,7 @@ fairness: $(VENV)/.dev compiled  ## what 200 requests at once of one tenant cost
 soak: $(VENV)/.dev compiled simulated  ## mixed load for 20 minutes, in which something is killed every 15 seconds
 	$(BIN)/python tests/soak/run.py $(SOAK)
 
-fuzz: $(VENV)/.dev compiled simulated  ## generated requests in sequences, and the model of the interface, for 10 minutes each
+fuzz: $(VENV)/.dev compiled simulated  ## hostile values, generated requests in sequences, and the model of the interface, for 10 minutes each
 	$(BIN)/python tests/soak/fuzz.py $(FUZZ)
 
 audit: $(VENV)/.dev  ## known weaknesses in what we depend on; the list of it in dist/sbom.json

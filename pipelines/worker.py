@@ -8,6 +8,7 @@ its provider as a coroutine (`banks/session_limits.py`) and then runs in a threa
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import os
 import signal
@@ -30,8 +31,9 @@ from pipelines.dialogues.worker import MoveJob
 from pipelines.fetching import refresh
 from pipelines.fetching.store import FetchJob
 from pipelines.webhooks import notify
-from warehouse import logs
+from warehouse import logs, patience
 from warehouse.errors import Busy, DatabaseUnavailable, KeysMissing
+from warehouse.postgres.job_manager import PatientJobManager
 from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS
 from warehouse.secrets import sealed_values
 from warehouse.settings import Settings
@@ -93,13 +95,17 @@ async def run(settings: Settings) -> None:
 
 
 def _require_keys(context: Context) -> None:
-    """Refuses to work with wrong vault keys: every access would ask its customer for the login."""
-    with context.database.operating() as operator:
-        try:
+    """Refuses to work with wrong vault keys: every access would ask its customer for the login. Waits for the database."""
+
+    def check() -> None:
+        with context.database.operating() as operator:
             sealed_values.check_keys(operator, context.vault)
-        except KeysMissing as error:
-            log.error("vault_keys_wrong", advice=str(error))  # noqa: TRY400 (the trace says nothing)
-            raise
+
+    try:
+        patience.retry(check, (DatabaseUnavailable, Busy), itertools.repeat(LOOK_SECONDS))
+    except KeysMissing as error:
+        log.error("vault_keys_wrong", advice=str(error))  # noqa: TRY400 (the trace says nothing)
+        raise
 
 
 async def _run_forever(stop: asyncio.Event, work: Callable[[], Awaitable[None]]) -> None:
@@ -138,6 +144,7 @@ def _app(worker_context: WorkerContext) -> procrastinate.App:
         conninfo=_address(worker_context.context), kwargs={"application_name": "kontor-worker"}, max_size=5
     )
     app = procrastinate.App(connector=connector)
+    app.job_manager = PatientJobManager(connector)
 
     @app.task(name=accesses.FETCH, queue=BANKS, retry=AfterInterruption(), pass_context=True)
     async def fetch_access(context: procrastinate.JobContext, /, **args: Any) -> None:

@@ -25,12 +25,15 @@ class DiskUsage:
 
 
 def places(settings: Settings) -> Mapping[str, Path]:
-    """The folders whose disks must not fill up, by name."""
+    """The folders whose disks must not fill up, by name. The processes of `kontor up` are given the address of the embedded
+    server, so that its folder tells of it.
+    """
     folders = {"home": settings.home}
     if "://" not in settings.lake_path:
         folders["lake"] = Path(settings.lake_path)
-    if settings.database_url is None:
-        folders["postgres"] = settings.home / "postgres"
+    database_folder = settings.home / "postgres"
+    if settings.database_url is None or database_folder.is_dir():
+        folders["postgres"] = database_folder
     return folders
 
 

@@ -29,15 +29,19 @@ def configure(level: str) -> None:
 
 
 class Lines:
-    """A file to which lines are written. One that cannot be written, as on a full disk, is dropped: no work fails for it."""
+    """A file to which lines are written. One that cannot be written, as on a full disk, is dropped: no work fails for it. After
+    one of which only a part could be written, a new line begins.
+    """
 
     def __init__(self, file: int) -> None:
         self._file = file
+        self._is_torn = False
 
     def write(self, line: bytes) -> None:
         """Writes a line."""
         with suppress(OSError):
-            os.write(self._file, line)
+            text = b"\n" + line if self._is_torn else line
+            self._is_torn = os.write(self._file, text) < len(text)
 
     def flush(self) -> None:
         """Nothing: a line is written at once."""

@@ -3,7 +3,7 @@
 import shlex
 import sys
 import time
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,9 @@ def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_de
 
 
 def _say(event: str) -> None:
-    console.print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z  {event}", highlight=False, soft_wrap=True)
+    """Prints an event. Where the output goes to a full disk, nothing ends for that."""
+    with suppress(OSError):
+        console.print(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}Z  {event}", highlight=False, soft_wrap=True)
 
 
 def _seed(settings: Settings, addresses: Addresses) -> dict[str, Any]:

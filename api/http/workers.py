@@ -70,6 +70,8 @@ class Worker:
         self.started_at = time.monotonic()
         self.last_sign_at: float | None = None
         self.is_stopping = False
+        self.replace_at: float | None = None
+        """When another one is due, after this one has ended."""
 
     def listen(self) -> None:
         """Takes the signs that have arrived."""
@@ -113,6 +115,10 @@ class Supervisor:
         has_served = False
         while not self._stop.wait(LOOK_SECONDS):
             for index, worker in enumerate(self._workers):
+                if worker.replace_at is not None:
+                    if time.monotonic() >= worker.replace_at:
+                        self._workers[index] = self._start()
+                    continue
                 worker.listen()
                 has_served |= worker.last_sign_at is not None
                 if worker.process.is_alive() and not worker.is_stuck(self._stuck_seconds):
@@ -121,27 +127,30 @@ class Supervisor:
                     log.error("worker_cannot_start", code=worker.process.exitcode)
                     self._end(self._workers)
                     return False
-                self._workers[index] = self._replace(worker)
+                self._end_lost(worker)
             if self._renew.is_set():
                 self._renew.clear()
                 self._renew_all()
         self._end(self._workers)
         return True
 
-    def _replace(self, worker: Worker) -> Worker:
-        """A new worker for one that is dead or stuck; after a pause if workers die soon after their start."""
+    def _end_lost(self, worker: Worker) -> None:
+        """Ends a worker that is dead or stuck. Another one is due at once, or after a pause if workers die soon after a start;
+        meanwhile the others are looked after.
+        """
         lifetime = time.monotonic() - worker.started_at
         self._quick_deaths = self._quick_deaths + 1 if lifetime < QUICK_DEATH_SECONDS else 0
         reason = "stuck" if worker.process.is_alive() else "died"
         worker.end()
         log.error("worker_replaced", pid=worker.process.pid, reason=reason, code=worker.process.exitcode)
-        if self._quick_deaths:
-            self._stop.wait(min(2.0**self._quick_deaths, MAX_PAUSE_SECONDS))
-        return self._start()
+        pause_seconds = min(2.0**self._quick_deaths, MAX_PAUSE_SECONDS) if self._quick_deaths else 0
+        worker.replace_at = time.monotonic() + pause_seconds
 
     def _renew_all(self) -> None:
         """Replaces each worker once its successor serves. If one cannot start, the others stay."""
         for index, worker in enumerate(self._workers):
+            if worker.replace_at is not None:
+                continue
             successor = self._start()
             while successor.last_sign_at is None and not self._stop.wait(LOOK_SECONDS):
                 successor.listen()
@@ -154,6 +163,7 @@ class Supervisor:
 
     def _end(self, workers: list[Worker]) -> None:
         """Tells workers to stop, and ends those that are stuck, or that take longer than they may."""
+        workers = [worker for worker in workers if worker.replace_at is None]
         for worker in workers:
             with suppress(ProcessLookupError):
                 os.kill(worker.process.pid or 0, signal.SIGTERM)

@@ -1,5 +1,6 @@
 """What breaks around the service: the database restarts or gets other tables, a worker is killed, the service is told to stop."""
 
+import asyncio
 import shutil
 import signal
 import threading
@@ -8,13 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import procrastinate
 import psutil
 import psycopg
 import pytest
+from procrastinate.jobs import Status
 
 from tests.support.stack import PASSWORD, Stack, TenantUnderTest, running_stack, wait_until
 from warehouse.postgres import migrate
 from warehouse.postgres.embedded import pg_ctl
+from warehouse.postgres.job_manager import PatientJobManager
 
 TENANTS = "/auth/mgmt/v1/tenants"
 NEXT = """from alembic import op
@@ -62,6 +66,26 @@ def test_the_service_survives_a_restart_of_the_database(fragile: Stack) -> None:
         assert fresh_get(fragile, token).status_code == 200
         assert tenant.token_answer("admin").status_code == 200
     assert fragile.http.get("/ready").status_code == 200
+
+
+def test_the_end_of_a_job_is_recorded_when_the_database_is_back(fragile: Stack) -> None:
+    """Otherwise its worker, which lives on, would hold the lock of the job for ever."""
+    columns = "(queue_name, task_name, lock, status) VALUES ('nobody', 'none', 'login', 'doing')"
+    job = fragile.sql(f"INSERT INTO procrastinate_jobs {columns} RETURNING id")[0][0]
+
+    async def finish() -> None:
+        connector = procrastinate.PsycopgConnector(conninfo=fragile.where.service, min_size=0, max_size=1, timeout=0.5)
+        await connector.open_async()
+        pg_ctl(fragile.home / "postgres", "stop", "-m", "immediate")
+        ending = asyncio.create_task(PatientJobManager(connector).finish_job_by_id_async(job, Status.SUCCEEDED, delete_job=True))
+        await asyncio.sleep(2)
+        assert not ending.done()
+        await asyncio.to_thread(pg_ctl, fragile.home / "postgres", "start")
+        await asyncio.wait_for(ending, 30)
+        await connector.close_async()
+
+    asyncio.run(finish())
+    assert fragile.sql("SELECT 1 FROM procrastinate_jobs WHERE id = :id", id=job) == []
 
 
 def test_without_a_database_requests_end_with_503_and_a_hint_when_to_come_back(impatient: Stack) -> None:
@@ -113,6 +137,20 @@ def test_a_stuck_worker_is_replaced_within_ten_seconds(fragile: Stack) -> None:
     wait_until(lambda: not victim.is_running() or victim.status() == psutil.STATUS_ZOMBIE, 10)
     wait_until(lambda: len(workers(fragile)) == 2, 10)
     assert f'"pid":{victim.pid},"reason":"stuck"' in fragile.log.read_text()
+
+
+def test_a_stuck_worker_is_replaced_in_time_while_another_keeps_dying(fragile: Stack) -> None:
+    """Workers that die soon after their start are replaced after a pause; nobody else waits for that."""
+    wait_until(lambda: len(workers(fragile)) == 2, 60)
+    served = min(workers(fragile), key=psutil.Process.create_time)
+    wait_until(lambda: fresh_get(fragile, fragile.tenant().bearer()).status_code == 200, 60)
+    for _ in range(4):
+        wait_until(lambda: len(workers(fragile)) == 2, 60)
+        next(worker for worker in workers(fragile) if worker != served).kill()
+    served.send_signal(signal.SIGSTOP)
+    wait_until(lambda: not served.is_running() or served.status() == psutil.STATUS_ZOMBIE, 10)
+    wait_until(lambda: len(workers(fragile)) == 2, 40)
+    wait_until(lambda: fresh_get(fragile, fragile.tenant().bearer()).status_code == 200, 60)
 
 
 def workers(stack: Stack) -> list[psutil.Process]:

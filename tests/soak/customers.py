@@ -191,6 +191,11 @@ class Customer(Actor):
         answer = self.line.ask("refresh", "POST", ACCESSES, (201,), json={account.key: {}}, params=query, headers=IP)
         return self.notes.wrote("refresh", acknowledged=answer is not None)
 
+    def fetch_new_booking(self) -> bool:
+        """Whether the bank was asked for a booking that it has not told of yet."""
+        account = next((known for known in self.accounts if known.pin != "demo" and known.products and not known.leaving), None)
+        return account is not None and self._ask_bank(account)
+
     def analyse(self) -> None:
         name = self.chance.choice(ANALYSES)
         self.line.ask("analyses", "GET", f"/customer/v2/ai/{name}/")

@@ -19,9 +19,13 @@ from tests.soak.notes import Notes
 from tests.soak.payers import Payer
 from tests.soak.tenants import Manager
 from tests.support.receiver import Receiver
-from warehouse.stores import results
+from warehouse.stores import clients, results, tenants
 
 QUIET_SECONDS = 120
+DELIVERIES_PASS = "webhooks pass receivers that hang"
+DELIVERIES = 5
+DELIVERY_SECONDS = 2.0
+CREATED = "SELECT serial, created_at FROM webhook_events WHERE client_id = :client AND serial > :serial ORDER BY serial"
 DAGSTER_SECONDS = 240
 UNDER_WAY = {
     "fetches": "SELECT count(*) FROM accesses WHERE fetch_id IS NOT NULL",
@@ -62,6 +66,33 @@ def inspect(
         manager.attempt(manager.inspect_users)
     for what, query in HALF.items():
         notes.hold("nothing is half or doubled", _count(house, query) == 0, f"{what}: {_count(house, query)}")
+
+
+def inspect_deliveries(house: House, notes: Notes, customers: Sequence[Customer], receiver: Receiver) -> None:
+    """While receivers of another tenant hang, each event of this one arrives within seconds of its making."""
+    with house.database.operating() as owner:
+        tenant = tenants.find(owner, customers[0].tenant.name)
+        client = clients.find(owner.for_tenant(tenant.id), "app").id
+    for _ in range(DELIVERIES):
+        last_serial = max((json.loads(call.body)["serial"] for call in receiver.calls), default=0)
+        if not any(customer.fetch_new_booking() for customer in customers):
+            continue
+        _within(DELIVERY_SECONDS * 5, lambda serial=last_serial: _arrivals(receiver, serial))  # type: ignore[misc]
+        arrivals = _arrivals(receiver, last_serial)
+        with house.database.operating() as owner:
+            rows = owner.session.connection().execute(text(CREATED), {"client": client, "serial": last_serial}).all()
+        for serial, created_at in rows:
+            seconds = (arrivals[serial] - created_at).total_seconds() if serial in arrivals else None
+            in_time = seconds is not None and seconds <= DELIVERY_SECONDS
+            notes.hold(DELIVERIES_PASS, in_time, "never" if seconds is None else f"after {seconds:.1f} s")
+
+
+def _arrivals(receiver: Receiver, after_serial: int) -> dict[int, datetime]:
+    """When each later event arrived first."""
+    times: dict[int, datetime] = {}
+    for call in list(receiver.calls):
+        times.setdefault(json.loads(call.body)["serial"], call.at)
+    return {serial: at for serial, at in times.items() if serial > after_serial}
 
 
 def inspect_webhooks(house: House, notes: Notes, manager: Manager, receiver: Receiver, secret: str) -> None:
@@ -118,7 +149,7 @@ def _count(house: House, query: str) -> int:
         return int(owner.session.connection().execute(text(query)).scalar_one())
 
 
-def _within(seconds: float, condition: Callable[[], bool]) -> bool:
+def _within(seconds: float, condition: Callable[[], object]) -> bool:
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from sqlalchemy import make_url
 from api.cli import dagster, processes, runs
 from api.dagster_proxy.sites import READY
 from pipelines.fetching.slots import SLOT_FORMAT, slot_of
+from tests.support.small_disk import MountRefused, SmallDisk, small_disk
 from tests.support.stack import free_port
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.database import Database
@@ -27,12 +28,14 @@ from warehouse.postgres.embedded import Addresses
 from warehouse.secrets.vault import Vault, create_ring
 from warehouse.settings import Settings
 
+READER_SECONDS = 10
 TOLD = {
     "KONTOR_BUCKETS": "4",
     "KONTOR_REQUEST_TIMEOUT_SECONDS": "60",
     "KONTOR_WORKER_LOST_SECONDS": "5",
     "KONTOR_WEBHOOK_PRIVATE_ADDRESSES": "true",
     "KONTOR_WEBHOOK_RETRY_SECONDS": "0,1,2,5,10,20",
+    "KONTOR_READER_TIMEOUT_SECONDS": str(READER_SECONDS),
 }
 """Shorter times than usual, so that a soak of minutes sees what happens in hours."""
 JOB_WORKERS = ("worker-1", "worker-2")
@@ -48,6 +51,8 @@ class House:
     where: Addresses
     database: Database
     vault: Vault
+    disk: SmallDisk | None
+    """The disk of its own on which all data lie; None where none can be mounted."""
     starts: dict[str, Callable[[], processes.Child]]
     children: dict[str, processes.Child] = field(default_factory=dict)
     restarts: list[tuple[float, str, int]] = field(default_factory=list)
@@ -72,19 +77,27 @@ class House:
     def look_after(self) -> None:
         """Starts again what has ended, until the soak is over."""
         while not self.over.wait(LOOK_SECONDS):
+            embedded.revive(self.settings)
             for name, child in list(self.children.items()):
                 if (ended := child.process.poll()) is not None:
-                    self.restarts.append((time.monotonic(), name, ended))
-                    self.children[name] = self.starts[name]()
+                    with suppress(OSError):  # as on a full disk: the next round tries again
+                        self.children[name] = self.starts[name]()
+                        self.restarts.append((time.monotonic(), name, ended))
 
 
 @contextmanager
-def running() -> Iterator[House]:
-    """The house, with a data directory of its own; nothing of it stays."""
+def running(disk_mebibytes: int) -> Iterator[House]:
+    """The house, with a data directory of its own, on a disk of its own where one can be mounted; nothing of it stays."""
     for name in [name for name in os.environ if name.startswith("KONTOR_")]:
         del os.environ[name]
     with ExitStack() as opened:
-        home = Path(opened.enter_context(TemporaryDirectory(prefix="kontor-soak-")))
+        folder = Path(opened.enter_context(TemporaryDirectory(prefix="kontor-soak-")))
+        folder.chmod(0o755)  # the user that runs the database passes through it
+        disk = _disk(opened, folder / "disk", disk_mebibytes)
+        home = (disk.folder if disk else folder) / "home"
+        home.mkdir()
+        (folder / "bank").mkdir()
+        (home / "demo-bank").symlink_to(folder / "bank")  # a bank has a disk of its own
         os.environ |= TOLD | {"KONTOR_PORT": str(free_port()), "KONTOR_DAGSTER_PORT": str(free_port())}
         settings = Settings(_env_file=None, home=home)
         os.environ["KONTOR_FIRST_SLOT"] = slot_of(datetime.now(UTC), settings.zone).strftime(SLOT_FORMAT)
@@ -95,9 +108,16 @@ def running() -> Iterator[House]:
         database = Database(where.service, pool=2)
         opened.callback(database.close)
         socket = opened.enter_context(dagster.socket_path())
-        house = House(settings, where, database, Vault(settings), _starts(settings, where, socket))
+        house = House(settings, where, database, Vault(settings), disk, _starts(settings, where, socket))
         opened.callback(_stop, house)
         yield _started(house)
+
+
+def _disk(opened: ExitStack, folder: Path, mebibytes: int) -> SmallDisk | None:
+    """A disk that can be filled; None without a size, or where nothing can be mounted."""
+    with suppress(MountRefused):
+        return opened.enter_context(small_disk(folder, mebibytes)) if mebibytes else None
+    return None
 
 
 def _starts(settings: Settings, where: Addresses, socket: Path) -> dict[str, Callable[[], processes.Child]]:

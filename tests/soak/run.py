@@ -2,6 +2,7 @@
 
 import analytics  # noqa: F401, I001  before Polars
 
+import logging
 import random
 import secrets
 import sys
@@ -13,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
+import structlog
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -22,6 +24,7 @@ from tests.support.receiver import Receiver, receiving
 from tests.soak import endings, house as houses, leaks, report
 from tests.soak.calling import Actor, Line, Tenant
 from tests.soak.customers import Customer
+from tests.soak.disturbers import HangingReceiver, Operator, SlowReaders
 from tests.soak.house import House
 from tests.soak.kills import Killer
 from tests.soak.notes import Notes
@@ -55,14 +58,17 @@ class Load:
 
 def main(
     minutes: Annotated[float, typer.Option(min=0.5, help="How long the load lasts.")] = 20,
-    every: Annotated[float, typer.Option(min=5, help="Seconds between kills.")] = 15,
+    every: Annotated[float, typer.Option(min=2, help="Seconds between kills.")] = 15,
+    kills: Annotated[int | None, typer.Option(min=1, help="How many kills in all, instead of the seconds between them.")] = None,
+    disk: Annotated[int, typer.Option(min=0, help="MiB of the disk that is filled (as root, in memory); 0: none.")] = 2048,
     seed: Annotated[int | None, typer.Option(help="What decides the kills and the load; default: another one each time.")] = None,
 ) -> None:
     """Soak the whole house, and say what does not hold."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     seed = seed if seed is not None else random.SystemRandom().randrange(10_000)
     try:
         with ending.interrupts():
-            soaked = _soak(minutes * 60, every, seed)
+            soaked = _soak(minutes * 60, minutes * 60 / (kills + 1) if kills else every, seed, disk)
     except KeyboardInterrupt:
         console.print("Stopped; no result.")
         sys.exit(130)
@@ -76,20 +82,25 @@ def main(
     sys.exit(0 if soaked.holds else 1)
 
 
-def _soak(seconds: float, every: float, seed: int) -> report.Soaked:
+def _soak(seconds: float, every: float, seed: int, disk_mebibytes: int) -> report.Soaked:
     notes = Notes()
     with ExitStack() as opened:
         with console.status("Starting database, API, workers and Dagster …"):
-            house = opened.enter_context(houses.running())
-            load = _load(house, notes, seed, opened.enter_context(receiving()))
+            house = opened.enter_context(houses.running(disk_mebibytes))
+            load = _load(house, notes, seed, opened.enter_context(receiving()), hanging := HangingReceiver())
+        hanging_port = hanging.port
         killer, watch = Killer(house, every, seed), Watch(house)
-        for thread in (watch, *load.actors, killer):
+        for thread in (hanging, watch, *load.actors, killer):
             thread.start()
         began = time.monotonic()
         _show(seconds, notes, killer)
         lasted = time.monotonic() - began
         with console.status("Letting everything come to an end …"):
             _stop([killer], [watch], load.actors)
+            endings.inspect_deliveries(house, notes, load.customers[:CUSTOMERS], load.receiver)
+            _stop([hanging])
+            notes.written["webhook call that hung"] += hanging.calls
+            opened.enter_context(receiving(port=hanging_port))
             endings.wait_quiet(house, notes)
         with console.status("Looking at everything that was written …"):
             endings.inspect(house, notes, load.customers, load.payers, load.managers)
@@ -107,20 +118,34 @@ def _soak(seconds: float, every: float, seed: int) -> report.Soaked:
         return report.Soaked(notes, killer.kills, watch.lives(), places, house.restarts, facts)
 
 
-def _load(house: House, notes: Notes, seed: int, receiver: Receiver) -> Load:
-    """Tenants with their users, logged in, and a webhook of the first tenant that leads to the receiver."""
+def _load(house: House, notes: Notes, seed: int, receiver: Receiver, hanging: HangingReceiver) -> Load:
+    """Tenants with their users, logged in, a webhook of the first tenant that leads to the receiver, and one of another tenant
+    that leads to an address that hangs.
+    """
     regulated, other = _tenant(house, notes, regulated=True), _tenant(house, notes, regulated=False)
+    slow, switched = _tenant(house, notes, regulated=True), _tenant(house, notes, regulated=True)
+    disturbers = [
+        SlowReaders(_user(house, notes, slow)[0], seed),
+        Operator(house, *_user(house, notes, switched), seed),
+    ]
+    _set_webhook(_line(house, notes, slow, "admin"), slow, f"http://127.0.0.1:{hanging.port}/hook")
+    victims = [Customer(*_user(house, notes, slow), seed + CUSTOMERS)]
     customers = [Customer(*_user(house, notes, regulated), seed + number) for number in range(CUSTOMERS)]
     payers = [Payer(*_user(house, notes, regulated), seed + number, bank) for number, bank in enumerate(BANKS)]
     redirecting = Redirecting(*_user(house, notes, other), seed)
     managers = [Manager(_line(house, notes, tenant, "admin"), seed + number) for number, tenant in enumerate((regulated, other))]
     stateless = Stateless(_line(house, notes, regulated, "app"), seed)
-    place = regulated.path("clients", "app", "webhook")
-    answer = managers[0].line.ask("set webhook", "PUT", place, json={"url": receiver.url})
+    secret = notes.keep("webhook secret", _set_webhook(managers[0].line, regulated, receiver.url))
+    others = [redirecting, stateless, *disturbers]
+    return Load([*customers, *victims], payers, managers, others, receiver, secret)
+
+
+def _set_webhook(line: Line, tenant: Tenant, url: str) -> str:
+    """Leads the webhook of a tenant to an address; its secret comes back."""
+    answer = line.ask("set webhook", "PUT", tenant.path("clients", "app", "webhook"), json={"url": url})
     if answer is None:
         raise RuntimeError("the webhook could not be set")
-    secret = notes.keep("webhook secret", answer.json()["secret"])
-    return Load(customers, payers, managers, [redirecting, stateless], receiver, secret)
+    return str(answer.json()["secret"])
 
 
 def _tenant(house: House, notes: Notes, *, regulated: bool) -> Tenant:
@@ -162,7 +187,7 @@ def _show(seconds: float, notes: Notes, killer: Killer) -> None:
             time.sleep(1)
 
 
-def _stop(*groups: Sequence[Killer | Watch | Actor]) -> None:
+def _stop(*groups: Sequence[Killer | Watch | Actor | HangingReceiver]) -> None:
     """Ends threads, one group after the other."""
     for group in groups:
         for thread in group:

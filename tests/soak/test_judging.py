@@ -4,11 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
-from tests.soak import report
+from tests.soak import hostile, report
 from tests.soak.accounts import Account, Batch
-from tests.soak.kills import API_WORKER, POSTGRES, Kill
+from tests.soak.disturbers import DISABLED_STAYS_OUT, ENABLING_REVIVES_NOTHING, SLOW_READERS_END
+from tests.soak.endings import DELIVERIES_PASS
+from tests.soak.kills import API_WORKER, FULL_DISK, POSTGRES, STUCK_WORKER, Kill
 from tests.soak.leaks import _index, _place
 from tests.soak.notes import Notes
 from tests.soak.report import MUST, Soaked
@@ -114,6 +117,80 @@ def test_a_report_is_written_as_data_and_as_tables(tmp_path: Path) -> None:
     report.write(tmp_path / "soak.json", found)
     assert json.loads((tmp_path / "soak.json").read_text())["verdicts"]["payments as told"] == ["never looked at"]
     assert "| PostgreSQL | 1 | 2.0 | 2.0 |" in (tmp_path / "soak.md").read_text()
+
+
+def test_a_stuck_worker_has_ten_seconds_and_a_full_disk_excuses_refusals_not_broken_lines() -> None:
+    assert soaked(Notes(), Kill(1.0, STUCK_WORKER, 8.0)).holds
+    assert not soaked(Notes(), Kill(1.0, STUCK_WORKER, 11.0)).holds
+    refused, broken = Notes(), Notes()
+    refused.lost("push", "503")
+    broken.lost("push", "ReadError")
+    for notes, holds in ((refused, True), (broken, False)):
+        assert soaked(notes, Kill(notes.losses[0].at - 5, FULL_DISK, 20.0)).holds is holds
+
+
+@pytest.mark.parametrize(
+    ("what", "number"),
+    [
+        ("bookings as written", "acknowledged writes lost"),
+        ("payments as told", "orders twice"),
+        ("nothing is half or doubled", "half results"),
+        ("everything comes to an end", "queues not drained"),
+    ],
+)
+def test_the_summary_counts_what_does_not_hold(what: str, number: str) -> None:
+    notes = Notes()
+    notes.hold(what, False, "one")
+    counts = report.summary(soaked(notes))
+    assert {name for name, count in counts.items() if count} == {number}
+
+
+@pytest.mark.parametrize(
+    "what", [SLOW_READERS_END, DISABLED_STAYS_OUT, ENABLING_REVIVES_NOTHING, DELIVERIES_PASS], ids=lambda what: what
+)
+def test_who_disturbs_must_have_been_seen(what: str) -> None:
+    notes = Notes()
+    seen = soaked(notes)
+    assert seen.holds
+    del notes.checked[what]
+    assert not seen.holds
+
+
+def test_every_field_gets_hostile_values() -> None:
+    """A body of each field, with the others as they should be; queries, paths and forms by their names."""
+    inner = {"type": "object", "properties": {"amount": {"type": "number"}, "text": {"type": "string", "examples": ["a"]}}}
+    content = {"application/json": {"schema": {"type": "object", "properties": {"list": {"type": "array", "items": inner}}}}}
+    operation = {
+        "parameters": [{"in": "query", "name": "day"}, {"in": "header", "name": "x"}],
+        "requestBody": {"content": content},
+    }
+    bodies = [place for place in hostile.places({"paths": {"/a": {"post": operation}}}) if place.kind == "body"]
+    assert [json.loads(place.hole) for place in bodies] == [
+        hostile.HOLE,
+        {"list": hostile.HOLE},
+        {"list": [hostile.HOLE]},
+        {"list": [{"amount": hostile.HOLE, "text": "a"}]},
+        {"list": [{"amount": 1.5, "text": hostile.HOLE}]},
+    ]
+    others = [
+        (place.kind, place.hole) for place in hostile.places({"paths": {"/a": {"post": operation}}}) if place.kind != "body"
+    ]
+    assert others == [("query", "day")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_fine"),
+    [
+        (httpx.Response(400, json={"messages": []}, headers={"X-Correlation-Id": "1"}), True),
+        (httpx.Response(200, json=[], headers={"X-Correlation-Id": "1"}), True),
+        (httpx.Response(400, json={"detail": []}, headers={"X-Correlation-Id": "1"}), False),
+        (httpx.Response(400, json={"messages": []}), False),
+        (httpx.Response(400, text="Bad Request", headers={"X-Correlation-Id": "1"}), False),
+        (httpx.Response(500, json={"messages": []}, headers={"X-Correlation-Id": "1"}), False),
+    ],
+)
+def test_a_hostile_value_must_be_answered_in_our_shape(answer: httpx.Response, is_fine: bool) -> None:
+    assert (hostile.problem_of(answer) is None) is is_fine
 
 
 def test_what_never_comes_back_does_not_hold() -> None:

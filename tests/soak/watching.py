@@ -17,8 +17,8 @@ MEBIBYTE = 1024 * 1024
 WARM_UP_RATIO, WARM_UP_SECONDS = 0.25, 120
 """What is left out of the beginning of a life, a quarter and two minutes at least: caches fill, pools open, taggers load."""
 LEAST_SAMPLES = 30
-LIFE_RATIO = 0.5
-"""A process is judged that lived for half of the soak."""
+LIFE_RATIO, JUDGED_SECONDS = 0.5, 180
+"""A process is judged that lived for half of the soak, and for some minutes after its warm-up: of less, a line says nothing."""
 FLAT_MEBIBYTES, FLAT_RATIO, FLAT_HANDLES = 16.0, 0.08, 12.0
 """What a line through the samples may rise over all of them: 16 MiB or 8 % of the process, and 12 handles (one pool)."""
 DATABASE = "PostgreSQL"
@@ -120,7 +120,7 @@ def _life(kind: str, samples: list[Sample], least_seconds: float) -> Life | None
         _rise(times, memory),
         _rise(times[late:], memory[late:]),
         _rise(times, handles),
-        lived >= least_seconds and kind != "dagster run",
+        lived >= least_seconds and times[-1] >= JUDGED_SECONDS and kind != "dagster run",
     )
 
 

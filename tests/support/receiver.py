@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -18,6 +19,7 @@ class Call:
     path: str
     headers: dict[str, str]
     body: bytes
+    at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,12 @@ def test_a_database_elsewhere_has_its_own_watch(tmp_path: Path) -> None:
     assert "postgres" not in disk.places(settings)
 
 
+def test_the_embedded_database_is_watched_by_processes_that_know_only_its_address(tmp_path: Path) -> None:
+    (tmp_path / "postgres").mkdir()
+    settings = Settings(_env_file=None, home=tmp_path, database_url="postgresql:///kontor?host=/folder")
+    assert disk.places(settings)["postgres"] == tmp_path / "postgres"
+
+
 def test_a_place_without_room_is_named(settings: Settings) -> None:
     assert disk.full_places(settings) == []
     assert disk.full_places(settings.model_copy(update={"disk_reserve_bytes": 2**62})) == ["home", "lake", "postgres"]
@@ -44,3 +52,17 @@ def test_a_log_line_that_cannot_be_written_fails_nothing() -> None:
             full.write(b"line")
         assert failed.value.errno == errno.ENOSPC
         logs.Lines(full.fileno()).write(b"line")
+
+
+def test_after_half_a_line_a_new_one_begins(tmp_path: Path) -> None:
+    """A limit on the size of files stands in for the last bytes of a disk: both write a part and say how much it was."""
+    script = (
+        "import os, resource, signal, sys; from warehouse.logs import Lines\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "file = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND); lines = Lines(file)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (8, resource.RLIM_INFINITY))\n"
+        "lines.write(b'one line\\n'); lines.write(b'none\\n')\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2); lines.write(b'another\\n')\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "log")], check=True)
+    assert (tmp_path / "log").read_bytes().splitlines() == [b"one line", b"another"]

