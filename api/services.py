@@ -51,7 +51,7 @@ MAX_WAITING_FOR_THREADS = 1000
 PARSERS = 1
 LISTS_PER_USER = 2
 MAX_WAITING_LISTS = 200
-BATCHES_AT_ONCE = 2
+BATCHES_AT_ONCE = 1
 ANALYSES_PER_USER = 1
 COMPUTATIONS_AT_ONCE = 1
 """There are about as many workers as cores: a second computation would only slow down the first, and the event loop."""
@@ -165,7 +165,7 @@ class Services:
             parsers=FairSlots(PARSERS, spare=SPARE_SLOTS),
             lists=UserSlots(LISTS_PER_USER),
             list_connections=FairSlots(lists, spare=_connection_count(settings) - lists, max_waiting=MAX_WAITING_LISTS),
-            list_turns=FairSlots(BATCHES_AT_ONCE),
+            list_turns=FairSlots(BATCHES_AT_ONCE, spare=SPARE_SLOTS),
             analyses=UserSlots(ANALYSES_PER_USER),
             computations=FairSlots(COMPUTATIONS_AT_ONCE, spare=SPARE_SLOTS, max_waiting=MAX_WAITING_COMPUTATIONS),
             response_cache=ResponseCache(),

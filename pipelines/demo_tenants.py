@@ -16,7 +16,7 @@ from warehouse.inputs import naming
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Tenant
 from warehouse.secrets import hashing
-from warehouse.secrets.hashing import TokenForm
+from warehouse.secrets.hashing import TokenFormat
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores import accesses, api_keys, clients, designs, fetches, providers, tenants, users
@@ -56,7 +56,7 @@ def seed(database: Database, vault: Vault, base_url: str, path: Path, now: datet
         entries = stored_content["tenants"] if fits else [_renew_tenant(owner, vault, now, **tenant) for tenant in TENANTS]
         for entry in entries:
             tenant = tenants.find(owner, entry["name"])
-            tenant.token_form = tenant.token_form or TokenForm.UUID
+            tenant.token_form = tenant.token_form or TokenFormat.UUID
         _set_up_redirects(owner, base_url)
     content = {"base_url": base_url, "tenants": entries}
     if content != stored_content:

@@ -14,7 +14,7 @@ from warehouse.inputs import naming
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Client, Tenant
 from warehouse.secrets import hashing
-from warehouse.secrets.hashing import TokenForm
+from warehouse.secrets.hashing import TokenFormat
 from warehouse.settings import Settings
 from warehouse.stores import api_keys, clients, throttles, tokens, users
 from warehouse.stores.tokens import IssuedToken, TokenTerms
@@ -90,7 +90,7 @@ def revoke(database: Database, settings: Settings, username: str, secret: str, t
 
 def _terms(settings: Settings, tenant: Tenant) -> TokenTerms:
     """The terms of a tenant's tokens. Its own form counts before that of the installation."""
-    return TokenTerms(settings.token_lifetime_seconds, TokenForm(tenant.token_form or settings.token_form))
+    return TokenTerms(settings.token_lifetime_seconds, TokenFormat(tenant.token_form or settings.token_form))
 
 
 @contextmanager

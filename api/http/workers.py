@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +19,10 @@ from multiprocessing.connection import Connection
 import structlog
 import uvicorn
 
+SWITCH_SECONDS = 0.001
+"""After this time a computing thread lets the event loop go on, which it needs several times for each request. Python's own
+five milliseconds make every request wait that often while somebody's analyses are computed.
+"""
 BEAT_TICKS = 10
 """uvicorn's event loop ticks ten times a second."""
 LOOK_SECONDS = 0.25
@@ -182,5 +187,6 @@ class Supervisor:
 def _serve(config: uvicorn.Config, sockets: list[socket.socket], signs: Connection) -> None:
     """The work of a worker. Logging belongs to a process: without this, uvicorn would log addresses with their secrets."""
     config.configure_logging()
+    sys.setswitchinterval(SWITCH_SECONDS)
     with suppress(KeyboardInterrupt):
         Server(config, signs).run(sockets)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -111,20 +112,25 @@ async def _without_tags(request: Request, services: Services, caller: Caller, qu
         etag = f'"{revision}"'
         if has_etag(request, etag):
             return Response(status_code=304, headers={"ETag": etag})
-        writer, last_row, has_more = JsonListWriter(), None, False
         batches = transactions.row_batches(connection, product_id, query.window)
-        while (piece := await _next_batch(services, caller, batches)) is not None:
+        async with aclosing(batches):  # while the connection is ours: also if the caller goes away
+            return await _write(services, caller, query, batches, etag)
+
+
+async def _write(
+    services: Services, caller: Caller, query: BookingQuery, batches: AsyncIterator[list[Row]], etag: str
+) -> Response:
+    """The list of all rows. Batches are read and written in turn, so that the event loop works as much for each tenant."""
+    writer, last_row, has_more, is_at_end = JsonListWriter(), None, False, False
+    while not is_at_end:
+        async with services.list_turns.hold(caller.tenant_id, caller.user_id):
+            piece: list[Row] = await anext(batches, [])
             rows = piece if query.limit is None else piece[: query.limit - writer.rows]
             writer.add(transaction_fields(row) for row in rows)
             last_row = rows[-1] if rows else last_row
             has_more = len(rows) < len(piece)
+            is_at_end = len(piece) < BATCH_ROWS
     return writer.response({"ETag": etag, **(_next_page(services.links, query, last_row) if has_more and last_row else {})})
-
-
-async def _next_batch(services: Services, caller: Caller, batches: AsyncIterator[list[Row]]) -> list[Row] | None:
-    """The next rows of a list, or None at its end; read in turn, so that the event loop works as much for each tenant."""
-    async with services.list_turns.hold(caller.tenant_id, caller.user_id):
-        return await anext(batches, None)
 
 
 def _with_tags(request: Request, services: Services, caller: Caller, query: BookingQuery) -> Response:

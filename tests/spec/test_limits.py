@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any
@@ -16,6 +16,8 @@ import httpx
 import pytest
 import uvicorn
 from fastapi import FastAPI
+from psycopg import AsyncConnection
+from psycopg.pq import TransactionStatus
 from starlette.responses import Response
 
 from api.app import create_app
@@ -29,6 +31,7 @@ from tests.support.stack import CUSTOMER, PASSWORD, Stack, TenantUnderTest, free
 from warehouse.errors import Invalid
 from warehouse.fair_slots import FairSlots
 from warehouse.settings import Settings
+from warehouse.stores import transactions
 from warehouse.stores.callers import Caller
 
 probes = router("/probe", "Probe")
@@ -322,6 +325,28 @@ def test_a_list_that_nobody_reads_holds_no_connection(stack: Stack, r1: TenantUn
     with serving(stack, database_pool=2) as http, asking(http, path, customer.bearer):  # a single connection reads lists
         answers = [http.get(path, headers=customer.bearer, params={"limit": 2}) for _ in range(3)]
         assert [len(answer.json()) for answer in answers] == [2, 2, 2]
+
+
+def test_a_list_is_closed_before_its_connection_serves_others(
+    stack: Stack, r1: TenantUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its cursor, closed later, would end the transaction of somebody else."""
+    customer = r1.customer()
+    access = customer.connected("demo1")
+    product = customer.access(access)["bankprodukte"][0]["id"]
+    statuses = []
+
+    async def batches(connection: AsyncConnection[Any], *_: object) -> AsyncIterator[list[Any]]:
+        try:
+            yield []
+        finally:
+            statuses.append(connection.info.transaction_status)
+
+    monkeypatch.setattr(transactions, "row_batches", batches)
+    with serving(stack) as http:
+        path = f"{CUSTOMER}/bankzugaenge/{access}/{product}/kontoumsaetze"
+        assert http.get(path, headers=customer.bearer).json() == []
+    assert statuses == [TransactionStatus.INTRANS]
 
 
 def test_a_tenant_at_full_load_leaves_room_for_another(stack: Stack, r1: TenantUnderTest, r2: TenantUnderTest) -> None:

@@ -11,7 +11,7 @@ from warehouse.errors import LoginFailed, ScopeNotGranted
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Client, ClientRole, RoleUser, Token, User
 from warehouse.secrets import hashing
-from warehouse.secrets.hashing import TokenForm
+from warehouse.secrets.hashing import TokenFormat
 from warehouse.stores import activity
 
 
@@ -20,7 +20,7 @@ class TokenTerms:
     """How long a token lasts, and what it looks like."""
 
     lifetime_seconds: int
-    form: TokenForm = TokenForm.OPAQUE
+    form: TokenFormat = TokenFormat.OPAQUE
 
 
 @dataclass(frozen=True)

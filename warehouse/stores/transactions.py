@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -13,7 +13,8 @@ from psycopg import AsyncConnection, sql
 
 from warehouse.errors import Invalid
 
-BATCH_ROWS = 1000
+BATCH_ROWS = 100
+"""Rows that are read and written at once: some milliseconds of the event loop, for which all other requests wait."""
 CURSOR = re.compile(rb"(\d{4}-\d{2}-\d{2})\.(\d{1,18})")
 COLUMNS = (
     "id",
@@ -89,7 +90,7 @@ async def find_product(connection: AsyncConnection[Any], user_id: UUID, access: 
 
 async def row_batches(
     connection: AsyncConnection[Any], product_id: UUID, window: TransactionWindow
-) -> AsyncIterator[list[tuple[Any, ...]]]:
+) -> AsyncGenerator[list[tuple[Any, ...]]]:
     """The bookings of a product in a window, as rows of `COLUMNS`, a batch at a time."""
     limits = {"first": window.first, "last": window.last, "before": window.after, "limit": window.limit}
     parts = [CONDITIONS[name] for name, value in limits.items() if value is not None and name != "limit"]
