@@ -23,16 +23,16 @@ def new_secret() -> str:
     return secrets.token_urlsafe(SECRET_BYTES)
 
 
-class TokenForm(StrEnum):
+class TokenFormat(StrEnum):
     """What an access token looks like: a random text, or a random UUID for clients that read it as one."""
 
     OPAQUE = "opaque"
     UUID = "uuid"
 
 
-def new_token(form: TokenForm) -> str:
+def new_token(form: TokenFormat) -> str:
     """A fresh access token: 256 random bits, or the 122 of a UUID of version 4."""
-    return str(uuid4()) if form is TokenForm.UUID else new_secret()
+    return str(uuid4()) if form is TokenFormat.UUID else new_secret()
 
 
 def digest(secret: str) -> bytes:
