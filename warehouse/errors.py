@@ -220,6 +220,15 @@ class Throttled(KontorError):
         self.retry_after_seconds = retry_after_seconds
 
 
+class TooManyUnattended(Throttled):
+    """The customer is not said to be there, and the login has had all sessions that a day allows without the customer."""
+
+    def __init__(self, retry_after_seconds: int, limit: int, allowed_at: str) -> None:
+        super().__init__(retry_after_seconds)
+        self.limit = limit
+        self.allowed_at = allowed_at
+
+
 class DatabaseUnavailable(KontorError):
     pass
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from analytics.products import WITH_POSITIONS, ProductCategory
+from analytics.products import CARDS, WITH_POSITIONS, ProductCategory
 from api.bodies.relations import usable_relations
 from api.http.responses import Links
 from api.schemas.accesses import (
@@ -43,6 +43,8 @@ VIEWS = {
     "get_kontoumsaetze_kategorisiert": "?categorize=true",
 }
 """The relations of a product to its bookings, with the query of each."""
+OF_ACCOUNTS = ("overdraft_limit", "credit_line", "credit_drawn")
+"""Fields of the German-named form that only accounts have."""
 
 
 def customer_body(links: Links, caller: Caller, accesses: Iterable[Access], products: dict[Any, list[Product]]) -> CustomerBody:
@@ -106,9 +108,10 @@ def issues_body(links: Links, caller: Caller, access: Access) -> IssuesBody:
 
 def product_body(links: Links, caller: Caller, access: Access, product: Product) -> ProductBody:
     """A product in the German-named form."""
-    return ProductBody(
-        key=product.key, messages=message_bodies(product.messages) or None, **_facts(links, caller, access, product)
-    )
+    facts = _facts(links, caller, access, product)
+    if ProductCategory(product.category) in CARDS | WITH_POSITIONS:
+        facts |= dict.fromkeys(OF_ACCOUNTS)
+    return ProductBody(key=product.key, messages=message_bodies(product.messages), **facts)
 
 
 def english_product(links: Links, caller: Caller, access: Access, product: Product) -> dict[str, Any]:

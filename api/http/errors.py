@@ -109,6 +109,11 @@ FACTS: dict[type[errors.KontorError], ErrorResponse] = {
     errors.Deactivated: ErrorResponse(403),
     errors.AccessGone: ErrorResponse(409, "Der Bankzugang wurde inzwischen gelöscht."),
     errors.ScopeNotGranted: ErrorResponse(400, "scope: nicht erteilbar"),
+    errors.TooManyUnattended: ErrorResponse(
+        429,
+        "Customer-IP-Address: fehlt. Ohne diesen Header gilt der Kunde als abwesend; dann sind höchstens {limit} Abrufe am Tag"
+        " möglich, der nächste ab dem {allowed_at}.",
+    ),
     errors.Throttled: ErrorResponse(429),
     errors.DatabaseUnavailable: ErrorResponse(503),
     errors.Busy: ErrorResponse(503),
@@ -190,7 +195,8 @@ def _allowed(request: Request) -> list[str]:
     path = request.scope["path"]
     routes = [route for route in request.app.routes if isinstance(route, Route) and route.path_regex.match(path)]
     fewest = min((len(route.param_convertors) for route in routes), default=0)
-    return sorted({method for route in routes if len(route.param_convertors) == fewest for method in route.methods or ()})
+    methods = {method for route in routes if len(route.param_convertors) == fewest for method in route.methods or ()}
+    return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
 
 
 def _of_validation(request: Request, error: Exception) -> Response:

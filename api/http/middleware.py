@@ -20,7 +20,7 @@ from api.http.unread_answers import LONG_BYTES, UnreadAnswers
 from warehouse.logs import describe
 from warehouse.settings import Settings
 
-CORRELATION_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
+CORRELATION_ID = re.compile(rb"[!-~](?:[ -~]{0,126}[!-~])?")
 SECURITY_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"strict-transport-security", b"max-age=31536000; includeSubDomains"),
@@ -48,7 +48,10 @@ class Middleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        exchange = Exchange(scope, receive, send, self.unread_answers)
+        method = scope["method"]
+        if method == "HEAD":  # as GET; the server, which knows the method of the caller, leaves the body out
+            scope = {**scope, "method": "GET"}
+        exchange = Exchange(scope, receive, send, self.unread_answers, method)
         timer = asyncio.get_running_loop().call_later(self.settings.request_timeout_seconds, exchange.give_up, 504)
         self.exchanges.running.add(exchange)
         try:
@@ -93,7 +96,7 @@ class Exchanges:
 class Exchange:
     """One request and its response."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, unread_answers: UnreadAnswers) -> None:
+    def __init__(self, scope: Scope, receive: Receive, send: Send, unread_answers: UnreadAnswers, method: str) -> None:
         self.scope = scope
         self.receive = receive
         self.started_at = time.perf_counter()
@@ -104,6 +107,7 @@ class Exchange:
         self._unread_bytes = 0
         self._response: asyncio.Future[None] | None = None
         self._send = send
+        self._method = method
         correlation_id = self.header(b"x-correlation-id") or b""
         self.correlation_id = correlation_id if CORRELATION_ID.fullmatch(correlation_id) else str(uuid.uuid4()).encode()
 
@@ -182,7 +186,7 @@ class Exchange:
 
     @property
     def method(self) -> str:
-        return self.scope["method"] if self.scope["method"] in METHODS else "OTHER"
+        return self._method if self._method in METHODS else "OTHER"
 
     @property
     def route(self) -> str:

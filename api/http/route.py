@@ -93,6 +93,7 @@ class KontorRoute(APIRoute):
         handle = super().get_route_handler()
         needs = needs_of(self.dependant)
         produces = getattr(self.response_class, "media_type", None) or JSON
+        accepted_types = {produces, *getattr(self.response_class, "also_accepted", ())}
         takes_json = self.body_field is not None
         takes_thread = not asyncio.iscoroutinefunction(self.endpoint)
 
@@ -103,7 +104,7 @@ class KontorRoute(APIRoute):
             if needs is not None:
                 await needs.check(request)
                 set_asker(request.state.caller.tenant_id, request.state.caller.user_id)
-            require_accept(request.headers, produces)
+            require_accept(request.headers, *accepted_types)
             if request.scope["query_string"]:
                 refuse_repeated(request.query_params.multi_items())
             if takes_json and request.headers.get("content-type") is not None:
@@ -159,10 +160,11 @@ def has_etag(request: Request, etag: str) -> bool:
     return etag in etags or etags == ["*"]
 
 
-def require_accept(headers: Headers, produces: str) -> None:
-    """Raises if the caller does not accept the media type of the route."""
+def require_accept(headers: Headers, *media_types: str) -> None:
+    """Raises if the caller accepts none of the media types of the route."""
     accept = headers.get("accept")
-    if accept is not None and not _accepts(accept, {produces, "*/*", produces.split("/")[0] + "/*"}):
+    groups = {media_type.split("/")[0] + "/*" for media_type in media_types}
+    if accept is not None and not _accepts(accept, {*media_types, *groups, "*/*"}):
         raise Problem(406)
 
 

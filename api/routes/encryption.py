@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from api.http.authorization import TokenKind, needs
 from api.http.errors import Problem
-from api.http.route import StrictRequest, require_content_type, router
+from api.http.route import JSON, StrictRequest, require_content_type, router
 from api.services import AppServices
 from warehouse.secrets import certificates
 from warehouse.stores.callers import Caller
@@ -20,6 +20,8 @@ AnyToken = Annotated[Caller, needs(None, TokenKind.ANY)]
 
 class Base64Response(Response):
     media_type = BASE64
+    also_accepted = (JSON,)
+    """Clients that ask for JSON everywhere read the text all the same."""
 
 
 class PemResponse(Response):

@@ -128,9 +128,10 @@ def list_users(
 
 @routes.get("/tenants/{tenant}/users/{user}", response_model=UserBody)
 def get_user(tenant: str, user: str, caller: ReadsUsers, services: AppServices) -> Response:
-    """One active user."""
+    """One user, active or not."""
     with within(services, caller, tenant) as owner:
-        return json_response(services.zone, _user(services.links, tenant, users.find(owner, _reference(user))))
+        row = users.find(owner, _reference(user), include_inactive=True)
+        return json_response(services.zone, _user(services.links, tenant, row))
 
 
 @routes.post("/tenants/{tenant}/users", status_code=201, response_class=Response, responses={409: {}, 429: {}})
@@ -220,4 +221,5 @@ def _role(links: Links, tenant: str, client: str, role: ClientRole) -> ClientRol
 
 
 def _user(links: Links, tenant: str, user: User) -> UserBody:
-    return UserBody(user_reference=user.id, username=user.username, relations=self_relation(_user_link(links, tenant, user.id)))
+    relations = self_relation(_user_link(links, tenant, user.id))
+    return UserBody(user_reference=user.id, username=user.username, active=user.active, relations=relations)

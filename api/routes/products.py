@@ -5,6 +5,7 @@ from starlette.responses import Response
 from analytics.products import WITH_POSITIONS, ProductCategory
 from api.bodies.customers import english_product, position_body, product_body
 from api.customer import AccessKey, ProductKey, Reads, reading_for
+from api.http.errors import Problem
 from api.http.responses import json_response
 from api.http.route import router
 from api.schemas.accesses import EnglishProductBody, PositionBody, ProductBody
@@ -14,11 +15,14 @@ from warehouse.stores import accesses, products
 
 routes = router("/customer/v2/bankzugaenge/{access}", "Customer")
 platform = router("/ai/v1", "Analysis platform")
+CONSENT = "consent"
 
 
 @routes.get("/{product}", response_model=ProductBody)
 def get_product(access: AccessKey, product: ProductKey, caller: Reads, services: AppServices) -> Response:
     """One product."""
+    if product == CONSENT:  # the address of `start_sca`, which is no product
+        raise Problem(405)
     with reading_for(services, caller) as owner:
         access_row = accesses.find(owner, access)
         product_row = products.find(owner, access_row, product)

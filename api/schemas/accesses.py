@@ -66,7 +66,7 @@ class ProductBody(Wire):
     bank_name: str | None = Field(None, alias="kreditinstitut", examples=["Demo Provider"])
     owner_name: str = Field(alias="inhaber", examples=["Erika Mustermann"])
     relations: list[Relation]
-    messages: list[Message] | None = None
+    messages: list[Message]
     transfer_support: bool = Field(alias="transferSupport", examples=[True])
     balance_source: Annotated[str, shape("BalanceSource", ["SWIFTMSG", "SONSTIGES"])] | None = Field(
         None, alias="saldoDatenquelle", examples=["SWIFTMSG"]
@@ -124,7 +124,7 @@ AccessBodies = Annotated[dict[str, AccessBody], shape("BankAccesses")]
 class CustomerBody(Wire):
     """A customer with all accesses."""
 
-    messages: list[Message] | None = None
+    messages: list[Message] = Field(default_factory=list)
     accesses: AccessBodies = Field(alias="bankzugaenge", description="By their ids")
     relations: list[Relation]
 

@@ -55,6 +55,7 @@ class UserBody(Wire):
 
     user_reference: UUID = Field(alias="userReference", examples=["5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"])
     username: str = Field(examples=["erika"])
+    active: bool = Field(examples=[True], description="false after it was deactivated")
     relations: list[Relation]
 
 

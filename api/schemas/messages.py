@@ -32,7 +32,10 @@ TEXTS: dict[Code, tuple[str, str]] = {
         "Ob die Überweisung ausgeführt wird, ist noch unbekannt. Bitte senden Sie sie nicht erneut.",
     ),
     Code.NOTICE: ("INFO", "Die Bank hat eine Mitteilung für Sie."),
-    Code.METHOD_NEEDED: ("INFO", "Bitte wählen Sie ein Sicherheitsverfahren."),
+    Code.METHOD_NEEDED: (
+        "INFO",
+        "Bitte bestätigen Sie den Vorgang bei Ihrer Bank. Wählen Sie dazu zuerst eines der angebotenen Sicherheitsverfahren.",
+    ),
     Code.MEDIUM_NEEDED: ("INFO", "Bitte wählen Sie ein TAN-Medium."),
     Code.CONSENT_DONE: ("INFO", "Die Zustimmung wurde erteilt."),
 }

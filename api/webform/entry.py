@@ -27,6 +27,6 @@ def redirect_response(location: str) -> Response:
 
 
 def refuse_login(**values: object) -> None:
-    """Raises if a redirect tenant sends login data, which its customers enter in the form."""
-    if fields := [name for name, value in values.items() if value is not None]:
+    """Raises if a redirect tenant sends login data, which its customers enter in the form. Empty values are none."""
+    if fields := [name for name, value in values.items() if value]:
         raise Problem(400, f"{' und '.join(fields)}: {TYPED_IN_FORM}")

@@ -7,11 +7,20 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from uuid import UUID
 
 from pipelines.banks import formats
 from pipelines.banks.base import CatalogueBank, Code, Connector, Offer, message
-from warehouse.errors import AccessDiffers, CredentialUnfit, CredentialUnreadable, Invalid, NotFound, ProviderUnknown, Throttled
+from warehouse.errors import (
+    AccessDiffers,
+    CredentialUnfit,
+    CredentialUnreadable,
+    Invalid,
+    NotFound,
+    ProviderUnknown,
+    TooManyUnattended,
+)
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Access
 from warehouse.secrets import certificates
@@ -109,7 +118,8 @@ def _begin(owner: Owner, vault: Vault, settings: Settings, access: Access, atten
     if access.fetch_id is None and attended_from is None:
         wait = _seconds_until_allowed(owner, vault, settings, access)
         if wait:
-            raise Throttled(wait)
+            allowed_at = unattended_sessions.clock(owner).astimezone(settings.zone) + timedelta(seconds=wait)
+            raise TooManyUnattended(wait, settings.unattended_sessions_per_day, f"{allowed_at:%d.%m.%Y, %H:%M} Uhr")
     return accesses.begin_fetch(owner, access, is_awaited=True, attended_from=attended_from)
 
 

@@ -195,7 +195,12 @@ def _describe(access: Access, bank_header: Header, now: datetime) -> None:
     access.active_method = bank_header.active_method
     access.media = [_json(medium) for medium in bank_header.media]
     access.consent_ends_at = bank_header.consent_ends_at
-    access.messages = [message(Code.NOTICE, notice) for notice in bank_header.notices]
+    keys = {product.key for product in bank_header.products}
+    unknown_keys = [key for key in access.selected or [] if key not in keys]
+    access.messages = [
+        *(message(Code.NOTICE, notice) for notice in bank_header.notices),
+        *(message(Code.PRODUCT_FAILED, f"selectedBankProducts: {key} gibt es nicht") for key in unknown_keys),
+    ]
 
 
 def _issues(answer: BankAnswer) -> list[dict[str, Any]]:

@@ -94,7 +94,7 @@ class TestCreateAccount:
     @everywhere
     def test_the_whole_way(self, way: Way, customer: Customer, address: str) -> None:
         way.open(address).at("terms").send("accept").at("banks")
-        way.page.get_by_label("Bank suchen").fill("bank")
+        way.page.get_by_label("Bank suchen").fill("provider")
         with way.page.expect_navigation():
             way.press(way.page.get_by_role("button", name="Suchen"))
         way.at("banks").send("bank").at("login")

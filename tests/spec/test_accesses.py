@@ -1,5 +1,6 @@
 """Bank accesses: adding, reading, refreshing, deleting, and everything that a bank can do wrong."""
 
+import re
 import uuid
 from typing import Any
 
@@ -283,6 +284,9 @@ class TestAdding:
         key = customer.connected("demo1")
         chosen = customer.access(key)["bankprodukte"][0]["id"]
         other = customer.connected("demo1", selectedBankProducts=[chosen, "unknown"])
+        assert [(item["code"], item["details"]) for item in customer.access(other)["messages"]] == [
+            ("BA1060", "selectedBankProducts: unknown gibt es nicht")
+        ]
         assert [product["id"] for product in customer.access(other)["bankprodukte"]] == [chosen]
         assert customer.refresh(key, selectedBankProducts=[chosen]).status_code == 201
         assert [product["id"] for product in customer.access(key)["bankprodukte"]] == [chosen]
@@ -307,7 +311,11 @@ class TestRedirectTenant:
         assert len(url.params["session"]) >= 43
         assert redirected.read("/bankzugaenge") == {}
 
-    @pytest.mark.parametrize("body", [{"providerId": DEMO}, {"credentials": {}}, {"sync": False}])
+    @pytest.mark.parametrize("body", [{"credentials": {}}, {"credentials": None, "providerId": None}, {"providerId": ""}])
+    def test_empty_and_null_fields_count_as_absent(self, redirected: Customer, body: dict[str, Any]) -> None:
+        assert redirected.call("POST", "/bankzugaenge", json={"k": body}).status_code == 451
+
+    @pytest.mark.parametrize("body", [{"providerId": DEMO}, {"credentials": {"pin": "x"}}, {"sync": False}])
     def test_may_send_no_credentials(self, redirected: Customer, body: dict[str, Any]) -> None:
         assert redirected.call("POST", "/bankzugaenge", json={"k": body}).status_code == 400
         assert redirected.call("POST", "/bankzugaenge", json={"k": redirected.entry("demo1")}).status_code == 400
@@ -521,6 +529,9 @@ class TestRefreshing:
         answers = [customer.refresh(key, ip=None) for _ in range(5)]
         assert [answer.status_code for answer in answers] == [201, 201, 201, 429, 429]
         assert 86_000 < int(answers[-1].headers["Retry-After"]) <= 86_400
+        details = answers[-1].json()["messages"][0]["details"]
+        assert details.startswith("Customer-IP-Address: fehlt.")
+        assert re.search(r"höchstens 4 Abrufe am Tag möglich, der nächste ab dem \d\d\.\d\d\.\d{4}, \d\d:\d\d Uhr\.$", details)
         assert sessions(stack, userid) == 4
         assert customer.refresh(key).status_code == 201, "with the customer waiting, it may be more"
 

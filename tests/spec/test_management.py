@@ -134,7 +134,7 @@ def test_a_new_user_can_be_fetched_and_has_the_default_roles_at_once(http: httpx
     answer = http.post(tenant.path("users"), json=body, headers=admin)
     assert (answer.status_code, answer.content) == (201, b"")
     user = http.get(answer.headers["Location"], headers=admin).json()
-    assert user.keys() == {"userReference", "username", "relations"}
+    assert user.keys() == {"userReference", "username", "active", "relations"}
     assert user["username"] == "Erika"
     assert answer.headers["Location"] == f"{stack.base_url}{tenant.path('users', user['userReference'])}"
     token = tenant.token_answer("app", "erika")
@@ -255,7 +255,7 @@ def test_deactivation_kills_tokens_at_once_on_every_worker(http: httpx.Client, s
             assert fresh.get("/encrypt/certificate", headers=user).status_code == 403
     assert http.put(f"{path}/deactivate", headers=admin).status_code == 200
     assert http.get(f"{path}/deactivate", headers=admin).status_code == 405
-    assert http.get(path, headers=admin).status_code == 404
+    assert http.get(path, headers=admin).json()["active"] is False
     assert tenant.token_answer("app", name).status_code == 401
 
 
@@ -285,11 +285,11 @@ def test_inactive_users_are_listed_only_on_request(http: httpx.Client, stack: St
         tenant.add_user(name)
     http.put(tenant.path("users", str(tenant.users["geht"]), "deactivate"), headers=admin)
 
-    def names(**query: str) -> list[str]:
-        return [user["username"] for user in http.get(tenant.path("users"), params=query, headers=admin).json()]
+    def names(**query: str) -> dict[str, bool]:
+        return {user["username"]: user["active"] for user in http.get(tenant.path("users"), params=query, headers=admin).json()}
 
-    assert names() == names(includeInactive="false") == ["bleibt"]
-    assert names(includeInactive="true") == ["bleibt", "geht"]
+    assert names() == names(includeInactive="false") == {"bleibt": True}
+    assert names(includeInactive="true") == {"bleibt": True, "geht": False}
     for garbage in ("maybe", "1", "", "TRUE", "null"):
         assert http.get(tenant.path("users"), params={"includeInactive": garbage}, headers=admin).status_code == 400
 

@@ -33,10 +33,10 @@ def visible(owner: Owner, *, include_inactive: bool = False) -> Sequence[User]:
     return owner.session.scalars(statement if include_inactive else statement.where(User.active)).all()
 
 
-def find(owner: Owner, user_id: UUID) -> User:
-    """The active user with this reference."""
-    user = owner.session.scalar(owner.rows(User).where(User.id == user_id, User.active))
-    if user is None:
+def find(owner: Owner, user_id: UUID, *, include_inactive: bool = False) -> User:
+    """The user with this reference; inactive ones only if asked for."""
+    user = owner.session.scalar(owner.rows(User).where(User.id == user_id))
+    if user is None or not (user.active or include_inactive):
         raise NotFound("user")
     return user
 
