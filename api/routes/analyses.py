@@ -17,6 +17,7 @@ from api.schemas.analyses import (
     AffordabilityBody,
     CashflowBody,
     ContractBody,
+    CreditRiskBody,
     DisposableMoneyBody,
     LifeEventBody,
     LifeStageBody,
@@ -124,6 +125,15 @@ async def get_affordability(request: Request, caller: Reads, services: AppServic
     months are known.
     """
     return await _respond(request, services, caller, "affordability", as_of)
+
+
+@routes.get("/credit-risk", response_model=CreditRiskBody | Nothing, responses=STATUSES)
+async def get_credit_risk(request: Request, caller: Reads, services: AppServices, as_of: AsOf = None) -> Response:
+    """A class from A to E and a score by a scorecard, with every signal, stress values and the highest affordable instalment; an
+    empty object where less than three full months are known. It is no probability of default: that is in `calibration`, once
+    the tenant has calibrated the scorecard with outcomes of its own.
+    """
+    return await _respond(request, services, caller, "credit-risk", as_of)
 
 
 async def _respond(

@@ -19,6 +19,7 @@ from api.http.errors import Problem
 from api.http.long_lists import JsonListWriter
 from api.http.route import LARGE, router
 from api.schemas.analyses import AnalysesBody
+from api.schemas.base import cents
 from api.schemas.categories import CATEGORIES
 from api.schemas.records import (
     ANALYSES,
@@ -49,6 +50,7 @@ DOCUMENT_NAMES = {
     "lifeStages": "life-stages",
     "salesTriggers": "sales-triggers",
     "affordability": "affordability",
+    "creditRisk": "credit-risk",
 }
 """The documents by the fields of the response that carry them."""
 T = TypeVar("T")
@@ -110,6 +112,7 @@ def _all_products(records: Sequence[ProductRecord], booked_products: pl.DataFram
             "category": CATEGORIES.get(product.category or "", ProductCategory.OTHER_ACCOUNT).value,
             "iban": (product.iban or "").replace(" ", "") or None,
             "owner_name": (product.owner or "").strip() or None,
+            "balance_cents": None if product.balance is None else cents(product.balance),
         }
         for product in records
     ]
@@ -132,7 +135,10 @@ def _products(bookings: pl.DataFrame) -> pl.DataFrame:
     products = bookings.select("user", "product").unique(maintain_order=True)
     iban = pl.when(pl.col("product").str.contains(IBAN)).then("product")
     columns = products.with_columns(
-        category=pl.lit(ProductCategory.OTHER_ACCOUNT.value), iban=iban, owner_name=pl.lit(None, pl.String)
+        category=pl.lit(ProductCategory.OTHER_ACCOUNT.value),
+        iban=iban,
+        owner_name=pl.lit(None, pl.String),
+        balance_cents=pl.lit(None, pl.Int64),
     )
     return columns.select(PRODUCTS.names())
 

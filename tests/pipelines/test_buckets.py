@@ -97,7 +97,7 @@ def test_what_lies_ready_is_what_would_be_computed(house: Context, customer: Cus
 
 ANALYSES = (
     *("contracts", "contracts?insuranceOnly=true", "contracts?insuranceOnlyExtended=true"),
-    *("disposable-money", "life-events", "life/stages", "sales-triggers", "affordability"),
+    *("disposable-money", "life-events", "life/stages", "sales-triggers", "affordability", "credit-risk"),
     *(
         f"cashflow?focus={focus}&tag={tag}&catLevel={level}&excludeSavings={savings}"
         for focus in ("time", "tag")

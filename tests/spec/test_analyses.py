@@ -1,4 +1,4 @@
-"""Analyses of a customer: contracts, cashflow, disposable money, life events and stages, sales triggers, affordability."""
+"""Analyses of a customer: contracts, cashflow, disposable money, life events and stages, sales triggers, affordability, risk."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ from tests.support.stack import Customer, Stack, TenantUnderTest
 from warehouse import scopes
 
 LISTS = ("contracts", "cashflow", "life-events", "life/stages", "sales-triggers")
-OBJECTS = ("disposable-money", "affordability")
+OBJECTS = ("disposable-money", "affordability", "credit-risk")
 NAMES = (*LISTS, *OBJECTS)
 PATHS = [f"/customer/v2/ai/{name}/" for name in NAMES]
 SHAPES: dict[str, Any] = {
@@ -30,6 +30,7 @@ SHAPES: dict[str, Any] = {
     "life/stages": list[bodies.LifeStageBody],
     "sales-triggers": list[bodies.SalesTriggerBody],
     "affordability": bodies.AffordabilityBody,
+    "credit-risk": bodies.CreditRiskBody,
 }
 VIEWS = [
     {"focus": focus, "tag": tag, "catLevel": level, "excludeSavings": savings}

@@ -20,6 +20,7 @@ FIELDS = {
     "lifeStages": "life/stages",
     "salesTriggers": "sales-triggers",
     "affordability": "affordability",
+    "creditRisk": "credit-risk",
 }
 RECORD = {
     "betrag": -54.9,
