@@ -26,9 +26,12 @@ from api.schemas.analyses import (
 )
 from api.schemas.base import Flag, QueryDay
 from api.services import AppServices, Services
+from models.credit_risk.calibration import Calibration
 from pipelines.results import live
+from pipelines.results.calibration import calibration_in_use, with_probability
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
+from pipelines.results.documents.credit_risk import DOCUMENT as CREDIT_RISK
 from pipelines.results.live import EMPTY_DOCUMENTS, FLOWS, ResultState, UserDocuments
 from warehouse.lake.packing import unpack
 from warehouse.stores import results
@@ -133,17 +136,25 @@ async def get_credit_risk(request: Request, caller: Reads, services: AppServices
     empty object where less than three full months are known. It is no probability of default: that is in `calibration`, once
     the tenant has calibrated the scorecard with outcomes of its own.
     """
-    return await _respond(request, services, caller, "credit-risk", as_of)
+    calibration = calibration_in_use(services.settings.home, caller.tenant_id)
+    return await _respond(request, services, caller, CREDIT_RISK, as_of, calibration=calibration)
 
 
 async def _respond(
-    request: Request, services: Services, caller: Caller, name: str, as_of: date | None, view: CashflowView | None = None
+    request: Request,
+    services: Services,
+    caller: Caller,
+    name: str,
+    as_of: date | None,
+    view: CashflowView | None = None,
+    calibration: Calibration | None = None,
 ) -> Response:
     """The response with an analysis of the caller's current state, or of an earlier day."""
     if as_of is not None and as_of > datetime.now(services.zone).date():
         raise Problem(400, "asOf: liegt in der Zukunft")
     state = _state(services, caller, as_of)
-    etag = f'"{state}"'
+    calibrated = f"-{calibration.version}" if calibration else ""
+    etag = f'"{state}{calibrated}"'
     if has_etag(request, etag):
         return Response(status_code=304, headers={"ETag": etag, **VARY})
     user_id, key = user_of(caller), name if view is None else f"{name}-{view}"
@@ -152,6 +163,9 @@ async def _respond(
         async with services.analyses.of(user_id):  # parallel requests of one user compute the analyses once
             cached = services.response_cache.find(user_id, key, state) or await _load(services, caller, name, state, view)
     headers = {**VARY, **freshness(cached.state.revision, precomputed=cached.precomputed)}
+    if calibration is not None:
+        body = with_probability(cached.body, calibration)
+        return Response(body, headers={"ETag": f'"{cached.state}{calibrated}"', **headers}, media_type=JSON)
     if len(cached.body) < MIN_GZIP_BYTES or not takes_gzip(request):
         return Response(cached.body, headers={"ETag": f'"{cached.state}"', **headers}, media_type=JSON)
     if cached.gzip_body is None:

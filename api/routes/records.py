@@ -34,6 +34,7 @@ from api.schemas.records import (
 )
 from api.services import AppServices, Services
 from pipelines.results import live, tags
+from pipelines.results.calibration import calibrated_documents, calibration_in_use
 from pipelines.results.documents.tags import tag_writer
 from warehouse import scopes
 from warehouse.stores.callers import Caller
@@ -81,10 +82,10 @@ async def analyse_records(
     records: Annotated[AnalysesRequest, SkipValidation, Body()], caller: Reads, services: AppServices
 ) -> Response:
     """All analyses of one user's bookings, each as its own endpoint answers it."""
-    return await services.compute(caller, _analyse, services, records)
+    return await services.compute(caller, _analyse, services, caller, records)
 
 
-def _analyse(services: Services, content: Any) -> Response:
+def _analyse(services: Services, caller: Caller, content: Any) -> Response:
     request = _validated(ANALYSES, content)
     today = datetime.now(services.zone).date()
     if request.as_of is not None and request.as_of > today:
@@ -98,7 +99,10 @@ def _analyse(services: Services, content: Any) -> Response:
     bookings = booking_frame(records).with_columns(pl.Series("id", ids), user=pl.lit(records[0].user))
     products = _all_products(request.products, _products(bookings))
     tagged_bookings = bookings.hstack(tags.tag_unstored(bookings, products).drop("id", "user", "product"))
-    documents = live.make_documents_of(tagged_bookings, products, request.as_of or today, services.settings.base_url)
+    documents = calibrated_documents(
+        live.make_documents_of(tagged_bookings, products, request.as_of or today, services.settings.base_url),
+        calibration_in_use(services.settings.home, caller.tenant_id),
+    )
     fields = {field: orjson.Fragment(documents[name]) for field, name in DOCUMENT_NAMES.items()}
     return Response(orjson.dumps(fields), media_type="application/json")
 
