@@ -336,13 +336,13 @@ CREDIT_RISK = pl.Schema(
 in German what is not known."""
 CREDIT_RISK_SIGNALS = pl.Schema(
     {
-        "user": pl.String,
-        "signal": pl.String,
-        "value": pl.Float64,
-        "points": pl.Int64,
-        "max_points": pl.Int64,
-        "reason": pl.String,
-        "booking_count": pl.Int64,
+        "user": pl.String(),
+        "signal": pl.String(),
+        "value": pl.Float64(),
+        "points": pl.Int64(),
+        "max_points": pl.Int64(),
+        "reason": pl.String(),
+        "booking_count": pl.Int64(),
         "bookings": pl.List(pl.String),
     }
 )

@@ -157,22 +157,22 @@ async def _respond(
     etag = f'"{state}{calibrated}"'
     if has_etag(request, etag):
         return Response(status_code=304, headers={"ETag": etag, **VARY})
-    user_id, key = user_of(caller), name if view is None else f"{name}-{view}"
+    user_id, key = user_of(caller), (name if view is None else f"{name}-{view}") + calibrated
     cached = services.response_cache.find(user_id, key, state)
     if cached is None:
         async with services.analyses.of(user_id):  # parallel requests of one user compute the analyses once
             cached = services.response_cache.find(user_id, key, state) or await _load(services, caller, name, state, view)
+        if calibration is not None:
+            cached = CachedResponse(cached.state, with_probability(cached.body, calibration), cached.precomputed)
+            services.response_cache.put(user_id, key, cached)
     headers = {**VARY, **freshness(cached.state.revision, precomputed=cached.precomputed)}
-    if calibration is not None:
-        body = with_probability(cached.body, calibration)
-        return Response(body, headers={"ETag": f'"{cached.state}{calibrated}"', **headers}, media_type=JSON)
     if len(cached.body) < MIN_GZIP_BYTES or not takes_gzip(request):
-        return Response(cached.body, headers={"ETag": f'"{cached.state}"', **headers}, media_type=JSON)
+        return Response(cached.body, headers={"ETag": f'"{cached.state}{calibrated}"', **headers}, media_type=JSON)
     if cached.gzip_body is None:
         cached = await asyncio.to_thread(cached.with_gzip)
         services.response_cache.put(user_id, key, cached)
     # The compressed bytes differ from the body, so that their ETag is a weak one.
-    headers = {"ETag": f'W/"{cached.state}"', "Content-Encoding": "gzip", **headers}
+    headers = {"ETag": f'W/"{cached.state}{calibrated}"', "Content-Encoding": "gzip", **headers}
     return Response(cached.gzip_body, headers=headers, media_type=JSON)
 
 

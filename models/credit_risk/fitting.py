@@ -115,9 +115,9 @@ def _out_of_fold(features: Floats, outcomes: Integers, people: Integers, seed: i
     """The prediction for each row by a fit that has seen nothing of its person."""
     predicted = np.full(len(outcomes), outcomes.mean())
     folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed)
-    for seen, unseen in folds.split(features, outcomes, people):
-        if len(set(outcomes[seen].tolist())) > 1:
-            predicted[unseen] = _fit(features[seen], outcomes[seen]).probabilities(features[unseen])
+    for training_rows, test_rows in folds.split(features, outcomes, people):
+        if len(set(outcomes[training_rows].tolist())) > 1:
+            predicted[test_rows] = _fit(features[training_rows], outcomes[training_rows]).probabilities(features[test_rows])
     return predicted
 
 

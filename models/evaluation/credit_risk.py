@@ -35,13 +35,13 @@ def credit_risk_figures(
     truth = credit_risk_truth(corpus).join(user_names(corpus), on="user").drop("user").rename({"name": "user"})
     counts = signals.filter(pl.col("signal").is_in(list(COUNTED_TROUBLES.values()))).select("user", "signal", "value")
     true_counts = truth.drop("overindebted").unpivot(index="user", variable_name="signal", value_name="true_value")
-    counted = counts.join(true_counts, on=["user", "signal"]).filter((pl.col("value") > 0) | (pl.col("true_value") > 0))
+    trouble_counts = counts.join(true_counts, on=["user", "signal"]).filter((pl.col("value") > 0) | (pl.col("true_value") > 0))
     ranked = users.select("user", "score").join(truth.select("user", "overindebted"), on="user")
     return {
         "credit_risk_sums": figure(added, ratio(pl.col("score") == pl.col("points")), "user", times),
         "credit_risk_classes": figure(both, ratio(pl.col("risk_class") == pl.col("risk_class_true")), "user", times),
         "credit_risk_score_error": figure(both, ratio((pl.col("score") - pl.col("score_true")).abs()), "user", times),
-        "credit_risk_counts": figure(counted, ratio(pl.col("value") == pl.col("true_value")), "user", times),
+        "credit_risk_counts": figure(trouble_counts, ratio(pl.col("value") == pl.col("true_value")), "user", times),
         "credit_risk_ranking": figure(ranked, _ranking(), "user", times),
     }
 

@@ -34,7 +34,7 @@ class ScorecardBroken(ValueError):
 
 
 @dataclass(frozen=True)
-class Range:
+class PointRange:
     """The points of a value from `lower` to below `upper`, the best class that it allows, and its German reason."""
 
     lower: float
@@ -55,11 +55,11 @@ class Signal:
     worse: str
     unit: str
     display_name: str
-    ranges: tuple[Range, ...]
-    missing: Range | None
+    ranges: tuple[PointRange, ...]
+    missing: PointRange | None
 
     @cached_property
-    def all_ranges(self) -> tuple[Range, ...]:
+    def all_ranges(self) -> tuple[PointRange, ...]:
         """The ranges, and the one of unknown values as the last if there is one."""
         return self.ranges if self.missing is None else (*self.ranges, self.missing)
 
@@ -160,10 +160,10 @@ def _signal(row: Mapping[str, str], range_rows: Sequence[Row]) -> Signal:
     return Signal(name, row["group"], row["worse"], row["unit"], row["display_name"], ranges, missing[0] if missing else None)
 
 
-def _range(name: str, row: Row) -> Range:
+def _range(name: str, row: Row) -> PointRange:
     lower, upper = row["from"] if row["from"] != MISSING else "", row["to"]
     _require(row["best_class"] in ("", *CLASSES), f"{name}: {row['best_class']} is no class")
-    return Range(
+    return PointRange(
         _number(lower, -np.inf, name),
         _number(upper, np.inf, name),
         _whole(row["points"], name),

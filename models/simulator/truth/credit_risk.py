@@ -28,8 +28,8 @@ def credit_risk_truth(corpus: Corpus) -> pl.DataFrame:
     """The frame `CREDIT_RISK_TRUTH` of a simulated world."""
     rows = past_bookings(corpus)
     recent = rows.join(window_starts(corpus, rows), on="user").filter(pl.col("booked_on") >= pl.col("first"))
-    signs = troubles()
-    counts = recent.group_by("user").agg(**{signal: signs[flag].sum() for flag, signal in COUNTED_TROUBLES.items()})
+    debits, signs = recent.filter(pl.col("amount_cents") < 0), troubles()
+    counts = debits.group_by("user").agg(**{signal: signs[flag].sum() for flag, signal in COUNTED_TROUBLES.items()})
     users = corpus.users.select("user", overindebted=pl.col("persona") == OVERINDEBTED)
     truth = affordability_truth(corpus).select("user").join(users, on="user").join(counts, on="user", how="left")
     return truth.fill_null(0).select(CREDIT_RISK_TRUTH.names()).cast(dict(CREDIT_RISK_TRUTH.items())).sort("user")
