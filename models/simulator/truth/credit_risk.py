@@ -1,4 +1,4 @@
-"""The truth about credit risk, as far as a simulation has one: who is over-indebted, and how often payments went wrong.
+"""The truth about credit risk, as far as a simulation has one: how often payments went wrong.
 
 Nobody defaults in a simulated world, so that nothing here can say how well a score predicts defaults. Counts come from what the
 simulation knows and share no code with the analysis; they are of the last full months and the days after them.
@@ -9,7 +9,6 @@ import polars as pl
 from models.simulator.base.corpus import Corpus
 from models.simulator.truth.affordability import affordability_truth, past_bookings, troubles, window_starts
 
-OVERINDEBTED = "OVERINDEBTED"
 COUNTED_TROUBLES = {
     "reminder_charges": "reminder_charges",
     "debt_collection_payments": "debt_collection_payments",
@@ -18,9 +17,7 @@ COUNTED_TROUBLES = {
 }
 """The kinds of trouble whose bookings are counted one by one, and their signals. Returned debits are not: whether the fee of a
 return is a second booking is up to the bank."""
-CREDIT_RISK_TRUTH = pl.Schema(
-    [("user", pl.UInt32), ("overindebted", pl.Boolean), *((signal, pl.Int64) for signal in COUNTED_TROUBLES.values())]
-)
+CREDIT_RISK_TRUTH = pl.Schema([("user", pl.UInt32), *((signal, pl.Int64) for signal in COUNTED_TROUBLES.values())])
 """One row per user with at least three full months."""
 
 
@@ -30,6 +27,5 @@ def credit_risk_truth(corpus: Corpus) -> pl.DataFrame:
     recent = rows.join(window_starts(corpus, rows), on="user").filter(pl.col("booked_on") >= pl.col("first"))
     debits, signs = recent.filter(pl.col("amount_cents") < 0), troubles()
     counts = debits.group_by("user").agg(**{signal: signs[flag].sum() for flag, signal in COUNTED_TROUBLES.items()})
-    users = corpus.users.select("user", overindebted=pl.col("persona") == OVERINDEBTED)
-    truth = affordability_truth(corpus).select("user").join(users, on="user").join(counts, on="user", how="left")
+    truth = affordability_truth(corpus).select("user").join(counts, on="user", how="left")
     return truth.fill_null(0).select(CREDIT_RISK_TRUTH.names()).cast(dict(CREDIT_RISK_TRUTH.items())).sort("user")
