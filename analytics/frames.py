@@ -28,8 +28,18 @@ STORED_BOOKINGS = pl.Schema([("id", pl.String), *BOOKINGS.items()])
 
 TRANSACTIONS = pl.Schema([("id", pl.String), ("user", pl.String), ("product", pl.String), *BOOKINGS.items()])
 """Bookings of many users, as the taggers read them."""
-PRODUCTS = pl.Schema({"user": pl.String, "product": pl.String, "category": pl.String, "iban": pl.String, "owner_name": pl.String})
-"""The products of these users; `category` is a value of `analytics.products.Category`."""
+PRODUCTS = pl.Schema(
+    {
+        "user": pl.String,
+        "product": pl.String,
+        "category": pl.String,
+        "iban": pl.String,
+        "owner_name": pl.String,
+        "balance_cents": pl.Int64,
+    }
+)
+"""The products of these users; `category` is a value of `analytics.products.ProductCategory`. `balance_cents` is the balance on
+the as-of date, null unless it is known and in euros."""
 LEDGER = pl.Schema([("tenant", pl.String), *TRANSACTIONS.items(), ("sequence", pl.Int64), ("batch", pl.String)])
 """The same bookings as the ledger stores them: with their tenant, the order of their arrival, and the batch that pushed them."""
 CHOICES = pl.Schema({"id": pl.String, "item": pl.String})
@@ -290,6 +300,54 @@ SALES_TRIGGERS = pl.Schema(
     ]
 )
 """Sales triggers of users. `amount` is cents or null, `reason` is written for people, `bookings` are the ids of the evidence."""
+
+CREDIT_RISK_STRESSES = ("income_less_10", "income_less_20", "rate_plus_2")
+"""The stress values of a credit risk: income lower by 10 and 20 %, interest rates higher by two percentage points."""
+CREDIT_RISK = pl.Schema(
+    [
+        ("user", pl.String),
+        ("as_of", pl.Date),
+        ("window_first", pl.Date),
+        ("window_last", pl.Date),
+        ("months", pl.Int64),
+        ("risk_class", pl.String),
+        ("class_reason", pl.String),
+        ("score", pl.Int64),
+        ("income", pl.Int64),
+        ("expenses", pl.Int64),
+        ("surplus", pl.Int64),
+        ("debt_service_cents", pl.Int64),
+        ("affordable_instalment", pl.Int64),
+        ("connected_accounts", pl.Int64),
+        ("missing", pl.List(pl.String)),
+        *(
+            column
+            for stress in CREDIT_RISK_STRESSES
+            for column in (
+                (f"{stress}_surplus", pl.Int64),
+                (f"{stress}_debt_service", pl.Float64),
+                (f"{stress}_score", pl.Int64),
+                (f"{stress}_class", pl.String),
+            )
+        ),
+    ]
+)
+"""One row per user with an affordability: monthly means in cents. `score` is the sum of the points of all signals. `missing` says
+in German what is not known."""
+CREDIT_RISK_SIGNALS = pl.Schema(
+    {
+        "user": pl.String(),
+        "signal": pl.String(),
+        "value": pl.Float64(),
+        "points": pl.Int64(),
+        "max_points": pl.Int64(),
+        "reason": pl.String(),
+        "booking_count": pl.Int64(),
+        "bookings": pl.List(pl.String),
+    }
+)
+"""The signals of a credit risk, by user and in the order of the scorecard. An unknown value is null. `bookings` are the ids of
+the latest bookings behind a signal, of `booking_count` in all."""
 
 AFFORDABILITY_CENTS = (
     "income", "income_regular", "income_irregular",

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from pipelines.assets import analyses, bank_data, evaluation, training
+from pipelines.assets import analyses, bank_data, credit_risk, evaluation, training
 from pipelines.assets.partitions import BUCKETS
 from pipelines.assets.resources import Context, ContextResource
 from pipelines.fetching.slots import CRON, SLOT_FORMAT, slot_of
@@ -117,7 +117,7 @@ def _schedule(name: str, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinit
 
 
 defs = dg.Definitions(
-    assets=[*bank_data.ASSETS, *analyses.ASSETS, *training.ASSETS, *evaluation.ASSETS],
+    assets=[*bank_data.ASSETS, *analyses.ASSETS, *training.ASSETS, *evaluation.ASSETS, *credit_risk.ASSETS],
     jobs=[housekeeping_job, erasure_job, pull_job, analyses_job, *training.JOBS],
     executor=dg.in_process_executor,
     schedules=[

@@ -13,6 +13,7 @@ import polars as pl
 
 from analytics.analyses.affordability import Affordability, affordability
 from analytics.analyses.cashflow import Cashflow, cashflow
+from analytics.analyses.credit_risk import CreditRisk, credit_risk
 from analytics.analyses.disposable_money import disposable_money
 from analytics.analyses.life_events import EventEvidence, gather_evidence, large_incomes, life_events, sum_months
 from analytics.analyses.life_stages import life_stages
@@ -26,6 +27,8 @@ from analytics.frames import (
     CASHFLOW_PREDICTIONS,
     CONTRACT_BOOKINGS,
     CONTRACTS,
+    CREDIT_RISK,
+    CREDIT_RISK_SIGNALS,
     DISPOSABLE_MONEY,
     LIFE_EVENTS,
     LIFE_STAGES,
@@ -81,6 +84,10 @@ class SuiteCache:
     @cached_property
     def affordability(self) -> Affordability:
         return affordability(self.snapshot, self.loans)
+
+    @cached_property
+    def credit_risk(self) -> CreditRisk:
+        return credit_risk(self.snapshot, self.affordability, self.loans, self.month_sums)
 
 
 class AnalysisFrame(NamedTuple):
@@ -151,6 +158,15 @@ ANALYSES = (
         {
             "affordability": AnalysisFrame(AFFORDABILITY, lambda cache: cache.affordability.affordability),
             "affordability_amounts": AnalysisFrame(AFFORDABILITY_AMOUNTS, lambda cache: cache.affordability.amounts),
+        },
+    ),
+    Analysis(
+        "credit_risk",
+        ("contracts", "affordability"),
+        "A class from A to E by a scorecard, with the points, evidence and reason of every signal, and stress values.",
+        {
+            "credit_risk": AnalysisFrame(CREDIT_RISK, lambda cache: cache.credit_risk.credit_risk),
+            "credit_risk_signals": AnalysisFrame(CREDIT_RISK_SIGNALS, lambda cache: cache.credit_risk.signals),
         },
     ),
 )

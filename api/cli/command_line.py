@@ -12,6 +12,7 @@ from api.cli import (
     backfill,
     certificates,
     clients,
+    credit_risk,
     dagster,
     demo,
     keys,
@@ -48,6 +49,7 @@ for name, group in {
     "dagster": dagster.commands,
     "providers": providers.commands,
     "knowledge": knowledge.commands,
+    "credit-risk": credit_risk.commands,
     "demo": demo.commands,
 }.items():
     app.add_typer(group, name=name)

@@ -58,7 +58,7 @@ def train(
 
     world = replace(TRAINING_WORLD, **_chosen_options(users=users, seed=seed))
     settings = SHIPPED_SETTINGS.model_copy(update=_chosen_options(label=label, epochs=epochs))
-    with _model_errors(), _progress(as_json) as on_progress:
+    with model_errors(), progress(as_json) as on_progress:
         model = experiment.train_categoriser(world, settings, on_progress)
         test_world = replace(tagger.TEST_WORLD, **_chosen_options(users=examined))
         report = experiment.evaluation_report(model, tagger.evaluate(Tagger(model), test_world, on_progress), test_world)
@@ -87,7 +87,7 @@ def evaluate(
     from models.evaluation import reports, tagger
 
     world = replace(tagger.TEST_WORLD, **_chosen_options(users=users, seed=seed))
-    with _model_errors(), _progress(as_json) as on_progress:
+    with model_errors(), progress(as_json) as on_progress:
         model = _model(_folder(folder), version)
         report = experiment.evaluation_report(model, tagger.evaluate(Tagger(model), world, on_progress), world)
         paths = reports.write(report, out) if out else []
@@ -114,7 +114,7 @@ def evaluate_analyses(
     from models.evaluation import analyses, analysis_reports
 
     world = replace(analyses.TEST_WORLD, **_chosen_options(users=people, seed=seed))
-    with _model_errors(), _progress(as_json) as on_progress:
+    with model_errors(), progress(as_json) as on_progress:
         model = _model(_folder(folder), version)
         evaluation = analyses.evaluate(Tagger(model), world, on_progress)
         report = analyses.report(evaluation, model.version, world)
@@ -135,7 +135,7 @@ def list_models(folder: Folder = None, as_json: Json = False) -> None:
     """List the models with their figures, and say which one is in use."""
     from models import registry
 
-    with _model_errors():
+    with model_errors():
         registered_models = registry.versions(_folder(folder))
     rows = [
         {"version": model.version, "in use": "yes" if model.active else ""}
@@ -157,7 +157,7 @@ def promote(
     """Put a model into use. Refused if it misses a hard gate or is worse than the one in use."""
     from models import registry
 
-    with _model_errors():
+    with model_errors():
         entry = registry.promote(
             _folder(folder), version, by=by or getpass.getuser(), at=_now(), why=why, override_reason=override
         )
@@ -169,7 +169,7 @@ def rollback(version: Version, why: Why, by: Who = None, folder: Folder = None, 
     """Put a model back into use that was in use before, or `shipped`."""
     from models import registry
 
-    with _model_errors():
+    with model_errors():
         entry = registry.roll_back(_folder(folder), version, by=by or getpass.getuser(), at=_now(), why=why)
     say(f"{entry.version} is in use again, before it {entry.before} was.", as_json)
 
@@ -194,7 +194,7 @@ def _now() -> datetime:
 
 
 @contextmanager
-def _model_errors() -> Iterator[None]:
+def model_errors() -> Iterator[None]:
     """Facts about models, as the command line tells facts."""
     from models.errors import ModelError
 
@@ -207,7 +207,7 @@ def _model_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _progress(silent: bool) -> Iterator[Callable[[str, float], None]]:
+def progress(silent: bool) -> Iterator[Callable[[str, float], None]]:
     """A bar for each step; none where a script reads along."""
     columns = TextColumn("{task.description:<10}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()
     tasks: dict[str, TaskID] = {}

@@ -16,6 +16,7 @@ from api.schemas.analyses import (
     AffordabilityBody,
     CashflowBody,
     ContractBody,
+    CreditRiskBody,
     DisposableMoneyBody,
     LifeEventBody,
     LifeStageBody,
@@ -24,9 +25,12 @@ from api.schemas.analyses import (
 )
 from api.schemas.base import Flag, QueryDay
 from api.services import AppServices, Services
+from models.credit_risk.calibration import Calibration
 from pipelines.results import live
+from pipelines.results.calibration import calibration_in_use, with_probability
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
+from pipelines.results.documents.credit_risk import DOCUMENT as CREDIT_RISK
 from pipelines.results.live import EMPTY_DOCUMENTS, FLOWS, ResultState, UserDocuments
 from warehouse.lake.packing import unpack
 from warehouse.stores import results
@@ -125,29 +129,49 @@ async def get_affordability(request: Request, caller: Reads, services: AppServic
     return await _respond(request, services, caller, "affordability", as_of)
 
 
+@routes.get("/credit-risk", response_model=CreditRiskBody | Nothing, responses=STATUSES)
+async def get_credit_risk(request: Request, caller: Reads, services: AppServices, as_of: AsOf = None) -> Response:
+    """A class from A to E and a score by a scorecard, with every signal, stress values and the highest affordable instalment; an
+    empty object where less than three full months are known. It is no probability of default: that is in `calibration`, once
+    the tenant has calibrated the scorecard with outcomes of its own.
+    """
+    calibration = calibration_in_use(services.settings.home, caller.tenant_id)
+    return await _respond(request, services, caller, CREDIT_RISK, as_of, calibration=calibration)
+
+
 async def _respond(
-    request: Request, services: Services, caller: Caller, name: str, as_of: date | None, view: CashflowView | None = None
+    request: Request,
+    services: Services,
+    caller: Caller,
+    name: str,
+    as_of: date | None,
+    view: CashflowView | None = None,
+    calibration: Calibration | None = None,
 ) -> Response:
     """The response with an analysis of the caller's current state, or of an earlier day."""
     if as_of is not None and as_of > datetime.now(services.zone).date():
         raise Problem(400, "asOf: liegt in der Zukunft")
     state = _state(services, caller, as_of)
-    etag = f'"{state}"'
+    calibrated = f"-{calibration.version}" if calibration else ""
+    etag = f'"{state}{calibrated}"'
     if has_etag(request, etag):
         return Response(status_code=304, headers={"ETag": etag, **VARY})
-    user_id, key = user_of(caller), name if view is None else f"{name}-{view}"
+    user_id, key = user_of(caller), (name if view is None else f"{name}-{view}") + calibrated
     cached = services.response_cache.find(user_id, key, state)
     if cached is None:
         async with services.analyses.of(user_id):  # parallel requests of one user compute the analyses once
             cached = services.response_cache.find(user_id, key, state) or await _load(services, caller, name, state, view)
+        if calibration is not None:
+            cached = CachedResponse(cached.state, with_probability(cached.body, calibration), cached.precomputed)
+            services.response_cache.put(user_id, key, cached)
     headers = {**VARY, **freshness(cached.state.revision, precomputed=cached.precomputed)}
     if len(cached.body) < MIN_GZIP_BYTES or not takes_gzip(request):
-        return Response(cached.body, headers={"ETag": f'"{cached.state}"', **headers}, media_type=JSON)
+        return Response(cached.body, headers={"ETag": f'"{cached.state}{calibrated}"', **headers}, media_type=JSON)
     if cached.gzip_body is None:
         cached = await services.in_thread(cached.with_gzip)
         services.response_cache.put(user_id, key, cached)
     # The compressed bytes differ from the body, so that their ETag is a weak one.
-    headers = {"ETag": f'W/"{cached.state}"', "Content-Encoding": "gzip", **headers}
+    headers = {"ETag": f'W/"{cached.state}{calibrated}"', "Content-Encoding": "gzip", **headers}
     return Response(cached.gzip_body, headers=headers, media_type=JSON)
 
 

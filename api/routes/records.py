@@ -18,6 +18,7 @@ from api.http.errors import Problem
 from api.http.long_lists import JsonListWriter
 from api.http.route import LARGE, router, validated
 from api.schemas.analyses import AnalysesBody
+from api.schemas.base import cents
 from api.schemas.categories import CATEGORIES
 from api.schemas.records import (
     ANALYSES,
@@ -32,6 +33,7 @@ from api.schemas.records import (
 )
 from api.services import AppServices, Services
 from pipelines.results import live, tags
+from pipelines.results.calibration import calibrated_documents, calibration_in_use
 from pipelines.results.documents.tags import tag_writer
 from warehouse import scopes
 from warehouse.stores.callers import Caller
@@ -48,6 +50,7 @@ DOCUMENT_NAMES = {
     "lifeStages": "life-stages",
     "salesTriggers": "sales-triggers",
     "affordability": "affordability",
+    "creditRisk": "credit-risk",
 }
 """The documents by the fields of the response that carry them."""
 IBAN = r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$"
@@ -77,10 +80,10 @@ async def analyse_records(
     records: Annotated[AnalysesRequest, SkipValidation, Body()], caller: Reads, services: AppServices
 ) -> Response:
     """All analyses of one user's bookings, each as its own endpoint answers it."""
-    return await services.compute(caller, _analyse, services, records)
+    return await services.compute(caller, _analyse, services, caller, records)
 
 
-def _analyse(services: Services, content: Any) -> Response:
+def _analyse(services: Services, caller: Caller, content: Any) -> Response:
     request = validated(ANALYSES, content)
     today = datetime.now(services.zone).date()
     if request.as_of is not None and request.as_of > today:
@@ -94,7 +97,10 @@ def _analyse(services: Services, content: Any) -> Response:
     bookings = booking_frame(records).with_columns(pl.Series("id", ids), user=pl.lit(records[0].user))
     products = _all_products(request.products, _products(bookings))
     tagged_bookings = bookings.hstack(tags.tag_unstored(bookings, products).drop("id", "user", "product"))
-    documents = live.make_documents_of(tagged_bookings, products, request.as_of or today, services.settings.base_url)
+    documents = calibrated_documents(
+        live.make_documents_of(tagged_bookings, products, request.as_of or today, services.settings.base_url),
+        calibration_in_use(services.settings.home, caller.tenant_id),
+    )
     fields = {field: orjson.Fragment(documents[name]) for field, name in DOCUMENT_NAMES.items()}
     return Response(orjson.dumps(fields), media_type="application/json")
 
@@ -108,6 +114,7 @@ def _all_products(records: Sequence[ProductRecord], booked_products: pl.DataFram
             "category": CATEGORIES.get(product.category or "", ProductCategory.OTHER_ACCOUNT).value,
             "iban": (product.iban or "").replace(" ", "") or None,
             "owner_name": (product.owner or "").strip() or None,
+            "balance_cents": None if product.balance is None else cents(product.balance),
         }
         for product in records
     ]
@@ -120,7 +127,10 @@ def _products(bookings: pl.DataFrame) -> pl.DataFrame:
     products = bookings.select("user", "product").unique(maintain_order=True)
     iban = pl.when(pl.col("product").str.contains(IBAN)).then("product")
     columns = products.with_columns(
-        category=pl.lit(ProductCategory.OTHER_ACCOUNT.value), iban=iban, owner_name=pl.lit(None, pl.String)
+        category=pl.lit(ProductCategory.OTHER_ACCOUNT.value),
+        iban=iban,
+        owner_name=pl.lit(None, pl.String),
+        balance_cents=pl.lit(None, pl.Int64),
     )
     return columns.select(PRODUCTS.names())
 

@@ -7,6 +7,7 @@ from api.schemas.tags import TagBody
 from pipelines.results.documents.affordability import AffordabilityDetails
 from pipelines.results.documents.cashflow import CashflowDetails
 from pipelines.results.documents.contracts import ContractDetails
+from pipelines.results.documents.credit_risk import CreditRiskDetails
 from pipelines.results.documents.disposable_money import DisposableMoneyDetails
 from pipelines.results.documents.life import LifeEventDetails, LifeStageDetails, SalesTriggerDetails
 from pipelines.results.documents.tags import TagTreeItemReference
@@ -62,6 +63,12 @@ class AffordabilityBody(TagBody):
     details: AffordabilityDetails
 
 
+class CreditRiskBody(TagBody):
+    """The credit risk of a user with at least three full months; its item is the class."""
+
+    details: CreditRiskDetails
+
+
 class AnalysesBody(Wire):
     """All analyses, each as its own endpoint answers."""
 
@@ -72,3 +79,4 @@ class AnalysesBody(Wire):
     life_stages: list[LifeStageBody] = Field(alias="lifeStages")
     sales_triggers: list[SalesTriggerBody] = Field(alias="salesTriggers")
     affordability: AffordabilityBody | Nothing
+    credit_risk: CreditRiskBody | Nothing = Field(alias="creditRisk")

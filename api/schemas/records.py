@@ -72,6 +72,7 @@ class ProductRecord(Wire):
     iban: Short | None = Field(None, examples=["DE02120300000000202051"])
     category: Annotated[WireCategory, AfterValidator(checked_category)] | None = Field(None, examples=["GIROKONTO"])
     owner: Short | None = Field(None, examples=["Erika Mustermann"])
+    balance: Amount | None = Field(None, alias="saldo", examples=[1234.56], description="In euros, on the day of `asOf`")
 
 
 class AnalysesRequest(Wire):

@@ -17,6 +17,7 @@ from models.evaluation import baselines, gates
 from models.evaluation.affordability import affordability_figures
 from models.evaluation.cashflow import cashflow_baselines, cashflow_figures, forecasts
 from models.evaluation.contracts import active_contracts, compare_contracts, contract_figures, days_off
+from models.evaluation.credit_risk import credit_risk_figures
 from models.evaluation.disposable_money import before_salaries, disposable_baselines, disposable_figures
 from models.evaluation.life_events import event_figures
 from models.evaluation.life_stages import stage_baselines, stage_figures
@@ -105,6 +106,7 @@ def measure(world: AnalysedWorld, tagger: Tagger, on_progress: Progress = silent
         **disposable_figures(corpus, disposable, times),
         **conformity_figures(triggers_of_truth, true_triggers, times),
         **trigger_figures(corpus, frames["sales_triggers"], true_triggers, times),
+        **credit_risk_figures(corpus, frames["credit_risk"], frames["credit_risk_signals"], snapshot, times),
     }
     baseline_figures = {
         **baselines.contract_baselines(corpus, world.tagged_bookings, *contracts, times),

@@ -99,6 +99,11 @@ ANALYSES = (
     Gate("affordability_recall", "Affordability", "recall of flags", 0.95, 0.99),
     Gate("affordability_ratios", "Affordability", "mean error of ratios", 0.03, 0.01, higher_is_better=False),
     Gate("affordability_identities", "Affordability", "sums that are exact", 1.0, 1.0),
+    Gate("credit_risk_sums", "Credit risk", "scores that are the sum of their points", 1.0, 1.0),
+    Gate("credit_risk_classes", "Credit risk", "same class as with true tags", 0.90, 0.97),
+    Gate("credit_risk_score_error", "Credit risk", "points from the score of true tags", 2, 0.5, higher_is_better=False),
+    Gate("credit_risk_counts", "Credit risk", "counts of payment trouble that are true", 0.90, 0.97),
+    Gate("credit_risk_ranking", "Credit risk", "households with payment trouble ranked below others", 0.70, 0.85),
 )
 """The gates of the analyses of users."""
 

@@ -201,6 +201,7 @@ def _products(group: People) -> pl.DataFrame:
             "category": pl.Series(np.array(PRODUCTS_BY_ROLE)[role], dtype=pl.String),
             "iban": pl.Series(ibans[who, role].tolist(), dtype=pl.String),
             "owner_name": group.names["full"].gather(pl.Series(who, dtype=pl.UInt32)),
+            "balance_cents": pl.repeat(None, who.size, dtype=pl.Int64, eager=True),
         }
     )
     return checked(frame, PRODUCTS)

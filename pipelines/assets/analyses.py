@@ -131,6 +131,7 @@ def _spec(analysis: suite.Analysis) -> dg.AssetSpec:
         *_checks("cashflow", adds_up="The months of all categories, and of all partners, are what was booked."),
         *_checks("disposable_money", adds_up="What will be left is the sum of its four parts."),
         *_checks("affordability", adds_up="Income less expenses is what is left after all luxuries, both ways."),
+        *_checks("credit_risk", adds_up="Every score is the sum of the points of its signals."),
     ],
 )
 def analyses(context: dg.AssetExecutionContext, config: Anew, kontor: dg.ResourceParam[Context]) -> Results:

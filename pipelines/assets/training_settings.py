@@ -49,3 +49,25 @@ class CategoriserConfig(dg.Config):
     override: bool = Field(default=False, description="Set the objections of the gate aside. That is logged with who and why.")
     by: str = Field(min_length=1, max_length=200, description="Who decides this, for the log.")
     why: str = Field(min_length=1, max_length=1000, description="Why, for the log.")
+
+
+class CreditRiskCalibrationConfig(dg.Config):
+    """Whose outcomes the scorecard of credit risk is calibrated with."""
+
+    tenant: str = Field(min_length=1, max_length=200, description="Name of the tenant.")
+    file: str = Field(
+        pattern=r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}\.csv$",
+        description="Name of the CSV file in the folder `outcomes` of the data directory: user, observed_on, outcome.",
+    )
+
+
+class CreditRiskProbabilityConfig(dg.Config):
+    """Which calibration a tenant uses, and on whose word."""
+
+    tenant: str = Field(min_length=1, max_length=200, description="Name of the tenant.")
+    version: str = Field(
+        min_length=1, max_length=64, description="Version to put into use. One that was in use, or `none`: rollback."
+    )
+    override: bool = Field(default=False, description="Set the objections of the gate aside. That is logged with who and why.")
+    by: str = Field(min_length=1, max_length=200, description="Who decides this, for the log.")
+    why: str = Field(min_length=1, max_length=1000, description="Why, for the log.")

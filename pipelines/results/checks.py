@@ -14,7 +14,15 @@ from warehouse.lake.lake import Lake
 from warehouse.postgres.database import Database
 from warehouse.stores import results
 
-ADDING_UP = ("contracts", "contract_bookings", "cashflow", "disposable_money", "affordability")
+ADDING_UP = (
+    "contracts",
+    "contract_bookings",
+    "cashflow",
+    "disposable_money",
+    "affordability",
+    "credit_risk",
+    "credit_risk_signals",
+)
 TREES = ("CATEGORIES", "BUSINESS_PARTNERS")
 MAX_DRIFT_SHARE = 0.1
 """The largest share of bookings that may change their category in one run without a warning."""
@@ -88,6 +96,8 @@ def _wrong_sums(lake: Lake, buckets: Sequence[int]) -> Iterator[tuple[str, int]]
     rest = pl.col("discretionary_for_irregular_luxuries") - pl.col("luxuries_irregular")
     wrong = (saved != rest) | (saved != pl.col("discretionary") - pl.col("luxuries"))
     yield "affordability", read["affordability"].filter(wrong).height
+    scores = read["credit_risk"].select("user", cents="score")
+    yield "credit_risk", _count_differing_sums(scores, read["credit_risk_signals"].select("user", cents="points"))
 
 
 def _booked_cents(lake: Lake, buckets: Sequence[int]) -> pl.DataFrame:

@@ -6,6 +6,7 @@ exported again, and none is wrong.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from uuid import UUID
 
@@ -19,9 +20,9 @@ from warehouse.lake.tables import CATEGORY_CHOICES, CATEGORY_RULES, PRODUCTS, TR
 from warehouse.postgres.database import Database, Owner
 from warehouse.stores import choices, ledger, products, revisions, rules
 
-STATE, DAYS = "state", "days"
-"""Keys in the metadata of the table of users: digests of all revisions and of all days. Tables that are computed from it repeat
-them.
+STATE, DAYS, COLUMNS = "state", "days", "columns"
+"""Keys in the metadata of the table of users: digests of all revisions, of all days, and of the columns of the exported tables.
+Tables that are computed from it repeat them.
 """
 REVISED = ["user", "tenant", "revision"]
 Read = Callable[[Owner, Sequence[UUID]], pl.DataFrame]
@@ -85,9 +86,10 @@ def export_bucket(database: Database, lake: Lake, bucket: int, count: int, *, ev
 
 
 def _lake_users(lake: Lake, buckets: Sequence[int]) -> pl.DataFrame:
-    """The users in the lake. Files with other columns count as empty, so that everything is exported again."""
+    """The users in the lake. Buckets whose files have other columns count as empty, so that everything is exported again."""
+    current_buckets = [bucket for bucket in buckets if lake.about(USERS, bucket).get(COLUMNS) == _columns_digest()]
     try:
-        return lake.read(USERS, buckets)
+        return lake.read(USERS, current_buckets)
     except BackfillNeeded:
         return USERS.schema.to_frame()
 
@@ -97,7 +99,8 @@ def _current_users(operator: Owner, ids: Range) -> pl.DataFrame:
 
 
 def _vouch(lake: Lake, bucket: int, users: pl.DataFrame) -> None:
-    lake.write(USERS, bucket, users, {STATE: _digest(users.select(REVISED)), DAYS: _digest(users.select("user", "as_of"))})
+    about = {STATE: _digest(users.select(REVISED)), DAYS: _digest(users.select("user", "as_of")), COLUMNS: _columns_digest()}
+    lake.write(USERS, bucket, users, about)
 
 
 def _rows_of(lake: Lake, table: LakeTable, bucket: int, users: pl.DataFrame) -> pl.DataFrame:
@@ -110,6 +113,12 @@ def _rows_of(lake: Lake, table: LakeTable, bucket: int, users: pl.DataFrame) -> 
 def _rows_not_in(frame: pl.DataFrame, than: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     """The rows of a frame that do not occur in another one, compared by these columns."""
     return frame.join(than, on=columns, how="anti", nulls_equal=True, maintain_order="left")
+
+
+@cache
+def _columns_digest() -> str:
+    tables = [table for table, _, _ in BY_USER]
+    return sha256(repr([(table.name, table.schema) for table in tables]).encode()).hexdigest()
 
 
 def _digest(frame: pl.DataFrame) -> str:

@@ -56,6 +56,21 @@ class UserDocuments:
     contents: Mapping[str, bytes]
 
 
+@dataclass(frozen=True)
+class UserInputs:
+    """What tags and analyses are computed from, of one user or of many: frames `LEDGER`, `PRODUCTS`, `CHOICES`, `RULES`."""
+
+    bookings: pl.DataFrame
+    products: pl.DataFrame
+    choices: pl.DataFrame
+    rules: pl.DataFrame
+
+    @classmethod
+    def whole(cls, owner: Owner) -> "UserInputs":
+        """All of it of one user, read in the owner's transaction."""
+        return cls(ledger.whole(owner), products.whole(owner), choices.whole(owner), tags.with_name_keys(rules.whole(owner)))
+
+
 def version(base_url: str) -> str:
     """The version of everything that turns bookings into documents: model, knowledge, code, and the address in links."""
     digest = sha256((code_version() + base_url).encode()).hexdigest()
@@ -97,10 +112,12 @@ def make_documents(owner: Owner, base_url: str, as_of: date | None = None) -> Us
     state = ResultState(revision, day, version(base_url))
     if day is None:
         return UserDocuments(state, EMPTY_DOCUMENTS)
-    tagged_bookings = _tagged_until(owner, day) if day != latest else tags.tagged_bookings(owner).bookings
+    if day != latest:
+        tagged_bookings, user_products = until(day, UserInputs.whole(owner))
+    else:
+        tagged_bookings, user_products = tags.tagged_bookings(owner).bookings, products.whole(owner)
     return UserDocuments(
-        state,
-        make_documents_of(tagged_bookings, products.whole(owner), day, base_url) if tagged_bookings.height else EMPTY_DOCUMENTS,
+        state, make_documents_of(tagged_bookings, user_products, day, base_url) if tagged_bookings.height else EMPTY_DOCUMENTS
     )
 
 
@@ -123,12 +140,18 @@ def make_documents_of(tagged_bookings: pl.DataFrame, user_products: pl.DataFrame
     return dict(_contents(suite.analyse(tagged_bookings, user_products, day), day, base_url))[user]
 
 
-def _tagged_until(owner: Owner, day: date) -> pl.DataFrame:
-    """The bookings until a day, tagged as if there were no later ones."""
-    bookings = ledger.whole(owner).filter(pl.col("booked_on") <= day)
-    user_corrections = choices.whole(owner), tags.with_name_keys(rules.whole(owner))
-    tags_now = tag.tag_bookings(bookings, products.whole(owner), *user_corrections, tags.tagger())
-    return bookings.hstack(tags_now.select(tags.SERVED).drop("id"))
+def until(day: date | pl.Expr, inputs: UserInputs) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The bookings until a day, tagged as if there were no later ones, and the products with their balances on that day."""
+    bookings = inputs.bookings.filter(pl.col("booked_on") <= day)
+    new_tags = tag.tag_bookings(bookings, inputs.products, inputs.choices, inputs.rules, tags.tagger())
+    later = inputs.bookings.filter(pl.col("booked_on") > day, ~pl.col("pending"))
+    later_sums = later.group_by("user", "product").agg(later_cents=pl.sum("amount_cents"))
+    earlier_balance = pl.col("balance_cents") - pl.col("later_cents").fill_null(0)
+    earlier_products = inputs.products.join(later_sums, on=["user", "product"], how="left", maintain_order="left")
+    return (
+        bookings.hstack(new_tags.select(tags.SERVED).drop("id")),
+        earlier_products.with_columns(balance_cents=earlier_balance).select(PRODUCTS.names()),
+    )
 
 
 def _contents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iterator[tuple[str, dict[str, bytes]]]:

@@ -55,7 +55,7 @@ def rows(*drawn: dict[str, Any]) -> pl.DataFrame:
 
 def products(*drawn: tuple[str, str, str, str | None, str]) -> pl.DataFrame:
     """Products as user, product, category, IBAN, owner."""
-    return pl.DataFrame(drawn, PRODUCTS, orient="row")
+    return pl.DataFrame([(*product, None) for product in drawn], PRODUCTS, orient="row")
 
 
 def _booking(number: int, amount: float, on: str, **more: Any) -> dict[str, Any]:

@@ -154,6 +154,20 @@ def affordability_adds_up(looked: Looked) -> None:
             assert (rows[name] == (rows[f"{name}_ids"].list.len() > 0)).all(), name
 
 
+def credit_risk_adds_up(looked: Looked) -> None:
+    rows, signals = looked.frames["credit_risk"], looked.frames["credit_risk_signals"]
+    sums = signals.group_by("user").agg(pl.sum("points"), pl.sum("max_points"))
+    both = rows.select("user", "score").join(sums, on="user", how="left")
+    assert (both["score"] == both["points"]).all()
+    assert (both["max_points"] == 100).all()
+    assert signals["points"].is_between(0, signals["max_points"]).all()
+    assert (rows["user"] == looked.frames["affordability"]["user"]).all()
+    assert (rows["affordable_instalment"] >= 0).all()
+    for name in ("income_less_10", "income_less_20", "rate_plus_2"):
+        assert (rows[f"{name}_score"] <= rows["score"]).all()
+        assert (rows[f"{name}_class"] >= rows["risk_class"]).all()
+
+
 def items_are_of_their_trees(looked: Looked) -> None:
     for (name, column), tree in ITEMS.items():
         for item in looked.frames[name][column].unique():
@@ -175,6 +189,7 @@ def evidence_is_booked(looked: Looked) -> None:
     known = looked.counted.select("user", "id")
     for name, frame in looked.frames.items():
         lists = [column for column, kind in frame.schema.items() if kind == pl.List(pl.String) and "numbers" not in column]
+        lists = [column for column in lists if column != "missing"]  # sentences
         named = [frame.select("user", id=column).explode("id") for column in lists]
         named += [frame.select("user", id=column) for column in ("id", "contract", "payout") if column in frame.columns]
         for ids in named:
@@ -187,6 +202,7 @@ CHECKS: tuple[Callable[[Looked], None], ...] = (
     predictions_add_up,
     disposable_adds_up,
     affordability_adds_up,
+    credit_risk_adds_up,
     items_are_of_their_trees,
     numbers_are_numbers,
     evidence_is_booked,

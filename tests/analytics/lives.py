@@ -81,7 +81,7 @@ def take_snapshot(
     bookings = pl.concat(parts) if parts else TAGGED_BOOKINGS.to_frame()
     users = bookings["user"].unique().sort()
     days = pl.DataFrame({"user": users, "as_of": [as_of] * users.len()}, schema=AS_OF)
-    products_of_users = [(user, "giro", "CHECKING", None, owner) for user in users]
+    products_of_users = [(user, "giro", "CHECKING", None, owner, None) for user in users]
     return snapshot(bookings, pl.DataFrame(products_of_users, PRODUCTS, orient="row") if products is None else products, days)
 
 

@@ -156,12 +156,12 @@ class Book:
     """Lives, written one after the other, then tagged and analysed together."""
 
     def __init__(self) -> None:
-        self._lives: dict[str, tuple[Rows, list[tuple[str, ...]], date]] = {}
+        self._lives: dict[str, tuple[Rows, list[tuple[str | None, ...]], date]] = {}
 
     def life(self, *parts: Rows, as_of: date = TODAY, products: Iterable[tuple[str, ...]] = (GIRO,)) -> str:
         """Adds a life and returns its user."""
         user = f"life-{len(self._lives):02}"
-        self._lives[user] = ([row for part in parts for row in part], [(user, *product) for product in products], as_of)
+        self._lives[user] = ([row for part in parts for row in part], [(user, *product, None) for product in products], as_of)
         return user
 
     @cached_property

@@ -49,7 +49,9 @@ def found(*parts: pl.DataFrame, products: tuple[tuple[Any, ...], ...] = (GIRO,),
     bookings = pl.concat([BOOKED.to_frame(), *parts])
     users = bookings["user"].unique().sort()
     days = pl.DataFrame({"user": users, "as_of": [as_of] * users.len()}, schema=AS_OF)
-    return affordability(snapshot(bookings, pl.DataFrame(products, PRODUCTS, orient="row"), days))
+    return affordability(
+        snapshot(bookings, pl.DataFrame([(*product, None) for product in products], PRODUCTS, orient="row"), days)
+    )
 
 
 def only(*parts: pl.DataFrame, **columns: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def under(product: str, bookings: pl.DataFrame) -> pl.DataFrame:
 
 
 def accounts(*ibans: str | None, category: str = "CHECKING") -> pl.DataFrame:
-    rows = [("anna", f"p{place}", category, iban, "Anna Muster") for place, iban in enumerate(ibans)]
+    rows = [("anna", f"p{place}", category, iban, "Anna Muster", None) for place, iban in enumerate(ibans)]
     return pl.DataFrame(rows, PRODUCTS, orient="row")
 
 
@@ -106,7 +106,7 @@ def test_a_depot_with_the_same_number_is_no_account_again() -> None:
 def test_accounts_of_other_users_stay() -> None:
     """A couple's joint account, which each of them has connected."""
     both = pl.concat([life(), life().with_columns(user=pl.lit("bert"), id=pl.col("id") + " b")])
-    owners = pl.DataFrame([(user, "giro", "CHECKING", IBAN, "Muster") for user in ("anna", "bert")], PRODUCTS, orient="row")
+    owners = pl.DataFrame([(user, "giro", "CHECKING", IBAN, "Muster", None) for user in ("anna", "bert")], PRODUCTS, orient="row")
     assert take_snapshot(both, products=owners).bookings.height == both.height
 
 

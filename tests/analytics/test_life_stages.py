@@ -196,7 +196,7 @@ def test_being_a_landlord_stands_beside_the_own_housing() -> None:
 # Savings
 
 ACCOUNTS = pl.DataFrame(
-    [("anna", "giro", "CHECKING", None, "Anna Muster"), ("anna", "sparen", "SAVINGS", None, "Anna Muster")],
+    [("anna", "giro", "CHECKING", None, "Anna Muster", None), ("anna", "sparen", "SAVINGS", None, "Anna Muster", None)],
     PRODUCTS,
     orient="row",
 )

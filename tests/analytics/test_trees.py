@@ -58,6 +58,7 @@ def test_the_trees_have_the_ids_of_the_interface() -> None:
         10: "LIFE_EVENTS",
         12: "LIFE_STAGES",
         13: "AFFORDABILITY",
+        14: "CREDIT_RISK",
         15: "FREELANCER_CATEGORIES",
     }
 

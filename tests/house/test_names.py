@@ -62,7 +62,7 @@ SHORT_FUNCTION_LINES = 6
 """In so short a function the reader sees what a name holds."""
 MAX_SHARE = 0.003
 MAX_MODULES = 25
-WIDEST = {"warehouse/stores": 30}
+WIDEST = {"warehouse/stores": 30, "api/cli": 30}
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -124,7 +124,7 @@ def test_the_face_of_a_package_holds_no_code(package: str) -> None:
 
 
 def test_folders_stay_small_enough_to_look_through() -> None:
-    """A folder with more modules holds two subjects. Stores are one file an aggregate, and of one subject."""
+    """A folder with more modules holds two subjects. Stores are one file an aggregate, commands one a group: of one subject."""
     folders = [path for package in PACKAGES for path in (ROOT / package).rglob("*") if path.is_dir() and path.name != "versions"]
     modules = {path.relative_to(ROOT).as_posix(): len(list(path.glob("*.py"))) for path in folders}
     assert {folder: count for folder, count in modules.items() if count > WIDEST.get(folder, MAX_MODULES)} == {}

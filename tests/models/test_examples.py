@@ -93,7 +93,7 @@ def transactions(rows: pl.DataFrame) -> pl.DataFrame:
 
 def products(rows: pl.DataFrame) -> pl.DataFrame:
     """The product of every booking, and the other end of transfers between own products. A card is settled on its own account."""
-    held = {"owner_name": pl.lit(HOLDER), "user": pl.col("user")}
+    held = {"owner_name": pl.lit(HOLDER), "user": pl.col("user"), "balance_cents": pl.lit(None, pl.Int64)}
     settled = (pl.col("category") == "TRANSFER_CREDITCARD") & ~pl.col("amount").str.starts_with("-")
     kind = pl.when(settled).then(pl.lit(ProductCategory.CREDIT_CARD.value)).otherwise(pl.lit(ProductCategory.CHECKING.value))
     own = rows.select(product=pl.lit("own"), category=kind, iban=pl.lit(OWN), **held)

@@ -97,7 +97,7 @@ def test_what_lies_ready_is_what_would_be_computed(house: Context, customer: Cus
 
 ANALYSES = (
     *("contracts", "contracts?insuranceOnly=true", "contracts?insuranceOnlyExtended=true"),
-    *("disposable-money", "life-events", "life/stages", "sales-triggers", "affordability"),
+    *("disposable-money", "life-events", "life/stages", "sales-triggers", "affordability", "credit-risk"),
     *(
         f"cashflow?focus={focus}&tag={tag}&catLevel={level}&excludeSavings={savings}"
         for focus in ("time", "tag")
@@ -312,6 +312,21 @@ def _without_id(body: bytes) -> list[str]:
     return sorted(
         str({name: value for name, value in row.items() if name not in ("id", "hash", "relations")}) for row in orjson.loads(body)
     )
+
+
+def test_a_bucket_whose_products_have_no_balances_is_exported_anew(house: Context, customer: Customer) -> None:
+    customer.connected("demo1")
+    bucket = worked(house, customer)
+    products, about = house.lake.read(tables.PRODUCTS, [bucket]), house.lake.about(tables.USERS, bucket)
+    assert products["balance_cents"].is_not_null().any()
+    assert bucket in export.unchanged_buckets(house.database, house.lake, [bucket], BUCKETS)
+    path = f"products/bucket={key(bucket)}/part.parquet"
+    house.lake.storage.put(path, parquet.encode(products.drop("balance_cents"), {}))
+    older = {name: value for name, value in about.items() if name != export.COLUMNS}
+    house.lake.write(tables.USERS, bucket, house.lake.read(tables.USERS, [bucket]), older)
+    assert bucket not in export.unchanged_buckets(house.database, house.lake, [bucket], BUCKETS)
+    worked(house, customer)
+    assert house.lake.read(tables.PRODUCTS, [bucket]).equals(products)
 
 
 def test_a_lake_of_an_older_version_is_exported_anew(house: Context, customer: Customer) -> None:

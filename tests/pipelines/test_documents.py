@@ -31,10 +31,12 @@ SCHEMAS: dict[str, Any] = {
     "life-stages": list[schemas.LifeStageBody],
     "sales-triggers": list[schemas.SalesTriggerBody],
     "affordability": schemas.AffordabilityBody | schemas.Nothing,
+    "credit-risk": schemas.CreditRiskBody | schemas.Nothing,
 }
 AMOUNT, RATE = re.compile(r"-?\d+\.\d{2}"), re.compile(r"-?\d+(\.\d{1,4})?")
-RATES = {"confidenceLevel", "periodConfidenceLevel", "growthRate", "interestRate"}
+RATES = {"confidenceLevel", "periodConfidenceLevel", "growthRate", "interestRate", "value"}
 COUNTS = {"systemId", "version", "daysAge", "daysUntilSalary", "months", "creditCards", "installmentsPaid", "termMonths"}
+COUNTS |= {"score", "points", "maxPoints", "transactionCount", "accountsConnected"}
 OPTIONAL = {"amount_total", "interest_rate", "term_months", "remaining_amount", "date_end"}
 """What of a loan need not be known."""
 SUMS = {"NET", "INCOME", "EXPENSES"}

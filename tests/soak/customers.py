@@ -11,7 +11,16 @@ from tests.soak.calling import IP, Actor, Line
 ACCOUNTS = 2
 BATCHES = 40
 HOUSEHOLDS = 6  # the demo bank keeps those that it has simulated: few, so that this is over soon
-ANALYSES = ("contracts", "cashflow", "disposable-money", "life-events", "life/stages", "sales-triggers", "affordability")
+ANALYSES = (
+    "contracts",
+    "cashflow",
+    "disposable-money",
+    "life-events",
+    "life/stages",
+    "sales-triggers",
+    "affordability",
+    "credit-risk",
+)
 CATEGORIES = ("LIVING_GROCERIES", "HOUSING_RENT", "RECREATION_HOBBY")
 ACCESSES = "/customer/v2/bankzugaenge"
 

@@ -81,6 +81,7 @@ checks.positive_data_acceptance.expected-statuses = [200, 400, 404, 409]
 include-operation-id = [
     "list_contracts", "list_cashflow", "get_disposable_money", "list_life_events", "list_life_stages", "list_sales_triggers",
     "get_affordability",
+    "get_credit_risk",
 ]
 # A day that is well written can still be one to come.
 checks.positive_data_acceptance.expected-statuses = [200, 304, 400]

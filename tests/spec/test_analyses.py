@@ -1,4 +1,4 @@
-"""Analyses of a customer: contracts, cashflow, disposable money, life events and stages, sales triggers, affordability."""
+"""Analyses of a customer: contracts, cashflow, disposable money, life events and stages, sales triggers, affordability, risk."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ from tests.support.stack import Customer, Stack, TenantUnderTest
 from warehouse import scopes
 
 LISTS = ("contracts", "cashflow", "life-events", "life/stages", "sales-triggers")
-OBJECTS = ("disposable-money", "affordability")
+OBJECTS = ("disposable-money", "affordability", "credit-risk")
 NAMES = (*LISTS, *OBJECTS)
 PATHS = [f"/customer/v2/ai/{name}/" for name in NAMES]
 SHAPES: dict[str, Any] = {
@@ -30,6 +30,7 @@ SHAPES: dict[str, Any] = {
     "life/stages": list[bodies.LifeStageBody],
     "sales-triggers": list[bodies.SalesTriggerBody],
     "affordability": bodies.AffordabilityBody,
+    "credit-risk": bodies.CreditRiskBody,
 }
 VIEWS = [
     {"focus": focus, "tag": tag, "catLevel": level, "excludeSavings": savings}
@@ -269,6 +270,9 @@ def test_an_earlier_day_is_answered_as_on_that_day(r1: TenantUnderTest, stack: S
     day = date.today() - timedelta(days=45)
     then = {name: customer.get(f"/ai/{name}", params={"asOf": str(day)}).content for name in NAMES}
     assert then["cashflow"] != customer.get("/ai/cashflow").content
+    later = "SELECT coalesce(sum(amount_cents), 0) FROM transactions t WHERE t.product_id = products.id AND NOT t.pending"
+    set_back = f"UPDATE products SET balance_cents = balance_cents - ({later} AND t.booked_on > :day) WHERE user_id = :user"
+    stack.sql(set_back, user=customer.user_id, day=day)
     stack.sql("DELETE FROM transactions WHERE user_id = :user AND booked_on > :day", user=customer.user_id, day=day)
     stack.sql("UPDATE users SET refreshed_on = :day, revision = revision + 1 WHERE id = :user", user=customer.user_id, day=day)
     assert {name: customer.get(f"/ai/{name}").content for name in NAMES} == then
@@ -294,7 +298,7 @@ def test_an_account_connected_twice_counts_once(r1: TenantUnderTest) -> None:
 
     def told() -> list[Any]:
         """What is said about the money, without what names bookings and instances."""
-        money, afforded = (read(customer, name)["details"] for name in OBJECTS)
+        money, afforded = (read(customer, name)["details"] for name in OBJECTS[:2])
         flows = [(row["tagTreeItem"]["systemName"], row["details"]["statistics"]) for row in read(customer, "cashflow")]
         amounts = {name: value for name, value in money.items() if name not in ("reason", "transactionIds")}
         return [flows, amounts, afforded["income"]["amount"], afforded["expenses"]["amount"], len(read(customer, "contracts"))]

@@ -20,6 +20,7 @@ FIELDS = {
     "lifeStages": "life/stages",
     "salesTriggers": "sales-triggers",
     "affordability": "affordability",
+    "creditRisk": "credit-risk",
 }
 RECORD = {
     "betrag": -54.9,
@@ -86,6 +87,8 @@ def records_of(customer: Customer, key: str, as_of: str) -> dict[str, Any]:
     for item in customer.access(key)["bankprodukte"]:
         about = {"user": str(customer.user_id), "provider": "p", "product": item["id"], "tenant": "t"}
         products.append({"id": item["id"], "iban": item.get("iban"), "category": item["kategorie"], "owner": item["inhaber"]})
+        if item.get("waehrung") == "EUR":
+            products[-1]["saldo"] = item.get("saldo")
         answer = customer.get(f"/bankzugaenge/{key}/{item['id']}/kontoumsaetze")
         listed = answer.json() if answer.status_code == 200 else []
         stored = [row for row in reversed(listed) if not row.get("vorgemerkt")]

@@ -15,7 +15,8 @@ from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Position, Product
 
 SELECTED = sql.SQL(
-    "SELECT p.user_id, p.id, p.category, p.iban, p.owner_name FROM products p JOIN accesses a ON a.id = p.access_id "
+    "SELECT p.user_id, p.id, p.category, p.iban, p.owner_name, CASE WHEN p.currency = 'EUR' THEN p.balance_cents END "
+    "FROM products p JOIN accesses a ON a.id = p.access_id "
     "WHERE (a.expires_at IS NULL OR a.expires_at > now())"
 )
 OF_USER = SELECTED + sql.SQL(" AND p.tenant_id = %(tenant)s AND p.user_id = %(user)s ORDER BY p.id")

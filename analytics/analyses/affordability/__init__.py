@@ -7,5 +7,6 @@ Each subject is a module: amounts, flags, cards, financial literacy. `analysis.p
 """
 
 from analytics.analyses.affordability.analysis import Affordability, affordability
+from analytics.analyses.affordability.literacy import purchases_since
 
-__all__ = ["Affordability", "affordability"]
+__all__ = ["Affordability", "affordability", "purchases_since"]

@@ -95,14 +95,17 @@ def _insured_users(snapshot: Snapshot, active: pl.DataFrame) -> pl.Series:
 
 def _instalment_buyers(snapshot: Snapshot, window: AffordabilityWindow, loans: pl.DataFrame) -> pl.Series:
     """Users who paid instalments of at least `MIN_PURCHASES` purchases since the window began."""
+    purchases = purchases_since(snapshot, window.users.select("user", "first"), loans)
+    return purchases.group_by("user").len().filter(pl.col("len") >= MIN_PURCHASES)["user"]
+
+
+def purchases_since(snapshot: Snapshot, first_days: pl.DataFrame, loans: pl.DataFrame) -> pl.DataFrame:
+    """The purchases in instalments (rows of `LOANS`) that were paid for on or after the user's day `first`."""
     purchases = loans.filter(pl.col("kind") == PURCHASE)
     if purchases.is_empty():
-        return purchases["user"]
-    paid_contracts = snapshot.contracts.join(window.users.select("user", "first"), on="user").filter(
-        pl.col("date_latest") >= pl.col("first")
-    )
-    purchases = purchases.join(paid_contracts.select("user", contract="id"), on=["user", "contract"], how="semi")
-    return purchases.group_by("user").len().filter(pl.col("len") >= MIN_PURCHASES)["user"]
+        return purchases
+    paid_contracts = snapshot.contracts.join(first_days, on="user").filter(pl.col("date_latest") >= pl.col("first"))
+    return purchases.join(paid_contracts.select("user", contract="id"), on=["user", "contract"], how="semi")
 
 
 @cache

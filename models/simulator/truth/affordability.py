@@ -66,7 +66,7 @@ where one ended too recently to be recognised as ended."""
 def affordability_truth(corpus: Corpus) -> pl.DataFrame:
     """The frame `AFFORDABILITY_TRUTH` of a simulated world."""
     rows = past_bookings(corpus)
-    users = _users(corpus, rows)
+    users = window_starts(corpus, rows)
     recent = rows.join(users, on="user").filter(pl.col("booked_on") >= pl.col("first"))
     facts = users
     for more in (_means(recent.filter(pl.col("booked_on") < pl.col("end"))), _troubles(recent), *_debts(corpus, recent)):
@@ -87,7 +87,8 @@ def past_bookings(corpus: Corpus) -> pl.DataFrame:
     return bookings.join(kinds, on="product", how="left").join(templates, on="contract_id", how="left")
 
 
-def _users(corpus: Corpus, rows: pl.DataFrame) -> pl.DataFrame:
+def window_starts(corpus: Corpus, rows: pl.DataFrame) -> pl.DataFrame:
+    """By user with enough months: `as_of`, the `first` day of the window, the day after its `end`, and its `months`."""
     first_bookings = rows.filter(pl.col("on") == "CHECKING").group_by("user").agg(started_on=pl.min("booked_on"))
     users = (
         corpus.users.select("user", "as_of")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from analytics.analyses.suite import Frames
-from pipelines.results.documents import affordability, cashflow, contracts, disposable_money, life
+from pipelines.results.documents import affordability, cashflow, contracts, credit_risk, disposable_money, life
 from pipelines.results.documents.cashflow import CashflowView
 from pipelines.results.documents.tags import TagWriter
 
@@ -52,6 +52,7 @@ GROUPS = (
     DocumentGroup(
         (affordability.DOCUMENT,), ("affordability", "affordability_amounts"), EMPTY_OBJECT, affordability.affordability
     ),
+    DocumentGroup((credit_risk.DOCUMENT,), ("credit_risk", "credit_risk_signals"), EMPTY_OBJECT, credit_risk.credit_risk),
 )
 NAMES = tuple(name for group in GROUPS for name in group.names)
 
