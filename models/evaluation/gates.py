@@ -103,7 +103,6 @@ ANALYSES = (
     Gate("credit_risk_classes", "Credit risk", "same class as with true tags", 0.90, 0.97),
     Gate("credit_risk_score_error", "Credit risk", "points from the score of true tags", 2, 0.5, higher_is_better=False),
     Gate("credit_risk_counts", "Credit risk", "counts of payment trouble that are true", 0.90, 0.97),
-    Gate("credit_risk_ranking", "Credit risk", "households with payment trouble ranked below others", 0.70, 0.85),
 )
 """The gates of the analyses of users."""
 

@@ -17,6 +17,7 @@ from models.evaluation.affordability import affordability_figures
 from models.evaluation.analyses import AnalysedWorld, AnalysesEvaluation
 from models.evaluation.cashflow import cashflow_figures
 from models.evaluation.contracts import contract_figures, recognition_figures
+from models.evaluation.credit_risk import credit_risk_figures
 from models.evaluation.disposable_money import before_salaries, disposable_figures
 from models.evaluation.gates import ANALYSES, BY_NAME, Gate, verdicts
 from models.evaluation.life_events import event_figures
@@ -208,3 +209,16 @@ def test_flags_that_are_never_raised_are_not_recalled() -> None:
     assert affordability_figures(corpus, silent, FEW)["affordability_recall"].value == 0
     wrong = said.with_columns(pl.col("discretionary") + 1)
     assert affordability_figures(corpus, wrong, FEW)["affordability_identities"].value == 0
+
+
+def test_a_credit_risk_that_misreads_trouble_or_does_not_add_up_is_seen() -> None:
+    corpus, tagged_bookings, whole = world()
+    snapshot = true_snapshot(corpus, tagged_bookings, partner_of_brands(tagger().catalogue))
+    users, signals = whole["credit_risk"], whole["credit_risk_signals"]
+    assert credit_risk_figures(corpus, users, signals, snapshot, FEW)["credit_risk_sums"].value == 1
+    more = users.with_columns(score=pl.col("score") - 10)
+    wrong = credit_risk_figures(corpus, more, signals, snapshot, FEW)
+    assert wrong["credit_risk_sums"].value == 0
+    assert wrong["credit_risk_score_error"].value > 5
+    blind = signals.with_columns(value=pl.lit(0.0))
+    assert credit_risk_figures(corpus, users, blind, snapshot, FEW)["credit_risk_counts"].value == 0

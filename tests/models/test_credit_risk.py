@@ -1,6 +1,8 @@
 """Calibrating the scorecard of credit risk: what is learned from outcomes, what the gate refuses, what is kept."""
 
 import json
+import subprocess
+import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -176,3 +178,8 @@ def test_an_altered_file_is_refused(good: Calibration, tmp_path: Path, change: d
         versions.find(folder, good.version)
     with pytest.raises(ValidationError):
         Calibration.model_validate_json(path.read_text())
+
+
+def test_serving_a_calibration_loads_neither_scikit_learn_nor_matplotlib() -> None:
+    code = "import sys, pipelines.results.calibration; print(*sorted({'sklearn', 'joblib', 'matplotlib'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == []

@@ -88,7 +88,7 @@ def signal_values(
         "payday_loans": payday_rows,
         "buy_now_pay_later": purchases,
     }
-    return SignalValues(_values(users), _evidence(affordability.affordability, bookings, other_accounts))
+    return SignalValues(_values(users), _evidence(snapshot, affordability.affordability, bookings, other_accounts))
 
 
 def _values(users: pl.DataFrame) -> pl.DataFrame:
@@ -238,16 +238,28 @@ def _product_counts(snapshot: Snapshot) -> pl.DataFrame:
     return snapshot.products.group_by("user").agg(connected_accounts=pl.len(), connected_cards=is_card.sum())
 
 
-def _evidence(users: pl.DataFrame, bookings: Mapping[str, pl.DataFrame], other_accounts: pl.DataFrame) -> pl.DataFrame:
-    columns = {signal: pl.col(ids) for signal, ids in {**FLAG_SIGNALS, **FURTHER_EVIDENCE}.items()}
-    columns["debt_service"] = pl.concat_list("existing_loans_ids", "mortgage_payments_ids")
+def _evidence(
+    snapshot: Snapshot, users: pl.DataFrame, bookings: Mapping[str, pl.DataFrame], other_accounts: pl.DataFrame
+) -> pl.DataFrame:
+    columns = {**FLAG_SIGNALS, **FURTHER_EVIDENCE}
     flags = [users.select("user", signal=pl.lit(signal), ids=ids) for signal, ids in columns.items()]
     rows = [
         frame.group_by("user", maintain_order=True).agg(ids="id").select("user", signal=pl.lit(signal), ids="ids")
         for signal, frame in bookings.items()
     ]
     transfers = other_accounts.group_by("user", maintain_order=True).agg(transfer_ids="id")
-    unconnected = users.select("user", "credit_cards_ids").join(transfers, on="user", how="left", maintain_order="left")
-    ids = pl.concat_list(pl.col("transfer_ids").fill_null(NO_IDS), "credit_cards_ids")
-    rows.append(unconnected.select("user", signal=pl.lit("accounts_unconnected"), ids=ids))
-    return pl.concat([*flags, *rows]).filter(pl.col("ids").list.len() > 0)
+    joined_users = users.join(transfers, on="user", how="left", maintain_order="left")
+    instalments = pl.concat_list("existing_loans_ids", "mortgage_payments_ids")
+    unconnected = pl.concat_list(pl.col("transfer_ids").fill_null(NO_IDS), "credit_cards_ids")
+    mixed = [
+        joined_users.select("user", signal=pl.lit("debt_service"), ids=instalments),
+        joined_users.select("user", signal=pl.lit("accounts_unconnected"), ids=unconnected),
+    ]
+    return pl.concat([*flags, *rows, _by_day(snapshot, pl.concat(mixed))]).filter(pl.col("ids").list.len() > 0)
+
+
+def _by_day(snapshot: Snapshot, lists: pl.DataFrame) -> pl.DataFrame:
+    """The lists of `ids` that come from two sources, each booking once and in the order of days."""
+    named = lists.explode("ids").drop_nulls("ids").unique()
+    days = snapshot.bookings.select("user", "booked_on", ids="id").join(named, on=["user", "ids"], how="inner")
+    return days.sort("user", "signal", "booked_on", "ids").group_by("user", "signal", maintain_order=True).agg("ids")
