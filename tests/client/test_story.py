@@ -128,7 +128,7 @@ def test_the_page_s_own_program_runs(kontor: Generated, environment: dict[str, s
 
 
 def test_providers_say_what_a_login_takes(customer: Customer) -> None:
-    (demo,) = customer.call.read("providers.list_providers", q="demo")
+    (demo,) = customer.call.read("providers.list_providers", q="demo provider")
     assert str(demo.id) == DEMO
     assert [field.fieldkey for field in demo.authentication_info.fields] == ["userid", "pin"]
     assert customer.call.read("providers.get_provider", DEMO) == demo
