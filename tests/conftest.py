@@ -101,17 +101,21 @@ def http(stack: Stack) -> httpx.Client:
 
 
 @pytest.fixture(scope="session")
-def r1(stack: Stack) -> TenantUnderTest:
-    """A regulated tenant with two users."""
-    tenant = stack.tenant("r1")
-    for username in ("anna", "bert"):
-        tenant.add_user(username)
-    return tenant
+def regulated_tenants(stack: Stack) -> tuple[TenantUnderTest, TenantUnderTest]:
+    """Two regulated tenants, made one after the other, so that they have different keys (`tenant_keys`)."""
+    return stack.tenant("r1"), stack.tenant("r2")
 
 
 @pytest.fixture(scope="session")
-def r2(stack: Stack) -> TenantUnderTest:
+def r1(regulated_tenants: tuple[TenantUnderTest, TenantUnderTest]) -> TenantUnderTest:
+    """A regulated tenant with two users."""
+    for username in ("anna", "bert"):
+        regulated_tenants[0].add_user(username)
+    return regulated_tenants[0]
+
+
+@pytest.fixture(scope="session")
+def r2(regulated_tenants: tuple[TenantUnderTest, TenantUnderTest]) -> TenantUnderTest:
     """Another regulated tenant."""
-    tenant = stack.tenant("r2")
-    tenant.add_user("clara")
-    return tenant
+    regulated_tenants[1].add_user("clara")
+    return regulated_tenants[1]

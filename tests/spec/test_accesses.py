@@ -384,7 +384,7 @@ class TestFaults:
         customer.wait_idle(key)
         assert (customer.issues(key), sessions(stack, "test_unreachable")) == (["BA1051"], before + 1)
         jobs = "SELECT 1 FROM procrastinate_jobs WHERE args ->> 'user' = :user AND status IN ('todo', 'doing')"
-        assert stack.sql(jobs, user=str(customer.user_id)) == []
+        wait_until(lambda: stack.sql(jobs, user=str(customer.user_id)) == [], 10)
 
     def test_a_partial_answer_is_told_next_to_its_object(self, customer: Customer) -> None:
         key = customer.connected("test_partial")

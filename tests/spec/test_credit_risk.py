@@ -229,7 +229,7 @@ def test_the_scorecard_is_checked_by_a_command(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("environment")
 def test_dagster_calibrates_and_shows_figures_and_plot(stack: Stack, customer: Customer) -> None:
     folder = stack.home / "outcomes"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     signal_file(folder / "demo.csv")
     house = Context.of(Settings())
     try:
