@@ -73,7 +73,7 @@ async def run(settings: Settings) -> None:
     """Works until SIGTERM or SIGINT."""
     context = Context.of(settings)
     _require_keys(context)
-    tombstones.sync(context.database, context.lake, settings)
+    _wait_for_database(lambda: tombstones.sync(context.database, context.lake, settings))
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -102,10 +102,15 @@ def _require_keys(context: Context) -> None:
             sealed_values.check_keys(operator, context.vault)
 
     try:
-        patience.retry(check, (DatabaseUnavailable, Busy), itertools.repeat(LOOK_SECONDS))
+        _wait_for_database(check)
     except KeysMissing as error:
         log.error("vault_keys_wrong", advice=str(error))  # noqa: TRY400 (the trace says nothing)
         raise
+
+
+def _wait_for_database(work: Callable[[], object]) -> None:
+    """Does work of the start as soon as the database takes it: a worker that starts beside a restart of PostgreSQL stays."""
+    patience.retry(work, (DatabaseUnavailable, Busy), itertools.repeat(LOOK_SECONDS))
 
 
 async def _run_forever(stop: asyncio.Event, work: Callable[[], Awaitable[None]]) -> None:
