@@ -20,7 +20,8 @@ from warehouse.postgres.embedded import pg_ctl
 
 API_WORKER, JOB_WORKER, POSTGRES, DAGSTER_RUN = "API worker", "job worker", "PostgreSQL", "Dagster run"
 STUCK_WORKER, DAEMON, CODE_SERVER, FULL_DISK = "stuck API worker", "Dagster daemon", "Dagster code server", "full disk"
-BACK_SECONDS = 90
+BACK_SECONDS = 180
+"""How long a return is waited for at most."""
 FIRST_FULL_DISK_SECONDS, FULL_DISK_EVERY_SECONDS, FULL_SECONDS = 60, 300, 8
 
 

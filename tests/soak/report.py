@@ -30,8 +30,8 @@ EXCUSES = {
 EXCUSES_OF_BROKEN_LINES = (API_WORKER, STUCK_WORKER)
 REPLACED_SECONDS = 10.0
 BACK_SECONDS = 45.0
-BACK_SECONDS_OF = {CODE_SERVER: 85.0}
-"""Dagster looks for a lost code server once a minute."""
+BACK_SECONDS_OF = {CODE_SERVER: 150.0}
+"""Dagster looks for a lost code server once a minute; a start that meets a killed database fails and waits for the next look."""
 FLAT = "memory and handles are flat"
 MUST = (
     "accesses as made",
