@@ -19,6 +19,7 @@ from analytics.tagging.tag import Tagger
 from analytics.trees import tree
 from models.evaluation.metrics import Figure, accuracy, calibration_error, figure, macro_f1, ratio
 from models.evaluation.single_lines import tag_single_lines
+from models.training.train import from_text_alone
 
 FOLDER = Path(__file__).parent / "blind"
 FIRST_SCORES = "first_scores.csv"
@@ -53,8 +54,10 @@ def tagged_lines(lines: pl.DataFrame, tagger: Tagger) -> pl.DataFrame:
 
 
 def score(lines: pl.DataFrame, tagger: Tagger, times: int = 1000) -> dict[str, Figure]:
-    """The figures of a round, with intervals over its lines."""
-    tagged = tagged_lines(lines, tagger)
+    """The figures of a round, with intervals over its lines. Transfers between own accounts are left out: only a user's other
+    bookings and products show them.
+    """
+    tagged = tagged_lines(lines.filter(from_text_alone(pl.col("category"))), tagger)
     parents = {item.system_name: item.parent or item.system_name for item in tree("CATEGORIES").items}
     main = tagged.with_columns(pl.col("truth", "prediction").replace(parents))
     expected = tagged.filter(pl.col("partner") != "")
