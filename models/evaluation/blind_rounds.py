@@ -125,24 +125,28 @@ def _text() -> pl.Expr:
 
 
 def _same_partner(lines: pl.DataFrame, catalogue: Catalogue) -> pl.Series:
-    """Whether the tagged partner, or its group, is the one that the writer named: one plain name contains the other."""
+    """Whether the tagged partner is the one that the writer named: by a spelling of the catalogue, or because one plain name, of
+    the partner or its group, contains the other.
+    """
     names = catalogue.frame.select(tagged_partner="partner", display_name="display_name", group="group")
     pairs = lines.select("partner", "tagged_partner").join(names, on="tagged_partner", how="left", maintain_order="left")
-    expected, *ours = (
-        canonical.plain(pairs[name].fill_null("")).str.replace_all(" ", "", literal=True).alias(name)
-        for name in ("partner", "display_name", "group")
-    )
-    return (
-        pl.DataFrame([expected, *ours])
-        .select(
-            pl.any_horizontal(
-                (pl.col(name).str.len_bytes() >= LEAST_PARTNER_LETTERS)
-                & (
-                    pl.col("partner").str.contains(pl.col(name), literal=True)
-                    | (pl.col(name).str.contains(pl.col("partner"), literal=True))
-                )
-                for name in ("display_name", "group")
+    plain_names = pl.DataFrame([_letters(pairs[name]) for name in ("partner", "display_name", "group")])
+    spellings = catalogue.spellings.select(tagged_partner="partner", letters=_letters(catalogue.spellings["alias"])).unique()
+    named_pairs = pairs.select("tagged_partner", letters=plain_names["partner"]).with_row_index("pair")
+    spelt_pairs = named_pairs.join(spellings, on=["tagged_partner", "letters"], how="semi")["pair"]
+    contained = plain_names.select(
+        pl.any_horizontal(
+            (pl.col(name).str.len_bytes() >= LEAST_PARTNER_LETTERS)
+            & (
+                pl.col("partner").str.contains(pl.col(name), literal=True)
+                | pl.col(name).str.contains(pl.col("partner"), literal=True)
             )
+            for name in ("display_name", "group")
         )
-        .to_series()
-    )
+    ).to_series()
+    return contained | named_pairs["pair"].is_in(spelt_pairs.implode())
+
+
+def _letters(names: pl.Series) -> pl.Series:
+    """The names in plain letters, without blanks."""
+    return canonical.plain(names.fill_null("")).str.replace_all(" ", "", literal=True).alias(names.name)
