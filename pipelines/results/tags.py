@@ -12,6 +12,7 @@ import structlog
 from analytics.bank_text import canonical
 from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, checked
 from analytics.tagging import corrections, tag
+from analytics.tagging.line_cache import LineCache
 from analytics.tagging.tag import Tagger
 from models import registry
 from models.categoriser.model import Categoriser
@@ -57,7 +58,7 @@ def _choice(folder: Path, _version: str, _stamp: tuple[int, int] | None) -> Mode
 
 @lru_cache(maxsize=2)
 def _tagger(model: Categoriser) -> Tagger:
-    return Tagger(model)
+    return Tagger(model, line_cache=LineCache(Settings().cached_lines))
 
 
 def prepare() -> None:
