@@ -17,7 +17,7 @@ from analytics.analyses.suite import Frames
 from analytics.trees.cashflow import TOTAL
 from pipelines.results.documents.fields import Column, DocumentPart, Euros, field_texts
 from pipelines.results.documents.json_text import fields
-from pipelines.results.documents.tags import TagTreeItemReference, TagWriter, item_texts
+from pipelines.results.documents.tags import TagTreeItemReference, TagWriter
 
 DOCUMENT = "cashflow"
 TIME, TAG = "time", "tag"
@@ -78,8 +78,8 @@ VIEWS = tuple(
 def cashflow(writer: TagWriter, frames: Frames, as_of: pl.DataFrame, view: CashflowView) -> pl.DataFrame:
     """`user` and their cashflow in this view; users without any have no row."""
     flows = [_statistics(frames, as_of, view), _predictions(frames, view)]
-    times = _times(pl.concat([rows["item"].unique() for rows in flows]).unique())
-    tags = _tags(pl.concat([rows.select("level", "tag").unique() for rows in flows]).unique(), view.tree)
+    times = _times(writer, pl.concat([rows["item"].unique() for rows in flows]).unique())
+    tags = _tags(writer, pl.concat([rows.select("level", "tag").unique() for rows in flows]).unique(), view.tree)
     tree, outer, inner = (view.tree, tags, times) if view.focus == TIME else (TIMES, times, tags)
     lists = [_elements(rows, outer, inner, section) for rows, section in zip(flows, (STATISTICS, PREDICTIONS), strict=True)]
     strips = pl.concat([*lists, *_frames(writer, tree, pl.concat(lists).select("user", "outer").unique(), outer)])
@@ -133,16 +133,16 @@ def _amounts(model: type[CashflowStatistic]) -> pl.Expr:
     return pl.concat_str(pl.lit("{"), fields(field_texts(model, names)), pl.lit(',"tagTreeItem":'))
 
 
-def _times(names: pl.Series) -> pl.DataFrame:
+def _times(writer: TagWriter, names: pl.Series) -> pl.DataFrame:
     """Time items with their places and JSON: the total first, then each kind by time."""
     ordered_names = sorted(names, key=lambda name: (name != TOTAL, KIND_ORDER.find(name[KIND_INDEX]), name))
-    return _with_places("item", ordered_names, item_texts(TIMES, names))
+    return _with_places("item", ordered_names, writer.item_texts(TIMES, names))
 
 
-def _tags(tags: pl.DataFrame, tree: str) -> pl.DataFrame:
+def _tags(writer: TagWriter, tags: pl.DataFrame, tree: str) -> pl.DataFrame:
     """Tags with their places and JSON: sums first, then all others by name."""
     names = tags.sort(pl.col("level") != AGGREGATE, "tag")["tag"].to_list()
-    return _with_places("tag", names, item_texts(tree, tags["tag"]))
+    return _with_places("tag", names, writer.item_texts(tree, tags["tag"]))
 
 
 def _with_places(column: str, names: list[str], texts: dict[str, str]) -> pl.DataFrame:
