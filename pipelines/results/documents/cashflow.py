@@ -10,8 +10,9 @@ from typing import Annotated, NamedTuple
 import polars as pl
 from pydantic import Field
 
-from analytics.analyses.cashflow import roll_up, select_view
+from analytics.analyses.cashflow import Window, roll_up, select_view, shown, within
 from analytics.analyses.cashflow.flows import CATEGORIES, PARTNERS
+from analytics.analyses.cashflow.items import KIND_INDEX
 from analytics.analyses.cashflow.statistics import AGGREGATE, MAIN, SUB
 from analytics.analyses.suite import Frames
 from analytics.trees.cashflow import TOTAL
@@ -24,7 +25,6 @@ TIME, TAG = "time", "tag"
 TIMES = "CASHFLOW"
 KIND_ORDER = "YQMW"
 """The letters of kinds of time items in their names, in the order of the list, which begins with the total."""
-KIND_INDEX = 5
 BEGIN, STATISTICS, BETWEEN, PREDICTIONS, END = range(5)
 """The sections of an instance: its two lists, and the texts before, between and after them."""
 GAP = "\0"  # never occurs in JSON
@@ -55,7 +55,7 @@ class CashflowDetails(DocumentPart):
 
 
 class CashflowView(NamedTuple):
-    """How cashflow is presented: by `focus` (`time` or `tag`), the `tree` of the tags, and the `level` of categories.
+    """How cashflow is presented: by `focus` (`time` or `tag`), the `tree` of the tags, the `level` of categories, and which part.
 
     The level is `sub` or `main`; for partners it has no effect.
     """
@@ -64,6 +64,7 @@ class CashflowView(NamedTuple):
     tree: str = CATEGORIES
     level: str = SUB
     exclude_savings: bool = False
+    window: Window = Window()
 
 
 VIEWS = tuple(
@@ -72,7 +73,7 @@ VIEWS = tuple(
     for tree, level in ((CATEGORIES, SUB), (CATEGORIES, MAIN), (PARTNERS, SUB))
     for exclude_savings in (False, True)
 )
-"""All distinct views."""
+"""All distinct views of the whole."""
 
 
 def cashflow(writer: TagWriter, frames: Frames, as_of: pl.DataFrame, view: CashflowView) -> pl.DataFrame:
@@ -112,14 +113,16 @@ def _frames(writer: TagWriter, tree: str, instances: pl.DataFrame, outer: pl.Dat
 def _statistics(frames: Frames, as_of: pl.DataFrame, view: CashflowView) -> pl.DataFrame:
     """The sums of the past, with the JSON of their amounts."""
     sums, savings = view.focus == TIME, view.exclude_savings
-    rows = roll_up(frames["cashflow"], as_of, view.tree, _level(view), exclude_savings=savings, aggregates=sums)
+    flows = within(frames["cashflow"], view.window)
+    rows = shown(roll_up(flows, as_of, view.tree, _level(view), exclude_savings=savings, aggregates=sums), view.window)
     return rows.select("user", "level", "tag", "item", amounts=_amounts(CashflowStatistic))
 
 
 def _predictions(frames: Frames, view: CashflowView) -> pl.DataFrame:
     """The predictions, with the JSON of their amounts."""
     sums, savings = view.focus == TIME, view.exclude_savings
-    rows = select_view(frames["cashflow_predictions"], view.tree, _level(view), exclude_savings=savings, aggregates=sums)
+    flows = select_view(frames["cashflow_predictions"], view.tree, _level(view), exclude_savings=savings, aggregates=sums)
+    rows = shown(flows, view.window)
     return rows.select("user", "level", "tag", "item", amounts=_amounts(CashflowPrediction))
 
 
