@@ -10,10 +10,10 @@ import structlog
 
 from warehouse.postgres.database import Database
 from warehouse.postgres.tables import Access
-from warehouse.stores import consents, webhooks
-from warehouse.stores.consents import NOTICE_DAYS
-from warehouse.stores.webhook_types import EventType
+from warehouse.stores import fetches, webhooks
+from warehouse.stores.fetches import NOTICE_DAYS
 from warehouse.stores.webhooks import NewEvent
+from warehouse.webhook_types import EventType
 
 BATCH_ACCESSES = 500
 log = structlog.get_logger("consents")
@@ -24,7 +24,7 @@ def announce_ends(database: Database, now: datetime) -> int:
     total = 0
     while True:
         with database.operating() as operator:
-            accesses = consents.lock_due(operator, now, BATCH_ACCESSES)
+            accesses = fetches.lock_ending_consents(operator, now, BATCH_ACCESSES)
             webhooks.announce(operator, *(_note(access, now) for access in accesses))
         total += len(accesses)
         if len(accesses) < BATCH_ACCESSES:

@@ -7,7 +7,7 @@ import typer
 from api.cli.clients import ClientName
 from api.cli.installation import Json, TenantName, open_tenant, say, show, show_once
 from warehouse.stores import clients, webhooks
-from warehouse.stores.webhook_types import TYPES, EventType
+from warehouse.webhook_types import TYPES, EventType
 
 TYPE_LIST = " ".join(f"{name}: {row.description}" for name, row in TYPES.items())
 commands = typer.Typer(help="Webhooks of a tenant's clients.", no_args_is_help=True)

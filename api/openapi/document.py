@@ -18,7 +18,7 @@ from api.schemas.base import Problems
 from api.schemas.oauth import OAuthProblem, RevokeForm, TokenForm
 from api.schemas.webhooks import NOTIFICATIONS
 from warehouse.settings import Settings
-from warehouse.stores.webhook_types import TYPES, EventType
+from warehouse.webhook_types import TYPES, EventType
 
 DESCRIPTION = """Accounts and bookings of German banks, and what they say.
 

@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field
 from api.schemas.accesses import Moment
 from api.schemas.base import Line, Relation, Wire, shape
 from warehouse.inputs.addresses import MAX_URL_LENGTH
-from warehouse.stores.webhook_types import TYPES, EventType
 from warehouse.stores.webhooks import EventState
+from warehouse.webhook_types import TYPES, EventType
 
 MAX_SERIAL = 2**63 - 1
 SOME_USER = "5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"

@@ -52,8 +52,8 @@ from warehouse.postgres.tables import Dialogue
 from warehouse.secrets.vault import Vault
 from warehouse.stores import accesses, dialogues, providers, webhooks
 from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, ORDER, PAYEE, PAYMENT, REPLY, STATE
-from warehouse.stores.webhook_types import EventType
 from warehouse.stores.webhooks import NewEvent
+from warehouse.webhook_types import EventType
 
 DONE_CODES = {CONSENT: Code.CONSENT_DONE, CONNECT: Code.CONSENT_DONE, PAYMENT: Code.TRANSFER_DONE}
 CONSENT_DURATION = timedelta(days=180)

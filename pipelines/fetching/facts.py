@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from pipelines.banks.base import Code, ProductFailure
 from warehouse.postgres.tables import Access
-from warehouse.stores.webhook_types import EventType
 from warehouse.stores.webhooks import NewEvent
+from warehouse.webhook_types import EventType
 
 FAILED, DONE = "FAILED", "DONE"
 FAULT = "fault"

@@ -18,8 +18,8 @@ from warehouse.lake.packing import pack, unpack
 from warehouse.postgres.database import Owner
 from warehouse.stores import results, webhooks
 from warehouse.stores.results import NewResult
-from warehouse.stores.webhook_types import EventType
 from warehouse.stores.webhooks import NewEvent
+from warehouse.webhook_types import EventType
 
 TYPES = (EventType.ANALYSES_CHANGED, EventType.TRIGGER_APPEARED)
 ANALYSES = {

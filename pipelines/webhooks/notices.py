@@ -15,9 +15,9 @@ from standardwebhooks import Webhook
 
 from warehouse.settings import Settings
 from warehouse.stores.deliveries import Delivery
-from warehouse.stores.webhooks import Notice
+from warehouse.stores.webhooks import EventNotice
 
-ROOT = "customer/v2"
+ACCESSES, PAYMENTS, ANALYSIS_ROOT = "customer/v2/bankzugaenge", "customer/v2/payments", "customer/v2/ai"
 ANALYSIS_PATHS = {"life-stages": "life/stages"}
 """The paths of analyses whose names are not their paths."""
 ANALYSES, TRIGGER = "analyses", "trigger"
@@ -38,32 +38,32 @@ def body(delivery: Delivery, settings: Settings) -> bytes:
     )
 
 
-def references(notice: Notice, base_url: str) -> dict[str, Any]:
+def references(notice: EventNotice, base_url: str) -> dict[str, Any]:
     """What an event is about, in the words of the interface; empty if that is gone."""
     if not notice.has_subject:
         return {}
     details: Mapping[str, Any] = notice.details
     return {
         "user": str(notice.user_id),
-        **({"bankzugang": _link(base_url, notice.access_key, "bankzugaenge")} if notice.access_key is not None else {}),
-        **({"payment": _link(base_url, str(notice.payment_id), "payments")} if notice.payment_id is not None else {}),
+        **({"bankzugang": _link(base_url, ACCESSES, notice.access_key)} if notice.access_key is not None else {}),
+        **({"payment": _link(base_url, PAYMENTS, str(notice.payment_id))} if notice.payment_id is not None else {}),
         **({ANALYSES: [_analysis(base_url, name) for name in details[ANALYSES]]} if ANALYSES in details else {}),
         **({"salesTrigger": _trigger(base_url, notice)} if TRIGGER in details else {}),
         **{name: value for name, value in details.items() if name not in (ANALYSES, TRIGGER)},
     }
 
 
-def _link(base_url: str, name: str, folder: str) -> dict[str, str]:
-    return {"id": name, "href": f"{base_url}/{ROOT}/{folder}/{quote(name, safe='')}"}
+def _link(base_url: str, root: str, name: str) -> dict[str, str]:
+    return {"id": name, "href": f"{base_url}/{root}/{quote(name, safe='')}"}
 
 
 def _analysis(base_url: str, name: str) -> dict[str, str]:
-    return {"id": name, "href": f"{base_url}/{ROOT}/ai/{ANALYSIS_PATHS.get(name, name)}"}
+    return {"id": name, "href": f"{base_url}/{ANALYSIS_ROOT}/{ANALYSIS_PATHS.get(name, name)}"}
 
 
-def _trigger(base_url: str, notice: Notice) -> dict[str, str]:
+def _trigger(base_url: str, notice: EventNotice) -> dict[str, str]:
     """The id of the trigger as its analysis has it, which begins with that of the user."""
-    return {"id": f"{notice.user_id}.{notice.details[TRIGGER]}", "href": f"{base_url}/{ROOT}/ai/sales-triggers"}
+    return {"id": f"{notice.user_id}.{notice.details[TRIGGER]}", "href": f"{base_url}/{ANALYSIS_ROOT}/sales-triggers"}
 
 
 def headers(delivery: Delivery, content: bytes, secrets: Sequence[str]) -> dict[str, str]:

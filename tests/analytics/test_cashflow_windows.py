@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from analytics.analyses.cashflow import Window, cashflow, roll_up, select_view, shown, within
+from analytics.analyses.cashflow import Window, cashflow, roll_up, select_view, window_rows, window_sums
 from analytics.analyses.cashflow.items import item_days
 from analytics.analyses.cashflow.window import TOTAL_KIND
 from analytics.trees.cashflow import TOTAL, time_item
@@ -32,7 +32,7 @@ def world() -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
 
 def rows_of(window: Window, tree: str = "CATEGORIES", level: str = "sub") -> pl.DataFrame:
     statistics, _, as_of = world()
-    return shown(roll_up(within(statistics, window), as_of, tree, level), window)
+    return window_rows(roll_up(window_sums(statistics, window), as_of, tree, level), window)
 
 
 def sums_by_kind(rows: pl.DataFrame) -> pl.DataFrame:
@@ -92,8 +92,8 @@ def test_predictions_are_those_of_whole_items_in_the_window() -> None:
     predictions = select_view(world()[1])
     window = Window(AS_OF_DAY, AS_OF_DAY, "M")
     month = f"{AS_OF_DAY.year}_M{AS_OF_DAY.month:02d}"
-    assert_frame_equal(shown(predictions, window), predictions.filter(item=month))
-    assert shown(predictions, Window(last=FIRST)).is_empty()
+    assert_frame_equal(window_rows(predictions, window), predictions.filter(item=month))
+    assert window_rows(predictions, Window(last=FIRST)).is_empty()
 
 
 @pytest.mark.parametrize("name", ["2024_W01", "2020_W53", "2024_M02", "2025_M12", "2026_Q1", "2026_Q4", "2026_Y"])

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from api.cli import app
 from tests.support.stack import Stack
 from warehouse.errors import AddressRefused, NotFound
-from warehouse.stores.webhook_types import EventType
+from warehouse.webhook_types import EventType
 
 URL = "https://app.example.de/kontor"
 

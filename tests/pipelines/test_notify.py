@@ -22,8 +22,8 @@ from warehouse import scopes
 from warehouse.postgres.tables import Client
 from warehouse.settings import Settings
 from warehouse.stores import clients, deliveries, webhooks
-from warehouse.stores.webhook_types import EventType
 from warehouse.stores.webhooks import NewEvent
+from warehouse.webhook_types import EventType
 
 NEVER = 600.0
 

@@ -20,10 +20,9 @@ from tests.support.stack import Customer, Stack, TenantUnderTest, wait_until
 from warehouse.lake.buckets import bucket_of
 from warehouse.lake.packing import pack
 from warehouse.settings import Settings
-from warehouse.stores import clients, results, webhooks
-from warehouse.stores import consents as consent_ends
-from warehouse.stores.webhook_types import EventType
+from warehouse.stores import clients, fetches, results, webhooks
 from warehouse.stores.webhooks import Event
+from warehouse.webhook_types import EventType
 
 URL = "https://receiver.example/kontor"  # a name that leads nowhere: the worker of the service may try it
 NOW = datetime(2026, 11, 17, 12, tzinfo=UTC)
@@ -214,7 +213,7 @@ class TestConsents:
 
     def test_two_looks_at_once_tell_it_once(self, house: Context, customer: Customer, access: str) -> None:
         with house.database.operating() as operator:
-            first = consent_ends.lock_due(operator, NOW + timedelta(days=10), 10_000)
+            first = fetches.lock_ending_consents(operator, NOW + timedelta(days=10), 10_000)
             assert customer.user_id in {row.user_id for row in first}
             assert self.told_after(house, customer, 10) == [], "the other one has locked it"
         assert self.told_after(house, customer, 10) == [30]
@@ -288,9 +287,9 @@ class TestAnalyses:
             assert results.contents(owner, [customer.user_id], "contracts"), "they were published all the same"
 
 
-def _notice(customer: Customer, analysis: str) -> webhooks.Notice:
+def _notice(customer: Customer, analysis: str) -> webhooks.EventNotice:
     details = {notices.ANALYSES: [analysis]}
-    return webhooks.Notice(1, EventType.ANALYSES_CHANGED, customer.user_id, None, None, details, NOW)
+    return webhooks.EventNotice(1, EventType.ANALYSES_CHANGED, customer.user_id, None, None, details, NOW)
 
 
 def test_an_erasure_leaves_nothing_but_the_numbers(house: Context, customer: Customer) -> None:

@@ -18,8 +18,8 @@ from tests.support.subscribers import PRIVATE, SECONDS, Subscriber, delivering, 
 from warehouse.postgres.tables import Dialogue
 from warehouse.stores import clients, webhooks
 from warehouse.stores.dialogues import DONE, PAYMENT
-from warehouse.stores.webhook_types import TYPES, EventType, Subject
 from warehouse.stores.webhooks import NewEvent
+from warehouse.webhook_types import TYPES, EventType, Subject
 
 PAGE = Path(__file__).parents[2] / "docs" / "tenants" / "webhooks.md"
 DETAILS: Mapping[EventType, dict[str, Any]] = {

@@ -9,8 +9,8 @@ from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 from warehouse.postgres.tables import Access
 from warehouse.stores import webhooks
-from warehouse.stores.webhook_types import EventType
 from warehouse.stores.webhooks import NewEvent
+from warehouse.webhook_types import EventType
 
 URL = "https://receiver.example/kontor"  # a name that leads nowhere: the worker of the service may try it
 FOUR = [

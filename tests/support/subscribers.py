@@ -19,8 +19,8 @@ from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Access
 from warehouse.settings import Settings
 from warehouse.stores import clients, tenants, users, webhooks
-from warehouse.stores.webhook_types import EventType
 from warehouse.stores.webhooks import Event, NewEvent
+from warehouse.webhook_types import EventType
 
 PRIVATE = Settings(webhook_private_addresses=True)
 SECONDS = 60

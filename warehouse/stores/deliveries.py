@@ -14,8 +14,8 @@ from sqlalchemy import ARRAY, ColumnElement, Uuid, and_, any_, case, cast, func,
 
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Client, Tenant, Webhook, WebhookEvent
-from warehouse.stores.webhook_types import Subject, types_about
-from warehouse.stores.webhooks import NOTICE_COLUMNS, EventState, Notice, with_references
+from warehouse.stores.webhooks import NOTICE_COLUMNS, EventNotice, EventState, with_references
+from warehouse.webhook_types import Subject, types_about
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class DueReceiver:
 
 
 @dataclass(frozen=True)
-class Delivery(Notice):
+class Delivery(EventNotice):
     """An event that was claimed for sending, with its receiver and the end of the lease."""
 
     tenant_id: UUID

@@ -24,7 +24,7 @@ from warehouse.postgres.tables import Access, Client, Dialogue, User, Webhook, W
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.stores.webhook_types import DEFAULT_TYPES, TYPES, EventType, Subject
+from warehouse.webhook_types import DEFAULT_TYPES, TYPES, EventType, Subject
 
 CHANNEL = "kontor_webhooks"
 SECRET_PREFIX = "whsec_"  # noqa: S105  # how Standard Webhooks marks a secret
@@ -52,7 +52,7 @@ class NewEvent:
 
 
 @dataclass(frozen=True)
-class Notice:
+class EventNotice:
     """What an event says. References are missing if their objects are gone."""
 
     serial: int
@@ -71,7 +71,7 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class Event(Notice):
+class Event(EventNotice):
     """An event for reading it again."""
 
     state: str

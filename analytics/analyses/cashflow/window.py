@@ -37,7 +37,7 @@ class Window(NamedTuple):
         return self.kind in (None, kind) and self.has_days_of(item)
 
 
-def within(statistics: pl.DataFrame, window: Window) -> pl.DataFrame:
+def window_sums(statistics: pl.DataFrame, window: Window) -> pl.DataFrame:
     """The stored sums (frame `CASHFLOW`) of the weeks and months that have days in the window."""
     if window.first is None and window.last is None:
         return statistics
@@ -45,7 +45,7 @@ def within(statistics: pl.DataFrame, window: Window) -> pl.DataFrame:
     return statistics.filter(pl.col("item").is_in(items))
 
 
-def shown(rows: pl.DataFrame, window: Window) -> pl.DataFrame:
+def window_rows(rows: pl.DataFrame, window: Window) -> pl.DataFrame:
     """Those rows of a view (columns `item` and `tag`) that the window shows."""
     if window == Window():
         return rows

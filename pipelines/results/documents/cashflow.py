@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 import polars as pl
 from pydantic import Field
 
-from analytics.analyses.cashflow import Window, roll_up, select_view, shown, within
+from analytics.analyses.cashflow import Window, roll_up, select_view, window_rows, window_sums
 from analytics.analyses.cashflow.flows import CATEGORIES, PARTNERS
 from analytics.analyses.cashflow.items import KIND_INDEX
 from analytics.analyses.cashflow.statistics import AGGREGATE, MAIN, SUB
@@ -113,8 +113,8 @@ def _frames(writer: TagWriter, tree: str, instances: pl.DataFrame, outer: pl.Dat
 def _statistics(frames: Frames, as_of: pl.DataFrame, view: CashflowView) -> pl.DataFrame:
     """The sums of the past, with the JSON of their amounts."""
     sums, savings = view.focus == TIME, view.exclude_savings
-    flows = within(frames["cashflow"], view.window)
-    rows = shown(roll_up(flows, as_of, view.tree, _level(view), exclude_savings=savings, aggregates=sums), view.window)
+    flows = window_sums(frames["cashflow"], view.window)
+    rows = window_rows(roll_up(flows, as_of, view.tree, _level(view), exclude_savings=savings, aggregates=sums), view.window)
     return rows.select("user", "level", "tag", "item", amounts=_amounts(CashflowStatistic))
 
 
@@ -122,7 +122,7 @@ def _predictions(frames: Frames, view: CashflowView) -> pl.DataFrame:
     """The predictions, with the JSON of their amounts."""
     sums, savings = view.focus == TIME, view.exclude_savings
     flows = select_view(frames["cashflow_predictions"], view.tree, _level(view), exclude_savings=savings, aggregates=sums)
-    rows = shown(flows, view.window)
+    rows = window_rows(flows, view.window)
     return rows.select("user", "level", "tag", "item", amounts=_amounts(CashflowPrediction))
 
 
