@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from api.http.authorization import needs_of
@@ -100,7 +101,8 @@ def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
         basic={"type": "http", "scheme": "basic", "description": "`<tenant>/<client>` and the client's secret"},
         apiKey={"type": "apiKey", "in": "header", "name": "X-API-KEY"},
     )
-    for schema in (Problems, OAuthProblem, TokenForm, RevokeForm, *NOTIFICATIONS.values()):
+    schemas: list[type[BaseModel]] = [Problems, OAuthProblem, TokenForm, RevokeForm, *NOTIFICATIONS.values()]
+    for schema in schemas:
         definition = schema.model_json_schema(ref_template=models.REFERENCE + "{model}")
         shared["schemas"].update(definition.pop("$defs", {}), **{schema.__name__: definition})
     for name in ("HTTPValidationError", "ValidationError"):

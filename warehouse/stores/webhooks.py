@@ -187,7 +187,7 @@ def forget(owner: Owner, accesses: list[UUID]) -> None:
 def forget_user(owner: Owner, user_id: UUID) -> None:
     """Removes what events say about a user who is erased; the numbers stay."""
     of_user = (WebhookEvent.tenant_id == owner.tenant, WebhookEvent.user_id == user_id)
-    emptied = {"user_id": None, "access_id": None, "dialogue_id": None, "details": {}}
+    emptied: dict[str, Any] = {"user_id": None, "access_id": None, "dialogue_id": None, "details": {}}
     owner.session.execute(update(WebhookEvent).where(*of_user).values(emptied))
 
 
