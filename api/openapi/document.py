@@ -7,6 +7,8 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 
 from api.http.authorization import needs_of
 from api.http.errors import OAUTH_PREFIX, TEXTS
@@ -15,8 +17,9 @@ from api.openapi import models
 from api.schemas import messages
 from api.schemas.base import Problems
 from api.schemas.oauth import OAuthProblem, RevokeForm, TokenForm
-from api.schemas.webhooks import WebhookNotification
+from api.schemas.webhooks import NOTIFICATIONS
 from warehouse.settings import Settings
+from warehouse.webhook_types import TYPES, EventType
 
 DESCRIPTION = """Accounts and bookings of German banks, and what they say.
 
@@ -41,7 +44,7 @@ TAGS = {
     "Tag trees": "What tags can be.",
     "Encryption": "How credentials are encrypted on their way to us.",
     "Management": "A tenant's clients, roles and users.",
-    "Webhooks": "Where a client is told of new bookings.",
+    "Webhooks": "Where a client is told, and of what.",
     "Health": "For whoever watches the service.",
 }
 COMMON_STATUSES = (406, 410, 500, 503, 504)
@@ -98,7 +101,8 @@ def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
         basic={"type": "http", "scheme": "basic", "description": "`<tenant>/<client>` and the client's secret"},
         apiKey={"type": "apiKey", "in": "header", "name": "X-API-KEY"},
     )
-    for schema in (Problems, OAuthProblem, TokenForm, RevokeForm, WebhookNotification):
+    schemas: list[type[BaseModel]] = [Problems, OAuthProblem, TokenForm, RevokeForm, *NOTIFICATIONS.values()]
+    for schema in schemas:
         definition = schema.model_json_schema(ref_template=models.REFERENCE + "{model}")
         shared["schemas"].update(definition.pop("$defs", {}), **{schema.__name__: definition})
     for name in ("HTTPValidationError", "ValidationError"):
@@ -112,7 +116,7 @@ def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
         if isinstance(route, KontorRoute) and route.include_in_schema:
             for method in route.methods or ():
                 _complete(route, document["paths"][route.path][method.lower()])
-    document["webhooks"] = {"newTransactions": {"post": _webhook()}}
+    document["webhooks"] = {to_camel(name.lower()): {"post": _webhook(name)} for name in NOTIFICATIONS}
     models.tidy(document)
     return document
 
@@ -175,16 +179,17 @@ def _error(status: int, shape: str) -> dict[str, Any]:
     }
 
 
-def _webhook() -> dict[str, Any]:
-    """The request that a webhook receiver gets."""
+def _webhook(event_type: EventType) -> dict[str, Any]:
+    """The request that a webhook receiver gets for a type of events."""
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
     headers = [{"name": name, "in": "header", "required": True, "schema": TEXT} for name in names]
-    content = {"application/json": {"schema": {"$ref": models.REFERENCE + WebhookNotification.__name__}}}
+    content = {"application/json": {"schema": {"$ref": models.REFERENCE + NOTIFICATIONS[event_type].__name__}}}
     return {
-        "operationId": "new_transactions",
+        "operationId": event_type.lower(),
         "tags": ["Webhooks"],
-        "summary": "New transactions",
-        "description": "What we send to the address of a client, signed as Standard Webhooks: verify it before you believe it.",
+        "summary": event_type.replace("_", " ").capitalize(),
+        "description": f"{TYPES[event_type].description} Sent to the addresses of clients that receive `{event_type}`, signed as "
+        "Standard Webhooks: verify it before you believe it.",
         "parameters": headers,
         "requestBody": {"required": True, "content": content},
         "responses": {"200": {"description": "Taken. Any other status than 2xx: we try again; 410: we send no more."}},

@@ -28,6 +28,7 @@ NAMES = {
     "ProductBody": "BankProduct",
     "RuleBody": "CategoryRule",
     "NewRule": "NewCategoryRule",
+    "EventType": "WebhookEventType",
     "State": "WebhookEventState",
     "Tag": "CashflowTag",
     "TransactionPut": "CategoryChoice",

@@ -76,7 +76,7 @@ def _body(links: Links, rule: CategoryRule) -> dict[str, Any]:
     tree = trees.tree(TREE)
     return {
         "id": str(rule.id),
-        "tagTreeItem": tag_tree_item(tree, tree.item(rule.item)),
+        "tagTreeItem": tag_tree_item(links.base_url, tree, tree.item(rule.item)),
         "counterpartyIban": rule.counterparty_iban,
         "counterpartyName": rule.counterparty_name,
         "relations": self_relation(_link(links, str(rule.id))),

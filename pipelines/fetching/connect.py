@@ -186,6 +186,7 @@ def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str
         access.login_hash = login_hash
         access.status = accesses.STARTED
         access.selected = None
+        access.first_fetch_end = None
     access.wrong_logins = 0
     access.messages = []
     access.waits_for_customer = False

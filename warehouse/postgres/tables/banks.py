@@ -79,6 +79,12 @@ class Access(Identified, OwnedByUser, Base):
     waits_for_customer: Mapped[bool] = mapped_column(server_default="false")
     slot_at: Mapped[datetime | None]
 
+    first_fetch_end: Mapped[str | None]
+    """How the first fetch ended of which webhooks were told: `FAILED`, or `DONE` once there are data."""
+    consent_told_end: Mapped[datetime | None]
+    consent_told_days: Mapped[int | None]
+    """The end of the consent of which webhooks were told last, and how many days before it: 30, 7, 1, or 0 at the end."""
+
 
 class Product(Identified, OwnedByUser, Base):
     """An account, card, depot or contract behind an access."""

@@ -1,0 +1,67 @@
+"""Windows of the cashflow, from the parameters of a request."""
+
+from datetime import date
+from difflib import get_close_matches
+from enum import StrEnum
+
+from analytics import trees
+from analytics.analyses.cashflow import Window
+from analytics.analyses.cashflow.statistics import MAIN
+from analytics.analyses.cashflow.window import TOTAL_KIND
+from analytics.trees import GROUP
+from api.http.errors import Problem
+
+MAX_TAGS = 50
+MAX_NAME_CHARACTERS = 64
+"""More than any system name has. Longer texts are compared with no name."""
+MIN_LIKENESS = 0.5
+
+
+class Granularity(StrEnum):
+    """The time items that cashflow is told by."""
+
+    WEEK = "week"
+    MONTH = "month"
+    QUARTER = "quarter"
+    YEAR = "year"
+    TOTAL = "total"
+
+
+KINDS = {
+    Granularity.WEEK: "W",
+    Granularity.MONTH: "M",
+    Granularity.QUARTER: "Q",
+    Granularity.YEAR: "Y",
+    Granularity.TOTAL: TOTAL_KIND,
+}
+
+
+def window_of(first: date | None, last: date | None, granularity: Granularity | None, tags: tuple[str, ...] | None) -> Window:
+    """The window between two days."""
+    if first is not None and last is not None and first > last:
+        raise Problem(400, "from: liegt nach to")
+    return Window(first, last, None if granularity is None else KINDS[granularity], tags)
+
+
+def tags_of(names: str, tree: str, level: str) -> tuple[str, ...]:
+    """The tags of these names, separated by commas, with the subcategories of main categories.
+
+    Looking for what an unknown name could mean takes long enough to need a thread.
+    """
+    items, chosen_names = trees.tree(tree).by_name, list(dict.fromkeys(names.split(",")))
+    if len(chosen_names) > MAX_TAGS:
+        raise Problem(400, f"tags: sind mehr als {MAX_TAGS}")
+    for name in chosen_names:
+        if name not in items:
+            raise Problem(400, _unknown(name, list(items)))
+        if level == MAIN and items[name].parent:
+            raise Problem(400, "tags: mit catLevel=main nur Hauptkategorien")
+    groups = {name for name in chosen_names if items[name].kind == GROUP}
+    children = [item.system_name for item in items.values() if item.parent in groups]
+    return tuple(sorted({*chosen_names, *children}))
+
+
+def _unknown(name: str, names: list[str]) -> str:
+    """The text about an unknown name, with the closest one that there is, if any is close."""
+    likely = get_close_matches(name.upper(), names, 1, MIN_LIKENESS) if len(name) <= MAX_NAME_CHARACTERS else []
+    return f"tags: unbekannt; am ähnlichsten ist {likely[0]}" if likely else "tags: unbekannt"
