@@ -17,7 +17,7 @@ MAX_SERIAL = 2**63 - 1
 def _digits(value: Any) -> Any:
     """A number of digits alone; other spellings that Python accepts, like `1_000`, are refused."""
     if isinstance(value, str) and not re.fullmatch("[0-9]{1,19}", value):
-        raise ValueError("not a number")
+        raise ValueError("not a whole number")
     return value
 
 
