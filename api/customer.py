@@ -104,7 +104,7 @@ def access_request(key: str, entry: NewAccess) -> AccessRequest:
     try:
         provider_id = UUID(entry.provider_id)
     except ValueError as error:
-        raise wrong(f"{key}.providerId", IDENTIFIER, given=entry.provider_id) from error
+        raise wrong(f"{key}.providerId", IDENTIFIER, sent_value=entry.provider_id) from error
     return AccessRequest(key, provider_id, entry.credentials, access_options(entry))
 
 

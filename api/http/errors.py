@@ -250,9 +250,9 @@ class Problem(HTTPException):
         self.oauth = oauth
 
 
-def wrong(name: str, text: Text, place: str = "body", given: object = NOTHING, **values: object) -> Problem:
+def wrong(name: str, text: Text, place: str = "body", sent_value: object = NOTHING, **values: object) -> Problem:
     """The error of a request in which one field is wrong."""
-    return Problem(400, mistakes=[mistake(name, text, place, given, **values)])
+    return Problem(400, mistakes=[mistake(name, text, place, sent_value, **values)])
 
 
 def install(app: FastAPI, site: ErrorSite | None = None) -> None:
@@ -352,9 +352,9 @@ def _explained(request: Request, problems: Iterable[Mistake]) -> list[Mistake]:
     route = request.scope.get("route")
     explained = [_with_value(request, _with_schema(route, problem)) for problem in problems]
     for name in islice(request.query_params, MAX_COMPARED_NAMES if explained else 0):
-        meant = mistakes.closest(name, field_schemas.parameter_names(route))
-        if meant is not None and meant != name and len(explained) < MAX_MISTAKES:
-            explained.append(replace(mistake(name, mistakes.UNKNOWN, "query"), meant=meant))
+        suggestion = mistakes.closest(name, field_schemas.parameter_names(route))
+        if suggestion is not None and suggestion != name and len(explained) < MAX_MISTAKES:
+            explained.append(replace(mistake(name, mistakes.UNKNOWN, "query"), suggestion=suggestion))
     return explained
 
 
@@ -368,9 +368,9 @@ def _with_schema(route: object, problem: Mistake) -> Mistake:
 def _with_value(request: Request, problem: Mistake) -> Mistake:
     """The mistake with the parameter or header that it is about, where the request has it."""
     values = {"query": request.query_params, "header": request.headers}.get(problem.place)
-    if values is None or problem.given is not NOTHING or problem.field not in values:
+    if values is None or problem.sent_value is not NOTHING or problem.field not in values:
         return problem
-    return replace(problem, given=values[problem.field])
+    return replace(problem, sent_value=values[problem.field])
 
 
 def _of_fact(request: Request, error: Exception) -> Response:
@@ -382,8 +382,8 @@ def _of_fact(request: Request, error: Exception) -> Response:
     oauth = "invalid_scope" if isinstance(error, errors.ScopeNotGranted) else None
     facts, details, problems = vars(error), None, list[Mistake]()
     if response.text and response.field:
-        given = error.value if isinstance(error, errors.OrderUnfit) and error.value is not None else NOTHING
-        problem = mistake(response.field.format(**facts), response.text, response.place, given, **facts)
+        sent_value = error.value if isinstance(error, errors.OrderUnfit) and error.value is not None else NOTHING
+        problem = mistake(response.field.format(**facts), response.text, response.place, sent_value, **facts)
         problems = _explained(request, [problem])
     elif response.text:
         details = say(response.text, language, **facts)

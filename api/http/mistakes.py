@@ -4,7 +4,8 @@ one table of texts; `field_schemas.py` adds what the OpenAPI document says about
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as made_by
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any
@@ -128,6 +129,8 @@ PATTERNS: dict[str, Text] = {
     ),
 }
 """What the patterns of the interface mean, in words."""
+CONTAINERS = frozenset({"list_type", "dict_type", "model_type", "model_attributes_type"})
+"""Errors of values that should be lists or objects."""
 QUOTED = re.compile(r"'([^']*)'")
 LIMITS = {"ge": "minimum", "gt": "minimum", "le": "maximum", "lt": "maximum", "multiple_of": "multipleOf", "pattern": "pattern"}
 """Keywords of JSON Schema by the names of pydantic's context."""
@@ -143,16 +146,16 @@ class Mistake:
     place: str = "body"
     path: tuple[str | int, ...] = ()
     """Where the field is, from the outside in."""
-    given: object = NOTHING
-    allowed: Mapping[str, Any] = field(default_factory=dict)
-    meant: str | None = None
-    values: Mapping[str, object] = field(default_factory=dict)
+    sent_value: object = NOTHING
+    allowed: Mapping[str, Any] = made_by(default_factory=dict)
+    suggestion: str | None = None
+    values: Mapping[str, object] = made_by(default_factory=dict)
     """What the text leaves open."""
 
     def summary(self, language: Language) -> str:
         """The mistake in one line, without what was sent."""
-        meant = say(MEANT, language, name=self.meant) if self.meant else ""
-        return f"{self.field or say(WHOLES.get(self.place, BODY), language)}: {self.problem(language)}{meant}"
+        suggestion = say(MEANT, language, name=self.suggestion) if self.suggestion else ""
+        return f"{self.field or say(WHOLES.get(self.place, BODY), language)}: {self.problem(language)}{suggestion}"
 
     def problem(self, language: Language) -> str:
         """What is wrong."""
@@ -163,8 +166,8 @@ class Mistake:
 
     def body(self, language: Language) -> dict[str, Any]:
         """The mistake as error bodies show it (`FieldProblem`)."""
-        given = echoed(self.given) if self.given is not NOTHING and self.is_echoed else None
-        parts = {"given": given, "allowed": dict(self.allowed) or None, "didYouMean": self.meant}
+        sent_value = echoed(self.sent_value) if self.sent_value is not NOTHING and self.is_echoed else None
+        parts = {"given": sent_value, "allowed": dict(self.allowed) or None, "didYouMean": self.suggestion}
         required = {"field": self.field, "place": self.place, "problem": self.problem(language)}
         return required | {name: part for name, part in parts.items() if part is not None}
 
@@ -174,10 +177,10 @@ class Mistake:
         return may_echo(part for part in self.path if isinstance(part, str))
 
 
-def mistake(name: str, text: Text, place: str = "body", given: object = NOTHING, **values: object) -> Mistake:
+def mistake(name: str, text: Text, place: str = "body", sent_value: object = NOTHING, **values: object) -> Mistake:
     """A mistake in the field of this name, written as `details.iban` or `transfers[3].iban`."""
     path = tuple(int(part) if part.isdigit() else part for part in re.split(r"[.\[\]]+", name.rstrip("]")) if part)
-    return Mistake(name, text, place, path, given, values=values)
+    return Mistake(name, text, place, path, sent_value, values=values)
 
 
 def missing(*names: str, place: str = "body") -> list[Mistake]:
@@ -193,14 +196,16 @@ def of_validation(error: Mapping[str, Any]) -> Mistake:
     is_key = bool(path) and path[-1] == "[key]"
     is_missing = kind == "missing"
     names = path[:-1] if is_key else path
+    value = error.get("input", NOTHING)
+    is_misplaced = kind in CONTAINERS and not isinstance(value, dict | list)  # nobody knows what it was meant for
     return Mistake(
         _written(str(place), names),
         TEXTS.get(kind, INVALID),
         str(place),
         tuple(names),
-        NOTHING if is_missing or is_key else error.get("input", NOTHING),
+        NOTHING if is_missing or is_key or is_misplaced else value,
         _limits(kind, context),
-        _meant(names, error.get("input")) if is_missing else None,
+        _meant(names, value) if is_missing else None,
         {name: value for name, value in context.items() if isinstance(value, str | int | float)},
     )
 

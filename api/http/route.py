@@ -219,8 +219,8 @@ def require_content_type(headers: Headers, expected: str) -> None:
     charset = header.get_content_charset("utf-8")
     media_type = headers.get("content-type", "").split(";")[0].strip().lower()
     if media_type != expected or charset not in ("utf-8", "utf8", "us-ascii"):
-        given = headers.get("content-type", NOTHING)
-        raise Problem(415, mistakes=[mistake("Content-Type", EXPECTED_TYPE, "header", given, type=expected)])
+        sent_value = headers.get("content-type", NOTHING)
+        raise Problem(415, mistakes=[mistake("Content-Type", EXPECTED_TYPE, "header", sent_value, type=expected)])
 
 
 def refuse_repeated(items: list[tuple[str, str]]) -> None:

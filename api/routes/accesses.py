@@ -161,7 +161,7 @@ def _redirect(
     for entry in entries.values():
         form_entry.refuse_login(providerId=entry.provider_id, credentials=entry.credentials)
         if entry.sync is False:
-            raise wrong("sync", Text("muss true sein", "must be true"), given=entry.sync)
+            raise wrong("sync", Text("muss true sein", "must be true"), sent_value=entry.sync)
     if refresh:
         return connect.refresh_again(owner, services.vault, services.settings, _options(entries), attended_from=customer_ip)
     if len(entries) != 1:

@@ -95,13 +95,13 @@ def category_of(choice: ItemInput, field: str) -> str:
     """The system name of the category that a request names; main categories and sums are refused."""
     if choice.tag_tree.system_name != TREE:
         text = Text("nur {tree} kann geändert werden", "only {tree} can be changed")
-        raise wrong(f"{field}.tagTree.systemName", text, given=choice.tag_tree.system_name, tree=TREE)
+        raise wrong(f"{field}.tagTree.systemName", text, sent_value=choice.tag_tree.system_name, tree=TREE)
     categories = trees.tree("CATEGORIES")
     item = categories.by_name.get(choice.system_name)
     if item is None or not item.assignable:
-        problem = mistake(f"{field}.systemName", NO_CATEGORY, given=choice.system_name)
-        meant = closest(choice.system_name, (category.system_name for category in categories.assignable))
-        raise Problem(400, mistakes=[replace(problem, meant=meant)])
+        problem = mistake(f"{field}.systemName", NO_CATEGORY, sent_value=choice.system_name)
+        suggestion = closest(choice.system_name, (category.system_name for category in categories.assignable))
+        raise Problem(400, mistakes=[replace(problem, suggestion=suggestion)])
     return item.system_name
 
 

@@ -98,8 +98,8 @@ def _grant(fields: dict[str, str]) -> str:
     grant = fields.get("grant_type")
     if not grant:
         (problem,) = missing("grant_type", place="form")
-        meant = "grant_type" if closest("grant_type", fields) else None
-        raise Problem(400, mistakes=[replace(problem, meant=meant)], oauth="invalid_request")
+        suggestion = "grant_type" if closest("grant_type", fields) else None
+        raise Problem(400, mistakes=[replace(problem, suggestion=suggestion)], oauth="invalid_request")
     if grant not in GRANTS:
         problem = Mistake("grant_type", CHOICE, "form", ("grant_type",), allowed={"values": GRANTS})
         raise Problem(400, mistakes=[problem], oauth="unsupported_grant_type")

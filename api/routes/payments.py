@@ -103,7 +103,9 @@ async def initiate_single_transfer(
 
     def find_login(owner: Owner) -> BankLogin:
         if form.vop_id is not None and not requests.is_verification_of(owner, form.vop_id, order):
-            raise wrong("vopId", Text("gehört nicht zu diesem Auftrag", "does not belong to this order"), given=str(form.vop_id))
+            raise wrong(
+                "vopId", Text("gehört nicht zu diesem Auftrag", "does not belong to this order"), sent_value=str(form.vop_id)
+            )
         return _login_of_access(owner, access, product)
 
     def form_url(owner: Owner) -> str:

@@ -89,7 +89,7 @@ def _analyse(services: Services, caller: Caller, content: Any) -> Response:
     request = validated(ANALYSES, content)
     today = datetime.now(services.zone).date()
     if request.as_of is not None and request.as_of > today:
-        raise wrong("asOf", IN_FUTURE, given=str(request.as_of))
+        raise wrong("asOf", IN_FUTURE, sent_value=str(request.as_of))
     records = request.transactions
     if len({(record.tenant, record.user) for record in records}) > 1:
         raise wrong("transactions", Text("gehören mehreren Benutzern", "belong to several users"))

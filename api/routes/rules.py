@@ -48,7 +48,7 @@ async def create_rule(new: NewRule, caller: Modifies, services: AppServices) -> 
     def change() -> dict[str, Any]:
         key = name_key(new.name)
         if new.name and not key:
-            raise wrong("counterpartyName", Text("enthält keinen Namen", "contains no name"), given=new.name)
+            raise wrong("counterpartyName", Text("enthält keinen Namen", "contains no name"), sent_value=new.name)
         with services.database.changing_for(caller.tenant_id, caller.user_id) as owner:
             return _body(services.links, rules.put(owner, item, iban=new.iban, name=new.name, name_key=key))
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel, Field, ValidationError
-from pydantic_core import ErrorType
+from pydantic_core.core_schema import ErrorType
 
 from api.app import create_app
 from api.http import mistakes, negotiation
@@ -15,6 +15,7 @@ from api.http.errors import FACTS
 from api.http.mistakes import PATTERNS, TEXTS, closest, mistake
 from api.http.route import JSON_TEXTS
 from api.openapi import document as openapi
+from api.openapi import models
 from api.schemas import echo
 from api.schemas.codes import CATALOGUE
 from api.schemas.languages import Text
@@ -48,9 +49,9 @@ def test_every_reason_against_a_body_has_words() -> None:
 def test_every_pattern_of_a_request_has_words() -> None:
     built = openapi.build(create_app(Settings(database_url="postgresql://nowhere/none")), Settings())
     requests = [operation for methods in built["paths"].values() for operation in methods.values()]
-    names = openapi.models._request_models(built) - {"TokenForm", "RevokeForm"}
+    names = models._request_models(built) - {"TokenForm", "RevokeForm"}
     nodes = [*(built["components"]["schemas"][name] for name in names), *(operation["parameters"] for operation in requests)]
-    found = {str(node["pattern"]) for node in openapi.models._nodes(nodes) if isinstance(node.get("pattern"), str)}
+    found = {str(node["pattern"]) for node in models._nodes(nodes) if isinstance(node.get("pattern"), str)}
     assert len(found) > 3
     assert found <= PATTERNS.keys()
 
@@ -156,7 +157,7 @@ def test_a_value_is_repeated_as_one_short_printable_line(value: object, line: st
 )
 def test_secrets_and_what_nobody_has_listed_are_withheld(path: tuple[str, ...]) -> None:
     assert not echo.may_echo(path)
-    assert "given" not in mistake(".".join(path), mistakes.INVALID, given="geheim").body("de")
+    assert "given" not in mistake(".".join(path), mistakes.INVALID, sent_value="geheim").body("de")
 
 
 def test_no_listed_field_has_the_name_of_a_secret() -> None:
