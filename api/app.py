@@ -7,6 +7,7 @@ from fastapi import APIRouter, FastAPI
 
 from api.demo_app import app as demo_app
 from api.http import errors
+from api.http.errors import ErrorSite
 from api.http.middleware import Exchanges, Middleware
 from api.http.route import KontorRoute
 from api.http.route_index import RouteIndex
@@ -26,6 +27,7 @@ from api.routes import (
     records,
     rules,
     security_txt,
+    site,
     tags,
     transactions,
     transfers,
@@ -61,6 +63,7 @@ ROUTERS = (
     webhooks.routes,
     health.routes,
     security_txt.routes,
+    site.routes,
 )
 
 
@@ -82,7 +85,7 @@ def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> Fa
     if settings.docs:
         docs.install(app)
     demo_app.install(app)
-    errors.install(app, pages={render.ROOT: render.stop_response})
+    errors.install(app, ErrorSite(settings.base_url, {render.ROOT: render.stop_response}))
     app.state.exchanges = Exchanges()
     app.add_middleware(Middleware, settings=settings, exchanges=app.state.exchanges)
     operations = {route.unique_id for route in app.routes if isinstance(route, KontorRoute)}

@@ -10,7 +10,8 @@ from fastapi import Header, Path, Query
 from pydantic import AfterValidator
 
 from api.http.authorization import TokenKind, needs
-from api.http.errors import Problem
+from api.http.errors import Problem, wrong
+from api.http.mistakes import IDENTIFIER, missing
 from api.schemas.accesses import NewAccess
 from api.schemas.base import Flag
 from api.services import Services
@@ -34,11 +35,13 @@ def _public_address(value: str | None) -> str | None:
     """The normalised IP address of an end user; raises `ValueError` for one that cannot be on the internet."""
     if value is None:
         return None
-    if "%" in value:
-        raise ValueError("an address with a zone belongs to one machine only")
-    address = ipaddress.ip_address(value)
+    try:
+        address = ipaddress.ip_address(value)
+    except ValueError as error:
+        raise ValueError("not a public address") from error
     address = getattr(address, "ipv4_mapped", None) or address
-    if any(address.version == network.version and address in network for network in NOT_PUBLIC):
+    has_zone = "%" in value  # it belongs to one machine only
+    if has_zone or any(address.version == network.version and address in network for network in NOT_PUBLIC):
         raise ValueError("not a public address")
     return str(address)
 
@@ -96,11 +99,12 @@ def user_of(caller: Caller) -> UUID:
 def access_request(key: str, entry: NewAccess) -> AccessRequest:
     """The access that a regulated tenant asks to connect."""
     if entry.provider_id is None or entry.credentials is None:
-        raise Problem(400, "providerId und credentials: beide werden gebraucht")
+        fields = {f"{key}.providerId": entry.provider_id, f"{key}.credentials": entry.credentials}
+        raise Problem(400, mistakes=missing(*(name for name, value in fields.items() if value is None)))
     try:
         provider_id = UUID(entry.provider_id)
     except ValueError as error:
-        raise Problem(400, "providerId: ist ungültig") from error
+        raise wrong(f"{key}.providerId", IDENTIFIER, sent_value=entry.provider_id) from error
     return AccessRequest(key, provider_id, entry.credentials, access_options(entry))
 
 

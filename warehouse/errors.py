@@ -37,6 +37,8 @@ KontorError
 └── SealBroken               a sealed value was altered, or belongs elsewhere
 """
 
+from datetime import datetime
+
 
 class KontorError(Exception):
     """A fact that prevents an operation."""
@@ -103,6 +105,9 @@ class CredentialUnfit(Invalid):
 
 
 class OrderUnfit(Invalid):
+    value: object = None
+    """What the field holds, where it is known; never part of the message."""
+
     def __init__(self, field: str) -> None:
         super().__init__(field)
         self.field = field
@@ -223,7 +228,7 @@ class Throttled(KontorError):
 class TooManyUnattended(Throttled):
     """The customer is not said to be there, and the login has had all sessions that a day allows without the customer."""
 
-    def __init__(self, retry_after_seconds: int, limit: int, allowed_at: str) -> None:
+    def __init__(self, retry_after_seconds: int, limit: int, allowed_at: datetime) -> None:
         super().__init__(retry_after_seconds)
         self.limit = limit
         self.allowed_at = allowed_at

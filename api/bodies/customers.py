@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from analytics.products import CARDS, WITH_POSITIONS, ProductCategory
+from api.bodies.messages import message_bodies
 from api.bodies.relations import usable_relations
 from api.http.responses import Links
 from api.schemas.accesses import (
@@ -25,7 +26,6 @@ from api.schemas.accesses import (
 )
 from api.schemas.base import Relation, amount
 from api.schemas.categories import WIRE_CATEGORIES
-from api.schemas.messages import message_bodies
 from api.schemas.transactions import MIDNIGHT
 from pipelines.dialogues.steps import ASK_FOR_CONSENT
 from warehouse.postgres.tables import Access, Position, Product

@@ -16,7 +16,7 @@ import structlog
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from api.http.errors import respond
+from api.http.errors import ErrorSite, respond
 from api.http.middleware import OVERRIDABLE_HEADERS, SECURITY_HEADERS
 from api.http.workers import Supervisor
 from warehouse import files, logs
@@ -97,9 +97,10 @@ class Protocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (callers do not see the text of the parser)
         """Sends 400 for malformed HTTP, in the shape of all errors."""
-        body = bytes(respond("", 400).body)
+        body = bytes(respond("", 400, site=ErrorSite(limits().base_url)).body)
         headers = [
             (b"content-type", b"application/json"),
+            (b"content-language", b"de"),
             (b"connection", b"close"),
             (b"content-length", str(len(body)).encode()),
             (b"x-correlation-id", str(uuid.uuid4()).encode()),

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
 from api.http.authorization import needs_of
-from api.http.errors import OAUTH_PREFIX, TEXTS
+from api.http.errors import OAUTH_NAMES, OAUTH_PREFIX, PAGES, TEXTS
 from api.http.route import KontorRoute
 from api.openapi import models
 from api.schemas import messages
@@ -23,7 +23,8 @@ from warehouse.webhook_types import TYPES, EventType
 
 DESCRIPTION = """Accounts and bookings of German banks, and what they say.
 
-Every answer carries `X-Correlation-ID`. Errors have one shape (`messages`), German texts, and never repeat what was sent.
+Every answer carries `X-Correlation-ID`. Errors have one shape (`messages`). They name each wrong field with what was sent (never
+a secret) and what is allowed, and the page of their code; their texts are German, or English with `Accept-Language: en`.
 Paths answer with and without a slash at their end. Timestamps (`yyyy-mm-dd HH:MM:SS`) are wall time in Europe/Berlin.
 
 Codes of messages, on objects and in errors:
@@ -47,6 +48,7 @@ TAGS = {
     "Webhooks": "Where a client is told, and of what.",
     "Health": "For whoever watches the service.",
 }
+VERSION = "1"
 COMMON_STATUSES = (406, 410, 500, 503, 504)
 TOKEN_STATUSES = (401, 403)
 BODY_STATUSES = (400, 408, 413, 415)
@@ -62,6 +64,14 @@ CORRELATION_HEADER = {
     "description": "Names this request in answers and logs; one that is absent or malformed is replaced.",
     "schema": TEXT,
     "example": "order-4711",
+}
+LANGUAGE_HEADER = {
+    "name": "Accept-Language",
+    "in": "header",
+    "required": False,
+    "description": "Texts of errors and messages are English for callers that prefer it to German.",
+    "schema": TEXT,
+    "example": "en",
 }
 ETAG_HEADER = {
     "name": "If-None-Match",
@@ -93,7 +103,11 @@ PATH_PARAMETERS = {
 def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
     """The document of an app."""
     document = get_openapi(
-        title="Kontor", version="1", description=DESCRIPTION + _codes(), routes=app.routes, servers=[{"url": settings.base_url}]
+        title="Kontor",
+        version=VERSION,
+        description=DESCRIPTION + _codes(),
+        routes=app.routes,
+        servers=[{"url": settings.base_url}],
     )
     document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
     shared = document.setdefault("components", {})
@@ -108,7 +122,7 @@ def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
     for name in ("HTTPValidationError", "ValidationError"):
         shared["schemas"].pop(name, None)
     shared["responses"] = {
-        f"{models.public_name(shape)}{status}": _error(status, shape)
+        f"{models.public_name(shape)}{status}": _error(status, shape, settings.base_url)
         for status in TEXTS
         for shape in (Problems.__name__, OAuthProblem.__name__)
     }
@@ -139,7 +153,9 @@ def _complete(route: KontorRoute, operation: dict[str, Any]) -> None:
     if parameters:
         statuses.update(PARAMETER_STATUSES)
     parameters.extend(
-        dict(header) for header in (ETAG_HEADER, CORRELATION_HEADER) if header is CORRELATION_HEADER or "304" in responses
+        dict(header)
+        for header in (ETAG_HEADER, CORRELATION_HEADER, LANGUAGE_HEADER)
+        if header is not ETAG_HEADER or "304" in responses
     )
     shape = models.public_name(OAuthProblem.__name__ if route.path.startswith(OAUTH_PREFIX) else Problems.__name__)
     for status in sorted(statuses):
@@ -162,19 +178,20 @@ def _describe(status: str, response: dict[str, Any], *, etag: bool) -> None:
         headers["ETag"] = {"schema": TEXT}
 
 
-def _error(status: int, shape: str) -> dict[str, Any]:
+def _error(status: int, shape: str, base_url: str) -> dict[str, Any]:
     code, text = TEXTS[status]
+    name = OAUTH_NAMES.get(status, "invalid_request")
     example = (
-        {"messages": [{"level": "ERROR", "code": code, "message": text}]}
+        {"messages": [{"level": "ERROR", "code": code, "message": text, "documentation": f"{base_url}{PAGES}/{code}"}]}
         if shape == Problems.__name__
-        else {"error": "invalid_request", "error_description": text}
+        else {"error": name, "error_description": text, "error_uri": f"{base_url}{PAGES}/{name}"}
     )
     retry_header = (
         {"Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}} if status in RETRY_STATUSES else {}
     )
     return {
         "description": text,
-        "headers": {"X-Correlation-ID": {"schema": TEXT}, **retry_header},
+        "headers": {"X-Correlation-ID": {"schema": TEXT}, "Content-Language": {"schema": TEXT}, **retry_header},
         "content": {"application/json": {"schema": {"$ref": models.REFERENCE + shape}, "example": example}},
     }
 

@@ -19,7 +19,7 @@ from api.customer import (
     reading_for,
     user_of,
 )
-from api.http.errors import Problem
+from api.http.errors import Problem, wrong
 from api.http.responses import created_response, empty_response, json_response
 from api.http.route import router
 from api.schemas.accesses import (
@@ -33,6 +33,7 @@ from api.schemas.accesses import (
     NewAccess,
 )
 from api.schemas.base import Flag, shape
+from api.schemas.languages import Text
 from api.services import AppServices, Services
 from api.webform import entry as form_entry
 from pipelines.fetching import connect
@@ -42,6 +43,13 @@ from warehouse.stores import accesses, products, redirect_sessions, tenants
 from warehouse.stores.callers import Caller
 
 routes = router("/customer/v2", "Customer")
+USERS_ID = Text(
+    "Die Id eines Bankzugangs darf nicht die des Benutzers sein.", "The id of an access must not be the id of the user."
+)
+ONE_AT_A_TIME = Text(
+    "Je Anfrage kann nur ein Bankzugang über das Formular angelegt werden.",
+    "Only one access per request can be added through the form.",
+)
 Entries = Annotated[
     dict[Annotated[str, StringConstraints(pattern=ACCESS_KEY)], NewAccess],
     shape("NewAccesses", min_length=1, max_length=MAX_ENTRIES),
@@ -80,7 +88,7 @@ async def add_accesses(
 ) -> Response:
     """Adds accesses, or fetches known ones again. Answers when the header data are there; bookings follow in the background."""
     if str(caller.user_id) in entries:
-        raise Problem(400, "Die Id eines Bankzugangs darf nicht die des Benutzers sein.")
+        raise Problem(400, USERS_ID)
     outcome = await services.changes.insist(_begin, services, caller, entries, refresh, customer_ip)
     if isinstance(outcome, str):
         return form_entry.redirect_response(outcome)
@@ -153,11 +161,11 @@ def _redirect(
     for entry in entries.values():
         form_entry.refuse_login(providerId=entry.provider_id, credentials=entry.credentials)
         if entry.sync is False:
-            raise Problem(400, "sync: muss true sein")
+            raise wrong("sync", Text("muss true sein", "must be true"), sent_value=entry.sync)
     if refresh:
         return connect.refresh_again(owner, services.vault, services.settings, _options(entries), attended_from=customer_ip)
     if len(entries) != 1:
-        raise Problem(400, "Je Anfrage kann nur ein Bankzugang über das Formular angelegt werden.")
+        raise Problem(400, ONE_AT_A_TIME)
     key = next(iter(entries))
     if any(access.key == key for access in accesses.visible(owner)):
         raise NameTaken("access")

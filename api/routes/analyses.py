@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from api.bodies.cashflow_windows import MAX_NAME_CHARACTERS, MAX_TAGS, Granularity, tags_of, window_of
 from api.customer import Reads, reading_for, user_of
-from api.http.errors import Problem
+from api.http.errors import wrong
+from api.http.mistakes import IN_FUTURE
 from api.http.response_cache import MIN_GZIP_BYTES, CachedResponse
 from api.http.responses import freshness
 from api.http.route import JSON, has_etag, router, takes_gzip
@@ -177,7 +178,7 @@ async def _respond(
 ) -> Response:
     """The response with an analysis of the caller's current state, or of an earlier day."""
     if as_of is not None and as_of > datetime.now(services.zone).date():
-        raise Problem(400, "asOf: liegt in der Zukunft")
+        raise wrong("asOf", IN_FUTURE, "query")
     state = _state(services, caller, as_of)
     calibrated = f"-{calibration.version}" if calibration else ""
     etag = f'"{state}{calibrated}"'

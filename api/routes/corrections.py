@@ -1,5 +1,6 @@
 """Routes by which customers correct the category of a booking, named by its product or by its id alone."""
 
+from dataclasses import replace
 from typing import Annotated
 from uuid import UUID
 
@@ -8,12 +9,14 @@ from starlette.responses import Response
 
 from analytics import trees
 from api.customer import AccessKey, Modifies, ProductKey, changing_for
-from api.http.errors import Problem
+from api.http.errors import Problem, wrong
+from api.http.mistakes import closest, mistake
 from api.http.responses import empty_response
 from api.http.route import router
 from api.routes.transactions import NAME
 from api.schemas.base import Flag
 from api.schemas.corrections import ItemInput, TransactionPut
+from api.schemas.languages import Text
 from api.services import AppServices
 from pipelines.results import corrections
 from warehouse.errors import NotFound
@@ -22,6 +25,7 @@ from warehouse.stores import accesses, products
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 platform = router("/ai/v1", "Analysis platform")
 TREE = "CATEGORIES"
+NO_CATEGORY = Text("ist keine Kategorie, die eine Buchung haben kann", "is not a category that a booking can have")
 BookingKey = Annotated[str, Path(examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])]
 ChangeExisting = Annotated[
     Flag, Query(alias="changeExisting", description="also all that there are of the same counterparty (name and IBAN)")
@@ -90,10 +94,14 @@ async def delete_choice(
 def category_of(choice: ItemInput, field: str) -> str:
     """The system name of the category that a request names; main categories and sums are refused."""
     if choice.tag_tree.system_name != TREE:
-        raise Problem(400, f"{field}.tagTree.systemName: nur {TREE} kann geändert werden")
-    item = trees.tree("CATEGORIES").by_name.get(choice.system_name)
+        text = Text("nur {tree} kann geändert werden", "only {tree} can be changed")
+        raise wrong(f"{field}.tagTree.systemName", text, sent_value=choice.tag_tree.system_name, tree=TREE)
+    categories = trees.tree("CATEGORIES")
+    item = categories.by_name.get(choice.system_name)
     if item is None or not item.assignable:
-        raise Problem(400, f"{field}.systemName: ist keine Kategorie, die eine Buchung haben kann")
+        problem = mistake(f"{field}.systemName", NO_CATEGORY, sent_value=choice.system_name)
+        suggestion = closest(choice.system_name, (category.system_name for category in categories.assignable))
+        raise Problem(400, mistakes=[replace(problem, suggestion=suggestion)])
     return item.system_name
 
 

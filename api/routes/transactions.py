@@ -16,12 +16,13 @@ from starlette.responses import Response
 from analytics.frames import BOOKINGS
 from api.bodies.tags import classification_bodies, tag_bodies
 from api.customer import AccessKey, Modifies, ProductKey, Reads, changing_for, reading_for, user_of
-from api.http.errors import Problem
+from api.http.errors import wrong
 from api.http.long_lists import JsonListWriter
 from api.http.responses import Links, created_response, freshness
 from api.http.route import LARGE, has_etag, router, validated
 from api.schemas.accesses import ACCESSES
 from api.schemas.base import Count, Flag, QueryDay, cents
+from api.schemas.languages import Text
 from api.schemas.transactions import (
     BOOKED_ON,
     MAX_PUSHED_BOOKINGS,
@@ -181,7 +182,11 @@ def _cursor(cursor: str | None) -> Cursor | None:
     try:
         return None if cursor is None else Cursor.read(cursor)
     except Invalid as error:
-        raise Problem(400, "cursor: ist ungültig") from error
+        raise wrong(
+            "cursor",
+            Text("ist ungültig: nehmen Sie den aus dem Header Link", "is invalid: take the one from the Link header"),
+            "query",
+        ) from error
 
 
 def _next_page(links: Links, query: BookingQuery, row: Row) -> dict[str, str]:

@@ -11,9 +11,11 @@ from api.bodies.dialogues import legacy_status, refused_status
 from api.bodies.transfers import payment_of
 from api.customer import ProductKey, changing_for, reading_for
 from api.http.errors import FACTS
+from api.http.negotiation import current_language
 from api.http.responses import json_response
 from api.http.route import router
 from api.routes.payments import Pays, login_of_request, require_regulated
+from api.schemas.languages import say
 from api.schemas.transfers import EnteredTan, LegacyTransfer, LegacyTransferStatus
 from api.services import AppServices, Services
 from pipelines.banks.base import Reply
@@ -53,7 +55,9 @@ async def start_transfer(
     except ProviderUnknown as error:
         raise NotFound("provider") from error
     except PaymentRepeated as error:
-        return json_response(services.zone, refused_status(FACTS[type(error)].details))
+        text = FACTS[type(error)].text
+        details = say(text, current_language()) if text else None
+        return json_response(services.zone, refused_status(details))
     await services.arrivals.wait_for_answer(dialogue_id, move)
     return await services.changes.run(_status, services, caller, provider, product, dialogue_id)
 

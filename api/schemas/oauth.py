@@ -66,3 +66,4 @@ class OAuthProblem(Wire):
 
     error: str = Field(examples=["invalid_client"])
     error_description: str = Field(examples=["Die Anmeldung fehlt oder ist fehlgeschlagen."])
+    error_uri: str = Field(examples=["http://127.0.0.1:8000/docs/errors/invalid_client"], description="The page about this error")

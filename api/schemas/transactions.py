@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from api.schemas.base import TEXT, Amount, Line, Number, Wire
+from api.schemas.base import TEXT, Amount, Line, Number, Wire, day_of
 from api.schemas.tags import TagInstanceBody
 from pipelines.fetching.validation import CURRENCIES
 from warehouse.stores.transactions import COLUMNS
@@ -113,13 +113,13 @@ def _day(value: Any) -> date:
     """The day of a timestamp or date as the interface writes it; a `T` is accepted between day and time."""
     if not isinstance(value, str) or not TIMESTAMP.fullmatch(value):
         raise ValueError("not a date")
-    return date.fromisoformat(value[:10])
+    return day_of(value[:10])
 
 
 def plausible_day(value: date) -> date:
     """The day itself; raises for one that no booking can have."""
     if not date(1970, 1, 1) <= value <= date(2199, 12, 31):
-        raise ValueError("out of range")
+        raise ValueError("day out of range")
     return value
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from api.schemas.accesses import SOME_CREDENTIALS, WHEN, Credentials, MediumClass, Moment
-from api.schemas.base import DAY, Amount, Line, Message, Number, Relation, Wire
+from api.schemas.base import DAY, Amount, Line, Message, Number, Relation, Wire, day_of
 from api.schemas.providers import DEMO_ID
 from pipelines.banks.base import PayeeMatch
 from pipelines.dialogues.payments import TRANSFERS_LIMIT
@@ -26,7 +26,7 @@ def _day(value: Any) -> date:
     """The day of a text of the form yyyy-mm-dd; anything else is refused."""
     if not isinstance(value, str) or not DAY.fullmatch(value):
         raise ValueError("not a day")
-    return date.fromisoformat(value)
+    return day_of(value)
 
 
 def _whole(value: Any) -> int:

@@ -21,7 +21,7 @@ TYPE_LIST = "\n".join(f"- `{name}`: {row.description}" for name, row in TYPES.it
 def _digits(value: Any) -> Any:
     """A number of digits alone; other spellings that Python accepts, like `1_000`, are refused."""
     if isinstance(value, str) and not re.fullmatch("[0-9]{1,19}", value):
-        raise ValueError("not a number")
+        raise ValueError("not a whole number")
     return value
 
 

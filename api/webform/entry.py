@@ -6,12 +6,16 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from api.http.errors import Problem
+from api.http.mistakes import mistake
 from api.schemas.accesses import ROOT
+from api.schemas.languages import Text
 from api.services import Services
 from warehouse.postgres.database import Owner
 from warehouse.stores import redirect_sessions, tenants
 
-TYPED_IN_FORM = "dürfen nicht gesendet werden; Ihre Kunden geben sie im Formular ein"
+TYPED_IN_FORM = Text(
+    "darf nicht gesendet werden; Ihre Kunden geben es im Formular ein", "must not be sent; your customers enter it in the form"
+)
 
 
 def begin(services: Services, owner: Owner, use_case: str, *, callback_url: str | None = None, **progress: Any) -> str:
@@ -29,4 +33,4 @@ def redirect_response(location: str) -> Response:
 def refuse_login(**values: object) -> None:
     """Raises if a redirect tenant sends login data, which its customers enter in the form. Empty values are none."""
     if fields := [name for name, value in values.items() if value]:
-        raise Problem(400, f"{' und '.join(fields)}: {TYPED_IN_FORM}")
+        raise Problem(400, mistakes=[mistake(name, TYPED_IN_FORM) for name in fields])

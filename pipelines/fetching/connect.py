@@ -119,7 +119,7 @@ def _begin(owner: Owner, vault: Vault, settings: Settings, access: Access, atten
         wait = _seconds_until_allowed(owner, vault, settings, access)
         if wait:
             allowed_at = unattended_sessions.clock(owner).astimezone(settings.zone) + timedelta(seconds=wait)
-            raise TooManyUnattended(wait, settings.unattended_sessions_per_day, f"{allowed_at:%d.%m.%Y, %H:%M} Uhr")
+            raise TooManyUnattended(wait, settings.unattended_sessions_per_day, allowed_at)
     return accesses.begin_fetch(owner, access, is_awaited=True, attended_from=attended_from)
 
 
