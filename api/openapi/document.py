@@ -42,6 +42,7 @@ TAGS = {
     "Encryption": "How credentials are encrypted on their way to us.",
     "Management": "A tenant's clients, roles and users.",
     "Webhooks": "Where a client is told of new bookings.",
+    "Notifications": "The calls that a webhook receives.",
     "Health": "For whoever watches the service.",
 }
 COMMON_STATUSES = (406, 410, 500, 503, 504)
@@ -182,7 +183,7 @@ def _webhook() -> dict[str, Any]:
     content = {"application/json": {"schema": {"$ref": models.REFERENCE + WebhookNotification.__name__}}}
     return {
         "operationId": "new_transactions",
-        "tags": ["Webhooks"],
+        "tags": ["Notifications"],  # generators write one file for each: two of one name would overwrite each other
         "summary": "New transactions",
         "description": "What we send to the address of a client, signed as Standard Webhooks: verify it before you believe it.",
         "parameters": headers,
