@@ -97,6 +97,7 @@ def access_request(key: str, entry: NewAccess) -> AccessRequest:
     """The access that a regulated tenant asks to connect."""
     if entry.provider_id is None or entry.credentials is None:
         raise Problem(400, "providerId und credentials: beide werden gebraucht")
+    require_selection(entry)
     try:
         provider_id = UUID(entry.provider_id)
     except ValueError as error:
@@ -105,5 +106,11 @@ def access_request(key: str, entry: NewAccess) -> AccessRequest:
 
 
 def access_options(entry: NewAccess) -> AccessOptions:
-    """How the access is to be kept up to date, and with which products."""
-    return AccessOptions(entry.sync, "selected" in entry.model_fields_set, entry.selected)
+    """How the access is to be kept up to date, and with which products. An empty list counts as absent."""
+    return AccessOptions(entry.sync, "selected" in entry.model_fields_set and entry.selected != [], entry.selected)
+
+
+def require_selection(entry: NewAccess) -> None:
+    """Raises if a regulated tenant selects no product at all. For redirect tenants, empty fields count as absent."""
+    if entry.selected == []:
+        raise Problem(400, "selectedBankProducts: ist leer")
