@@ -22,6 +22,8 @@ from warehouse.settings import Settings
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+CHARSETS = ("utf-8", "utf8", "us-ascii")
+LATIN_1 = "iso-8859-1"
 MAX_FORM_FIELDS = 50
 MAX_INLINE_BYTES = 64 * 1024  # parsing more would block the event loop
 LARGE = "x-large-body"  # in the openapi_extra of a route: it accepts bodies up to the larger limit
@@ -70,11 +72,15 @@ class StrictRequest(Request):
             raise Problem(400, "Inhalt: kein gültiges JSON") from error
 
     async def fields(self) -> dict[str, str]:
-        """The fields of a form body, each of which may occur only once."""
-        require_content_type(self.headers, FORM)
+        """The fields of a form body, each of which may occur only once. Java's usual HTTP client names ISO 8859-1 for forms."""
+        charset = LATIN_1 if require_content_type(self.headers, FORM, (*CHARSETS, LATIN_1)) == LATIN_1 else "utf-8"
         try:
             pairs = parse_qsl(
-                (await self.body()).decode("utf-8"), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS, errors="strict"
+                (await self.body()).decode(charset),
+                keep_blank_values=True,
+                encoding=charset,
+                max_num_fields=MAX_FORM_FIELDS,
+                errors="strict",
             )
         except ValueError as error:
             raise Problem(400, "Inhalt: kein gültiges Formular") from error
@@ -182,14 +188,15 @@ def _accepts(header: str, names: set[str]) -> bool:
     return False
 
 
-def require_content_type(headers: Headers, expected: str) -> None:
-    """Raises for a body of another type or of another charset than UTF-8."""
+def require_content_type(headers: Headers, expected: str, charsets: tuple[str, ...] = CHARSETS) -> str:
+    """The charset of a body. Raises for a body of another type or of another charset than these."""
     header = Header()
     header["content-type"] = headers.get("content-type", "")
     charset = header.get_content_charset("utf-8")
     media_type = headers.get("content-type", "").split(";")[0].strip().lower()
-    if media_type != expected or charset not in ("utf-8", "utf8", "us-ascii"):
+    if media_type != expected or charset not in charsets:
         raise Problem(415)
+    return charset
 
 
 def refuse_repeated(items: list[tuple[str, str]]) -> None:
