@@ -14,6 +14,7 @@ from api.http.errors import Problem, wrong
 from api.http.mistakes import IDENTIFIER, missing
 from api.schemas.accesses import NewAccess
 from api.schemas.base import Flag
+from api.schemas.languages import Text
 from api.services import Services
 from pipelines.fetching.connect import AccessOptions, AccessRequest
 from warehouse import scopes
@@ -101,6 +102,7 @@ def access_request(key: str, entry: NewAccess) -> AccessRequest:
     if entry.provider_id is None or entry.credentials is None:
         fields = {f"{key}.providerId": entry.provider_id, f"{key}.credentials": entry.credentials}
         raise Problem(400, mistakes=missing(*(name for name, value in fields.items() if value is None)))
+    require_selection(entry)
     try:
         provider_id = UUID(entry.provider_id)
     except ValueError as error:
@@ -108,6 +110,15 @@ def access_request(key: str, entry: NewAccess) -> AccessRequest:
     return AccessRequest(key, provider_id, entry.credentials, access_options(entry))
 
 
+EMPTY_SELECTION = Text("ist leer", "is empty")
+
+
 def access_options(entry: NewAccess) -> AccessOptions:
-    """How the access is to be kept up to date, and with which products."""
-    return AccessOptions(entry.sync, "selected" in entry.model_fields_set, entry.selected)
+    """How the access is to be kept up to date, and with which products. An empty list counts as absent."""
+    return AccessOptions(entry.sync, "selected" in entry.model_fields_set and entry.selected != [], entry.selected)
+
+
+def require_selection(entry: NewAccess) -> None:
+    """Raises if a regulated tenant selects no product at all. For redirect tenants, empty fields count as absent."""
+    if entry.selected == []:
+        raise wrong("selectedBankProducts", EMPTY_SELECTION, sent_value=[])

@@ -9,7 +9,8 @@ from analytics.analyses.cashflow import Window
 from analytics.analyses.cashflow.statistics import MAIN
 from analytics.analyses.cashflow.window import TOTAL_KIND
 from analytics.trees import GROUP
-from api.http.errors import Problem
+from api.http.errors import Problem, wrong
+from api.schemas.languages import Text
 
 MAX_TAGS = 50
 MAX_NAME_CHARACTERS = 64
@@ -34,12 +35,17 @@ KINDS = {
     Granularity.YEAR: "Y",
     Granularity.TOTAL: TOTAL_KIND,
 }
+AFTER_END = Text("liegt nach to", "is after to")
+TOO_MANY = Text("sind mehr als {maximum}", "are more than {maximum}")
+MAIN_ONLY = Text("mit catLevel=main nur Hauptkategorien", "with catLevel=main only main categories")
+UNKNOWN_TAG = Text("unbekannt", "unknown")
+UNLIKE_TAG = Text("unbekannt; am ähnlichsten ist {likely}", "unknown; the closest one is {likely}")
 
 
 def window_of(first: date | None, last: date | None, granularity: Granularity | None, tags: tuple[str, ...] | None) -> Window:
     """The window between two days."""
     if first is not None and last is not None and first > last:
-        raise Problem(400, "from: liegt nach to")
+        raise wrong("from", AFTER_END, "query", first)
     return Window(first, last, None if granularity is None else KINDS[granularity], tags)
 
 
@@ -50,18 +56,20 @@ def tags_of(names: str, tree: str, level: str) -> tuple[str, ...]:
     """
     items, chosen_names = trees.tree(tree).by_name, list(dict.fromkeys(names.split(",")))
     if len(chosen_names) > MAX_TAGS:
-        raise Problem(400, f"tags: sind mehr als {MAX_TAGS}")
+        raise wrong("tags", TOO_MANY, "query", maximum=MAX_TAGS)
     for name in chosen_names:
         if name not in items:
-            raise Problem(400, _unknown(name, list(items)))
+            raise _unknown(name, list(items))
         if level == MAIN and items[name].parent:
-            raise Problem(400, "tags: mit catLevel=main nur Hauptkategorien")
+            raise wrong("tags", MAIN_ONLY, "query", name)
     groups = {name for name in chosen_names if items[name].kind == GROUP}
     children = [item.system_name for item in items.values() if item.parent in groups]
     return tuple(sorted({*chosen_names, *children}))
 
 
-def _unknown(name: str, names: list[str]) -> str:
-    """The text about an unknown name, with the closest one that there is, if any is close."""
+def _unknown(name: str, names: list[str]) -> Problem:
+    """The error of an unknown name, with the closest one that there is, if any is close."""
     likely = get_close_matches(name.upper(), names, 1, MIN_LIKENESS) if len(name) <= MAX_NAME_CHARACTERS else []
-    return f"tags: unbekannt; am ähnlichsten ist {likely[0]}" if likely else "tags: unbekannt"
+    if not likely:
+        return wrong("tags", UNKNOWN_TAG, "query", name)
+    return wrong("tags", UNLIKE_TAG, "query", name, likely=likely[0])

@@ -25,6 +25,8 @@ from warehouse.settings import Settings
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+CHARSETS = ("utf-8", "utf8", "us-ascii")
+LATIN_1 = "iso-8859-1"
 MAX_FORM_FIELDS = 50
 MAX_INLINE_BYTES = 64 * 1024  # parsing more would block the event loop
 JSON_TEXTS: dict[str, Text] = {
@@ -94,11 +96,15 @@ class StrictRequest(Request):
             raise _not_json(error) from error
 
     async def fields(self) -> dict[str, str]:
-        """The fields of a form body, each of which may occur only once."""
-        require_content_type(self.headers, FORM)
+        """The fields of a form body, each of which may occur only once. Java's usual HTTP client names ISO 8859-1 for forms."""
+        charset = LATIN_1 if require_content_type(self.headers, FORM, (*CHARSETS, LATIN_1)) == LATIN_1 else "utf-8"
         try:
             pairs = parse_qsl(
-                (await self.body()).decode("utf-8"), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS, errors="strict"
+                (await self.body()).decode(charset),
+                keep_blank_values=True,
+                encoding=charset,
+                max_num_fields=MAX_FORM_FIELDS,
+                errors="strict",
             )
         except ValueError as error:
             raise wrong("", Text("kein gültiges Formular", "not a valid form"), "form") from error
@@ -212,15 +218,16 @@ def _accepts(header: str, names: set[str]) -> bool:
     return False
 
 
-def require_content_type(headers: Headers, expected: str) -> None:
-    """Raises for a body of another type or of another charset than UTF-8."""
+def require_content_type(headers: Headers, expected: str, charsets: tuple[str, ...] = CHARSETS) -> str:
+    """The charset of a body. Raises for a body of another type or of another charset than these."""
     header = Header()
     header["content-type"] = headers.get("content-type", "")
     charset = header.get_content_charset("utf-8")
     media_type = headers.get("content-type", "").split(";")[0].strip().lower()
-    if media_type != expected or charset not in ("utf-8", "utf8", "us-ascii"):
+    if media_type != expected or charset not in charsets:
         sent_value = headers.get("content-type", NOTHING)
         raise Problem(415, mistakes=[mistake("Content-Type", EXPECTED_TYPE, "header", sent_value, type=expected)])
+    return charset
 
 
 def refuse_repeated(items: list[tuple[str, str]]) -> None:

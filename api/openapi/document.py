@@ -46,6 +46,7 @@ TAGS = {
     "Encryption": "How credentials are encrypted on their way to us.",
     "Management": "A tenant's clients, roles and users.",
     "Webhooks": "Where a client is told, and of what.",
+    "Notifications": "The calls that a webhook receives.",
     "Health": "For whoever watches the service.",
 }
 VERSION = "1"
@@ -203,7 +204,7 @@ def _webhook(event_type: EventType) -> dict[str, Any]:
     content = {"application/json": {"schema": {"$ref": models.REFERENCE + NOTIFICATIONS[event_type].__name__}}}
     return {
         "operationId": event_type.lower(),
-        "tags": ["Webhooks"],
+        "tags": ["Notifications"],  # generators write one file for each: two of one name would overwrite each other
         "summary": event_type.replace("_", " ").capitalize(),
         "description": f"{TYPES[event_type].description} Sent to the addresses of clients that receive `{event_type}`, signed as "
         "Standard Webhooks: verify it before you believe it.",

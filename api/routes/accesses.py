@@ -17,6 +17,7 @@ from api.customer import (
     access_request,
     changing_for,
     reading_for,
+    require_selection,
     user_of,
 )
 from api.http.errors import Problem, wrong
@@ -39,6 +40,7 @@ from api.webform import entry as form_entry
 from pipelines.fetching import connect
 from warehouse.errors import NameTaken
 from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Access
 from warehouse.stores import accesses, products, redirect_sessions, tenants
 from warehouse.stores.callers import Caller
 
@@ -93,6 +95,10 @@ async def add_accesses(
     if isinstance(outcome, str):
         return form_entry.redirect_response(outcome)
     await services.arrivals.wait(outcome)
+    if not caller.regulated and (
+        form_url := await services.changes.insist(_ask_for_login, services, caller, entries, customer_ip)
+    ):
+        return form_entry.redirect_response(form_url)
     key = next(iter(entries))
     return created_response(services.links.to(*ACCESSES, key) if len(entries) == 1 else services.links.to(*ACCESSES))
 
@@ -148,6 +154,8 @@ def _connect(
     services: Services, owner: Owner, entries: dict[str, NewAccess], refresh: bool, customer_ip: str | None
 ) -> dict[UUID, UUID]:
     if refresh and all(entry.provider_id is None and entry.credentials is None for entry in entries.values()):
+        for entry in entries.values():
+            require_selection(entry)
         return connect.refresh_again(owner, services.vault, services.settings, _options(entries), attended_from=customer_ip)
     requests = [access_request(key, entry) for key, entry in entries.items()]
     logins = connect.open_entries(owner, services.vault, services.connectors, requests)
@@ -163,13 +171,31 @@ def _redirect(
         if entry.sync is False:
             raise wrong("sync", Text("muss true sein", "must be true"), sent_value=entry.sync)
     if refresh:
-        return connect.refresh_again(owner, services.vault, services.settings, _options(entries), attended_from=customer_ip)
+        refused = _refused_logins(owner, entries)
+        if len(refused) == len(entries):
+            return form_entry.begin_renewal(services, owner, refused[0], ip=customer_ip)
+        options = {key: option for key, option in _options(entries).items() if all(access.key != key for access in refused)}
+        return connect.refresh_again(owner, services.vault, services.settings, options, attended_from=customer_ip)
     if len(entries) != 1:
         raise Problem(400, ONE_AT_A_TIME)
     key = next(iter(entries))
     if any(access.key == key for access in accesses.visible(owner)):
         raise NameTaken("access")
     return form_entry.begin(services, owner, redirect_sessions.CREATE_ACCOUNT, access_key=key, ip=customer_ip)
+
+
+def _ask_for_login(services: Services, caller: Caller, entries: dict[str, NewAccess], customer_ip: str | None) -> str | None:
+    """The address of the form, if fetches that have just ended show that no login of these accesses works: a redirect tenant has
+    none to send.
+    """
+    with changing_for(services, caller) as owner:
+        refused = _refused_logins(owner, entries)
+        return form_entry.begin_renewal(services, owner, refused[0], ip=customer_ip) if len(refused) == len(entries) else None
+
+
+def _refused_logins(owner: Owner, entries: dict[str, NewAccess]) -> list[Access]:
+    """The accesses of a request whose stored login does not work."""
+    return [access for access in accesses.visible(owner) if access.key in entries and connect.needs_login(access)]
 
 
 def _options(entries: dict[str, NewAccess]) -> dict[str, connect.AccessOptions]:

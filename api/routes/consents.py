@@ -37,7 +37,7 @@ from pipelines.dialogues.requests import DialogueOptions
 from pipelines.fetching import connect
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
-from warehouse.stores import accesses, redirect_sessions, tenants
+from warehouse.stores import accesses, tenants
 from warehouse.stores import dialogues as store
 from warehouse.stores.callers import Caller
 from warehouse.stores.dialogues import CONSENT
@@ -167,13 +167,4 @@ def _form_url(
     """The address of the form, for a redirect tenant."""
     for entry in (entries or {}).values():
         form_entry.refuse_login(providerId=entry.provider_id, credentials=entry.credentials)
-    access = accesses.find(owner, key)
-    return form_entry.begin(
-        services,
-        owner,
-        redirect_sessions.AUTHENTICATE_ACCOUNT,
-        callback_url=callback_url,
-        access_key=key,
-        provider_id=access.provider_id,
-        **progress,
-    )
+    return form_entry.begin_renewal(services, owner, accesses.find(owner, key), callback_url=callback_url, **progress)

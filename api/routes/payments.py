@@ -294,12 +294,6 @@ def _status(services: Services, caller: Caller, payment: UUID, *, needs_access: 
         )
 
 
-def require_regulated(owner: Owner, caller: Caller) -> None:
-    """Raises for a redirect tenant."""
-    if not tenants.find(owner, caller.tenant_name).regulated:
-        raise Problem(403, REGULATED_ONLY)
-
-
 def _login_of_access(owner: Owner, access_key: str, product_key: str) -> BankLogin:
     """The login of an access; raises if it does not have this product."""
     access = accesses.hold(owner, access_key)

@@ -78,7 +78,8 @@ async def list_tag_tree_items(
     """All items of a tag tree, or those that a text finds. Of the time items of cashflow, those of twenty years are listed."""
     page = _cached_list(services.settings.base_url, _tree(tree).id)
     if q is not None:
-        bodies = (body for text, body in page.items if _plain(q.strip()) in text)
+        bodies = [body for text, body in page.items if _plain(q.strip()) in text]
+        bodies += _unlisted(services.settings.base_url, _tree(tree), q.strip().upper())
         return Response(b"[" + b",".join(bodies) + b"]", media_type=JSON)
     headers = {"ETag": page.etag}
     if has_etag(request, page.etag):
@@ -121,6 +122,15 @@ def _cached_list(base_url: str, tree_id: int) -> CachedList:
     items = tuple((_search_text(item), orjson.dumps(item_body(base_url, tree, item))) for item in tree.items)
     body = b"[" + b",".join(text for _, text in items) + b"]"
     return CachedList(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"', items)
+
+
+def _unlisted(base_url: str, tree: Tree[Item], name: str) -> list[bytes]:
+    """The JSON of the item with exactly this system name, if the tree has it without listing it: a year of long ago."""
+    try:
+        item = tree.item(name)
+    except UnknownItem:
+        return []
+    return [] if item.system_name in tree.by_name else [orjson.dumps(item_body(base_url, tree, item))]
 
 
 def _search_text(item: Item) -> str:

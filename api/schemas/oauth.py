@@ -34,10 +34,9 @@ Text = Annotated[str, Field(json_schema_extra={"pattern": TEXT})]
 
 
 def _as_sent(schema: dict[str, Any]) -> None:
-    """Removes defaults, since an empty field differs from an absent one, and describes unknown fields as texts."""
+    """Removes defaults, since an empty field differs from an absent one."""
     for field in schema["properties"].values():
         field.pop("default", None)
-    schema["additionalProperties"] = schema["propertyNames"] = {"type": "string", "pattern": TEXT}
 
 
 class TokenForm(Wire):

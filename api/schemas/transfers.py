@@ -36,6 +36,11 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
+def _absent_if_empty(value: Any) -> Any:
+    """The value, or None for an empty text: fields of redirect tenants that are empty count as absent."""
+    return None if value == "" else value
+
+
 Text = Annotated[Line, StringConstraints(min_length=1, max_length=512)]
 Short = Annotated[Line, StringConstraints(min_length=1, max_length=64)]
 Truth = Annotated[bool, Field(strict=True)]
@@ -111,11 +116,15 @@ class ProductTransfer(TransferOrder):
 class ProviderTransfer(TransferOrder):
     """An order for a single transfer from an account that is not connected. Redirect tenants send no login."""
 
-    provider: UUID | None = Field(None, examples=[DEMO_ID], description="regulated tenants only, and always")
+    provider: Annotated[UUID | None, BeforeValidator(_absent_if_empty)] = Field(
+        None, examples=[DEMO_ID], description="regulated tenants only, and always"
+    )
     credentials: Credentials | None = Field(
         None, examples=[SOME_CREDENTIALS], description="regulated tenants only, and always; of this order only", repr=False
     )
-    product: Short | None = Field(None, examples=[IBAN], description="regulated tenants only, and always")
+    product: Annotated[Short | None, BeforeValidator(_absent_if_empty)] = Field(
+        None, examples=[IBAN], description="regulated tenants only, and always"
+    )
     details: TransferDetails = Field(alias="transferDetails")
 
 

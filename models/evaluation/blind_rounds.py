@@ -24,6 +24,7 @@ from models.training.train import from_text_alone
 FOLDER = Path(__file__).parent / "blind"
 FIRST_SCORES = "first_scores.csv"
 SCORE_COLUMNS = ("round", "scored_on", "figure", "value", "low", "high", "rows")
+FIRST_COLUMNS = ("first score", "of")
 INSURANCE_WORDS = r"versicher|police|praemie|prämie|schutz|beitrag|vorsorge|haftpflicht|kasko|assekuranz"
 """Lines that are no insurance and have one of these words only sound like insurance."""
 LEAST_PARTNER_LETTERS = 3
@@ -101,14 +102,16 @@ def record(file: Path, figures: Mapping[str, Figure], scored_on: date, folder: P
 def comparison(figures: Mapping[str, Mapping[str, Figure]], folder: Path = FOLDER) -> list[dict[str, str]]:
     """The first score of each figure of each round, with its day, beside the score of today."""
     recorded = first_scores(folder) if (folder / FIRST_SCORES).exists() else pl.DataFrame(schema=list(SCORE_COLUMNS))
-    first = {(row["round"], row["figure"]): row for row in recorded.iter_rows(named=True)}
+    first = {
+        (row["round"], row["figure"]): dict(zip(FIRST_COLUMNS, (f"{row['value']:.4f}", str(row["scored_on"])), strict=True))
+        for row in recorded.iter_rows(named=True)
+    }
     return [
         {
             "round": name,
             "figure": figure_name,
             "lines": str(value.rows),
-            "first score": f"{score['value']:.4f}" if (score := first.get((name, figure_name))) else "",
-            "of": str(score["scored_on"]) if score else "",
+            **(first.get((name, figure_name)) or dict.fromkeys(FIRST_COLUMNS, "")),
             "today": f"{value.value:.4f}",
         }
         for name, round_figures in figures.items()

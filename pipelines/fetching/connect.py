@@ -28,6 +28,9 @@ from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores import accesses, providers, unattended_sessions
 
+LOGIN_CODES = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING})
+"""Messages of an access whose login does not work."""
+
 
 @dataclass(frozen=True)
 class AccessOptions:
@@ -111,6 +114,11 @@ def refresh_again(
     for access in known_accesses:
         _apply_options(settings, access, options[access.key])
     return {access.id: _begin(owner, vault, settings, access, attended_from) for access in known_accesses}
+
+
+def needs_login(access: Access) -> bool:
+    """Whether the stored login of an access does not work: the bank has refused it, or misses fields."""
+    return any(item["code"] in LOGIN_CODES for item in access.messages)
 
 
 def _begin(owner: Owner, vault: Vault, settings: Settings, access: Access, attended_from: str | None) -> UUID:

@@ -109,6 +109,47 @@ def test_an_item_of_two_levels_names_its_parent(http: httpx.Client, user: dict[s
     assert {"systemNameParent"} & (listed["TAXES"].keys() | listed["INCOME"].keys()) == set()
 
 
+def test_every_system_name_parent_can_be_looked_up(http: httpx.Client, r1: TenantUnderTest, user: dict[str, str]) -> None:
+    """In every tree, and of every item that answers contain: of bookings, contracts, cashflow and all other analyses."""
+    names: dict[str, set[str]] = {}
+    parents: set[tuple[str, str]] = set()
+    for tree in read(http, user, f"{TREES}/"):
+        items = read(http, user, relations(tree)["tag_tree_items"])
+        names[tree["systemName"]] = {item["systemName"] for item in items}
+        parents |= shown_parents(items)
+    assert {tree for tree, _ in parents} >= {"CATEGORIES", "INSURANCE_TYPES", "PERIODS", "CASHFLOW", "LIFE_EVENTS"}
+    customer = r1.customer()
+    key = customer.connected("demo1")
+    for product in customer.access(key)["bankprodukte"]:
+        if product["kategorie"] != "DEPOT":
+            for view in ("categories", "insurance-types", "business-partners", "freelancer-categories"):
+                parents |= shown_parents(customer.bookings(key, product["id"], tag=view))
+    for analysis in ("contracts", "cashflow", "life-events", "life/stages", "sales-triggers"):
+        parents |= shown_parents(customer.read(f"/ai/{analysis}"))
+    for analysis in ("disposable-money", "affordability", "credit-risk"):
+        parents |= shown_parents([customer.read(f"/ai/{analysis}")])
+    assert {(tree, parent) for tree, parent in parents if parent not in names[tree]} == set()
+
+
+def shown_parents(value: Any) -> set[tuple[str, str]]:
+    """Tree and parent of all items in an answer."""
+    if isinstance(value, list):
+        return {parent for item in value for parent in shown_parents(item)}
+    if not isinstance(value, dict):
+        return set()
+    own = {(value["tagTree"]["systemName"], value["systemNameParent"])} if "systemNameParent" in value else set()
+    return own | {parent for item in value.values() for parent in shown_parents(item)}
+
+
+def test_the_parent_of_a_time_that_is_not_listed_is_found_by_its_name(http: httpx.Client, user: dict[str, str]) -> None:
+    month = read(http, user, f"{TREES}/6/tag-tree-items/61999012/")
+    (year,) = read(http, user, f"{TREES}/6/tag-tree-items/", q=month["systemNameParent"])
+    assert (year["systemName"], year["systemNameParent"]) == ("1999_Y", "TOTAL")
+    (root,) = (item for item in read(http, user, f"{TREES}/6/tag-tree-items/", q="TOTAL") if item["systemName"] == "TOTAL")
+    assert "systemNameParent" not in root
+    assert read(http, user, relations(root)["self"]) == root
+
+
 @pytest.mark.parametrize("path", ["", "/1", "/4/tag-tree-items", "/4/tag-tree-items/40202"])
 def test_both_addresses_answer_the_same(http: httpx.Client, user: dict[str, str], path: str) -> None:
     assert http.get(f"{BELOW_TAGS}{path}/", headers=user).content == http.get(f"{TREES}{path}/", headers=user).content
