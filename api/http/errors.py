@@ -30,7 +30,7 @@ TEXTS = {
     406: ("BA406", "Das gewünschte Format wird nicht angeboten."),
     408: ("BA408", "Die Anfrage wurde nicht rechtzeitig vollständig gesendet."),
     409: ("BA409", "Die Anfrage steht im Widerspruch zum Stand der Daten."),
-    410: ("BA410", "Diese Operation wird nicht mehr angeboten."),
+    410: ("BA410", "Diese Operation oder dieser Stand wird nicht mehr angeboten."),
     413: ("BA413", "Die Anfrage ist zu groß."),
     415: ("BA415", "Das Format der Anfrage wird nicht unterstützt."),
     429: ("BA429", "Zu viele Versuche. Bitte später erneut versuchen."),
@@ -80,6 +80,8 @@ FACTS: dict[type[errors.KontorError], ErrorResponse] = {
     errors.AccessDiffers: ErrorResponse(
         409, "Der Bankzugang besteht bereits mit anderen Angaben. Neue Angaben werden nur mit refresh=true übernommen."
     ),
+    errors.FromBank: ErrorResponse(409, "Der Umsatz stammt von der Bank. Nur übertragene Umsätze können gelöscht werden."),
+    errors.CursorTooOld: ErrorResponse(410, "cursor: ist zu alt. Bitte ohne cursor neu beginnen und den Bestand ersetzen."),
     errors.TooMany: ErrorResponse(409, "Es gibt bereits so viele davon, wie möglich sind."),
     errors.SignDiffers: ErrorResponse(400, "tags.systemName: passt nicht zum Vorzeichen des Betrags"),
     errors.NoCounterparty: ErrorResponse(400, "createRule: der Umsatz nennt keinen Zahlungspartner"),

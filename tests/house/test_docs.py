@@ -37,7 +37,7 @@ def environment(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield told
 
 
-@pytest.mark.parametrize("page", ["docs/tenants.md", "docs/operators.md", "docs/data-scientists.md"])
+@pytest.mark.parametrize("page", ["docs/tenants.md", "docs/tenants/sync.md", "docs/operators.md", "docs/data-scientists.md"])
 def test_the_commands_of_a_page_run(environment: dict[str, str], tmp_path: Path, page: str) -> None:
     script = "\n".join(blocks(page))
     assert script.count("\n") > 10
