@@ -43,7 +43,14 @@ async def list_changes(
         Query(min_length=1, max_length=256, description="of the last page; without one, everything from the beginning"),
     ] = None,
     limit: Annotated[
-        Count, Query(ge=1, le=MAX_ENTRIES, description="at most so many objects and removals", examples=[100])
+        Count,
+        Query(
+            ge=1,
+            le=MAX_ENTRIES,
+            json_schema_extra={"minimum": 1, "maximum": MAX_ENTRIES},
+            description="at most so many objects and removals",
+            examples=[100],
+        ),
     ] = DEFAULT_ENTRIES,
 ) -> Response:
     """What has changed since a cursor: accesses, products and bookings that were added, changed and removed, and whether the

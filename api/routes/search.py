@@ -81,7 +81,14 @@ async def search_transactions(
     sort: Annotated[Sort, Query(description="by date or by amount")] = Sort.DATE,
     order: Annotated[SortOrder, Query(description="ascending or descending")] = SortOrder.DESCENDING,
     limit: Annotated[
-        Count, Query(ge=1, le=MAX_ROWS, description="at most so many; `Link` leads on", examples=[100])
+        Count,
+        Query(
+            ge=1,
+            le=MAX_ROWS,
+            json_schema_extra={"minimum": 1, "maximum": MAX_ROWS},
+            description="at most so many; `Link` leads on",
+            examples=[100],
+        ),
     ] = DEFAULT_ROWS,
     cursor: Annotated[str | None, Query(min_length=1, max_length=128, description="where to go on; taken from `Link`")] = None,
     tag: Annotated[View | None, Query(description="with `tags` of this kind", examples=["categories"])] = None,

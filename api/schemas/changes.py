@@ -49,16 +49,16 @@ Removed = Annotated[list[str], Field(examples=[[UID]])]
 class AccessChanges(Wire):
     """Accesses. A removed one takes its products and their bookings with it."""
 
-    added: list[SyncedAccess]  # type: ignore[valid-type]
-    changed: list[SyncedAccess]  # type: ignore[valid-type]
+    added: list[SyncedAccess]
+    changed: list[SyncedAccess]
     removed: Removed = Field(description="By `uid`")
 
 
 class ProductChanges(Wire):
     """Products. A removed one takes its bookings with it. Positions that change are a change of their depot."""
 
-    added: list[SyncedProduct]  # type: ignore[valid-type]
-    changed: list[SyncedProduct]  # type: ignore[valid-type]
+    added: list[SyncedProduct]
+    changed: list[SyncedProduct]
     removed: Removed = Field(description="By `uid`")
 
 

@@ -64,7 +64,11 @@ def test_the_notebook_of_the_page_runs(environment: dict[str, str], tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "page", [path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]]
+    "page",
+    [
+        path.relative_to(ROOT).as_posix()
+        for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tenants").glob("*.md"))]
+    ],
 )
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text()):

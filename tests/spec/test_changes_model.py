@@ -114,8 +114,8 @@ class History:
         with self.acting() as owner:
             ids = ledger.whole(owner)["id"].to_list()
             if ids:
-                flags = {"change_existing": change_existing, "create_rule": create_rule}
-                corrections.choose(owner, UUID(ids[which % len(ids)]), "OTHER_INCOME", **flags)
+                booking = UUID(ids[which % len(ids)])
+                corrections.choose(owner, booking, "OTHER_INCOME", change_existing=change_existing, create_rule=create_rule)
 
     def retract(self, which: int) -> None:
         with self.acting() as owner:
@@ -225,7 +225,8 @@ def test_nothing_is_missed_while_others_write(r1: TenantUnderTest, context: Cont
     history = History(context, customer)
     for key in KEYS:
         history.fetch(key, {"a": [(0, -990, "Miete", False)]}, 1)
-    client, ended, failures = Client(history), threading.Event(), []
+    client = Client(history)
+    failures: list[Exception] = []
 
     def write(key: str, seed: int) -> None:
         try:
@@ -241,13 +242,10 @@ def test_nothing_is_missed_while_others_write(r1: TenantUnderTest, context: Cont
     writers = [threading.Thread(target=write, args=(key, seed)) for seed, key in enumerate(KEYS, 1)]
     for writer in writers:
         writer.start()
-    watcher = threading.Thread(target=lambda: ([writer.join() for writer in writers], ended.set()))
-    watcher.start()
     pages = 0
-    while not ended.is_set():
+    while any(writer.is_alive() for writer in writers):
         client.copy.read(1 + pages % 5)
         pages += 1
-    watcher.join()
     assert failures == []
     assert pages > 10
     client.copy.follow(3)

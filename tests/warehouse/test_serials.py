@@ -4,8 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
-from tests.support.stack import Customer, Stack, TenantUnderTest
+from tests.support.stack import Customer, Stack, TenantUnderTest, wait_until
 
 
 @pytest.fixture
@@ -84,16 +85,12 @@ def test_serials_appear_in_the_order_of_commits(stack: Stack, customer: Customer
     def write() -> int:
         return int(one(stack, touch, customer))
 
-    with ThreadPoolExecutor(1) as pool, stack.database.operating() as first:
-        from sqlalchemy import text
-
-        serial = first.session.execute(text(touch), {"user": customer.user_id}).scalar_one()
-        second = pool.submit(write)
-        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-        for _ in range(200):
-            if one(stack, f"{waiting} AND CAST(:user AS uuid) IS NOT NULL", customer):
-                break
-        assert not second.done()
-        assert one(stack, "SELECT serial FROM users WHERE id = :user", customer) < serial
-        first.session.commit()
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND CAST(:user AS uuid) IS NOT NULL"
+    with ThreadPoolExecutor(1) as pool:
+        with stack.database.operating() as first:
+            serial = first.session.execute(text(touch), {"user": customer.user_id}).scalar_one()
+            second = pool.submit(write)
+            wait_until(lambda: one(stack, waiting, customer), 30)
+            assert not second.done()
+            assert one(stack, "SELECT serial FROM users WHERE id = :user", customer) < serial
         assert second.result(30) > serial

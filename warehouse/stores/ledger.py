@@ -86,9 +86,9 @@ def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:
 def add(owner: Owner, product: Product, bookings: pl.DataFrame, batch: str | None = None) -> None:
     """Stores new bookings in the order of the frame."""
     for part in bookings.iter_slices(BATCH_ROWS):
-        values = {"tenant": owner.tenant, "user": product.user_id, "product": product.id, "batch": batch}
-        values["serial"] = _next_serial(owner, product)
-        owner.session.execute(ADD, {**values, "id": [uuid4() for _ in range(part.height)], **_arrays(part)})
+        ids = [uuid4() for _ in range(part.height)]
+        values = {"tenant": owner.tenant, "user": product.user_id, "product": product.id, "batch": batch, "id": ids}
+        owner.session.execute(ADD, {**values, "serial": _next_serial(owner, product), **_arrays(part)})
 
 
 def change(owner: Owner, product: Product, bookings: pl.DataFrame) -> None:
