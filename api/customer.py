@@ -23,6 +23,8 @@ from warehouse.postgres.database import Owner
 from warehouse.stores import activity
 from warehouse.stores.callers import Caller
 
+EMPTY_SELECTION = Text("ist leer", "is empty")
+
 NOT_PUBLIC = tuple(
     ipaddress.ip_network(network)
     for network in (
@@ -108,9 +110,6 @@ def access_request(key: str, entry: NewAccess) -> AccessRequest:
     except ValueError as error:
         raise wrong(f"{key}.providerId", IDENTIFIER, sent_value=entry.provider_id) from error
     return AccessRequest(key, provider_id, entry.credentials, access_options(entry))
-
-
-EMPTY_SELECTION = Text("ist leer", "is empty")
 
 
 def access_options(entry: NewAccess) -> AccessOptions:

@@ -19,6 +19,8 @@ KontorError
 ├── NotOffered               this method or medium cannot be chosen
 ├── PaymentDiffers           another order has this payment id
 ├── PaymentRepeated          an equal order was placed a moment ago
+├── FromBank                 the booking was delivered by a bank, and only pushed ones can be deleted
+├── CursorTooOld             it is not known any more what has changed since this cursor
 ├── TooMany                  the largest number of these objects is reached
 ├── AlreadyActive            the user is active already
 ├── LoginFailed              name and secret do not match, for whatever reason
@@ -192,6 +194,14 @@ class PaymentDiffers(KontorError):
 
 
 class PaymentRepeated(KontorError):
+    pass
+
+
+class FromBank(KontorError):
+    pass
+
+
+class CursorTooOld(KontorError):
     pass
 
 

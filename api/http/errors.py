@@ -164,6 +164,22 @@ FACTS: dict[type[errors.KontorError], ErrorResponse] = {
         ),
         "{field}",
     ),
+    errors.FromBank: ErrorResponse(
+        409,
+        Text(
+            "Der Umsatz stammt von der Bank. Nur übertragene Umsätze können gelöscht werden.",
+            "The booking is from the bank. Only pushed bookings can be deleted.",
+        ),
+    ),
+    errors.CursorTooOld: ErrorResponse(
+        410,
+        Text(
+            "ist zu alt. Bitte ohne cursor neu beginnen und den Bestand ersetzen.",
+            "is too old. Begin anew without a cursor, and replace what you have.",
+        ),
+        "cursor",
+        "query",
+    ),
     errors.IdentifierUnfit: ErrorResponse(
         400,
         Text(

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 from typing import Annotated
-from uuid import UUID
 
-from fastapi import Path, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from analytics import trees
@@ -13,20 +12,18 @@ from api.http.errors import Problem, wrong
 from api.http.mistakes import closest, mistake
 from api.http.responses import empty_response
 from api.http.route import router
-from api.routes.transactions import NAME
+from api.routes.transactions import NAME, BookingKey, booking_id
 from api.schemas.base import Flag
 from api.schemas.corrections import ItemInput, TransactionPut
 from api.schemas.languages import Text
 from api.services import AppServices
 from pipelines.results import corrections
-from warehouse.errors import NotFound
 from warehouse.stores import accesses, products
 
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 platform = router("/ai/v1", "Analysis platform")
 TREE = "CATEGORIES"
 NO_CATEGORY = Text("ist keine Kategorie, die eine Buchung haben kann", "is not a category that a booking can have")
-BookingKey = Annotated[str, Path(examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])]
 ChangeExisting = Annotated[
     Flag, Query(alias="changeExisting", description="also all that there are of the same counterparty (name and IBAN)")
 ]
@@ -51,7 +48,7 @@ async def update_category(
         with changing_for(services, caller) as owner:
             product_row = products.find(owner, accesses.find(owner, access), product)
             flags = {"change_existing": change_existing, "create_rule": create_rule}
-            corrections.choose(owner, _id(transaction), item, product=product_row.id, **flags)
+            corrections.choose(owner, booking_id(transaction), item, product=product_row.id, **flags)
 
     await services.changes.insist(change)
     return empty_response()
@@ -71,7 +68,7 @@ async def update_transaction(
 
     def change() -> None:
         with changing_for(services, caller) as owner:
-            corrections.choose(owner, _id(transaction), item, change_existing=change_existing, create_rule=create_rule)
+            corrections.choose(owner, booking_id(transaction), item, change_existing=change_existing, create_rule=create_rule)
 
     await services.changes.insist(change)
     return empty_response()
@@ -85,7 +82,7 @@ async def delete_choice(
 
     def change() -> None:
         with changing_for(services, caller) as owner:
-            corrections.retract(owner, _id(transaction), change_existing=change_existing)
+            corrections.retract(owner, booking_id(transaction), change_existing=change_existing)
 
     await services.changes.insist(change)
     return empty_response()
@@ -103,11 +100,3 @@ def category_of(choice: ItemInput, field: str) -> str:
         suggestion = closest(choice.system_name, (category.system_name for category in categories.assignable))
         raise Problem(400, mistakes=[replace(problem, suggestion=suggestion)])
     return item.system_name
-
-
-def _id(value: str) -> UUID:
-    """The id of a booking; anything but a UUID names none."""
-    try:
-        return UUID(value)
-    except ValueError as error:
-        raise NotFound("transaction") from error

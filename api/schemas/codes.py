@@ -141,11 +141,14 @@ STATUS_ENTRIES = (
     ),
     CodeEntry(
         "BA410",
-        Text("Diese Operation wird nicht mehr angeboten.", "This operation is no longer offered."),
-        Text("Der Betreiber hat die Operation abgeschaltet.", "The operator has retired the operation."),
+        Text("Diese Operation oder dieser Stand wird nicht mehr angeboten.", "This operation or state is no longer offered."),
         Text(
-            "Sehen Sie im Änderungsprotokoll nach, was an ihre Stelle getreten ist.",
-            "See the changelog for what has replaced it.",
+            "Der Betreiber hat die Operation abgeschaltet, oder ein cursor ist älter als das, was wir noch wissen.",
+            "The operator has retired the operation, or a cursor is older than what we still know.",
+        ),
+        Text(
+            "Sehen Sie im Änderungsprotokoll nach, was an ihre Stelle getreten ist; beginnen Sie ohne cursor neu.",
+            "See the changelog for what has replaced it; begin anew without a cursor.",
         ),
         (410,),
     ),

@@ -79,6 +79,13 @@ class TransactionBody(Wire):
     tags: list[TagInstanceBody] | None = Field(None, description="With `tag` or `categorize=true`")
 
 
+class FoundTransactionBody(TransactionBody):
+    """A booking, with where it belongs."""
+
+    access_id: str = Field(alias="accessId", examples=["0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"], description="`id` of its access")
+    product_id: str = Field(alias="productId", examples=["DE02120300000000202051"], description="`id` of its product")
+
+
 WIRE_NAMES = {name: field.alias or name for name, field in TransactionBody.model_fields.items()}
 INDEX = {name: COLUMNS.index(name) for name in COLUMNS}
 COPIED_COLUMNS = [
