@@ -32,6 +32,7 @@ from pipelines.statements.statement import (
 SEPARATORS = (";", ",", "\t")
 HEADER_LINES = 60
 """Lines in which a header is looked for: the longest known preamble has 24."""
+HEADER_CHARACTERS = 20_000
 DAYS = {
     DayOrder.DAY_FIRST: (r"^([0-9]{1,2})[./-]([0-9]{1,2})[./-]([0-9]{4}|[0-9]{2})(?:[^0-9]|$)", (3, 2, 1)),
     DayOrder.YEAR_FIRST: (r"^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:[^0-9]|$)", (1, 2, 3)),
@@ -74,7 +75,7 @@ def _table(text: str) -> _Table:
     lines = re.split(r"\r\n|\n|\r", text)
     for place, line in enumerate(lines[:HEADER_LINES]):
         for separator in SEPARATORS:
-            if separator not in line:
+            if separator not in line or len(line) > HEADER_CHARACTERS:
                 continue
             names = _cells(line, separator)
             format_ = next((known for known in FORMATS if _is_header(known, names, separator, line)), None)

@@ -145,7 +145,10 @@ def bookings_of_rows(rows: Sequence[Sequence[object]]) -> pl.DataFrame:
 
 
 def tidy(frame: pl.DataFrame) -> pl.DataFrame:
-    """The bookings in their schema, the oldest first, with trimmed texts, empty ones as null, and IBANs without blanks."""
+    """The bookings in their schema, the oldest first and pending ones last of their day.
+
+    Texts are trimmed, empty ones null, and IBANs have no blanks.
+    """
     texts = pl.col(TEXTS).str.replace_all(_CONTROL, " ").str.strip_chars()
     codes = pl.col("counterparty_iban", "counterparty_bic").str.replace_all(r"\s", "").str.to_uppercase()
     tidied = checked(frame, BOOKINGS).with_columns(texts).with_columns(codes)
@@ -155,7 +158,7 @@ def tidy(frame: pl.DataFrame) -> pl.DataFrame:
     days = tidied["booked_on"]
     if len(days) > 1 and days[0] > days[-1]:
         tidied = tidied.reverse()
-    return tidied.sort("booked_on", maintain_order=True)
+    return tidied.sort("booked_on", "pending", maintain_order=True)
 
 
 def cents_of(text: str, line: int | None = None) -> int:

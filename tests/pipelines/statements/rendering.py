@@ -1,4 +1,4 @@
-"""Writes random bookings as files: a second opinion on the formats, written after their documentation and not after the readers."""
+"""Writes random bookings as files: a second opinion on the formats, written after their documentation, not after the readers."""
 
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
