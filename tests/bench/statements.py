@@ -67,9 +67,9 @@ def _line(number: int) -> Line:
     day = date(2026, 1, 1) + timedelta(days=number // 300)
     other = german_iban(f"370400440{number % 1000:09}")
     text, reference = f"Rechnung {number} vom {day}", f"E{number:012}"
-    name = f"Beispiel und Söhne GmbH {number % 1000}"
+    name, mandate = f"Beispiel und Söhne GmbH {number % 1000}", f"M{number % 1000}"
     cents = -(number % 99_991) - 1
-    return Line(day, day, cents, name, other, "COBADEFFXXX", text, reference, f"M{number % 1000}", "", "LASTSCHRIFT", "105", "9248")
+    return Line(day, day, cents, name, other, "COBADEFFXXX", text, reference, mandate, "", "LASTSCHRIFT", "105", "9248")
 
 
 def _walk(content: bytes) -> None:
