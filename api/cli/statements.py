@@ -91,7 +91,7 @@ def _print(result: dict[str, Any]) -> None:
 def _facts(statement: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines about a statement."""
     opening, closing = statement["opening_cents"], statement["closing_cents"]
-    told = opening is not None and closing is not None
+    has_both = opening is not None and closing is not None
     verdict = "fit" if not statement["differences"] else "differ"
     differences = [
         (
@@ -104,6 +104,6 @@ def _facts(statement: dict[str, Any]) -> list[tuple[str, str]]:
         ("account", f"{statement['account'] or 'unknown'} ({statement['currency']})"),
         ("period", f"{statement['first_day']} to {statement['last_day']}"),
         ("lines", f"{statement['lines']}, {statement['pending']} of them pending"),
-        ("balances in cents", f"{opening} to {closing}, which {verdict}" if told else "not both in the file"),
+        ("balances in cents", f"{opening} to {closing}, which {verdict}" if has_both else "not both in the file"),
         *differences,
     ]

@@ -131,14 +131,14 @@ class _Mask:
             masked += replacement.upper() if letter.isupper() else replacement
         return masked if masked != word else masked[:-1] + ("X" if word[-1].isupper() else "x")
 
-    def _checked(self, code: str, kept: int) -> str:
+    def _checked(self, code: str, prefix_length: int) -> str:
         """An IBAN or creditor identifier with other characters and right check digits; its country and scheme stay."""
         stream, body = self._stream("code", code), ""
-        for character in code[kept:]:
+        for character in code[prefix_length:]:
             letter = CONSONANTS[next(stream) % len(CONSONANTS)].upper()
             body += letter if character.isalpha() else str(next(stream) % 10)
         number = "".join(str(int(character, 36)) for character in f"{body}{code[:2]}00")
-        return f"{code[:2]}{98 - int(number) % 97:02}{code[4:kept]}{body}"
+        return f"{code[:2]}{98 - int(number) % 97:02}{code[4:prefix_length]}{body}"
 
     def _spaced(self, form: str, code: str) -> str:
         """A code with the blanks of another one."""
@@ -198,8 +198,8 @@ def _swift_value(mask: _Mask, name: str, value: str) -> str:
         return mask.text(value) if re.search(r"[^\W\d_]", value) else value
     if name[:2] in ("60", "62", "64", "65", "34", "90"):
         match = SWIFT_BALANCE.match(value)
-        kept = match.end() if match else 0
-        return value[:kept] + mask.text(value[kept:])
+        end = match.end() if match else 0
+        return value[:end] + mask.text(value[end:])
     if name == "61":
         match = SWIFT_LINE.match(value)
         return f"{match[1]}{mask.digits(match[2])}{match[3]}{mask.text(value[match.end() :])}" if match else mask.text(value)
@@ -207,15 +207,15 @@ def _swift_value(mask: _Mask, name: str, value: str) -> str:
 
 
 def _swift_text(mask: _Mask, value: str) -> str:
-    """A field 86: its lines are joined for the replacement, since a wrapped word is one word, and broken at the same places."""
+    """A field 86: its lines are whole for the replacement, since a wrapped word is one word, and broken at the same places."""
     breaks = [match.span() for match in re.finditer(r"[\r\n]+", value.rstrip("\r\n"))]
     tail = value[len(value.rstrip("\r\n")) :]
-    joined = re.sub(r"[\r\n]+", "", value)
+    whole = re.sub(r"[\r\n]+", "", value)
     masked, before = "", 0
-    for match in SWIFT_TEXT.finditer(joined) if re.match(r"[0-9]{3}[^A-Za-z0-9\s][0-9]{2}", joined) else ():
-        masked += mask.text(joined[before : match.start()]) + match[0]
+    for match in SWIFT_TEXT.finditer(whole) if re.match(r"[0-9]{3}[^A-Za-z0-9\s][0-9]{2}", whole) else ():
+        masked += mask.text(whole[before : match.start()]) + match[0]
         before = match.end()
-    masked += mask.text(joined[before:])
+    masked += mask.text(whole[before:])
     for start, end in breaks:
         masked = masked[:start] + value[start:end] + masked[start:]
     return masked + tail
@@ -224,11 +224,11 @@ def _swift_text(mask: _Mask, value: str) -> str:
 @cache
 def _public_words() -> frozenset[str]:
     """The words that stay: of the catalogue and of the formats, without those that are also names of persons or places."""
-    forms = [FORMAT_WORDS, *(name for known in FORMATS for name in known.header)]
+    forms = [FORMAT_WORDS, *(name for layout in FORMATS for name in layout.header)]
     forms += [
         str(value)
-        for known in FORMATS
-        for value in (*vars(known).values(), tuple(known.references.values()))
+        for layout in FORMATS
+        for value in (*vars(layout).values(), tuple(layout.references.values()))
         if isinstance(value, str | tuple)
     ]
     texts = [f"{row['display_name']} {row['aliases']}" for row in _rows("partners.csv")]

@@ -78,27 +78,27 @@ def _table(text: str) -> _Table:
             if separator not in line or len(line) > HEADER_CHARACTERS:
                 continue
             names = _cells(line, separator)
-            format_ = next((known for known in FORMATS if _is_header(known, names, separator, line)), None)
+            format_ = next((layout for layout in FORMATS if _is_header(layout, names, separator, line)), None)
             if format_ is not None:
                 return _below_header(format_, lines, place, separator)
     raise StatementFault(Reason.FORMAT_UNKNOWN)
 
 
-def _is_header(known: CsvFormat, names: Sequence[str], separator: str, line: str) -> bool:
+def _is_header(layout: CsvFormat, names: Sequence[str], separator: str, line: str) -> bool:
     """Whether a line is the header of a format, or for a format without one, its first line."""
-    if known.separator != separator:
+    if layout.separator != separator:
         return False
-    return bool(re.search(known.first_line, line)) if known.first_line else set(known.header) <= set(names)
+    return bool(re.search(layout.first_line, line)) if layout.first_line else set(layout.header) <= set(names)
 
 
-def _below_header(known: CsvFormat, lines: list[str], place: int, separator: str) -> _Table:
+def _below_header(layout: CsvFormat, lines: list[str], place: int, separator: str) -> _Table:
     """The rows below the header, all cells as text; cells beyond the header must be empty, and footers are told apart."""
-    names = list(known.header) if known.first_line else _unique(_cells(lines[place], separator))
-    if known.unnamed and not names[-1]:
-        names[-1] = known.unnamed
+    names = list(layout.header) if layout.first_line else _unique(_cells(lines[place], separator))
+    if layout.unnamed and not names[-1]:
+        names[-1] = layout.unnamed
     while names and not names[-1]:
         names.pop()
-    first = place if known.first_line else place + 1
+    first = place if layout.first_line else place + 1
     around: list[Sequence[str]] = [_cells(line, separator) for line in lines[:place]]
     rows: list[list[str | int]] = []
     reader = csv.reader((f"{line}\n" for line in lines[first:]), delimiter=separator, strict=True)
@@ -111,7 +111,7 @@ def _below_header(known: CsvFormat, lines: list[str], place: int, separator: str
                 values.pop()
             if not any(values):
                 continue
-            if known.footer and re.search(known.footer, ";".join(values)):
+            if layout.footer and re.search(layout.footer, ";".join(values)):
                 around.append(values)
             elif len(values) != len(names):
                 raise StatementFault(Reason.COLUMNS, number)
@@ -120,7 +120,7 @@ def _below_header(known: CsvFormat, lines: list[str], place: int, separator: str
     except csv.Error as error:
         raise StatementFault(Reason.MARKUP, first + reader.line_num) from error
     schema = {**dict.fromkeys(names, pl.String), LINE: pl.Int64}
-    return _Table(known, pl.DataFrame(rows, schema=schema, orient="row"), tuple(around))
+    return _Table(layout, pl.DataFrame(rows, schema=schema, orient="row"), tuple(around))
 
 
 def _cells(line: str, separator: str) -> list[str]:
@@ -136,27 +136,27 @@ def _unique(names: list[str]) -> list[str]:
     return [name if name not in names[:place] else f"{name}.{place}" for place, name in enumerate(names)]
 
 
-def _bookings(known: CsvFormat, frame: pl.DataFrame) -> pl.DataFrame:
+def _bookings(layout: CsvFormat, frame: pl.DataFrame) -> pl.DataFrame:
     """The frame of bookings in the order of the file, with the number of the line and the balance after it."""
-    column, pattern = known.pending or ("", "^$")
+    column, pattern = layout.pending or ("", "^$")
     table = frame.select(
         LINE,
-        booked_on=_day(known, _column(frame, known.booked_on)),
-        value_on=_day(known, _column(frame, known.value_on)),
-        value_text=_column(frame, known.value_on),
-        amount_cents=_amount(known, frame),
-        currency=pl.coalesce(_column(frame, known.currency), pl.lit(known.default_currency)),
-        purpose=_purpose(known, frame),
-        booking_text=_column(frame, known.booking_text),
-        gv_code=_column(frame, known.gv_code),
+        booked_on=_day(layout, _column(frame, layout.booked_on)),
+        value_on=_day(layout, _column(frame, layout.value_on)),
+        value_text=_column(frame, layout.value_on),
+        amount_cents=_amount(layout, frame),
+        currency=pl.coalesce(_column(frame, layout.currency), pl.lit(layout.default_currency)),
+        purpose=_purpose(layout, frame),
+        booking_text=_column(frame, layout.booking_text),
+        gv_code=_column(frame, layout.gv_code),
         primanota=pl.lit(None, pl.String),
-        counterparty_name=_column(frame, known.name_column),
-        counterparty_iban=_iban(_column(frame, known.iban)),
-        counterparty_bic=_bic(_column(frame, known.bic)),
-        ultimate_name=_column(frame, known.ultimate),
+        counterparty_name=_column(frame, layout.name_column),
+        counterparty_iban=_iban(_column(frame, layout.iban)),
+        counterparty_bic=_bic(_column(frame, layout.bic)),
+        ultimate_name=_column(frame, layout.ultimate),
         pending=_column(frame, column).str.contains(pattern).fill_null(False),
-        balance=_cents(known, _column(frame, known.balance_after)),
-        own_account=_column(frame, known.own_account).fill_null(""),
+        balance=_cents(layout, _column(frame, layout.balance_after)),
+        own_account=_column(frame, layout.own_account).fill_null(""),
     )
     newest = table["booked_on"].max()
     undated = pl.when(pl.col("pending") & pl.col("booked_on").is_null()).then(pl.lit(newest, pl.Date)).otherwise("booked_on")
@@ -171,18 +171,18 @@ def _bookings(known: CsvFormat, frame: pl.DataFrame) -> pl.DataFrame:
 
 def _statement(table: _Table, bookings: pl.DataFrame, own_account: str) -> Statement:
     """The lines of one account as a statement, with the balances that the file tells."""
-    known = table.format
+    layout = table.format
     iban = _own_iban(table, own_account)
     number = None if iban else own_account or None
     currencies = bookings["currency"].unique().to_list()
-    currency = currencies[0] if len(currencies) == 1 else known.default_currency
-    opening, closing = _told_balance(table, known.opening), _told_balance(table, known.closing)
-    chained = _chained_balances(bookings) if known.balance_after else None
+    currency = currencies[0] if len(currencies) == 1 else layout.default_currency
+    opening, closing = _told_balance(table, layout.opening), _told_balance(table, layout.closing)
+    chained = _chained_balances(bookings) if layout.balance_after else None
     if chained is not None:
         opening, closing = chained
     frame = tidy(bookings.select(pl.col(name).cast(kind) for name, kind in BOOKINGS.items()))
     account = StatementAccount(iban=iban, number=number, currency=currency)
-    return with_balance_checked(with_period(Statement(known.name, account, frame, opening=opening, closing=closing)))
+    return with_balance_checked(with_period(Statement(layout.name, account, frame, opening=opening, closing=closing)))
 
 
 def _chained_balances(bookings: pl.DataFrame) -> tuple[DayBalance, DayBalance] | None:
@@ -211,53 +211,53 @@ def _column(frame: pl.DataFrame, names: str | tuple[str, ...]) -> pl.Expr:
     return pl.coalesce(pl.when(pl.col(name) != "").then(pl.col(name)) for name in present)
 
 
-def _day(known: CsvFormat, text: pl.Expr) -> pl.Expr:
-    pattern, (year, month, day) = DAYS[known.day_order]
+def _day(layout: CsvFormat, text: pl.Expr) -> pl.Expr:
+    pattern, (year, month, day) = DAYS[layout.day_order]
     years = text.str.extract(pattern, year)
     full_years = pl.when(years.str.len_chars() == 2).then("20" + years).otherwise(years)
     parts = [full_years, text.str.extract(pattern, month).str.zfill(2), text.str.extract(pattern, day).str.zfill(2)]
     return pl.concat_str(parts, separator="-").str.to_date("%Y-%m-%d", strict=False)
 
 
-def _cents(known: CsvFormat, text: pl.Expr) -> pl.Expr:
+def _cents(layout: CsvFormat, text: pl.Expr) -> pl.Expr:
     """Cents of amounts as they stand in the file; null where one is none, or finer than cents."""
     plain = text.str.replace_all("\u2212", "-", literal=True).str.replace_all(NOT_OF_AN_AMOUNT, "")
-    pattern = AMOUNTS[known.decimal]
+    pattern = AMOUNTS[layout.decimal]
     whole = plain.str.extract(pattern, 2).str.replace_all(r"[.,]", "").cast(pl.Int64, strict=False)
     hundredths = plain.str.extract(pattern, 3).fill_null("").str.pad_end(2, "0").cast(pl.Int64, strict=False)
     cents = whole * 100 + hundredths
     return pl.when(plain.str.extract(pattern, 1) == "-").then(-cents).otherwise(cents)
 
 
-def _amount(known: CsvFormat, frame: pl.DataFrame) -> pl.Expr:
+def _amount(layout: CsvFormat, frame: pl.DataFrame) -> pl.Expr:
     """The signed cents of each line, with the further amounts of its payment."""
-    amount = _cents(known, _column(frame, known.amount)) * known.sign
-    for name in known.added:
+    amount = _cents(layout, _column(frame, layout.amount)) * layout.sign
+    for name in layout.added:
         text = _column(frame, name)
-        amount = amount + pl.when(text.is_null()).then(0).otherwise(_cents(known, text))
+        amount = amount + pl.when(text.is_null()).then(0).otherwise(_cents(layout, text))
     return amount
 
 
-def _purpose(known: CsvFormat, frame: pl.DataFrame) -> pl.Expr:
+def _purpose(layout: CsvFormat, frame: pl.DataFrame) -> pl.Expr:
     """The purpose in the form of the house: references as lines with their tags, where the text has none of its own."""
-    text = pl.concat_str([_column(frame, name) for name in known.purpose], separator=" ", ignore_nulls=True)
-    tags = []
-    for tag, name in known.references.items():
+    text = pl.concat_str([_column(frame, name) for name in layout.purpose], separator=" ", ignore_nulls=True)
+    tags: list[pl.Expr] = []
+    for tag, name in layout.references.items():
         value = _column(frame, name)
         tags.append(pl.when(~value.str.to_uppercase().is_in(list(NO_REFERENCE))).then(pl.concat_str(pl.lit(f"{tag}+"), value)))
-    if known.original:
-        tags.append(_original_amount(known, frame, *known.original))
+    if layout.original:
+        tags.append(_original_amount(layout, frame, *layout.original))
     if not tags:
         return text
-    joined = pl.concat_str(tags, separator="\n", ignore_nulls=True)
-    tagged = pl.concat_str([joined, pl.when(text != "").then("SVWZ+" + text)], separator="\n", ignore_nulls=True)
-    return pl.when((joined == "") | text.str.contains(SEPA_TAG.pattern)).then(text).otherwise(tagged)
+    references = pl.concat_str(tags, separator="\n", ignore_nulls=True)
+    tagged = pl.concat_str([references, pl.when(text != "").then("SVWZ+" + text)], separator="\n", ignore_nulls=True)
+    return pl.when((references == "") | text.str.contains(SEPA_TAG.pattern)).then(text).otherwise(tagged)
 
 
-def _original_amount(known: CsvFormat, frame: pl.DataFrame, amount: str, currency: str) -> pl.Expr:
+def _original_amount(layout: CsvFormat, frame: pl.DataFrame, amount: str, currency: str) -> pl.Expr:
     """The amount in a foreign currency behind its tag; null where the payment was in the currency of its line."""
-    code, own = _column(frame, currency), pl.coalesce(_column(frame, known.currency), pl.lit(known.default_currency))
-    number = _column(frame, amount).str.strip_chars_start("+-").str.replace(known.decimal, ",", literal=True)
+    code, own = _column(frame, currency), pl.coalesce(_column(frame, layout.currency), pl.lit(layout.default_currency))
+    number = _column(frame, amount).str.strip_chars_start("+-").str.replace(layout.decimal, ",", literal=True)
     return pl.when(code != own).then(pl.concat_str(pl.lit("OAMT+"), code, pl.lit(" "), number))
 
 

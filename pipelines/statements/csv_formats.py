@@ -125,10 +125,10 @@ def _fiducia(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _paypal(frame: pl.DataFrame) -> pl.DataFrame:
     """Without lines that moved no money: notes, and what was cancelled or refused."""
-    kept = frame
+    payments = frame
     if "Auswirkung auf Guthaben" in frame.columns:
-        kept = kept.filter(pl.col("Auswirkung auf Guthaben") != "Memo")
-    return kept.filter(~pl.col("Status").str.contains(_VOID)) if "Status" in kept.columns else kept
+        payments = payments.filter(pl.col("Auswirkung auf Guthaben") != "Memo")
+    return payments.filter(~pl.col("Status").str.contains(_VOID)) if "Status" in payments.columns else payments
 
 
 def _trade_republic(frame: pl.DataFrame) -> pl.DataFrame:

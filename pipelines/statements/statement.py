@@ -121,11 +121,10 @@ def with_balance_checked(statement: Statement) -> Statement:
 
 def with_period(statement: Statement) -> Statement:
     """The statement, with the days of its lines where the file names no period."""
-    days = statement.bookings["booked_on"]
-    if days.is_empty():
+    days: list[date] = statement.bookings["booked_on"].to_list()
+    if not days:
         return statement
-    first, last = statement.first_day, statement.last_day
-    return replace(statement, first_day=first or days.min(), last_day=last or days.max())
+    return replace(statement, first_day=statement.first_day or days[0], last_day=statement.last_day or days[-1])
 
 
 def joined_pages(first: Statement, second: Statement) -> Statement:
