@@ -1,5 +1,6 @@
 """Writes random bookings as files: a second opinion on the formats, written after their documentation, not after the readers."""
 
+import string
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from analytics.frames import BOOKINGS
 
 OWN_IBAN = "DE02370501980001802057"
 OWN_BIC = "COLSDE33XXX"
-LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,-/()äöüÄÖÜß&"
+LETTERS = f"{string.ascii_letters}{string.digits}.,-/()äöüÄÖÜß&"
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def german_iban(number: str) -> str:
     return f"DE{98 - int(f'{number}131400') % 97:02}{number}"
 
 
-REFERENCES = st.just("") | st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", max_size=34).map(lambda text: f"{text}7")
+REFERENCES = st.just("") | st.text(string.ascii_uppercase + string.digits, max_size=34).map(lambda text: f"{text}7")
 DAYS = st.dates(date(2024, 1, 1), date(2026, 12, 31))
 
 
