@@ -57,6 +57,7 @@ bench: $(VENV)/.dev  ## measure, as ratios within one run
 	$(BIN)/python tests/bench/buckets.py
 	$(BIN)/python tests/bench/engines.py
 	$(BIN)/python tests/bench/searching.py
+	$(BIN)/python tests/bench/statements.py
 
 fairness: $(VENV)/.dev compiled  ## what 200 requests at once of one tenant cost others, for each costly kind of request
 	$(BIN)/python tests/bench/fairness.py $(FAIRNESS)
