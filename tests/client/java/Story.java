@@ -25,11 +25,11 @@ public class Story {
     client.setUsername(app[0]);
     client.setPassword(app[1]);
     String user = environment.get("DEMO_USER"), password = environment.get("DEMO_PASSWORD");
-    client.setAccessToken(new TokensApi(client).issueToken(GrantType.PASSWORD, null, null, user, password).getAccessToken());
+    client.setAccessToken(new TokensApi(client).issueToken(GrantType.PASSWORD, null, null, null, user, password).getAccessToken());
 
     CustomerApi customer = new CustomerApi(client);
     AnalysesApi analyses = new AnalysesApi(client);
-    Map<String, BankAccess> accesses = customer.listAccesses(null);
+    Map<String, BankAccess> accesses = customer.listAccesses(null, null);
     BankAccess access = accesses.values().iterator().next();
     String account = null;
     for (BankProduct product : access.getBankprodukte()) {
@@ -37,14 +37,14 @@ public class Story {
     }
     List<String> categories = new ArrayList<>();
     for (Transaction booking :
-        customer.listTransactions(access.getId(), account, null, null, 5, null, TagView.CATEGORIES, null, null, null)) {
+        customer.listTransactions(access.getId(), account, null, null, 5, null, TagView.CATEGORIES, null, null, null, null)) {
       categories.add(booking.getTags().get(0).getTagTreeItem().getSystemName());
     }
     List<String> contracts = new ArrayList<>();
-    for (Contract contract : analyses.listContracts(null, null, null, null, null)) {
+    for (Contract contract : analyses.listContracts(null, null, null, null, null, null)) {
       contracts.add(contract.getDetails().getStatus().getValue());
     }
-    AffordabilityOrNothing affordability = analyses.getAffordability(null, null, null);
+    AffordabilityOrNothing affordability = analyses.getAffordability(null, null, null, null);
 
     Map<String, Object> story = new LinkedHashMap<>();
     story.put("accesses", accesses.keySet());
