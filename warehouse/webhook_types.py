@@ -21,7 +21,7 @@ class EventType(StrEnum):
     TRIGGER_APPEARED = "TRIGGER_APPEARED"
 
 
-class Subject(StrEnum):
+class EventSubject(StrEnum):
     """What an event is about. An event whose subject is gone is not sent any more."""
 
     ACCESS = "ACCESS"
@@ -32,28 +32,30 @@ class Subject(StrEnum):
 class TypeRow(NamedTuple):
     """A type, as the pages and the command line describe it."""
 
-    subject: Subject
+    subject: EventSubject
     description: str
 
 
 TYPES: dict[EventType, TypeRow] = {
-    EventType.NEW_TRANSACTIONS: TypeRow(Subject.ACCESS, "A refresh of an access with `sync` has found new transactions."),
+    EventType.NEW_TRANSACTIONS: TypeRow(EventSubject.ACCESS, "A refresh of an access with `sync` has found new transactions."),
     EventType.FIRST_FETCH_DONE: TypeRow(
-        Subject.ACCESS, "The first fetch of an access has ended; `fault` names what went wrong, if anything did."
+        EventSubject.ACCESS, "The first fetch of an access has ended; `fault` names what went wrong, if anything did."
     ),
     EventType.LOGIN_BROKEN: TypeRow(
-        Subject.ACCESS, "The bank refuses the login of an access, or it cannot be used: the customer has to act."
+        EventSubject.ACCESS, "The bank refuses the login of an access, or it cannot be used: the customer has to act."
     ),
-    EventType.CONSENT_ENDING: TypeRow(Subject.ACCESS, "The consent of an access ends in at most 30, 7 or 1 days (`daysLeft`)."),
-    EventType.CONSENT_ENDED: TypeRow(Subject.ACCESS, "The consent of an access has ended."),
-    EventType.PAYMENT_FINAL: TypeRow(Subject.PAYMENT, "The outcome of a payment is final: `DONE` or `FAILED`."),
-    EventType.ANALYSES_CHANGED: TypeRow(Subject.USER, "Stored analyses of a user have changed; `analyses` names them."),
-    EventType.TRIGGER_APPEARED: TypeRow(Subject.USER, "A user has a sales trigger that the latest analyses did not have."),
+    EventType.CONSENT_ENDING: TypeRow(
+        EventSubject.ACCESS, "The consent of an access ends in at most 30, 7 or 1 days (`daysLeft`)."
+    ),
+    EventType.CONSENT_ENDED: TypeRow(EventSubject.ACCESS, "The consent of an access has ended."),
+    EventType.PAYMENT_FINAL: TypeRow(EventSubject.PAYMENT, "The outcome of a payment is final: `DONE` or `FAILED`."),
+    EventType.ANALYSES_CHANGED: TypeRow(EventSubject.USER, "Stored analyses of a user have changed; `analyses` names them."),
+    EventType.TRIGGER_APPEARED: TypeRow(EventSubject.USER, "A user has a sales trigger that the latest analyses did not have."),
 }
 DEFAULT_TYPES = (EventType.NEW_TRANSACTIONS,)
 """What a webhook receives that was set without types."""
 
 
-def types_about(subject: Subject) -> list[str]:
+def types_about(subject: EventSubject) -> list[str]:
     """The types of events about this kind of subject."""
     return [str(name) for name, row in TYPES.items() if row.subject is subject]

@@ -15,6 +15,7 @@ from api.schemas.base import CONTROLS, TEXT, field_names
 from api.schemas.echo import echoed, may_echo
 from api.schemas.languages import Language, Text, say
 from api.schemas.records import LINE, MOMENT
+from api.schemas.search import AMOUNT
 
 MAX_MISTAKES = 20
 MAX_VALUES = 25
@@ -47,7 +48,9 @@ OBJECT = Text("muss ein Objekt sein", "must be an object")
 IDENTIFIER = Text("muss eine UUID sein", "must be a UUID")
 DAY = Text("muss ein Tag des Kalenders der Form yyyy-mm-dd sein", "must be a day of the calendar as yyyy-mm-dd")
 CHOICE = Text("muss einer dieser Werte sein: {values}", "must be one of these values: {values}")
+AMOUNT_FORM = Text("ein Betrag wie 12.34 oder -12", "an amount such as 12.34 or -12")
 TEXTS: dict[str, Text] = {
+    "not an amount": Text("ist kein Betrag wie 12.34 oder -12", "is not an amount such as 12.34 or -12"),
     "missing": MISSING,
     "extra_forbidden": UNKNOWN,
     "string_type": STRING,
@@ -115,6 +118,7 @@ TEXTS: dict[str, Text] = {
 """What is wrong, by the type of pydantic's error or by the message of our own validator."""
 PATTERNS: dict[str, Text] = {
     ACCESS_KEY: Text("1 bis 64 Buchstaben, Ziffern, _ und -", "1 to 64 letters, digits, _ and -"),
+    f"^{AMOUNT}$": AMOUNT_FORM,
     "^[0-9]{8}$": Text("genau acht Ziffern", "exactly eight digits"),
     "^[A-Za-z0-9]{8}([A-Za-z0-9]{3})?$": Text("acht oder elf Buchstaben und Ziffern", "eight or eleven letters and digits"),
     r"^[ -~]+$": Text("druckbare ASCII-Zeichen", "printable ASCII characters"),

@@ -19,7 +19,7 @@ from warehouse.postgres.tables import Dialogue
 from warehouse.stores import clients, webhooks
 from warehouse.stores.dialogues import DONE, PAYMENT
 from warehouse.stores.webhooks import NewEvent
-from warehouse.webhook_types import TYPES, EventType, Subject
+from warehouse.webhook_types import TYPES, EventSubject, EventType
 
 PAGE = Path(__file__).parents[2] / "docs" / "tenants" / "webhooks.md"
 DETAILS: Mapping[EventType, dict[str, Any]] = {
@@ -59,7 +59,7 @@ def announced(subscriber: Subscriber, types: list[EventType]) -> uuid.UUID:
         dialogue.login_hash, dialogue.phase, dialogue.move, dialogue.fixed = b"", DONE, 1, False
         dialogue.payment_id, dialogue.ends_at = payment_id, "2026-03-01T08:15:00Z"  # type: ignore[assignment]
         owner.add(dialogue, "dialogue")
-        access = {Subject.ACCESS: {"access_id": subscriber.access_id}, Subject.PAYMENT: {"dialogue_id": dialogue.id}}
+        access = {EventSubject.ACCESS: {"access_id": subscriber.access_id}, EventSubject.PAYMENT: {"dialogue_id": dialogue.id}}
         events = [
             NewEvent(name, subscriber.user_id, **access.get(TYPES[name].subject, {}), details=DETAILS.get(name, {}))
             for name in types

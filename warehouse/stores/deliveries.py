@@ -15,7 +15,7 @@ from sqlalchemy import ARRAY, ColumnElement, Uuid, and_, any_, case, cast, func,
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Client, Tenant, Webhook, WebhookEvent
 from warehouse.stores.webhooks import NOTICE_COLUMNS, EventNotice, EventState, with_references
-from warehouse.webhook_types import Subject, types_about
+from warehouse.webhook_types import EventSubject, types_about
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ def _due(first_pause_seconds: float) -> tuple[ColumnElement[bool], ...]:
 
 def _has_subject() -> ColumnElement[bool]:
     """Whether what an event is about still exists, and its user."""
-    has_access = or_(WebhookEvent.type.not_in(types_about(Subject.ACCESS)), WebhookEvent.access_id.is_not(None))
-    has_payment = or_(WebhookEvent.type.not_in(types_about(Subject.PAYMENT)), WebhookEvent.dialogue_id.is_not(None))
+    has_access = or_(WebhookEvent.type.not_in(types_about(EventSubject.ACCESS)), WebhookEvent.access_id.is_not(None))
+    has_payment = or_(WebhookEvent.type.not_in(types_about(EventSubject.PAYMENT)), WebhookEvent.dialogue_id.is_not(None))
     return and_(WebhookEvent.user_id.is_not(None), has_access, has_payment)
 
 

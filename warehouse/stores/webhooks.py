@@ -24,7 +24,7 @@ from warehouse.postgres.tables import Access, Client, Dialogue, User, Webhook, W
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.webhook_types import DEFAULT_TYPES, TYPES, EventType, Subject
+from warehouse.webhook_types import DEFAULT_TYPES, TYPES, EventSubject, EventType
 
 CHANNEL = "kontor_webhooks"
 SECRET_PREFIX = "whsec_"  # noqa: S105  # how Standard Webhooks marks a secret
@@ -66,7 +66,11 @@ class EventNotice:
     @property
     def has_subject(self) -> bool:
         """Whether what the event is about still exists."""
-        references = {Subject.ACCESS: self.access_key, Subject.PAYMENT: self.payment_id, Subject.USER: self.user_id}
+        references = {
+            EventSubject.ACCESS: self.access_key,
+            EventSubject.PAYMENT: self.payment_id,
+            EventSubject.USER: self.user_id,
+        }
         return self.user_id is not None and references[TYPES[EventType(self.type)].subject] is not None
 
 
