@@ -5,17 +5,13 @@ Every difference is a row of the table in `docs/bank-files.md`.
 
 import ast
 import importlib.util
-import io
-import json
 import re
+import subprocess
 import sys
 import tarfile
-import urllib.request
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from urllib.error import URLError
-from urllib.parse import urljoin
 
 import pytest
 
@@ -23,29 +19,21 @@ from pipelines.statements.reading import read
 from pipelines.statements.statement import Reason, Statement, StatementFault
 
 pytestmark = pytest.mark.thorough
-INDEX = "https://pypi.org"
+PACKAGES = ("pycamt==1.1.1", "mt940==0.8.1", "fints==5.0.1")
 
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The source packages, by name."""
+    """The source packages, by name, from the index that this machine is set to use."""
     folder = tmp_path_factory.mktemp("foreign")
-    try:
-        return {
-            name: unpacked(name, version, folder)
-            for name, version in (("pycamt", "1.1.1"), ("mt940", "0.8.1"), ("fints", "5.0.1"))
-        }
-    except (URLError, OSError) as error:
-        pytest.skip(f"the package index cannot be reached: {error}")
-
-
-def unpacked(name: str, version: str, folder: Path) -> Path:
-    with urllib.request.urlopen(f"{INDEX}/pypi/{name}/json", timeout=60) as answer:
-        files = json.load(answer)["releases"][version]
-    address = urljoin(f"{INDEX}/simple/{name}/", next(file["url"] for file in files if file["packagetype"] == "sdist"))
-    with urllib.request.urlopen(address, timeout=60) as answer, tarfile.open(fileobj=io.BytesIO(answer.read())) as archive:
-        archive.extractall(folder, filter="data")
-    return next(folder.glob(f"{name}-{version}"))
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(folder)]
+    download = subprocess.run([*command, *PACKAGES], capture_output=True, text=True)
+    if download.returncode:
+        pytest.skip(f"the packages cannot be downloaded: {download.stderr[-300:]}")
+    for path in folder.glob("*.tar.gz"):
+        with tarfile.open(path) as archive:
+            archive.extractall(folder, filter="data")
+    return {package.partition("==")[0]: folder / package.replace("==", "-") for package in PACKAGES}
 
 
 def module(name: str, path: Path) -> ModuleType:
