@@ -1,6 +1,5 @@
 """`kontor statement` and `kontor anonymise`: statement files of banks, looked at without storing anything."""
 
-import json
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from api.cli.installation import Json, console
+from api.cli.installation import Json, console, show
+from warehouse.errors import KontorError
 
 if TYPE_CHECKING:
     from pipelines.statements.statement import Statement
@@ -41,10 +41,10 @@ def show_statements(files: Files, as_json: Json = False) -> None:
         except StatementFault as fault:
             results.append({"file": str(path), "statements": [], "problem": {"reason": fault.reason.value, "line": fault.line}})
     if as_json:
-        print(json.dumps(results, ensure_ascii=False, indent=2, default=str))
+        show(results, as_json, "Files")
     else:
         for result in results:
-            _print(result)
+            _show_file(result)
     if any(result["problem"] for result in results):
         raise typer.Exit(1)
 
@@ -55,8 +55,11 @@ def anonymise_file(file: Sample, out: Out = None) -> None:
 
     target = out or file.with_name(f"{file.stem}.anonymised{file.suffix}")
     content = anonymised(file.read_bytes(), secrets.token_bytes(32))
-    with target.open("xb") as stream:  # never over a file that is there
-        stream.write(content)
+    try:
+        with target.open("xb") as stream:
+            stream.write(content)
+    except FileExistsError as error:
+        raise KontorError(f"{target} exists; choose another file with --out") from error
     console.print(f"Written to {target}. Read it before you send it.", highlight=False, soft_wrap=True, markup=False)
 
 
@@ -77,7 +80,7 @@ def _summary(statement: "Statement") -> dict[str, Any]:
     }
 
 
-def _print(result: dict[str, Any]) -> None:
+def _show_file(result: dict[str, Any]) -> None:
     name = escape(result["file"])
     if result["problem"]:
         line = f", line {result['problem']['line']}" if result["problem"]["line"] else ""
