@@ -1,7 +1,6 @@
 """Windows of the cashflow, from the parameters of a request."""
 
 from datetime import date
-from difflib import get_close_matches
 from enum import StrEnum
 
 from analytics import trees
@@ -9,13 +8,12 @@ from analytics.analyses.cashflow import Window
 from analytics.analyses.cashflow.statistics import MAIN
 from analytics.analyses.cashflow.window import TOTAL_KIND
 from analytics.trees import GROUP
-from api.http.errors import Problem, wrong
+from api.http.errors import misnamed, wrong
 from api.schemas.languages import Text
 
 MAX_TAGS = 50
 MAX_NAME_CHARACTERS = 64
-"""More than any system name has. Longer texts are compared with no name."""
-MIN_LIKENESS = 0.5
+"""More than any system name has."""
 
 
 class Granularity(StrEnum):
@@ -39,7 +37,6 @@ AFTER_END = Text("liegt nach to", "is after to")
 TOO_MANY = Text("sind mehr als {maximum}", "are more than {maximum}")
 MAIN_ONLY = Text("mit catLevel=main nur Hauptkategorien", "with catLevel=main only main categories")
 UNKNOWN_TAG = Text("unbekannt", "unknown")
-UNLIKE_TAG = Text("unbekannt; am ähnlichsten ist {likely}", "unknown; the closest one is {likely}")
 
 
 def window_of(first: date | None, last: date | None, granularity: Granularity | None, tags: tuple[str, ...] | None) -> Window:
@@ -59,17 +56,9 @@ def tags_of(names: str, tree: str, level: str) -> tuple[str, ...]:
         raise wrong("tags", TOO_MANY, "query", maximum=MAX_TAGS)
     for name in chosen_names:
         if name not in items:
-            raise _unknown(name, list(items))
+            raise misnamed("tags", UNKNOWN_TAG, "query", name, items)
         if level == MAIN and items[name].parent:
             raise wrong("tags", MAIN_ONLY, "query", name)
     groups = {name for name in chosen_names if items[name].kind == GROUP}
     children = [item.system_name for item in items.values() if item.parent in groups]
     return tuple(sorted({*chosen_names, *children}))
-
-
-def _unknown(name: str, names: list[str]) -> Problem:
-    """The error of an unknown name, with the closest one that there is, if any is close."""
-    likely = get_close_matches(name.upper(), names, 1, MIN_LIKENESS) if len(name) <= MAX_NAME_CHARACTERS else []
-    if not likely:
-        return wrong("tags", UNKNOWN_TAG, "query", name)
-    return wrong("tags", UNLIKE_TAG, "query", name, likely=likely[0])

@@ -271,6 +271,12 @@ def wrong(name: str, text: Text, place: str = "body", sent_value: object = NOTHI
     return Problem(400, mistakes=[mistake(name, text, place, sent_value, **values)])
 
 
+def misnamed(name: str, text: Text, place: str, sent_name: str, names: Iterable[str]) -> Problem:
+    """The error of a request in which a field names something that does not exist, with the name that was probably meant."""
+    unnamed = mistake(name, text, place, sent_name)
+    return Problem(400, mistakes=[replace(unnamed, suggestion=mistakes.closest(sent_name, names))])
+
+
 def install(app: FastAPI, site: ErrorSite | None = None) -> None:
     """Makes all errors of an app answer in the common shape, and with a page where the site has one."""
     app.state.error_site = site or ErrorSite()

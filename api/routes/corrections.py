@@ -1,6 +1,5 @@
 """Routes by which customers correct the category of a booking, named by its product or by its id alone."""
 
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Query
@@ -8,8 +7,7 @@ from starlette.responses import Response
 
 from analytics import trees
 from api.customer import AccessKey, Modifies, ProductKey, changing_for
-from api.http.errors import Problem, wrong
-from api.http.mistakes import closest, mistake
+from api.http.errors import misnamed, wrong
 from api.http.responses import empty_response
 from api.http.route import router
 from api.routes.transactions import NAME, BookingKey, booking_id
@@ -96,7 +94,6 @@ def category_of(choice: ItemInput, field: str) -> str:
     categories = trees.tree("CATEGORIES")
     item = categories.by_name.get(choice.system_name)
     if item is None or not item.assignable:
-        problem = mistake(f"{field}.systemName", NO_CATEGORY, sent_value=choice.system_name)
-        suggestion = closest(choice.system_name, (category.system_name for category in categories.assignable))
-        raise Problem(400, mistakes=[replace(problem, suggestion=suggestion)])
+        names = (category.system_name for category in categories.assignable)
+        raise misnamed(f"{field}.systemName", NO_CATEGORY, "body", choice.system_name, names)
     return item.system_name

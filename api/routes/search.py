@@ -1,7 +1,7 @@
 """The route that searches the bookings of all accounts of a customer."""
 
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -11,9 +11,8 @@ from starlette.responses import Response
 
 from analytics import trees
 from api.customer import Reads, reading_for, user_of
-from api.http.errors import Problem, wrong
+from api.http.errors import misnamed, wrong
 from api.http.long_lists import JsonListWriter
-from api.http.mistakes import closest, mistake
 from api.http.responses import freshness
 from api.http.route import router
 from api.routes.transactions import MAX_ROWS, NAME, STATUSES, Row, tagged_bodies, view_taggers, write_rows
@@ -179,8 +178,7 @@ def _items(kind: str, system_name: str) -> list[str]:
     """The items that a name stands for: itself and, of a group, what is in it."""
     tree = trees.tree(TREES[kind])
     if system_name not in tree.by_name:
-        problem = mistake(kind, UNKNOWN_ITEM, "query", system_name)
-        raise Problem(400, mistakes=[replace(problem, suggestion=closest(system_name, tree.by_name))])
+        raise misnamed(kind, UNKNOWN_ITEM, "query", system_name, tree.by_name)
     return [item.system_name for item in tree.items if system_name in (item.system_name, item.parent)]
 
 

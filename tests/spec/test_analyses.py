@@ -175,7 +175,8 @@ def test_what_is_no_value_is_refused(family: Customer, name: str, query: dict[st
 def test_for_an_unknown_tag_the_closest_one_is_named(family: Customer, query: dict[str, str], closest: str) -> None:
     answer = family.get("/ai/cashflow/", params=query)
     assert (answer.status_code, answer.headers["X-Correlation-ID"] != "") == (400, True)
-    assert answer.json()["messages"][0]["details"] == f"tags: unbekannt; am ähnlichsten ist {closest}"
+    (mistake,) = answer.json()["messages"][0]["fields"]
+    assert (mistake["field"], mistake["didYouMean"]) == ("tags", closest)
 
 
 def cashflow_cells(found: Any) -> dict[tuple[str, str], Any]:
