@@ -45,15 +45,23 @@ class FairSlots:
         """How many slots a tenant holds."""
         return self._of_tenants[tenant]
 
+    def has_waiting(self, tenant: Hashable) -> bool:
+        """Whether more of a tenant waits than it has slots for."""
+        return self._waiting[tenant] > 0
+
     @asynccontextmanager
     async def hold(self, tenant: Hashable, member: Hashable) -> AsyncIterator[None]:
         """Holds a slot during the block, after waiting for it; raises `Throttled` if too much of the tenant waits already."""
-        if not self.take(tenant, member):
-            await self._wait(tenant, member)
+        await self.acquire(tenant, member)
         try:
             yield
         finally:
             self.give_back(tenant, member)
+
+    async def acquire(self, tenant: Hashable, member: Hashable) -> None:
+        """Takes a slot, after waiting for it; the caller gives it back."""
+        if not self.take(tenant, member):
+            await self._wait(tenant, member)
 
     def take(self, tenant: Hashable, member: Hashable) -> bool:
         """Takes a slot if there is one now; the caller gives it back. It overtakes nobody: who waits could not have it either."""
