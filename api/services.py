@@ -26,7 +26,6 @@ from starlette.concurrency import run_in_threadpool
 from api.http.asker import asker
 from api.http.response_cache import ResponseCache
 from api.http.responses import Links
-from api.http.turns import RequestTurns
 from pipelines import tombstones
 from pipelines.banks.base import Connector
 from pipelines.banks.connectors import connectors
@@ -57,7 +56,7 @@ PARSERS = 1
 LISTS_PER_USER = 2
 MAX_WAITING_LISTS = 200
 LIST_CONNECTIONS_PER_TENANT = 2
-"""PostgreSQL reads one list while another is written as JSON. More would take the processor from other tenants and gain nothing."""
+"""PostgreSQL reads one list while another is written as JSON. More would take the processor from others and gain nothing."""
 BATCHES_AT_ONCE = 1
 ANALYSES_PER_USER = 1
 COMPUTATIONS_AT_ONCE = 1
@@ -70,15 +69,23 @@ PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8)
 
 class Lane:
     """Runs slow work on threads of its own, apart from the event loop and the shared pool. Tenants share the threads evenly, and
-    the queue of each is bounded. Work of a tenant that has more of it waiting runs with a lower priority of the system: it takes
-    the time that others leave.
+    the queue of each is bounded.
     """
 
-    def __init__(self, name: str, threads: int, max_waiting: int, timeout_seconds: float = 0, *, spare: int = 0) -> None:
-        """The `spare` threads are for tenants that have no work in the lane."""
+    def __init__(
+        self, name: str, threads: int, max_waiting: int, timeout_seconds: float = 0, *, spare: int = 0, yields: bool = False
+    ) -> None:
+        """The `spare` threads are for tenants that have no work in the lane. If the lane `yields`, work of a tenant that has more
+        of it waiting has a lower priority of the system: it takes the time that others leave. This is for work that runs without
+        the interpreter's lock; with it, the event loop would wait for a thread that waits for the processor.
+        """
         self._timeout_seconds = timeout_seconds
         self._executor = ThreadPoolExecutor(threads + spare, thread_name_prefix=name)
-        self._crowded_executor = ThreadPoolExecutor(threads, thread_name_prefix=f"{name}-crowd", initializer=_yield_to_others)
+        self._crowded_executor = (
+            ThreadPoolExecutor(threads, thread_name_prefix=f"{name}-crowd", initializer=_yield_to_others)
+            if yields
+            else self._executor
+        )
         self.slots = FairSlots(threads, spare=spare, max_waiting=max_waiting)
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -137,7 +144,6 @@ class Services:
     vault: Vault
     lake: Lake
     connectors: Mapping[str, Connector]
-    turns: RequestTurns
     passwords: Lane
     changes: Lane
     tagging: Lane
@@ -173,8 +179,9 @@ class Services:
             vault=Vault(settings),
             lake=Lake(settings.lake_path),
             connectors=connectors(settings),
-            turns=RequestTurns(),
-            passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting, spare=SPARE_SLOTS),
+            passwords=Lane(
+                "passwords", settings.password_checks_at_once, settings.password_checks_waiting, spare=SPARE_SLOTS, yields=True
+            ),
             changes=Lane("changes", CHANGE_THREADS, MAX_WAITING_CHANGES, settings.request_timeout_seconds, spare=SPARE_SLOTS),
             tagging=Lane("tagging", COMPUTATIONS_AT_ONCE + SPARE_SLOTS, MAX_WAITING_COMPUTATIONS),
             threads=FairSlots(THREADS, spare=SPARE_THREADS, max_waiting=MAX_WAITING_FOR_THREADS),

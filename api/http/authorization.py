@@ -54,10 +54,11 @@ class Needs(SecurityBase):
 
     async def check(self, request: Request) -> None:
         """Finds the caller behind the token; raises if it may not call this route."""
-        if not request.headers.get("authorization", "").strip():
+        header = request.headers.get("authorization", "").strip()
+        if not header:
             raise Problem(401)
-        token = bearer_token(request)
-        caller = await request.app.state.services.callers.find(token) if token else None
+        scheme, _, token = header.partition(" ")
+        caller = await request.app.state.services.callers.find(token.strip()) if scheme.lower() == "bearer" else None
         if caller is None:
             raise Problem(403)
         request.state.caller = caller  # also of a refused request, so that its log line names the caller
@@ -74,12 +75,6 @@ class Needs(SecurityBase):
     def _admits(self, caller: Caller) -> bool:
         kind = TokenKind.CLIENT if caller.user_id is None else TokenKind.USER
         return self.kind in (TokenKind.ANY, kind) and (self.scope is None or self.scope in caller.scopes)
-
-
-def bearer_token(request: Request) -> str:
-    """The bearer token of a request, empty without one."""
-    scheme, _, token = request.headers.get("authorization", "").strip().partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def needs(scope: str | None, kind: TokenKind) -> Any:

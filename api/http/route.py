@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 
 from api.http import strict_json
 from api.http.asker import STRANGERS, asker, set_asker
-from api.http.authorization import bearer_token, needs_of
+from api.http.authorization import needs_of
 from api.http.errors import Problem, wrong
 from api.http.mistakes import NOTHING, mistake
 from api.http.negotiation import begin_choice
@@ -131,16 +131,10 @@ class KontorRoute(APIRoute):
             if self.unique_id in request.app.state.services.settings.retired_operations:
                 raise Problem(410)
             set_asker(STRANGERS, self.path)
-            token = bearer_token(request) if needs is not None else ""
-            async with request.app.state.services.turns.begin(token, self.path):
-                return await check_and_run(request, token)
-
-        async def check_and_run(request: Request, token: str) -> Response:
             choice = begin_choice(request.scope["headers"])
             if needs is not None:
                 await needs.check(request)
                 set_asker(request.state.caller.tenant_id, request.state.caller.user_id)
-                request.app.state.services.turns.remember(token, request.state.caller.tenant_id)
             require_accept(request.headers, *accepted_types)
             if request.scope["query_string"]:
                 refuse_repeated(request.query_params.multi_items())
