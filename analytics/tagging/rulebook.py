@@ -26,6 +26,7 @@ ANYWHERE = ("name", "ultimate", "merchant", "purpose")
 WORD_COLUMNS = {
     "words": ANYWHERE,
     "purpose": ("purpose",),
+    "purpose_too": ("purpose",),
     "name": ("name", "ultimate", "merchant"),
     "booking_text": ("booking_text",),
     "words_too": ANYWHERE,
