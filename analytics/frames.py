@@ -101,11 +101,13 @@ TAGGED = pl.Schema(
         ("counterparty_key", pl.String),
         *(column for kind in TAG_KINDS for column in tag_columns(kind).items()),
         ("effective_category", pl.String),
+        ("category_guess", pl.String),
         ("refund_of", pl.String),
         ("pair_of", pl.String),
     ]
 )
-"""The four tags of every booking, in the order of the bookings."""
+"""The four tags of every booking, in the order of the bookings. `category_guess` is what the model thinks most likely where it is
+too unsure to decide, else null."""
 
 AS_OF = pl.Schema({"user": pl.String, "as_of": pl.Date})
 """The as-of date of each user: analyses ignore bookings after it."""
@@ -166,7 +168,12 @@ CONTRACT_BOOKINGS = pl.Schema(
     }
 )
 """The bookings of contracts, by contract and day."""
-UNREAD_COLUMNS = ("value_on", "primanota", *(f"{tagger}_{part}" for tagger in TAG_KINDS for part in TAG_PARTS[1:]))
+UNREAD_COLUMNS = (
+    "value_on",
+    "primanota",
+    "category_guess",
+    *(f"{tagger}_{part}" for tagger in TAG_KINDS for part in TAG_PARTS[1:]),
+)
 """Stored columns of a booking that no analysis reads: copying them took as long as some of the analyses."""
 SNAPSHOT_BOOKINGS = pl.Schema(
     {name: kind for name, kind in {**TRANSACTIONS, **TAGGED, "as_of": pl.Date()}.items() if name not in UNREAD_COLUMNS}

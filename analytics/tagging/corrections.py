@@ -119,6 +119,7 @@ def _correct_category(rows: pl.DataFrame) -> pl.DataFrame:
         category_confidence=pl.when(corrected).then(1.0).otherwise("category_confidence"),
         category_source=pl.coalesce("correction_source", "category_source"),
         category_reason=pl.coalesce("correction_reason", "category_reason"),
+        category_guess=pl.when(~corrected).then("category_guess"),
         effective_category=pl.coalesce("correction", "effective_category"),
     )
 

@@ -112,7 +112,7 @@ def tag_bookings(
     counterparties = _counterparties(transactions, tagged_lines.lines, line)
     bookings = _layered_bookings(transactions, counterparties, tagged_lines.lines, line)
     links = _run_passes(bookings, products)
-    tags = bookings.select(None, "channel", *TAG_COLUMNS, "effective_category")
+    tags = bookings.select(None, "channel", *TAG_COLUMNS, "effective_category", "category_guess")
     tagged_bookings = transactions.select("id", "user", "product").with_columns(
         keys, counterparties["counterparty_key"], *tags, *links
     )
@@ -139,7 +139,9 @@ def tag_each_line(read_lines: pl.DataFrame, tagger: Tagger) -> pl.DataFrame:
     tagged_lines = add_freelancer(categorised_lines, words)
     flags = [name for name in tagged_lines.columns if name.startswith("flag_")]
     default = pl.coalesce(pl.when(pl.col("partner_category") != "").then("partner_category"), "expense_category")
-    return tagged_lines.with_columns(default_category=default).select(*LINE_COLUMNS, *TAG_COLUMNS, *flags, *FACTS)
+    return tagged_lines.with_columns(default_category=default).select(
+        *LINE_COLUMNS, *TAG_COLUMNS, "category_guess", *flags, *FACTS
+    )
 
 
 def _tag_first_bookings(bookings: pl.DataFrame, tagger: Tagger) -> TaggedLines:
@@ -175,8 +177,9 @@ def _layered_bookings(
     category, insurance, freelancer = (
         tagged_lines.select(*tag_columns(kind)) for kind in ("category", "insurance", "freelancer")
     )
+    category = category.with_columns(tagged_lines["category_guess"], effective_category="category")
     layers = (
-        Layer(category.with_columns(effective_category="category"), line),
+        Layer(category, line),
         Layer(insurance, line),
         Layer(freelancer, line),
     )
@@ -207,6 +210,7 @@ def _apply_overlay(bookings: LayeredBookings, overlay: pl.DataFrame) -> None:
             category_confidence="confidence",
             category_source=source,
             category_reason="reason",
+            category_guess=pl.lit(None, pl.String),
         ),
     )
     uninsured_rows = overlay.filter(insured & ~overlay["category"].str.starts_with("INSURANCE_"))

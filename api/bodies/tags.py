@@ -40,7 +40,7 @@ def classification_bodies(bookings: pl.DataFrame) -> Iterator[dict[str, object]]
 
 
 def _columns(tagger: str) -> list[str]:
-    links = ["refund_of", "pair_of"] if tagger == "category" else []
+    links = ["refund_of", "pair_of", "category_guess"] if tagger == "category" else []
     return [tagger, *(f"{tagger}_{part}" for part in TAG_PARTS[1:]), *links]
 
 

@@ -45,6 +45,11 @@ class TagDetails(Wire):
     model_version: str = Field(alias="modelVersion", examples=["2026.11-3f9a"])
     refund_of: str | None = Field(None, alias="refundOf", examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])
     pair_of: str | None = Field(None, alias="pairOf", examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])
+    guess: str | None = Field(
+        None,
+        examples=["LIVING_GROCERIES"],
+        description="The item that is most likely where nothing is likely enough; analyses do not use it",
+    )
 
 
 class TagBody(Wire):

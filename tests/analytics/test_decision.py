@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from analytics.tagging.decision import MIN_CONFIDENCE, add_precisions, decide_category
+from analytics.tagging.decision import MIN_CONFIDENCE, MIN_GUESS_CONFIDENCE, SOURCE_FACTORS, add_precisions, decide_category
 
 MEASURED = pl.DataFrame({"decider": ["rule:loan-words", "partner:IKEA"], "precision": [0.56, 0.75]})
 NOTHING = {
@@ -39,14 +39,18 @@ IKEA = {"partner": "IKEA", "partner_category": "HOUSING_FURNISHING", "partner_co
 
 
 def decided(*facts: dict[str, object], precisions: pl.DataFrame = MEASURED) -> list[tuple[object, ...]]:
-    """Category, confidence, source and reason of lines of which only this is known."""
+    """Category, confidence before the factor of its source, source and reason of lines of which only this is known."""
+    factor = pl.col("category_source").replace_strict(SOURCE_FACTORS, default=1.0)
+    rows = pl.DataFrame(decided_rows(*facts, precisions=precisions)).with_columns(
+        (pl.col("category_confidence") / factor).round(6)
+    )
+    return rows.select("category", "category_confidence", "category_source", "category_reason").rows()
+
+
+def decided_rows(*facts: dict[str, object], precisions: pl.DataFrame = MEASURED) -> list[dict[str, object]]:
     rows = pl.DataFrame([NOTHING | given for given in facts], infer_schema_length=None)
     typed = rows.with_columns(pl.col(TEXTS).cast(pl.String), pl.col(SHARES).cast(pl.Float64))
-    return (
-        decide_category(add_precisions(typed, precisions), precisions)
-        .select("category", "category_confidence", "category_source", "category_reason")
-        .rows()
-    )
+    return decide_category(add_precisions(typed, precisions), precisions).to_dicts()
 
 
 def model(category: str, confidence: float, words: str = "zins") -> dict[str, object]:
@@ -88,6 +92,26 @@ def test_without_a_model_rules_decide() -> None:
     assert [row[0] for row in decided(LOAN, IKEA, {})] == ["BANKFINANCE_CREDITPAYMENT", "HOUSING_FURNISHING", "OTHER_SPENDING"]
 
 
-def test_a_guess_counts_from_the_least_likelihood_on() -> None:
-    found = decided(model("LIVING_GROCERIES", MIN_CONFIDENCE), model("LIVING_GROCERIES", MIN_CONFIDENCE - 0.01))
-    assert [(row[0], row[2]) for row in found] == [("LIVING_GROCERIES", "MODEL"), ("OTHER_SPENDING", "FALLBACK")]
+def test_a_guess_is_offered_but_does_not_decide() -> None:
+    """Below the confidence that decides, the answer is the remainder of the main category, and the guess stands beside it."""
+    rows = decided_rows(model("LIVING_GROCERIES", MIN_CONFIDENCE), model("LIVING_GROCERIES", MIN_CONFIDENCE - 0.01))
+    assert [(row["category"], row["category_source"], row["category_guess"]) for row in rows] == [
+        ("LIVING_GROCERIES", "MODEL", None),
+        ("LIVING_OTHER", "FALLBACK", "LIVING_GROCERIES"),
+    ]
+
+
+def test_what_is_hardly_likely_is_not_even_a_guess() -> None:
+    (row,) = decided_rows(model("LIVING_GROCERIES", MIN_GUESS_CONFIDENCE - 0.01))
+    assert (row["category"], row["category_guess"]) == ("OTHER_SPENDING", None)
+
+
+def test_the_model_does_not_find_an_insurance_that_no_rule_found() -> None:
+    """Category and insurance type would contradict each other."""
+    (row,) = decided_rows(model("INSURANCE_HEALTH", 0.99))
+    assert (row["category"], row["category_guess"]) == ("OTHER_SPENDING", None)
+
+
+def test_a_guess_about_a_person_is_a_transfer() -> None:
+    (row,) = decided_rows(model("LIVING_GROCERIES", 0.3) | {"is_person": True})
+    assert (row["category"], row["category_guess"]) == ("BANKFINANCE_TRANSFER", "LIVING_GROCERIES")

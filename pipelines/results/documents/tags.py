@@ -91,7 +91,13 @@ def tag_tree_item(base_url: str, tree: Tree[Item], item: Item, *, with_categorie
 
 
 def tag_details(
-    confidence: float, source: str, reason: str, model_version: str, refund_of: str | None = None, pair_of: str | None = None
+    confidence: float,
+    source: str,
+    reason: str,
+    model_version: str,
+    refund_of: str | None = None,
+    pair_of: str | None = None,
+    guess: str | None = None,
 ) -> dict[str, Any]:
     """Why a booking has a tag, in the names of the interface."""
     details = {"confidenceLevel": round(confidence, 4), "source": source, "reason": reason, "modelVersion": model_version}
@@ -99,6 +105,8 @@ def tag_details(
         details["refundOf"] = refund_of
     if pair_of is not None:
         details["pairOf"] = pair_of
+    if guess is not None:
+        details["guess"] = guess
     return details
 
 
