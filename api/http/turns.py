@@ -24,7 +24,7 @@ MAX_TURN_SECONDS = 0.05
 MAX_TOKENS = 20_000
 
 
-class Turn:
+class RequestTurn:
     """The right of a request to use the event loop, until it ends or has lasted for a moment."""
 
     def __init__(self, slots: FairSlots, tenant: Hashable, member: Hashable) -> None:
@@ -53,7 +53,7 @@ class RequestTurns:
         tenant = self._tenants.get(digest, STRANGERS)
         member = path if tenant is STRANGERS else digest
         await self.slots.acquire(tenant, member)
-        turn = Turn(self.slots, tenant, member)
+        turn = RequestTurn(self.slots, tenant, member)
         try:
             yield
         finally:
