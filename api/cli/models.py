@@ -154,6 +154,44 @@ def evaluate_blind(
     show(rows, as_json, "Blind rounds")
 
 
+@evaluations.command("households")
+def evaluate_households(
+    file: Annotated[
+        Path | None,
+        typer.Option(help="A new round: a file or folder of households as JSON; default: all rounds.", exists=True),
+    ] = None,
+    record: Annotated[bool, typer.Option("--record", help="Keep the new round and its first score in this checkout.")] = False,
+    faults: Annotated[bool, typer.Option("--faults", help="Show for each household what is wrong.")] = False,
+    version: ModelVersion = None,
+    folder: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Evaluate tags and analyses on households that others have written, beside the score at the first look at them."""
+    from analytics.tagging.tag import Tagger
+    from models.evaluation import blind_households
+    from models.evaluation.households import faults as household_faults
+    from models.evaluation.households.documents import read_documents
+
+    figures, fault_rows = {}, []
+    with model_errors():
+        tagger = Tagger(_model(_folder(folder), version))
+        rounds = {blind_households.round_name(file): read_documents(file)} if file else blind_households.rounds()
+        for name, documents in rounds.items():
+            analysed_round = blind_households.analysed_round(documents, tagger)
+            figures[name] = blind_households.score(*analysed_round)
+            if file and record:
+                blind_households.record(name, documents, figures[name], _now().date())
+            if faults:
+                fault_rows += [{"round": name, **fault._asdict()} for fault in household_faults.faults(*analysed_round)]
+    rows = blind_households.comparison(figures)
+    if faults and as_json:
+        show_once({"figures": rows, "faults": fault_rows}, as_json, "Blind households")
+        return
+    for fault in fault_rows:
+        console.print(f"{fault['household']} {fault['subject']}: {fault['text']}", highlight=False, markup=False, soft_wrap=True)
+    show(rows, as_json, "Blind households")
+
+
 @commands.command("list")
 def list_models(folder: Folder = None, as_json: Json = False) -> None:
     """List the models with their figures, and say which one is in use."""
