@@ -30,6 +30,9 @@ from warehouse.errors import KontorError
 if TYPE_CHECKING:
     import polars as pl
 
+MAX_MEMORY_BYTES = 64 * 1024
+"""The most that a connector may remember of an access; a larger memory is not stored."""
+
 # How values are written where they are stored as JSON; connectors hand over plain values.
 StoredDate = Annotated[date, PlainSerializer(date.isoformat, when_used="json")]
 StoredTime = Annotated[datetime, PlainSerializer(datetime.isoformat, when_used="json")]
@@ -264,6 +267,8 @@ class Header:
     consent_ends_at: datetime | None = None
     notices: tuple[str, ...] = ()
     """Messages of the bank to its customer."""
+    memory: bytes | None = field(default=None, repr=False)
+    """What the connector wants to remember of this access from now on; None leaves its memory as it is."""
 
 
 @dataclass(frozen=True)
@@ -312,6 +317,10 @@ class FetchRequest:
     """Categories of products whose bookings older than 90 days are requested, where `since` has no day; None for all."""
     return_to: str | None = None
     """The address to which the bank's own pages return the customer."""
+    memory: bytes = field(default=b"", repr=False)
+    """What the connector remembers of this access: its own device id at the bank, parameters, the chosen method. Empty at first;
+    it may be older than the last session, and never holds what the customer typed.
+    """
 
 
 # A dialogue: the bank answers every reply with a step. The state that it needs later is bytes, which we store sealed.
@@ -372,6 +381,10 @@ class Turn:
 
     step: Step
     state: bytes = field(default=b"", repr=False)
+    memory: bytes | None = field(default=None, repr=False)
+    """What the connector wants to remember of this access. Stored with the access when the dialogue ends well; until then every
+    further call of the dialogue gets it. None leaves the memory as it is.
+    """
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ Consents and payments, the old and the new interface and the redirect form all u
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -53,6 +53,8 @@ class Standing:
     """Seconds until the bank is asked whether the customer has confirmed elsewhere."""
     accounts: tuple[FoundAccount, ...] | None = None
     """The accounts among which the customer may choose now."""
+    memory: bytes | None = field(default=None, repr=False)
+    """What the connector wants to remember of the access; None if that is nothing new."""
 
 
 LOGIN_FAULTS = (WrongCredentials, AccessLocked, FieldsMissing)

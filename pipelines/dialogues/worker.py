@@ -44,6 +44,7 @@ from pipelines.dialogues.requests import dump_reply, order_of
 from pipelines.dialogues.steps import ASK_FOR_CONSENT, Phase, Standing
 from pipelines.fetching import connect
 from pipelines.fetching.refresh import CUSTOMER_CODES
+from pipelines.fetching.store import storable_memory
 from pipelines.fetching.validation import check_header
 from warehouse.errors import Busy, DatabaseUnavailable
 from warehouse.logs import describe
@@ -51,7 +52,7 @@ from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Dialogue
 from warehouse.secrets.vault import Vault
 from warehouse.stores import accesses, dialogues, providers, webhooks
-from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, ORDER, PAYEE, PAYMENT, REPLY, STATE
+from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, MEMORY, ORDER, PAYEE, PAYMENT, REPLY, STATE
 from warehouse.stores.webhooks import NewEvent
 from warehouse.webhook_types import EventType
 
@@ -140,6 +141,8 @@ class _Plan:
     elsewhere: bool
     """Whether the customer may have confirmed outside of Kontor."""
     fixed: bool
+    stored_memory: bytes = field(repr=False)
+    """What the connector remembers of the access. The request may have a newer memory, from an earlier move."""
     login_is_new: bool
     """Whether the login was entered for this dialogue: the access takes it over after success."""
 
@@ -176,7 +179,15 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             unasked = steps.after_fault(fault, pays=pays, first=True, elsewhere=elsewhere)
             end_as(owner, dialogue, steps.unknown_outcome() if looks else unasked)
             return None
-        request = FetchRequest(provider, login, now, attended_from=dialogue.attended_from, return_to=dialogue.return_to)
+        stored_memory = accesses.memory(owner, context.vault, access) if access else b""
+        request = FetchRequest(
+            provider,
+            login,
+            now,
+            attended_from=dialogue.attended_from,
+            return_to=dialogue.return_to,
+            memory=sealed_values.get(MEMORY, stored_memory),
+        )
         return _Plan(
             dialogue.kind,
             connector,
@@ -189,6 +200,7 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             looks=looks,
             elsewhere=elsewhere,
             fixed=dialogue.fixed,
+            stored_memory=stored_memory,
             login_is_new=bool(typed_login),
         )
 
@@ -215,10 +227,11 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
             ), b""
         if plan.kind == CONNECT and first:
             with suppress(ScaNeeded):  # otherwise the bank requires a confirmation first
-                return _accounts_standing(_header(context, plan), None), b""
+                return _accounts_standing(plan, _header(context, plan), None), b""
             if not may_go_on():
                 return stopped_standing, b""
         turn = _turn(context, plan, plan.state, plan.reply)
+        plan = _with_memory(plan, turn.memory)
         for _ in range(MAX_CALLS_PER_MOVE):
             move = steps.automatic_reply(turn.step, plan.method, plan.medium)
             if move is None:
@@ -227,10 +240,11 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
                 return stopped_standing, b""
             first = False
             turn = _turn(context, plan, turn.state, move)
+            plan = _with_memory(plan, turn.memory)
         if plan.kind == CONNECT and isinstance(turn.step, Done):
             if not may_go_on():
                 return stopped_standing, b""
-            return _accounts_standing(_header(context, plan), turn.step.consent_ends_at), b""
+            return _accounts_standing(plan, _header(context, plan), turn.step.consent_ends_at), b""
     except (DatabaseUnavailable, Busy):
         raise
     except Exception as fault:
@@ -238,7 +252,19 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
         pays = plan.kind == PAYMENT
         standing = steps.after_fault(fault, pays=pays, first=first, elsewhere=plan.elsewhere)
         return steps.unknown_outcome() if plan.looks else standing, b""
-    return _after_step(context, plan, steps.refuse_choices(turn.step) if plan.fixed else turn.step), turn.state
+    standing = _after_step(context, plan, steps.refuse_choices(turn.step) if plan.fixed else turn.step)
+    return replace(standing, memory=_new_memory(plan)), turn.state
+
+
+def _with_memory(plan: _Plan, memory: bytes | None) -> _Plan:
+    """The plan for the next call, with the memory that the connector returned with the last one."""
+    new_memory = storable_memory(memory)
+    return plan if new_memory is None else replace(plan, request=replace(plan.request, memory=new_memory))
+
+
+def _new_memory(plan: _Plan) -> bytes | None:
+    """What the connector wants to remember of the access, if it is not stored already."""
+    return None if plan.request.memory == plan.stored_memory else plan.request.memory
 
 
 def _after_step(context: Context, plan: _Plan, step: Step) -> Standing:
@@ -280,10 +306,11 @@ def _header(context: Context, plan: _Plan) -> Header:
     return _call(context, plan, ask)
 
 
-def _accounts_standing(header: Header, consent_ends_at: datetime | None) -> Standing:
+def _accounts_standing(plan: _Plan, header: Header, consent_ends_at: datetime | None) -> Standing:
     """The final state of a list of accounts: the customer can choose now."""
     end = Done(consent_ends_at or header.consent_ends_at)
-    return Standing(Phase.DONE, end, [message(Code.CONSENT_DONE)], accounts=accounts_of(header))
+    memory = _new_memory(_with_memory(plan, header.memory))
+    return Standing(Phase.DONE, end, [message(Code.CONSENT_DONE)], accounts=accounts_of(header), memory=memory)
 
 
 def _outcome(context: Context, plan: _Plan) -> Standing:
@@ -326,23 +353,28 @@ def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, pl
         if standing.phase is Phase.OPEN:
             dialogue.step = steps.dump_step(standing.step)
             dialogue.messages = list(standing.messages)
-            dialogues.open_again(owner, context.vault, dialogue, state, standing.look_after)
+            dialogues.open_again(owner, context.vault, dialogue, state, standing.look_after, standing.memory)
             return
         if standing.phase is Phase.DONE:
-            _update_access(owner, context.vault, dialogue, standing.step, plan)
+            _update_access(owner, context.vault, dialogue, standing, plan)
         if standing.accounts is not None:
             seal(owner, context.vault, dialogue.id, standing.accounts)
+            if standing.memory is not None:
+                dialogues.keep_memory(owner, context.vault, dialogue.id, standing.memory)
         end_as(owner, dialogue, standing)
 
 
-def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, step: object, plan: _Plan) -> None:
-    """Updates the access after success: its method, medium and login; after a consent, also begins a fetch."""
+def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, standing: Standing, plan: _Plan) -> None:
+    """Updates the access after success: its method, medium, login and memory; after a consent, also begins a fetch."""
     access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
     if access is None:
         return
     access.sca_method, access.sca_medium = dialogue.method, dialogue.medium
     if plan.login_is_new:
         connect.take_login(owner, vault, access, dict(plan.request.credentials), dialogue.login_hash)
+    if standing.memory is not None and access.login_hash == dialogue.login_hash:
+        accesses.remember(owner, vault, access, standing.memory)
+    step = standing.step
     if dialogue.kind == CONSENT and isinstance(step, Done):
         access.consent_ends_at = step.consent_ends_at or plan.request.now + CONSENT_DURATION
         access.messages = [item for item in access.messages if item["code"] not in ASK_FOR_CONSENT]

@@ -191,6 +191,7 @@ def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str
     accesses.void_fetch(owner, access)
     accesses.seal_credentials(owner, vault, access, credentials)
     if access.login_hash != login_hash:
+        accesses.forget_memory(owner, access)
         access.login_hash = login_hash
         access.status = accesses.STARTED
         access.selected = None

@@ -155,6 +155,7 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fe
             wanted=None if access.selected is None else frozenset(access.selected),
             attended_from=access.fetch_from,
             whole_history_of=HISTORIES.get(access.history or "all"),
+            memory=accesses.memory(owner, context.vault, access),
         )
 
 

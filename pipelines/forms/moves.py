@@ -184,6 +184,8 @@ def connect_accounts(owner: Owner, context: FormContext, session: RedirectSessio
     fetches = connect.connect(owner, context.vault, context.settings, [login], refresh=False, attended_from=context.attended_from)
     access = accesses.find(owner, key, lock=True)
     access.sca_method, access.sca_medium = dialogue.method, dialogue.medium
+    if (memory := dialogues.kept_memory(owner, context.vault, dialogue.id)) is not None:
+        accesses.remember(owner, context.vault, access, memory)
     step = steps.load_step(dialogue.step)
     access.consent_ends_at = step.consent_ends_at if isinstance(step, Done) else None
     end(owner, session, Reentry.ACCOUNT_CREATED)

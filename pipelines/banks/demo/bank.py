@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from pipelines.banks.base import (
     Turn,
     WrongCredentials,
 )
-from pipelines.banks.demo import dialogue, login, payments
+from pipelines.banks.demo import devices, dialogue, login, payments
 from pipelines.banks.demo.histories import Customer, Histories
 from pipelines.banks.demo.ledger import record_call
 from pipelines.banks.demo.memory import open_memory, read_memory
@@ -72,6 +73,8 @@ class DemoBank:
                 turn = Turn(Done())
             else:
                 turn = dialogue.begin(customer, order, request)
+            if not isinstance(order, Payment):
+                turn = replace(turn, memory=devices.new_memory(request.memory))
             return self._settle(customer, order, turn, request)
 
     def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
@@ -111,6 +114,7 @@ class DemoBank:
         elif isinstance(turn.step, Done) and turn.step.consent_ends_at:
             with open_memory(self.folder, customer.user_id) as memory:
                 memory["consent_ends_at"] = turn.step.consent_ends_at.isoformat()
+            devices.register(self.folder, customer.user_id, request.memory)
         return turn
 
     def _execute(self, customer: Customer, payment: Payment, request: FetchRequest) -> Done | Failed:

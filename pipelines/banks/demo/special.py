@@ -12,6 +12,7 @@ from pipelines.banks.base import (
     Done,
     Failed,
     FetchRequest,
+    Header,
     Medium,
     Method,
     Order,
@@ -22,7 +23,7 @@ from pipelines.banks.base import (
     Unreachable,
     Unusable,
 )
-from pipelines.banks.demo import answers, security
+from pipelines.banks.demo import answers, devices, security
 from pipelines.banks.demo.answers import CustomerData
 from pipelines.banks.demo.histories import Customer
 from pipelines.banks.demo.households import MEDIA, METHODS, Households, Member
@@ -181,6 +182,17 @@ def _consent_needed(session: SpecialSession) -> Iterator[Part]:
     return _ordinary(session)
 
 
+def _device_needed(session: SpecialSession) -> Iterator[Part]:
+    """Data come only for a connector that remembers a device which the customer has confirmed."""
+    if not devices.is_registered(session.folder, session.user_id, session.request.memory):
+        raise ScaNeeded
+    header, *details = _ordinary(session)
+    if isinstance(header, Header):
+        header = replace(header, memory=devices.after_fetch(session.request.memory))
+    yield header
+    yield from details
+
+
 def _new_transactions(session: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import changing
 
@@ -236,6 +248,7 @@ SPECIAL: tuple[tuple[str, Callable[[SpecialSession], Iterator[Part]]], ...] = (
     (rf"test_sca_method_media{_SUFFIX}", _consent_needed),
     (rf"test_consent_redirect{_SUFFIX}", _consent_needed),
     (rf"test_consent_app{_SUFFIX}", _consent_needed),
+    (rf"test_device{_SUFFIX}", _device_needed),
     (rf"test_transfer_unknown{_SUFFIX}", _ordinary),
     (rf"test_transfer_lost{_SUFFIX}", _ordinary),
     (rf"test_transfer_refused{_SUFFIX}", _ordinary),

@@ -26,6 +26,8 @@ class Case:
     """Moves of the login that needs a method, from the first step to the end; none at a bank that only tells."""
     payer: Mapping[str, str] = field(default_factory=dict, repr=False)
     """A login that can pay, and makes the same moves."""
+    remembered: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """A login whose data come only with what the connector remembers of a consent by the same moves; none where that is not so."""
 
     def request(self, login: Mapping[str, str]) -> FetchRequest:
         return FetchRequest(self.provider, dict(login), NOW)
@@ -59,6 +61,7 @@ DEMO = Case(
         "unknown medium": (Reply(method="1"), Reply(medium="no such medium")),
     },
     demo("test_sca_method_media"),
+    demo("test_device"),
 )
 CASES = (DEMO,)
 

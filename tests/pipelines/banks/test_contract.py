@@ -15,6 +15,7 @@ from analytics.frames import BOOKINGS
 from analytics.products import WITH_POSITIONS
 from pipelines.banks import formats
 from pipelines.banks.base import (
+    MAX_MEMORY_BYTES,
     BankFault,
     CatalogueBank,
     Code,
@@ -30,6 +31,7 @@ from pipelines.banks.base import (
     Payment,
     ProductFailure,
     Reply,
+    ScaNeeded,
     Turn,
 )
 from tests.pipelines.banks.cases import CASES, DEMO, Case, header_of, transfer
@@ -236,7 +238,9 @@ def test_requests_replies_and_turns_show_no_secrets(case: Case) -> None:
     secret = "geheim-4711"
     assert secret not in repr(case.request({"userid": secret, "pin": secret}))
     assert secret not in repr(Reply(tan=secret))
-    assert secret not in repr(Turn(Done(), state=secret.encode()))
+    assert secret not in repr(Turn(Done(), state=secret.encode(), memory=secret.encode()))
+    assert secret not in repr(replace(case.request({}), memory=secret.encode()))
+    assert secret not in repr(Header((), memory=secret.encode()))
 
 
 @pytest.mark.parametrize("name", ["right", "wrong", "unknown method", "unknown medium"])
@@ -250,7 +254,8 @@ def test_a_dialogue_ends_and_can_go_on_in_another_process(confirming: Case, name
 def test_a_dialogue_repeats_its_step_when_asked_how_things_stand(confirming: Case, tmp_path: Path) -> None:
     bank, request = confirming.build(tmp_path), confirming.request(confirming.faults[Code.METHOD_NEEDED])
     turn = bank.start(Consent(), request)
-    assert bank.resume(request, turn.state, Reply()) == turn
+    again = bank.resume(request, turn.state, Reply())
+    assert (again.step, again.state) == (turn.step, turn.state)
 
 
 def test_the_state_of_another_dialogue_is_refused(confirming: Case, tmp_path: Path) -> None:
@@ -266,6 +271,52 @@ def test_after_a_consent_the_data_comes(confirming: Case, tmp_path: Path) -> Non
     done = played(confirming, request, confirming.dialogues["right"], tmp_path).step
     assert isinstance(done, Done)
     assert header_of(confirming.build(tmp_path).fetch(request)).consent_ends_at == done.consent_ends_at
+
+
+# Memory.
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.remembered], ids=lambda case: case.name)
+def test_what_is_remembered_of_a_consent_brings_the_data_of_this_access_alone(case: Case, tmp_path: Path) -> None:
+    request = case.request(case.remembered)
+    memory = remembered_of(case, request, tmp_path)[-1]
+    with pytest.raises(ScaNeeded):
+        header_of(case.build(tmp_path).fetch(request))
+    header = header_of(case.build(tmp_path).fetch(replace(request, memory=memory)))
+    assert header.products
+    later = replace(request, memory=header.memory or memory)
+    assert header_of(case.build(tmp_path).fetch(later)).products == header.products
+
+
+def test_a_memory_is_bounded_and_holds_nothing_that_was_typed(confirming: Case, tmp_path: Path) -> None:
+    for login in (confirming.payer, confirming.remembered):
+        offer = confirming.build(tmp_path).offer(confirming.provider)
+        assert offer is not None
+        typed = [login[field.key] for field in offer.fields if field.secret] + ["geheim-4711"]
+        for memory in remembered_of(confirming, confirming.request(login), tmp_path):
+            assert len(memory) <= MAX_MEMORY_BYTES
+            assert not any(value.encode() in memory for value in typed)
+
+
+@pytest.mark.parametrize("memory", [b"\x00", b"\xff\xfe", b"[]", b"{}", b'{"device": 1}', b"x" * MAX_MEMORY_BYTES])
+def test_a_memory_of_another_is_no_memory(case: Case, memory: bytes, tmp_path: Path) -> None:
+    """After an upgrade, or with the memory of another connector."""
+    request = case.request(case.logins[0])
+    assert header_of(case.build(tmp_path).fetch(replace(request, memory=memory))).products
+    if case.remembered:
+        with pytest.raises(ScaNeeded):
+            header_of(case.build(tmp_path).fetch(replace(case.request(case.remembered), memory=memory)))
+
+
+def remembered_of(case: Case, request: FetchRequest, folder: Path) -> list[bytes]:
+    """What a connector remembers after each step of a consent, given back to it with the next one."""
+    turn = case.build(folder).start(Consent(), request)
+    memories = [turn.memory or request.memory]
+    for move in case.dialogues["right"]:
+        turn = case.build(folder).resume(replace(request, memory=memories[-1]), turn.state, move)
+        memories.append(turn.memory if turn.memory is not None else memories[-1])
+    assert isinstance(turn.step, Done)
+    return memories
 
 
 # Payments.
@@ -318,7 +369,8 @@ def test_nobody_pays_from_an_unknown_product(confirming: Case, tmp_path: Path) -
 def test_a_payment_repeats_its_step_when_asked_how_things_stand(confirming: Case, tmp_path: Path) -> None:
     bank, request = confirming.build(tmp_path), confirming.request(confirming.payer)
     turn = bank.start(order(confirming, tmp_path), request)
-    assert bank.resume(request, turn.state, Reply()) == turn
+    again = bank.resume(request, turn.state, Reply())
+    assert (again.step, again.state) == (turn.step, turn.state)
 
 
 @pytest.mark.parametrize("iban", ["DE89370400440532013000", "TR330006100519786457841326", "DE00", "", "\ud800", "x" * 10_000])
