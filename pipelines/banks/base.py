@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 MAX_MEMORY_BYTES = 64 * 1024
 """The most that a connector may remember of an access; a larger memory is not stored."""
+MAX_STATE_BYTES = 64 * 1024
+"""The largest state of a dialogue between two moves; a dialogue with a larger one cannot go on."""
 
 # How values are written where they are stored as JSON; connectors hand over plain values.
 StoredDate = Annotated[date, PlainSerializer(date.isoformat, when_used="json")]
@@ -323,7 +325,8 @@ class FetchRequest:
     """
 
 
-# A dialogue: the bank answers every reply with a step. The state that it needs later is bytes, which we store sealed.
+# A dialogue: the bank answers every reply with a step. The state that it needs later is bytes, which we store sealed until the
+# next move, and delete with the end of the dialogue.
 
 
 @dataclass(frozen=True)
@@ -355,10 +358,18 @@ class Redirect:
 
 @dataclass(frozen=True)
 class Wait:
-    """The customer confirms elsewhere; ask again after `seconds`."""
+    """The customer confirms elsewhere, or the bank needs time. The same dialogue goes on with an empty reply, not before
+    `seconds` have passed and at most `max_polls` times; None for as often as fits into the time of the dialogue.
+
+    An empty reply confirms nothing. If its answer is lost it is sent again with the state before it, and the bank must answer
+    as if for the first time.
+    """
 
     seconds: float
     instructions: str
+    max_polls: int | None = None
+    approves: bool = True
+    """Whether the customer may confirm meanwhile; false while only the bank works."""
 
 
 @dataclass(frozen=True)
@@ -377,7 +388,7 @@ Step = ChooseMethod | ChooseMedium | EnterTan | Redirect | Wait | Done | Failed
 
 @dataclass(frozen=True)
 class Turn:
-    """A step, and the bank's own state for the next move."""
+    """A step, and the bank's own state for the next move: whatever the connector needs to go on, of at most `MAX_STATE_BYTES`."""
 
     step: Step
     state: bytes = field(default=b"", repr=False)

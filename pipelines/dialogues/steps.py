@@ -62,6 +62,8 @@ LOGIN_FAULTS = (WrongCredentials, AccessLocked, FieldsMissing)
 ASK_FOR_CONSENT = frozenset({Code.METHOD_NEEDED, Code.METHOD_INVALID, Code.TAN_INVALID})
 """Messages of an access whose customer should give the consent, or give it again: it was never given, or the attempt failed."""
 REDIRECT_LOOK_SECONDS = 2.0
+MIN_POLL_SECONDS = 1.0
+"""The least time between two polls of a bank, whatever its connector says."""
 
 
 def check_reply(step: Step | Payee, reply: Reply) -> None:
@@ -99,9 +101,9 @@ def after_step(step: Step, end_code: Code) -> Standing:
         case EnterTan():
             return Standing(Phase.OPEN, step, [message(Code.TAN_NEEDED, step.instructions)])
         case Wait():
-            return Standing(Phase.OPEN, step, [message(Code.NOTICE, step.instructions)], step.seconds)
+            return Standing(Phase.OPEN, step, [message(Code.NOTICE, step.instructions)], poll_seconds(step))
         case Redirect():
-            return Standing(Phase.OPEN, step, [message(Code.NOTICE)], REDIRECT_LOOK_SECONDS)
+            return Standing(Phase.OPEN, step, [message(Code.NOTICE)], poll_seconds(step))
         case Failed():
             return Standing(Phase.FAILED, step, [message(step.code, step.details)])
         case Done():
@@ -141,7 +143,31 @@ def unknown_outcome() -> Standing:
 
 def is_confirmed_elsewhere(step: Step | Payee | None) -> bool:
     """Whether the customer confirms this step outside of Kontor."""
-    return isinstance(step, Wait | Redirect)
+    return isinstance(step, Redirect) or (isinstance(step, Wait) and step.approves)
+
+
+def poll_seconds(step: Step | Payee | None) -> float | None:
+    """The seconds until the bank is polled in this step; None for a step in which it is not."""
+    match step:
+        case Wait(seconds):
+            return max(seconds, MIN_POLL_SECONDS)
+        case Redirect():
+            return REDIRECT_LOOK_SECONDS
+    return None
+
+
+def may_poll(step: Step | Payee | None, polls: int) -> bool:
+    """Whether the bank may be polled in this step after this number of polls."""
+    if isinstance(step, Wait) and step.max_polls is not None:
+        return polls < step.max_polls
+    return poll_seconds(step) is not None
+
+
+def goes_on_waiting(before: Step | Payee | None, after: Step | Payee) -> bool:
+    """Whether a step is the one before it again: its polls are counted together."""
+    if isinstance(before, Wait) and isinstance(after, Wait):
+        return before.approves == after.approves
+    return isinstance(before, Redirect) and isinstance(after, Redirect)
 
 
 def after_expiry(step: Step | Payee | None, *, pays: bool) -> Standing:

@@ -17,6 +17,7 @@ from uuid import UUID
 import structlog
 
 from pipelines.banks.base import (
+    MAX_STATE_BYTES,
     CatalogueBank,
     Code,
     Connector,
@@ -46,13 +47,13 @@ from pipelines.fetching import connect
 from pipelines.fetching.refresh import CUSTOMER_CODES
 from pipelines.fetching.store import storable_memory
 from pipelines.fetching.validation import check_header
-from warehouse.errors import Busy, DatabaseUnavailable
+from warehouse.errors import Busy, DatabaseUnavailable, KontorError
 from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Dialogue
 from warehouse.secrets.vault import Vault
 from warehouse.stores import accesses, dialogues, providers, webhooks
-from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, MEMORY, ORDER, PAYEE, PAYMENT, REPLY, STATE
+from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, MEMORY, OPEN, ORDER, PAYEE, PAYMENT, REPLY, STATE
 from warehouse.stores.webhooks import NewEvent
 from warehouse.webhook_types import EventType
 
@@ -65,6 +66,10 @@ MAX_CALLS_PER_MOVE = 8
 """Calls to the bank per move, for a bank that keeps asking for choices that were made before."""
 T = TypeVar("T")
 log = structlog.get_logger("dialogues")
+
+
+class StateTooLarge(KontorError):
+    """A connector needs more state between two moves than can be stored."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ def give_up(context: Context, job: MoveJob) -> None:
     with context.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is not None:
-            _end_lost(owner, dialogue)
+            _recover(owner, dialogue)
 
 
 def advance_overdue(context: Context) -> int:
@@ -114,11 +119,12 @@ def advance_overdue(context: Context) -> int:
         lost_dialogues = dialogues.without_job(operator, BATCH_DIALOGUES)
         for dialogue in lost_dialogues:
             if dialogue.phase == CALLING:
-                events += _end(owner_of(operator, dialogue), dialogue, _lost_standing(dialogue))
+                events += _after_loss(owner_of(operator, dialogue), dialogue)
             else:
                 dialogues.enqueue_again(owner_of(operator, dialogue), dialogue)
         due_dialogues = dialogues.due(operator, BATCH_DIALOGUES)
         for dialogue in due_dialogues:
+            dialogue.polls += dialogue.phase == OPEN
             dialogues.ask(owner_of(operator, dialogue), context.vault, dialogue, dump_reply(Reply()))
         webhooks.announce(operator, *events)
     return len(overdue_dialogues) + len(lost_dialogues) + len(due_dialogues)
@@ -154,7 +160,7 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
         if dialogue is None:
             return None
         if dialogue.phase == CALLING:  # its worker died: the bank may have received it
-            _end_lost(owner, dialogue)
+            _recover(owner, dialogue)
             return None
         step = steps.load_step(dialogue.step) if dialogue.step else None
         looks, elsewhere = is_unknown(dialogue), steps.is_confirmed_elsewhere(step)
@@ -290,8 +296,12 @@ def _may_go_on(context: Context, job: MoveJob) -> bool:
 def _turn(context: Context, plan: _Plan, state: bytes | None, reply: Reply) -> Turn:
     if state is None:
         order = plan.order if isinstance(plan.order, Payment) else Consent()
-        return _call(context, plan, lambda: plan.connector.start(order, plan.request))
-    return _call(context, plan, lambda: plan.connector.resume(plan.request, state, reply))
+        turn = _call(context, plan, lambda: plan.connector.start(order, plan.request))
+    else:
+        turn = _call(context, plan, lambda: plan.connector.resume(plan.request, state, reply))
+    if not isinstance(turn.step, Done | Failed) and len(turn.state) > MAX_STATE_BYTES:
+        raise StateTooLarge
+    return turn
 
 
 def _header(context: Context, plan: _Plan) -> Header:
@@ -351,6 +361,11 @@ def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, pl
             )
             return
         if standing.phase is Phase.OPEN:
+            before = steps.load_step(dialogue.step) if dialogue.step else None
+            dialogue.polls = dialogue.polls if steps.goes_on_waiting(before, standing.step) else 0
+            if steps.poll_seconds(standing.step) is not None and not steps.may_poll(standing.step, dialogue.polls):
+                end_as(owner, dialogue, steps.after_expiry(standing.step, pays=dialogue.kind == PAYMENT))
+                return
             dialogue.step = steps.dump_step(standing.step)
             dialogue.messages = list(standing.messages)
             dialogues.open_again(owner, context.vault, dialogue, state, standing.look_after, standing.memory)
@@ -421,13 +436,26 @@ def _tell_access(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:
         access.messages = reasons + others
 
 
-def _end_lost(owner: Owner, dialogue: Dialogue) -> None:
-    """Ends a move of which nobody knows whether the bank received it."""
-    end_as(owner, dialogue, _lost_standing(dialogue))
+def _recover(owner: Owner, dialogue: Dialogue) -> None:
+    """Goes on after a move of which nobody knows whether the bank received it, and announces an end."""
+    webhooks.announce(owner, *_after_loss(owner, dialogue))
 
 
-def _lost_standing(dialogue: Dialogue) -> Standing:
-    return steps.after_fault(RuntimeError(), pays=dialogue.kind == PAYMENT, first=False)
+def _after_loss(owner: Owner, dialogue: Dialogue) -> list[NewEvent]:
+    """The events after a lost move. A poll confirms nothing: the same dialogue is polled again. Any other move is never sent
+    again, and ends the dialogue.
+    """
+    step = steps.load_step(dialogue.step) if dialogue.step else None
+    seconds = steps.poll_seconds(step)
+    if (
+        seconds is not None
+        and steps.may_poll(step, dialogue.polls)
+        and dialogues.may_go_on(owner, dialogue)
+        and not dialogues.is_over(owner, dialogue)
+    ):
+        dialogues.poll_later(owner, dialogue, seconds)
+        return []
+    return _end(owner, dialogue, steps.after_fault(RuntimeError(), pays=dialogue.kind == PAYMENT, first=False))
 
 
 def is_unknown(dialogue: Dialogue) -> bool:

@@ -188,7 +188,9 @@ def _at_step(facts: FormFacts) -> FormStep:
             return FormStep.TAN
         case Redirect() if not facts.came_back:
             return FormStep.BANK_PAGE
-        case Redirect() | Wait():
+        case Redirect():
+            return FormStep.APP
+        case Wait() if facts.step.approves:
             return FormStep.APP
     return FormStep.WORKING
 

@@ -21,6 +21,7 @@ from sqlalchemy import make_url, text
 
 from pipelines import deactivation
 from pipelines.banks.base import (
+    MAX_STATE_BYTES,
     CatalogueBank,
     ChooseMedium,
     ChooseMethod,
@@ -30,6 +31,7 @@ from pipelines.banks.base import (
     Payment,
     Reply,
     Transfer,
+    Wait,
 )
 from pipelines.banks.demo import DemoBank, executed_orders, payments
 from pipelines.banks.demo.histories import Customer
@@ -55,7 +57,7 @@ BACK = "https://tenant.example/back"
 CHOSEN = ("1", "Sparkassen-Card 1234")
 FACTS = (OutOfTurn, NotOffered, PaymentDiffers, PaymentRepeated, NotFound, Busy)
 PARTS = [f"test_transfer_{part}" for part in ("slow_0", "late_0", "unknown", "lost", "refused", "exempt")]
-PARTS += ["test_consent_app", "test_consent_redirect", "test_sca_method_media"] * 2
+PARTS += ["test_consent_app", "test_consent_redirect", "test_sca_method_media"] * 2 + ["test_app_silent", "test_device"]
 AFTER = {  # which phases may follow; what is asked may be answered at once
     OPEN: {OPEN, ASKED, CALLING, DONE, FAILED, UNKNOWN},
     ASKED: {ASKED, CALLING, OPEN, DONE, FAILED, UNKNOWN},
@@ -387,6 +389,7 @@ class Machine(RuleBasedStateMachine):
         if now.phase == OPEN:
             assert now.id not in self.ever_unknown, "what is unknown can only become known"
             assert isinstance(step, ChooseMethod | ChooseMedium | EnterTan) or now.look_at is not None, "nobody's turn"
+            assert not isinstance(step, Wait) or step.max_polls is None or now.polls <= step.max_polls, "polled too often"
         if now.phase == FAILED:
             assert isinstance(step, Failed)
         if step is not None and now.kind == PAYMENT and steps.is_confirmed_elsewhere(step):
@@ -571,3 +574,73 @@ def test_a_bank_that_cannot_say_what_became_of_a_payment_is_no_fault(place: Plac
     confirming = (lambda: machine.converse(0, right=True, number=0, lives=True), *looking)
     assert told_after(machine, "test_transfer_lost", *confirming, method=True) == ["BA1119"]
     assert "bank_failed" not in capsys.readouterr().out
+
+
+def polled_by_workers_that_die(machine: Machine, *, asks: bool, keeps_job: bool) -> tuple[Callable[[], object], ...]:
+    """A poll whose worker dies before or after the bank has answered, and what the next worker does about it."""
+    return (
+        lambda: machine.look_after(last=False),
+        lambda: machine.crash(0, asks=asks, keeps_job=keeps_job),
+        machine.work if keeps_job else lambda: worker.advance_overdue(machine.house),
+    )
+
+
+@pytest.mark.parametrize("asks", [True, False])
+@pytest.mark.parametrize("keeps_job", [True, False])
+def test_a_poll_whose_worker_died_goes_on_in_the_same_dialogue(place: Place, asks: bool, keeps_job: bool) -> None:
+    machine = Machine(place)
+    dying = polled_by_workers_that_die(machine, asks=asks, keeps_job=keeps_job)
+    late = (lambda: machine.answer_late(0),) if asks else ()
+    looking = (lambda: machine.look_after(last=False), machine.work)
+    assert told_after(machine, "test_consent_app", *dying, *late, *looking, method=False) == ["BA1111"]
+    assert machine.ever_unknown == set()
+    assert [machine.bank.confirmed[order.reference] for order, _ in machine.orders.values()] == [1]
+
+
+def test_a_bank_is_polled_as_often_as_it_allows(place: Place) -> None:
+    machine = Machine(place)
+    looking = (lambda: machine.look_after(last=False), machine.work)
+    assert told_after(machine, "test_app_silent", *looking, *looking, method=False) == ["BA2002"]
+    machine = Machine(place)
+    assert told_after(machine, "test_app_silent", *looking_at(machine, 3), method=False) == ["BA1119"]
+
+
+def looking_at(machine: Machine, times: int) -> tuple[Callable[[], object], ...]:
+    return (lambda: machine.look_after(last=False), machine.work) * times
+
+
+def test_polls_of_dying_workers_are_counted(place: Place) -> None:
+    machine = Machine(place)
+    dying = polled_by_workers_that_die(machine, asks=False, keeps_job=True)
+    assert told_after(machine, "test_app_silent", *dying, *dying, *dying, method=False) == ["BA1119"]
+
+
+def test_nothing_of_the_bank_is_kept_while_only_the_outcome_is_asked_for(place: Place) -> None:
+    machine = Machine(place)
+    fields: list[str] = []
+
+    def look_at_seals() -> None:
+        fields.extend(field for (field,) in machine.sql("SELECT field FROM sealed_values WHERE user_id = :user"))
+
+    confirming = (lambda: machine.converse(0, right=True, number=0, lives=True), look_at_seals)
+    assert told_after(machine, "test_transfer_lost", *confirming, method=True) == ["BA1119"]
+    assert "order" in fields
+    assert not {"state", "reply", "memory"} & set(fields)
+
+
+@pytest.mark.parametrize(("kind", "told"), [(PAYMENT, ["BA1119"]), (CONSENT, ["BA999"])])
+def test_a_state_that_is_too_large_ends_the_dialogue(place: Place, monkeypatch: Any, kind: str, told: list[str]) -> None:
+    """Nobody knows what the bank does with a payment that cannot be continued."""
+    resume = place.bank.resume
+    large = b"x" * (MAX_STATE_BYTES + 1)
+    monkeypatch.setattr(place.bank, "resume", lambda *given: replace(resume(*given), state=large))
+    machine = Machine(place)
+    machine.begin_life("test_sca_method_media")
+    if kind == PAYMENT:
+        machine.begin_payment(worked=True, named=True, cents=100, once=False, fixed=False, method=True)
+    else:
+        machine.begin_consent(worked=True, method=True)
+    machine.what_is_told_is_true()
+    (dialogue,) = machine.seen.values()
+    machine.teardown()
+    assert [message["code"] for message in dialogue.messages] == told

@@ -138,12 +138,25 @@ def open_again(
     notify(owner, dialogue)
 
 
+def poll_later(owner: Owner, dialogue: Dialogue, seconds: float) -> None:
+    """Opens a dialogue again whose last poll was lost: the bank is polled again, with the state before it."""
+    dialogue.phase = OPEN
+    dialogue.look_at = _in(seconds)
+    owner.session.flush()
+    notify(owner, dialogue)
+
+
 def end(owner: Owner, dialogue: Dialogue, phase: str, look_after: float | None = None) -> None:
-    """Ends a dialogue and deletes its login, the state of the bank and the move, unless the bank is to be polled again."""
+    """Ends a dialogue and deletes the state of the bank, the move and the login; the login stays while the bank is to be asked
+    for the outcome of a payment.
+    """
     dialogue.phase = phase
     dialogue.look_at = None if look_after is None else _in(look_after)
     if look_after is None:
         sealed_values.remove(owner, subject(dialogue.id))
+    else:
+        for field in (STATE, REPLY, MEMORY):
+            sealed_values.remove_field(owner, subject(dialogue.id), field)
     owner.session.flush()
     notify(owner, dialogue)
 

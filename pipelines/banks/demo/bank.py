@@ -82,6 +82,10 @@ class DemoBank:
         with self._record(request, "resume"):
             customer = self._customer(request)
             dialogue_state = dialogue.read_state(customer, state)
+            if dialogue_state.payment and dialogue_state.is_polled:
+                fate = payments.outcome(self.folder, customer.user_id, dialogue_state.payment.reference)
+                if fate is not None:  # the answer to an earlier poll was lost
+                    return Turn(fate)
             turn = dialogue.proceed(customer, dialogue_state, reply, request)
             return self._settle(customer, dialogue_state.order, turn, request)
 

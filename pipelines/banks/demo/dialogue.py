@@ -40,6 +40,10 @@ RIGHT_TAN = "42"
 MAX_WRONG_TANS = 3
 CONSENT_DURATION = timedelta(days=180)
 APP_CONFIRMS_AFTER = timedelta(seconds=3)
+APP_POLLS = 60
+SILENT_APP = "test_app_silent"
+"""The beginning of user ids whose app never confirms: the bank is polled every second, three times."""
+SILENT_APP_SECONDS, SILENT_APP_POLLS = 1.0, 3
 BACK_FROM_PAGE_AFTER = timedelta(seconds=1)
 
 
@@ -55,10 +59,17 @@ class DialogueState:
     media: tuple[str, ...] = ()
     wrong: int = 0
     url: str = ""
+    polls: int = 0
+    """How often the connector has asked whether the app has confirmed, as FinTS banks count messages of a dialogue."""
 
     @property
     def order(self) -> Order:
         return self.payment or Consent()
+
+    @property
+    def is_polled(self) -> bool:
+        """Whether the customer confirms elsewhere, and the connector asks whether that has happened."""
+        return self.at in ("app", "page")
 
 
 _STATE = TypeAdapter(DialogueState)
@@ -99,8 +110,10 @@ def proceed(customer: Customer, state: DialogueState, reply: Reply, request: Fet
             return _confirm(customer, state, request)
         case "tan" if reply.tan is not None:
             return _check_tan(customer, state, reply.tan, request)
-        case "app" if waited >= APP_CONFIRMS_AFTER:
+        case "app" if waited >= APP_CONFIRMS_AFTER and not customer.user_id.startswith(SILENT_APP):
             return _complete(state, request)
+        case "app":
+            state = replace(state, polls=state.polls + 1)
         case "page" if waited >= BACK_FROM_PAGE_AFTER:
             return _complete(state, request)
     return _turn(customer, state, request)
@@ -145,7 +158,9 @@ def _step(customer: Customer, state: DialogueState, request: FetchRequest) -> St
         case "medium":
             return ChooseMedium(tuple(medium for medium in customer.media if medium.name in state.media))
         case "app":
-            return Wait(APP_CONFIRMS_AFTER.total_seconds(), security.APP.hint or "")
+            if customer.user_id.startswith(SILENT_APP):
+                return Wait(SILENT_APP_SECONDS, security.APP.hint or "", SILENT_APP_POLLS)
+            return Wait(APP_CONFIRMS_AFTER.total_seconds(), security.APP.hint or "", APP_POLLS)
         case "page":
             return Redirect(state.url)
     return _ask_for_tan(customer, state)

@@ -23,7 +23,7 @@ from pipelines.banks.base import (
     Unreachable,
     Unusable,
 )
-from pipelines.banks.demo import answers, devices, security
+from pipelines.banks.demo import answers, devices, dialogue, security
 from pipelines.banks.demo.answers import CustomerData
 from pipelines.banks.demo.histories import Customer
 from pipelines.banks.demo.households import MEDIA, METHODS, Households, Member
@@ -108,7 +108,7 @@ def _households(user_id: str) -> Households:
         persona, methods, media = replace(load("employee"), user_id=user_id), METHODS["demo1"], MEDIA["demo1"]
     elif user_id.startswith("test_consent_redirect"):
         methods, media = (security.PAGE,), ()
-    elif user_id.startswith("test_consent_app"):
+    elif user_id.startswith(("test_consent_app", dialogue.SILENT_APP)):
         methods, media = (security.APP,), (security.PHONE_APP,)
     return Households((Member(persona, methods, media, pin=user_id),))
 
@@ -248,6 +248,7 @@ SPECIAL: tuple[tuple[str, Callable[[SpecialSession], Iterator[Part]]], ...] = (
     (rf"test_sca_method_media{_SUFFIX}", _consent_needed),
     (rf"test_consent_redirect{_SUFFIX}", _consent_needed),
     (rf"test_consent_app{_SUFFIX}", _consent_needed),
+    (rf"{dialogue.SILENT_APP}{_SUFFIX}", _consent_needed),
     (rf"test_device{_SUFFIX}", _device_needed),
     (rf"test_transfer_unknown{_SUFFIX}", _ordinary),
     (rf"test_transfer_lost{_SUFFIX}", _ordinary),

@@ -27,7 +27,9 @@ class Case:
     payer: Mapping[str, str] = field(default_factory=dict, repr=False)
     """A login that can pay, and makes the same moves."""
     remembered: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """A login whose data come only with what the connector remembers of a consent by the same moves; none where that is not so."""
+    """A login whose data come only with what the connector remembers of a consent by the same moves, if there is one."""
+    approver: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """A login whose customer approves elsewhere, within a minute and without a move, if there is one."""
 
     def request(self, login: Mapping[str, str]) -> FetchRequest:
         return FetchRequest(self.provider, dict(login), NOW)
@@ -62,6 +64,7 @@ DEMO = Case(
     },
     demo("test_sca_method_media"),
     demo("test_device"),
+    demo("test_consent_app"),
 )
 CASES = (DEMO,)
 

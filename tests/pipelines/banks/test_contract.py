@@ -16,6 +16,7 @@ from analytics.products import WITH_POSITIONS
 from pipelines.banks import formats
 from pipelines.banks.base import (
     MAX_MEMORY_BYTES,
+    MAX_STATE_BYTES,
     BankFault,
     CatalogueBank,
     Code,
@@ -33,6 +34,7 @@ from pipelines.banks.base import (
     Reply,
     ScaNeeded,
     Turn,
+    Wait,
 )
 from tests.pipelines.banks.cases import CASES, DEMO, Case, header_of, transfer
 
@@ -271,6 +273,49 @@ def test_after_a_consent_the_data_comes(confirming: Case, tmp_path: Path) -> Non
     done = played(confirming, request, confirming.dialogues["right"], tmp_path).step
     assert isinstance(done, Done)
     assert header_of(confirming.build(tmp_path).fetch(request)).consent_ends_at == done.consent_ends_at
+
+
+APPROVING = [case for case in CASES if case.approver]
+
+
+@pytest.mark.parametrize("case", APPROVING, ids=lambda case: case.name)
+def test_polls_go_on_in_the_same_dialogue_and_a_lost_answer_is_given_again(case: Case, tmp_path: Path) -> None:
+    request = case.request(case.approver)
+    turn = case.build(tmp_path).start(Consent(), request)
+    assert isinstance(turn.step, Wait)
+    assert turn.step.seconds > 0
+    early = case.build(tmp_path).resume(request, turn.state, Reply())
+    assert early.step == turn.step
+    later = replace(request, now=request.now + timedelta(minutes=1))
+    first, second = (case.build(tmp_path).resume(later, early.state, Reply()) for _ in range(2))
+    assert isinstance(first.step, Done)
+    assert second.step == first.step
+
+
+@pytest.mark.parametrize("case", APPROVING, ids=lambda case: case.name)
+def test_a_payment_whose_last_poll_was_lost_is_done_once(case: Case, tmp_path: Path) -> None:
+    request = case.request(case.approver)
+    later = replace(request, now=request.now + timedelta(minutes=1))
+    consent = case.build(tmp_path).start(Consent(), request)
+    assert isinstance(case.build(tmp_path).resume(later, consent.state, Reply()).step, Done)
+    payment = Payment(uuid4(), header_of(case.build(tmp_path).fetch(later)).products[0].key, (transfer(),))
+    turn = case.build(tmp_path).start(payment, request)
+    assert isinstance(turn.step, Wait)
+    assert turn.step.approves
+    assert [case.build(tmp_path).resume(later, turn.state, Reply()).step for _ in range(3)] == [Done()] * 3
+    assert case.build(tmp_path).outcome(request, payment.reference) == Done()
+
+
+def test_the_state_of_a_dialogue_is_bounded_and_holds_nothing_that_was_typed(confirming: Case, tmp_path: Path) -> None:
+    request, payment = confirming.request(confirming.payer), order(confirming, tmp_path)
+    offer = confirming.build(tmp_path).offer(confirming.provider)
+    assert offer is not None
+    turn = confirming.build(tmp_path).start(payment, request)
+    for move in confirming.dialogues["wrong"][:-1]:
+        turn = confirming.build(tmp_path).resume(request, turn.state, move)
+        assert len(turn.state) <= MAX_STATE_BYTES
+        state = turn.state.replace(request.credentials["userid"].encode(), b"") if "userid" in request.credentials else turn.state
+        assert not any(request.credentials[field.key].encode() in state for field in offer.fields if field.secret)
 
 
 # Memory.

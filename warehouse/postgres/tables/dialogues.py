@@ -46,5 +46,7 @@ class Dialogue(Identified, OwnedByUser, Base):
     likeness: Mapped[bytes | None]
     look_at: Mapped[datetime | None]
     looks: Mapped[int] = mapped_column(server_default="0")
+    polls: Mapped[int] = mapped_column(server_default="0")
+    """How often the bank was polled in the current step."""
     client_id: Mapped[UUID | None]
     api_key_id: Mapped[UUID | None]
