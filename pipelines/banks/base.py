@@ -64,6 +64,7 @@ class Code(StrEnum):
     NOTICE = "BA2002"
     METHOD_NEEDED = "BA3010"
     MEDIUM_NEEDED = "BA3020"
+    PAYEE_NEEDED = "BA3030"
     CONSENT_DONE = "BA3090"
 
 
@@ -329,6 +330,21 @@ class FetchRequest:
 # next move, and delete with the end of the dialogue.
 
 
+class PayeeMatch(StrEnum):
+    MATCH = "MATCH"
+    CLOSE_MATCH = "CLOSE_MATCH"
+    NO_MATCH = "NO_MATCH"
+    NOT_POSSIBLE = "NOT_POSSIBLE"
+
+
+@dataclass(frozen=True)
+class Payee:
+    """The answer of the recipient's bank about a name and an IBAN; `name` is the right one for a close match."""
+
+    match: PayeeMatch
+    name: str | None = None
+
+
 @dataclass(frozen=True)
 class ChooseMethod:
     methods: tuple[Method, ...]
@@ -349,6 +365,18 @@ class EnterTan:
     hhduc: str | None = None
     photo: Base64Bytes | None = None
     wrong_before: int = 0
+
+
+@dataclass(frozen=True)
+class ConfirmPayee:
+    """The recipients' banks do not confirm every name of a payment: the customer decides whether it goes on. `payees` has the
+    answer about each transfer of the order; `notice` is a text of the bank that the customer must see before.
+
+    The bank executes nothing before the customer has confirmed. A refusal ends the dialogue with `Failed`.
+    """
+
+    payees: tuple[Payee, ...]
+    notice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -383,7 +411,7 @@ class Failed:
     details: str | None = None
 
 
-Step = ChooseMethod | ChooseMedium | EnterTan | Redirect | Wait | Done | Failed
+Step = ChooseMethod | ChooseMedium | EnterTan | ConfirmPayee | Redirect | Wait | Done | Failed
 
 
 @dataclass(frozen=True)
@@ -405,6 +433,8 @@ class Reply:
     method: str | None = None
     medium: str | None = None
     tan: str | None = field(default=None, repr=False)
+    payee_confirmed: bool | None = None
+    """Whether the customer wants to pay this payee; false ends the payment."""
 
 
 @dataclass(frozen=True)
@@ -444,21 +474,6 @@ class Payment:
 
 
 Order = Consent | Payment
-
-
-class PayeeMatch(StrEnum):
-    MATCH = "MATCH"
-    CLOSE_MATCH = "CLOSE_MATCH"
-    NO_MATCH = "NO_MATCH"
-    NOT_POSSIBLE = "NOT_POSSIBLE"
-
-
-@dataclass(frozen=True)
-class Payee:
-    """The answer of the recipient's bank about a name and an IBAN; `name` is the right one for a close match."""
-
-    match: PayeeMatch
-    name: str | None = None
 
 
 class Connector(Protocol):

@@ -16,6 +16,7 @@ from pipelines.banks.base import (
     ChooseMedium,
     ChooseMethod,
     Code,
+    ConfirmPayee,
     Done,
     EnterTan,
     Failed,
@@ -62,6 +63,7 @@ LOGIN_FAULTS = (WrongCredentials, AccessLocked, FieldsMissing)
 ASK_FOR_CONSENT = frozenset({Code.METHOD_NEEDED, Code.METHOD_INVALID, Code.TAN_INVALID})
 """Messages of an access whose customer should give the consent, or give it again: it was never given, or the attempt failed."""
 REDIRECT_LOOK_SECONDS = 2.0
+CANCELLED = Failed(Code.TRANSFER_REFUSED, "Der Kunde hat den Auftrag abgebrochen.")
 MIN_POLL_SECONDS = 1.0
 """The least time between two polls of a bank, whatever its connector says."""
 
@@ -74,6 +76,8 @@ def check_reply(step: Step | Payee, reply: Reply) -> None:
         case ChooseMedium(media) if reply.medium is not None:
             offered = reply.medium in {medium.name for medium in media}
         case EnterTan() if reply.tan is not None:
+            offered = True
+        case ConfirmPayee() if reply.payee_confirmed is not None:
             offered = True
         case _:
             raise OutOfTurn
@@ -100,6 +104,8 @@ def after_step(step: Step, end_code: Code) -> Standing:
             return Standing(Phase.OPEN, step, [message(Code.MEDIUM_NEEDED)])
         case EnterTan():
             return Standing(Phase.OPEN, step, [message(Code.TAN_NEEDED, step.instructions)])
+        case ConfirmPayee():
+            return Standing(Phase.OPEN, step, [message(Code.PAYEE_NEEDED, step.notice)])
         case Wait():
             return Standing(Phase.OPEN, step, [message(Code.NOTICE, step.instructions)], poll_seconds(step))
         case Redirect():
@@ -120,6 +126,18 @@ def refuse_choices(step: Step) -> Step:
     if isinstance(step, ChooseMethod | ChooseMedium):
         return Failed(Code.METHOD_INVALID)
     return step
+
+
+def after_cancellation(standing: Standing | None) -> Standing:
+    """The state of a payment that the customer has cancelled before confirming anything. `standing` is what follows from the
+    bank's answer, if there is one: a bank that has paid all the same is believed, and so is one that lets the customer confirm
+    elsewhere.
+    """
+    if standing is not None and standing.phase is Phase.DONE:
+        return standing
+    if standing is not None and is_confirmed_elsewhere(standing.step):
+        return unknown_outcome()
+    return after_step(CANCELLED, Code.TRANSFER_DONE)
 
 
 def after_fault(fault: Exception, *, pays: bool, first: bool, elsewhere: bool = False) -> Standing:
@@ -210,6 +228,7 @@ _STORED: TypeAdapter[Step | Payee] = TypeAdapter(
         Annotated[ChooseMethod, Tag("ChooseMethod")]
         | Annotated[ChooseMedium, Tag("ChooseMedium")]
         | Annotated[EnterTan, Tag("EnterTan")]
+        | Annotated[ConfirmPayee, Tag("ConfirmPayee")]
         | Annotated[Redirect, Tag("Redirect")]
         | Annotated[Wait, Tag("Wait")]
         | Annotated[Done, Tag("Done")]

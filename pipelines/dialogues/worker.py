@@ -147,6 +147,8 @@ class _Plan:
     elsewhere: bool
     """Whether the customer may have confirmed outside of Kontor."""
     fixed: bool
+    cancelled: bool
+    """Whether the customer has cancelled the payment before confirming anything."""
     stored_memory: bytes = field(repr=False)
     """What the connector remembers of the access. The request may have a newer memory, from an earlier move."""
     login_is_new: bool
@@ -206,6 +208,7 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             looks=looks,
             elsewhere=elsewhere,
             fixed=dialogue.fixed,
+            cancelled=dialogue.cancelled,
             stored_memory=stored_memory,
             login_is_new=bool(typed_login),
         )
@@ -257,8 +260,12 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
         log.info("bank_failed", connector=plan.connector.name, error=describe(fault))
         pays = plan.kind == PAYMENT
         standing = steps.after_fault(fault, pays=pays, first=first, elsewhere=plan.elsewhere)
+        if plan.cancelled and not plan.looks:
+            return steps.after_cancellation(None), b""
         return steps.unknown_outcome() if plan.looks else standing, b""
     standing = _after_step(context, plan, steps.refuse_choices(turn.step) if plan.fixed else turn.step)
+    if plan.cancelled:
+        standing = steps.after_cancellation(standing)
     return replace(standing, memory=_new_memory(plan)), turn.state
 
 
@@ -455,6 +462,8 @@ def _after_loss(owner: Owner, dialogue: Dialogue) -> list[NewEvent]:
     ):
         dialogues.poll_later(owner, dialogue, seconds)
         return []
+    if dialogue.cancelled and not is_unknown(dialogue):
+        return _end(owner, dialogue, steps.after_cancellation(None))
     return _end(owner, dialogue, steps.after_fault(RuntimeError(), pays=dialogue.kind == PAYMENT, first=False))
 
 

@@ -234,10 +234,9 @@ def finish(owner: Owner, session: RedirectSession, facts: FormFacts) -> None:
 
 
 def cancel(owner: Owner, session: RedirectSession, dialogue: Dialogue | None, outcome: Reentry = Reentry.USER_CANCELLED) -> None:
-    """The customer leaves. A payment that waits for a TAN is cancelled."""
+    """The customer leaves. A payment that waits for a TAN, or for a confirmation of its payee, is cancelled."""
     if dialogue is not None and dialogue.kind == PAYMENT and dialogue.phase == OPEN:
-        left = Failed(Code.TRANSFER_REFUSED, "Der Kunde hat den Auftrag abgebrochen.")
-        worker.end_as(owner, dialogue, steps.after_step(left, Code.TRANSFER_DONE))
+        worker.end_as(owner, dialogue, steps.after_cancellation(None))
     end(owner, session, outcome)
 
 

@@ -72,7 +72,7 @@ class DemoBank:
             elif special.is_exempt(customer.user_id, order):
                 turn = Turn(Done())
             else:
-                turn = dialogue.begin(customer, order, request)
+                turn = dialogue.begin(customer, order, request, self._payees(customer, order))
             if not isinstance(order, Payment):
                 turn = replace(turn, memory=devices.new_memory(request.memory))
             return self._settle(customer, order, turn, request)
@@ -100,6 +100,14 @@ class DemoBank:
 
         with self._record(request, "verify_payee"):
             return payees.verify_payee(self._customer(request), name, iban)
+
+    def _payees(self, customer: Customer, order: Order) -> tuple[Payee, ...]:
+        """The answers about the payees of a payment, if the bank asks about those of this customer."""
+        from pipelines.banks.demo import payees
+
+        if not isinstance(order, Payment) or not customer.user_id.startswith(dialogue.CHECKS_PAYEE):
+            return ()
+        return tuple(payees.verify_payee(customer, transfer.recipient, transfer.iban) for transfer in order.transfers)
 
     def _refusal(self, customer: Customer, payment: Payment, request: FetchRequest) -> Failed | None:
         from pipelines.banks.demo import answers

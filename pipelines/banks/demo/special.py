@@ -250,6 +250,7 @@ SPECIAL: tuple[tuple[str, Callable[[SpecialSession], Iterator[Part]]], ...] = (
     (rf"test_consent_app{_SUFFIX}", _consent_needed),
     (rf"{dialogue.SILENT_APP}{_SUFFIX}", _consent_needed),
     (rf"test_device{_SUFFIX}", _device_needed),
+    (rf"{dialogue.CHECKS_PAYEE}(_slow)?{_SUFFIX}", _ordinary),
     (rf"test_transfer_unknown{_SUFFIX}", _ordinary),
     (rf"test_transfer_lost{_SUFFIX}", _ordinary),
     (rf"test_transfer_refused{_SUFFIX}", _ordinary),

@@ -30,6 +30,9 @@ class Case:
     """A login whose data come only with what the connector remembers of a consent by the same moves, if there is one."""
     approver: Mapping[str, str] = field(default_factory=dict, repr=False)
     """A login whose customer approves elsewhere, within a minute and without a move, if there is one."""
+    checked: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """A login whose payments to `stranger` must be confirmed before the moves, if there is one."""
+    stranger: str = "DE84370400440532013090"
 
     def request(self, login: Mapping[str, str]) -> FetchRequest:
         return FetchRequest(self.provider, dict(login), NOW)
@@ -65,6 +68,7 @@ DEMO = Case(
     demo("test_sca_method_media"),
     demo("test_device"),
     demo("test_consent_app"),
+    demo("test_payee"),
 )
 CASES = (DEMO,)
 

@@ -20,6 +20,7 @@ from pipelines.banks.base import (
     BankFault,
     CatalogueBank,
     Code,
+    ConfirmPayee,
     Consent,
     Done,
     Failed,
@@ -416,6 +417,42 @@ def test_a_payment_repeats_its_step_when_asked_how_things_stand(confirming: Case
     turn = bank.start(order(confirming, tmp_path), request)
     again = bank.resume(request, turn.state, Reply())
     assert (again.step, again.state) == (turn.step, turn.state)
+
+
+CHECKING = [case for case in CASES if case.checked]
+
+
+def to_stranger(case: Case, folder: Path) -> tuple[FetchRequest, Payment]:
+    """A payment to somebody whose name and IBAN do not match."""
+    request = case.request(case.checked)
+    product = header_of(case.build(folder).fetch(request)).products[0]
+    return request, Payment(uuid4(), product.key, (transfer(iban=case.stranger), transfer()), bulk=True)
+
+
+@pytest.mark.parametrize("case", CHECKING, ids=lambda case: case.name)
+def test_a_payee_is_confirmed_before_anything_else(case: Case, tmp_path: Path) -> None:
+    request, payment = to_stranger(case, tmp_path)
+    turn = case.build(tmp_path).start(payment, request)
+    assert isinstance(turn.step, ConfirmPayee)
+    assert len(turn.step.payees) == len(payment.transfers)
+    assert all((payee.name is not None) == (payee.match is PayeeMatch.CLOSE_MATCH) for payee in turn.step.payees)
+    for other in (Reply(), Reply(tan="42"), Reply(method="1")):
+        again = case.build(tmp_path).resume(request, turn.state, other)
+        assert (again.step, again.state) == (turn.step, turn.state)
+    turn = case.build(tmp_path).resume(request, turn.state, Reply(payee_confirmed=True))
+    for move in case.dialogues["right"]:
+        assert case.build(tmp_path).outcome(request, payment.reference) is None
+        turn = case.build(tmp_path).resume(request, turn.state, move)
+    assert turn.step == Done()
+    assert case.build(tmp_path).outcome(request, payment.reference) == Done()
+
+
+@pytest.mark.parametrize("case", CHECKING, ids=lambda case: case.name)
+def test_a_payee_that_is_refused_ends_the_payment(case: Case, tmp_path: Path) -> None:
+    request, payment = to_stranger(case, tmp_path)
+    turn = case.build(tmp_path).start(payment, request)
+    assert isinstance(case.build(tmp_path).resume(request, turn.state, Reply(payee_confirmed=False)).step, Failed)
+    assert not isinstance(case.build(tmp_path).outcome(request, payment.reference), Done)
 
 
 @pytest.mark.parametrize("iban", ["DE89370400440532013000", "TR330006100519786457841326", "DE00", "", "\ud800", "x" * 10_000])
