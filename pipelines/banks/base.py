@@ -5,8 +5,8 @@ against this contract in `tests/pipelines/banks/`. It never touches our database
 raises nothing but `BankFault`.
 
 BankFault                      the bank, or the connection to it, refuses; each carries a code for the customer
-├── WrongCredentials  BA1011
-├── AccessLocked      BA1010   after three wrong entries
+├── WrongCredentials  BA1011   the login is not used again before the customer enters it anew, and never with this PIN
+├── AccessLocked      BA1010   after three wrong entries; the login is not used again before the customer enters it anew
 ├── FieldsMissing     BA1012   carries the fields
 ├── Unreachable       BA1051   maintenance, network
 │   └── NoAnswer               it was asked and did not answer: nobody knows whether it did something
@@ -82,6 +82,8 @@ class BankFault(KontorError):
     """The bank, or the connection to it, refuses."""
 
     code = Code.INTERNAL
+    refuses_login = False
+    """Whether the bank has refused the login itself, so that it must not be used again before the customer enters it anew."""
 
     def __init__(self, details: str | None = None) -> None:
         super().__init__(self.code)
@@ -91,10 +93,12 @@ class BankFault(KontorError):
 
 class WrongCredentials(BankFault):
     code = Code.WRONG_CREDENTIALS
+    refuses_login = True
 
 
 class AccessLocked(BankFault):
     code = Code.LOCKED
+    refuses_login = True
 
 
 class FieldsMissing(BankFault):

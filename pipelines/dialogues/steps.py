@@ -34,6 +34,14 @@ from pipelines.dialogues.found_accounts import FoundAccount
 from warehouse.errors import NotOffered, OutOfTurn
 
 
+class LoginAnswer(StrEnum):
+    """What a bank says of a login."""
+
+    ACCEPTED = "ACCEPTED"
+    REFUSED = "REFUSED"
+    LOCKED = "LOCKED"
+
+
 class Phase(StrEnum):
     """The phase of a dialogue; `warehouse/stores/dialogues.py` explains each."""
 
@@ -56,6 +64,8 @@ class Standing:
     """The accounts among which the customer may choose now."""
     memory: bytes | None = field(default=None, repr=False)
     """What the connector wants to remember of the access; None if that is nothing new."""
+    login: LoginAnswer | None = None
+    """What the bank says of the login; None if nobody knows."""
 
 
 LOGIN_FAULTS = (WrongCredentials, AccessLocked, FieldsMissing)
@@ -152,6 +162,13 @@ def after_fault(fault: Exception, *, pays: bool, first: bool, elsewhere: bool = 
     if pays and (elsewhere or not refused):
         return unknown_outcome()
     return Standing(Phase.FAILED, Failed(bank_fault.code, bank_fault.details), [message(bank_fault.code, bank_fault.details)])
+
+
+def login_answer(fault: Exception) -> LoginAnswer | None:
+    """What a fault says of the login."""
+    if not isinstance(fault, BankFault) or not fault.refuses_login:
+        return None
+    return LoginAnswer.LOCKED if fault.code is Code.LOCKED else LoginAnswer.REFUSED
 
 
 def unknown_outcome() -> Standing:

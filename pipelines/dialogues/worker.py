@@ -18,6 +18,7 @@ import structlog
 
 from pipelines.banks.base import (
     MAX_STATE_BYTES,
+    AccessLocked,
     CatalogueBank,
     Code,
     Connector,
@@ -35,6 +36,7 @@ from pipelines.banks.base import (
     Turn,
     Unreachable,
     Unusable,
+    WrongCredentials,
     message,
     scheduled_message,
 )
@@ -42,7 +44,7 @@ from pipelines.context import Context
 from pipelines.dialogues import steps
 from pipelines.dialogues.found_accounts import accounts_of, seal
 from pipelines.dialogues.requests import dump_reply, order_of
-from pipelines.dialogues.steps import ASK_FOR_CONSENT, Phase, Standing
+from pipelines.dialogues.steps import ASK_FOR_CONSENT, LoginAnswer, Phase, Standing
 from pipelines.fetching import connect
 from pipelines.fetching.refresh import CUSTOMER_CODES
 from pipelines.fetching.store import storable_memory
@@ -52,8 +54,9 @@ from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Dialogue
 from warehouse.secrets.vault import Vault
-from warehouse.stores import accesses, dialogues, providers, webhooks
+from warehouse.stores import accesses, dialogues, providers, refused_logins, webhooks
 from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, MEMORY, OPEN, ORDER, PAYEE, PAYMENT, REPLY, STATE
+from warehouse.stores.refused_logins import LoginTrace
 from warehouse.stores.webhooks import NewEvent
 from warehouse.webhook_types import EventType
 
@@ -137,6 +140,7 @@ class _Plan:
     kind: str
     connector: Connector
     request: FetchRequest
+    login: LoginTrace
     order: Order | Question
     state: bytes | None = field(repr=False)
     reply: Reply
@@ -187,6 +191,15 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             unasked = steps.after_fault(fault, pays=pays, first=True, elsewhere=elsewhere)
             end_as(owner, dialogue, steps.unknown_outcome() if looks else unasked)
             return None
+        trace = refused_logins.trace(owner, context.vault, dialogue.provider_id, dialogue.login_hash, login)
+        entered_at = access.login_entered_at if access and not typed_login else None
+        if refused := refused_logins.refusal(owner, trace, entered_at, attended=not looks):
+            refusal = AccessLocked() if refused.locked else WrongCredentials()
+            unasked = steps.after_fault(
+                refusal, pays=dialogue.kind == PAYMENT, first=STATE not in sealed_values, elsewhere=elsewhere
+            )
+            end_as(owner, dialogue, steps.unknown_outcome() if looks else unasked)
+            return None
         stored_memory = accesses.memory(owner, context.vault, access) if access else b""
         request = FetchRequest(
             provider,
@@ -200,6 +213,7 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             dialogue.kind,
             connector,
             request,
+            trace,
             _order(owner, context.vault, dialogue, sealed_values),
             sealed_values.get(STATE),
             Reply(**json.loads(sealed_values[REPLY])),
@@ -228,12 +242,11 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
     stopped_standing = steps.after_deactivation(None, pays=plan.kind == PAYMENT)
     try:
         if plan.looks:
-            return _outcome(context, plan), plan.state or b""
+            return replace(_outcome(context, plan), login=LoginAnswer.ACCEPTED), plan.state or b""
         if isinstance(plan.order, Question):
             question = plan.order
-            return steps.after_verification(
-                _call(context, plan, lambda: plan.connector.verify_payee(plan.request, question.name, question.iban))
-            ), b""
+            payee = _call(context, plan, lambda: plan.connector.verify_payee(plan.request, question.name, question.iban))
+            return replace(steps.after_verification(payee), login=LoginAnswer.ACCEPTED), b""
         if plan.kind == CONNECT and first:
             with suppress(ScaNeeded):  # otherwise the bank requires a confirmation first
                 return _accounts_standing(plan, _header(context, plan), None), b""
@@ -260,13 +273,15 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
         log.info("bank_failed", connector=plan.connector.name, error=describe(fault))
         pays = plan.kind == PAYMENT
         standing = steps.after_fault(fault, pays=pays, first=first, elsewhere=plan.elsewhere)
-        if plan.cancelled and not plan.looks:
-            return steps.after_cancellation(None), b""
-        return steps.unknown_outcome() if plan.looks else standing, b""
+        if plan.cancelled:
+            standing = steps.after_cancellation(None)
+        if plan.looks:
+            standing = steps.unknown_outcome()
+        return replace(standing, login=steps.login_answer(fault)), b""
     standing = _after_step(context, plan, steps.refuse_choices(turn.step) if plan.fixed else turn.step)
     if plan.cancelled:
         standing = steps.after_cancellation(standing)
-    return replace(standing, memory=_new_memory(plan)), turn.state
+    return replace(standing, memory=_new_memory(plan), login=LoginAnswer.ACCEPTED), turn.state
 
 
 def _with_memory(plan: _Plan, memory: bytes | None) -> _Plan:
@@ -327,7 +342,14 @@ def _accounts_standing(plan: _Plan, header: Header, consent_ends_at: datetime | 
     """The final state of a list of accounts: the customer can choose now."""
     end = Done(consent_ends_at or header.consent_ends_at)
     memory = _new_memory(_with_memory(plan, header.memory))
-    return Standing(Phase.DONE, end, [message(Code.CONSENT_DONE)], accounts=accounts_of(header), memory=memory)
+    return Standing(
+        Phase.DONE,
+        end,
+        [message(Code.CONSENT_DONE)],
+        accounts=accounts_of(header),
+        memory=memory,
+        login=LoginAnswer.ACCEPTED,
+    )
 
 
 def _outcome(context: Context, plan: _Plan) -> Standing:
@@ -356,6 +378,7 @@ def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, pl
     follows from it, and a dialogue that would go on ends.
     """
     with context.database.acting_for(job.tenant, job.user) as owner:
+        _note_login(owner, plan, standing)
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is None or dialogue.phase != CALLING:
             log.warning("late_answer_dropped", dialogue=str(job.dialogue))
@@ -384,6 +407,14 @@ def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, pl
             if standing.memory is not None:
                 dialogues.keep_memory(owner, context.vault, dialogue.id, standing.memory)
         end_as(owner, dialogue, standing)
+
+
+def _note_login(owner: Owner, plan: _Plan, standing: Standing) -> None:
+    """Records what the bank says of the login, even if nobody waits for the move any more."""
+    if standing.login is LoginAnswer.ACCEPTED:
+        refused_logins.release(owner, plan.login)
+    elif standing.login is not None:
+        refused_logins.record(owner, plan.login, locked=standing.login is LoginAnswer.LOCKED)
 
 
 def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, standing: Standing, plan: _Plan) -> None:

@@ -26,7 +26,7 @@ from warehouse.postgres.tables import Access
 from warehouse.secrets import certificates
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.stores import accesses, providers, unattended_sessions
+from warehouse.stores import accesses, providers, refused_logins, unattended_sessions
 
 LOGIN_CODES = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING})
 """Messages of an access whose login does not work."""
@@ -100,7 +100,7 @@ def keep_login(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogi
         return _add(owner, vault, settings, login)
     if access.provider_id != login.entry.provider_id:
         raise AccessDiffers
-    if accesses.readable_credentials(owner, vault, access) != login.credentials:
+    if accesses.readable_credentials(owner, vault, access) != login.credentials or _is_entered_anew(owner, vault, access, login):
         _change_login(owner, vault, access, login)
     _apply_options(settings, access, login.entry.options)
     return access
@@ -179,9 +179,19 @@ def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login
         if not refresh and not access.waits_for_customer and stored_credentials is not None:
             raise AccessDiffers
         _change_login(owner, vault, access, login)
+    elif refresh and _is_entered_anew(owner, vault, access, login):
+        _change_login(owner, vault, access, login)
     if refresh or not same_login:
         _apply_options(settings, access, entry.options)
     return refresh or not same_login
+
+
+def _is_entered_anew(owner: Owner, vault: Vault, access: Access, login: OpenedLogin) -> bool:
+    """Whether a login that did not work may be tried again because the customer has entered it again: the bank may have unlocked
+    it. One with a PIN that the bank has refused may not.
+    """
+    trace = refused_logins.trace(owner, vault, access.provider_id, login.login_hash, login.credentials)
+    return needs_login(access) and not refused_logins.is_refused(owner, trace)
 
 
 def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str, str], login_hash: bytes) -> None:

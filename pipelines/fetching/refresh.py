@@ -7,6 +7,7 @@ nothing. Where a bank fails, stored data stay as they were, and only the issues 
 
 import itertools
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -15,6 +16,7 @@ import structlog
 
 from analytics.products import PAYMENT_ACCOUNTS, ProductCategory
 from pipelines.banks.base import (
+    AccessLocked,
     BankFault,
     CatalogueBank,
     Code,
@@ -27,6 +29,7 @@ from pipelines.banks.base import (
     ProductFailure,
     Unreachable,
     Unusable,
+    WrongCredentials,
     message,
 )
 from pipelines.context import Context
@@ -39,7 +42,8 @@ from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
 from warehouse.secrets import sealed_values
-from warehouse.stores import accesses, fetches, products, providers, unattended_sessions, webhooks
+from warehouse.stores import accesses, fetches, products, providers, refused_logins, unattended_sessions, webhooks
+from warehouse.stores.refused_logins import LoginTrace
 
 OVERLAP = timedelta(days=30)
 """How far a refresh reaches back: banks correct texts and days for weeks."""
@@ -66,13 +70,13 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         return
     if plan is None:
         return
-    connector, request = plan
+    connector, request = plan.connector, plan.request
     try:
         answer = _receive(context, job, connector, request)
     except _FetchVoid:
         log.info("fetch_stopped", access=str(job.access))
     except BankFault as fault:
-        _fail(context, job, fault, now)
+        _retry(partial(_fail, context, job, fault, now, plan.login))
     except (DatabaseUnavailable, Busy):
         raise
     except Exception as error:
@@ -82,7 +86,20 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         _retry(partial(landing.land, context, job, answer, now))
         if not _retry(partial(store.publish_fetch, context, job, answer, now)):
             landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
+        if plan.is_held:
+            _retry(partial(_release, context, job, plan.login))
         log.info("fetched", access=str(job.access), products=len(answer.header.products), failures=len(answer.failures))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The call to make at the bank, and the trace of its login."""
+
+    connector: Connector
+    request: FetchRequest
+    login: LoginTrace
+    is_held: bool
+    """Whether the login may only be used because the customer waits or has entered it anew."""
 
 
 class _FetchVoid(Exception):
@@ -114,7 +131,7 @@ def enqueue_due(context: Context, now: datetime) -> int:
             return total
 
 
-def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:
+def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
     """The connector and the request for a fetch. None if the fetch is void or must not reach the bank; then it has been ended.
     Raises `FieldsMissing` if the credentials cannot be opened.
     """
@@ -143,11 +160,16 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fe
             webhooks.announce(owner, *facts.of_fault(access, code, waits_for_customer=access.waits_for_customer))
             return None
         attended = access.fetch_from is not None
+        login = refused_logins.trace(owner, context.vault, access.provider_id, access.login_hash, credentials)
+        if refused := refused_logins.refusal(owner, login, access.login_entered_at, attended=attended):
+            counts = refused.secret_hash == login.secret_hash
+            _end(owner, access, AccessLocked() if refused.locked else WrongCredentials(), now, counts=counts)
+            return None
         if not attended and not _take_unattended_session(owner, access, context, now):
             accesses.end_fetch(owner, access, access.issues, now)
             return None
         accesses.open_session(owner, access, attended=attended)
-        return connector, FetchRequest(
+        request = FetchRequest(
             provider=provider,
             credentials=credentials,
             now=now,
@@ -157,6 +179,7 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fe
             whole_history_of=HISTORIES.get(access.history or "all"),
             memory=accesses.memory(owner, context.vault, access),
         )
+        return _Plan(connector, request, login, is_held=refused_logins.is_held(owner, login))
 
 
 def _ask_for_login(context: Context, job: FetchJob, fault: FieldsMissing, now: datetime) -> None:
@@ -244,18 +267,29 @@ def _require_each_once(answer: BankAnswer, requested_keys: frozenset[str] | None
     answer.failures += [ProductFailure(key, Code.PRODUCT_FAILED) for key in left_out]
 
 
-def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime) -> None:
-    """Ends a fetch without data. Stored data stay; wrong logins are counted."""
+def _release(context: Context, job: FetchJob, login: LoginTrace) -> None:
+    """Lets a login be used without its customer again, because the bank has accepted it."""
     with context.database.acting_for(job.tenant, job.user) as owner:
+        refused_logins.release(owner, login)
+
+
+def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime, login: LoginTrace | None = None) -> None:
+    """Ends a fetch without data. Stored data stay; wrong logins are counted. That the bank has refused the login is recorded
+    even if the access is gone.
+    """
+    with context.database.acting_for(job.tenant, job.user) as owner:
+        if login is not None and fault.refuses_login:
+            refused_logins.record(owner, login, locked=fault.code is Code.LOCKED)
         access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is not None:
             _end(owner, access, fault, now)
             log.info("fetch_failed", access=str(job.access), code=fault.code)
 
 
-def _end(owner: Owner, access: Access, fault: BankFault, now: datetime) -> None:
+def _end(owner: Owner, access: Access, fault: BankFault, now: datetime, *, counts: bool = True) -> None:
+    """Ends a fetch with a fault. `counts` is false for a login of which the bank has refused another PIN."""
     code = fault.code
-    if code is Code.WRONG_CREDENTIALS:
+    if code is Code.WRONG_CREDENTIALS and counts:
         access.wrong_logins += 1
         code = Code.LOCKED if access.wrong_logins >= MAX_WRONG_LOGINS else code
     elif code is Code.LOCKED:

@@ -74,6 +74,7 @@ AT_ONCE = 4
 WHICH = st.integers(0, 2 * AT_ONCE - 1)
 CENTS = st.sampled_from((100, 101))
 MOVES = (Reply(method="1"), Reply(medium="iPhone"), Reply(tan="42"), Reply(payee_confirmed=True), Reply(payee_confirmed=False))
+WRONG_PIN = "wrong"
 OFTEN = st.sampled_from((True, True, True, False))
 
 
@@ -83,6 +84,12 @@ class Watched(DemoBank):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, pause=lambda _: None)
         self.confirmed: Counter[UUID] = Counter()
+        self.asked: Counter[tuple[str, str]] = Counter()
+        """How often the bank was asked with a user id and a PIN."""
+
+    def _customer(self, request: FetchRequest) -> Customer:
+        self.asked[request.credentials["userid"], request.credentials["pin"]] += 1
+        return super()._customer(request)
 
     def _execute(self, customer: Customer, payment: Payment, request: FetchRequest) -> Any:
         self.confirmed[payment.reference] += 1
@@ -151,6 +158,8 @@ class Machine(RuleBasedStateMachine):
         self.ever_unknown: set[UUID] = set()
         self.shown: set[UUID] = set()
         """Dialogues of which the customer has got to see the bank's page or app."""
+        self.refused_asks: int | None = None
+        """How often the bank had been asked with the wrong PIN when its refusal was stored."""
         self.jobs: list[MoveJob] = []
         self.waiting: list[tuple[int, MoveJob]] = []
         self.late: list[Late] = []
@@ -288,7 +297,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(right=OFTEN)
     def change_pin(self, right: bool) -> None:
-        given = self.credentials if right else {**self.credentials, "pin": "wrong"}
+        given = self.credentials if right else {**self.credentials, "pin": WRONG_PIN}
         self.attempt(lambda owner: accesses.seal_credentials(owner, self.house.vault, accesses.find(owner, "a"), given))
 
     # Workers.
@@ -384,6 +393,13 @@ class Machine(RuleBasedStateMachine):
                 assert codes == ["BA3090"]
                 assert "consent_ends_at" in read_memory(self.bank.folder, self.userid)
         assert all(self.bank.confirmed[order.reference] <= 1 for order, _ in self.orders.values()), "confirmed twice"
+        asks = self.bank.asked[self.userid, WRONG_PIN]
+        if self.refused_asks is None and any((kind, FAILED, "BA1011") in self.told() for kind in (CONSENT, PAYMENT)):
+            self.refused_asks = asks
+        assert self.refused_asks in (None, asks), "a refused PIN is sent again"
+
+    def told(self) -> set[tuple[str, str, str]]:
+        return {(row.kind, row.phase, item["code"]) for row in self.seen.values() for item in row.messages}
 
     def runs_forwards(self, before: Dialogue | None, now: Dialogue) -> None:
         if before is not None:
@@ -693,3 +709,19 @@ def test_a_consent_whose_worker_died_with_a_tan_has_failed(place: Place) -> None
     (dialogue,) = machine.seen.values()
     machine.teardown()
     assert [message["code"] for message in dialogue.messages] == ["BA999"]
+
+
+def test_a_pin_that_was_refused_is_not_sent_with_the_next_dialogue(place: Place) -> None:
+    machine = Machine(place)
+    machine.begin_life("test_sca_method_media")
+    machine.change_pin(right=False)
+    for begin in (machine.begin_consent, machine.begin_consent, machine.begin_consent):
+        begin(worked=True, method=True)
+        machine.what_is_told_is_true()
+    assert machine.told() == {(CONSENT, FAILED, "BA1011")}
+    assert machine.bank.asked[machine.userid, WRONG_PIN] == 1
+    machine.change_pin(right=True)
+    machine.begin_consent(worked=True, method=True)
+    machine.what_is_told_is_true()
+    assert (CONSENT, OPEN, "BA1110") in machine.told()
+    machine.teardown()

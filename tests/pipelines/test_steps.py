@@ -37,7 +37,7 @@ from pipelines.banks.base import (
     WrongCredentials,
 )
 from pipelines.dialogues import steps
-from pipelines.dialogues.steps import Phase
+from pipelines.dialogues.steps import LoginAnswer, Phase
 from warehouse.errors import DatabaseUnavailable, NotOffered, OutOfTurn
 
 METHODS = ChooseMethod((Method("1", "chipTAN"), Method("942", "pushTAN", "Auf Ihr Telefon.")))
@@ -188,6 +188,13 @@ class TestFaults:
     @pytest.mark.parametrize("first", [True, False])
     def test_who_confirms_elsewhere_may_have_done_so_whatever_the_fault(self, fault: type[Exception], first: bool) -> None:
         assert outcome(fault(), pays=True, first=first, elsewhere=True) == "BA1119"
+
+
+class TestLogins:
+    @pytest.mark.parametrize("fault", [*NAMED, *OURS])
+    def test_only_a_refused_login_must_be_entered_anew(self, fault: type[Exception]) -> None:
+        answers = {WrongCredentials: LoginAnswer.REFUSED, AccessLocked: LoginAnswer.LOCKED}
+        assert steps.login_answer(fault()) is answers.get(fault)
 
 
 class TestTime:

@@ -130,6 +130,7 @@ def subject(access_id: UUID) -> str:
 def seal_credentials(owner: Owner, vault: Vault, access: Access, credentials: dict[str, str]) -> None:
     """Stores credentials in place of older ones, each field as a sealed value."""
     sealed_values.remove(owner, subject(access.id))
+    access.login_entered_at = func.clock_timestamp()
     for field, value in credentials.items():
         sealed_values.put(owner, vault, subject(access.id), field, value.encode())
 

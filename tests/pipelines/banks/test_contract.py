@@ -1,7 +1,7 @@
 """What every connector promises (`pipelines/banks/base.py`), as tests that run over all of them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
@@ -82,6 +82,15 @@ def codes_of(case: Case, request: FetchRequest, folder: Path) -> set[Code]:
         return {part.code for part in parts_of(case, request, folder) if isinstance(part, ProductFailure)}
     except BankFault as fault:
         return {fault.code}
+
+
+def refuses_login(call: Callable[[], object]) -> bool:
+    """Whether a call of a connector ends with a fault of the login."""
+    try:
+        call()
+    except BankFault as fault:
+        return fault.refuses_login
+    return False
 
 
 def test_the_offer_names_its_fields_once_and_with_a_format(case: Case, tmp_path: Path) -> None:
@@ -205,6 +214,17 @@ def test_wanted_limits_products_but_not_the_header(case: Case, login: Mapping[st
 @pytest.mark.parametrize(("case", "code"), FAULTS)
 def test_every_fault_of_a_fetch_can_be_seen(case: Case, code: Code, tmp_path: Path) -> None:
     assert code in codes_of(case, case.request(case.faults[code]), tmp_path)
+
+
+@pytest.mark.parametrize(("case", "code"), FAULTS)
+def test_a_fault_says_whether_the_login_may_be_used_again(case: Case, code: Code, tmp_path: Path) -> None:
+    request = case.request(case.faults[code])
+    refuses = code in (Code.WRONG_CREDENTIALS, Code.LOCKED)
+    calls: list[Callable[[], object]] = [lambda: parts_of(case, request, tmp_path)]
+    if case.dialogues:
+        calls.append(lambda: case.build(tmp_path).start(Consent(), request))
+        calls.append(lambda: case.build(tmp_path).outcome(request, uuid4()))
+    assert [refuses_login(call) for call in calls] == [refuses] * len(calls)
 
 
 def test_faults_are_those_of_a_fetch_and_the_demo_bank_has_them_all() -> None:
