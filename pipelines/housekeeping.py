@@ -9,17 +9,7 @@ from warehouse.lake.lake import Lake
 from warehouse.lake.tables import LANDING
 from warehouse.postgres.database import Database
 from warehouse.settings import Settings
-from warehouse.stores import (
-    accesses,
-    changes,
-    dialogues,
-    redirect_sessions,
-    refused_logins,
-    throttles,
-    tokens,
-    unattended_sessions,
-    webhooks,
-)
+from warehouse.stores import accesses, bank_logins, changes, dialogues, redirect_sessions, throttles, tokens, webhooks
 
 DIALOGUE_DAYS = 30
 UNFINISHED_FILE_AGE = timedelta(days=1)
@@ -61,9 +51,9 @@ def sweep(database: Database, settings: Settings) -> SweepCounts:
             redirect_sessions=redirect_sessions.purge_expired(owner),
             accesses=accesses.remove_expired(owner),
             dialogues=dialogues.purge(owner, DIALOGUE_DAYS),
-            unattended_sessions=unattended_sessions.purge_old(owner),
+            unattended_sessions=bank_logins.purge_old_counts(owner),
             removals=changes.purge_old(owner),
-            refused_logins=refused_logins.purge_old(owner),
+            refused_logins=bank_logins.purge_old_refusals(owner),
         )
 
 

@@ -10,7 +10,7 @@ from api.cli.installation import Json, console, open_installation, say, show, sh
 from pipelines.banks import catalogue
 from pipelines.banks.connectors import connectors
 from warehouse.postgres.tables import Provider
-from warehouse.stores import providers, refused_logins
+from warehouse.stores import bank_logins, providers
 
 commands = typer.Typer(help="The catalogue of banks.", no_args_is_help=True)
 ProviderId = Annotated[UUID, typer.Argument(metavar="ID", help="Id of the provider.", show_default=False)]
@@ -70,7 +70,7 @@ def forget_refusals(provider: ProviderId, as_json: Json = False) -> None:
     """Forget the logins that a provider has refused, after it refused right ones by mistake. Customers enter them again."""
     with open_installation() as installation, installation.database.operating() as operator:
         name = providers.find(operator, provider).name
-        count = refused_logins.forget(operator, provider)
+        count = bank_logins.forget_refusals(operator, provider)
     say(f"Refusals of {name} that are forgotten: {count}.", as_json)
 
 

@@ -160,7 +160,7 @@ class Tan(FormPage):
 
 
 @dataclass(frozen=True)
-class Payee(FormPage):
+class PayeePage(FormPage):
     """The decision about a payee whose name and IBAN do not match for certain. `result` is a key of `texts.PAYEES`, `name` the
     right name of a similar one, `notice` the bank's own words.
     """

@@ -42,7 +42,7 @@ TEMPLATES: dict[FormStep, type[FormPage]] = {
     FormStep.METHOD: pages.Methods,
     FormStep.MEDIUM: pages.Media,
     FormStep.TAN: pages.Tan,
-    FormStep.PAYEE: pages.Payee,
+    FormStep.PAYEE: pages.PayeePage,
     FormStep.APP: pages.App,
     FormStep.BANK_PAGE: pages.BankPage,
     FormStep.ACCOUNTS: pages.Accounts,
@@ -294,7 +294,7 @@ def _payee(services: Services, owner: Owner, view: SessionView, facts: FormFacts
         return plain_page(view, facts)
     transfer, payee = _sent_order(services, owner, view.talk.id).transfers[0], step.payees[0]
     iban = _grouped(transfer.iban) or ""
-    return pages.Payee(_bank(view), transfer.recipient, iban, payee.match, payee.name, step.notice)
+    return pages.PayeePage(_bank(view), transfer.recipient, iban, payee.match, payee.name, step.notice)
 
 
 def _sent_order(services: Services, owner: Owner, dialogue_id: UUID) -> Payment:

@@ -54,9 +54,9 @@ from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Dialogue
 from warehouse.secrets.vault import Vault
-from warehouse.stores import accesses, dialogues, providers, refused_logins, webhooks
+from warehouse.stores import accesses, bank_logins, dialogues, providers, webhooks
+from warehouse.stores.bank_logins import LoginTrace
 from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, MEMORY, OPEN, ORDER, PAYEE, PAYMENT, REPLY, STATE
-from warehouse.stores.refused_logins import LoginTrace
 from warehouse.stores.webhooks import NewEvent
 from warehouse.webhook_types import EventType
 
@@ -191,9 +191,9 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             unasked = steps.after_fault(fault, pays=pays, first=True, elsewhere=elsewhere)
             end_as(owner, dialogue, steps.unknown_outcome() if looks else unasked)
             return None
-        trace = refused_logins.trace(owner, context.vault, dialogue.provider_id, dialogue.login_hash, login)
+        trace = bank_logins.trace(owner, context.vault, dialogue.provider_id, dialogue.login_hash, login)
         entered_at = access.login_entered_at if access and not typed_login else None
-        if refused := refused_logins.refusal(owner, trace, entered_at, attended=not looks):
+        if refused := bank_logins.refusal(owner, trace, entered_at, attended=not looks):
             refusal = AccessLocked() if refused.locked else WrongCredentials()
             unasked = steps.after_fault(
                 refusal, pays=dialogue.kind == PAYMENT, first=STATE not in sealed_values, elsewhere=elsewhere
@@ -412,9 +412,9 @@ def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, pl
 def _note_login(owner: Owner, plan: _Plan, standing: Standing) -> None:
     """Records what the bank says of the login, even if nobody waits for the move any more."""
     if standing.login is LoginAnswer.ACCEPTED:
-        refused_logins.release(owner, plan.login)
+        bank_logins.release(owner, plan.login)
     elif standing.login is not None:
-        refused_logins.record(owner, plan.login, locked=standing.login is LoginAnswer.LOCKED)
+        bank_logins.record_refusal(owner, plan.login, locked=standing.login is LoginAnswer.LOCKED)
 
 
 def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, standing: Standing, plan: _Plan) -> None:

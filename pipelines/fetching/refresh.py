@@ -42,8 +42,8 @@ from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
 from warehouse.secrets import sealed_values
-from warehouse.stores import accesses, fetches, products, providers, refused_logins, unattended_sessions, webhooks
-from warehouse.stores.refused_logins import LoginTrace
+from warehouse.stores import accesses, bank_logins, fetches, products, providers, webhooks
+from warehouse.stores.bank_logins import LoginTrace
 
 OVERLAP = timedelta(days=30)
 """How far a refresh reaches back: banks correct texts and days for weeks."""
@@ -160,8 +160,8 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
             webhooks.announce(owner, *facts.of_fault(access, code, waits_for_customer=access.waits_for_customer))
             return None
         attended = access.fetch_from is not None
-        login = refused_logins.trace(owner, context.vault, access.provider_id, access.login_hash, credentials)
-        if refused := refused_logins.refusal(owner, login, access.login_entered_at, attended=attended):
+        login = bank_logins.trace(owner, context.vault, access.provider_id, access.login_hash, credentials)
+        if refused := bank_logins.refusal(owner, login, access.login_entered_at, attended=attended):
             counts = refused.secret_hash == login.secret_hash
             _end(owner, access, AccessLocked() if refused.locked else WrongCredentials(), now, counts=counts)
             return None
@@ -179,7 +179,7 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
             whole_history_of=HISTORIES.get(access.history or "all"),
             memory=accesses.memory(owner, context.vault, access),
         )
-        return _Plan(connector, request, login, is_held=refused_logins.is_held(owner, login))
+        return _Plan(connector, request, login, is_held=bank_logins.is_held(owner, login))
 
 
 def _ask_for_login(context: Context, job: FetchJob, fault: FieldsMissing, now: datetime) -> None:
@@ -197,8 +197,8 @@ def _take_unattended_session(owner: Owner, access: Access, context: Context, now
     limit = context.settings.unattended_sessions_per_day
     if accesses.seconds_until_allowed(owner, access, limit):
         return False
-    day = unattended_sessions.day_of(now, context.settings.zone)
-    return unattended_sessions.take(owner, context.vault, access, day, limit)
+    day = bank_logins.day_of(now, context.settings.zone)
+    return bank_logins.take_session(owner, context.vault, access, day, limit)
 
 
 def _since(owner: Owner, access: Access, context: Context) -> dict[str, date]:
@@ -270,7 +270,7 @@ def _require_each_once(answer: BankAnswer, requested_keys: frozenset[str] | None
 def _release(context: Context, job: FetchJob, login: LoginTrace) -> None:
     """Lets a login be used without its customer again, because the bank has accepted it."""
     with context.database.acting_for(job.tenant, job.user) as owner:
-        refused_logins.release(owner, login)
+        bank_logins.release(owner, login)
 
 
 def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime, login: LoginTrace | None = None) -> None:
@@ -279,7 +279,7 @@ def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime, logi
     """
     with context.database.acting_for(job.tenant, job.user) as owner:
         if login is not None and fault.refuses_login:
-            refused_logins.record(owner, login, locked=fault.code is Code.LOCKED)
+            bank_logins.record_refusal(owner, login, locked=fault.code is Code.LOCKED)
         access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is not None:
             _end(owner, access, fault, now)

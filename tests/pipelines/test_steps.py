@@ -193,7 +193,10 @@ class TestFaults:
 class TestLogins:
     @pytest.mark.parametrize("fault", [*NAMED, *OURS])
     def test_only_a_refused_login_must_be_entered_anew(self, fault: type[Exception]) -> None:
-        answers = {WrongCredentials: LoginAnswer.REFUSED, AccessLocked: LoginAnswer.LOCKED}
+        answers: dict[type[Exception], LoginAnswer] = {
+            WrongCredentials: LoginAnswer.REFUSED,
+            AccessLocked: LoginAnswer.LOCKED,
+        }
         assert steps.login_answer(fault()) is answers.get(fault)
 
 

@@ -12,7 +12,7 @@ from tests.spec.dialogues import BACK, TRANSFER, codes
 from tests.spec.dialogues import IP as IP_HEADER
 from tests.support.stack import DEMO, Customer, Stack
 from warehouse.settings import Settings
-from warehouse.stores import fetches, refused_logins
+from warehouse.stores import bank_logins, fetches
 
 IP = "84.112.10.7"
 TOMORROW = timedelta(days=1)
@@ -197,6 +197,6 @@ class TestRows:
         customer = new_customer(stack)
         key = entered(customer, userid, "falsch", bank)
         with stack.database.operating() as operator:
-            assert refused_logins.forget(operator, uuid.UUID(bank)) == 1
+            assert bank_logins.forget_refusals(operator, uuid.UUID(bank)) == 1
         entered(customer, userid, "falsch", bank, key)
         assert asked(stack, userid) == 2

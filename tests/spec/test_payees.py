@@ -92,7 +92,8 @@ def test_who_cancels_has_paid_nothing(customer: Customer, stack: Stack, userid: 
 def test_a_decision_is_a_truth_and_nothing_else_goes_on(customer: Customer, userid: str) -> None:
     status = begun(customer, userid, NO_MATCH)
     address = href(status, "confirm_payee")
-    for body in ({}, {"payeeConfirmed": None}, {"payeeConfirmed": "true"}, {"payeeConfirmed": 1}, []):
+    bodies: list[Any] = [{}, {"payeeConfirmed": None}, {"payeeConfirmed": "true"}, {"payeeConfirmed": 1}, []]
+    for body in bodies:
         assert customer.call("POST", address, json=body).status_code == 400
     self_address = href(status, "self")
     assert customer.call("POST", f"{self_address}/method", json={"chosenScaMethodId": PUSH}).status_code == 409
