@@ -428,6 +428,10 @@ class Turn:
     """What the connector wants to remember of this access. Stored with the access when the dialogue ends well; until then every
     further call of the dialogue gets it. None leaves the memory as it is.
     """
+    parts: "tuple[Part, ...]" = field(default=(), repr=False)
+    """With the `Done` of a consent: what was fetched within its dialogue, as by `fetch`, for banks that give bookings of long ago
+    only there. Empty where a fetch afterwards brings everything.
+    """
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from pipelines.banks.base import (
     Failed,
     FieldsMissing,
     NoAnswer,
+    Part,
     Payee,
     Redirect,
     Reply,
@@ -64,6 +65,8 @@ class Standing:
     """The accounts among which the customer may choose now."""
     memory: bytes | None = field(default=None, repr=False)
     """What the connector wants to remember of the access; None if that is nothing new."""
+    parts: tuple[Part, ...] = field(default=(), repr=False)
+    """What a consent has fetched within its dialogue."""
     login: LoginAnswer | None = None
     """What the bank says of the login; None if nobody knows."""
 

@@ -45,9 +45,9 @@ from pipelines.dialogues import steps
 from pipelines.dialogues.found_accounts import accounts_of, seal
 from pipelines.dialogues.requests import dump_reply, order_of
 from pipelines.dialogues.steps import ASK_FOR_CONSENT, LoginAnswer, Phase, Standing
-from pipelines.fetching import connect
+from pipelines.fetching import connect, refresh
 from pipelines.fetching.refresh import CUSTOMER_CODES
-from pipelines.fetching.store import storable_memory
+from pipelines.fetching.store import BankAnswer, FetchJob, storable_memory
 from pipelines.fetching.validation import check_header
 from warehouse.errors import Busy, DatabaseUnavailable, KontorError
 from warehouse.logs import describe
@@ -99,7 +99,9 @@ def advance(context: Context, job: MoveJob, now: datetime) -> None:
     if plan is None:
         return
     standing, state = _ask_bank(context, plan, partial(_may_go_on, context, job))
-    _settle(context, job, standing, state, plan)
+    fetch = _settle(context, job, standing, state, plan)
+    if fetch is not None and (answer := _fetched(context, plan, standing)) is not None:
+        refresh.publish_answer(context, fetch, answer, now)
     log.info("moved", dialogue=str(job.dialogue), kind=plan.kind, phase=standing.phase)
 
 
@@ -209,6 +211,8 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             return_to=dialogue.return_to,
             memory=sealed_values.get(MEMORY, stored_memory),
         )
+        if access is not None and dialogue.kind == CONSENT:
+            request = replace(request, **vars(refresh.scope_with_consent(owner, access, context)))
         return _Plan(
             dialogue.kind,
             connector,
@@ -281,7 +285,8 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
     standing = _after_step(context, plan, steps.refuse_choices(turn.step) if plan.fixed else turn.step)
     if plan.cancelled:
         standing = steps.after_cancellation(standing)
-    return replace(standing, memory=_new_memory(plan), login=LoginAnswer.ACCEPTED), turn.state
+    parts = turn.parts if standing.phase is Phase.DONE and plan.kind == CONSENT else ()
+    return replace(standing, memory=_new_memory(plan), login=LoginAnswer.ACCEPTED, parts=parts), turn.state
 
 
 def _with_memory(plan: _Plan, memory: bytes | None) -> _Plan:
@@ -306,6 +311,17 @@ def _after_step(context: Context, plan: _Plan, step: Step) -> Standing:
     ):
         return replace(standing, messages=[scheduled_message(execute_on)])
     return standing
+
+
+def _fetched(context: Context, plan: _Plan, standing: Standing) -> BankAnswer | None:
+    """What a consent has fetched within its dialogue; None if that is nothing, or makes no sense: a fetch follows anyway."""
+    if not standing.parts:
+        return None
+    try:
+        return refresh.answer_of(context, standing.parts, plan.request)
+    except Unusable:
+        log.warning("parts_unusable", connector=plan.connector.name)
+        return None
 
 
 def _may_go_on(context: Context, job: MoveJob) -> bool:
@@ -371,8 +387,8 @@ def _call(context: Context, plan: _Plan, ask: Callable[[], T]) -> T:
     return answer
 
 
-def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, plan: _Plan) -> None:
-    """Stores the state, unless the move was ended meanwhile.
+def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, plan: _Plan) -> FetchJob | None:
+    """Stores the state, unless the move was ended meanwhile; returns the fetch that follows from it, if any.
 
     If somebody for whom the dialogue runs was deactivated during the call, the bank's final word is stored as it is, nothing
     follows from it, and a dialogue that would go on ends.
@@ -382,31 +398,31 @@ def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, pl
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is None or dialogue.phase != CALLING:
             log.warning("late_answer_dropped", dialogue=str(job.dialogue))
-            return
+            return None
         if not dialogues.may_go_on(owner, dialogue):
             pays = dialogue.kind == PAYMENT
             is_final = standing.phase is not Phase.OPEN
             end_as(
                 owner, dialogue, standing if is_final else steps.after_deactivation(standing.step, pays=pays), asks_again=False
             )
-            return
+            return None
         if standing.phase is Phase.OPEN:
             before = steps.load_step(dialogue.step) if dialogue.step else None
             dialogue.polls = dialogue.polls if steps.goes_on_waiting(before, standing.step) else 0
             if steps.poll_seconds(standing.step) is not None and not steps.may_poll(standing.step, dialogue.polls):
                 end_as(owner, dialogue, steps.after_expiry(standing.step, pays=dialogue.kind == PAYMENT))
-                return
+                return None
             dialogue.step = steps.dump_step(standing.step)
             dialogue.messages = list(standing.messages)
             dialogues.open_again(owner, context.vault, dialogue, state, standing.look_after, standing.memory)
-            return
-        if standing.phase is Phase.DONE:
-            _update_access(owner, context.vault, dialogue, standing, plan)
+            return None
+        fetch = _update_access(owner, context.vault, dialogue, standing, plan) if standing.phase is Phase.DONE else None
         if standing.accounts is not None:
             seal(owner, context.vault, dialogue.id, standing.accounts)
             if standing.memory is not None:
                 dialogues.keep_memory(owner, context.vault, dialogue.id, standing.memory)
         end_as(owner, dialogue, standing)
+        return fetch
 
 
 def _note_login(owner: Owner, plan: _Plan, standing: Standing) -> None:
@@ -417,11 +433,11 @@ def _note_login(owner: Owner, plan: _Plan, standing: Standing) -> None:
         bank_logins.record_refusal(owner, plan.login, locked=standing.login is LoginAnswer.LOCKED)
 
 
-def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, standing: Standing, plan: _Plan) -> None:
-    """Updates the access after success: its method, medium, login and memory; after a consent, also begins a fetch."""
+def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, standing: Standing, plan: _Plan) -> FetchJob | None:
+    """Updates the access after success: its method, medium, login and memory. After a consent, begins a fetch and returns it."""
     access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
     if access is None:
-        return
+        return None
     access.sca_method, access.sca_medium = dialogue.method, dialogue.medium
     if plan.login_is_new:
         connect.take_login(owner, vault, access, dict(plan.request.credentials), dialogue.login_hash)
@@ -433,7 +449,9 @@ def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, standing: Sta
         access.messages = [item for item in access.messages if item["code"] not in ASK_FOR_CONSENT]
         access.waits_for_customer = any(item["code"] in CUSTOMER_CODES for item in access.messages)
         asker = owner.through(dialogue.client_id, dialogue.api_key_id)
-        accesses.begin_fetch(asker, access, is_awaited=True, attended_from=dialogue.attended_from)
+        fetch_id = accesses.begin_fetch(asker, access, is_awaited=True, attended_from=dialogue.attended_from)
+        return FetchJob(access.tenant_id, access.user_id, access.id, fetch_id)
+    return None
 
 
 def stop(owner: Owner, dialogue: Dialogue) -> None:

@@ -6,7 +6,7 @@ nothing. Where a bank fails, stored data stay as they were, and only the issues 
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -26,6 +26,7 @@ from pipelines.banks.base import (
     FieldsMissing,
     Header,
     Holdings,
+    Part,
     ProductFailure,
     Unreachable,
     Unusable,
@@ -83,12 +84,18 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         log.error("connector_failed", access=str(job.access), connector=connector.name, error=describe(error))  # noqa: TRY400
         _fail(context, job, BankFault(), now)
     else:
-        _retry(partial(landing.land, context, job, answer, now))
-        if not _retry(partial(store.publish_fetch, context, job, answer, now)):
-            landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
+        _publish(context, job, answer, now)
         if plan.is_held:
             _retry(partial(_release, context, job, plan.login))
-        log.info("fetched", access=str(job.access), products=len(answer.header.products), failures=len(answer.failures))
+
+
+@dataclass(frozen=True)
+class FetchScope:
+    """What of an access is fetched, as in `FetchRequest`."""
+
+    since: dict[str, date]
+    wanted: frozenset[str] | None
+    whole_history_of: frozenset[ProductCategory] | None
 
 
 @dataclass(frozen=True)
@@ -232,6 +239,54 @@ def _receive(context: Context, job: FetchJob, connector: Connector, request: Fet
         raise Unusable
     _require_each_once(answer, request.wanted)
     return answer
+
+
+def answer_of(context: Context, parts: Iterable[Part], request: FetchRequest) -> BankAnswer:
+    """The checked answer of parts that have all arrived. Raises `Unusable`."""
+    today = request.now.astimezone(context.settings.zone).date()
+    header, *details = parts
+    if not isinstance(header, Header):
+        raise Unusable
+    answer = BankAnswer(validation.check_header(header))
+    for part in details:
+        if isinstance(part, Header):
+            raise Unusable
+        _take(answer, part, today)
+    _require_each_once(answer, request.wanted)
+    return answer
+
+
+def publish_answer(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> None:
+    """Publishes an answer that came with a dialogue, as that of the fetch that the dialogue has begun. If that fails, the job of
+    the fetch asks the bank.
+    """
+    try:
+        if not _retry(partial(store.publish_header, context, job, answer.header, now)):
+            return
+    except Unusable:
+        return
+    _publish(context, job, answer, now)
+
+
+def _publish(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> None:
+    _retry(partial(landing.land, context, job, answer, now))
+    if not _retry(partial(store.publish_fetch, context, job, answer, now)):
+        landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
+    log.info("fetched", access=str(job.access), products=len(answer.header.products), failures=len(answer.failures))
+
+
+def scope_with_consent(owner: Owner, access: Access, context: Context) -> FetchScope:
+    """What a consent fetches of an access within its dialogue: all bookings where the customer wants the whole history, also of
+    products whose recent bookings are there.
+    """
+    whole_history_of = HISTORIES.get(access.history or "all")
+    categories = {product.key: product.category for product in products.visible(owner, [access])[access.id]}
+    since = {
+        key: day
+        for key, day in _since(owner, access, context).items()
+        if whole_history_of is not None and ProductCategory(categories[key]) not in whole_history_of
+    }
+    return FetchScope(since, None if access.selected is None else frozenset(access.selected), whole_history_of)
 
 
 def _is_wanted(context: Context, job: FetchJob) -> bool:

@@ -127,6 +127,7 @@ class DemoBank:
             with open_memory(self.folder, customer.user_id) as memory:
                 memory["consent_ends_at"] = turn.step.consent_ends_at.isoformat()
             devices.register(self.folder, customer.user_id, request.memory)
+            turn = replace(turn, parts=tuple(self._parts_with_consent(customer, request)))
         return turn
 
     def _execute(self, customer: Customer, payment: Payment, request: FetchRequest) -> Done | Failed:
@@ -177,6 +178,16 @@ class DemoBank:
             yield from special.answer(session)
         else:
             yield from answers.parts(answers.answer(self._supply(), customer, request.now, session.consent_ends_at), request)
+
+    def _parts_with_consent(self, customer: Customer, request: FetchRequest) -> Iterator[Part]:
+        """The whole history of a customer to whom the bank gives it only within the dialogue of a consent."""
+        from pipelines.banks.demo import answers, special
+
+        if customer.user_id.startswith(special.LONG_HISTORY):
+            ends_at = self._consent_ends_at(customer, request.now)
+            yield from answers.parts(
+                answers.answer(self._histories_of(customer.user_id), customer, request.now, ends_at), request
+            )
 
     def _consent_ends_at(self, customer: Customer, now: datetime) -> datetime | None:
         """The end of a consent that was given in a dialogue and still holds."""

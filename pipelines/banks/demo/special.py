@@ -30,6 +30,8 @@ from pipelines.banks.demo.households import MEDIA, METHODS, Households, Member
 from pipelines.banks.demo.memory import count, open_memory
 
 MAX_WAIT_SECONDS = 3600.0
+LONG_HISTORY = "test_long_history"
+"""The beginning of user ids to whom the bank gives bookings of long ago only within the dialogue of a consent."""
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,11 @@ def _device_needed(session: SpecialSession) -> Iterator[Part]:
     yield from details
 
 
+def _recent(session: SpecialSession) -> Iterator[Part]:
+    """The bookings of the last 90 days, whatever is requested."""
+    return answers.parts(_customer_data(session), replace(session.request, whole_history_of=frozenset()))
+
+
 def _new_transactions(session: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import changing
 
@@ -250,6 +257,7 @@ SPECIAL: tuple[tuple[str, Callable[[SpecialSession], Iterator[Part]]], ...] = (
     (rf"test_consent_app{_SUFFIX}", _consent_needed),
     (rf"{dialogue.SILENT_APP}{_SUFFIX}", _consent_needed),
     (rf"test_device{_SUFFIX}", _device_needed),
+    (rf"{LONG_HISTORY}{_SUFFIX}", _recent),
     (rf"{dialogue.CHECKS_PAYEE}(_slow)?{_SUFFIX}", _ordinary),
     (rf"test_transfer_unknown{_SUFFIX}", _ordinary),
     (rf"test_transfer_lost{_SUFFIX}", _ordinary),

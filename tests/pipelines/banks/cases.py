@@ -33,6 +33,8 @@ class Case:
     checked: Mapping[str, str] = field(default_factory=dict, repr=False)
     """A login whose payments to `stranger` must be confirmed before the moves, if there is one."""
     stranger: str = "DE84370400440532013090"
+    long: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """A login whose old bookings come only with a consent by the same moves, if there is one."""
 
     def request(self, login: Mapping[str, str]) -> FetchRequest:
         return FetchRequest(self.provider, dict(login), NOW)
@@ -69,6 +71,7 @@ DEMO = Case(
     demo("test_device"),
     demo("test_consent_app"),
     demo("test_payee"),
+    long=demo("test_long_history"),
 )
 CASES = (DEMO,)
 

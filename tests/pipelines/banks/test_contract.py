@@ -339,6 +339,33 @@ def test_the_state_of_a_dialogue_is_bounded_and_holds_nothing_that_was_typed(con
         assert not any(request.credentials[field.key].encode() in state for field in offer.fields if field.secret)
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if case.long], ids=lambda case: case.name)
+def test_old_bookings_that_come_with_a_consent_are_those_of_a_fetch(case: Case, tmp_path: Path) -> None:
+    request = case.request(case.long)
+    turn = played(case, request, case.dialogues["right"], tmp_path)
+    header, *details = turn.parts
+    fetched_header, *fetched = parts_of(case, request, tmp_path)
+    assert isinstance(header, Header)
+    assert isinstance(fetched_header, Header)
+    assert header.products == fetched_header.products
+    recent = {part.product: part for part in fetched if isinstance(part, FetchedBookings)}
+    for part in details:
+        assert isinstance(part, FetchedBookings)
+        assert part.complete_from < recent[part.product].complete_from
+        assert part.frame.filter(pl.col("booked_on") >= recent[part.product].complete_from).equals(recent[part.product].frame)
+    assert sorted(recent) == sorted(part.product for part in details if isinstance(part, FetchedBookings))
+
+
+def test_only_a_consent_that_is_given_brings_data(confirming: Case, tmp_path: Path) -> None:
+    login = confirming.long or confirming.payer
+    request = confirming.request(login)
+    assert played(confirming, request, confirming.dialogues["wrong"], tmp_path).parts == ()
+    product = header_of(confirming.build(tmp_path).fetch(confirming.request(confirming.logins[0]))).products[0]
+    payment = Payment(uuid4(), product.key, (transfer(),))
+    turn = confirming.build(tmp_path).start(payment, confirming.request(confirming.logins[0]))
+    assert turn.parts == ()
+
+
 # Memory.
 
 
