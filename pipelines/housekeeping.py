@@ -9,7 +9,7 @@ from warehouse.lake.lake import Lake
 from warehouse.lake.tables import LANDING
 from warehouse.postgres.database import Database
 from warehouse.settings import Settings
-from warehouse.stores import accesses, changes, dialogues, redirect_sessions, throttles, tokens, unattended_sessions, webhooks
+from warehouse.stores import accesses, bank_logins, changes, dialogues, redirect_sessions, throttles, tokens, webhooks
 
 DIALOGUE_DAYS = 30
 UNFINISHED_FILE_AGE = timedelta(days=1)
@@ -28,6 +28,7 @@ class SweepCounts:
     dialogues: int = 0
     unattended_sessions: int = 0
     removals: int = 0
+    refused_logins: int = 0
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class LakeSweepCounts:
 
 def sweep(database: Database, settings: Settings) -> SweepCounts:
     """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, webhook events, dialogues,
-    counts of unattended sessions, removals that no client asks for any more.
+    counts of unattended sessions, removals that no client asks for any more, refusals of logins.
     """
     with database.operating() as owner:
         return SweepCounts(
@@ -50,8 +51,9 @@ def sweep(database: Database, settings: Settings) -> SweepCounts:
             redirect_sessions=redirect_sessions.purge_expired(owner),
             accesses=accesses.remove_expired(owner),
             dialogues=dialogues.purge(owner, DIALOGUE_DAYS),
-            unattended_sessions=unattended_sessions.purge_old(owner),
+            unattended_sessions=bank_logins.purge_old_counts(owner),
             removals=changes.purge_old(owner),
+            refused_logins=bank_logins.purge_old_refusals(owner),
         )
 
 

@@ -14,6 +14,7 @@ from api.schemas.languages import Text, say
 from api.schemas.transfers import (
     Challenge,
     ChallengeContent,
+    CheckedPayee,
     ConsentStatus,
     LegacyTransferStatus,
     ScaMediumBody,
@@ -21,7 +22,19 @@ from api.schemas.transfers import (
     TransferBody,
     TransferStatus,
 )
-from pipelines.banks.base import ChooseMedium, ChooseMethod, Code, EnterTan, Payee, Payment, Redirect, Step, Wait, message
+from pipelines.banks.base import (
+    ChooseMedium,
+    ChooseMethod,
+    Code,
+    ConfirmPayee,
+    EnterTan,
+    Payee,
+    Payment,
+    Redirect,
+    Step,
+    Wait,
+    message,
+)
 from pipelines.dialogues import steps
 from warehouse.postgres.tables import Dialogue
 from warehouse.stores.callers import Caller
@@ -53,22 +66,27 @@ def transfer_status(links: Links, dialogue: Dialogue, order: Payment) -> Transfe
             details=None if order.bulk else details[0],
             transfers=details if order.bulk else None,
         ),
+        payees=_payees(_step(dialogue), order),
     )
 
 
-def legacy_status(links: Links, dialogue: Dialogue) -> LegacyTransferStatus:
+def legacy_status(links: Links, dialogue: Dialogue, order: Payment) -> LegacyTransferStatus:
     """The status of a transfer in the older form. Its relations disappear once its outcome is certain: until then `self` tells,
     so that nobody orders again what the customer may have confirmed elsewhere.
     """
     step = _step(dialogue)
     place = links.to(*ROOT, "ueberweisung", str(dialogue.provider_id), dialogue.product or "", str(dialogue.id))
     rels = (["submit_text_tan"] if isinstance(step, EnterTan) else []) + ["self"] * (dialogue.phase not in (DONE, FAILED))
+    relations = [Relation(rel=rel, href=place) for rel in rels]
+    if isinstance(step, ConfirmPayee):
+        relations.append(Relation(rel="confirm_payee", href=f"{place}/payee"))
     return LegacyTransferStatus(
         messages=message_bodies(dialogue.messages),
         timeout=dialogue.ends_at if step is not None else None,
-        relations=[Relation(rel=rel, href=place) for rel in rels],
+        relations=relations,
         challenge=_challenge(step),
         hint=_hint(step),
+        payees=_payees(step, order),
     )
 
 
@@ -108,9 +126,21 @@ def _relations(links: Links, step: Step | None, place: tuple[str, ...]) -> list[
             return [self_link, Relation(rel="set_medium", href=links.to(*place, "medium"))]
         case EnterTan():
             return [self_link, Relation(rel="submit_text_tan", href=links.to(*place, "tan"))]
+        case ConfirmPayee():
+            return [self_link, Relation(rel="confirm_payee", href=links.to(*place, "payee"))]
         case Redirect(url):
             return [self_link, Relation(rel="redirect", href=url)]
     return [self_link]
+
+
+def _payees(step: Step | None, order: Payment) -> list[CheckedPayee] | None:
+    """What the recipients' banks say about the payees of an order, while the customer must confirm them."""
+    if not isinstance(step, ConfirmPayee):
+        return None
+    return [
+        CheckedPayee(recipient=transfer.recipient, iban=transfer.iban, result=payee.match, name=payee.name)
+        for transfer, payee in zip(order.transfers, step.payees, strict=False)
+    ]
 
 
 def _methods(step: Step | None) -> list[ScaMethodBody] | None:

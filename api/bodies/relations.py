@@ -8,7 +8,7 @@ from warehouse.stores.callers import Caller
 
 CHANGES = ("add_bankzugaenge", "delete_bankzugaenge", "delete_bankzugang", "delete_regprotect_sessions", "start_sca")
 PAYMENTS = ("start_ueberweisung", "initiate_single_transfer", "initiate_bulk_transfer")
-MOVES = ("set_method", "set_medium", "submit_text_tan")
+MOVES = ("set_method", "set_medium", "submit_text_tan", "confirm_payee")
 REQUIRED_SCOPES = {**dict.fromkeys(CHANGES, CUSTOMER_MODIFY), **dict.fromkeys(PAYMENTS, CUSTOMER_TRANSFER)}
 REGULATED_ONLY = ("start_ueberweisung", "initiate_bulk_transfer")
 """Relations that redirect tenants may not use."""

@@ -10,7 +10,7 @@ from api.cli.installation import Json, console, open_installation, say, show, sh
 from pipelines.banks import catalogue
 from pipelines.banks.connectors import connectors
 from warehouse.postgres.tables import Provider
-from warehouse.stores import providers
+from warehouse.stores import bank_logins, providers
 
 commands = typer.Typer(help="The catalogue of banks.", no_args_is_help=True)
 ProviderId = Annotated[UUID, typer.Argument(metavar="ID", help="Id of the provider.", show_default=False)]
@@ -63,6 +63,15 @@ def fetch_again(provider: ProviderId, as_json: Json = False) -> None:
             name = providers.find(owner, provider).name
         count = outages.fetch_again(installation.database, provider)
     say(f"Accesses of {name} that are being fetched again: {count}.", as_json)
+
+
+@commands.command("forget-refusals")
+def forget_refusals(provider: ProviderId, as_json: Json = False) -> None:
+    """Forget the logins that a provider has refused, after it refused right ones by mistake. Customers enter them again."""
+    with open_installation() as installation, installation.database.operating() as operator:
+        name = providers.find(operator, provider).name
+        count = bank_logins.forget_refusals(operator, provider)
+    say(f"Refusals of {name} that are forgotten: {count}.", as_json)
 
 
 @commands.command()

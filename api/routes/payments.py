@@ -25,6 +25,7 @@ from api.schemas.transfers import (
     ChosenMethod,
     EnteredTan,
     PayeeAnswer,
+    PayeeDecision,
     PayeeQuestion,
     ProductTransfer,
     ProviderTransfer,
@@ -172,6 +173,12 @@ async def set_payment_medium(payment: UUID, choice: ChosenMedium, caller: Pays, 
 async def submit_payment_tan(payment: UUID, tan_input: EnteredTan, caller: Pays, services: AppServices) -> Response:
     """Submits the TAN that the customer has entered."""
     return await _move(services, caller, payment, Reply(tan=tan_input.tan))
+
+
+@routes.post("/payments/{payment}/payee", response_model=TransferStatus, responses={409: {}})
+async def confirm_payment_payee(payment: UUID, decision: PayeeDecision, caller: Pays, services: AppServices) -> Response:
+    """Confirms that the customer wants to pay this payee although the name does not match for certain, or cancels the payment."""
+    return await _move(services, caller, payment, Reply(payee_confirmed=decision.confirmed))
 
 
 @routes.post("/bankzugaenge/{access}/{product}/payment/verification-of-payee", response_model=PayeeAnswer)

@@ -16,7 +16,7 @@ from api.http.responses import json_response
 from api.http.route import router
 from api.routes.payments import REGULATED_ONLY, Pays, login_of_request
 from api.schemas.languages import say
-from api.schemas.transfers import EnteredTan, LegacyTransfer, LegacyTransferStatus
+from api.schemas.transfers import EnteredTan, LegacyTransfer, LegacyTransferStatus, PayeeDecision
 from api.services import AppServices, Services
 from pipelines.banks.base import Reply
 from pipelines.dialogues import requests
@@ -83,11 +83,24 @@ async def submit_text_tan(
     provider: ProviderId, product: ProductKey, transfer: UUID, tan_input: EnteredTan, caller: Pays, services: AppServices
 ) -> Response:
     """Submits the TAN that the customer has entered."""
+    return await _move(services, caller, provider, product, transfer, Reply(tan=tan_input.tan))
+
+
+@routes.post("/ueberweisung/{provider}/{product}/{transfer}/payee", response_model=LegacyTransferStatus, responses={409: {}})
+async def confirm_transfer_payee(
+    provider: ProviderId, product: ProductKey, transfer: UUID, decision: PayeeDecision, caller: Pays, services: AppServices
+) -> Response:
+    """Confirms that the customer wants to pay this payee although the name does not match for certain, or cancels."""
+    return await _move(services, caller, provider, product, transfer, Reply(payee_confirmed=decision.confirmed))
+
+
+async def _move(services: Services, caller: Caller, provider: UUID, product: str, transfer: UUID, reply: Reply) -> Response:
+    """Stores a move, waits for the bank's answer, and responds with the transfer's status after it."""
 
     def store_move() -> int:
         with changing_for(services, caller) as owner:
             dialogue = _find(owner, provider, product, transfer, lock=True)
-            return requests.reply(owner, services.vault, dialogue, Reply(tan=tan_input.tan))
+            return requests.reply(owner, services.vault, dialogue, reply)
 
     await services.arrivals.wait_for_answer(transfer, await services.changes.insist(store_move))
     return await services.changes.run(_status, services, caller, provider, product, transfer)
@@ -95,7 +108,9 @@ async def submit_text_tan(
 
 def _status(services: Services, caller: Caller, provider: UUID, product: str, transfer: UUID) -> Response:
     with reading_for(services, caller) as owner:
-        return json_response(services.zone, legacy_status(services.links, _find(owner, provider, product, transfer)))
+        dialogue = _find(owner, provider, product, transfer)
+        order = requests.order_of(owner, services.vault, dialogue)
+        return json_response(services.zone, legacy_status(services.links, dialogue, order))
 
 
 def _find(owner: Owner, provider: UUID, product: str, transfer: UUID, *, lock: bool = False) -> Dialogue:

@@ -450,6 +450,24 @@ MESSAGE_ENTRIES = (
         level=INFO,
     ),
     CodeEntry(
+        Code.PAYEE_NEEDED,
+        Text(
+            "Bitte bestätigen Sie den Empfänger: Name und IBAN passen nicht sicher zusammen.",
+            "Please confirm the payee: name and IBAN do not match for certain.",
+        ),
+        Text(
+            "Die Bank des Empfängers hat Namen und IBAN geprüft. `payees` nennt das Ergebnis für jede Überweisung, bei einem"
+            " ähnlichen Namen auch den richtigen.",
+            "The recipient's bank has compared name and IBAN. `payees` has the result for each transfer, and for a similar name"
+            " the right one.",
+        ),
+        Text(
+            "Zeigen Sie `payees` und `details` und senden Sie die Entscheidung des Kunden an `confirm_payee`.",
+            "Show `payees` and `details`, and send the customer's decision to `confirm_payee`.",
+        ),
+        level=INFO,
+    ),
+    CodeEntry(
         Code.MEDIUM_NEEDED,
         Text("Bitte wählen Sie ein TAN-Medium.", "Please choose a TAN medium."),
         Text("Das Verfahren hat mehrere Medien.", "The method has several media."),

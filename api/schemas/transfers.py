@@ -157,6 +157,12 @@ class EnteredTan(Wire):
     )
 
 
+class PayeeDecision(Wire):
+    """The decision of the customer about a payee whose name and IBAN do not match for certain."""
+
+    confirmed: Truth = Field(alias="payeeConfirmed", examples=[True], description="false cancels the payment")
+
+
 # What is answered.
 
 
@@ -193,8 +199,22 @@ class DialogueStatus(Wire):
     )
 
 
+class CheckedPayee(Wire):
+    """What the recipient's bank says about the payee of a transfer."""
+
+    recipient: str = Field(examples=["Stadtwerke"], description="the name in the order")
+    iban: str = Field(examples=[IBAN])
+    result: PayeeMatch = Field(examples=[PayeeMatch.CLOSE_MATCH])
+    name: str | None = Field(None, examples=["Stadtwerke GmbH"], description="the right name, with `CLOSE_MATCH`")
+
+
+Payees = Annotated[list[CheckedPayee] | None, Field(description="one for each transfer, while the customer must confirm them")]
+
+
 class LegacyTransferStatus(DialogueStatus):
     """How far a transfer in the older form is."""
+
+    payees: Payees = None
 
 
 class ScaMethodBody(Wire):
@@ -250,6 +270,7 @@ class TransferBody(Wire):
 class TransferStatus(ConsentStatus):
     """How far a transfer is."""
 
+    payees: Payees = None
     transfer: TransferBody
 
 

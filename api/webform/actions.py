@@ -113,6 +113,10 @@ def _tan(move: Move) -> None:
     _reply(move, Reply(tan=tan))
 
 
+def _confirm_payee(move: Move) -> None:
+    _reply(move, Reply(payee_confirmed=True))
+
+
 def _reply(move: Move, reply: Reply) -> None:
     if move.dialogue is None:
         raise OutOfTurn
@@ -186,6 +190,7 @@ ACTIONS: dict[str, Callable[[Move], Fetches | None]] = {
     "method": _method,
     "medium": _medium,
     "tan": _tan,
+    "confirm_payee": _confirm_payee,
     "accounts": _accounts,
     "back": _back,
     "connect": _connect,

@@ -160,6 +160,21 @@ class Tan(FormPage):
 
 
 @dataclass(frozen=True)
+class PayeePage(FormPage):
+    """The decision about a payee whose name and IBAN do not match for certain. `result` is a key of `texts.PAYEES`, `name` the
+    right name of a similar one, `notice` the bank's own words.
+    """
+
+    template = "payee"
+    bank: BankChoice
+    recipient: str
+    iban: str
+    result: str
+    name: str | None = None
+    notice: str | None = None
+
+
+@dataclass(frozen=True)
 class App(FormPage):
     """The customer confirms in an app, or has come back from the bank's own page; the page polls by itself."""
 

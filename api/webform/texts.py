@@ -20,6 +20,25 @@ STEPS: Texts = {
     "done": Text("Fertig", "Done"),
 }
 
+PAYEES: Texts = {
+    "MATCH": Text(
+        "Die Bank des Empfängers bestätigt den Namen.",
+        "The payee's bank confirms the name.",
+    ),
+    "CLOSE_MATCH": Text(
+        "Der Name ist ähnlich, stimmt aber nicht genau mit dem Inhaber des Kontos überein.",
+        "The name is similar to that of the account's owner, but not the same.",
+    ),
+    "NO_MATCH": Text(
+        "Das Konto gehört nach Auskunft der Bank des Empfängers jemand anderem.",
+        "According to the payee's bank the account belongs to somebody else.",
+    ),
+    "NOT_POSSIBLE": Text(
+        "Die Bank des Empfängers konnte nicht prüfen, ob Name und IBAN zusammenpassen.",
+        "The payee's bank could not check whether name and IBAN match.",
+    ),
+}
+
 TROUBLES: Texts = {
     "wrong_credentials": Text(
         "Ihre Bank hat die Zugangsdaten nicht erkannt. Bitte prüfen Sie Ihre Eingaben und versuchen Sie es noch einmal. "
@@ -343,6 +362,14 @@ WORDS: Texts = {
         "Lassen Sie diese Seite geöffnet. Sobald Ihre Bank die Freigabe meldet, geht es von selbst weiter.",
         "Keep this page open. As soon as your bank reports your approval, it moves on automatically.",
     ),
+    # payee
+    "payee_heading": Text("Ist das der richtige Empfänger?", "Is this the right payee?"),
+    "payee_name": Text("Das Konto gehört", "The account belongs to"),
+    "payee_how": Text(
+        "Brechen Sie ab, wenn Sie nicht sicher sind, und fragen Sie den Empfänger auf einem anderen Weg nach Namen und IBAN.",
+        "Cancel if you are not sure, and ask the payee for name and IBAN by other means.",
+    ),
+    "payee_confirm": Text("Trotzdem überweisen", "Pay all the same"),
     # bank_page
     "bank_page_heading": Text("Weiter auf der Seite Ihrer Bank", "Continue on your bank's page"),
     "bank_page_lead": Text(

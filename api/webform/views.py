@@ -14,7 +14,7 @@ from api.webform import flicker, pages, terms
 from api.webform.pages import AccountChoice, BankChoice, Design, FormPage, Option, PageFrame, Trouble
 from api.webform.texts import Language
 from pipelines.banks import catalogue, formats
-from pipelines.banks.base import ChooseMedium, ChooseMethod, Done, EnterTan, Failed, Payment, Redirect, Wait
+from pipelines.banks.base import ChooseMedium, ChooseMethod, ConfirmPayee, Done, EnterTan, Failed, Payment, Redirect, Wait
 from pipelines.dialogues import payments
 from pipelines.dialogues.found_accounts import FoundAccount
 from pipelines.forms import moves, wizard
@@ -29,7 +29,9 @@ from warehouse.stores.redirect_sessions import CREATE_ACCOUNT, SessionView
 
 MAX_LISTED_BANKS = 20
 MAX_CACHED_TERMS = 256
-SEALED = {FormStep.LOGIN, FormStep.ACCOUNTS, FormStep.SUMMARY, FormStep.ORDER, FormStep.RESULT, FormStep.BANK}
+SEALED = {
+    *(FormStep.LOGIN, FormStep.ACCOUNTS, FormStep.SUMMARY, FormStep.ORDER, FormStep.RESULT, FormStep.BANK, FormStep.PAYEE),
+}
 """Steps whose pages show more than the session view contains."""
 
 TEMPLATES: dict[FormStep, type[FormPage]] = {
@@ -40,6 +42,7 @@ TEMPLATES: dict[FormStep, type[FormPage]] = {
     FormStep.METHOD: pages.Methods,
     FormStep.MEDIUM: pages.Media,
     FormStep.TAN: pages.Tan,
+    FormStep.PAYEE: pages.PayeePage,
     FormStep.APP: pages.App,
     FormStep.BANK_PAGE: pages.BankPage,
     FormStep.ACCOUNTS: pages.Accounts,
@@ -171,6 +174,8 @@ def sealed_page(services: Services, owner: Owner, view: SessionView, facts: Form
             return pages.Summary(_bank(view), choices)
         case FormStep.ORDER:
             return _order(services, owner, view, rejected)
+        case FormStep.PAYEE:
+            return _payee(services, owner, view, facts)
         case FormStep.RESULT:
             return _result(services, owner, view, facts)
     return plain_page(view, facts)
@@ -282,13 +287,28 @@ def _product(owner: Owner, access_key: str, key: str) -> AccountChoice | None:
     return None
 
 
+def _payee(services: Services, owner: Owner, view: SessionView, facts: FormFacts) -> FormPage:
+    """The payee of the transfer that the bank has received, with the answer of its bank. The form sends single transfers."""
+    step = facts.step
+    if view.talk is None or not isinstance(step, ConfirmPayee) or not step.payees:
+        return plain_page(view, facts)
+    transfer, payee = _sent_order(services, owner, view.talk.id).transfers[0], step.payees[0]
+    iban = _grouped(transfer.iban) or ""
+    return pages.PayeePage(_bank(view), transfer.recipient, iban, payee.match, payee.name, step.notice)
+
+
+def _sent_order(services: Services, owner: Owner, dialogue_id: UUID) -> Payment:
+    """The order of a dialogue, as the bank has received it."""
+    return payments.from_json(sealed_values.get(owner, services.vault, dialogues.order_subject(dialogue_id), dialogues.ORDER))
+
+
 def _result(services: Services, owner: Owner, view: SessionView, facts: FormFacts) -> FormPage:
     talk, step = view.talk, facts.step
     if talk is None:
         return plain_page(view, facts)
     if talk.kind == CONSENT:
         return pages.ResultPage("consent_done", good=True, until=step.consent_ends_at if isinstance(step, Done) else None)
-    order = payments.from_json(sealed_values.get(owner, services.vault, dialogues.order_subject(talk.id), dialogues.ORDER))
+    order = _sent_order(services, owner, talk.id)
     order_page = _order_page(_bank(view), order, None, editable=False, rejected=None)
     if talk.phase == DONE:
         return pages.ResultPage("accepted_for_later" if order.execute_on else "paid", good=True, order=order_page)

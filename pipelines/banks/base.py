@@ -5,8 +5,8 @@ against this contract in `tests/pipelines/banks/`. It never touches our database
 raises nothing but `BankFault`.
 
 BankFault                      the bank, or the connection to it, refuses; each carries a code for the customer
-├── WrongCredentials  BA1011
-├── AccessLocked      BA1010   after three wrong entries
+├── WrongCredentials  BA1011   the login is not used again before the customer enters it anew, and never with this PIN
+├── AccessLocked      BA1010   after three wrong entries; the login is not used again before the customer enters it anew
 ├── FieldsMissing     BA1012   carries the fields
 ├── Unreachable       BA1051   maintenance, network
 │   └── NoAnswer               it was asked and did not answer: nobody knows whether it did something
@@ -29,6 +29,11 @@ from warehouse.errors import KontorError
 
 if TYPE_CHECKING:
     import polars as pl
+
+MAX_MEMORY_BYTES = 64 * 1024
+"""The most that a connector may remember of an access; a larger memory is not stored."""
+MAX_STATE_BYTES = 64 * 1024
+"""The largest state of a dialogue between two moves; a dialogue with a larger one cannot go on."""
 
 # How values are written where they are stored as JSON; connectors hand over plain values.
 StoredDate = Annotated[date, PlainSerializer(date.isoformat, when_used="json")]
@@ -59,6 +64,7 @@ class Code(StrEnum):
     NOTICE = "BA2002"
     METHOD_NEEDED = "BA3010"
     MEDIUM_NEEDED = "BA3020"
+    PAYEE_NEEDED = "BA3030"
     CONSENT_DONE = "BA3090"
 
 
@@ -76,6 +82,8 @@ class BankFault(KontorError):
     """The bank, or the connection to it, refuses."""
 
     code = Code.INTERNAL
+    refuses_login = False
+    """Whether the bank has refused the login itself, so that it must not be used again before the customer enters it anew."""
 
     def __init__(self, details: str | None = None) -> None:
         super().__init__(self.code)
@@ -85,10 +93,12 @@ class BankFault(KontorError):
 
 class WrongCredentials(BankFault):
     code = Code.WRONG_CREDENTIALS
+    refuses_login = True
 
 
 class AccessLocked(BankFault):
     code = Code.LOCKED
+    refuses_login = True
 
 
 class FieldsMissing(BankFault):
@@ -264,6 +274,8 @@ class Header:
     consent_ends_at: datetime | None = None
     notices: tuple[str, ...] = ()
     """Messages of the bank to its customer."""
+    memory: bytes | None = field(default=None, repr=False)
+    """What the connector wants to remember of this access from now on; None leaves its memory as it is."""
 
 
 @dataclass(frozen=True)
@@ -312,9 +324,29 @@ class FetchRequest:
     """Categories of products whose bookings older than 90 days are requested, where `since` has no day; None for all."""
     return_to: str | None = None
     """The address to which the bank's own pages return the customer."""
+    memory: bytes = field(default=b"", repr=False)
+    """What the connector remembers of this access: its own device id at the bank, parameters, the chosen method. Empty at first;
+    it may be older than the last session, and never holds what the customer typed.
+    """
 
 
-# A dialogue: the bank answers every reply with a step. The state that it needs later is bytes, which we store sealed.
+# A dialogue: the bank answers every reply with a step. The state that it needs later is bytes, which we store sealed until the
+# next move, and delete with the end of the dialogue.
+
+
+class PayeeMatch(StrEnum):
+    MATCH = "MATCH"
+    CLOSE_MATCH = "CLOSE_MATCH"
+    NO_MATCH = "NO_MATCH"
+    NOT_POSSIBLE = "NOT_POSSIBLE"
+
+
+@dataclass(frozen=True)
+class Payee:
+    """The answer of the recipient's bank about a name and an IBAN; `name` is the right one for a close match."""
+
+    match: PayeeMatch
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -340,16 +372,36 @@ class EnterTan:
 
 
 @dataclass(frozen=True)
+class ConfirmPayee:
+    """The recipients' banks do not confirm every name of a payment: the customer decides whether it goes on. `payees` has the
+    answer about each transfer of the order; `notice` is a text of the bank that the customer must see before.
+
+    The bank executes nothing before the customer has confirmed. A refusal ends the dialogue with `Failed`.
+    """
+
+    payees: tuple[Payee, ...]
+    notice: str | None = None
+
+
+@dataclass(frozen=True)
 class Redirect:
     url: str
 
 
 @dataclass(frozen=True)
 class Wait:
-    """The customer confirms elsewhere; ask again after `seconds`."""
+    """The customer confirms elsewhere, or the bank needs time. The same dialogue goes on with an empty reply, not before
+    `seconds` have passed and at most `max_polls` times; None for as often as fits into the time of the dialogue.
+
+    An empty reply confirms nothing. If its answer is lost it is sent again with the state before it, and the bank must answer
+    as if for the first time.
+    """
 
     seconds: float
     instructions: str
+    max_polls: int | None = None
+    approves: bool = True
+    """Whether the customer may confirm meanwhile; false while only the bank works."""
 
 
 @dataclass(frozen=True)
@@ -363,15 +415,23 @@ class Failed:
     details: str | None = None
 
 
-Step = ChooseMethod | ChooseMedium | EnterTan | Redirect | Wait | Done | Failed
+Step = ChooseMethod | ChooseMedium | EnterTan | ConfirmPayee | Redirect | Wait | Done | Failed
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A step, and the bank's own state for the next move."""
+    """A step, and the bank's own state for the next move: whatever the connector needs to go on, of at most `MAX_STATE_BYTES`."""
 
     step: Step
     state: bytes = field(default=b"", repr=False)
+    memory: bytes | None = field(default=None, repr=False)
+    """What the connector wants to remember of this access. Stored with the access when the dialogue ends well; until then every
+    further call of the dialogue gets it. None leaves the memory as it is.
+    """
+    parts: "tuple[Part, ...]" = field(default=(), repr=False)
+    """With the `Done` of a consent: what was fetched within its dialogue, as by `fetch`, for banks that give bookings of long ago
+    only there. Empty where a fetch afterwards brings everything.
+    """
 
 
 @dataclass(frozen=True)
@@ -381,6 +441,8 @@ class Reply:
     method: str | None = None
     medium: str | None = None
     tan: str | None = field(default=None, repr=False)
+    payee_confirmed: bool | None = None
+    """Whether the customer wants to pay this payee; false ends the payment."""
 
 
 @dataclass(frozen=True)
@@ -420,21 +482,6 @@ class Payment:
 
 
 Order = Consent | Payment
-
-
-class PayeeMatch(StrEnum):
-    MATCH = "MATCH"
-    CLOSE_MATCH = "CLOSE_MATCH"
-    NO_MATCH = "NO_MATCH"
-    NOT_POSSIBLE = "NOT_POSSIBLE"
-
-
-@dataclass(frozen=True)
-class Payee:
-    """The answer of the recipient's bank about a name and an IBAN; `name` is the right one for a close match."""
-
-    match: PayeeMatch
-    name: str | None = None
 
 
 class Connector(Protocol):

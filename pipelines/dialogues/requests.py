@@ -147,6 +147,7 @@ def reply(owner: Owner, vault: Vault, dialogue: Dialogue, move: Reply) -> int:
     steps.check_reply(steps.load_step(dialogue.step), move)
     dialogue.method = move.method or dialogue.method
     dialogue.medium = move.medium or dialogue.medium
+    dialogue.cancelled = dialogue.cancelled or move.payee_confirmed is False
     return dialogues.ask(owner, vault, dialogue, dump_reply(move))
 
 

@@ -4,7 +4,7 @@ Consents and payments, the old and the new interface and the redirect form all u
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -16,11 +16,13 @@ from pipelines.banks.base import (
     ChooseMedium,
     ChooseMethod,
     Code,
+    ConfirmPayee,
     Done,
     EnterTan,
     Failed,
     FieldsMissing,
     NoAnswer,
+    Part,
     Payee,
     Redirect,
     Reply,
@@ -31,6 +33,14 @@ from pipelines.banks.base import (
 )
 from pipelines.dialogues.found_accounts import FoundAccount
 from warehouse.errors import NotOffered, OutOfTurn
+
+
+class LoginAnswer(StrEnum):
+    """What a bank says of a login."""
+
+    ACCEPTED = "ACCEPTED"
+    REFUSED = "REFUSED"
+    LOCKED = "LOCKED"
 
 
 class Phase(StrEnum):
@@ -53,6 +63,12 @@ class Standing:
     """Seconds until the bank is asked whether the customer has confirmed elsewhere."""
     accounts: tuple[FoundAccount, ...] | None = None
     """The accounts among which the customer may choose now."""
+    memory: bytes | None = field(default=None, repr=False)
+    """What the connector wants to remember of the access; None if that is nothing new."""
+    parts: tuple[Part, ...] = field(default=(), repr=False)
+    """What a consent has fetched within its dialogue."""
+    login: LoginAnswer | None = None
+    """What the bank says of the login; None if nobody knows."""
 
 
 LOGIN_FAULTS = (WrongCredentials, AccessLocked, FieldsMissing)
@@ -60,6 +76,9 @@ LOGIN_FAULTS = (WrongCredentials, AccessLocked, FieldsMissing)
 ASK_FOR_CONSENT = frozenset({Code.METHOD_NEEDED, Code.METHOD_INVALID, Code.TAN_INVALID})
 """Messages of an access whose customer should give the consent, or give it again: it was never given, or the attempt failed."""
 REDIRECT_LOOK_SECONDS = 2.0
+CANCELLED = Failed(Code.TRANSFER_REFUSED, "Der Kunde hat den Auftrag abgebrochen.")
+MIN_POLL_SECONDS = 1.0
+"""The least time between two polls of a bank, whatever its connector says."""
 
 
 def check_reply(step: Step | Payee, reply: Reply) -> None:
@@ -70,6 +89,8 @@ def check_reply(step: Step | Payee, reply: Reply) -> None:
         case ChooseMedium(media) if reply.medium is not None:
             offered = reply.medium in {medium.name for medium in media}
         case EnterTan() if reply.tan is not None:
+            offered = True
+        case ConfirmPayee() if reply.payee_confirmed is not None:
             offered = True
         case _:
             raise OutOfTurn
@@ -96,10 +117,12 @@ def after_step(step: Step, end_code: Code) -> Standing:
             return Standing(Phase.OPEN, step, [message(Code.MEDIUM_NEEDED)])
         case EnterTan():
             return Standing(Phase.OPEN, step, [message(Code.TAN_NEEDED, step.instructions)])
+        case ConfirmPayee():
+            return Standing(Phase.OPEN, step, [message(Code.PAYEE_NEEDED, step.notice)])
         case Wait():
-            return Standing(Phase.OPEN, step, [message(Code.NOTICE, step.instructions)], step.seconds)
+            return Standing(Phase.OPEN, step, [message(Code.NOTICE, step.instructions)], poll_seconds(step))
         case Redirect():
-            return Standing(Phase.OPEN, step, [message(Code.NOTICE)], REDIRECT_LOOK_SECONDS)
+            return Standing(Phase.OPEN, step, [message(Code.NOTICE)], poll_seconds(step))
         case Failed():
             return Standing(Phase.FAILED, step, [message(step.code, step.details)])
         case Done():
@@ -118,6 +141,18 @@ def refuse_choices(step: Step) -> Step:
     return step
 
 
+def after_cancellation(standing: Standing | None) -> Standing:
+    """The state of a payment that the customer has cancelled before confirming anything. `standing` is what follows from the
+    bank's answer, if there is one: a bank that has paid all the same is believed, and so is one that lets the customer confirm
+    elsewhere.
+    """
+    if standing is not None and standing.phase is Phase.DONE:
+        return standing
+    if standing is not None and is_confirmed_elsewhere(standing.step):
+        return unknown_outcome()
+    return after_step(CANCELLED, Code.TRANSFER_DONE)
+
+
 def after_fault(fault: Exception, *, pays: bool, first: bool, elsewhere: bool = False) -> Standing:
     """The state after a fault. If the bank may have received a payment, its outcome is unknown, and it is never sent again.
 
@@ -132,6 +167,13 @@ def after_fault(fault: Exception, *, pays: bool, first: bool, elsewhere: bool = 
     return Standing(Phase.FAILED, Failed(bank_fault.code, bank_fault.details), [message(bank_fault.code, bank_fault.details)])
 
 
+def login_answer(fault: Exception) -> LoginAnswer | None:
+    """What a fault says of the login."""
+    if not isinstance(fault, BankFault) or not fault.refuses_login:
+        return None
+    return LoginAnswer.LOCKED if fault.code is Code.LOCKED else LoginAnswer.REFUSED
+
+
 def unknown_outcome() -> Standing:
     """The state of a payment whose outcome nobody knows."""
     return Standing(Phase.UNKNOWN, Failed(Code.OUTCOME_UNKNOWN), [message(Code.OUTCOME_UNKNOWN)])
@@ -139,7 +181,31 @@ def unknown_outcome() -> Standing:
 
 def is_confirmed_elsewhere(step: Step | Payee | None) -> bool:
     """Whether the customer confirms this step outside of Kontor."""
-    return isinstance(step, Wait | Redirect)
+    return isinstance(step, Redirect) or (isinstance(step, Wait) and step.approves)
+
+
+def poll_seconds(step: Step | Payee | None) -> float | None:
+    """The seconds until the bank is polled in this step; None for a step in which it is not."""
+    match step:
+        case Wait(seconds):
+            return max(seconds, MIN_POLL_SECONDS)
+        case Redirect():
+            return REDIRECT_LOOK_SECONDS
+    return None
+
+
+def may_poll(step: Step | Payee | None, polls: int) -> bool:
+    """Whether the bank may be polled in this step after this number of polls."""
+    if isinstance(step, Wait) and step.max_polls is not None:
+        return polls < step.max_polls
+    return poll_seconds(step) is not None
+
+
+def goes_on_waiting(before: Step | Payee | None, after: Step | Payee) -> bool:
+    """Whether a step is the one before it again: its polls are counted together."""
+    if isinstance(before, Wait) and isinstance(after, Wait):
+        return before.approves == after.approves
+    return isinstance(before, Redirect) and isinstance(after, Redirect)
 
 
 def after_expiry(step: Step | Payee | None, *, pays: bool) -> Standing:
@@ -182,6 +248,7 @@ _STORED: TypeAdapter[Step | Payee] = TypeAdapter(
         Annotated[ChooseMethod, Tag("ChooseMethod")]
         | Annotated[ChooseMedium, Tag("ChooseMedium")]
         | Annotated[EnterTan, Tag("EnterTan")]
+        | Annotated[ConfirmPayee, Tag("ConfirmPayee")]
         | Annotated[Redirect, Tag("Redirect")]
         | Annotated[Wait, Tag("Wait")]
         | Annotated[Done, Tag("Done")]

@@ -17,6 +17,8 @@ from uuid import UUID
 import structlog
 
 from pipelines.banks.base import (
+    MAX_STATE_BYTES,
+    AccessLocked,
     CatalogueBank,
     Code,
     Connector,
@@ -34,6 +36,7 @@ from pipelines.banks.base import (
     Turn,
     Unreachable,
     Unusable,
+    WrongCredentials,
     message,
     scheduled_message,
 )
@@ -41,17 +44,19 @@ from pipelines.context import Context
 from pipelines.dialogues import steps
 from pipelines.dialogues.found_accounts import accounts_of, seal
 from pipelines.dialogues.requests import dump_reply, order_of
-from pipelines.dialogues.steps import ASK_FOR_CONSENT, Phase, Standing
-from pipelines.fetching import connect
+from pipelines.dialogues.steps import ASK_FOR_CONSENT, LoginAnswer, Phase, Standing
+from pipelines.fetching import connect, refresh
 from pipelines.fetching.refresh import CUSTOMER_CODES
+from pipelines.fetching.store import BankAnswer, FetchJob, storable_memory
 from pipelines.fetching.validation import check_header
-from warehouse.errors import Busy, DatabaseUnavailable
+from warehouse.errors import Busy, DatabaseUnavailable, KontorError
 from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Dialogue
 from warehouse.secrets.vault import Vault
-from warehouse.stores import accesses, dialogues, providers, webhooks
-from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, ORDER, PAYEE, PAYMENT, REPLY, STATE
+from warehouse.stores import accesses, bank_logins, dialogues, providers, webhooks
+from warehouse.stores.bank_logins import LoginTrace
+from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, MEMORY, OPEN, ORDER, PAYEE, PAYMENT, REPLY, STATE
 from warehouse.stores.webhooks import NewEvent
 from warehouse.webhook_types import EventType
 
@@ -64,6 +69,10 @@ MAX_CALLS_PER_MOVE = 8
 """Calls to the bank per move, for a bank that keeps asking for choices that were made before."""
 T = TypeVar("T")
 log = structlog.get_logger("dialogues")
+
+
+class StateTooLarge(KontorError):
+    """A connector needs more state between two moves than can be stored."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,9 @@ def advance(context: Context, job: MoveJob, now: datetime) -> None:
     if plan is None:
         return
     standing, state = _ask_bank(context, plan, partial(_may_go_on, context, job))
-    _settle(context, job, standing, state, plan)
+    fetch = _settle(context, job, standing, state, plan)
+    if fetch is not None and (answer := _fetched(context, plan, standing)) is not None:
+        refresh.publish_answer(context, fetch, answer, now)
     log.info("moved", dialogue=str(job.dialogue), kind=plan.kind, phase=standing.phase)
 
 
@@ -99,7 +110,7 @@ def give_up(context: Context, job: MoveJob) -> None:
     with context.database.acting_for(job.tenant, job.user) as owner:
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is not None:
-            _end_lost(owner, dialogue)
+            _recover(owner, dialogue)
 
 
 def advance_overdue(context: Context) -> int:
@@ -113,11 +124,12 @@ def advance_overdue(context: Context) -> int:
         lost_dialogues = dialogues.without_job(operator, BATCH_DIALOGUES)
         for dialogue in lost_dialogues:
             if dialogue.phase == CALLING:
-                events += _end(owner_of(operator, dialogue), dialogue, _lost_standing(dialogue))
+                events += _after_loss(owner_of(operator, dialogue), dialogue)
             else:
                 dialogues.enqueue_again(owner_of(operator, dialogue), dialogue)
         due_dialogues = dialogues.due(operator, BATCH_DIALOGUES)
         for dialogue in due_dialogues:
+            dialogue.polls += dialogue.phase == OPEN
             dialogues.ask(owner_of(operator, dialogue), context.vault, dialogue, dump_reply(Reply()))
         webhooks.announce(operator, *events)
     return len(overdue_dialogues) + len(lost_dialogues) + len(due_dialogues)
@@ -130,6 +142,7 @@ class _Plan:
     kind: str
     connector: Connector
     request: FetchRequest
+    login: LoginTrace
     order: Order | Question
     state: bytes | None = field(repr=False)
     reply: Reply
@@ -140,6 +153,10 @@ class _Plan:
     elsewhere: bool
     """Whether the customer may have confirmed outside of Kontor."""
     fixed: bool
+    cancelled: bool
+    """Whether the customer has cancelled the payment before confirming anything."""
+    stored_memory: bytes = field(repr=False)
+    """What the connector remembers of the access. The request may have a newer memory, from an earlier move."""
     login_is_new: bool
     """Whether the login was entered for this dialogue: the access takes it over after success."""
 
@@ -151,7 +168,7 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
         if dialogue is None:
             return None
         if dialogue.phase == CALLING:  # its worker died: the bank may have received it
-            _end_lost(owner, dialogue)
+            _recover(owner, dialogue)
             return None
         step = steps.load_step(dialogue.step) if dialogue.step else None
         looks, elsewhere = is_unknown(dialogue), steps.is_confirmed_elsewhere(step)
@@ -176,11 +193,31 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             unasked = steps.after_fault(fault, pays=pays, first=True, elsewhere=elsewhere)
             end_as(owner, dialogue, steps.unknown_outcome() if looks else unasked)
             return None
-        request = FetchRequest(provider, login, now, attended_from=dialogue.attended_from, return_to=dialogue.return_to)
+        trace = bank_logins.trace(owner, context.vault, dialogue.provider_id, dialogue.login_hash, login)
+        entered_at = access.login_entered_at if access and not typed_login else None
+        if refused := bank_logins.refusal(owner, trace, entered_at, attended=not looks):
+            refusal = AccessLocked() if refused.locked else WrongCredentials()
+            unasked = steps.after_fault(
+                refusal, pays=dialogue.kind == PAYMENT, first=STATE not in sealed_values, elsewhere=elsewhere
+            )
+            end_as(owner, dialogue, steps.unknown_outcome() if looks else unasked)
+            return None
+        stored_memory = accesses.memory(owner, context.vault, access) if access else b""
+        request = FetchRequest(
+            provider,
+            login,
+            now,
+            attended_from=dialogue.attended_from,
+            return_to=dialogue.return_to,
+            memory=sealed_values.get(MEMORY, stored_memory),
+        )
+        if access is not None and dialogue.kind == CONSENT:
+            request = replace(request, **vars(refresh.scope_with_consent(owner, access, context)))
         return _Plan(
             dialogue.kind,
             connector,
             request,
+            trace,
             _order(owner, context.vault, dialogue, sealed_values),
             sealed_values.get(STATE),
             Reply(**json.loads(sealed_values[REPLY])),
@@ -189,6 +226,8 @@ def _plan(context: Context, job: MoveJob, now: datetime) -> _Plan | None:
             looks=looks,
             elsewhere=elsewhere,
             fixed=dialogue.fixed,
+            cancelled=dialogue.cancelled,
+            stored_memory=stored_memory,
             login_is_new=bool(typed_login),
         )
 
@@ -207,18 +246,18 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
     stopped_standing = steps.after_deactivation(None, pays=plan.kind == PAYMENT)
     try:
         if plan.looks:
-            return _outcome(context, plan), plan.state or b""
+            return replace(_outcome(context, plan), login=LoginAnswer.ACCEPTED), plan.state or b""
         if isinstance(plan.order, Question):
             question = plan.order
-            return steps.after_verification(
-                _call(context, plan, lambda: plan.connector.verify_payee(plan.request, question.name, question.iban))
-            ), b""
+            payee = _call(context, plan, lambda: plan.connector.verify_payee(plan.request, question.name, question.iban))
+            return replace(steps.after_verification(payee), login=LoginAnswer.ACCEPTED), b""
         if plan.kind == CONNECT and first:
             with suppress(ScaNeeded):  # otherwise the bank requires a confirmation first
-                return _accounts_standing(_header(context, plan), None), b""
+                return _accounts_standing(plan, _header(context, plan), None), b""
             if not may_go_on():
                 return stopped_standing, b""
         turn = _turn(context, plan, plan.state, plan.reply)
+        plan = _with_memory(plan, turn.memory)
         for _ in range(MAX_CALLS_PER_MOVE):
             move = steps.automatic_reply(turn.step, plan.method, plan.medium)
             if move is None:
@@ -227,18 +266,38 @@ def _ask_bank(context: Context, plan: _Plan, may_go_on: Callable[[], bool] = lam
                 return stopped_standing, b""
             first = False
             turn = _turn(context, plan, turn.state, move)
+            plan = _with_memory(plan, turn.memory)
         if plan.kind == CONNECT and isinstance(turn.step, Done):
             if not may_go_on():
                 return stopped_standing, b""
-            return _accounts_standing(_header(context, plan), turn.step.consent_ends_at), b""
+            return _accounts_standing(plan, _header(context, plan), turn.step.consent_ends_at), b""
     except (DatabaseUnavailable, Busy):
         raise
     except Exception as fault:
         log.info("bank_failed", connector=plan.connector.name, error=describe(fault))
         pays = plan.kind == PAYMENT
         standing = steps.after_fault(fault, pays=pays, first=first, elsewhere=plan.elsewhere)
-        return steps.unknown_outcome() if plan.looks else standing, b""
-    return _after_step(context, plan, steps.refuse_choices(turn.step) if plan.fixed else turn.step), turn.state
+        if plan.cancelled:
+            standing = steps.after_cancellation(None)
+        if plan.looks:
+            standing = steps.unknown_outcome()
+        return replace(standing, login=steps.login_answer(fault)), b""
+    standing = _after_step(context, plan, steps.refuse_choices(turn.step) if plan.fixed else turn.step)
+    if plan.cancelled:
+        standing = steps.after_cancellation(standing)
+    parts = turn.parts if standing.phase is Phase.DONE and plan.kind == CONSENT else ()
+    return replace(standing, memory=_new_memory(plan), login=LoginAnswer.ACCEPTED, parts=parts), turn.state
+
+
+def _with_memory(plan: _Plan, memory: bytes | None) -> _Plan:
+    """The plan for the next call, with the memory that the connector returned with the last one."""
+    new_memory = storable_memory(memory)
+    return plan if new_memory is None else replace(plan, request=replace(plan.request, memory=new_memory))
+
+
+def _new_memory(plan: _Plan) -> bytes | None:
+    """What the connector wants to remember of the access, if it is not stored already."""
+    return None if plan.request.memory == plan.stored_memory else plan.request.memory
 
 
 def _after_step(context: Context, plan: _Plan, step: Step) -> Standing:
@@ -254,6 +313,17 @@ def _after_step(context: Context, plan: _Plan, step: Step) -> Standing:
     return standing
 
 
+def _fetched(context: Context, plan: _Plan, standing: Standing) -> BankAnswer | None:
+    """What a consent has fetched within its dialogue; None if that is nothing, or makes no sense: a fetch follows anyway."""
+    if not standing.parts:
+        return None
+    try:
+        return refresh.answer_of(context, standing.parts, plan.request)
+    except Unusable:
+        log.warning("parts_unusable", connector=plan.connector.name)
+        return None
+
+
 def _may_go_on(context: Context, job: MoveJob) -> bool:
     """Whether the move is still wanted and those for whom it runs are active."""
     with context.database.acting_for(job.tenant, job.user) as owner:
@@ -264,8 +334,12 @@ def _may_go_on(context: Context, job: MoveJob) -> bool:
 def _turn(context: Context, plan: _Plan, state: bytes | None, reply: Reply) -> Turn:
     if state is None:
         order = plan.order if isinstance(plan.order, Payment) else Consent()
-        return _call(context, plan, lambda: plan.connector.start(order, plan.request))
-    return _call(context, plan, lambda: plan.connector.resume(plan.request, state, reply))
+        turn = _call(context, plan, lambda: plan.connector.start(order, plan.request))
+    else:
+        turn = _call(context, plan, lambda: plan.connector.resume(plan.request, state, reply))
+    if not isinstance(turn.step, Done | Failed) and len(turn.state) > MAX_STATE_BYTES:
+        raise StateTooLarge
+    return turn
 
 
 def _header(context: Context, plan: _Plan) -> Header:
@@ -280,10 +354,18 @@ def _header(context: Context, plan: _Plan) -> Header:
     return _call(context, plan, ask)
 
 
-def _accounts_standing(header: Header, consent_ends_at: datetime | None) -> Standing:
+def _accounts_standing(plan: _Plan, header: Header, consent_ends_at: datetime | None) -> Standing:
     """The final state of a list of accounts: the customer can choose now."""
     end = Done(consent_ends_at or header.consent_ends_at)
-    return Standing(Phase.DONE, end, [message(Code.CONSENT_DONE)], accounts=accounts_of(header))
+    memory = _new_memory(_with_memory(plan, header.memory))
+    return Standing(
+        Phase.DONE,
+        end,
+        [message(Code.CONSENT_DONE)],
+        accounts=accounts_of(header),
+        memory=memory,
+        login=LoginAnswer.ACCEPTED,
+    )
 
 
 def _outcome(context: Context, plan: _Plan) -> Standing:
@@ -305,50 +387,71 @@ def _call(context: Context, plan: _Plan, ask: Callable[[], T]) -> T:
     return answer
 
 
-def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, plan: _Plan) -> None:
-    """Stores the state, unless the move was ended meanwhile.
+def _settle(context: Context, job: MoveJob, standing: Standing, state: bytes, plan: _Plan) -> FetchJob | None:
+    """Stores the state, unless the move was ended meanwhile; returns the fetch that follows from it, if any.
 
     If somebody for whom the dialogue runs was deactivated during the call, the bank's final word is stored as it is, nothing
     follows from it, and a dialogue that would go on ends.
     """
     with context.database.acting_for(job.tenant, job.user) as owner:
+        _note_login(owner, plan, standing)
         dialogue = dialogues.at_move(owner, job.dialogue, job.move)
         if dialogue is None or dialogue.phase != CALLING:
             log.warning("late_answer_dropped", dialogue=str(job.dialogue))
-            return
+            return None
         if not dialogues.may_go_on(owner, dialogue):
             pays = dialogue.kind == PAYMENT
             is_final = standing.phase is not Phase.OPEN
             end_as(
                 owner, dialogue, standing if is_final else steps.after_deactivation(standing.step, pays=pays), asks_again=False
             )
-            return
+            return None
         if standing.phase is Phase.OPEN:
+            before = steps.load_step(dialogue.step) if dialogue.step else None
+            dialogue.polls = dialogue.polls if steps.goes_on_waiting(before, standing.step) else 0
+            if steps.poll_seconds(standing.step) is not None and not steps.may_poll(standing.step, dialogue.polls):
+                end_as(owner, dialogue, steps.after_expiry(standing.step, pays=dialogue.kind == PAYMENT))
+                return None
             dialogue.step = steps.dump_step(standing.step)
             dialogue.messages = list(standing.messages)
-            dialogues.open_again(owner, context.vault, dialogue, state, standing.look_after)
-            return
-        if standing.phase is Phase.DONE:
-            _update_access(owner, context.vault, dialogue, standing.step, plan)
+            dialogues.open_again(owner, context.vault, dialogue, state, standing.look_after, standing.memory)
+            return None
+        fetch = _update_access(owner, context.vault, dialogue, standing, plan) if standing.phase is Phase.DONE else None
         if standing.accounts is not None:
             seal(owner, context.vault, dialogue.id, standing.accounts)
+            if standing.memory is not None:
+                dialogues.keep_memory(owner, context.vault, dialogue.id, standing.memory)
         end_as(owner, dialogue, standing)
+        return fetch
 
 
-def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, step: object, plan: _Plan) -> None:
-    """Updates the access after success: its method, medium and login; after a consent, also begins a fetch."""
+def _note_login(owner: Owner, plan: _Plan, standing: Standing) -> None:
+    """Records what the bank says of the login, even if nobody waits for the move any more."""
+    if standing.login is LoginAnswer.ACCEPTED:
+        bank_logins.release(owner, plan.login)
+    elif standing.login is not None:
+        bank_logins.record_refusal(owner, plan.login, locked=standing.login is LoginAnswer.LOCKED)
+
+
+def _update_access(owner: Owner, vault: Vault, dialogue: Dialogue, standing: Standing, plan: _Plan) -> FetchJob | None:
+    """Updates the access after success: its method, medium, login and memory. After a consent, begins a fetch and returns it."""
     access = accesses.lock(owner, dialogue.access_id) if dialogue.access_id else None
     if access is None:
-        return
+        return None
     access.sca_method, access.sca_medium = dialogue.method, dialogue.medium
     if plan.login_is_new:
         connect.take_login(owner, vault, access, dict(plan.request.credentials), dialogue.login_hash)
+    if standing.memory is not None and access.login_hash == dialogue.login_hash:
+        accesses.remember(owner, vault, access, standing.memory)
+    step = standing.step
     if dialogue.kind == CONSENT and isinstance(step, Done):
         access.consent_ends_at = step.consent_ends_at or plan.request.now + CONSENT_DURATION
         access.messages = [item for item in access.messages if item["code"] not in ASK_FOR_CONSENT]
         access.waits_for_customer = any(item["code"] in CUSTOMER_CODES for item in access.messages)
         asker = owner.through(dialogue.client_id, dialogue.api_key_id)
-        accesses.begin_fetch(asker, access, is_awaited=True, attended_from=dialogue.attended_from)
+        fetch_id = accesses.begin_fetch(asker, access, is_awaited=True, attended_from=dialogue.attended_from)
+        return FetchJob(access.tenant_id, access.user_id, access.id, fetch_id)
+    return None
 
 
 def stop(owner: Owner, dialogue: Dialogue) -> None:
@@ -389,13 +492,28 @@ def _tell_access(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:
         access.messages = reasons + others
 
 
-def _end_lost(owner: Owner, dialogue: Dialogue) -> None:
-    """Ends a move of which nobody knows whether the bank received it."""
-    end_as(owner, dialogue, _lost_standing(dialogue))
+def _recover(owner: Owner, dialogue: Dialogue) -> None:
+    """Goes on after a move of which nobody knows whether the bank received it, and announces an end."""
+    webhooks.announce(owner, *_after_loss(owner, dialogue))
 
 
-def _lost_standing(dialogue: Dialogue) -> Standing:
-    return steps.after_fault(RuntimeError(), pays=dialogue.kind == PAYMENT, first=False)
+def _after_loss(owner: Owner, dialogue: Dialogue) -> list[NewEvent]:
+    """The events after a lost move. A poll confirms nothing: the same dialogue is polled again. Any other move is never sent
+    again, and ends the dialogue.
+    """
+    step = steps.load_step(dialogue.step) if dialogue.step else None
+    seconds = steps.poll_seconds(step)
+    if (
+        seconds is not None
+        and steps.may_poll(step, dialogue.polls)
+        and dialogues.may_go_on(owner, dialogue)
+        and not dialogues.is_over(owner, dialogue)
+    ):
+        dialogues.poll_later(owner, dialogue, seconds)
+        return []
+    if dialogue.cancelled and not is_unknown(dialogue):
+        return _end(owner, dialogue, steps.after_cancellation(None))
+    return _end(owner, dialogue, steps.after_fault(RuntimeError(), pays=dialogue.kind == PAYMENT, first=False))
 
 
 def is_unknown(dialogue: Dialogue) -> bool:

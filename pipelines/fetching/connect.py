@@ -26,7 +26,7 @@ from warehouse.postgres.tables import Access
 from warehouse.secrets import certificates
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.stores import accesses, providers, unattended_sessions
+from warehouse.stores import accesses, bank_logins, providers
 
 LOGIN_CODES = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING})
 """Messages of an access whose login does not work."""
@@ -100,7 +100,7 @@ def keep_login(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogi
         return _add(owner, vault, settings, login)
     if access.provider_id != login.entry.provider_id:
         raise AccessDiffers
-    if accesses.readable_credentials(owner, vault, access) != login.credentials:
+    if accesses.readable_credentials(owner, vault, access) != login.credentials or _is_entered_anew(owner, vault, access, login):
         _change_login(owner, vault, access, login)
     _apply_options(settings, access, login.entry.options)
     return access
@@ -126,7 +126,7 @@ def _begin(owner: Owner, vault: Vault, settings: Settings, access: Access, atten
     if access.fetch_id is None and attended_from is None:
         wait = _seconds_until_allowed(owner, vault, settings, access)
         if wait:
-            allowed_at = unattended_sessions.clock(owner).astimezone(settings.zone) + timedelta(seconds=wait)
+            allowed_at = bank_logins.clock(owner).astimezone(settings.zone) + timedelta(seconds=wait)
             raise TooManyUnattended(wait, settings.unattended_sessions_per_day, allowed_at)
     return accesses.begin_fetch(owner, access, is_awaited=True, attended_from=attended_from)
 
@@ -134,9 +134,9 @@ def _begin(owner: Owner, vault: Vault, settings: Settings, access: Access, atten
 def _seconds_until_allowed(owner: Owner, vault: Vault, settings: Settings, access: Access) -> int:
     """The seconds until an unattended session of the access and of its login is allowed; 0 if it is now."""
     limit = settings.unattended_sessions_per_day
-    now = unattended_sessions.clock(owner)
-    sessions = unattended_sessions.count(owner, vault, access, unattended_sessions.day_of(now, settings.zone))
-    of_login = unattended_sessions.seconds_until_next_day(now, settings.zone) if sessions >= limit else 0
+    now = bank_logins.clock(owner)
+    sessions = bank_logins.count_sessions(owner, vault, access, bank_logins.day_of(now, settings.zone))
+    of_login = bank_logins.seconds_until_next_day(now, settings.zone) if sessions >= limit else 0
     return max(of_login, accesses.seconds_until_allowed(owner, access, limit))
 
 
@@ -179,9 +179,19 @@ def _renew(owner: Owner, vault: Vault, settings: Settings, access: Access, login
         if not refresh and not access.waits_for_customer and stored_credentials is not None:
             raise AccessDiffers
         _change_login(owner, vault, access, login)
+    elif refresh and _is_entered_anew(owner, vault, access, login):
+        _change_login(owner, vault, access, login)
     if refresh or not same_login:
         _apply_options(settings, access, entry.options)
     return refresh or not same_login
+
+
+def _is_entered_anew(owner: Owner, vault: Vault, access: Access, login: OpenedLogin) -> bool:
+    """Whether a login that did not work may be tried again because the customer has entered it again: the bank may have unlocked
+    it. One with a PIN that the bank has refused may not.
+    """
+    trace = bank_logins.trace(owner, vault, access.provider_id, login.login_hash, login.credentials)
+    return needs_login(access) and not bank_logins.is_refused(owner, trace)
 
 
 def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str, str], login_hash: bytes) -> None:
@@ -191,6 +201,7 @@ def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str
     accesses.void_fetch(owner, access)
     accesses.seal_credentials(owner, vault, access, credentials)
     if access.login_hash != login_hash:
+        accesses.forget_memory(owner, access)
         access.login_hash = login_hash
         access.status = accesses.STARTED
         access.selected = None

@@ -6,7 +6,8 @@ nothing. Where a bank fails, stored data stay as they were, and only the issues 
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -15,6 +16,7 @@ import structlog
 
 from analytics.products import PAYMENT_ACCOUNTS, ProductCategory
 from pipelines.banks.base import (
+    AccessLocked,
     BankFault,
     CatalogueBank,
     Code,
@@ -24,9 +26,11 @@ from pipelines.banks.base import (
     FieldsMissing,
     Header,
     Holdings,
+    Part,
     ProductFailure,
     Unreachable,
     Unusable,
+    WrongCredentials,
     message,
 )
 from pipelines.context import Context
@@ -39,7 +43,8 @@ from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
 from warehouse.secrets import sealed_values
-from warehouse.stores import accesses, fetches, products, providers, unattended_sessions, webhooks
+from warehouse.stores import accesses, bank_logins, fetches, products, providers, webhooks
+from warehouse.stores.bank_logins import LoginTrace
 
 OVERLAP = timedelta(days=30)
 """How far a refresh reaches back: banks correct texts and days for weeks."""
@@ -66,23 +71,42 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         return
     if plan is None:
         return
-    connector, request = plan
+    connector, request = plan.connector, plan.request
     try:
         answer = _receive(context, job, connector, request)
     except _FetchVoid:
         log.info("fetch_stopped", access=str(job.access))
     except BankFault as fault:
-        _fail(context, job, fault, now)
+        _retry(partial(_fail, context, job, fault, now, plan.login))
     except (DatabaseUnavailable, Busy):
         raise
     except Exception as error:
         log.error("connector_failed", access=str(job.access), connector=connector.name, error=describe(error))  # noqa: TRY400
         _fail(context, job, BankFault(), now)
     else:
-        _retry(partial(landing.land, context, job, answer, now))
-        if not _retry(partial(store.publish_fetch, context, job, answer, now)):
-            landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
-        log.info("fetched", access=str(job.access), products=len(answer.header.products), failures=len(answer.failures))
+        _publish(context, job, answer, now)
+        if plan.is_held:
+            _retry(partial(_release, context, job, plan.login))
+
+
+@dataclass(frozen=True)
+class FetchScope:
+    """What of an access is fetched, as in `FetchRequest`."""
+
+    since: dict[str, date]
+    wanted: frozenset[str] | None
+    whole_history_of: frozenset[ProductCategory] | None
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The call to make at the bank, and the trace of its login."""
+
+    connector: Connector
+    request: FetchRequest
+    login: LoginTrace
+    is_held: bool
+    """Whether the login may only be used because the customer waits or has entered it anew."""
 
 
 class _FetchVoid(Exception):
@@ -114,7 +138,7 @@ def enqueue_due(context: Context, now: datetime) -> int:
             return total
 
 
-def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, FetchRequest] | None:
+def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
     """The connector and the request for a fetch. None if the fetch is void or must not reach the bank; then it has been ended.
     Raises `FieldsMissing` if the credentials cannot be opened.
     """
@@ -143,11 +167,16 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fe
             webhooks.announce(owner, *facts.of_fault(access, code, waits_for_customer=access.waits_for_customer))
             return None
         attended = access.fetch_from is not None
+        login = bank_logins.trace(owner, context.vault, access.provider_id, access.login_hash, credentials)
+        if refused := bank_logins.refusal(owner, login, access.login_entered_at, attended=attended):
+            counts = refused.secret_hash == login.secret_hash
+            _end(owner, access, AccessLocked() if refused.locked else WrongCredentials(), now, counts=counts)
+            return None
         if not attended and not _take_unattended_session(owner, access, context, now):
             accesses.end_fetch(owner, access, access.issues, now)
             return None
         accesses.open_session(owner, access, attended=attended)
-        return connector, FetchRequest(
+        request = FetchRequest(
             provider=provider,
             credentials=credentials,
             now=now,
@@ -155,7 +184,9 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fe
             wanted=None if access.selected is None else frozenset(access.selected),
             attended_from=access.fetch_from,
             whole_history_of=HISTORIES.get(access.history or "all"),
+            memory=accesses.memory(owner, context.vault, access),
         )
+        return _Plan(connector, request, login, is_held=bank_logins.is_held(owner, login))
 
 
 def _ask_for_login(context: Context, job: FetchJob, fault: FieldsMissing, now: datetime) -> None:
@@ -173,8 +204,8 @@ def _take_unattended_session(owner: Owner, access: Access, context: Context, now
     limit = context.settings.unattended_sessions_per_day
     if accesses.seconds_until_allowed(owner, access, limit):
         return False
-    day = unattended_sessions.day_of(now, context.settings.zone)
-    return unattended_sessions.take(owner, context.vault, access, day, limit)
+    day = bank_logins.day_of(now, context.settings.zone)
+    return bank_logins.take_session(owner, context.vault, access, day, limit)
 
 
 def _since(owner: Owner, access: Access, context: Context) -> dict[str, date]:
@@ -210,6 +241,54 @@ def _receive(context: Context, job: FetchJob, connector: Connector, request: Fet
     return answer
 
 
+def answer_of(context: Context, parts: Iterable[Part], request: FetchRequest) -> BankAnswer:
+    """The checked answer of parts that have all arrived. Raises `Unusable`."""
+    today = request.now.astimezone(context.settings.zone).date()
+    header, *details = parts
+    if not isinstance(header, Header):
+        raise Unusable
+    answer = BankAnswer(validation.check_header(header))
+    for part in details:
+        if isinstance(part, Header):
+            raise Unusable
+        _take(answer, part, today)
+    _require_each_once(answer, request.wanted)
+    return answer
+
+
+def publish_answer(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> None:
+    """Publishes an answer that came with a dialogue, as that of the fetch that the dialogue has begun. If that fails, the job of
+    the fetch asks the bank.
+    """
+    try:
+        if not _retry(partial(store.publish_header, context, job, answer.header, now)):
+            return
+    except Unusable:
+        return
+    _publish(context, job, answer, now)
+
+
+def _publish(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> None:
+    _retry(partial(landing.land, context, job, answer, now))
+    if not _retry(partial(store.publish_fetch, context, job, answer, now)):
+        landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
+    log.info("fetched", access=str(job.access), products=len(answer.header.products), failures=len(answer.failures))
+
+
+def scope_with_consent(owner: Owner, access: Access, context: Context) -> FetchScope:
+    """What a consent fetches of an access within its dialogue: all bookings where the customer wants the whole history, also of
+    products whose recent bookings are there.
+    """
+    whole_history_of = HISTORIES.get(access.history or "all")
+    categories = {product.key: product.category for product in products.visible(owner, [access])[access.id]}
+    since = {
+        key: day
+        for key, day in _since(owner, access, context).items()
+        if whole_history_of is not None and ProductCategory(categories[key]) not in whole_history_of
+    }
+    return FetchScope(since, None if access.selected is None else frozenset(access.selected), whole_history_of)
+
+
 def _is_wanted(context: Context, job: FetchJob) -> bool:
     """Whether the fetch is not void."""
     with context.database.acting_for(job.tenant, job.user) as owner:
@@ -243,18 +322,29 @@ def _require_each_once(answer: BankAnswer, requested_keys: frozenset[str] | None
     answer.failures += [ProductFailure(key, Code.PRODUCT_FAILED) for key in left_out]
 
 
-def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime) -> None:
-    """Ends a fetch without data. Stored data stay; wrong logins are counted."""
+def _release(context: Context, job: FetchJob, login: LoginTrace) -> None:
+    """Lets a login be used without its customer again, because the bank has accepted it."""
     with context.database.acting_for(job.tenant, job.user) as owner:
+        bank_logins.release(owner, login)
+
+
+def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime, login: LoginTrace | None = None) -> None:
+    """Ends a fetch without data. Stored data stay; wrong logins are counted. That the bank has refused the login is recorded
+    even if the access is gone.
+    """
+    with context.database.acting_for(job.tenant, job.user) as owner:
+        if login is not None and fault.refuses_login:
+            bank_logins.record_refusal(owner, login, locked=fault.code is Code.LOCKED)
         access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is not None:
             _end(owner, access, fault, now)
             log.info("fetch_failed", access=str(job.access), code=fault.code)
 
 
-def _end(owner: Owner, access: Access, fault: BankFault, now: datetime) -> None:
+def _end(owner: Owner, access: Access, fault: BankFault, now: datetime, *, counts: bool = True) -> None:
+    """Ends a fetch with a fault. `counts` is false for a login of which the bank has refused another PIN."""
     code = fault.code
-    if code is Code.WRONG_CREDENTIALS:
+    if code is Code.WRONG_CREDENTIALS and counts:
         access.wrong_logins += 1
         code = Code.LOCKED if access.wrong_logins >= MAX_WRONG_LOGINS else code
     elif code is Code.LOCKED:

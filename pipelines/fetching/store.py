@@ -14,6 +14,7 @@ import structlog
 from pydantic import TypeAdapter
 
 from pipelines.banks.base import (
+    MAX_MEMORY_BYTES,
     Balance,
     Code,
     FetchedBookings,
@@ -98,12 +99,22 @@ def publish_fetch(context: Context, job: FetchJob, answer: BankAnswer, now: date
         changes = _store_answer(owner, access, answer, now)
         if changes.differs or first:
             accesses.touch(owner)
+        if (new_memory := storable_memory(answer.header.memory)) is not None:
+            accesses.remember(owner, context.vault, access, new_memory)
         if _complete_access(context, access, answer, now):
             accesses.record_refresh_day(owner, now.astimezone(context.settings.zone).date())
         accesses.end_fetch(owner, access, _issues(answer), now)
         events = facts.of_answer(access, answer.failures, has_news=bool(changes.added) and not first and access.sync)
         webhooks.announce(owner, *events)  # last, since it locks the rows of the receivers
     return True
+
+
+def storable_memory(content: bytes | None) -> bytes | None:
+    """What a connector wants to remember; None if that is nothing new, or too much to be stored."""
+    if content is not None and len(content) > MAX_MEMORY_BYTES:
+        log.error("memory_too_large", bytes=len(content))
+        return None
+    return content
 
 
 def merge_again(owner: Owner, access: Access, bookings: Sequence[FetchedBookings]) -> int:

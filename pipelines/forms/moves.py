@@ -184,6 +184,8 @@ def connect_accounts(owner: Owner, context: FormContext, session: RedirectSessio
     fetches = connect.connect(owner, context.vault, context.settings, [login], refresh=False, attended_from=context.attended_from)
     access = accesses.find(owner, key, lock=True)
     access.sca_method, access.sca_medium = dialogue.method, dialogue.medium
+    if (memory := dialogues.kept_memory(owner, context.vault, dialogue.id)) is not None:
+        accesses.remember(owner, context.vault, access, memory)
     step = steps.load_step(dialogue.step)
     access.consent_ends_at = step.consent_ends_at if isinstance(step, Done) else None
     end(owner, session, Reentry.ACCOUNT_CREATED)
@@ -232,10 +234,9 @@ def finish(owner: Owner, session: RedirectSession, facts: FormFacts) -> None:
 
 
 def cancel(owner: Owner, session: RedirectSession, dialogue: Dialogue | None, outcome: Reentry = Reentry.USER_CANCELLED) -> None:
-    """The customer leaves. A payment that waits for a TAN is cancelled."""
+    """The customer leaves. A payment that waits for a TAN, or for a confirmation of its payee, is cancelled."""
     if dialogue is not None and dialogue.kind == PAYMENT and dialogue.phase == OPEN:
-        left = Failed(Code.TRANSFER_REFUSED, "Der Kunde hat den Auftrag abgebrochen.")
-        worker.end_as(owner, dialogue, steps.after_step(left, Code.TRANSFER_DONE))
+        worker.end_as(owner, dialogue, steps.after_cancellation(None))
     end(owner, session, outcome)
 
 

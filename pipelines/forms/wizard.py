@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from pipelines.banks.base import ChooseMedium, ChooseMethod, Code, EnterTan, Failed, Payee, Redirect, Step, Wait
+from pipelines.banks.base import ChooseMedium, ChooseMethod, Code, ConfirmPayee, EnterTan, Failed, Payee, Redirect, Step, Wait
 from pipelines.dialogues import steps
 from warehouse.stores.dialogues import ASKED, CALLING, CONNECT, DONE, FAILED, OPEN, PAYMENT
 from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER, SessionDialogue
@@ -47,6 +47,7 @@ class FormStep(StrEnum):
     METHOD = "METHOD"
     MEDIUM = "MEDIUM"
     TAN = "TAN"
+    PAYEE = "PAYEE"
     APP = "APP"
     BANK_PAGE = "BANK_PAGE"
     ACCOUNTS = "ACCOUNTS"
@@ -66,6 +67,7 @@ ACTIONS: dict[FormStep, tuple[str, ...]] = {
     FormStep.METHOD: ("method",),
     FormStep.MEDIUM: ("medium",),
     FormStep.TAN: ("tan",),
+    FormStep.PAYEE: ("confirm_payee",),
     FormStep.ACCOUNTS: ("accounts",),
     FormStep.SUMMARY: ("connect", "back"),
     FormStep.ORDER: ("pay",),
@@ -80,6 +82,7 @@ CONFIRMING = (
     FormStep.METHOD,
     FormStep.MEDIUM,
     FormStep.TAN,
+    FormStep.PAYEE,
     FormStep.APP,
     FormStep.BANK_PAGE,
     FormStep.FAILURE,
@@ -186,9 +189,13 @@ def _at_step(facts: FormFacts) -> FormStep:
             return FormStep.MEDIUM
         case EnterTan():
             return FormStep.TAN
+        case ConfirmPayee():
+            return FormStep.PAYEE
         case Redirect() if not facts.came_back:
             return FormStep.BANK_PAGE
-        case Redirect() | Wait():
+        case Redirect():
+            return FormStep.APP
+        case Wait() if facts.step.approves:
             return FormStep.APP
     return FormStep.WORKING
 
@@ -209,7 +216,7 @@ def cancels(facts: FormFacts) -> bool:
     here = place(facts)
     if here in (FormStep.RESULT, FormStep.END):
         return False
-    return facts.kind != PAYMENT or here in (FormStep.METHOD, FormStep.MEDIUM, FormStep.TAN)
+    return facts.kind != PAYMENT or here in (FormStep.METHOD, FormStep.MEDIUM, FormStep.TAN, FormStep.PAYEE)
 
 
 def refusal_outcome(code: Code, *, typed: bool, tries: int, late: bool) -> RefusalOutcome:

@@ -81,3 +81,13 @@ def test_what_a_bank_could_not_answer_is_listed_and_fetched_again(stack: Stack, 
     assert stack.sql(mine, user=customer.user_id)[0][0] > before
     with pytest.raises(NotFound):
         kontor("fetch-again", str(uuid4()))
+
+
+def test_what_a_bank_refused_by_mistake_is_forgotten(r1: TenantUnderTest) -> None:
+    customer = r1.customer()
+    key, _ = customer.add("demo1", "falsch")
+    customer.wait_idle(key)
+    assert "are forgotten: 0" not in kontor("forget-refusals", DEMO)
+    assert "are forgotten: 0" in kontor("forget-refusals", DEMO)
+    with pytest.raises(NotFound):
+        kontor("forget-refusals", str(uuid4()))

@@ -21,15 +21,18 @@ from sqlalchemy import make_url, text
 
 from pipelines import deactivation
 from pipelines.banks.base import (
+    MAX_STATE_BYTES,
     CatalogueBank,
     ChooseMedium,
     ChooseMethod,
+    ConfirmPayee,
     EnterTan,
     Failed,
     FetchRequest,
     Payment,
     Reply,
     Transfer,
+    Wait,
 )
 from pipelines.banks.demo import DemoBank, executed_orders, payments
 from pipelines.banks.demo.histories import Customer
@@ -55,7 +58,10 @@ BACK = "https://tenant.example/back"
 CHOSEN = ("1", "Sparkassen-Card 1234")
 FACTS = (OutOfTurn, NotOffered, PaymentDiffers, PaymentRepeated, NotFound, Busy)
 PARTS = [f"test_transfer_{part}" for part in ("slow_0", "late_0", "unknown", "lost", "refused", "exempt")]
-PARTS += ["test_consent_app", "test_consent_redirect", "test_sca_method_media"] * 2
+PARTS += ["test_consent_app", "test_consent_redirect", "test_sca_method_media"] * 2 + ["test_app_silent", "test_device"]
+PARTS += ["test_payee", "test_payee_slow"]
+MATCHING, STRANGE = "DE02120300000000202051", "DE84370400440532013090"
+"""The IBAN of a payee that banks confirm, and of one that they do not."""
 AFTER = {  # which phases may follow; what is asked may be answered at once
     OPEN: {OPEN, ASKED, CALLING, DONE, FAILED, UNKNOWN},
     ASKED: {ASKED, CALLING, OPEN, DONE, FAILED, UNKNOWN},
@@ -67,6 +73,8 @@ AFTER = {  # which phases may follow; what is asked may be answered at once
 AT_ONCE = 4
 WHICH = st.integers(0, 2 * AT_ONCE - 1)
 CENTS = st.sampled_from((100, 101))
+MOVES = (Reply(method="1"), Reply(medium="iPhone"), Reply(tan="42"), Reply(payee_confirmed=True), Reply(payee_confirmed=False))
+WRONG_PIN = "wrong"
 OFTEN = st.sampled_from((True, True, True, False))
 
 
@@ -76,6 +84,12 @@ class Watched(DemoBank):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, pause=lambda _: None)
         self.confirmed: Counter[UUID] = Counter()
+        self.asked: Counter[tuple[str, str]] = Counter()
+        """How often the bank was asked with a user id and a PIN."""
+
+    def _customer(self, request: FetchRequest) -> Customer:
+        self.asked[request.credentials["userid"], request.credentials["pin"]] += 1
+        return super()._customer(request)
 
     def _execute(self, customer: Customer, payment: Payment, request: FetchRequest) -> Any:
         self.confirmed[payment.reference] += 1
@@ -144,6 +158,8 @@ class Machine(RuleBasedStateMachine):
         self.ever_unknown: set[UUID] = set()
         self.shown: set[UUID] = set()
         """Dialogues of which the customer has got to see the bank's page or app."""
+        self.refused_asks: int | None = None
+        """How often the bank had been asked with the wrong PIN when its refusal was stored."""
         self.jobs: list[MoveJob] = []
         self.waiting: list[tuple[int, MoveJob]] = []
         self.late: list[Late] = []
@@ -165,7 +181,8 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.known) < AT_ONCE)
     @rule(worked=OFTEN, named=st.booleans(), cents=CENTS, once=st.booleans(), fixed=st.booleans(), method=st.booleans())
     def begin_payment(self, worked: bool, named: bool, cents: int, once: bool, fixed: bool, method: bool) -> None:
-        order = Payment(uuid4(), self.product, (Transfer("Anna", "DE02120300000000202051", cents, "Miete"),))
+        iban = STRANGE if "payee" in self.userid else MATCHING
+        order = Payment(uuid4(), self.product, (Transfer("Anna", iban, cents, "Miete"),))
         code, medium = CHOSEN if method else (None, None)
         wanted = DialogueOptions("84.112.10.7", BACK, code, medium, fixed=fixed)
         self.attempt(lambda owner: self.begun(owner, order, wanted, named=named, of_access=not once))
@@ -225,13 +242,15 @@ class Machine(RuleBasedStateMachine):
 
     def answerable(self) -> list[Dialogue]:
         """Dialogues that wait for the customer."""
-        asking = {"ChooseMethod", "ChooseMedium", "EnterTan"}
+        asking = {"ChooseMethod", "ChooseMedium", "EnterTan", "ConfirmPayee"}
         return [found for found in self.seen.values() if found.phase == OPEN and found.step["kind"] in asking]
 
     def asked(self, dialogue: Dialogue, right: bool, number: int) -> tuple[Dialogue, Reply]:
         match steps.load_step(dialogue.step) if dialogue.step else None:
             case ChooseMethod(methods):
                 reply = Reply(method=methods[number % len(methods)].code if right else "4711")
+            case ConfirmPayee():
+                reply = Reply(payee_confirmed=right)
             case ChooseMedium(media):
                 reply = Reply(medium=media[number % len(media)].name if right else "Fax")
             case _:
@@ -239,7 +258,7 @@ class Machine(RuleBasedStateMachine):
         return dialogue, reply
 
     @precondition(lambda self: self.known)
-    @rule(which=WHICH, reply=st.sampled_from((Reply(method="1"), Reply(medium="iPhone"), Reply(tan="42"))))
+    @rule(which=WHICH, reply=st.sampled_from(MOVES))
     def move_anyhow(self, which: int, reply: Reply) -> None:
         self.moved(self.seen[self.known[which % len(self.known)]], reply)
 
@@ -278,7 +297,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(right=OFTEN)
     def change_pin(self, right: bool) -> None:
-        given = self.credentials if right else {**self.credentials, "pin": "wrong"}
+        given = self.credentials if right else {**self.credentials, "pin": WRONG_PIN}
         self.attempt(lambda owner: accesses.seal_credentials(owner, self.house.vault, accesses.find(owner, "a"), given))
 
     # Workers.
@@ -374,6 +393,13 @@ class Machine(RuleBasedStateMachine):
                 assert codes == ["BA3090"]
                 assert "consent_ends_at" in read_memory(self.bank.folder, self.userid)
         assert all(self.bank.confirmed[order.reference] <= 1 for order, _ in self.orders.values()), "confirmed twice"
+        asks = self.bank.asked[self.userid, WRONG_PIN]
+        if self.refused_asks is None and any((kind, FAILED, "BA1011") in self.told() for kind in (CONSENT, PAYMENT)):
+            self.refused_asks = asks
+        assert self.refused_asks in (None, asks), "a refused PIN is sent again"
+
+    def told(self) -> set[tuple[str, str, str]]:
+        return {(row.kind, row.phase, item["code"]) for row in self.seen.values() for item in row.messages}
 
     def runs_forwards(self, before: Dialogue | None, now: Dialogue) -> None:
         if before is not None:
@@ -386,7 +412,10 @@ class Machine(RuleBasedStateMachine):
             self.ever_unknown.add(now.id)
         if now.phase == OPEN:
             assert now.id not in self.ever_unknown, "what is unknown can only become known"
-            assert isinstance(step, ChooseMethod | ChooseMedium | EnterTan) or now.look_at is not None, "nobody's turn"
+            asks = isinstance(step, ChooseMethod | ChooseMedium | EnterTan | ConfirmPayee)
+            assert asks or now.look_at is not None, "nobody's turn"
+            assert not now.cancelled, "a cancelled payment goes on"
+            assert not isinstance(step, Wait) or step.max_polls is None or now.polls <= step.max_polls, "polled too often"
         if now.phase == FAILED:
             assert isinstance(step, Failed)
         if step is not None and now.kind == PAYMENT and steps.is_confirmed_elsewhere(step):
@@ -497,8 +526,8 @@ def test_dialogues_tell_the_truth_whatever_happens(place: Place) -> None:
         ),
     )
     ends = {(PAYMENT, DONE, "BA1111"), (PAYMENT, UNKNOWN, "BA1119"), (CONSENT, DONE, "BA3090")}
-    others = {(PAYMENT, FAILED, "BA1103"), (CONSENT, FAILED, "BA999"), (PAYMENT, OPEN, "BA1110"), (CONSENT, OPEN, "BA1110")}
-    assert ends | others <= place.reached, "the runs have not come everywhere"
+    others = {(PAYMENT, FAILED, "BA1103"), (PAYMENT, OPEN, "BA1110"), (CONSENT, OPEN, "BA1110")}
+    assert ends | others | {(PAYMENT, OPEN, "BA3030")} <= place.reached, "the runs have not come everywhere"
 
 
 def test_dialogues_tell_the_truth_when_users_come_and_go(place: Place) -> None:
@@ -571,3 +600,128 @@ def test_a_bank_that_cannot_say_what_became_of_a_payment_is_no_fault(place: Plac
     confirming = (lambda: machine.converse(0, right=True, number=0, lives=True), *looking)
     assert told_after(machine, "test_transfer_lost", *confirming, method=True) == ["BA1119"]
     assert "bank_failed" not in capsys.readouterr().out
+
+
+def polled_by_workers_that_die(machine: Machine, *, asks: bool, keeps_job: bool) -> tuple[Callable[[], object], ...]:
+    """A poll whose worker dies before or after the bank has answered, and what the next worker does about it."""
+    return (
+        lambda: machine.look_after(last=False),
+        lambda: machine.crash(0, asks=asks, keeps_job=keeps_job),
+        machine.work if keeps_job else lambda: worker.advance_overdue(machine.house),
+    )
+
+
+@pytest.mark.parametrize("asks", [True, False])
+@pytest.mark.parametrize("keeps_job", [True, False])
+def test_a_poll_whose_worker_died_goes_on_in_the_same_dialogue(place: Place, asks: bool, keeps_job: bool) -> None:
+    machine = Machine(place)
+    dying = polled_by_workers_that_die(machine, asks=asks, keeps_job=keeps_job)
+    late = (lambda: machine.answer_late(0),) if asks else ()
+    looking = (lambda: machine.look_after(last=False), machine.work)
+    assert told_after(machine, "test_consent_app", *dying, *late, *looking, method=False) == ["BA1111"]
+    assert machine.ever_unknown == set()
+    assert [machine.bank.confirmed[order.reference] for order, _ in machine.orders.values()] == [1]
+
+
+def test_a_bank_is_polled_as_often_as_it_allows(place: Place) -> None:
+    machine = Machine(place)
+    looking = (lambda: machine.look_after(last=False), machine.work)
+    assert told_after(machine, "test_app_silent", *looking, *looking, method=False) == ["BA2002"]
+    machine = Machine(place)
+    assert told_after(machine, "test_app_silent", *looking_at(machine, 3), method=False) == ["BA1119"]
+
+
+def looking_at(machine: Machine, times: int) -> tuple[Callable[[], object], ...]:
+    return (lambda: machine.look_after(last=False), machine.work) * times
+
+
+def test_polls_of_dying_workers_are_counted(place: Place) -> None:
+    machine = Machine(place)
+    dying = polled_by_workers_that_die(machine, asks=False, keeps_job=True)
+    assert told_after(machine, "test_app_silent", *dying, *dying, *dying, method=False) == ["BA1119"]
+
+
+def test_nothing_of_the_bank_is_kept_while_only_the_outcome_is_asked_for(place: Place) -> None:
+    machine = Machine(place)
+    fields: list[str] = []
+
+    def look_at_seals() -> None:
+        fields.extend(field for (field,) in machine.sql("SELECT field FROM sealed_values WHERE user_id = :user"))
+
+    confirming = (lambda: machine.converse(0, right=True, number=0, lives=True), look_at_seals)
+    assert told_after(machine, "test_transfer_lost", *confirming, method=True) == ["BA1119"]
+    assert "order" in fields
+    assert not {"state", "reply", "memory"} & set(fields)
+
+
+@pytest.mark.parametrize(("kind", "told"), [(PAYMENT, ["BA1119"]), (CONSENT, ["BA999"])])
+def test_a_state_that_is_too_large_ends_the_dialogue(place: Place, monkeypatch: Any, kind: str, told: list[str]) -> None:
+    """Nobody knows what the bank does with a payment that cannot be continued."""
+    resume = place.bank.resume
+    large = b"x" * (MAX_STATE_BYTES + 1)
+    monkeypatch.setattr(place.bank, "resume", lambda *given: replace(resume(*given), state=large))
+    machine = Machine(place)
+    machine.begin_life("test_sca_method_media")
+    if kind == PAYMENT:
+        machine.begin_payment(worked=True, named=True, cents=100, once=False, fixed=False, method=True)
+    else:
+        machine.begin_consent(worked=True, method=True)
+    machine.what_is_told_is_true()
+    (dialogue,) = machine.seen.values()
+    machine.teardown()
+    assert [message["code"] for message in dialogue.messages] == told
+
+
+@pytest.mark.parametrize("asks", [True, False])
+@pytest.mark.parametrize("keeps_job", [True, False])
+def test_a_cancelled_payment_has_failed_whatever_happens_to_its_worker(place: Place, asks: bool, keeps_job: bool) -> None:
+    """Nothing was confirmed: there is nothing that nobody knows."""
+    machine = Machine(place)
+    dying = (
+        lambda: machine.moved(*machine.asked(machine.answerable()[0], False, 0)),
+        lambda: machine.crash(0, asks=asks, keeps_job=keeps_job),
+        machine.work if keeps_job else lambda: worker.advance_overdue(machine.house),
+    )
+    assert told_after(machine, "test_payee", *dying, method=True) == ["BA1104"]
+    assert machine.ever_unknown == set()
+    assert executed_orders(machine.bank.folder, machine.userid) == []
+
+
+def test_a_confirmed_payee_whose_worker_died_is_not_confirmed_again(place: Place) -> None:
+    machine = Machine(place)
+    dying = (
+        lambda: machine.moved(*machine.asked(machine.answerable()[0], True, 0)),
+        lambda: machine.crash(0, asks=True, keeps_job=True),
+        machine.work,
+    )
+    assert told_after(machine, "test_payee", *dying, method=True) == ["BA1119"]
+    assert executed_orders(machine.bank.folder, machine.userid) == []
+
+
+def test_a_consent_whose_worker_died_with_a_tan_has_failed(place: Place) -> None:
+    machine = Machine(place)
+    machine.begin_life("test_sca_method_media")
+    machine.begin_consent(worked=True, method=True)
+    machine.what_is_told_is_true()
+    machine.converse(0, right=True, number=0, lives=False)
+    machine.work()
+    machine.what_is_told_is_true()
+    (dialogue,) = machine.seen.values()
+    machine.teardown()
+    assert [message["code"] for message in dialogue.messages] == ["BA999"]
+
+
+def test_a_pin_that_was_refused_is_not_sent_with_the_next_dialogue(place: Place) -> None:
+    machine = Machine(place)
+    machine.begin_life("test_sca_method_media")
+    machine.change_pin(right=False)
+    for begin in (machine.begin_consent, machine.begin_consent, machine.begin_consent):
+        begin(worked=True, method=True)
+        machine.what_is_told_is_true()
+    assert machine.told() == {(CONSENT, FAILED, "BA1011")}
+    assert machine.bank.asked[machine.userid, WRONG_PIN] == 1
+    machine.change_pin(right=True)
+    machine.begin_consent(worked=True, method=True)
+    machine.what_is_told_is_true()
+    assert (CONSENT, OPEN, "BA1110") in machine.told()
+    machine.teardown()

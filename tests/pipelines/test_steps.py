@@ -1,6 +1,7 @@
 """The machine of a dialogue: which moves are taken, where answers and faults lead, and that a stored step is the same step."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import get_args
 
@@ -15,6 +16,7 @@ from pipelines.banks.base import (
     ChooseMedium,
     ChooseMethod,
     Code,
+    ConfirmPayee,
     Done,
     EnterTan,
     Failed,
@@ -35,23 +37,29 @@ from pipelines.banks.base import (
     WrongCredentials,
 )
 from pipelines.dialogues import steps
-from pipelines.dialogues.steps import Phase
+from pipelines.dialogues.steps import LoginAnswer, Phase
 from warehouse.errors import DatabaseUnavailable, NotOffered, OutOfTurn
 
 METHODS = ChooseMethod((Method("1", "chipTAN"), Method("942", "pushTAN", "Auf Ihr Telefon.")))
 MEDIA = ChooseMedium((Medium("iPhone", MediumClass.PUSH_TAN), Medium("Tablet", MediumClass.MOBILE)))
 TAN = EnterTan("Geben Sie die TAN ein.", "chipTAN")
 WAIT, PAGE = Wait(3.0, "Bestätigen Sie in der App."), Redirect("https://bank.example/x")
+WORK = Wait(3.0, "Der Empfänger wird geprüft.", approves=False)
 DONE, FAILED = Done(), Failed(Code.TRANSFER_REFUSED, "Nein.")
 PAYEE = Payee(PayeeMatch.MATCH)
-STEPS: tuple[Step, ...] = (METHODS, MEDIA, TAN, WAIT, PAGE, DONE, FAILED)
+CHECKED = ConfirmPayee((Payee(PayeeMatch.CLOSE_MATCH, "Erika Muster"),), "Prüfen Sie den Namen.")
+STEPS: tuple[Step, ...] = (METHODS, MEDIA, TAN, CHECKED, WAIT, WORK, PAGE, DONE, FAILED)
 METHOD, MEDIUM, ENTERED = Reply(method="942"), Reply(medium="iPhone"), Reply(tan="42")
+YES, NO = Reply(payee_confirmed=True), Reply(payee_confirmed=False)
 NAMED = (WrongCredentials, AccessLocked, FieldsMissing, Unreachable, NoAnswer, Unusable, ScaNeeded, BankFault)
 OURS = (RuntimeError, KeyError, TimeoutError, DatabaseUnavailable)
 
 
 class TestMoves:
-    @pytest.mark.parametrize(("step", "move"), [(METHODS, METHOD), (MEDIA, MEDIUM), (TAN, ENTERED), (TAN, Reply(tan="wrong"))])
+    @pytest.mark.parametrize(
+        ("step", "move"),
+        [(METHODS, METHOD), (MEDIA, MEDIUM), (TAN, ENTERED), (TAN, Reply(tan="wrong")), (CHECKED, YES), (CHECKED, NO)],
+    )
     def test_what_the_step_asks_for_is_taken(self, step: Step, move: Reply) -> None:
         steps.check_reply(step, move)
 
@@ -61,9 +69,9 @@ class TestMoves:
             steps.check_reply(step, move)
 
     @pytest.mark.parametrize("step", [*STEPS, PAYEE], ids=lambda step: type(step).__name__)
-    @pytest.mark.parametrize("move", [METHOD, MEDIUM, ENTERED, Reply()])
+    @pytest.mark.parametrize("move", [METHOD, MEDIUM, ENTERED, YES, NO, Reply()])
     def test_every_other_move_is_out_of_turn(self, step: Step | Payee, move: Reply) -> None:
-        if (step, move) in [(METHODS, METHOD), (MEDIA, MEDIUM), (TAN, ENTERED)]:
+        if (step, move) in [(METHODS, METHOD), (MEDIA, MEDIUM), (TAN, ENTERED), (CHECKED, YES), (CHECKED, NO)]:
             return
         with pytest.raises(OutOfTurn):
             steps.check_reply(step, move)
@@ -100,7 +108,10 @@ class TestAnswers:
             (METHODS, Phase.OPEN, "BA3010", None, None),
             (MEDIA, Phase.OPEN, "BA3020", None, None),
             (TAN, Phase.OPEN, "BA1110", "Geben Sie die TAN ein.", None),
+            (CHECKED, Phase.OPEN, "BA3030", "Prüfen Sie den Namen.", None),
             (WAIT, Phase.OPEN, "BA2002", "Bestätigen Sie in der App.", 3.0),
+            (WORK, Phase.OPEN, "BA2002", "Der Empfänger wird geprüft.", 3.0),
+            (Wait(0.0, "Gleich."), Phase.OPEN, "BA2002", "Gleich.", steps.MIN_POLL_SECONDS),
             (PAGE, Phase.OPEN, "BA2002", None, steps.REDIRECT_LOOK_SECONDS),
             (FAILED, Phase.FAILED, "BA1104", "Nein.", None),
         ],
@@ -179,6 +190,16 @@ class TestFaults:
         assert outcome(fault(), pays=True, first=first, elsewhere=True) == "BA1119"
 
 
+class TestLogins:
+    @pytest.mark.parametrize("fault", [*NAMED, *OURS])
+    def test_only_a_refused_login_must_be_entered_anew(self, fault: type[Exception]) -> None:
+        answers: dict[type[Exception], LoginAnswer] = {
+            WrongCredentials: LoginAnswer.REFUSED,
+            AccessLocked: LoginAnswer.LOCKED,
+        }
+        assert steps.login_answer(fault()) is answers.get(fault)
+
+
 class TestTime:
     @pytest.mark.parametrize("step", STEPS, ids=lambda step: type(step).__name__)
     def test_a_consent_that_ran_out_has_failed(self, step: Step) -> None:
@@ -186,13 +207,58 @@ class TestTime:
         assert (standing.phase, standing.step) == (Phase.FAILED, Failed(Code.TAN_INVALID))
         assert list(standing.messages) == [{"code": "BA1103", "details": "Die Frist ist abgelaufen."}]
 
-    @pytest.mark.parametrize("step", [METHODS, MEDIA, TAN], ids=lambda step: type(step).__name__)
+    @pytest.mark.parametrize("step", [METHODS, MEDIA, TAN, CHECKED, WORK], ids=lambda step: type(step).__name__)
     def test_a_payment_without_a_tan_has_failed(self, step: Step) -> None:
         assert steps.after_expiry(step, pays=True).phase is Phase.FAILED
 
     @pytest.mark.parametrize("step", [WAIT, PAGE], ids=lambda step: type(step).__name__)
     def test_a_payment_that_may_be_confirmed_elsewhere_is_unknown(self, step: Step) -> None:
         assert steps.after_expiry(step, pays=True) == steps.unknown_outcome()
+
+
+class TestCancellation:
+    @pytest.mark.parametrize("step", [METHODS, MEDIA, TAN, CHECKED, WORK, FAILED], ids=lambda step: type(step).__name__)
+    def test_a_payment_that_was_never_confirmed_has_failed(self, step: Step) -> None:
+        standing = steps.after_cancellation(steps.after_step(step, Code.TRANSFER_DONE))
+        assert standing == steps.after_cancellation(None)
+        assert (standing.phase, [item["code"] for item in standing.messages]) == (Phase.FAILED, ["BA1104"])
+
+    def test_a_bank_that_has_paid_all_the_same_is_believed(self) -> None:
+        paid = steps.after_step(DONE, Code.TRANSFER_DONE)
+        assert steps.after_cancellation(paid) == paid
+
+    @pytest.mark.parametrize("step", [WAIT, PAGE], ids=lambda step: type(step).__name__)
+    def test_where_the_customer_may_confirm_elsewhere_nobody_knows(self, step: Step) -> None:
+        assert steps.after_cancellation(steps.after_step(step, Code.TRANSFER_DONE)) == steps.unknown_outcome()
+
+
+class TestPolls:
+    @pytest.mark.parametrize("step", [*STEPS, PAYEE, None], ids=lambda step: type(step).__name__)
+    def test_only_a_step_without_a_move_is_polled(self, step: Step | Payee | None) -> None:
+        polled = step in (WAIT, WORK, PAGE)
+        assert (steps.poll_seconds(step) is not None) == steps.may_poll(step, 1_000) == polled
+
+    def test_the_bank_says_how_often(self) -> None:
+        step = replace(WAIT, max_polls=3)
+        assert [steps.may_poll(step, polls) for polls in range(5)] == [True, True, True, False, False]
+
+    @pytest.mark.parametrize(
+        ("before", "after", "same"),
+        [
+            (WAIT, replace(WAIT, instructions="Noch nicht."), True),
+            (PAGE, PAGE, True),
+            (WORK, WAIT, False),
+            (WAIT, PAGE, False),
+            (TAN, WAIT, False),
+            (WAIT, TAN, False),
+            (None, WAIT, False),
+        ],
+    )
+    def test_polls_of_one_wait_are_counted_together(self, before: Step | None, after: Step, same: bool) -> None:
+        assert steps.goes_on_waiting(before, after) is same
+
+    def test_a_bank_that_works_is_no_customer_who_confirms(self) -> None:
+        assert [steps.is_confirmed_elsewhere(step) for step in (WAIT, PAGE, WORK, TAN, None)] == [True, True, False, False, False]
 
 
 class TestDeactivation:
@@ -202,7 +268,7 @@ class TestDeactivation:
         assert (standing.phase, standing.step) == (Phase.FAILED, Failed(Code.STOPPED))
         assert list(standing.messages) == [{"code": "BA1109"}]
 
-    @pytest.mark.parametrize("step", [METHODS, MEDIA, TAN, None], ids=lambda step: type(step).__name__)
+    @pytest.mark.parametrize("step", [METHODS, MEDIA, TAN, CHECKED, WORK, None], ids=lambda step: type(step).__name__)
     def test_a_payment_that_nobody_has_confirmed_is_stopped(self, step: Step | None) -> None:
         assert steps.after_deactivation(step, pays=True) == steps.after_deactivation(None, pays=False)
 
@@ -220,8 +286,9 @@ ANY_STEP: st.SearchStrategy[Step | Payee] = st.one_of(
     st.builds(ChooseMethod, st.lists(st.builds(Method, TEXTS, TEXTS, MAYBE), max_size=4).map(tuple)),
     st.builds(ChooseMedium, st.lists(MEDIUMS, max_size=4).map(tuple)),
     st.builds(EnterTan, TEXTS, TEXTS, MAYBE, MAYBE, st.none() | st.binary(max_size=40), st.integers(0, 3)),
+    st.builds(ConfirmPayee, st.lists(st.builds(Payee, st.sampled_from(PayeeMatch), MAYBE), max_size=4).map(tuple), MAYBE),
     st.builds(Redirect, TEXTS),
-    st.builds(Wait, st.floats(0, 3600), TEXTS),
+    st.builds(Wait, st.floats(0, 3600), TEXTS, st.none() | st.integers(0, 99), st.booleans()),
     st.builds(Done, st.none() | MOMENTS),
     st.builds(Failed, st.sampled_from(Code), MAYBE),
     st.builds(Payee, st.sampled_from(PayeeMatch), MAYBE),
@@ -250,8 +317,16 @@ STORED_STEPS: list[tuple[str, Step | Payee]] = [
         '{"kind":"EnterTan","instructions":"Bild","method":"photoTAN","hhd":"178401","hhduc":"LÜ+1","photo":"APv/Pj8=","wrong_before":2}',
         EnterTan("Bild", "photoTAN", "178401", "LÜ+1", b"\x00\xfb\xff>?", 2),
     ),
+    (
+        '{"kind":"ConfirmPayee","payees":[{"match":"CLOSE_MATCH","name":"Erika Muster"}],"notice":"Prüfen Sie den Namen."}',
+        CHECKED,
+    ),
     ('{"kind":"Redirect","url":"https://bank.example/x"}', PAGE),
-    ('{"kind":"Wait","seconds":3.0,"instructions":"Bestätigen Sie in der App."}', WAIT),
+    ('{"kind":"Wait","seconds":3.0,"instructions":"Bestätigen Sie in der App.","approves":true}', WAIT),
+    (
+        '{"kind":"Wait","seconds":3.0,"instructions":"Der Empfänger wird geprüft.","max_polls":9,"approves":false}',
+        replace(WORK, max_polls=9),
+    ),
     ('{"kind":"Done"}', DONE),
     ('{"kind":"Done","consent_ends_at":"2026-05-01T12:30:00+00:00"}', Done(NOON)),
     ('{"kind":"Failed","code":"BA1104","details":"Nein."}', FAILED),
@@ -274,13 +349,17 @@ class TestStorage:
         assert steps.load_step(json.loads(row)) == step
         assert json.dumps(steps.dump_step(step), ensure_ascii=False, separators=(",", ":")) == row
 
+    def test_rows_of_earlier_versions_stay_readable(self) -> None:
+        row = {"kind": "Wait", "seconds": 3.0, "instructions": "Bestätigen Sie in der App."}
+        assert steps.load_step(row) == WAIT
+
     def test_every_kind_of_step_has_a_stored_row(self) -> None:
         assert {type(step) for _, step in STORED_STEPS} == {*get_args(Step), Payee}
 
     @given(ANY_STEP)
     def test_a_restored_step_takes_the_same_moves(self, step: Step | Payee) -> None:
         again = steps.load_step(steps.dump_step(step))
-        for move in (METHOD, MEDIUM, ENTERED, Reply()):
+        for move in (METHOD, MEDIUM, ENTERED, YES, NO, Reply()):
             assert taken(step, move) is taken(again, move)
 
 

@@ -10,12 +10,15 @@ from pipelines.banks.base import (
     ChooseMedium,
     ChooseMethod,
     Code,
+    ConfirmPayee,
     Done,
     EnterTan,
     Failed,
     Medium,
     MediumClass,
     Method,
+    Payee,
+    PayeeMatch,
     Redirect,
     Step,
     Wait,
@@ -29,6 +32,7 @@ STEPS: tuple[Step, ...] = (
     ChooseMethod((Method("942", "pushTAN"),)),
     ChooseMedium((Medium("Tablet", MediumClass.PUSH_TAN),)),
     EnterTan("Bitte TAN", "pushTAN"),
+    ConfirmPayee((Payee(PayeeMatch.NO_MATCH),)),
     Redirect("https://bank.example/"),
     Wait(3.0, "In der App"),
 )
@@ -111,9 +115,10 @@ def test_the_way_to_a_new_access() -> None:
     assert wizard.place(known) is FormStep.LOGIN
     known = replace(known, kind=CONNECT, phase=ASKED)
     assert wizard.place(known) is FormStep.WORKING
-    places = (FormStep.METHOD, FormStep.MEDIUM, FormStep.TAN, FormStep.BANK_PAGE, FormStep.APP)
+    places = (FormStep.METHOD, FormStep.MEDIUM, FormStep.TAN, FormStep.PAYEE, FormStep.BANK_PAGE, FormStep.APP)
     for step, place in zip(STEPS, places, strict=True):
         assert wizard.place(replace(known, phase=OPEN, step=step)) is place
+    assert wizard.place(replace(known, phase=OPEN, step=Wait(3.0, "Die Bank prüft", approves=False))) is FormStep.WORKING
     known = replace(known, phase=DONE, step=Done())
     assert wizard.place(known) is FormStep.ACCOUNTS
     assert wizard.place(replace(known, chosen=True)) is FormStep.SUMMARY

@@ -14,7 +14,7 @@ from pipelines import housekeeping
 from tests.support.stack import DEMO, Stack
 from warehouse.secrets.vault import KeyRing, Vault
 from warehouse.settings import Settings
-from warehouse.stores import unattended_sessions
+from warehouse.stores import bank_logins
 
 IP = "84.112.10.7"
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -39,7 +39,7 @@ def login_at(provider: str, login_hash: bytes | None = None) -> Any:
 
 def take(stack: Stack, access: Any, day: date = DAY, limit: int = 4) -> bool:
     with stack.database.operating() as owner:
-        return unattended_sessions.take(owner, stack.vault, access, day, limit)
+        return bank_logins.take_session(owner, stack.vault, access, day, limit)
 
 
 class TestOverHttp:
@@ -156,8 +156,8 @@ class TestDays:
         self, now: str, day: str, wait_seconds: int
     ) -> None:
         moment = datetime.fromisoformat(now).replace(tzinfo=UTC)
-        assert unattended_sessions.day_of(moment, BERLIN) == date.fromisoformat(day)
-        assert unattended_sessions.seconds_until_next_day(moment, BERLIN) == wait_seconds
+        assert bank_logins.day_of(moment, BERLIN) == date.fromisoformat(day)
+        assert bank_logins.seconds_until_next_day(moment, BERLIN) == wait_seconds
 
     @pytest.mark.parametrize("first_midnight", ["2026-03-28T23:00:00", "2026-10-24T22:00:00", "2026-11-14T23:00:00"])
     def test_a_login_has_four_sessions_on_every_day_however_long_it_is(
@@ -165,6 +165,6 @@ class TestDays:
     ) -> None:
         access, start = login_at(bank), datetime.fromisoformat(first_midnight).replace(tzinfo=UTC)
         hours = [start + timedelta(hours=hour) for hour in range(23 + 24)]
-        days = [unattended_sessions.day_of(hour, BERLIN) for hour in hours]
+        days = [bank_logins.day_of(hour, BERLIN) for hour in hours]
         allowed = [day for day in days if take(stack, access, day)]
         assert [allowed.count(day) for day in dict.fromkeys(days)] == [4] * len(set(days))

@@ -86,6 +86,7 @@ PATHS = [
     ("POST", "/payments/00000000-0000-0000-0000-000000000001/method", {"chosenScaMethodId": 942}),
     ("POST", "/payments/00000000-0000-0000-0000-000000000001/medium", {"chosenScaMedia": "iPhone"}),
     ("PUT", "/payments/00000000-0000-0000-0000-000000000001/tan", {"tan": "42"}),
+    ("POST", "/payments/00000000-0000-0000-0000-000000000001/payee", {"payeeConfirmed": True}),
     ("POST", "/bankzugaenge/a/b/payment/verification-of-payee", {"paymentId": DEMO, "name": "Anna", "iban": IBAN}),
 ]
 

@@ -71,6 +71,7 @@ PATHS: list[tuple[str, str, Any]] = [
     ("POST", f"/ueberweisung/{DEMO}/{IBAN}", {}),
     ("GET", f"/ueberweisung/{DEMO}/{IBAN}/{DEMO}", None),
     ("PUT", f"/ueberweisung/{DEMO}/{IBAN}/{DEMO}", {"tan": "42"}),
+    ("POST", f"/ueberweisung/{DEMO}/{IBAN}/{DEMO}/payee", {"payeeConfirmed": True}),
 ]
 
 

@@ -24,6 +24,7 @@ from warehouse.stores import activity, tombstones, webhooks
 
 STARTED, HEADER, COMPLETE = "STARTED", "HEADER", "COMPLETE"
 FETCH = "fetch_access"
+MEMORY = "memory"
 SESSION_WINDOW = text("interval '24 hours'")
 NEVER_FETCHED = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -95,6 +96,7 @@ def remove(owner: Owner, accesses: Iterable[Access]) -> None:
         return
     for access_id in ids:
         sealed_values.remove(owner, subject(access_id))
+        sealed_values.remove(owner, memory_subject(access_id))
     jobs.remove_waiting(owner, ids)
     webhooks.forget(owner, ids)
     for access in accesses:
@@ -128,6 +130,7 @@ def subject(access_id: UUID) -> str:
 def seal_credentials(owner: Owner, vault: Vault, access: Access, credentials: dict[str, str]) -> None:
     """Stores credentials in place of older ones, each field as a sealed value."""
     sealed_values.remove(owner, subject(access.id))
+    access.login_entered_at = func.clock_timestamp()
     for field, value in credentials.items():
         sealed_values.put(owner, vault, subject(access.id), field, value.encode())
 
@@ -143,6 +146,29 @@ def readable_credentials(owner: Owner, vault: Vault, access: Access) -> dict[str
         return credentials(owner, vault, access)
     except SealBroken:
         return None
+
+
+def memory_subject(access_id: UUID) -> str:
+    """The subject of what a connector remembers of an access. It outlives a change of the PIN."""
+    return f"memory:{access_id}"
+
+
+def memory(owner: Owner, vault: Vault, access: Access) -> bytes:
+    """What the connector remembers of an access; empty if it is nothing, or its seal is broken."""
+    try:
+        return sealed_values.get_all(owner, vault, memory_subject(access.id)).get(MEMORY, b"")
+    except SealBroken:
+        return b""
+
+
+def remember(owner: Owner, vault: Vault, access: Access, content: bytes) -> None:
+    """Stores what the connector remembers of an access in place of what it remembered before."""
+    sealed_values.put(owner, vault, memory_subject(access.id), MEMORY, content)
+
+
+def forget_memory(owner: Owner, access: Access) -> None:
+    """Deletes what the connector remembers of an access, because the access belongs to another login now."""
+    sealed_values.remove(owner, memory_subject(access.id))
 
 
 def begin_fetch(owner: Owner, access: Access, *, is_awaited: bool, attended_from: str | None = None) -> UUID:

@@ -25,7 +25,7 @@ from warehouse.stores.accesses import end_after
 CONSENT, PAYMENT, PAYEE, CONNECT = "CONSENT", "PAYMENT", "PAYEE", "CONNECT"
 ASKED, CALLING, OPEN, DONE, FAILED, UNKNOWN = "ASKED", "CALLING", "OPEN", "DONE", "FAILED", "UNKNOWN"
 MOVE = "move_dialogue"
-STATE, REPLY, ORDER, LOGIN = "state", "reply", "order", "login."
+STATE, REPLY, ORDER, LOGIN, MEMORY = "state", "reply", "order", "login.", "memory"
 NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'dialogue' = dialogues.id::text)"
 
 
@@ -123,23 +123,52 @@ def begin_call(owner: Owner, vault: Vault, dialogue: Dialogue) -> dict[str, byte
     return values
 
 
-def open_again(owner: Owner, vault: Vault, dialogue: Dialogue, state: bytes, look_after: float | None) -> None:
-    """Gives the turn to the customer, and stores the state that the bank needs with the next move."""
+def open_again(
+    owner: Owner, vault: Vault, dialogue: Dialogue, state: bytes, look_after: float | None, memory: bytes | None = None
+) -> None:
+    """Gives the turn to the customer, and stores the state that the bank needs with the next move, and what its connector wants
+    to remember if the dialogue ends well.
+    """
     sealed_values.put(owner, vault, subject(dialogue.id), STATE, state)
+    if memory is not None:
+        sealed_values.put(owner, vault, subject(dialogue.id), MEMORY, memory)
     dialogue.phase = OPEN
     dialogue.look_at = None if look_after is None else _in(look_after)
     owner.session.flush()
     notify(owner, dialogue)
 
 
+def poll_later(owner: Owner, dialogue: Dialogue, seconds: float) -> None:
+    """Opens a dialogue again whose last poll was lost: the bank is polled again, with the state before it."""
+    dialogue.phase = OPEN
+    dialogue.look_at = _in(seconds)
+    owner.session.flush()
+    notify(owner, dialogue)
+
+
 def end(owner: Owner, dialogue: Dialogue, phase: str, look_after: float | None = None) -> None:
-    """Ends a dialogue and deletes its login, the state of the bank and the move, unless the bank is to be polled again."""
+    """Ends a dialogue and deletes the state of the bank, the move and the login; the login stays while the bank is to be asked
+    for the outcome of a payment.
+    """
     dialogue.phase = phase
     dialogue.look_at = None if look_after is None else _in(look_after)
     if look_after is None:
         sealed_values.remove(owner, subject(dialogue.id))
+    else:
+        for field in (STATE, REPLY, MEMORY):
+            sealed_values.remove_field(owner, subject(dialogue.id), field)
     owner.session.flush()
     notify(owner, dialogue)
+
+
+def keep_memory(owner: Owner, vault: Vault, dialogue_id: UUID, content: bytes) -> None:
+    """Stores what the connector remembers with a dialogue without an access, for the access that the customer connects next."""
+    sealed_values.put(owner, vault, order_subject(dialogue_id), MEMORY, content)
+
+
+def kept_memory(owner: Owner, vault: Vault, dialogue_id: UUID) -> bytes | None:
+    """What was stored by `keep_memory`, if anything."""
+    return sealed_values.get_all(owner, vault, order_subject(dialogue_id)).get(MEMORY)
 
 
 def look_now(owner: Owner, dialogue: Dialogue) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from pipelines.banks.base import (
     Turn,
     WrongCredentials,
 )
-from pipelines.banks.demo import dialogue, login, payments
+from pipelines.banks.demo import devices, dialogue, login, payments
 from pipelines.banks.demo.histories import Customer, Histories
 from pipelines.banks.demo.ledger import record_call
 from pipelines.banks.demo.memory import open_memory, read_memory
@@ -71,7 +72,9 @@ class DemoBank:
             elif special.is_exempt(customer.user_id, order):
                 turn = Turn(Done())
             else:
-                turn = dialogue.begin(customer, order, request)
+                turn = dialogue.begin(customer, order, request, self._payees(customer, order))
+            if not isinstance(order, Payment):
+                turn = replace(turn, memory=devices.new_memory(request.memory))
             return self._settle(customer, order, turn, request)
 
     def resume(self, request: FetchRequest, state: bytes, reply: Reply) -> Turn:
@@ -79,6 +82,10 @@ class DemoBank:
         with self._record(request, "resume"):
             customer = self._customer(request)
             dialogue_state = dialogue.read_state(customer, state)
+            if dialogue_state.payment and dialogue_state.is_polled:
+                fate = payments.outcome(self.folder, customer.user_id, dialogue_state.payment.reference)
+                if fate is not None:  # the answer to an earlier poll was lost
+                    return Turn(fate)
             turn = dialogue.proceed(customer, dialogue_state, reply, request)
             return self._settle(customer, dialogue_state.order, turn, request)
 
@@ -93,6 +100,14 @@ class DemoBank:
 
         with self._record(request, "verify_payee"):
             return payees.verify_payee(self._customer(request), name, iban)
+
+    def _payees(self, customer: Customer, order: Order) -> tuple[Payee, ...]:
+        """The answers about the payees of a payment, if the bank asks about those of this customer."""
+        from pipelines.banks.demo import payees
+
+        if not isinstance(order, Payment) or not customer.user_id.startswith(dialogue.CHECKS_PAYEE):
+            return ()
+        return tuple(payees.verify_payee(customer, transfer.recipient, transfer.iban) for transfer in order.transfers)
 
     def _refusal(self, customer: Customer, payment: Payment, request: FetchRequest) -> Failed | None:
         from pipelines.banks.demo import answers
@@ -111,6 +126,8 @@ class DemoBank:
         elif isinstance(turn.step, Done) and turn.step.consent_ends_at:
             with open_memory(self.folder, customer.user_id) as memory:
                 memory["consent_ends_at"] = turn.step.consent_ends_at.isoformat()
+            devices.register(self.folder, customer.user_id, request.memory)
+            turn = replace(turn, parts=tuple(self._parts_with_consent(customer, request)))
         return turn
 
     def _execute(self, customer: Customer, payment: Payment, request: FetchRequest) -> Done | Failed:
@@ -161,6 +178,16 @@ class DemoBank:
             yield from special.answer(session)
         else:
             yield from answers.parts(answers.answer(self._supply(), customer, request.now, session.consent_ends_at), request)
+
+    def _parts_with_consent(self, customer: Customer, request: FetchRequest) -> Iterator[Part]:
+        """The whole history of a customer to whom the bank gives it only within the dialogue of a consent."""
+        from pipelines.banks.demo import answers, special
+
+        if customer.user_id.startswith(special.LONG_HISTORY):
+            ends_at = self._consent_ends_at(customer, request.now)
+            yield from answers.parts(
+                answers.answer(self._histories_of(customer.user_id), customer, request.now, ends_at), request
+            )
 
     def _consent_ends_at(self, customer: Customer, now: datetime) -> datetime | None:
         """The end of a consent that was given in a dialogue and still holds."""

@@ -19,12 +19,15 @@ from pipelines.banks.base import (
     ChooseMedium,
     ChooseMethod,
     Code,
+    ConfirmPayee,
     Consent,
     Done,
     EnterTan,
     Failed,
     FetchRequest,
     Order,
+    Payee,
+    PayeeMatch,
     Payment,
     Redirect,
     Reply,
@@ -40,6 +43,17 @@ RIGHT_TAN = "42"
 MAX_WRONG_TANS = 3
 CONSENT_DURATION = timedelta(days=180)
 APP_CONFIRMS_AFTER = timedelta(seconds=3)
+APP_POLLS = 60
+PAYEE_CHECK_LASTS = timedelta(seconds=1)
+PAYEE_POLLS = 10
+PAYEE_NOTICE = "Wenn Sie den Auftrag dennoch freigeben, kann das Geld bei einem anderen Empfänger ankommen."
+CHECKS_PAYEE, SLOW_PAYEE = "test_payee", "test_payee_slow"
+"""The beginnings of user ids whose payments the bank checks: those with a payee that is no match must be confirmed, and the
+second ones only after a poll.
+"""
+SILENT_APP = "test_app_silent"
+"""The beginning of user ids whose app never confirms: the bank is polled every second, three times."""
+SILENT_APP_SECONDS, SILENT_APP_POLLS = 1.0, 3
 BACK_FROM_PAGE_AFTER = timedelta(seconds=1)
 
 
@@ -48,25 +62,48 @@ class DialogueState:
     """Where a dialogue stands; `payment` is None for a consent."""
 
     user_id: str
-    at: Literal["method", "medium", "tan", "app", "page"]
+    at: Literal["checking", "payee", "method", "medium", "tan", "app", "page"]
     asked_at: AwareDatetime
     payment: Payment | None = None
     method: str = ""
     media: tuple[str, ...] = ()
     wrong: int = 0
     url: str = ""
+    payees: tuple[Payee, ...] = ()
+    polls: int = 0
+    """How often the connector has asked whether the app has confirmed, as FinTS banks count messages of a dialogue."""
 
     @property
     def order(self) -> Order:
         return self.payment or Consent()
 
+    @property
+    def is_polled(self) -> bool:
+        """Whether the customer confirms elsewhere, and the connector asks whether that has happened."""
+        return self.at in ("app", "page")
+
 
 _STATE = TypeAdapter(DialogueState)
 
 
-def begin(customer: Customer, order: Order, request: FetchRequest) -> Turn:
-    """The first step: the customer chooses a method, if there is a choice."""
-    state = DialogueState(customer.user_id, "method", request.now, order if isinstance(order, Payment) else None)
+def begin(customer: Customer, order: Order, request: FetchRequest, payees: tuple[Payee, ...] = ()) -> Turn:
+    """The first step: the answers about payees that are no match, or the choice of a method. `payees` are those of the payment
+    of a customer whose bank asks about them.
+    """
+    state = DialogueState(customer.user_id, "method", request.now, order if isinstance(order, Payment) else None, payees=payees)
+    if payees and customer.user_id.startswith(SLOW_PAYEE):
+        return _turn(customer, replace(state, at="checking"), request)
+    return _after_payees(customer, state, request)
+
+
+def _after_payees(customer: Customer, state: DialogueState, request: FetchRequest) -> Turn:
+    if any(payee.match is not PayeeMatch.MATCH for payee in state.payees):
+        return _turn(customer, replace(state, at="payee"), request)
+    return _begin_to_confirm(customer, replace(state, at="method"), request)
+
+
+def _begin_to_confirm(customer: Customer, state: DialogueState, request: FetchRequest) -> Turn:
+    """The customer chooses a method, if there is a choice."""
     match security.usable_methods(customer.methods, request.return_to):
         case ():
             return Turn(Failed(Code.METHOD_INVALID, "Es gibt kein Verfahren, mit dem Sie hier freigeben können."))
@@ -81,7 +118,7 @@ def read_state(customer: Customer, payload: bytes) -> DialogueState:
         state = _STATE.validate_json(payload)
     except ValueError as error:
         raise Unusable from error
-    is_method_valid = state.at == "method" or state.method in {method.code for method in customer.methods}
+    is_method_valid = state.at in ("checking", "payee", "method") or state.method in {method.code for method in customer.methods}
     if state.user_id != customer.user_id or not is_method_valid:
         raise Unusable
     return state
@@ -91,6 +128,12 @@ def proceed(customer: Customer, state: DialogueState, reply: Reply, request: Fet
     """The step after a move; a move that does not belong here, or none, repeats the step."""
     waited = request.now - state.asked_at
     match state.at:
+        case "checking" if waited >= PAYEE_CHECK_LASTS:
+            return _after_payees(customer, state, request)
+        case "payee" if reply.payee_confirmed is not None:
+            if not reply.payee_confirmed:
+                return Turn(Failed(Code.TRANSFER_REFUSED, "Der Auftrag wurde abgebrochen."))
+            return _begin_to_confirm(customer, replace(state, at="method"), request)
         case "method" if reply.method is not None:
             return _choose_method(customer, state, reply.method, request)
         case "medium" if reply.medium is not None:
@@ -99,8 +142,10 @@ def proceed(customer: Customer, state: DialogueState, reply: Reply, request: Fet
             return _confirm(customer, state, request)
         case "tan" if reply.tan is not None:
             return _check_tan(customer, state, reply.tan, request)
-        case "app" if waited >= APP_CONFIRMS_AFTER:
+        case "app" if waited >= APP_CONFIRMS_AFTER and not customer.user_id.startswith(SILENT_APP):
             return _complete(state, request)
+        case "app":
+            state = replace(state, polls=state.polls + 1)
         case "page" if waited >= BACK_FROM_PAGE_AFTER:
             return _complete(state, request)
     return _turn(customer, state, request)
@@ -140,12 +185,18 @@ def _turn(customer: Customer, state: DialogueState, request: FetchRequest) -> Tu
 
 def _step(customer: Customer, state: DialogueState, request: FetchRequest) -> Step:
     match state.at:
+        case "checking":
+            return Wait(PAYEE_CHECK_LASTS.total_seconds(), "Ihre Bank prüft den Empfänger.", PAYEE_POLLS, approves=False)
+        case "payee":
+            return ConfirmPayee(state.payees, PAYEE_NOTICE)
         case "method":
             return ChooseMethod(security.usable_methods(customer.methods, request.return_to))
         case "medium":
             return ChooseMedium(tuple(medium for medium in customer.media if medium.name in state.media))
         case "app":
-            return Wait(APP_CONFIRMS_AFTER.total_seconds(), security.APP.hint or "")
+            if customer.user_id.startswith(SILENT_APP):
+                return Wait(SILENT_APP_SECONDS, security.APP.hint or "", SILENT_APP_POLLS)
+            return Wait(APP_CONFIRMS_AFTER.total_seconds(), security.APP.hint or "", APP_POLLS)
         case "page":
             return Redirect(state.url)
     return _ask_for_tan(customer, state)

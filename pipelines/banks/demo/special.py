@@ -12,6 +12,7 @@ from pipelines.banks.base import (
     Done,
     Failed,
     FetchRequest,
+    Header,
     Medium,
     Method,
     Order,
@@ -22,13 +23,15 @@ from pipelines.banks.base import (
     Unreachable,
     Unusable,
 )
-from pipelines.banks.demo import answers, security
+from pipelines.banks.demo import answers, devices, dialogue, security
 from pipelines.banks.demo.answers import CustomerData
 from pipelines.banks.demo.histories import Customer
 from pipelines.banks.demo.households import MEDIA, METHODS, Households, Member
 from pipelines.banks.demo.memory import count, open_memory
 
 MAX_WAIT_SECONDS = 3600.0
+LONG_HISTORY = "test_long_history"
+"""The beginning of user ids to whom the bank gives bookings of long ago only within the dialogue of a consent."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ def _households(user_id: str) -> Households:
         persona, methods, media = replace(load("employee"), user_id=user_id), METHODS["demo1"], MEDIA["demo1"]
     elif user_id.startswith("test_consent_redirect"):
         methods, media = (security.PAGE,), ()
-    elif user_id.startswith("test_consent_app"):
+    elif user_id.startswith(("test_consent_app", dialogue.SILENT_APP)):
         methods, media = (security.APP,), (security.PHONE_APP,)
     return Households((Member(persona, methods, media, pin=user_id),))
 
@@ -181,6 +184,22 @@ def _consent_needed(session: SpecialSession) -> Iterator[Part]:
     return _ordinary(session)
 
 
+def _device_needed(session: SpecialSession) -> Iterator[Part]:
+    """Data come only for a connector that remembers a device which the customer has confirmed."""
+    if not devices.is_registered(session.folder, session.user_id, session.request.memory):
+        raise ScaNeeded
+    header, *details = _ordinary(session)
+    if isinstance(header, Header):
+        header = replace(header, memory=devices.after_fetch(session.request.memory))
+    yield header
+    yield from details
+
+
+def _recent(session: SpecialSession) -> Iterator[Part]:
+    """The bookings of the last 90 days, whatever is requested."""
+    return answers.parts(_customer_data(session), replace(session.request, whole_history_of=frozenset()))
+
+
 def _new_transactions(session: SpecialSession) -> Iterator[Part]:
     from pipelines.banks.demo import changing
 
@@ -236,6 +255,10 @@ SPECIAL: tuple[tuple[str, Callable[[SpecialSession], Iterator[Part]]], ...] = (
     (rf"test_sca_method_media{_SUFFIX}", _consent_needed),
     (rf"test_consent_redirect{_SUFFIX}", _consent_needed),
     (rf"test_consent_app{_SUFFIX}", _consent_needed),
+    (rf"{dialogue.SILENT_APP}{_SUFFIX}", _consent_needed),
+    (rf"test_device{_SUFFIX}", _device_needed),
+    (rf"{LONG_HISTORY}{_SUFFIX}", _recent),
+    (rf"{dialogue.CHECKS_PAYEE}(_slow)?{_SUFFIX}", _ordinary),
     (rf"test_transfer_unknown{_SUFFIX}", _ordinary),
     (rf"test_transfer_lost{_SUFFIX}", _ordinary),
     (rf"test_transfer_refused{_SUFFIX}", _ordinary),

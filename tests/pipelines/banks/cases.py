@@ -26,6 +26,15 @@ class Case:
     """Moves of the login that needs a method, from the first step to the end; none at a bank that only tells."""
     payer: Mapping[str, str] = field(default_factory=dict, repr=False)
     """A login that can pay, and makes the same moves."""
+    remembered: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """A login whose data come only with what the connector remembers of a consent by the same moves, if there is one."""
+    approver: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """A login whose customer approves elsewhere, within a minute and without a move, if there is one."""
+    checked: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """A login whose payments to `stranger` must be confirmed before the moves, if there is one."""
+    stranger: str = "DE84370400440532013090"
+    long: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """A login whose old bookings come only with a consent by the same moves, if there is one."""
 
     def request(self, login: Mapping[str, str]) -> FetchRequest:
         return FetchRequest(self.provider, dict(login), NOW)
@@ -59,6 +68,10 @@ DEMO = Case(
         "unknown medium": (Reply(method="1"), Reply(medium="no such medium")),
     },
     demo("test_sca_method_media"),
+    demo("test_device"),
+    demo("test_consent_app"),
+    demo("test_payee"),
+    long=demo("test_long_history"),
 )
 CASES = (DEMO,)
 

@@ -1,7 +1,7 @@
 """What every connector promises (`pipelines/banks/base.py`), as tests that run over all of them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
@@ -15,9 +15,12 @@ from analytics.frames import BOOKINGS
 from analytics.products import WITH_POSITIONS
 from pipelines.banks import formats
 from pipelines.banks.base import (
+    MAX_MEMORY_BYTES,
+    MAX_STATE_BYTES,
     BankFault,
     CatalogueBank,
     Code,
+    ConfirmPayee,
     Consent,
     Done,
     Failed,
@@ -30,7 +33,9 @@ from pipelines.banks.base import (
     Payment,
     ProductFailure,
     Reply,
+    ScaNeeded,
     Turn,
+    Wait,
 )
 from tests.pipelines.banks.cases import CASES, DEMO, Case, header_of, transfer
 
@@ -77,6 +82,15 @@ def codes_of(case: Case, request: FetchRequest, folder: Path) -> set[Code]:
         return {part.code for part in parts_of(case, request, folder) if isinstance(part, ProductFailure)}
     except BankFault as fault:
         return {fault.code}
+
+
+def refuses_login(call: Callable[[], object]) -> bool:
+    """Whether a call of a connector ends with a fault of the login."""
+    try:
+        call()
+    except BankFault as fault:
+        return fault.refuses_login
+    return False
 
 
 def test_the_offer_names_its_fields_once_and_with_a_format(case: Case, tmp_path: Path) -> None:
@@ -202,6 +216,17 @@ def test_every_fault_of_a_fetch_can_be_seen(case: Case, code: Code, tmp_path: Pa
     assert code in codes_of(case, case.request(case.faults[code]), tmp_path)
 
 
+@pytest.mark.parametrize(("case", "code"), FAULTS)
+def test_a_fault_says_whether_the_login_may_be_used_again(case: Case, code: Code, tmp_path: Path) -> None:
+    request = case.request(case.faults[code])
+    refuses = code in (Code.WRONG_CREDENTIALS, Code.LOCKED)
+    calls: list[Callable[[], object]] = [lambda: parts_of(case, request, tmp_path)]
+    if case.dialogues:
+        calls.append(lambda: case.build(tmp_path).start(Consent(), request))
+        calls.append(lambda: case.build(tmp_path).outcome(request, uuid4()))
+    assert [refuses_login(call) for call in calls] == [refuses] * len(calls)
+
+
 def test_faults_are_those_of_a_fetch_and_the_demo_bank_has_them_all() -> None:
     assert all(set(case.faults) <= FETCH_CODES for case in CASES)
     assert set(DEMO.faults) == FETCH_CODES
@@ -236,7 +261,9 @@ def test_requests_replies_and_turns_show_no_secrets(case: Case) -> None:
     secret = "geheim-4711"
     assert secret not in repr(case.request({"userid": secret, "pin": secret}))
     assert secret not in repr(Reply(tan=secret))
-    assert secret not in repr(Turn(Done(), state=secret.encode()))
+    assert secret not in repr(Turn(Done(), state=secret.encode(), memory=secret.encode()))
+    assert secret not in repr(replace(case.request({}), memory=secret.encode()))
+    assert secret not in repr(Header((), memory=secret.encode()))
 
 
 @pytest.mark.parametrize("name", ["right", "wrong", "unknown method", "unknown medium"])
@@ -250,7 +277,8 @@ def test_a_dialogue_ends_and_can_go_on_in_another_process(confirming: Case, name
 def test_a_dialogue_repeats_its_step_when_asked_how_things_stand(confirming: Case, tmp_path: Path) -> None:
     bank, request = confirming.build(tmp_path), confirming.request(confirming.faults[Code.METHOD_NEEDED])
     turn = bank.start(Consent(), request)
-    assert bank.resume(request, turn.state, Reply()) == turn
+    again = bank.resume(request, turn.state, Reply())
+    assert (again.step, again.state) == (turn.step, turn.state)
 
 
 def test_the_state_of_another_dialogue_is_refused(confirming: Case, tmp_path: Path) -> None:
@@ -266,6 +294,122 @@ def test_after_a_consent_the_data_comes(confirming: Case, tmp_path: Path) -> Non
     done = played(confirming, request, confirming.dialogues["right"], tmp_path).step
     assert isinstance(done, Done)
     assert header_of(confirming.build(tmp_path).fetch(request)).consent_ends_at == done.consent_ends_at
+
+
+APPROVING = [case for case in CASES if case.approver]
+
+
+@pytest.mark.parametrize("case", APPROVING, ids=lambda case: case.name)
+def test_polls_go_on_in_the_same_dialogue_and_a_lost_answer_is_given_again(case: Case, tmp_path: Path) -> None:
+    request = case.request(case.approver)
+    turn = case.build(tmp_path).start(Consent(), request)
+    assert isinstance(turn.step, Wait)
+    assert turn.step.seconds > 0
+    early = case.build(tmp_path).resume(request, turn.state, Reply())
+    assert early.step == turn.step
+    later = replace(request, now=request.now + timedelta(minutes=1))
+    first, second = (case.build(tmp_path).resume(later, early.state, Reply()) for _ in range(2))
+    assert isinstance(first.step, Done)
+    assert second.step == first.step
+
+
+@pytest.mark.parametrize("case", APPROVING, ids=lambda case: case.name)
+def test_a_payment_whose_last_poll_was_lost_is_done_once(case: Case, tmp_path: Path) -> None:
+    request = case.request(case.approver)
+    later = replace(request, now=request.now + timedelta(minutes=1))
+    consent = case.build(tmp_path).start(Consent(), request)
+    assert isinstance(case.build(tmp_path).resume(later, consent.state, Reply()).step, Done)
+    payment = Payment(uuid4(), header_of(case.build(tmp_path).fetch(later)).products[0].key, (transfer(),))
+    turn = case.build(tmp_path).start(payment, request)
+    assert isinstance(turn.step, Wait)
+    assert turn.step.approves
+    assert [case.build(tmp_path).resume(later, turn.state, Reply()).step for _ in range(3)] == [Done()] * 3
+    assert case.build(tmp_path).outcome(request, payment.reference) == Done()
+
+
+def test_the_state_of_a_dialogue_is_bounded_and_holds_nothing_that_was_typed(confirming: Case, tmp_path: Path) -> None:
+    request, payment = confirming.request(confirming.payer), order(confirming, tmp_path)
+    offer = confirming.build(tmp_path).offer(confirming.provider)
+    assert offer is not None
+    turn = confirming.build(tmp_path).start(payment, request)
+    for move in confirming.dialogues["wrong"][:-1]:
+        turn = confirming.build(tmp_path).resume(request, turn.state, move)
+        assert len(turn.state) <= MAX_STATE_BYTES
+        state = turn.state.replace(request.credentials["userid"].encode(), b"") if "userid" in request.credentials else turn.state
+        assert not any(request.credentials[field.key].encode() in state for field in offer.fields if field.secret)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.long], ids=lambda case: case.name)
+def test_old_bookings_that_come_with_a_consent_are_those_of_a_fetch(case: Case, tmp_path: Path) -> None:
+    request = case.request(case.long)
+    turn = played(case, request, case.dialogues["right"], tmp_path)
+    header, *details = turn.parts
+    fetched_header, *fetched = parts_of(case, request, tmp_path)
+    assert isinstance(header, Header)
+    assert isinstance(fetched_header, Header)
+    assert header.products == fetched_header.products
+    recent = {part.product: part for part in fetched if isinstance(part, FetchedBookings)}
+    for part in details:
+        assert isinstance(part, FetchedBookings)
+        assert part.complete_from < recent[part.product].complete_from
+        assert part.frame.filter(pl.col("booked_on") >= recent[part.product].complete_from).equals(recent[part.product].frame)
+    assert sorted(recent) == sorted(part.product for part in details if isinstance(part, FetchedBookings))
+
+
+def test_only_a_consent_that_is_given_brings_data(confirming: Case, tmp_path: Path) -> None:
+    login = confirming.long or confirming.payer
+    request = confirming.request(login)
+    assert played(confirming, request, confirming.dialogues["wrong"], tmp_path).parts == ()
+    product = header_of(confirming.build(tmp_path).fetch(confirming.request(confirming.logins[0]))).products[0]
+    payment = Payment(uuid4(), product.key, (transfer(),))
+    turn = confirming.build(tmp_path).start(payment, confirming.request(confirming.logins[0]))
+    assert turn.parts == ()
+
+
+# Memory.
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.remembered], ids=lambda case: case.name)
+def test_what_is_remembered_of_a_consent_brings_the_data_of_this_access_alone(case: Case, tmp_path: Path) -> None:
+    request = case.request(case.remembered)
+    memory = remembered_of(case, request, tmp_path)[-1]
+    with pytest.raises(ScaNeeded):
+        header_of(case.build(tmp_path).fetch(request))
+    header = header_of(case.build(tmp_path).fetch(replace(request, memory=memory)))
+    assert header.products
+    later = replace(request, memory=header.memory or memory)
+    assert header_of(case.build(tmp_path).fetch(later)).products == header.products
+
+
+def test_a_memory_is_bounded_and_holds_nothing_that_was_typed(confirming: Case, tmp_path: Path) -> None:
+    for login in (confirming.payer, confirming.remembered):
+        offer = confirming.build(tmp_path).offer(confirming.provider)
+        assert offer is not None
+        typed = [login[field.key] for field in offer.fields if field.secret] + ["geheim-4711"]
+        for memory in remembered_of(confirming, confirming.request(login), tmp_path):
+            assert len(memory) <= MAX_MEMORY_BYTES
+            assert not any(value.encode() in memory for value in typed)
+
+
+@pytest.mark.parametrize("memory", [b"\x00", b"\xff\xfe", b"[]", b"{}", b'{"device": 1}', b"x" * MAX_MEMORY_BYTES])
+def test_a_memory_of_another_is_no_memory(case: Case, memory: bytes, tmp_path: Path) -> None:
+    """After an upgrade, or with the memory of another connector."""
+    request = case.request(case.logins[0])
+    assert header_of(case.build(tmp_path).fetch(replace(request, memory=memory))).products
+    if case.remembered:
+        with pytest.raises(ScaNeeded):
+            header_of(case.build(tmp_path).fetch(replace(case.request(case.remembered), memory=memory)))
+
+
+def remembered_of(case: Case, request: FetchRequest, folder: Path) -> list[bytes]:
+    """What a connector remembers after each step of a consent, given back to it with the next one."""
+    turn = case.build(folder).start(Consent(), request)
+    memories = [turn.memory or request.memory]
+    for move in case.dialogues["right"]:
+        turn = case.build(folder).resume(replace(request, memory=memories[-1]), turn.state, move)
+        memories.append(turn.memory if turn.memory is not None else memories[-1])
+    assert isinstance(turn.step, Done)
+    return memories
 
 
 # Payments.
@@ -318,7 +462,44 @@ def test_nobody_pays_from_an_unknown_product(confirming: Case, tmp_path: Path) -
 def test_a_payment_repeats_its_step_when_asked_how_things_stand(confirming: Case, tmp_path: Path) -> None:
     bank, request = confirming.build(tmp_path), confirming.request(confirming.payer)
     turn = bank.start(order(confirming, tmp_path), request)
-    assert bank.resume(request, turn.state, Reply()) == turn
+    again = bank.resume(request, turn.state, Reply())
+    assert (again.step, again.state) == (turn.step, turn.state)
+
+
+CHECKING = [case for case in CASES if case.checked]
+
+
+def to_stranger(case: Case, folder: Path) -> tuple[FetchRequest, Payment]:
+    """A payment to somebody whose name and IBAN do not match."""
+    request = case.request(case.checked)
+    product = header_of(case.build(folder).fetch(request)).products[0]
+    return request, Payment(uuid4(), product.key, (transfer(iban=case.stranger), transfer()), bulk=True)
+
+
+@pytest.mark.parametrize("case", CHECKING, ids=lambda case: case.name)
+def test_a_payee_is_confirmed_before_anything_else(case: Case, tmp_path: Path) -> None:
+    request, payment = to_stranger(case, tmp_path)
+    turn = case.build(tmp_path).start(payment, request)
+    assert isinstance(turn.step, ConfirmPayee)
+    assert len(turn.step.payees) == len(payment.transfers)
+    assert all((payee.name is not None) == (payee.match is PayeeMatch.CLOSE_MATCH) for payee in turn.step.payees)
+    for other in (Reply(), Reply(tan="42"), Reply(method="1")):
+        again = case.build(tmp_path).resume(request, turn.state, other)
+        assert (again.step, again.state) == (turn.step, turn.state)
+    turn = case.build(tmp_path).resume(request, turn.state, Reply(payee_confirmed=True))
+    for move in case.dialogues["right"]:
+        assert case.build(tmp_path).outcome(request, payment.reference) is None
+        turn = case.build(tmp_path).resume(request, turn.state, move)
+    assert turn.step == Done()
+    assert case.build(tmp_path).outcome(request, payment.reference) == Done()
+
+
+@pytest.mark.parametrize("case", CHECKING, ids=lambda case: case.name)
+def test_a_payee_that_is_refused_ends_the_payment(case: Case, tmp_path: Path) -> None:
+    request, payment = to_stranger(case, tmp_path)
+    turn = case.build(tmp_path).start(payment, request)
+    assert isinstance(case.build(tmp_path).resume(request, turn.state, Reply(payee_confirmed=False)).step, Failed)
+    assert not isinstance(case.build(tmp_path).outcome(request, payment.reference), Done)
 
 
 @pytest.mark.parametrize("iban", ["DE89370400440532013000", "TR330006100519786457841326", "DE00", "", "\ud800", "x" * 10_000])

@@ -3,7 +3,16 @@
 Here belong columns, keys and indexes. Queries belong to the stores.
 """
 
-from warehouse.postgres.tables.banks import Access, BankSession, Position, Product, Provider, Transaction, UnattendedSessions
+from warehouse.postgres.tables.banks import (
+    Access,
+    BankSession,
+    Position,
+    Product,
+    Provider,
+    RefusedLogin,
+    Transaction,
+    UnattendedSessions,
+)
 from warehouse.postgres.tables.base import Base
 from warehouse.postgres.tables.changes import Removal, SyncPoint
 from warehouse.postgres.tables.dialogues import Dialogue
@@ -34,6 +43,7 @@ __all__ = [
     "Product",
     "Provider",
     "RedirectSession",
+    "RefusedLogin",
     "Removal",
     "Result",
     "RoleUser",

@@ -85,6 +85,8 @@ class Access(Identified, OwnedByUser, Numbered, Base):
     attempted_at: Mapped[datetime | None]
     issues: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default="[]")
     wrong_logins: Mapped[int] = mapped_column(server_default="0")
+    login_entered_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    """When the customer entered the login that is stored."""
     waits_for_customer: Mapped[bool] = mapped_column(server_default="false")
     slot_at: Mapped[datetime | None]
 
@@ -195,6 +197,22 @@ class BankSession(Identified, OwnedByUser, Base):
 
     access_id: Mapped[UUID] = mapped_column(ForeignKey("accesses.id", ondelete="CASCADE"))
     attended: Mapped[bool]
+
+
+class RefusedLogin(Base):
+    """Secrets of a login that its bank has refused, or a login that is locked. Outlives the accesses; holds no id of a person.
+
+    While `held`, the login is used only by a customer who waits, or who has entered it anew.
+    """
+
+    __tablename__ = "refused_logins"
+
+    login_hash: Mapped[bytes] = mapped_column(primary_key=True)
+    provider_id: Mapped[UUID] = mapped_column(ForeignKey("providers.id"), primary_key=True)
+    secret_hash: Mapped[bytes] = mapped_column(primary_key=True)
+    locked: Mapped[bool]
+    held: Mapped[bool]
+    refused_at: Mapped[datetime] = mapped_column(index=True)
 
 
 class UnattendedSessions(Base):

@@ -46,5 +46,9 @@ class Dialogue(Identified, OwnedByUser, Base):
     likeness: Mapped[bytes | None]
     look_at: Mapped[datetime | None]
     looks: Mapped[int] = mapped_column(server_default="0")
+    polls: Mapped[int] = mapped_column(server_default="0")
+    """How often the bank was polled in the current step."""
+    cancelled: Mapped[bool] = mapped_column(server_default="false")
+    """Whether the customer has cancelled a payment before confirming anything."""
     client_id: Mapped[UUID | None]
     api_key_id: Mapped[UUID | None]
