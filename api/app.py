@@ -30,6 +30,7 @@ from api.routes import (
     search,
     security_txt,
     site,
+    statement_files,
     tags,
     transactions,
     transfers,
@@ -45,6 +46,7 @@ from warehouse.settings import Settings
 ROUTERS = (
     oauth.routes,
     accesses.routes,
+    statement_files.routes,
     products.routes,
     transactions.routes,
     search.routes,
