@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from pipelines.results.month_report import Month
+from pipelines.results.month_report import ReportMonth
 
 SPACE, MINUS = "\N{NO-BREAK SPACE}", "\N{MINUS SIGN}"
 MONTHS = (
@@ -22,7 +22,7 @@ def day(value: date) -> str:
     return value.strftime("%d.%m.%Y")
 
 
-def month_name(month: Month) -> str:
+def month_name(month: ReportMonth) -> str:
     """A month: November 2026."""
     return f"{MONTHS[month.number - 1]} {month.year}"
 

@@ -16,12 +16,12 @@ from api.http.route import JSON, router
 from api.http.strict_json import render
 from api.report import pages
 from api.schemas.base import QueryDay
-from api.schemas.exports import ExportBody, ExportFormat
+from api.schemas.exports import EXPORT_NAMES, ExportBody, ExportFormat
 from api.schemas.languages import Text
 from api.schemas.transactions import transaction_fields
 from api.services import AppServices, Services
 from pipelines.fetching.statement_export import ExportPeriod, export_accounts
-from pipelines.results.month_report import Month, month_report
+from pipelines.results.month_report import ReportMonth, month_report
 from pipelines.statements.writing import camt_file, csv_file
 from warehouse.stores import accesses, ledger, products
 from warehouse.stores.callers import Caller
@@ -54,7 +54,9 @@ class ExportResponse(Response):
 async def export_data(
     caller: Reads,
     services: AppServices,
-    export_format: Annotated[ExportFormat, Query(alias="format", examples=["camt"])] = ExportFormat.JSON,
+    export_format: Annotated[
+        ExportFormat, Query(alias="format", description="the kind of file", examples=["camt"])
+    ] = ExportFormat.JSON,
     first: Annotated[QueryDay | None, Query(alias="from", description="first day of bookings", examples=["2026-01-01"])] = None,
     last: Annotated[QueryDay | None, Query(alias="to", description="last day of bookings", examples=["2026-12-31"])] = None,
 ) -> Response:
@@ -82,7 +84,7 @@ async def get_report(
 ) -> Response:
     """The report of a month as a page to print: sums, categories, contracts and what has changed."""
     today = datetime.now(services.zone).date()
-    chosen_month = Month.of(today).before if month is None else Month(*map(int, month.split("-")))
+    chosen_month = ReportMonth.of(today).before if month is None else ReportMonth(*map(int, month.split("-")))
     if chosen_month.first > today:
         raise wrong("month", IN_FUTURE, "query", sent_value=month)
     page = await services.compute(caller, _report, services, caller, chosen_month)
@@ -104,10 +106,10 @@ def _export(services: Services, caller: Caller, export_format: ExportFormat, per
         access_key, product_key = names[str(product)]
         lists[access_key][product_key] = [transaction_fields(row) for row in frame.select(COLUMNS).iter_rows()]
     accesses_json = {key: orjson.Fragment(render(body, services.zone)) for key, body in bodies.items()}
-    return orjson.dumps({"bankzugaenge": accesses_json, "kontoumsaetze": lists})
+    return orjson.dumps({EXPORT_NAMES["accesses"]: accesses_json, EXPORT_NAMES["bookings"]: lists})
 
 
-def _report(services: Services, caller: Caller, month: Month) -> str:
+def _report(services: Services, caller: Caller, month: ReportMonth) -> str:
     with reading_for(services, caller) as owner:
         report = month_report(owner, services.settings.base_url, month)
     return pages.report_page(report)

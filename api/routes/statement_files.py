@@ -24,24 +24,7 @@ from pipelines.fetching.statement_files import StatementFile, StatementFileFault
 routes = router("/customer/v2/bankzugaenge/{access}", "Customer")
 FORM: dict[str, Any] = {
     "required": True,
-    "content": {
-        MULTIPART: {
-            "schema": {
-                "type": "object",
-                "required": [FILE_FIELD],
-                "properties": {
-                    FILE_FIELD: {
-                        "type": "array",
-                        "minItems": 1,
-                        "maxItems": 20,
-                        "items": {"type": "string", "format": "binary"},
-                        "description": "Files, each at most 10 MiB and all together at most as much",
-                    }
-                },
-            },
-            "example": {FILE_FIELD: ["umsaetze.csv"]},
-        }
-    },
+    "content": {MULTIPART: {"schema": {"$ref": "#/components/schemas/StatementForm"}}},
 }
 
 

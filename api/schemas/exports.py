@@ -27,3 +27,7 @@ class ExportBody(Wire):
 
     accesses: AccessBodies = Field(alias="bankzugaenge", description="By their ids")
     bookings: AccessBookings = Field(alias="kontoumsaetze", description="By the id of the access, then of the product")
+
+
+EXPORT_NAMES = {name: field.alias or name for name, field in ExportBody.model_fields.items()}
+"""The fields as the interface names them."""

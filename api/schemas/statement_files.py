@@ -53,6 +53,21 @@ DIFFERENCES: dict[Subject, Text] = {
 }
 
 
+MAX_FILES = 20
+
+
+class StatementForm(Wire):
+    """A form with statement files."""
+
+    files: list[Annotated[str, Field(json_schema_extra={"format": "binary"})]] = Field(
+        alias=FILE_FIELD,
+        min_length=1,
+        max_length=MAX_FILES,
+        examples=[["umsaetze.csv"]],
+        description="Files of at most 10 MiB together",
+    )
+
+
 class StatementWarning(Wire):
     """Something that a file says about itself and its lines do not confirm. The lines were stored all the same."""
 

@@ -25,14 +25,14 @@ UNKNOWN_PARTNER, ACTIVE = "UNKNOWN", "ACTIVE"
 
 
 @dataclass(frozen=True, order=True)
-class Month:
+class ReportMonth:
     """A month of the calendar."""
 
     year: int
     number: int
 
     @classmethod
-    def of(cls, day: date) -> "Month":
+    def of(cls, day: date) -> "ReportMonth":
         return cls(day.year, day.month)
 
     @property
@@ -44,8 +44,8 @@ class Month:
         return date(self.year, self.number, calendar.monthrange(self.year, self.number)[1])
 
     @property
-    def before(self) -> "Month":
-        return Month.of(self.first - timedelta(days=1)) if (self.year, self.number) > (1, 1) else self
+    def before(self) -> "ReportMonth":
+        return ReportMonth.of(self.first - timedelta(days=1)) if (self.year, self.number) > (1, 1) else self
 
     def has(self, day: date) -> bool:
         return self.first <= day <= self.last
@@ -55,7 +55,7 @@ class Month:
 class MonthSums:
     """Income and expenses of a month in cents, both usually positive."""
 
-    month: Month
+    month: ReportMonth
     income_cents: int = 0
     expenses_cents: int = 0
 
@@ -93,7 +93,7 @@ class ReportContract:
 class MonthReport:
     """What a month was like. `as_of` is the last day that counts; None without any data."""
 
-    month: Month
+    month: ReportMonth
     as_of: date | None
     sums: MonthSums
     sums_before: MonthSums
@@ -118,7 +118,7 @@ class MonthReport:
         return tuple((contract, before, after) for contract, (day, before, after) in changes if self.month.has(day))
 
 
-def month_report(owner: Owner, base_url: str, month: Month) -> MonthReport:
+def month_report(owner: Owner, base_url: str, month: ReportMonth) -> MonthReport:
     """The report of a month, read in the owner's transaction."""
     documents = live.make_documents(owner, base_url, month.last)
     as_of = documents.state.as_of
@@ -141,7 +141,7 @@ def month_report(owner: Owner, base_url: str, month: Month) -> MonthReport:
     )
 
 
-def _flows(document: bytes) -> dict[tuple[str, str], dict[Month, int]]:
+def _flows(document: bytes) -> dict[tuple[str, str], dict[ReportMonth, int]]:
     """Cents by system name and display name of a category, and by month."""
     entries: list[Mapping[str, Any]] = json.loads(document, parse_float=Decimal)
     flows = {}
@@ -152,12 +152,12 @@ def _flows(document: bytes) -> dict[tuple[str, str], dict[Month, int]]:
     return flows
 
 
-def _month(statistic: Mapping[str, Any]) -> Month | None:
+def _month(statistic: Mapping[str, Any]) -> ReportMonth | None:
     match = MONTH_ITEM.fullmatch(statistic["tagTreeItem"]["systemName"])
-    return Month(int(match[1]), int(match[2])) if match else None
+    return ReportMonth(int(match[1]), int(match[2])) if match else None
 
 
-def _history(flows: Mapping[tuple[str, str], Mapping[Month, int]], month: Month) -> tuple[MonthSums, ...]:
+def _history(flows: Mapping[tuple[str, str], Mapping[ReportMonth, int]], month: ReportMonth) -> tuple[MonthSums, ...]:
     """The sums of the month and of twelve months before it, the oldest first."""
     sums = {name: months for (name, _), months in flows.items() if name in (INCOME, EXPENSES)}
     months = [month]
@@ -168,7 +168,7 @@ def _history(flows: Mapping[tuple[str, str], Mapping[Month, int]], month: Month)
     )
 
 
-def _categories(flows: Mapping[tuple[str, str], Mapping[Month, int]], month: Month) -> tuple[CategorySum, ...]:
+def _categories(flows: Mapping[tuple[str, str], Mapping[ReportMonth, int]], month: ReportMonth) -> tuple[CategorySum, ...]:
     """The main categories with expenses in this month, the largest first."""
     sums = [
         CategorySum(display_name, -months.get(month, 0), -months.get(month.before, 0))
