@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Query, Request
-from pydantic import StringConstraints
 from starlette.responses import Response
 
 from api.bodies.statement_files import unreadable_file, upload_body
@@ -14,8 +13,8 @@ from api.http.mistakes import missing
 from api.http.multipart import MULTIPART, UploadedFile, boundary_of, read_form
 from api.http.responses import json_response
 from api.http.route import UPLOAD, StrictRequest, router
-from api.schemas.accesses import ACCESS_KEY
 from api.schemas.base import Flag
+from api.schemas.own_products import OwnKey
 from api.schemas.statement_files import FILE_FIELD, STATEMENTS, UploadBody
 from api.services import AppServices, Services
 from pipelines.fetching import statement_files
@@ -37,7 +36,7 @@ async def upload_statements(
     caller: Modifies,
     services: AppServices,
     product: Annotated[
-        Annotated[str, StringConstraints(pattern=ACCESS_KEY)] | None,
+        OwnKey | None,
         Query(description="product of lines whose file names no account; added if there is none", examples=["bargeld"]),
     ] = None,
     dry_run: Annotated[Flag, Query(alias="dryRun", description="only say what would be new")] = False,

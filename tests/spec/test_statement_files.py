@@ -159,7 +159,8 @@ def test_lines_of_an_unnamed_account_go_where_the_caller_says(customer: Customer
     assert uploaded(customer, N26.content, product="zweites")["dateien"][0]["konten"][0]["bankprodukt"] == "zweites"
     assert uploaded(customer, N26.content)["neu"] == len(N26.rows)
     assert {product["id"] for product in customer.access("auszug")["bankprodukte"]} == {"zweites", "N26"}
-    assert upload(customer, N26.content, product="kein/Name").status_code == 400
+    for name in ("kein/Name", "consent"):
+        assert upload(customer, N26.content, product=name).status_code == 400
 
 
 def test_a_card_is_a_card(customer: Customer) -> None:
