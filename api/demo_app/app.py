@@ -136,6 +136,14 @@ async def overview(request: Request, tenant: DemoTenant) -> Response:
     return await _overview(request, tenant, notice)
 
 
+@page("/report")
+async def report(request: Request, tenant: DemoTenant) -> Response:
+    """The visitor's last month as a page to print, as the interface makes it."""
+    async with _visit(request, tenant) as visit:
+        content, policy = await visit.report()
+    return HTMLResponse(content, headers={"Content-Security-Policy": policy})
+
+
 @page("/transfer", "POST")
 async def transfer(request: Request, tenant: DemoTenant) -> Response:
     """Sends the visitor to the form to confirm a transfer, or shows why the service refused it."""
@@ -180,6 +188,7 @@ ROUTES = (
     upload,
     back,
     overview,
+    report,
     transfer,
     disconnect,
     DemoRoute(f"{ROOT}/static/{{name}}", asset, methods=["GET"], include_in_schema=False),

@@ -154,6 +154,11 @@ class DemoVisit:
         answer: dict[str, Any] = response.json()
         return answer
 
+    async def report(self) -> tuple[str, str]:
+        """The report of the last complete month as a page, and its content policy."""
+        response = await self._request("GET", f"{CUSTOMER}/report", (200,))
+        return response.text, response.headers["Content-Security-Policy"]
+
     async def begin_transfer(self, access: str, product: str, details: Mapping[str, Any], back: str, ip: str | None) -> str:
         """The address of the form in which the visitor confirms a transfer."""
         path = f"{ACCESSES}/{quote(access, safe='')}/{quote(product, safe='')}/payment/single-transfer"

@@ -8,7 +8,7 @@ from api.report.formats import MONTHS, money, month_name, percent
 from pipelines.results.month_report import CategorySum, MonthSums
 
 WIDTH, ROW, BAR, LABEL, AMOUNT = 640, 30, 14, 190, 150
-COLUMN_HEIGHT, COLUMN_TOP, COLUMN_BOTTOM = 190, 12, 24
+COLUMN_HEIGHT, COLUMN_TOP, COLUMN_BOTTOM = 200, 20, 24
 COLUMN_SHARE = 0.34
 
 
@@ -73,8 +73,11 @@ def history_chart(history: Sequence[MonthSums]) -> Markup:
                 x=round((place + 0.5) * step, 1), y=COLUMN_HEIGHT - 6, name=MONTHS[sums.month.number - 1][:3]
             )
         )
+    top = Markup(
+        '<line class="grid" x1="0" x2="{w}" y1="{y}" y2="{y}"/><text class="scale" x="0" y="{text}">{amount}</text>'
+    ).format(w=WIDTH, y=COLUMN_TOP, text=COLUMN_TOP - 4, amount=money(largest))
     axis = Markup('<line class="axis" x1="0" x2="{w}" y1="{y}" y2="{y}"/>').format(w=WIDTH, y=COLUMN_TOP + room)
-    return _svg(COLUMN_HEIGHT, "Einnahmen und Ausgaben der letzten zwölf Monate", [*columns, axis])
+    return _svg(COLUMN_HEIGHT, "Einnahmen und Ausgaben der letzten zwölf Monate", [top, *columns, axis])
 
 
 def _svg(height: int, title: str, parts: Sequence[Markup]) -> Markup:

@@ -110,7 +110,6 @@ class Upload(FormPage):
     """The upload of statement files; `problem` is why the last one could not be read, with its name."""
 
     template = "upload"
-    bank: BankChoice
     problem: str | None = None
 
 
@@ -131,7 +130,6 @@ class Uploaded(FormPage):
     """The accounts of the files that were stored last, and a field for further ones."""
 
     template = "uploaded"
-    bank: BankChoice
     accounts: tuple[UploadedLine, ...]
     problem: str | None = None
 

@@ -290,8 +290,8 @@ WORDS: Texts = {
         "Laden Sie in Ihrem Online-Banking die Umsätze als Datei herunter und geben Sie die Datei hier an {tenant} weiter.",
         "Download your transactions as a file from your online banking, and pass the file on to {tenant} here.",
     ),
-    "upload_label": Text("Dateien auswählen", "Choose files"),
-    "upload_drop": Text("oder hierher ziehen", "or drop them here"),
+    "upload_label": Text("Ihre Kontoauszüge", "Your statements"),
+    "upload_drop": Text("Dateien hierher ziehen oder auswählen", "Drop files here, or choose them"),
     "upload_hint": Text(
         "CSV, CAMT oder MT940, zusammen bis 10 MB. Mehrere Dateien und Konten sind möglich; doppelte Umsätze erkennen wir.",
         "CSV, CAMT or MT940, up to 10 MB in total. Several files and accounts are fine; we recognise duplicate transactions.",

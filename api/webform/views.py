@@ -171,10 +171,10 @@ def sealed_page(services: Services, owner: Owner, view: SessionView, facts: Form
         case FormStep.LOGIN:
             return _login(services, owner, view, rejected)
         case FormStep.UPLOAD:
-            return pages.Upload(_bank(view), _file_problem(view, rejected))
+            return pages.Upload(_file_problem(view, rejected))
         case FormStep.UPLOADED:
             lines = moves.uploads_of(owner, services.vault, view.id)
-            return pages.Uploaded(_bank(view), tuple(_uploaded_line(line) for line in lines), _file_problem(view, rejected))
+            return pages.Uploaded(tuple(_uploaded_line(line) for line in lines), _file_problem(view, rejected))
         case FormStep.ACCOUNTS:
             single = view.use_case != CREATE_ACCOUNT
             accounts = _accounts(services, owner, view)
@@ -244,7 +244,7 @@ def uploaded_line(account: AccountUpload, language: Language) -> dict[str, objec
     days = [f"{day:%d.%m.%Y}" if language == "de" else f"{day}" for day in (account.first_day, account.last_day) if day]
     return {
         "name": account.name,
-        "number": _grouped(account.iban) or account.product,
+        "number": _grouped(account.iban) or (account.product if account.product != account.name else None),
         "period": " – ".join(days),
         "lines": account.lines,
         "added": account.added,

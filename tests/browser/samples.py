@@ -79,7 +79,6 @@ ORDER = Order(
 )
 CONNECTING = ("terms", "bank", "login", "confirm", "accounts", "summary")
 UPLOADING = ("bank", "upload", "done")
-FILES = BankChoice("f", "Kontoauszug hochladen")
 PAYING = ("order", "bank", "login", "confirm", "done")
 
 
@@ -107,18 +106,17 @@ SAMPLES: dict[str, Sample] = {
         connecting(2, trouble=Trouble("login_unfit")),
         LoginPage(BANK, (replace(FIELDS[0], value="e m", wrong=True), FIELDS[1]), other=False),
     ),
-    "upload": (connecting(1, steps=UPLOADING), Upload(FILES)),
+    "upload": (connecting(1, steps=UPLOADING), Upload()),
     "upload_refused": (
         connecting(1, steps=UPLOADING, trouble=Trouble("file_unreadable")),
-        Upload(FILES, "„Umsätze 2026.pdf“ ist kein Kontoauszug, den wir lesen können, Zeile 12."),
+        Upload("„Umsätze 2026.pdf“ ist kein Kontoauszug, den wir lesen können, Zeile 12."),
     ),
     "uploaded": (
         connecting(2, steps=UPLOADING, cancels=False),
         Uploaded(
-            FILES,
             (
                 UploadedLine("Sparkasse KölnBonn", "DE02 3705 0198 0001 8020 57", "01.01.2026 – 31.03.2026", 312, 300),
-                UploadedLine("N26", "N26", "02.02.2026 – 05.02.2026", 4, 4, ("Anfangssaldo und Umsätze ergeben 90.00.",)),
+                UploadedLine("N26", None, "02.02.2026 – 05.02.2026", 4, 4, ("Anfangssaldo und Umsätze ergeben 90.00.",)),
             ),
         ),
     ),

@@ -58,7 +58,7 @@ def test_a_visitor_of_the_demo_sees_analyses_of_an_own_file(profiles: Profiles, 
     try:
         way.page.goto("/demo")
         way.page.set_input_files("input[type=file]", tmp_path / "auszug.xml")
-        way.page.get_by_role("button", name="Hochladen").click()
+        way.page.get_by_role("button", name="Hochladen und auswerten").click()
         way.page.wait_for_url("**/demo/overview?new=36")
         assert "Netflix" in way.words
         assert way.watch.complaints == []

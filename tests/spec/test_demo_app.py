@@ -257,6 +257,9 @@ class TestOwnStatements:
         page = browser.get("/demo/overview?new=36").text
         for word in ("36 neue Umsätze", "Netflix", "Sparkasse KölnBonn", "Weiteren Kontoauszug hochladen"):
             assert word in page
+        report = browser.get("/demo/report")
+        assert "Monatsbericht" in report.text
+        assert "default-src 'none'" in report.headers["content-security-policy"]
         again = self.upload(browser, camt(salaries(datetime(2025, 11, 1, tzinfo=UTC).date(), 12)))
         assert again.headers["location"] == "/demo/overview?new=0"
         assert browser.post("/demo/disconnect", headers=OWN).status_code == 303
