@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -191,6 +192,18 @@ def test_what_is_stored_is_the_history(r1: TenantUnderTest, drawn: tuple[list[Li
         for booking in customer.bookings("auszug", product["id"])
     )
     assert stored == Counter((str(item.booked_on), item.cents, item.purpose, item.name or None) for item in lines)
+
+
+def test_parallel_uploads_double_nothing(customer: Customer) -> None:
+    files_access(customer)
+    lines = history(12)
+    contents = [camt(lines[:8]), sparkasse_csv(lines[2:]), mt940(lines).encode(), camt(lines[4:])]
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(lambda content: upload(customer, content), contents))
+    assert [answer.status_code for answer in answers] == [200] * 4
+    assert sum(answer.json()["neu"] for answer in answers) == 12
+    (product,) = customer.access("auszug")["bankprodukte"]
+    assert len(customer.bookings("auszug", product["id"])) == 12
 
 
 def test_ids_stay_and_the_richer_view_is_taken(customer: Customer) -> None:
