@@ -74,7 +74,8 @@ def read_form(body: bytes, boundary: bytes) -> UploadForm:
 
 def _parts(body: bytes, boundary: bytes) -> list[bytes]:
     """The contents between the delimiters, each with its header."""
-    delimiter, parts = b"\r\n--" + boundary, []
+    delimiter = b"\r\n--" + boundary
+    parts: list[bytes] = []
     place = 0 if body.startswith(delimiter[2:]) else -1
     while place >= 0:
         start = place + len(delimiter) - (2 if place == 0 else 0)
