@@ -101,7 +101,7 @@ def user_of(caller: Caller) -> UUID:
 
 def access_request(key: str, entry: NewAccess) -> AccessRequest:
     """The access that a regulated tenant asks to connect."""
-    if entry.provider_id is None or entry.credentials is None:
+    if entry.provider_id is None:
         fields = {f"{key}.providerId": entry.provider_id, f"{key}.credentials": entry.credentials}
         raise Problem(400, mistakes=missing(*(name for name, value in fields.items() if value is None)))
     require_selection(entry)

@@ -217,6 +217,11 @@ class Services:
         async with self.computations.hold(caller.tenant_id, caller.user_id or caller.client_id):
             return await self.tagging.run(work, *args, **kwargs)
 
+    async def compute_for_asker(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The same for a request without a token, whose tenant and user are known otherwise."""
+        async with self.computations.hold(*asker()):
+            return await self.tagging.run(work, *args, **kwargs)
+
     async def open(self) -> None:
         """Opens all connections and loads the tagger. Raises if there is no vault key, or if somebody who was erased cannot be
         erased again after a restore, so that the service does not start.

@@ -15,6 +15,8 @@ KontorError
 │       ├── IbanUnfit, NotInSepa, BicUnfit, BicMissing, BicDiffers
 │       ├── TextEmpty, TextTooLong, CharacterRefused, IdentifierUnfit, PurposeCodeUnfit
 │       └── DayOutOfRange, DayWithInstant, CountOutOfRange
+├── NoBank                   the provider is no bank: nothing is fetched from it, confirmed or paid
+├── HasBank                  the data of the access come from a bank, and cannot be brought or changed by hand
 ├── OutOfTurn                the dialogue does not expect this move
 ├── NotOffered               this method or medium cannot be chosen
 ├── PaymentDiffers           another order has this payment id
@@ -92,6 +94,12 @@ class NoCounterparty(Invalid):
 
 class ProviderUnknown(Invalid):
     pass
+
+
+class CredentialsMissing(Invalid):
+    def __init__(self, access: str) -> None:
+        super().__init__(access)
+        self.access = access
 
 
 class CredentialUnreadable(Invalid):
@@ -178,6 +186,14 @@ class CountOutOfRange(OrderUnfit):
 
 
 class AccessDiffers(KontorError):
+    pass
+
+
+class NoBank(KontorError):
+    pass
+
+
+class HasBank(KontorError):
     pass
 
 

@@ -26,10 +26,12 @@ from api.schemas.accesses import (
 )
 from api.schemas.base import Message, Relation, amount
 from api.schemas.categories import WIRE_CATEGORIES
+from api.schemas.own_products import PRODUCTS
+from api.schemas.statement_files import STATEMENTS
 from api.schemas.transactions import MIDNIGHT
 from pipelines.banks.base import Code
 from pipelines.dialogues.steps import ASK_FOR_CONSENT
-from pipelines.fetching.connect import needs_login
+from pipelines.fetching.connect import has_bank, needs_login
 from warehouse.postgres.tables import Access, Position, Product
 from warehouse.stores.accesses import COMPLETE
 from warehouse.stores.callers import Caller
@@ -181,8 +183,19 @@ def _access_relations(links: Links, caller: Caller, access: Access) -> list[Rela
         Relation(rel="delete_bankzugang", href=href),
         Relation(rel="get_issues", href=links.to(*ACCESSES, access.key, "issues")),
         *([Relation(rel="start_sca", href=consent)] if _leads_to_consent(caller, access) else []),
+        *_without_bank_relations(links, access),
     ]
     return usable_relations(caller, relations)
+
+
+def _without_bank_relations(links: Links, access: Access) -> list[Relation]:
+    """How data get into an access that no bank delivers them to."""
+    if has_bank(access):
+        return []
+    return [
+        Relation(rel="add_kontoauszug", href=links.to(*ACCESSES, access.key, STATEMENTS)),
+        Relation(rel="add_bankprodukt", href=links.to(*ACCESSES, access.key, PRODUCTS)),
+    ]
 
 
 def _leads_to_consent(caller: Caller, access: Access) -> bool:
@@ -205,12 +218,15 @@ def _messages(caller: Caller, stored_messages: Iterable[dict[str, Any]]) -> list
 
 def _product_relations(links: Links, caller: Caller, access: Access, product: Product) -> list[Relation]:
     place = (*ACCESSES, access.key, product.key)
-    self_link = Relation(rel="self", href=links.to(*place))
+    own_links = [Relation(rel="self", href=links.to(*place))]
+    if not has_bank(access):
+        changes = [Relation(rel=rel, href=links.to(*place)) for rel in ("change_bankprodukt", "delete_bankprodukt")]
+        own_links += usable_relations(caller, changes)
     if ProductCategory(product.category) in WITH_POSITIONS:
-        return [self_link, Relation(rel="get_depotpositionen", href=links.to(*place, "depotpositionen"))]
+        return [*own_links, Relation(rel="get_depotpositionen", href=links.to(*place, "depotpositionen"))]
     bookings = links.to(*place, "kontoumsaetze")
     views = (Relation(rel=rel, href=bookings + query) for rel, query in VIEWS.items())
-    return [self_link, *views, *usable_relations(caller, _payment_relations(links, access, product, place))]
+    return [*own_links, *views, *usable_relations(caller, _payment_relations(links, access, product, place))]
 
 
 def _payment_relations(links: Links, access: Access, product: Product, place: tuple[str, ...]) -> list[Relation]:

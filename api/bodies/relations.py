@@ -6,7 +6,10 @@ from api.schemas.base import Relation
 from warehouse.scopes import CUSTOMER_MODIFY, CUSTOMER_TRANSFER
 from warehouse.stores.callers import Caller
 
-CHANGES = ("add_bankzugaenge", "delete_bankzugaenge", "delete_bankzugang", "delete_regprotect_sessions", "start_sca")
+CHANGES = (
+    *("add_bankzugaenge", "delete_bankzugaenge", "delete_bankzugang", "delete_regprotect_sessions", "start_sca"),
+    *("add_kontoauszug", "add_bankprodukt", "change_bankprodukt", "delete_bankprodukt"),
+)
 PAYMENTS = ("start_ueberweisung", "initiate_single_transfer", "initiate_bulk_transfer")
 MOVES = ("set_method", "set_medium", "submit_text_tan", "confirm_payee")
 REQUIRED_SCOPES = {**dict.fromkeys(CHANGES, CUSTOMER_MODIFY), **dict.fromkeys(PAYMENTS, CUSTOMER_TRANSFER)}

@@ -15,6 +15,7 @@ from api.cli import (
     credit_risk,
     dagster,
     demo,
+    import_statements,
     keys,
     knowledge,
     models,
@@ -37,6 +38,7 @@ simulate.register(app)
 models.register(app)
 sql.register(app)
 statements.register(app)
+import_statements.register(app)
 backfill.register(app)
 for name, group in {
     "tenant": tenants.commands,

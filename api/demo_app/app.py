@@ -3,6 +3,7 @@
 import hashlib
 import ipaddress
 import logging
+import re
 import secrets
 from collections.abc import Awaitable, Callable
 from functools import cache
@@ -19,9 +20,10 @@ from starlette.types import Scope
 
 from api.demo_app import charts, formats, views
 from api.demo_app.tenant import ACCESSES, DemoTenant, DemoVisit, Refused, Tokens, UserUnknown, read
-from api.demo_app.texts import FAILURES, REENTRY, Notice, refusal
+from api.demo_app.texts import FAILURES, REENTRY, Notice, refusal, unreadable, uploaded
+from api.http.errors import Problem
 from api.http.responses import SVG
-from api.http.route import StrictRequest
+from api.http.route import UPLOAD, StrictRequest
 from warehouse.settings import Settings
 
 ROOT = "/demo"
@@ -32,11 +34,15 @@ STATIC = {"demo.css": "text/css", "demo.js": "text/javascript", "demo.svg": SVG}
 FOLDER = Path(__file__).parent / "static"
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 TOKENS = "demo_tokens"
+COUNT = re.compile("[0-9]{1,6}")
 Page = Callable[[Request, DemoTenant], Awaitable[Response]]
 
 
 class DemoRoute(Route):
     """A page that exists only while the demo's credentials do."""
+
+    openapi_extra: dict[str, Any] | None = None
+    """What `StrictRequest` looks at to limit a body."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         match, child_scope = super().matches(scope)
@@ -45,8 +51,8 @@ class DemoRoute(Route):
         return match, {**child_scope, "route": self}
 
 
-def page(path: str, method: str = "GET") -> Callable[[Page], DemoRoute]:
-    """Registers a function as the page at a path. Errors in it lead to a page too."""
+def page(path: str, method: str = "GET", *, takes_files: bool = False) -> Callable[[Page], DemoRoute]:
+    """Registers a function as the page at a path. Errors in it lead to a page too. With `takes_files`, its body may be long."""
 
     def register(show: Page) -> DemoRoute:
         async def respond(request: Request) -> Response:
@@ -60,12 +66,16 @@ def page(path: str, method: str = "GET") -> Callable[[Page], DemoRoute]:
                 return RedirectResponse(elsewhere, 307)
             try:
                 return await show(request, tenant)
+            except Problem as problem:
+                return _failure(request, Refused(problem.status_code))
             except UserUnknown:
                 return _without_cookie(RedirectResponse(ROOT, 303), tenant)
             except Refused as refused:
                 return _failure(request, refused)
 
-        return DemoRoute(ROOT + path, respond, methods=[method], name=show.__name__, include_in_schema=False)
+        route = DemoRoute(ROOT + path, respond, methods=[method], name=show.__name__, include_in_schema=False)
+        route.openapi_extra = {UPLOAD: takes_files}
+        return route
 
     return register
 
@@ -88,6 +98,24 @@ async def connect(request: Request, tenant: DemoTenant) -> Response:
     return _with_cookie(RedirectResponse(address, 303), tenant, visitor)
 
 
+@page("/upload", "POST", takes_files=True)
+async def upload(request: Request, tenant: DemoTenant) -> Response:
+    """Takes the visitor's own statement files, and leads to the overview; or says why they cannot be read."""
+    form = await StrictRequest(request.scope, request.receive).body()
+    content_type = request.headers.get("content-type", "")
+    visitor = _visitor(request, tenant) or secrets.token_hex(16)
+    try:
+        answer = await _upload(request, tenant, visitor, form, content_type)
+    except UserUnknown:  # the cookie is of an earlier demo
+        visitor = secrets.token_hex(16)
+        answer = await _upload(request, tenant, visitor, form, content_type)
+    except Refused as refused:
+        if refused.status not in (400, 413, 415):
+            raise
+        return await _welcome(request, tenant, unreadable(refused.details))
+    return _with_cookie(RedirectResponse(f"{ROOT}/overview?new={answer['neu']}", 303), tenant, visitor)
+
+
 @page("/back")
 async def back(request: Request, tenant: DemoTenant) -> Response:
     """The callback of the form: leads to the overview if there is something to see, else to an explanation."""
@@ -103,7 +131,17 @@ async def back(request: Request, tenant: DemoTenant) -> Response:
 async def overview(request: Request, tenant: DemoTenant) -> Response:
     """What the interface says about the visitor."""
     notice = REENTRY["FINISHED"] if request.query_params.get("done") == "1" else None
+    if COUNT.fullmatch(count := request.query_params.get("new", "")):
+        notice = uploaded(int(count))
     return await _overview(request, tenant, notice)
+
+
+@page("/report")
+async def report(request: Request, tenant: DemoTenant) -> Response:
+    """The visitor's last month as a page to print, as the interface makes it."""
+    async with _visit(request, tenant) as visit:
+        content, policy = await visit.report()
+    return HTMLResponse(content, headers={"Content-Security-Policy": policy})
 
 
 @page("/transfer", "POST")
@@ -147,8 +185,10 @@ async def asset(request: Request) -> Response:
 ROUTES = (
     welcome,
     connect,
+    upload,
     back,
     overview,
+    report,
     transfer,
     disconnect,
     DemoRoute(f"{ROOT}/static/{{name}}", asset, methods=["GET"], include_in_schema=False),
@@ -173,6 +213,12 @@ async def _begin(request: Request, tenant: DemoTenant, visitor: str) -> str:
     async with DemoVisit(tenant, _tokens(request), visitor) as visit:
         await visit.register()
         return await visit.begin_connecting(_back(tenant), _public_ip(request))
+
+
+async def _upload(request: Request, tenant: DemoTenant, visitor: str, form: bytes, content_type: str) -> dict[str, Any]:
+    async with DemoVisit(tenant, _tokens(request), visitor) as visit:
+        await visit.register()
+        return await visit.upload(form, content_type)
 
 
 async def _overview(
@@ -214,7 +260,7 @@ def _render(request: Request, template: str, status: int = 200, **values: Any) -
 
 def _failure(request: Request, refused: Refused) -> Response:
     """A page that says what went wrong, without internal details."""
-    status = refused.status if refused.status in (403, 404, 429) else 502
+    status = refused.status if refused.status in (403, 404, 413, 429) else 502
     return _render(request, "failure.html", status, notice=FAILURES.get(str(status), FAILURES["502"]))
 
 

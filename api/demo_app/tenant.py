@@ -22,6 +22,8 @@ import httpx
 NAME = "demo-redirect"
 CUSTOMER = "/customer/v2"
 ACCESSES = f"{CUSTOMER}/bankzugaenge"
+FILES_ACCESS, FILES_PROVIDER = "kontoauszug", "00000000-0000-0000-0000-000000000002"
+"""The access of a visitor's own statement files, and its provider."""
 TIMEOUT_SECONDS = 60
 RENEWAL_SECONDS = 60
 MAX_TOKENS = 1000
@@ -142,6 +144,20 @@ class DemoVisit:
         await self._request("DELETE", f"{CUSTOMER}/regprotect/sessions", (200,))
         response = await self._request("POST", ACCESSES, (451,), json={str(uuid.uuid4()): {}}, headers=_from(ip))
         return _with_callback(response, back)
+
+    async def upload(self, form: bytes, content_type: str) -> dict[str, Any]:
+        """What the visitor's statement files have brought, sent on as the browser sent them."""
+        body = {FILES_ACCESS: {"providerId": FILES_PROVIDER}}
+        await self._request("POST", ACCESSES, (201,), json=body)
+        path, headers = f"{ACCESSES}/{FILES_ACCESS}/kontoauszuege", {"Content-Type": content_type}
+        response = await self._request("POST", path, (200,), content=form, headers=headers)
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    async def report(self) -> tuple[str, str]:
+        """The report of the last complete month as a page, and its content policy."""
+        response = await self._request("GET", f"{CUSTOMER}/report", (200,))
+        return response.text, response.headers["Content-Security-Policy"]
 
     async def begin_transfer(self, access: str, product: str, details: Mapping[str, Any], back: str, ip: str | None) -> str:
         """The address of the form in which the visitor confirms a transfer."""

@@ -56,11 +56,27 @@ REENTRY = {
 FAILURES = {
     "403": Notice("Das kam nicht von dieser Seite.", "Zum Schutz vor fremden Seiten wurde nichts getan.", True),
     "404": Notice("Hier ist nichts.", "Diese Seite gibt es in der Demo nicht.", True),
+    "413": Notice("Die Datei ist zu groß.", "Mehr als 10 MB auf einmal nehmen wir nicht an. Es wurde nichts gespeichert.", True),
     "429": Notice("Einen Moment bitte.", "Das waren zu viele Anfragen auf einmal. In einer Minute geht es wieder.", True),
     "502": Notice("Der Dienst antwortet gerade nicht.", "Bitte versuchen Sie es gleich noch einmal.", True),
     "transfer": Notice("Die Überweisung wurde nicht angenommen.", "Bitte prüfen Sie die Angaben.", True),
     "amount": Notice("Die Überweisung wurde nicht angenommen.", "Der Betrag ist keine Zahl, wie zum Beispiel 12,50.", True),
 }
+
+
+def uploaded(count: int) -> Notice:
+    """What an upload has brought."""
+    if count == 0:
+        return Notice("Nichts Neues.", "Alle Umsätze dieser Datei waren schon da. Es wurde nichts verdoppelt.")
+    return Notice("Ihr Kontoauszug ist da.", f"{count} neue Umsätze, geordnet und ausgewertet.")
+
+
+def unreadable(details: str) -> Notice:
+    """Why a file was refused, in the words of the service."""
+    text = details.removeprefix("datei: ").removeprefix("Content-Type: ")
+    return Notice(
+        "Diese Datei können wir nicht lesen.", f"{text or 'Sie ist kein Kontoauszug'}. Es wurde nichts gespeichert.", True
+    )
 
 
 def refusal(details: str) -> Notice:

@@ -99,6 +99,7 @@ FACTS: dict[type[errors.KontorError], ErrorResponse] = {
     errors.ProviderUnknown: ErrorResponse(
         400, Text("ist kein angebotener Anbieter", "is not a provider that is offered"), "providerId"
     ),
+    errors.CredentialsMissing: ErrorResponse(400, mistakes.MISSING, "{access}.credentials"),
     errors.CredentialUnreadable: ErrorResponse(
         400,
         Text("ist nicht für diesen Mandanten verschlüsselt", "is not encrypted for this tenant"),
@@ -202,6 +203,20 @@ FACTS: dict[type[errors.KontorError], ErrorResponse] = {
         400, Text("ist bei Echtzeitüberweisungen nicht möglich", "is not possible with instant transfers"), "{field}"
     ),
     errors.CountOutOfRange: ErrorResponse(400, Text("die Anzahl ist nicht möglich", "the number is not possible"), "{field}"),
+    errors.NoBank: ErrorResponse(
+        409,
+        Text(
+            "Dieser Anbieter ist keine Bank: Es gibt nichts abzurufen, zu bestätigen oder zu überweisen.",
+            "This provider is no bank: there is nothing to fetch, to confirm or to pay.",
+        ),
+    ),
+    errors.HasBank: ErrorResponse(
+        409,
+        Text(
+            "Die Daten dieses Bankzugangs kommen von der Bank und können nicht von Hand ergänzt werden.",
+            "The data of this access come from the bank, and cannot be added by hand.",
+        ),
+    ),
     errors.OutOfTurn: ErrorResponse(
         409,
         Text(

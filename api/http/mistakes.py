@@ -112,6 +112,7 @@ TEXTS: dict[str, Text] = {
         "must have 1 to 255 characters, not only blanks, and no control characters",
     ),
     "unknown category": CHOICE,
+    "address of an operation": Text("ist als Kennung nicht möglich", "cannot be used as an id"),
     "not an IBAN": Text("ist keine gültige IBAN", "is not a valid IBAN"),
     "not a public address": Text("muss eine öffentliche IP-Adresse sein", "must be a public IP address"),
 }
@@ -119,6 +120,8 @@ TEXTS: dict[str, Text] = {
 PATTERNS: dict[str, Text] = {
     ACCESS_KEY: Text("1 bis 64 Buchstaben, Ziffern, _ und -", "1 to 64 letters, digits, _ and -"),
     f"^{AMOUNT}$": AMOUNT_FORM,
+    r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$": Text("eine IBAN ohne Leerzeichen", "an IBAN without blanks"),
+    "^[1-9][0-9]{3}-(0[1-9]|1[0-2])$": Text("ein Monat der Form yyyy-mm", "a month as yyyy-mm"),
     "^[0-9]{8}$": Text("genau acht Ziffern", "exactly eight digits"),
     "^[A-Za-z0-9]{8}([A-Za-z0-9]{3})?$": Text("acht oder elf Buchstaben und Ziffern", "eight or eleven letters and digits"),
     r"^[ -~]+$": Text("druckbare ASCII-Zeichen", "printable ASCII characters"),

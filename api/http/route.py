@@ -51,6 +51,8 @@ TOO_LARGE = Text("Höchstens {limit} Bytes sind möglich.", "At most {limit} byt
 OFFERED = Text("angeboten wird {types}", "offered are {types}")
 EXPECTED_TYPE = Text("erwartet wird {type} in UTF-8", "expected is {type} in UTF-8")
 LARGE = "x-large-body"  # in the openapi_extra of a route: it accepts bodies up to the larger limit
+UPLOAD = "x-upload"  # the same for files: up to the larger limit, beside what a form writes around them
+FORM_BYTES = 64 * 1024
 T = TypeVar("T")
 
 
@@ -70,6 +72,8 @@ class StrictRequest(Request):
 
     def _limit(self, settings: Settings) -> int:
         extra = getattr(self.scope.get("route"), "openapi_extra", None) or {}
+        if extra.get(UPLOAD):
+            return settings.large_body_limit_bytes + FORM_BYTES
         return settings.large_body_limit_bytes if extra.get(LARGE) else settings.body_limit_bytes
 
     async def _read(self, limit: int) -> bytes:

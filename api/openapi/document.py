@@ -17,6 +17,7 @@ from api.openapi import models
 from api.schemas import messages
 from api.schemas.base import Problems
 from api.schemas.oauth import OAuthProblem, RevokeForm, TokenForm
+from api.schemas.statement_files import StatementForm
 from api.schemas.webhooks import NOTIFICATIONS
 from warehouse.settings import Settings
 from warehouse.webhook_types import TYPES, EventType
@@ -116,7 +117,7 @@ def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
         basic={"type": "http", "scheme": "basic", "description": "`<tenant>/<client>` and the client's secret"},
         apiKey={"type": "apiKey", "in": "header", "name": "X-API-KEY"},
     )
-    schemas: list[type[BaseModel]] = [Problems, OAuthProblem, TokenForm, RevokeForm, *NOTIFICATIONS.values()]
+    schemas: list[type[BaseModel]] = [Problems, OAuthProblem, TokenForm, RevokeForm, StatementForm, *NOTIFICATIONS.values()]
     for schema in schemas:
         definition = schema.model_json_schema(ref_template=models.REFERENCE + "{model}")
         shared["schemas"].update(definition.pop("$defs", {}), **{schema.__name__: definition})

@@ -41,7 +41,7 @@ from pipelines.fetching import connect
 from warehouse.errors import NameTaken
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
-from warehouse.stores import accesses, products, redirect_sessions, tenants
+from warehouse.stores import accesses, products, providers, redirect_sessions, tenants
 from warehouse.stores.callers import Caller
 
 routes = router("/customer/v2", "Customer")
@@ -145,9 +145,14 @@ def _begin(
 ) -> dict[UUID, UUID] | str:
     """The fetches started for the entries, by access; or the address of the form, for a redirect tenant."""
     with changing_for(services, caller) as owner:
-        if tenants.find(owner, caller.tenant_name).regulated:
+        if tenants.find(owner, caller.tenant_name).regulated or all(_is_without_bank(entry) for entry in entries.values()):
             return _connect(services, owner, entries, refresh, customer_ip)
         return _redirect(services, owner, entries, refresh, customer_ip)
+
+
+def _is_without_bank(entry: NewAccess) -> bool:
+    """Whether an access is to have no bank, and so no login: redirect tenants add such ones themselves."""
+    return entry.provider_id in {str(provider_id) for provider_id in providers.WITHOUT_BANK} and not entry.credentials
 
 
 def _connect(

@@ -8,7 +8,7 @@ import asyncio
 import hmac
 import re
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -17,18 +17,21 @@ from fastapi import Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from api.http.asker import set_asker
+from api.http.multipart import boundary_of, read_form
 from api.http.responses import SVG, json_response
-from api.http.route import StrictRequest, has_etag, router
+from api.http.route import UPLOAD, StrictRequest, has_etag, router
+from api.schemas.statement_files import FILE_FIELD
 from api.services import AppServices, Services
 from api.webform import changes, colours, flicker, pages, render, views
 from api.webform.changes import BankCall, Fetches
 from api.webform.pages import FormPage, PageFrame
 from api.webform.views import SEALED
 from pipelines.banks.base import EnterTan
+from pipelines.fetching.statement_files import StatementFileFault, read_statement_files
 from pipelines.forms import moves, wizard
 from pipelines.forms.moves import FormContext, InvalidInput
 from pipelines.forms.wizard import FormStep, Reentry
-from warehouse.errors import NotFound, OutOfTurn
+from warehouse.errors import AccessDiffers, NotFound, OutOfTurn, TooMany
 from warehouse.inputs import logos
 from warehouse.stores import designs, redirect_sessions
 from warehouse.stores.redirect_sessions import SessionView
@@ -114,6 +117,35 @@ async def send_form(request: Request, services: AppServices) -> Response:
         await services.changes.insist(changes.give_up, services, view)
     except OutOfTurn:
         pass  # the dialogue has moved on meanwhile
+    return RedirectResponse(FORM, 303)
+
+
+@routes.post("/upload", response_class=HTMLResponse, include_in_schema=False, openapi_extra={"security": [], UPLOAD: True})
+async def upload_files(request: Request, services: AppServices) -> Response:
+    """Statement files of the customer. Those that cannot be read change nothing, and the page says why."""
+    view = await _session_view(request, services)
+    if view is None:
+        return _stop("expired")
+    boundary = boundary_of(request.headers.get("content-type"))
+    form = read_form(await StrictRequest(request.scope, request.receive).body(), boundary)
+    if not hmac.compare_digest(form.fields.get("token", "").encode(), _token(_browser_secret(request)).encode()):
+        return _stop("expired", views.language_of(view))
+    context, now = _context(services, request, view), datetime.now(UTC)
+    turn = int(form.fields["turn"]) if TURN.fullmatch(form.fields.get("turn", "")) else -1
+    files = [(file.name, file.content) for file in form.files if file.field_name == FILE_FIELD and (file.name or file.content)]
+    if not files:
+        missing = InvalidInput("file_missing", {FILE_FIELD: "file_missing"})
+        await services.changes.insist(changes.remember, services, view, missing, {})
+        return RedirectResponse(FORM, 303)
+    try:
+        statements = await services.compute_for_asker(read_statement_files, files, context.today)
+        await services.changes.insist(changes.upload, services, context, view, turn, statements, now)
+    except StatementFileFault as fault:
+        place = fault.reason.value + ("" if fault.line is None else f":{fault.line}")
+        error = InvalidInput("file_unreadable", {FILE_FIELD: place})
+        await services.changes.insist(changes.remember, services, view, error, {FILE_FIELD: fault.name})
+    except (NotFound, AccessDiffers, TooMany):
+        await services.changes.insist(changes.give_up, services, view)
     return RedirectResponse(FORM, 303)
 
 

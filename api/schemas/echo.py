@@ -27,6 +27,8 @@ ECHOED_FIELDS = frozenset(
         *("betrag", "buchungsdatum", "wertstellungsdatum", "verwendungszweck", "buchungstext", "gvCode", "primanotaNummer"),
         *("gegenkontoIban", "gegenkontoBic", "gegenkontoInhaber", "gegenkontoInhaberAbweichend", "waehrung", "batchId"),
         *("identifier", "hash", "id", "user", "tenant", "category", "owner", "saldo", "transactions", "products"),
+        # Products of tenants, and statement files.
+        *("bezeichnung", "kategorie", "saldoDatum", "kontonummer", "kreditinstitut", "dryRun", "format", "month"),
         # Categories and rules.
         *("systemName", "tags", "tagTree", "tagTreeItem", "counterpartyIban", "counterpartyName"),
         # Users.

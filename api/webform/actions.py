@@ -94,6 +94,10 @@ def _login(move: Move) -> None:
         moves.log_in(move.owner, move.context, move.session, credentials)
 
 
+def _close(move: Move) -> None:
+    moves.close_uploads(move.owner, move.session)
+
+
 def _start(move: Move) -> None:
     moves.start(move.owner, move.context, move.session)
 
@@ -186,6 +190,7 @@ ACTIONS: dict[str, Callable[[Move], Fetches | None]] = {
     "bank": _bank,
     "other": _other,
     "login": _login,
+    "close": _close,
     "start": _start,
     "method": _method,
     "medium": _medium,

@@ -4,12 +4,15 @@ A session that has moved on meanwhile stays unchanged. The meaning of moves is i
 in `api/routes/webform.py`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from uuid import UUID
 
 from api.services import Services
+from api.webform import views
 from api.webform.actions import ACTIONS, Move, displayable, secret_fields
+from pipelines.fetching.statement_files import StatementFile
 from pipelines.forms import moves, wizard
 from pipelines.forms.moves import FormContext, InvalidInput
 from pipelines.forms.wizard import Reentry
@@ -80,6 +83,25 @@ def begin_by_itself(services: Services, context: FormContext, view: SessionView)
         _go_on(owner, context, session)
         session.turn += session.dialogue_id is not None
         return _bank_call(owner, session)
+
+
+def upload(
+    services: Services, context: FormContext, view: SessionView, turn: int, files: Sequence[StatementFile], now: datetime
+) -> None:
+    """Stores statement files, unless the session has moved on."""
+    with _locked(services, view, turn) as (owner, session):
+        if session is None:
+            return
+        facts = moves.facts_of(owner, context, session, None)
+        if "upload" not in wizard.actions(facts):
+            return
+        moves.forget_typed_values(owner, session)
+        uploads = moves.upload(owner, context, session, files, now)
+        if uploads is not None:
+            language = views.language_of(view)
+            lines = [views.uploaded_line(account, language) for upload in uploads for account in upload.accounts]
+            moves.keep_uploads(owner, services.vault, session, lines)
+        session.turn += 1
 
 
 def remember(services: Services, view: SessionView, error: InvalidInput, fields: dict[str, str]) -> None:

@@ -11,9 +11,10 @@ from api.schemas.accesses import ROOT
 from api.schemas.languages import Text
 from api.services import Services
 from pipelines.fetching import connect
+from warehouse.errors import NoBank
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
-from warehouse.stores import redirect_sessions, tenants
+from warehouse.stores import providers, redirect_sessions, tenants
 
 STORED_LOGIN_REFUSED = "stored_login_refused"
 """The text above the login page, in `api/webform/texts.py`."""
@@ -23,7 +24,12 @@ TYPED_IN_FORM = Text(
 
 
 def begin(services: Services, owner: Owner, use_case: str, *, callback_url: str | None = None, **progress: Any) -> str:
-    """The address of the form for a new session. `callback_url` is checked and used unless the tenant appends another one."""
+    """The address of the form for a new session. `callback_url` is checked and used unless the tenant appends another one.
+
+    Raises `NoBank` for an access of a provider without a bank, where nothing can be confirmed.
+    """
+    if progress.get("provider_id") in providers.WITHOUT_BANK:
+        raise NoBank
     return_to = None if callback_url is None else tenants.check_callback(owner, callback_url)
     name = redirect_sessions.begin(owner, services.vault, use_case, return_to=return_to, **progress)
     return f"{services.links.to(*ROOT, 'webform')}?{urlencode({'session': name, 'useCase': use_case})}"

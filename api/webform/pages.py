@@ -106,6 +106,35 @@ class LoginPage(FormPage):
 
 
 @dataclass(frozen=True)
+class Upload(FormPage):
+    """The upload of statement files; `problem` is why the last one could not be read, with its name."""
+
+    template = "upload"
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class UploadedLine:
+    """What a file has brought for one account: its name and number, the period, and the numbers of bookings."""
+
+    name: str
+    number: str | None
+    period: str
+    lines: int
+    added: int
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Uploaded(FormPage):
+    """The accounts of the files that were stored last, and a field for further ones."""
+
+    template = "uploaded"
+    accounts: tuple[UploadedLine, ...]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
 class Start(FormPage):
     """The start of a renewed consent, with the name of the bank."""
 

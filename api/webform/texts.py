@@ -13,6 +13,7 @@ STEPS: Texts = {
     "terms": Text("Bedingungen", "Terms"),
     "bank": Text("Bank", "Bank"),
     "login": Text("Anmelden", "Log in"),
+    "upload": Text("Hochladen", "Upload"),
     "confirm": Text("Bestätigen", "Confirm"),
     "accounts": Text("Konten", "Accounts"),
     "summary": Text("Prüfen", "Review"),
@@ -123,6 +124,14 @@ TROUBLES: Texts = {
     "terms_not_accepted": Text(
         "Ohne Ihre Zustimmung geht es nicht weiter. Bitte lesen Sie die Bedingungen und stimmen Sie zu, oder lehnen Sie sie ab.",
         "We cannot go on without your consent. Please read the terms and accept or decline them.",
+    ),
+    "file_missing": Text(
+        "Sie haben noch keine Datei ausgewählt. Bitte wählen Sie einen Kontoauszug aus.",
+        "You have not chosen a file yet. Please choose a statement.",
+    ),
+    "file_unreadable": Text(
+        "Diese Datei können wir nicht lesen. Es wurde nichts gespeichert.",
+        "We cannot read this file. Nothing was stored.",
     ),
     "page_old": Text(
         "Ihre letzte Eingabe kam von einer veralteten Seite und wurde nicht verwendet. Bitte machen Sie hier weiter.",
@@ -294,6 +303,24 @@ WORDS: Texts = {
     "show": Text("Anzeigen", "Show"),
     "hide": Text("Verbergen", "Hide"),
     "other_bank": Text("Andere Bank wählen", "Choose another bank"),
+    # upload
+    "upload_heading": Text("Kontoauszug hochladen", "Upload a statement"),
+    "upload_lead": Text(
+        "Laden Sie in Ihrem Online-Banking die Umsätze als Datei herunter und geben Sie die Datei hier an {tenant} weiter.",
+        "Download your transactions as a file from your online banking, and pass the file on to {tenant} here.",
+    ),
+    "upload_label": Text("Ihre Kontoauszüge", "Your statements"),
+    "upload_drop": Text("Dateien hierher ziehen oder auswählen", "Drop files here, or choose them"),
+    "upload_hint": Text(
+        "CSV, CAMT oder MT940, zusammen bis 10 MB. Mehrere Dateien und Konten sind möglich; doppelte Umsätze erkennen wir.",
+        "CSV, CAMT or MT940, up to 10 MB in total. Several files and accounts are fine; we recognise duplicate transactions.",
+    ),
+    "upload": Text("Hochladen", "Upload"),
+    "uploaded_heading": Text("Ihre Umsätze sind da", "Your transactions are here"),
+    "uploaded_lead": Text("Das haben wir in Ihren Dateien gefunden:", "This is what we found in your files:"),
+    "uploaded_lines": Text("{lines} Umsätze, {added} neu", "{lines} transactions, {added} new"),
+    "upload_more": Text("Weitere Datei", "Another file"),
+    "uploaded_done": Text("Fertig, zurück zu {tenant}", "Done, back to {tenant}"),
     # start
     "start_heading": Text("Zugriff erneuern", "Renew access"),
     "start_lead": Text(

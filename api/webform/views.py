@@ -6,9 +6,12 @@ Most pages need only the session view; those that show encrypted values or the c
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 from uuid import UUID
 
 from api.bodies.providers import offered_providers
+from api.bodies.statement_files import MAX_WARNINGS, fault_text, warning_text
+from api.schemas.statement_files import FILE_FIELD
 from api.services import Services
 from api.webform import flicker, pages, terms
 from api.webform.pages import AccountChoice, BankChoice, Design, FormPage, Option, PageFrame, Trouble
@@ -17,8 +20,10 @@ from pipelines.banks import catalogue, formats
 from pipelines.banks.base import ChooseMedium, ChooseMethod, ConfirmPayee, Done, EnterTan, Failed, Payment, Redirect, Wait
 from pipelines.dialogues import payments
 from pipelines.dialogues.found_accounts import FoundAccount
+from pipelines.fetching.statement_files import AccountUpload, StatementFileFault
 from pipelines.forms import moves, wizard
 from pipelines.forms.wizard import MAX_LOGIN_TRIES, FormFacts, FormStep, Reentry
+from pipelines.statements.statement import Reason, StatementFault
 from warehouse.inputs import naming
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import FormDesign
@@ -30,7 +35,8 @@ from warehouse.stores.redirect_sessions import CREATE_ACCOUNT, SessionView
 MAX_LISTED_BANKS = 20
 MAX_CACHED_TERMS = 256
 SEALED = {
-    *(FormStep.LOGIN, FormStep.ACCOUNTS, FormStep.SUMMARY, FormStep.ORDER, FormStep.RESULT, FormStep.BANK, FormStep.PAYEE),
+    *(FormStep.BANK, FormStep.LOGIN, FormStep.UPLOAD, FormStep.UPLOADED, FormStep.ACCOUNTS),
+    *(FormStep.SUMMARY, FormStep.ORDER, FormStep.PAYEE, FormStep.RESULT),
 }
 """Steps whose pages show more than the session view contains."""
 
@@ -38,6 +44,8 @@ TEMPLATES: dict[FormStep, type[FormPage]] = {
     FormStep.TERMS: pages.Terms,
     FormStep.BANK: pages.Banks,
     FormStep.LOGIN: pages.LoginPage,
+    FormStep.UPLOAD: pages.Upload,
+    FormStep.UPLOADED: pages.Uploaded,
     FormStep.START: pages.Start,
     FormStep.METHOD: pages.Methods,
     FormStep.MEDIUM: pages.Media,
@@ -160,9 +168,14 @@ def sealed_page(services: Services, owner: Owner, view: SessionView, facts: Form
     rejected = RejectedInput(again["wrong"], moves.typed_values(owner, services.vault, view.id)) if again else None
     match wizard.place(facts):
         case FormStep.BANK:
-            return _banks(services, owner, query)
+            return _banks(services, owner, view, query)
         case FormStep.LOGIN:
             return _login(services, owner, view, rejected)
+        case FormStep.UPLOAD:
+            return pages.Upload(_file_problem(view, rejected))
+        case FormStep.UPLOADED:
+            lines = moves.uploads_of(owner, services.vault, view.id)
+            return pages.Uploaded(tuple(_uploaded_line(line) for line in lines), _file_problem(view, rejected))
         case FormStep.ACCOUNTS:
             single = view.use_case != CREATE_ACCOUNT
             accounts = _accounts(services, owner, view)
@@ -206,12 +219,44 @@ def _bank(view: SessionView) -> BankChoice:
     return BankChoice(str(view.provider_id), view.bank_name or "", view.bank_blz, view.bank_bic)
 
 
-def _banks(services: Services, owner: Owner, query: str | None) -> FormPage:
+def _banks(services: Services, owner: Owner, view: SessionView, query: str | None) -> FormPage:
     search = (query or "").strip()
     providers = offered_providers(services.database, owner, services.connectors, services.links, services.zone)
-    rows = [row for row, _ in providers if row.consumer_relevant and (not search or catalogue.fits(row, q=search))]
+    rows = [
+        row
+        for row, _ in providers
+        if row.consumer_relevant and moves.offers_bank(view.use_case, row.id) and (not search or catalogue.fits(row, q=search))
+    ]
     choices = tuple(BankChoice(str(row.id), row.name, row.blz, row.bic) for row in rows[:MAX_LISTED_BANKS])
     return pages.Banks(search or None, choices, len(rows) - len(choices))
+
+
+def _file_problem(view: SessionView, rejected: RejectedInput | None) -> str | None:
+    """Why a file could not be read, behind its name."""
+    if rejected is None or FILE_FIELD not in rejected.values:
+        return None
+    reason, _, line = rejected.wrong.get(FILE_FIELD, "").partition(":")
+    if reason not in set(Reason):
+        return None
+    fault = StatementFileFault(rejected.values[FILE_FIELD], StatementFault(Reason(reason), int(line) if line else None))
+    return f"„{fault.name}“ {fault_text(fault, language_of(view))}."
+
+
+def uploaded_line(account: AccountUpload, language: Language) -> dict[str, object]:
+    """What the page says about an account of a file, as it is stored."""
+    days = [f"{day:%d.%m.%Y}" if language == "de" else f"{day}" for day in (account.first_day, account.last_day) if day]
+    return {
+        "name": account.name,
+        "number": _grouped(account.iban) or (account.product if account.product != account.name else None),
+        "period": " – ".join(days),
+        "lines": account.lines,
+        "added": account.added,
+        "warnings": [warning_text(difference, language) for difference in account.differences[:MAX_WARNINGS]],
+    }
+
+
+def _uploaded_line(line: Mapping[str, Any]) -> pages.UploadedLine:
+    return pages.UploadedLine(**{**line, "warnings": tuple(line["warnings"])})
 
 
 def _login(services: Services, owner: Owner, view: SessionView, rejected: RejectedInput | None) -> FormPage:

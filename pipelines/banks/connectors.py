@@ -7,9 +7,14 @@ from collections.abc import Mapping
 
 from pipelines.banks.base import Connector
 from pipelines.banks.demo import DemoBank
+from pipelines.banks.without_bank import OWN_ACCOUNTS, STATEMENT_FILES, own_accounts, statement_files
 from warehouse.settings import Settings
 
 
 def connectors(settings: Settings) -> Mapping[str, Connector]:
     """Every connector by the name that stands in the rows of its providers."""
-    return {"demo": DemoBank(settings.home / "demo-bank")}
+    return {
+        "demo": DemoBank(settings.home / "demo-bank"),
+        STATEMENT_FILES: statement_files(),
+        OWN_ACCOUNTS: own_accounts(),
+    }

@@ -11,13 +11,13 @@ from uuid import UUID
 
 from pipelines.banks.base import Payment, Reply
 from pipelines.dialogues import payments, steps
-from warehouse.errors import Busy, NameTaken, OutOfTurn, PaymentDiffers, PaymentRepeated
+from warehouse.errors import Busy, NameTaken, NoBank, OutOfTurn, PaymentDiffers, PaymentRepeated
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Dialogue
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.stores import dialogues
+from warehouse.stores import dialogues, providers
 from warehouse.stores.dialogues import CONNECT, CONSENT, LOGIN, OPEN, ORDER, PAYEE, PAYMENT
 
 EQUAL_ORDER_SECONDS = 60
@@ -167,6 +167,9 @@ def _seal_login(owner: Owner, vault: Vault, dialogue: Dialogue, login: BankLogin
 
 
 def _columns(login: BankLogin, options: DialogueOptions) -> dict[str, object]:
+    """The columns of a dialogue about its login; raises `NoBank` if there is no bank to talk to."""
+    if login.provider_id in providers.WITHOUT_BANK:
+        raise NoBank
     return {
         "access_id": login.access.id if login.access else None,
         "provider_id": login.provider_id,

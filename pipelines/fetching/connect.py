@@ -14,6 +14,7 @@ from pipelines.banks import formats
 from pipelines.banks.base import CatalogueBank, Code, Connector, Offer, message
 from warehouse.errors import (
     AccessDiffers,
+    CredentialsMissing,
     CredentialUnfit,
     CredentialUnreadable,
     Invalid,
@@ -48,7 +49,8 @@ class AccessRequest:
 
     key: str
     provider_id: UUID
-    credentials: Mapping[str, str] = field(repr=False)
+    credentials: Mapping[str, str] | None = field(repr=False)
+    """None if the caller sends none, as providers without login fields allow."""
     options: AccessOptions = AccessOptions()
 
 
@@ -88,9 +90,15 @@ def connect(
             wants_fetch = not login.missing
         else:
             wants_fetch = _renew(owner, vault, settings, access, login, refresh=refresh) and not login.missing
-        if wants_fetch or access.fetch_id is not None:
+        if (wants_fetch or access.fetch_id is not None) and has_bank(access):
             fetches[access.id] = _begin(owner, vault, settings, access, attended_from)
     return fetches
+
+
+def connect_files(owner: Owner, vault: Vault, settings: Settings, key: str) -> None:
+    """Adds an access for statement files, unless there is one of this name; raises `AccessDiffers` if that has a bank."""
+    entry = AccessRequest(key, providers.STATEMENT_FILES, None)
+    connect(owner, vault, settings, [login(entry, Offer((), (), ()), {})], refresh=False, attended_from=None)
 
 
 def keep_login(owner: Owner, vault: Vault, settings: Settings, login: OpenedLogin) -> Access:
@@ -113,7 +121,13 @@ def refresh_again(
     known_accesses = [accesses.find(owner, key, lock=True) for key in sorted(options)]
     for access in known_accesses:
         _apply_options(settings, access, options[access.key])
-    return {access.id: _begin(owner, vault, settings, access, attended_from) for access in known_accesses}
+    fetched_accesses = [access for access in known_accesses if has_bank(access)]
+    return {access.id: _begin(owner, vault, settings, access, attended_from) for access in fetched_accesses}
+
+
+def has_bank(access: Access) -> bool:
+    """Whether data of an access come from a bank, which can be asked for them."""
+    return access.provider_id not in providers.WITHOUT_BANK
 
 
 def needs_login(access: Access) -> bool:
@@ -233,10 +247,11 @@ def _missing_messages(login: OpenedLogin) -> list[dict[str, str]]:
 def _open(owner: Owner, vault: Vault, connectors: Mapping[str, Connector], entry: AccessRequest) -> OpenedLogin:
     """The login of a request, with the credentials for all fields of the provider; others are ignored."""
     offer = _offer(owner, connectors, entry.provider_id)
+    if offer.fields and entry.credentials is None:
+        raise CredentialsMissing(entry.key)
+    encrypted = entry.credentials or {}
     credentials = {
-        field.key: _decrypt(owner, vault, field.key, entry.credentials[field.key])
-        for field in offer.fields
-        if entry.credentials.get(field.key)
+        field.key: _decrypt(owner, vault, field.key, encrypted[field.key]) for field in offer.fields if encrypted.get(field.key)
     }
     for login_field in offer.fields:
         if login_field.key in credentials and not formats.matches(login_field.format, credentials[login_field.key]):

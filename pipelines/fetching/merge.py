@@ -53,13 +53,13 @@ def reconcile(stored_bookings: pl.DataFrame, fetched_bookings: pl.DataFrame) -> 
     fetched_rows = checked(fetched_bookings, BOOKINGS).with_row_index("fetched_row")
     if fetched_rows.is_empty():
         return BookingChanges(fetched_bookings.select(CONTENT), stored_bookings.clear(), ())
-    unchanged = _pairs(stored_rows, fetched_rows, CONTENT)
-    unpaired_stored, unpaired_fetched = (_with_letters(frame) for frame in _without(stored_rows, fetched_rows, unchanged))
+    unchanged = pairs_by(stored_rows, fetched_rows, CONTENT)
+    unpaired_stored, unpaired_fetched = (with_letters(frame) for frame in without(stored_rows, fetched_rows, unchanged))
     changed = unchanged.clear()
     for likeness in (_respelt, _rewritten, _moved, _same_day, _other_text, _booked):
         pairs = likeness(unpaired_stored, unpaired_fetched)
         changed = changed.vstack(pairs)
-        unpaired_stored, unpaired_fetched = _without(unpaired_stored, unpaired_fetched, pairs)
+        unpaired_stored, unpaired_fetched = without(unpaired_stored, unpaired_fetched, pairs)
     changed_ids = changed.join(stored_rows.select("stored_row", "id"), on="stored_row")
     return BookingChanges(
         added=unpaired_fetched.select(CONTENT),
@@ -84,10 +84,10 @@ def missing_bookings(stored_bookings: pl.DataFrame, pushed_bookings: pl.DataFram
     """The pushed bookings that are not stored yet. Equal ones count as often as they occur: a repeated batch adds nothing."""
     stored_rows = checked(stored_bookings, STORED_BOOKINGS).with_row_index("stored_row")
     pushed_rows = checked(pushed_bookings, BOOKINGS).with_row_index("fetched_row")
-    return _without(stored_rows, pushed_rows, _pairs(stored_rows, pushed_rows, CONTENT))[1].select(CONTENT)
+    return without(stored_rows, pushed_rows, pairs_by(stored_rows, pushed_rows, CONTENT))[1].select(CONTENT)
 
 
-def _with_letters(frame: pl.DataFrame) -> pl.DataFrame:
+def with_letters(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with the lower-case letters and digits of each text (`letters`) and of each counterparty (`partner`)."""
     text = pl.concat_str("purpose", "counterparty_name", separator=" ", ignore_nulls=True)
     plain = [
@@ -96,7 +96,7 @@ def _with_letters(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(letters=plain[0], partner=plain[1])
 
 
-def _pairs(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame, likeness: Iterable[str]) -> pl.DataFrame:
+def pairs_by(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame, likeness: Iterable[str]) -> pl.DataFrame:
     """Pairs the n-th stored with the n-th fetched booking of each group, sorted by letters, so that similar texts meet."""
     keys = list(likeness)
     nth = pl.int_range(pl.len()).over(keys).alias("nth")
@@ -108,38 +108,38 @@ def _pairs(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame, likeness: Iter
     return left.join(right, on=[*keys, "nth"], nulls_equal=True).select("stored_row", "fetched_row")
 
 
-def _without(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame, pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def without(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame, pairs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return stored_rows.join(pairs, on="stored_row", how="anti"), fetched_rows.join(pairs, on="fetched_row", how="anti")
 
 
 def _respelt(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
-    return _pairs(stored_rows, fetched_rows, (*SAME_DAY, "letters"))
+    return pairs_by(stored_rows, fetched_rows, (*SAME_DAY, "letters"))
 
 
 def _rewritten(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
-    return _pairs(stored_rows, fetched_rows, (*SAME_DAY, "counterparty_iban"))
+    return pairs_by(stored_rows, fetched_rows, (*SAME_DAY, "counterparty_iban"))
 
 
 def _moved(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
-    return _nearest(stored_rows, fetched_rows, SAME_TEXT, -MOVE_WINDOW, MOVE_WINDOW)
+    return nearest_pairs(stored_rows, fetched_rows, SAME_TEXT, -MOVE_WINDOW, MOVE_WINDOW)
 
 
 def _same_day(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
-    return _pairs(stored_rows, fetched_rows, SAME_DAY)
+    return pairs_by(stored_rows, fetched_rows, SAME_DAY)
 
 
 def _other_text(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
-    return _nearest(
+    return nearest_pairs(
         stored_rows, fetched_rows, ("amount_cents", "currency", "pending", "partner"), -2 * MOVE_WINDOW, 2 * MOVE_WINDOW
     )
 
 
 def _booked(stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame) -> pl.DataFrame:
     pending, booked = stored_rows.filter(pl.col("pending")), fetched_rows.filter(~pl.col("pending"))
-    return _nearest(pending, booked, ("amount_cents", "currency"), -BOOKED_BEFORE_WINDOW, BOOKED_AFTER_WINDOW)
+    return nearest_pairs(pending, booked, ("amount_cents", "currency"), -BOOKED_BEFORE_WINDOW, BOOKED_AFTER_WINDOW)
 
 
-def _nearest(
+def nearest_pairs(
     stored_rows: pl.DataFrame, fetched_rows: pl.DataFrame, likeness: tuple[str, ...], earliest: timedelta, latest: timedelta
 ) -> pl.DataFrame:
     """Pairs bookings of the same group whose days are near, the earliest with the earliest."""

@@ -7,7 +7,7 @@ the session. `pipelines/forms/wizard.py` says which action is possible when.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 from uuid import UUID, uuid4
 
 from pipelines.banks import catalogue, formats
@@ -15,7 +15,8 @@ from pipelines.banks.base import Code, Connector, Done, Failed, Offer, Payment, 
 from pipelines.dialogues import found_accounts, payments, requests, steps, worker
 from pipelines.dialogues.found_accounts import FoundAccount
 from pipelines.dialogues.requests import BankLogin, DialogueOptions
-from pipelines.fetching import connect
+from pipelines.fetching import connect, statement_files
+from pipelines.fetching.statement_files import FileUpload, StatementFile, UploadOptions
 from pipelines.forms import wizard
 from pipelines.forms.wizard import FormFacts, FormStep, Reentry
 from warehouse.errors import Invalid, KontorError, NotFound, OutOfTurn
@@ -24,12 +25,12 @@ from warehouse.postgres.tables import Access, Dialogue, RedirectSession
 from warehouse.secrets import sealed_values
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
-from warehouse.stores import accesses, dialogues, products, users
+from warehouse.stores import accesses, dialogues, products, providers, users
 from warehouse.stores import redirect_sessions as sessions
 from warehouse.stores.dialogues import LOGIN, OPEN, PAYMENT
 from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, ORDER, SessionDialogue
 
-TYPED = "typed"
+TYPED, UPLOADS = "typed", "uploads"
 FORM = "/customer/v2/webform/form"
 """The path to which the bank's own pages return the customer."""
 
@@ -103,8 +104,20 @@ def choose_bank(owner: Owner, context: FormContext, session: RedirectSession, pr
         row, _ = catalogue.find_offer(owner, context.connectors, provider_id)
     except NotFound as error:
         raise InvalidInput("bank_not_chosen") from error
+    if row.id in _not_offered(session.use_case):
+        raise InvalidInput("bank_not_chosen")
     session.provider_id = row.id
     _note(session, trouble=None)
+
+
+def _not_offered(use_case: str) -> frozenset[UUID]:
+    """Providers that cannot be chosen: without a bank nothing is paid, and tenants keep their own accounts without a form."""
+    return providers.WITHOUT_BANK - ({providers.STATEMENT_FILES} if use_case == CREATE_ACCOUNT else set())
+
+
+def offers_bank(use_case: str, provider_id: UUID) -> bool:
+    """Whether a provider is one to choose from."""
+    return provider_id not in _not_offered(use_case)
 
 
 def choose_another_bank(owner: Owner, session: RedirectSession) -> None:
@@ -139,6 +152,38 @@ def log_in(owner: Owner, context: FormContext, session: RedirectSession, typed: 
             session,
             requests.begin_look(owner, context.vault, context.settings, bank_login, _dialogue_options(context, session, None)),
         )
+
+
+def upload(
+    owner: Owner, context: FormContext, session: RedirectSession, files: Sequence[StatementFile], now: datetime
+) -> tuple[FileUpload, ...] | None:
+    """The customer uploads statement files: they are stored at once, in an access that the first of them adds. Returns what they
+    have brought; None if another request has added the access meanwhile, which ends the session.
+    """
+    key = session.access_key or ""
+    if not session.progress.get("uploaded") and any(access.key == key for access in accesses.visible(owner)):
+        end(owner, session, Reentry.ERROR)
+        return None
+    connect.connect_files(owner, context.vault, context.settings, key)
+    uploads = statement_files.store_files(owner, context.settings, key, files, now, UploadOptions())
+    _note(session, uploaded=True, trouble=None)
+    return uploads
+
+
+def keep_uploads(owner: Owner, vault: Vault, session: RedirectSession, lines: Sequence[Mapping[str, object]]) -> None:
+    """Stores what the page says about the files, sealed, until the session ends."""
+    sealed_values.put(owner, vault, sessions.subject(session.id), UPLOADS, json.dumps(list(lines)).encode())
+
+
+def uploads_of(owner: Owner, vault: Vault, session_id: UUID) -> list[dict[str, str]]:
+    """What the page says about the files that were stored last."""
+    lines: list[dict[str, str]] = json.loads(sealed_values.get(owner, vault, sessions.subject(session_id), UPLOADS))
+    return lines
+
+
+def close_uploads(owner: Owner, session: RedirectSession) -> None:
+    """The customer has uploaded all files."""
+    end(owner, session, Reentry.ACCOUNT_CREATED)
 
 
 def start(owner: Owner, context: FormContext, session: RedirectSession) -> None:

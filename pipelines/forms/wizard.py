@@ -3,6 +3,7 @@
 Values in, values out. What a move does is in `pipelines/forms/`; how a place looks, in `api/webform/`.
 
 CREATE_ACCOUNT        terms ─ bank ─ login ─ (confirmation) ─ accounts ─ summary ─ back
+                      terms ─ bank ─ upload ─ uploaded ─ back, for statement files
 AUTHENTICATE_ACCOUNT  terms ─ start ─ confirmation ─ result ─ back
 SINGLE_TRANSFER       terms ─ (bank ─ login ─ accounts) ─ order ─ confirmation ─ result ─ back
 """
@@ -16,6 +17,7 @@ from uuid import UUID
 from pipelines.banks.base import ChooseMedium, ChooseMethod, Code, ConfirmPayee, EnterTan, Failed, Payee, Redirect, Step, Wait
 from pipelines.dialogues import steps
 from warehouse.stores.dialogues import ASKED, CALLING, CONNECT, DONE, FAILED, OPEN, PAYMENT
+from warehouse.stores.providers import STATEMENT_FILES
 from warehouse.stores.redirect_sessions import AUTHENTICATE_ACCOUNT, CREATE_ACCOUNT, SINGLE_TRANSFER, SessionDialogue
 
 MAX_LOGIN_TRIES = 3
@@ -42,6 +44,8 @@ class FormStep(StrEnum):
     TERMS = "TERMS"
     BANK = "BANK"
     LOGIN = "LOGIN"
+    UPLOAD = "UPLOAD"
+    UPLOADED = "UPLOADED"
     START = "START"
     WORKING = "WORKING"
     METHOD = "METHOD"
@@ -63,6 +67,8 @@ ACTIONS: dict[FormStep, tuple[str, ...]] = {
     FormStep.TERMS: ("accept", "decline"),
     FormStep.BANK: ("bank",),
     FormStep.LOGIN: ("login", "other"),
+    FormStep.UPLOAD: ("upload", "other"),
+    FormStep.UPLOADED: ("upload", "close"),
     FormStep.START: ("start",),
     FormStep.METHOD: ("method",),
     FormStep.MEDIUM: ("medium",),
@@ -107,6 +113,10 @@ class FormFacts:
     ended: bool
     asked_terms: bool = False
     """Whether the session began with the terms."""
+    has_files: bool = False
+    """Whether the customer has chosen to upload statement files instead of a bank."""
+    uploaded: bool = False
+    """Whether a file was stored."""
     kind: str | None = None
     phase: str | None = None
     step: Step | Payee | None = None
@@ -142,6 +152,8 @@ def facts(
         came_back=bool(progress.get("came_back")),
         ended=outcome is not None,
         asked_terms=bool(progress.get("asked_terms")),
+        has_files=provider_id == STATEMENT_FILES,
+        uploaded=bool(progress.get("uploaded")),
         kind=dialogue.kind if dialogue else None,
         phase=dialogue.phase if dialogue else None,
         step=steps.load_step(dialogue.step) if dialogue and dialogue.step else None,
@@ -158,6 +170,8 @@ def place(facts: FormFacts) -> FormStep:
         return FormStep.TERMS
     if not facts.connected and not facts.has_bank:
         return FormStep.BANK
+    if facts.has_files and facts.use_case == CREATE_ACCOUNT:
+        return FormStep.UPLOADED if facts.uploaded else FormStep.UPLOAD
     if not facts.connected or facts.wants_login:
         return FormStep.LOGIN
     return FormStep.START if facts.use_case == AUTHENTICATE_ACCOUNT else FormStep.ORDER
@@ -214,7 +228,7 @@ def cancels(facts: FormFacts) -> bool:
     cancelled.
     """
     here = place(facts)
-    if here in (FormStep.RESULT, FormStep.END):
+    if here in (FormStep.RESULT, FormStep.UPLOADED, FormStep.END):
         return False
     return facts.kind != PAYMENT or here in (FormStep.METHOD, FormStep.MEDIUM, FormStep.TAN, FormStep.PAYEE)
 
@@ -249,6 +263,8 @@ def path(facts: FormFacts) -> tuple[tuple[str, ...], int]:
         FormStep.TERMS: "terms",
         FormStep.BANK: "bank",
         FormStep.LOGIN: "login",
+        FormStep.UPLOAD: "upload",
+        FormStep.UPLOADED: "done",
         FormStep.START: "confirm",
         FormStep.ACCOUNTS: "accounts",
         FormStep.SUMMARY: "summary",
@@ -261,6 +277,8 @@ def path(facts: FormFacts) -> tuple[tuple[str, ...], int]:
 
 def _names(facts: FormFacts) -> tuple[str, ...]:
     terms = ("terms",) if facts.asked_terms or place(facts) is FormStep.TERMS else ()
+    if facts.use_case == CREATE_ACCOUNT and facts.has_files:
+        return (*terms, "bank", "upload", "done")
     if facts.use_case == CREATE_ACCOUNT:
         return (*terms, "bank", "login", "accounts", "summary")
     if facts.use_case == SINGLE_TRANSFER:

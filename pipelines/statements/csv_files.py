@@ -149,7 +149,7 @@ def _bookings(layout: CsvFormat, frame: pl.DataFrame) -> pl.DataFrame:
         purpose=_purpose(layout, frame),
         booking_text=_column(frame, layout.booking_text),
         gv_code=_column(frame, layout.gv_code),
-        primanota=pl.lit(None, pl.String),
+        primanota=_column(frame, layout.primanota),
         counterparty_name=_column(frame, layout.name_column),
         counterparty_iban=_iban(_column(frame, layout.iban)),
         counterparty_bic=_bic(_column(frame, layout.bic)),
@@ -181,7 +181,7 @@ def _statement(table: _Table, bookings: pl.DataFrame, own_account: str) -> State
     if chained is not None:
         opening, closing = chained
     frame = tidy(bookings.select(pl.col(name).cast(kind) for name, kind in BOOKINGS.items()))
-    account = StatementAccount(iban=iban, number=number, currency=currency)
+    account = StatementAccount(iban=iban, number=number, currency=currency, is_card=layout.is_card)
     return with_balance_checked(with_period(Statement(layout.name, account, frame, opening=opening, closing=closing)))
 
 

@@ -4,6 +4,7 @@ A format is recognised by its header line: all names in `header` must be there, 
 are empty. Values are the banks' own words.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -40,6 +41,7 @@ class CsvFormat:
     currency: Names = ""
     default_currency: str = "EUR"
     gv_code: Names = ""
+    primanota: Names = ""
     references: Mapping[str, Names] = field(default_factory=dict)
     """SEPA tags and their columns."""
     original: tuple[str, str] | None = None
@@ -60,6 +62,7 @@ class CsvFormat:
     """The pattern of rows (cells joined with `;`) that are no lines."""
     first_line: str = ""
     """For formats without a header: the pattern of their first line; `header` then names the columns."""
+    is_card: bool = False
     unnamed: str = ""
     """Our name for a last column that has none."""
     prepare: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame
@@ -136,7 +139,46 @@ def _trade_republic(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.filter(pl.col("amount") != "")
 
 
+KONTOR_COLUMNS = (
+    *("Konto", "Kontoname", "Buchungstag", "Wertstellung", "Betrag", "Währung", "Name", "IBAN", "BIC", "Abweichender Name"),
+    *("Verwendungszweck", "Buchungstext", "GV-Code", "Primanota", "Status"),
+)
+KONTOR_BOOKED, KONTOR_PENDING = "gebucht", "vorgemerkt"
+"""The table that we write ourselves (`writing`)."""
+_FORMULA = re.compile(r"['=+\-@\t\r]")
+
+
+def guarded(cell: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _kontor(frame: pl.DataFrame) -> pl.DataFrame:
+    """Texts without the apostrophe before what could be a formula."""
+    return frame.with_columns(pl.col(pl.String).str.replace(r"^'(['=+\-@])", "$1"))
+
+
 FORMATS = (
+    CsvFormat(
+        "Kontor",
+        KONTOR_COLUMNS,
+        booked_on="Buchungstag",
+        value_on="Wertstellung",
+        amount="Betrag",
+        currency="Währung",
+        day_order=DayOrder.YEAR_FIRST,
+        purpose=("Verwendungszweck",),
+        booking_text="Buchungstext",
+        gv_code="GV-Code",
+        primanota="Primanota",
+        name_column="Name",
+        iban="IBAN",
+        bic="BIC",
+        ultimate="Abweichender Name",
+        own_account="Konto",
+        pending=("Status", KONTOR_PENDING),
+        prepare=_kontor,
+    ),
     CsvFormat(
         "Sparkasse CSV-CAMT",
         ("Auftragskonto", "Buchungstag", "Valutadatum", "Buchungstext", "Verwendungszweck", "Glaeubiger ID", "Betrag", "Info"),
@@ -188,6 +230,7 @@ FORMATS = (
     CsvFormat(
         "Sparkasse card",
         ("Umsatz getätigt von", "Belegdatum", "Buchungsdatum", "Buchungsbetrag", "Buchungswährung", "Transaktionsbeschreibung"),
+        is_card=True,
         booked_on="Buchungsdatum",
         value_on="Belegdatum",
         amount="Buchungsbetrag",
@@ -259,6 +302,7 @@ FORMATS = (
     CsvFormat(
         "DKB card",
         ("Belegdatum", "Wertstellung", "Status", "Beschreibung", "Umsatztyp"),
+        is_card=True,
         booked_on=("Wertstellung", "Belegdatum"),
         value_on="Belegdatum",
         amount=("Betrag (€)", "Betrag"),
@@ -316,6 +360,7 @@ FORMATS = (
     CsvFormat(
         "comdirect card",
         ("Buchungstag", "Umsatztag", "Vorgang", "Referenz", "Buchungstext", "Umsatz in EUR"),
+        is_card=True,
         booked_on="Buchungstag",
         value_on="Umsatztag",
         amount="Umsatz in EUR",
@@ -455,6 +500,7 @@ FORMATS = (
         "American Express",
         ("Datum", "Beschreibung", "Betrag"),
         separator=",",
+        is_card=True,
         booked_on="Datum",
         amount="Betrag",
         sign=-1,

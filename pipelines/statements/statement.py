@@ -28,6 +28,7 @@ class Reason(StrEnum):
 
     EMPTY = "EMPTY"
     TOO_LARGE = "TOO_LARGE"
+    TOO_MANY_LINES = "TOO_MANY_LINES"
     FORMAT_UNKNOWN = "FORMAT_UNKNOWN"
     ARCHIVE = "ARCHIVE"
     ENCODING = "ENCODING"
@@ -40,6 +41,7 @@ class Reason(StrEnum):
     DAY = "DAY"
     TEXT_TOO_LONG = "TEXT_TOO_LONG"
     FIELD_MISSING = "FIELD_MISSING"
+    IMPLAUSIBLE = "IMPLAUSIBLE"
 
 
 class StatementFault(Invalid):
@@ -80,6 +82,7 @@ class StatementAccount:
     blz: str | None = None
     currency: str | None = None
     owner_name: str | None = None
+    is_card: bool = False
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ from api.webform.pages import (
     Tan,
     Terms,
     Trouble,
+    Upload,
+    Uploaded,
+    UploadedLine,
     Working,
 )
 
@@ -75,6 +78,7 @@ ORDER = Order(
     False,
 )
 CONNECTING = ("terms", "bank", "login", "confirm", "accounts", "summary")
+UPLOADING = ("bank", "upload", "done")
 PAYING = ("order", "bank", "login", "confirm", "done")
 
 
@@ -101,6 +105,20 @@ SAMPLES: dict[str, Sample] = {
     "login_unfit": (
         connecting(2, trouble=Trouble("login_unfit")),
         LoginPage(BANK, (replace(FIELDS[0], value="e m", wrong=True), FIELDS[1]), other=False),
+    ),
+    "upload": (connecting(1, steps=UPLOADING), Upload()),
+    "upload_refused": (
+        connecting(1, steps=UPLOADING, trouble=Trouble("file_unreadable")),
+        Upload("„Umsätze 2026.pdf“ ist kein Kontoauszug, den wir lesen können, Zeile 12."),
+    ),
+    "uploaded": (
+        connecting(2, steps=UPLOADING, cancels=False),
+        Uploaded(
+            (
+                UploadedLine("Sparkasse KölnBonn", "DE02 3705 0198 0001 8020 57", "01.01.2026 – 31.03.2026", 312, 300),
+                UploadedLine("N26", None, "02.02.2026 – 05.02.2026", 4, 4, ("Anfangssaldo und Umsätze ergeben 90.00.",)),
+            ),
+        ),
     ),
     "start": (connecting(0, steps=("login", "confirm", "done")), Start(BANK)),
     "working": (connecting(3, cancels=False), Working(BANK)),

@@ -13,17 +13,17 @@ COUNTS = {
     "A": 20,
     "B": 16,
     "C": 7,
-    "D": 24,
+    "D": 25,
     "E": 5,
-    "F": 22,
-    "G": 17,
+    "F": 24,
+    "G": 20,
     "J": 26,
-    "K": 15,
+    "K": 17,
     "L": 14,
     "M": 23,
     "N": 19,
     "P": 11,
-    "R": 13,
+    "R": 19,
 }
 """How many rows each section has at least: no rule is dropped."""
 ROWS = re.findall(r"^\| ([A-Z]\d\d) \| (.+?) \| (.+) \|$", (ROOT / "docs" / "security.md").read_text(), re.M)

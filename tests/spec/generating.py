@@ -55,6 +55,11 @@ include-operation-id = ["add_accesses", "push_transactions", "list_transactions"
 checks.positive_data_acceptance.expected-statuses = [200, 201, 304, 400, 404, 409, 429]
 
 [[operations]]
+include-operation-id = ["upload_statements", "add_product", "change_product", "delete_product"]
+# A file that is well sent can still be no statement, and products of a bank can be neither added nor changed.
+checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409]
+
+[[operations]]
 include-operation-id = ["update_category", "update_transaction", "delete_choice", "create_rule", "tag_records", "analyse_records"]
 # A category, an IBAN, a name, a day or a currency that is well written can still be none.
 checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409]

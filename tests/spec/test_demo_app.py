@@ -13,6 +13,8 @@ import pytest
 from api.demo_app import tenant as demo_tenant
 from api.demo_app.texts import REENTRY
 from pipelines import demo_tenants
+from tests.pipelines.statements.rendering import camt
+from tests.spec.test_statement_files import salaries
 from tests.support.stack import Stack, wait_until
 from warehouse.inputs import naming
 from warehouse.settings import Settings
@@ -238,3 +240,39 @@ def test_the_demos_own_address_is_one_to_come_back_to(stack: Stack, seeded: dict
 def test_disconnecting_deletes_what_was_fetched(visitor: httpx.Client) -> None:
     assert visitor.post("/demo/disconnect", headers=OWN).headers["location"] == "/demo"
     assert visitor.get("/demo/overview").headers["location"] == "/demo"
+
+
+class TestOwnStatements:
+    """A visitor's own file, from the first page to the analyses."""
+
+    def upload(self, browser: httpx.Client, content: bytes) -> httpx.Response:
+        return browser.post("/demo/upload", files={"datei": ("umsaetze.csv", content)}, headers=OWN)
+
+    def test_from_the_first_page_to_the_analyses(self, stack: Stack, browser: httpx.Client) -> None:
+        assert "eigenen Kontoauszug hochladen" in browser.get("/demo").text
+        answer = self.upload(browser, camt(salaries(datetime(2025, 11, 1, tzinfo=UTC).date(), 12)))
+        assert answer.status_code == 303, answer.text
+        assert answer.headers["location"] == "/demo/overview?new=36"
+        stack.private |= set(browser.cookies.values())
+        page = browser.get("/demo/overview?new=36").text
+        for word in ("36 neue Umsätze", "Netflix", "Sparkasse KölnBonn", "Weiteren Kontoauszug hochladen"):
+            assert word in page
+        report = browser.get("/demo/report")
+        assert "Monatsbericht" in report.text
+        assert "default-src 'none'" in report.headers["content-security-policy"]
+        again = self.upload(browser, camt(salaries(datetime(2025, 11, 1, tzinfo=UTC).date(), 12)))
+        assert again.headers["location"] == "/demo/overview?new=0"
+        assert browser.post("/demo/disconnect", headers=OWN).status_code == 303
+        assert browser.get("/demo/overview").status_code == 303
+
+    def test_a_file_that_is_no_statement(self, browser: httpx.Client) -> None:
+        answer = self.upload(browser, b"%PDF-1.7")
+        assert answer.status_code == 200
+        assert "Diese Datei können wir nicht lesen" in answer.text
+        assert "„umsaetze.csv“ ist kein Kontoauszug" in answer.text
+
+    def test_a_file_that_is_too_large(self, browser: httpx.Client) -> None:
+        assert self.upload(browser, b"x" * (11 * 2**20)).status_code == 413
+
+    def test_only_from_our_own_page(self, browser: httpx.Client) -> None:
+        assert browser.post("/demo/upload", files={"datei": b"x"}).status_code == 403

@@ -37,6 +37,7 @@ from warehouse.stores.callers import Caller
 probes = router("/probe", "Probe")
 PUBLIC: dict[str, Any] = {"security": []}
 LONG_BYTES = 12 * 2**20  # more than the buffers of both ends of a connection hold
+FILE_FORM = b'--b\r\nContent-Disposition: form-data; name="datei"; filename="a"\r\n\r\nx\r\n--b--\r\n'
 finished = threading.Event()
 filled: list[FairSlots] = []
 apps: list[FastAPI] = []
@@ -362,10 +363,13 @@ def test_a_tenant_at_full_load_leaves_room_for_another(stack: Stack, r1: TenantU
                 ("POST", "/ai/v1/transactions/tags", b"[" + b" " * 70_000),  # large, and refused where it is parsed
                 ("GET", f"{CUSTOMER}/bankzugaenge", None),
                 ("DELETE", f"{CUSTOMER}/bankzugaenge/none", None),
+                ("POST", f"{CUSTOMER}/bankzugaenge/none/kontoauszuege", FILE_FORM),
+                ("GET", f"{CUSTOMER}/export", None),
             ]
             for method, path, content in calls:
                 try:
-                    headers = {**customer.bearer, "Content-Type": "application/json"}
+                    kind = "multipart/form-data; boundary=b" if content is FILE_FORM else "application/json"
+                    headers = {**customer.bearer, "Content-Type": kind}
                     answer = http.request(method, path, headers=headers, content=content, timeout=1 if is_full else 20)
                 except httpx.ReadTimeout:
                     assert is_full

@@ -11,6 +11,7 @@ from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Provider, Tenant, User
 from warehouse.stores import accesses
 from warehouse.stores.activity import IS_SERVED
+from warehouse.stores.providers import WITHOUT_BANK
 
 NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'fetch' = accesses.fetch_id::text)"
 MAY_BE_FETCHED = (
@@ -18,6 +19,7 @@ MAY_BE_FETCHED = (
     Tenant.active,
     IS_SERVED,
     Access.sync,
+    Access.provider_id.not_in(WITHOUT_BANK),
     Access.fetch_id.is_(None),
     ~Access.waits_for_customer,
     or_(Access.consent_ends_at.is_(None), Access.consent_ends_at > func.now()),

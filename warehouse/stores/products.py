@@ -6,7 +6,7 @@ from uuid import UUID
 
 import polars as pl
 from psycopg import sql
-from sqlalchemy import delete
+from sqlalchemy import delete, func, select
 
 from analytics.frames import PRODUCTS
 from warehouse.errors import NotFound
@@ -63,6 +63,24 @@ def put(owner: Owner, access: Access, stored_products: Mapping[str, Product], ke
     for name, value in values.items():
         setattr(product, name, value)
     return product, differs
+
+
+def add(owner: Owner, access: Access, key: str, **values: Any) -> Product:
+    """A new product; raises `NameTaken` if the access has one of this key."""
+    product = Product(tenant_id=owner.tenant, user_id=access.user_id, access_id=access.id, key=key, **values)
+    return owner.add(product, "product")
+
+
+def count(owner: Owner, access: Access) -> int:
+    """The number of products of an access."""
+    statement = select(func.count()).where(Product.tenant_id == owner.tenant, Product.access_id == access.id)
+    return owner.session.scalar(statement) or 0
+
+
+def remove(owner: Owner, product: Product) -> None:
+    """Deletes a product with its bookings and positions."""
+    owner.session.delete(product)
+    owner.session.flush()
 
 
 def keep_only(owner: Owner, access: Access, keys: Sequence[str]) -> bool:

@@ -11,6 +11,10 @@ from warehouse.errors import NotFound
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Provider
 
+STATEMENT_FILES, OWN_ACCOUNTS = UUID(int=2), UUID(int=3)
+WITHOUT_BANK = frozenset({STATEMENT_FILES, OWN_ACCOUNTS})
+"""Providers that are no bank: their accesses are never fetched, have no consent and no login, and cannot pay."""
+
 
 @dataclass(frozen=True)
 class ProviderEntry:

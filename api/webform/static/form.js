@@ -57,6 +57,21 @@
     });
   }
 
+  for (const box of document.querySelectorAll("[data-drop]")) {
+    const input = box.querySelector("input[type=file]");
+    const over = (event) => { event.preventDefault(); box.classList.add("over"); };
+    const away = () => box.classList.remove("over");
+    box.querySelector("[data-drop-hint]").hidden = false;
+    box.addEventListener("dragenter", over);
+    box.addEventListener("dragover", over);
+    box.addEventListener("dragleave", away);
+    box.addEventListener("drop", (event) => {
+      event.preventDefault();
+      away();
+      if (event.dataTransfer.files.length) input.files = event.dataTransfer.files;
+    });
+  }
+
   const main = document.querySelector("main[data-polls]");
   const look = async () => {
     try {

@@ -222,3 +222,23 @@ def mt940_line(line: Line) -> list[str]:
 def fitting(line: Line) -> Line:
     """A line whose references and text fit the 14 lines of a purpose in MT940."""
     return replace(line, text=line.text[:108].strip())
+
+
+SPARKASSE_HEADER = (
+    "Auftragskonto;Buchungstag;Valutadatum;Buchungstext;Verwendungszweck;Glaeubiger ID;Mandatsreferenz;"
+    "Kundenreferenz (End-to-End);Sammlerreferenz;Lastschrift Ursprungsbetrag;Auslagenersatz Ruecklastschrift;"
+    "Beguenstigter/Zahlungspflichtiger;Kontonummer/IBAN;BIC (SWIFT-Code);Betrag;Waehrung;Info"
+)
+
+
+def sparkasse_csv(history: list[Line]) -> bytes:
+    """The newest line first, as the bank exports it; no transaction code and no primanota."""
+    rows = [SPARKASSE_HEADER]
+    for line in reversed(history):
+        amount = ("-" if line.cents < 0 else "") + euros(line.cents).replace(".", ",")
+        days = f"{line.booked_on:%d.%m.%y}", f"{line.value_on:%d.%m.%y}"
+        references = line.cred, line.mref, line.eref, "", "", ""
+        payee = line.name, line.iban, line.bic
+        cells = (OWN_IBAN, *days, line.booking_text, line.text, *references, *payee, amount, "EUR", "Umsatz gebucht")
+        rows.append(";".join(f'"{cell}"' for cell in cells))
+    return "\r\n".join(rows).encode("iso-8859-1") + b"\r\n"

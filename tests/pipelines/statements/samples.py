@@ -32,6 +32,20 @@ class Sample:
 
 SAMPLES = (
     Sample(
+        "Kontor",
+        "\ufeffKonto;Kontoname;Buchungstag;Wertstellung;Betrag;Währung;Name;IBAN;BIC;Abweichender Name;Verwendungszweck;Buchungstext;"
+        "GV-Code;Primanota;Status\r\n"
+        f'{OWN};Girokonto;2026-03-02;2026-03-03;-850,00;EUR;Hausverwaltung Huber;{OTHER};COBADEFFXXX;;"EREF+E-1\nSVWZ+Miete";'
+        "DAUERAUFTRAG;117;9310;gebucht\r\n"
+        f"{OWN};Girokonto;2026-03-04;;-9,10;EUR;'=SUMME(A1);;;;Einkauf;;;;vorgemerkt\r\n",
+        (
+            (date(2026, 3, 2), -85000, "Hausverwaltung Huber", OTHER, "EREF+E-1\nSVWZ+Miete"),
+            (date(2026, 3, 4), -910, "=SUMME(A1)", None, "Einkauf"),
+        ),
+        iban=OWN,
+        pending=(False, True),
+    ),
+    Sample(
         "Sparkasse CSV-CAMT",
         '"Auftragskonto";"Buchungstag";"Valutadatum";"Buchungstext";"Verwendungszweck";"Glaeubiger ID";"Mandatsreferenz";'
         '"Kundenreferenz (End-to-End)";"Sammlerreferenz";"Lastschrift Ursprungsbetrag";"Auslagenersatz Ruecklastschrift";'

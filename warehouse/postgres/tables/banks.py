@@ -129,6 +129,8 @@ class Product(Identified, OwnedByUser, Numbered, Base):
     messages: Mapped[list[dict[str, Any]]] = mapped_column(JSONB, server_default="[]")
     fetched_at: Mapped[datetime]
     complete_from: Mapped[date | None]
+    statement_until: Mapped[date | None]
+    """The last day of the newest statement file that was uploaded for it."""
 
 
 class BelowProduct:
