@@ -34,17 +34,23 @@ from analytics.analyses.cashflow.values import (
     future_flows,
     months_after,
 )
+from analytics.analyses.cashflow.yearly import yearly_cents
+from analytics.analyses.german import german_euros
 from analytics.frames import CASHFLOW_PREDICTIONS, checked
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering
 
 BOUND_GROWTH_POWER = 0.65
 """Bounds grow with this power of the number of months: random residuals cancel out (0.5), changes of contracts last (1)."""
+INVOICE_INCOMES = (INCOME, "INCOME_OTHER", NET)
+"""The tags in which paid invoices count."""
 VIEW_KEYS = ["user", "tree", "level", "tag", "with_savings", "without_savings"]
 
 
-def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
-    """The predictions (frame `CASHFLOW_PREDICTIONS`), given the payments of contracts (frame `EXPECTED_PAYMENTS`)."""
+def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame, revenues: pl.DataFrame) -> pl.DataFrame:
+    """The predictions (frame `CASHFLOW_PREDICTIONS`), given the payments of contracts (frame `EXPECTED_PAYMENTS`) and the users
+    who live on invoices (`revenues`).
+    """
     recent_rows = recent_flows(flows, cycles)
     users, past = remaining_shares(cycles, spending_course(recent_rows)), in_both_trees(recent_rows, flows)
     coming = future_flows(payments, flows, cycles)
@@ -52,7 +58,7 @@ def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> p
     rows = decode_keys(keys, flows)
     past, coming = past.with_columns(row=key_rows.head(past.height)), coming.with_columns(row=key_rows.tail(coming.height))
     rows_with_cycles = rows.join(users, on="user", how="left", maintain_order="left")
-    view_rows = _with_bounds(_sum_to_views(add_values(rows_with_cycles, past, coming))).join(
+    view_rows = _with_bounds(_sum_to_views(add_values(rows_with_cycles, past, coming, yearly_cents(flows, cycles, keys)))).join(
         users, on="user", how="inner", maintain_order="left"
     )
     view_rows = view_rows.with_row_index("row")
@@ -62,7 +68,30 @@ def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> p
     view_keys = view_rows[VIEW_KEYS].cast({name: CASHFLOW_PREDICTIONS[name] for name in VIEW_KEYS})[
         items["position"] // len(parts)
     ]
-    return checked(view_keys.hstack(items[CASHFLOW_PREDICTIONS.names()[len(VIEW_KEYS) :]]), CASHFLOW_PREDICTIONS)
+    return _with_intervals(view_keys.hstack(items), revenues)
+
+
+def _with_intervals(items: pl.DataFrame, revenues: pl.DataFrame) -> pl.DataFrame:
+    """The frame `CASHFLOW_PREDICTIONS`: the income of users who live on invoices is an interval, and says what it rests on."""
+    if revenues.is_empty():
+        return checked(
+            items.with_columns(interval_only=pl.lit(value=False)).select(CASHFLOW_PREDICTIONS.names()), CASHFLOW_PREDICTIONS
+        )
+    with_revenues = items.join(revenues, on="user", how="left", maintain_order="left")
+    is_income = (pl.col("tree") == CATEGORIES) & pl.col("tag").is_in(INVOICE_INCOMES) & (pl.col("flex") != 0)
+    is_interval = is_income & pl.col("lowest").is_not_null()
+    basis = pl.format(
+        "Rechnungen von {} Kunden brachten in {} Monaten zwischen {} und {} Euro im Monat",
+        "payers",
+        "months",
+        german_euros(pl.col("lowest")),
+        german_euros(pl.col("highest")),
+    )
+    complete = with_revenues.with_columns(
+        interval_only=is_interval,
+        reason=pl.concat_str(pl.when(is_interval).then(basis), "reason", separator="; ", ignore_nulls=True).replace("", None),
+    )
+    return checked(complete.select(CASHFLOW_PREDICTIONS.names()), CASHFLOW_PREDICTIONS)
 
 
 def _rank_keys(keys: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -153,22 +182,28 @@ def _with_bounds(view_rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _predict_item(view_rows: pl.DataFrame, kind: str, step: int) -> pl.DataFrame:
-    """One item of one kind for all tags. The bounds allow that a bonus does not come, or is larger."""
+    """One item of one kind for all tags. The bounds allow that what comes every year does not come, or is larger."""
     cycle = cycle_of(kind)
     months = pl.lit(float(ITEM_MONTHS.get(kind, 1))) if step else pl.col(f"{cycle}_left") + months_after(kind)
     cents = pl.col(f"fixed_{kind}{step}") + pl.col(f"flex_{kind}{step}")
     margins = {end: (pl.col(f"{cycle}_{end}") * _bound_growth(months)).round().cast(pl.Int64) for end in ("lowest", "highest")}
-    extra = pl.col(f"extra_{kind}{step}") if kind in ITEM_MONTHS else pl.lit(0)
+    extra = pl.col(f"extra_{kind}{step}") if kind in ITEM_MONTHS else pl.lit(0, pl.Int64)
     return view_rows.select(
         kind=pl.lit(kind),
         item=item_names(kind, view_rows.select(current_number(kind) + step).to_series()),
         cents=cents,
         fixed=f"fixed_{kind}{step}",
         flex=f"flex_{kind}{step}",
-        lower=cents + margins["lowest"] - extra,
-        upper=cents + margins["highest"] + extra // 2,
+        lower=cents + margins["lowest"] - extra.clip(lower_bound=0) - (-extra).clip(lower_bound=0) // 2,
+        upper=cents + margins["highest"] + extra.clip(lower_bound=0) // 2 + (-extra).clip(lower_bound=0),
+        reason=_reason(extra),
         position=pl.col("row") * 8 + (2 * KINDS.index(kind) + step),
     )
+
+
+def _reason(extra: pl.Expr) -> pl.Expr:
+    """What a prediction contains that comes every year, in German; null where there is nothing."""
+    return pl.when(extra != 0).then(pl.format("Darin {} Euro, die in den Vorjahren im selben Monat kamen", german_euros(extra)))
 
 
 def _bound_growth(months: pl.Expr) -> pl.Expr:
