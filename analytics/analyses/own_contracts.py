@@ -72,12 +72,17 @@ def with_contract_payments(bookings: pl.DataFrame, contracts: OwnContracts) -> p
         CREDIT: kinds.filter(category=CREDIT),
         HOME_SAVINGS: contracts.home_savings_payments,
     }
+    users = pl.concat([frame["user"] for frame in (contracts.loan_accounts, contracts.home_savings_payments)]).unique()
+    rows = bookings["user"].is_in(users.implode()).arg_true()
+    own_bookings = bookings.select("user", "id", "product", "category", "effective_category")[rows]
     account_keys = contracts.loan_accounts.select(user_key("account")).to_series().implode()
-    category = pl.when(user_key("product").is_in(account_keys)).then(pl.lit(LOAN_TRANSFER))
-    for name, rows in payments.items():
-        category = category.when(user_key("id").is_in(rows.select(user_key("id")).to_series().implode())).then(pl.lit(name))
+    choices = [pl.when(user_key("product").is_in(account_keys)).then(pl.lit(LOAN_TRANSFER))]
+    for name, payment_rows in payments.items():
+        payment_keys = payment_rows.select(user_key("id")).to_series().implode()
+        choices.append(pl.when(user_key("id").is_in(payment_keys)).then(pl.lit(name)))
     return bookings.with_columns(
-        category=pl.coalesce(category, "category"), effective_category=pl.coalesce(category, "effective_category")
+        bookings[name].scatter(rows, own_bookings.select(pl.coalesce(*choices, name)).to_series())
+        for name in ("category", "effective_category")
     )
 
 

@@ -391,9 +391,9 @@ def test_affordability_adds_up() -> None:
 @pytest.mark.parametrize(
     ("name", "source", "dates"),
     [
-        ("life-events", "life_events", {"eventDate": "event_date"}),
+        ("life-events", "life_events", {"eventDate": "event_date", "knownSince": "known_since"}),
         ("life-stages", "life_stages", {"dateSince": "since"}),
-        ("sales-triggers", "sales_triggers", {"triggerDate": "trigger_date", "eventDate": "trigger_date"}),
+        ("sales-triggers", "sales_triggers", {"triggerDate": "trigger_date", "eventDate": "event_date"}),
     ],
 )
 def test_findings_say_what_their_frame_says(name: str, source: str, dates: dict[str, str]) -> None:

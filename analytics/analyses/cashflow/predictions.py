@@ -68,18 +68,28 @@ def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame, reve
     view_keys = view_rows[VIEW_KEYS].cast({name: CASHFLOW_PREDICTIONS[name] for name in VIEW_KEYS})[
         items["position"] // len(parts)
     ]
-    return _with_intervals(view_keys.hstack(items), revenues)
+    return _with_reasons(view_keys.hstack(items), revenues)
 
 
-def _with_intervals(items: pl.DataFrame, revenues: pl.DataFrame) -> pl.DataFrame:
-    """The frame `CASHFLOW_PREDICTIONS`: the income of users who live on invoices is an interval, and says what it rests on."""
-    if revenues.is_empty():
-        return checked(
-            items.with_columns(interval_only=pl.lit(value=False)).select(CASHFLOW_PREDICTIONS.names()), CASHFLOW_PREDICTIONS
-        )
-    with_revenues = items.join(revenues, on="user", how="left", maintain_order="left")
+def _with_reasons(items: pl.DataFrame, revenues: pl.DataFrame) -> pl.DataFrame:
+    """The frame `CASHFLOW_PREDICTIONS`: with the reasons of the few predictions that have one. The income of users who live on
+    invoices is an interval, and says what it rests on.
+    """
     is_income = (pl.col("tree") == CATEGORIES) & pl.col("tag").is_in(INVOICE_INCOMES) & (pl.col("flex") != 0)
-    is_interval = is_income & pl.col("lowest").is_not_null()
+    is_interval = is_income & pl.col("user").is_in(revenues["user"].implode()) if revenues.height else pl.lit(value=False)
+    flagged_items = items.with_columns(interval_only=is_interval)
+    rows = flagged_items.select(pl.col("interval_only") | (pl.col("extra") != 0)).to_series().arg_true()
+    explained_items = flagged_items.select("user", "extra", "interval_only")[rows].join(
+        revenues, on="user", how="left", maintain_order="left"
+    )
+    reasons = pl.repeat(None, items.height, dtype=pl.String, eager=True).scatter(
+        rows, explained_items.select(_reason()).to_series()
+    )
+    return checked(flagged_items.with_columns(reason=reasons).select(CASHFLOW_PREDICTIONS.names()), CASHFLOW_PREDICTIONS)
+
+
+def _reason() -> pl.Expr:
+    """What an interval rests on, and what comes every year, in German."""
     basis = pl.format(
         "Rechnungen von {} Kunden brachten in {} Monaten zwischen {} und {} Euro im Monat",
         "payers",
@@ -87,11 +97,9 @@ def _with_intervals(items: pl.DataFrame, revenues: pl.DataFrame) -> pl.DataFrame
         german_euros(pl.col("lowest")),
         german_euros(pl.col("highest")),
     )
-    complete = with_revenues.with_columns(
-        interval_only=is_interval,
-        reason=pl.concat_str(pl.when(is_interval).then(basis), "reason", separator="; ", ignore_nulls=True).replace("", None),
-    )
-    return checked(complete.select(CASHFLOW_PREDICTIONS.names()), CASHFLOW_PREDICTIONS)
+    yearly = pl.format("Darin {} Euro, die in den Vorjahren im selben Monat kamen", german_euros(pl.col("extra")))
+    parts = [pl.when("interval_only").then(basis), pl.when(pl.col("extra") != 0).then(yearly)]
+    return pl.concat_str(parts, separator="; ", ignore_nulls=True).alias("reason")
 
 
 def _rank_keys(keys: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -196,14 +204,9 @@ def _predict_item(view_rows: pl.DataFrame, kind: str, step: int) -> pl.DataFrame
         flex=f"flex_{kind}{step}",
         lower=cents + margins["lowest"] - extra.clip(lower_bound=0) - (-extra).clip(lower_bound=0) // 2,
         upper=cents + margins["highest"] + extra.clip(lower_bound=0) // 2 + (-extra).clip(lower_bound=0),
-        reason=_reason(extra),
+        extra=extra,
         position=pl.col("row") * 8 + (2 * KINDS.index(kind) + step),
     )
-
-
-def _reason(extra: pl.Expr) -> pl.Expr:
-    """What a prediction contains that comes every year, in German; null where there is nothing."""
-    return pl.when(extra != 0).then(pl.format("Darin {} Euro, die in den Vorjahren im selben Monat kamen", german_euros(extra)))
 
 
 def _bound_growth(months: pl.Expr) -> pl.Expr:

@@ -22,8 +22,12 @@ def invoice_revenues(snapshot: Snapshot, cycles: pl.DataFrame) -> pl.DataFrame:
     if users.is_empty():
         return REVENUES.to_frame()
     months = cycles.select(pl.col("user").cast(pl.String), "month_last", months="month_count")
+    rows = snapshot.bookings["user"].is_in(users["user"].implode()).arg_true()
     incomes = (
-        snapshot.bookings.lazy()
+        snapshot.bookings.select("user", "counterparty_key", "freelancer", "effective_category", "amount_cents", "booked_on")[
+            rows
+        ]
+        .lazy()
         .select(
             "user",
             "counterparty_key",
@@ -33,7 +37,6 @@ def invoice_revenues(snapshot: Snapshot, cycles: pl.DataFrame) -> pl.DataFrame:
             month=month_number(pl.col("booked_on")),
         )
         .filter(pl.col("amount_cents") > 0, pl.col("effective_category").str.starts_with(INCOME_PREFIX))
-        .join(users.lazy(), on="user", how="semi")
         .join(months.lazy(), on="user")
         .filter(pl.col("month").is_between(pl.col("month_last") - pl.col("months") + 1, pl.col("month_last")))
         .with_columns(is_invoice=pl.col("freelancer") == REVENUE)
@@ -55,4 +58,4 @@ def invoice_revenues(snapshot: Snapshot, cycles: pl.DataFrame) -> pl.DataFrame:
     )
     users_with_spans = totals.join(spans, on="user").filter(lives_on_them)
     lowest = pl.when(pl.col("paid_months") < pl.col("months")).then(0).otherwise("lowest")
-    return users_with_spans.with_columns(lowest=lowest).select(REVENUES.names()).cast(dict(REVENUES)).sort("user")
+    return users_with_spans.with_columns(lowest=lowest).select(REVENUES.names()).cast(REVENUES).sort("user")

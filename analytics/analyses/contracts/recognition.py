@@ -7,7 +7,13 @@ import polars as pl
 
 from analytics.analyses.contracts.amounts import medians
 from analytics.analyses.contracts.rhythm import period_names, periods
-from analytics.analyses.contracts.streams import MAX_HABIT_PRIOR, MIN_SINGLE_PRIOR, UNRELATED, GatheredStreams
+from analytics.analyses.contracts.streams import (
+    DOUBTFUL_AMOUNT,
+    MAX_HABIT_PRIOR,
+    MIN_SINGLE_PRIOR,
+    UNRELATED,
+    GatheredStreams,
+)
 from analytics.bank_text import references
 
 PERIOD_PRIORS_PATH = Path(__file__).parent / "period_priors.csv"
@@ -65,7 +71,10 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
         prior=pl.mean("prior"),
         steady=pl.mean("steady") > 0.5,
         debit=pl.mean("debit") > 0.5,
+        card=pl.mean("card") > 0.5,
+        obliged=pl.mean("obliged") > 0.5,
         repeated=pl.mean("repeated") > 0.3,
+        doubt=pl.max("doubt"),
     )
     median, deviation = medians(streams["n"].to_numpy(), gathered_streams.rows["cents"].abs().cast(pl.Float64).to_numpy())
     evidence = pl.max_horizontal(
@@ -100,26 +109,34 @@ def _is_contract() -> pl.Expr:
     )
     usual = (pl.col("prior") >= MIN_USUAL_PRIOR) | pl.col("steady")
     # Not every bank passes on mandates, and a premium of a year is rarely the same as that of the year before.
+    is_owed = pl.col("steady") | pl.col("repeated") | pl.col("obliged")
     rare = (pl.col("period") >= FIRST_RARE_PERIOD) & (
-        ((slots == FEW_SLOTS) & (pl.col("prior") >= MIN_SINGLE_PRIOR)) | ((slots == FEW_SLOTS + 1) & usual)
+        ((slots == FEW_SLOTS) & (pl.col("prior") >= MIN_SINGLE_PRIOR) & is_owed)
+        | ((slots == FEW_SLOTS + 1) & usual & (is_owed | pl.col("debit")))
     )
     min_timing = pl.when(rare).then(MIN_RARE_TIMING).otherwise(min_timing)
     min_evenness = pl.when(rare).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_FEW)
     firm = (slots > FEW_SLOTS) | (
-        (slots == FEW_SLOTS) & usual & (pl.col("evidence") >= MIN_EVIDENCE) & (pl.col("evenness") >= min_evenness)
+        (slots == FEW_SLOTS)
+        & (pl.col("doubt") < DOUBTFUL_AMOUNT)
+        & usual
+        & (pl.col("evidence") >= MIN_EVIDENCE)
+        & (pl.col("evenness") >= min_evenness)
     )
     habit = (pl.col("prior") <= MAX_HABIT_PRIOR) & ~pl.col("steady") & ~pl.col("repeated")
     equal = (pl.col("timing") >= MIN_HABIT_TIMING) & (pl.col("deviation") == 0)
     even = pl.col("evenness") >= pl.when(usual).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_UNUSUAL)
     is_marked = pl.col("steady") | pl.col("repeated") | (pl.col("prior") >= MIN_SINGLE_PRIOR)
-    is_fee = equal & (pl.col("debit") | (pl.col("prior") >= MIN_USUAL_PRIOR) | (pl.col("period") == FOUR_WEEKS_PERIOD))
+    is_fee = equal & (
+        pl.col("debit") | (pl.col("card") & (pl.col("prior") >= MIN_USUAL_PRIOR)) | (pl.col("period") == FOUR_WEEKS_PERIOD)
+    )
     appointment = (pl.col("period") < FIRST_MONTHLY_PERIOD) & ~is_marked & ~is_fee  # friends who meet every Friday
     return (pl.col("timing") >= min_timing) & even & firm & (~habit | equal) & ~appointment
 
 
 def _single_payments(gathered_streams: GatheredStreams, streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     """Single bookings in categories of contracts that carry a mark of a contract; their period is an estimate."""
-    single_streams = streams.filter(pl.col("n") == 1, pl.col("prior") >= MIN_SINGLE_PRIOR)
+    single_streams = streams.filter(pl.col("n") == 1, pl.col("prior") >= MIN_SINGLE_PRIOR, pl.col("doubt") == 0)
     rows = gathered_streams.rows.join(single_streams, on="stream", how="semi", maintain_order="left")
     texts = bookings.select("purpose", "category", "insurance", "as_of")[rows["row"]]
     span = references.numbered_span(texts["purpose"])

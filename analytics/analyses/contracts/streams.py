@@ -55,7 +55,7 @@ SEMESTER_WORDS, SEMESTER_PRIOR = r"(?i)semester|r(?:ü|ue|u)ckmeld|studierendens
 """Fees of a university come every semester; other payments to one need not come again."""
 OWN_SAVINGS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
 """Transfers to own savings: regular ones are committed like contracts, but are none."""
-OWN_SAVINGS_PRIOR = 0.5
+OWN_SAVINGS_PRIOR, OWN_SAVINGS_SIDE = 0.5, 2
 CERTAIN_POINTS = 1000
 """The points of a prior of 1."""
 CONTRACT_CHANNELS = (Channel.STANDINGORDER, Channel.SALARY, Channel.LOAN)
@@ -67,6 +67,8 @@ MIN_SINGLE_PRIOR = 0.9
 MAX_SPREAD = 0.3
 MAX_BOOKINGS_PER_SLOT = 1.5
 """A stream with more bookings per slot holds several contracts."""
+DOUBTFUL_KIND, DOUBTFUL_AMOUNT = 1, 2
+"""How doubtful the parts of an unclear stream are (`doubt`): told apart by kind or by amount. Parts of others are not (0)."""
 MIN_CLEAR_TIMING, MIN_CLEAR_EVENNESS, MIN_UNCLEAR_PRIOR = 0.72, 0.3, 0.4
 """A stream in categories of contracts with less timing or evenness than this is no contract, but may hold several."""
 MIN_GAP_CENTS, MIN_GAP_SHARE = 200, 0.08
@@ -78,7 +80,21 @@ RECURRING_STEMS = ("folge", "wiederhol", "rcur")
 MAX_OVERLAP_DAYS, MAX_PAUSE_PERIODS = 15, 2.2
 MAX_PRICE_FACTOR = 1.67
 """A contract continues at a new price that differs by at most this factor, after a pause of at most `MAX_PAUSE_PERIODS`."""
-ROW_COLUMNS = ("row", "user", "group_key", "booked_on", "cents", "tie", "prior", "steady", "debit", "repeated", "mandate")
+ROW_COLUMNS = (
+    "row",
+    "user",
+    "group_key",
+    "booked_on",
+    "cents",
+    "tie",
+    "prior",
+    "steady",
+    "debit",
+    "card",
+    "obliged",
+    "repeated",
+    "mandate",
+)
 
 
 class GatheredStreams(NamedTuple):
@@ -103,7 +119,7 @@ def gather_streams(bookings: pl.DataFrame) -> GatheredStreams:
     """The streams of all users."""
     split = _split_by_mandate(_with_mandates(_candidates(bookings), bookings))
     rows = _with_main_sign(split)
-    main = sort_by_day(rows.filter("main").with_columns(stream="group_key"))
+    main = sort_by_day(rows.filter("main").with_columns(stream="group_key", doubt=pl.lit(0, pl.UInt8)))
     dates = stream_dates(main, "stream")
     main, streams_rhythm = _split_crowded(main, dates, rhythm(dates), bookings)
     return GatheredStreams(main, streams_rhythm, rows.filter(~pl.col("main")).select(ROW_COLUMNS))
@@ -114,16 +130,18 @@ def _split_crowded(
 ) -> tuple[pl.DataFrame, Rhythm]:
     """The rows with crowded and unclear streams split, these after the others, and the rhythm of all streams.
 
-    They are split by contract number and category first; what is still crowded or unclear, by amount.
+    They are split by contract number and category first; what is still crowded or unclear, by amount. Parts of unclear streams
+    must show a rhythm of their own: `doubt` says how they came apart.
     """
-    for split in (_split_by_kind, _split_by_amount):
+    for doubt, split in ((DOUBTFUL_KIND, _split_by_kind), (DOUBTFUL_AMOUNT, _split_by_amount)):
         lengths = np.diff(dates.starts)
-        is_mixed = (lengths >= 4) & (
-            (lengths > MAX_BOOKINGS_PER_SLOT * streams_rhythm.slots) | _is_unclear(rows, lengths, streams_rhythm)
-        )
+        is_crowded = (lengths >= 4) & (lengths > MAX_BOOKINGS_PER_SLOT * streams_rhythm.slots)
+        is_mixed = is_crowded | ((lengths >= 4) & _is_unclear(rows, lengths, streams_rhythm))
         if not is_mixed.any():
             break
-        is_mixed_row = np.repeat(is_mixed, lengths)
+        is_mixed_row, is_crowded_row = np.repeat(is_mixed, lengths), np.repeat(is_crowded, lengths)
+        doubts = pl.Series(np.where(is_mixed_row & ~is_crowded_row, doubt, 0).astype(np.uint8))
+        rows = rows.with_columns(doubt=pl.max_horizontal("doubt", doubts))
         split_rows = sort_by_day(split(rows.filter(is_mixed_row), bookings).select(rows.columns))
         split_rhythm = rhythm(stream_dates(split_rows, "stream"))
         kept_rhythm = streams_rhythm.select(~is_mixed, ~is_mixed_row)
@@ -181,7 +199,15 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
     )
     is_candidate = is_repeated | (groups.points >= MIN_SINGLE_PRIOR * CERTAIN_POINTS * groups.rows)
     candidates = rows.filter(is_candidate[group])
-    return candidates.with_columns(tie=bookings["id"][candidates["row"]].hash())
+    facts = bookings.select("id", "channel", "insurance", "category")[candidates["row"]]
+    is_fee = (pl.col("category") == STUDY_CATEGORY) & (candidates["prior"] == SEMESTER_PRIOR)
+    return candidates.hstack(
+        facts.select(
+            tie=pl.col("id").hash(),
+            card=pl.col("channel") == Channel.CARD,
+            obliged=(pl.col("insurance") != UNRELATED) | (pl.col("category") == TAX_CATEGORY) | is_fee,
+        )
+    )
 
 
 @compiled
@@ -198,63 +224,100 @@ def _sum_groups(group: Numbers, points: Integers, firm: Flags, size: Integers, g
 
 def _with_keys(bookings: pl.DataFrame) -> pl.DataFrame:
     """The bookings that may be payments, with their `party` and a hash of what one contract has in common (`group_key`)."""
-    category = pl.col("effective_category")
-    is_one_payee = (pl.col("partner") != UNKNOWN) & (
-        ~pl.col("partner").is_in(MUNICIPAL_PARTNERS) | (pl.col("counterparty_key") == "")
-    )
+    codes, facts = _category_facts(bookings)
+    partner = bookings["partner"].hash(1)
     named_party = (
-        pl.when(is_one_payee)
-        .then(pl.col("partner").hash(1))
+        pl.when(pl.col("partner") != UNKNOWN)
+        .then(partner)
         .when(pl.col("counterparty_key") != "")
         .then(pl.col("counterparty_key").hash(2))
     )
-    is_own_saving = category.is_in(OWN_SAVINGS) & (pl.col("amount_cents") < 0)
-    is_paid = ~category.str.starts_with("TRANSFER_") & (pl.col("amount_cents") != 0) & ~category.is_in(NO_PAYMENT_CATEGORIES)
+    is_own_saving = facts["saving"] & (bookings["amount_cents"] < 0)
     rows = bookings.select(
         pl.col("user").hash(),
         "booked_on",
         row=pl.int_range(pl.len(), dtype=pl.UInt32),
-        prior=pl.when(is_own_saving).then(OWN_SAVINGS_PRIOR).otherwise(_priors(bookings)),
+        prior=_priors(bookings, codes, is_own_saving),
         party=named_party,
         insurance=pl.col("insurance").hash(),
-        # Who shops at the employer's does not pay wages back.
-        side=pl.when(category.str.starts_with("INCOME_")).then(1).when(is_own_saving).then(2).otherwise(0),
+        side=pl.when(is_own_saving).then(OWN_SAVINGS_SIDE).otherwise(facts["side"]),
         cents="amount_cents",
         steady=pl.any_horizontal(pl.col("channel") == channel for channel in CONTRACT_CHANNELS),
         debit=pl.col("channel") == Channel.DIRECTDEBIT,
-        topic=_topics(bookings),
-        paid=is_paid | is_own_saving,
+        paid=(facts["paid"] & (pl.col("amount_cents") != 0)) | is_own_saving,
     )
     nameless_rows = rows["party"].is_null().arg_true()
     nameless_party = bookings.select("product", "category")[nameless_rows].select(pl.struct(pl.all()).hash(3)).to_series()
-    rows = rows.with_columns(party=rows["party"].scatter(nameless_rows, nameless_party)).filter("paid")
+    party = _with_topics(rows["party"].scatter(nameless_rows, nameless_party), bookings, codes, partner)
+    rows = rows.with_columns(party=party).filter("paid")
     return rows.select(
         "row", "user", "booked_on", "prior", "party", "cents", "steady", "debit",
-        group_key=pl.struct("user", "party", "insurance", "side", "topic").hash(),
+        group_key=pl.struct("user", "party", "insurance", "side").hash(),
     )  # fmt: skip
 
 
-def _topics(bookings: pl.DataFrame) -> pl.Series:
-    """By booking the number of what it pays for, where one payee is paid for different things: taxes, and fees of a town."""
-    topics = pl.repeat(0, bookings.height, dtype=pl.UInt64, eager=True)
-    is_public = pl.col("category").is_in([TAX_CATEGORY, CARE_CATEGORY]) | pl.col("partner").is_in(PUBLIC_PARTNERS)
-    rows = bookings.select(is_public.fill_null(value=False)).to_series().arg_true()
+def _category_facts(bookings: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+    """By booking the number of its effective category, and what that says: whether it is `paid` to others, `saving`, and on which
+    `side` it is, since who shops at the employer's does not pay wages back.
+    """
+    names, table = _category_table()
+    codes = bookings["effective_category"].cast(names, strict=False).to_physical().fill_null(len(names.categories))
+    return codes, table[codes]
+
+
+@cache
+def _category_table() -> tuple[pl.Enum, pl.DataFrame]:
+    """The categories, and the facts about each; the last row is for those that are unknown."""
+    names = pl.Enum(trees.categories_frame()["system_name"])
+    name = pl.col("name")
+    table = pl.DataFrame({"name": [*names.categories, ""]}).select(
+        paid=~name.str.starts_with("TRANSFER_") & ~name.is_in(NO_PAYMENT_CATEGORIES),
+        saving=name.is_in(OWN_SAVINGS),
+        side=name.str.starts_with("INCOME_").cast(pl.UInt8),
+    )
+    return names, table
+
+
+def _category_code(name: str) -> int:
+    return _category_table()[0].categories.index_of(name) or 0
+
+
+@cache
+def _partner_hashes(*partners: str) -> pl.Series:
+    return pl.Series(partners).hash(1)
+
+
+def _with_topics(party: pl.Series, bookings: pl.DataFrame, codes: pl.Series, partner: pl.Series) -> pl.Series:
+    """The parties, where one payee is paid for different things with what it is: taxes, and fees of a town, of which each has an
+    account of its own.
+    """
+    is_public = codes.is_in([_category_code(TAX_CATEGORY), _category_code(CARE_CATEGORY)]) | partner.is_in(
+        _partner_hashes(*PUBLIC_PARTNERS).implode()
+    )
+    rows = is_public.arg_true()
     if rows.is_empty():
-        return topics
+        return party
     text = pl.col("purpose").fill_null("").str.to_lowercase()
     kind = pl.coalesce(pl.when(text.str.contains(words)).then(pl.lit(topic)) for topic, words in TAX_TOPICS.items())
     topic = pl.when(pl.col("category") == TAX_CATEGORY).then(pl.coalesce(kind, "category")).otherwise("category")
-    return topics.scatter(rows, bookings.select("category", "purpose")[rows].select(topic.hash()).to_series())
+    has_own_account = pl.col("partner").is_in(MUNICIPAL_PARTNERS) & (pl.col("counterparty_key") != "")
+    payee = pl.when(has_own_account).then(pl.col("counterparty_key").hash(2)).otherwise(pl.col("party"))
+    columns = bookings.select("category", "purpose", "partner", "counterparty_key")[rows].with_columns(party[rows].alias("party"))
+    return party.scatter(rows, columns.select(payee ^ topic.hash(4)).to_series())
 
 
-def _priors(bookings: pl.DataFrame) -> pl.Series:
-    """By booking the probability of a contract by its category, which is looked up by hash, and by the words of fees."""
+def _semester_fees(bookings: pl.DataFrame, codes: pl.Series) -> pl.Series:
+    """The rows of fees of a university for a semester."""
+    studies = (codes == _category_code(STUDY_CATEGORY)).arg_true()
+    return studies.filter(bookings["purpose"][studies].str.contains(SEMESTER_WORDS).fill_null(value=False))
+
+
+def _priors(bookings: pl.DataFrame, codes: pl.Series, is_own_saving: pl.Series) -> pl.Series:
+    """By booking the probability of a contract by its category, which is looked up by hash, and by what it is for."""
     numbering, table = _prior_table()
     priors = table[numbering.known(bookings["category"].hash().to_numpy().astype(np.uint64))]
-    studies = (bookings["category"] == STUDY_CATEGORY).arg_true()
-    if not studies.is_empty():
-        fees = studies.filter(bookings["purpose"][studies].str.contains(SEMESTER_WORDS).fill_null(value=False))
-        priors[fees.to_numpy()] = SEMESTER_PRIOR
+    priors[is_own_saving.to_numpy()] = OWN_SAVINGS_PRIOR
+    priors[_semester_fees(bookings, codes).to_numpy()] = SEMESTER_PRIOR
     return pl.Series(priors)
 
 
@@ -363,7 +426,8 @@ def _split_by_amount(rows: pl.DataFrame, _: pl.DataFrame) -> pl.DataFrame:
     )
     # Chains are counted in each stream anew: the key of a contract must not depend on which other users are there.
     chain_number = (~follows.fill_null(value=False)).cum_sum()
-    chains = dated_levels.select("level", "stream", chain=chain_number)
-    chains = chains.select("level", chain=pl.col("chain") - pl.col("chain").min().over("stream")).sort("level")["chain"]
+    numbered_levels = dated_levels.select("level", "stream", chain=chain_number)
+    own_number = pl.col("chain") - pl.col("chain").min().over("stream")
+    chains = numbered_levels.select("level", chain=own_number).sort("level")["chain"]
     chain = chains.gather(level_rows["level"] - 1)  # levels are numbered from one
     return level_rows.with_columns(stream=pl.struct("stream", chain).hash()).drop("level")
