@@ -21,7 +21,7 @@ from tests.analytics import one_answer
 from tests.analytics.households import TAGGED_BOOKINGS, book, monthly, salary
 
 AS_OF_DAY = date(2026, 6, 16)
-MANY_USERS, MANY_MONTHS, ALONE, SEED = 1_000, 30, 250, 29
+MANY_USERS, MANY_MONTHS, ALONE, SEED = 1_000, 18, 100, 29
 
 
 def dates(*users: str) -> pl.DataFrame:
