@@ -179,6 +179,22 @@ SNAPSHOT_BOOKINGS = pl.Schema(
     {name: kind for name, kind in {**TRANSACTIONS, **TAGGED, "as_of": pl.Date()}.items() if name not in UNREAD_COLUMNS}
 )
 """The bookings that the analyses read, with their tags and the as-of date of their user."""
+ACCOUNT_PAYMENTS = pl.Schema(
+    {"user": pl.String, "id": pl.String, "booked_on": pl.Date, "amount_cents": pl.Int64, "account": pl.String}
+)
+"""The payments from a connected account to the connected account of a contract (the product `account`)."""
+LOAN_ACCOUNTS = pl.Schema(
+    {
+        "user": pl.String,
+        "account": pl.String,
+        "category": pl.String,
+        "owed_cents": pl.Int64,
+        "monthly_rate": pl.Float64,
+        "lent_cents": pl.Int64,
+    }
+)
+"""Connected loan accounts that are paid from another connected account: the category of their payments, what is owed, the rate of
+interest of a month, and what was paid out, null where unknown."""
 LOANS = pl.Schema(
     {
         "contract": pl.String,
@@ -229,11 +245,14 @@ CASHFLOW_PREDICTIONS = pl.Schema(
         "flex": pl.Int64,
         "lower": pl.Int64,
         "upper": pl.Int64,
+        "reason": pl.String,
+        "interval_only": pl.Boolean,
     }
 )
 """Predictions as they are served: a view with savings has the rows of `with_savings`, one without them those of
 `without_savings`. Tags without a recent booking and without an expected one have no row, nor have users with too few complete
-months or weeks."""
+months or weeks. `reason` says in German what a prediction rests on, where that is more than the usual. With `interval_only` the
+cents are no more than the middle of the bounds: invoices are paid when they are paid."""
 EXPECTED_PAYMENTS = pl.Schema(
     {
         "contract": pl.String,
@@ -254,8 +273,10 @@ DISPOSABLE_MONEY = pl.Schema(
         ("salary_latest", pl.Int64),
         ("salary_next", pl.Int64),
         ("cashflow", pl.Int64),
+        ("savings", pl.Int64),
         ("currently_left", pl.Int64),
         ("expected_fixed", pl.Int64),
+        ("expected_savings", pl.Int64),
         ("disposable_money", pl.Int64),
         ("expected_flex", pl.Int64),
         ("expected_left", pl.Int64),
@@ -264,20 +285,23 @@ DISPOSABLE_MONEY = pl.Schema(
         ("transactions", pl.List(pl.String)),
     ]
 )
-"""One row per user with an active salary, amounts in cents. `transactions` are the ids of the salary and of later bookings."""
+"""One row per user with an active salary, amounts in cents. `savings` and `expected_savings` are the parts of `cashflow` and of
+`expected_fixed` that standing orders put into own savings. `transactions` are the ids of the salary and of later bookings."""
 
 LIFE_EVENTS = pl.Schema(
     [
         ("user", pl.String),
         ("item", pl.String),
         ("event_date", pl.Date),
+        ("known_since", pl.Date),
         ("confidence", pl.Float64),
         ("reason", pl.String),
         ("bookings", pl.List(pl.String)),
         ("amount", pl.Int64),
     ]
 )
-"""Life events of users. `reason` is written for people, `bookings` are the ids of the evidence, `amount` is cents or null."""
+"""Life events of users. `known_since` is the day on which the last condition of the rule was met by the same bookings, at the
+latest the as-of date. `reason` is written for people, `bookings` are the ids of the evidence, `amount` is cents or null."""
 LIFE_SIGNS = pl.Schema(
     {"user": pl.String(), "since": pl.Date(), "cents": pl.Int64(), "bookings": pl.List(pl.String), "description": pl.String()}
 )
@@ -300,13 +324,15 @@ SALES_TRIGGERS = pl.Schema(
         ("user", pl.String),
         ("item", pl.String),
         ("trigger_date", pl.Date),
+        ("event_date", pl.Date),
         ("amount", pl.Int64),
         ("confidence", pl.Float64),
         ("reason", pl.String),
         ("bookings", pl.List(pl.String)),
     ]
 )
-"""Sales triggers of users. `amount` is cents or null, `reason` is written for people, `bookings` are the ids of the evidence."""
+"""Sales triggers of users. `trigger_date` is the day since which the occasion is known, `event_date` the day of what happened.
+`amount` is cents or null, `reason` is written for people, `bookings` are the ids of the evidence."""
 
 CREDIT_RISK_STRESSES = ("income_less_10", "income_less_20", "rate_plus_2")
 """The stress values of a credit risk: income lower by 10 and 20 %, interest rates higher by two percentage points."""

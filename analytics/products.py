@@ -22,5 +22,13 @@ class ProductCategory(StrEnum):
 PAYMENT_ACCOUNTS = frozenset({ProductCategory.CHECKING, ProductCategory.CREDIT_CARD, ProductCategory.OTHER_CARD})
 """Products that people pay with."""
 CARDS = frozenset({ProductCategory.CREDIT_CARD, ProductCategory.OTHER_CARD})
+SAVING_PRODUCTS = (
+    ProductCategory.SAVINGS,
+    ProductCategory.CALL_MONEY,
+    ProductCategory.FIXED_DEPOSIT,
+    ProductCategory.HOME_SAVINGS,
+    ProductCategory.DEPOT,
+)
+"""Products that hold saved money: it was saved when it left the others."""
 WITH_POSITIONS = frozenset({ProductCategory.DEPOT})
 """Products that have securities positions instead of bookings."""

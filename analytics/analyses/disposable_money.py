@@ -4,8 +4,10 @@ import polars as pl
 
 from analytics import trees
 from analytics.analyses.cashflow import Cashflow, continuing_contracts, expected_payments, horizon
+from analytics.analyses.cashflow.expected import payments_until
 from analytics.analyses.cashflow.flows import EXPENSES
 from analytics.analyses.cashflow.statistics import AGGREGATE
+from analytics.analyses.german import german_euros
 from analytics.analyses.snapshot import Snapshot
 from analytics.frames import DISPOSABLE_MONEY, checked
 
@@ -23,13 +25,18 @@ def disposable_money(snapshot: Snapshot, cashflow: Cashflow) -> pl.DataFrame:
     """The disposable money (frame `DISPOSABLE_MONEY`) of users with an active salary contract."""
     salaries = _salaries(snapshot)
     salaries_with_sums = salaries.join(_monthly_flexible(cashflow), on="user", how="left")
-    for sums in (_booked_since_salary(snapshot, salaries), _expected_fixed(snapshot, salaries, cashflow)):
+    for sums in (
+        _booked_since_salary(snapshot, salaries),
+        _expected_fixed(snapshot, salaries, cashflow),
+        _expected_savings(snapshot, salaries),
+    ):
         salaries_with_sums = salaries_with_sums.join(sums, on="user", how="left")
     days = (pl.col("date_salary_next") - pl.col("as_of")).dt.total_days()
     month_share = (days - 1).clip(lower_bound=0) / MONTH_DAYS
     usual_share = 1 - RARE_SHARE * (1 - month_share).clip(lower_bound=0)
     complete = salaries_with_sums.with_columns(
-        pl.col("salary_latest", "cashflow", "expected_fixed", "occurrences").fill_null(0),
+        pl.col("salary_latest", "cashflow", "savings", "occurrences", "expected_savings").fill_null(0),
+        expected_fixed=pl.col("expected_fixed").fill_null(0) + pl.col("expected_savings").fill_null(0),
         days_until_salary=days.clip(lower_bound=0),
         expected_flex=(pl.col("monthly_flex").fill_null(0) * month_share * usual_share).round().cast(pl.Int64),
     )
@@ -60,22 +67,38 @@ def _salaries(snapshot: Snapshot) -> pl.DataFrame:
 
 
 def _booked_since_salary(snapshot: Snapshot, salaries: pl.DataFrame) -> pl.DataFrame:
-    """By user: the latest salary, the sum of what was booked since, both in cents, and the ids of these bookings."""
+    """By user: the latest salary, the sum of what was booked since, of that what went to own savings as planned, all in cents,
+    and the ids of these bookings.
+    """
     salary_payments = snapshot.payments.filter("regular").join(salaries, on=["user", "contract"], how="inner")
     salary = salary_payments.filter(pl.col("booked_on") == pl.col("date_salary_latest")).select(
         "user", "id", salary=pl.lit(value=True)
     )
     first = pl.lit(salaries["date_salary_latest"].min(), pl.Date)
     latest = snapshot.bookings.select(BOOKING_COLUMNS).filter(pl.col("booked_on") >= first)
-    since_salary = latest.join(salaries.select("user", "date_salary_latest"), on="user", how="inner").filter(
-        pl.col("booked_on") >= pl.col("date_salary_latest"), ~pl.col("effective_category").str.starts_with(OWN_TRANSFER_PREFIX)
+    planned = snapshot.savings_plan_payments.filter("regular").select("user", "id", planned=pl.lit(value=True))
+    recent = latest.join(salaries.select("user", "date_salary_latest"), on="user", how="inner").filter(
+        pl.col("booked_on") >= pl.col("date_salary_latest")
     )
-    bookings = since_salary.select("user", "id", "booked_on", "amount_cents").join(salary, on=["user", "id"], how="left")
+    with_plans = recent.join(planned, on=["user", "id"], how="left").with_columns(pl.col("planned").fill_null(value=False))
+    since_salary = with_plans.filter(~pl.col("effective_category").str.starts_with(OWN_TRANSFER_PREFIX) | pl.col("planned"))
+    bookings = since_salary.select("user", "id", "booked_on", "amount_cents", "planned").join(
+        salary, on=["user", "id"], how="left"
+    )
     rows = bookings.sort("booked_on", "id")
     cents, is_salary = pl.col("amount_cents"), pl.col("salary").is_not_null()
     return rows.group_by("user", maintain_order=True).agg(
-        salary_latest=(cents * is_salary).sum(), cashflow=(cents * ~is_salary).sum(), transactions="id"
+        salary_latest=(cents * is_salary).sum(),
+        cashflow=(cents * ~is_salary).sum(),
+        savings=cents.filter("planned").sum(),
+        transactions="id",
     )
+
+
+def _expected_savings(snapshot: Snapshot, salaries: pl.DataFrame) -> pl.DataFrame:
+    """By user: cents that standing orders to own savings take before the next salary."""
+    until = salaries.select("user", until=pl.col("date_salary_next").dt.offset_by("-1d"))
+    return payments_until(snapshot.savings_plans, until).group_by("user").agg(expected_savings=pl.sum("cents"))
 
 
 def _expected_fixed(snapshot: Snapshot, salaries: pl.DataFrame, cashflow: Cashflow) -> pl.DataFrame:
@@ -108,6 +131,10 @@ def _with_results(salaries: pl.DataFrame) -> pl.DataFrame:
     daily = (expected_left / pl.max_horizontal(pl.lit(1), "days_until_salary")).round().cast(pl.Int64)
     latest, following = (pl.col(f"date_salary_{which}").dt.strftime("%d.%m.%Y") for which in ("latest", "next"))
     payer = pl.when(pl.col("employer") != "").then(pl.format(" von {}", "employer")).otherwise(pl.lit(""))
+    committed = pl.col("savings") + pl.col("expected_savings")
+    savings = pl.when(committed < 0).then(
+        pl.format("; {} Euro gehen per Dauerauftrag auf eigene Sparkonten", german_euros(-committed))
+    )
     flexible = pl.when(pl.col("monthly_flex").is_null()).then(pl.lit("; der Verlauf ist zu kurz für übliche Ausgaben"))
     reason = pl.format(
         "Gehalt{} am {}, das nächste am {}; bis dahin {} erwartete Zahlungen", payer, latest, following, "occurrences"
@@ -117,5 +144,5 @@ def _with_results(salaries: pl.DataFrame) -> pl.DataFrame:
         disposable_money=money,
         expected_left=expected_left,
         expected_left_daily=daily,
-        reason=pl.concat_str(reason, flexible.otherwise(pl.lit(" und übliche Ausgaben"))),
+        reason=pl.concat_str(reason, flexible.otherwise(pl.lit(" und übliche Ausgaben")), savings.otherwise(pl.lit(""))),
     )

@@ -25,7 +25,7 @@ def merge_duplicates(bookings: pl.DataFrame, products: pl.DataFrame) -> pl.DataF
         _cards_with_same_bookings(bookings, nameless),
     ]
     product_accounts = pl.concat(accounts).group_by("user", "product").agg(pl.min("account"))
-    rows = _numbered_bookings(bookings, product_accounts).sort("user", "product", "row")
+    rows = _numbered_bookings(bookings, product_accounts)
     first_bookings = rows.unique(["user", "account", *BOOKING_IDENTITY], keep="first", maintain_order=True)
     account = pl.repeat(None, bookings.height, dtype=pl.String, eager=True).scatter(
         first_bookings["row"], first_bookings["account"]
@@ -62,8 +62,10 @@ def _cards_with_same_bookings(bookings: pl.DataFrame, products: pl.DataFrame) ->
 
 
 def _numbered_bookings(bookings: pl.DataFrame, products: pl.DataFrame) -> pl.DataFrame:
-    """The bookings of these products with their `row`, the columns of the product, and their `turn` among equal bookings."""
-    product_bookings = (
-        bookings.select("user", "product", *BOOKING_IDENTITY[:-1]).with_row_index("row").join(products, on=["user", "product"])
-    )
-    return product_bookings.sort("row").with_columns(turn=pl.int_range(pl.len()).over("user", "product", *BOOKING_IDENTITY[:-1]))
+    """The bookings of these products with their `row`, the columns of the product, and their `turn` among equal bookings, which
+    are counted by their ids.
+    """
+    columns = ("user", "product", "id", *BOOKING_IDENTITY[:-1])
+    product_bookings = bookings.select(columns).with_row_index("row").join(products, on=["user", "product"])
+    ordered_bookings = product_bookings.sort("user", "product", "id")
+    return ordered_bookings.with_columns(turn=pl.int_range(pl.len()).over("user", "product", *BOOKING_IDENTITY[:-1]))

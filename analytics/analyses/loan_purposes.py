@@ -31,6 +31,7 @@ MAX_NUMBER_GAP = 1
 LOAN_KEY = {"user": pl.String(), "contract": pl.String()}
 SHARES = pl.Schema({**LOAN_KEY, "split_rate": pl.Float64(), "balance": pl.Float64(), "opening": pl.Float64()})
 PAYOUTS = pl.Schema({**LOAN_KEY, "payout": pl.String(), "lent": pl.Int64()})
+ACCOUNTS = pl.Schema({**LOAN_KEY, "owed_cents": pl.Int64(), "monthly_rate": pl.Float64(), "lent_cents": pl.Int64()})
 EARLY_REPAYMENTS = pl.Schema({**LOAN_KEY, "repaid_on": pl.Date()})
 CONTRACT_COLUMNS = (
     "id", "user", "category", "partner", "counterparty_name", "period", "status", "date_first", "date_latest", "amount_latest",
@@ -49,7 +50,7 @@ def _is_loan() -> pl.Expr:
 
 def loan_facts(snapshot: Snapshot) -> pl.DataFrame:
     """One row per loan: `CONTRACT_COLUMNS` of its contract, and `kind`, `installment`, `paid`, `number`, `split_rate`, `balance`,
-    `opening`, `lent`, `payout`, `repaid_on`.
+    `opening`, `lent`, `payout`, `repaid_on`, and of a connected account `owed_cents`, `monthly_rate`, `lent_cents`.
     """
     loan_contracts = snapshot.contracts.filter(_is_loan()).select(CONTRACT_COLUMNS).rename({"id": "contract"})
     loan_bookings = _loan_bookings(snapshot)
@@ -61,6 +62,7 @@ def loan_facts(snapshot: Snapshot) -> pl.DataFrame:
         _shares(instalments),
         _payouts(loan_contracts, loan_bookings),
         _early_repayments(loan_contracts, loan_bookings),
+        _accounts(snapshot),
     ):
         loans = loans.join(facts, on=["user", "contract"], how="left", maintain_order="left")
     return _with_beginning(snapshot, loans).with_columns(
@@ -210,6 +212,15 @@ def _early_repayments(loan_contracts: pl.DataFrame, loan_bookings: pl.DataFrame)
     is_last = (pl.col("date_latest") - pl.col("booked_on")).dt.total_days() <= MAX_REST_DAYS
     is_large = pl.col("amount_cents") <= MIN_REST_INSTALMENTS * pl.col("amount_latest")
     return loans_with_bookings.filter(is_last, is_large).group_by("user", "contract").agg(repaid_on=pl.max("booked_on"))
+
+
+def _accounts(snapshot: Snapshot) -> pl.DataFrame:
+    """By contract the facts of the connected loan account that its latest payment went to."""
+    if snapshot.own_contracts.loan_payments.is_empty():
+        return ACCOUNTS.to_frame()
+    payments = snapshot.payments.join(snapshot.own_contracts.loan_payments.select("user", "id", "account"), on=["user", "id"])
+    latest = payments.sort("user", "contract", "booked_on", "id").unique(["user", "contract"], keep="last", maintain_order=True)
+    return latest.join(snapshot.own_contracts.loan_accounts, on=["user", "account"]).select(ACCOUNTS.names())
 
 
 def _lender(rows: pl.DataFrame) -> pl.Series:

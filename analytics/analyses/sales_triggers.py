@@ -162,15 +162,25 @@ def _income_ids(evidence: EventEvidence, count: int) -> pl.DataFrame:
 
 
 def _event_triggers(evidence: EventEvidence, events: pl.DataFrame) -> pl.DataFrame:
-    """For each trigger the latest of the events that set it off, if it is recent enough."""
+    """For each trigger the latest of the events that set it off, if it has not been known for too long.
+
+    A trigger lives from the day on which its event was known: a move shows only when the old rent has stayed out for weeks.
+    """
     if events.is_empty():
         return SALES_TRIGGERS.to_frame()
     dated_events = events.join(EVENT_TRIGGERS, on="item").join(evidence.histories, on="user")
-    recent_events = dated_events.filter((pl.col("as_of") - pl.col("event_date")).dt.total_days().is_between(0, pl.col("days")))
+    recent_events = dated_events.filter((pl.col("as_of") - pl.col("known_since")).dt.total_days().is_between(0, pl.col("days")))
     last = recent_events.sort("user", "event_date", "item").unique(["user", "trigger"], keep="last", maintain_order=True)
     amount = pl.when(pl.col("trigger") == SALARY_INCREASE).then("amount")
     return _triggers(
-        last, pl.col("trigger"), pl.col("event_date"), amount, pl.col("confidence"), pl.col("reason"), pl.col("bookings")
+        last,
+        pl.col("trigger"),
+        pl.col("known_since"),
+        amount,
+        pl.col("confidence"),
+        pl.col("reason"),
+        pl.col("bookings"),
+        pl.col("event_date"),
     )
 
 
@@ -231,11 +241,14 @@ def _triggers(
     confidence: pl.Expr,
     reason: pl.Expr,
     bookings: pl.Expr,
+    event_date: pl.Expr | None = None,
 ) -> pl.DataFrame:
+    """The rows as triggers, known since `day`; what happened did so on the same day unless `event_date` says otherwise."""
     return frame.select(
         "user",
         item=pl.lit(item) if isinstance(item, str) else item,
         trigger_date=day,
+        event_date=day if event_date is None else event_date,
         amount=amount,
         confidence=confidence,
         reason=reason,

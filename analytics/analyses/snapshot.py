@@ -1,7 +1,7 @@
 """The snapshot of users that all analyses read: their bookings, products and contracts as of a day."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -9,8 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from analytics import trees
-from analytics.analyses.contracts import contracts
+from analytics.analyses.contracts import Contracts, contracts
 from analytics.analyses.duplicate_accounts import merge_duplicates
+from analytics.analyses.keys import user_key
+from analytics.analyses.own_contracts import NO_OWN_CONTRACTS, OwnContracts, own_contracts, with_contract_payments
 from analytics.frames import (
     AS_OF,
     CONTRACT_BOOKINGS,
@@ -20,6 +22,7 @@ from analytics.frames import (
     UNREAD_COLUMNS,
     checked,
 )
+from analytics.products import SAVING_PRODUCTS
 
 EURO = "EUR"
 NO_RUN = (1 << 32) - 1
@@ -39,6 +42,11 @@ class Snapshot:
     payments: pl.DataFrame
     payment_rows: pl.Series
     """The row of each payment among the bookings."""
+    savings_plans: pl.DataFrame = field(default_factory=CONTRACTS.to_frame)
+    """Regular transfers to the user's own savings and depots, described as contracts are."""
+    savings_plan_payments: pl.DataFrame = field(default_factory=CONTRACT_BOOKINGS.to_frame)
+    own_contracts: OwnContracts = NO_OWN_CONTRACTS
+    """The payments to connected loans and home savings, which the bookings show as payments of contracts."""
 
     @cached_property
     def users(self) -> pl.Enum:
@@ -115,10 +123,13 @@ def visible_bookings(bookings: pl.DataFrame, as_of: pl.DataFrame) -> pl.DataFram
 
 def snapshot(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.DataFrame) -> Snapshot:
     """The snapshot of tagged bookings (the columns of `TRANSACTIONS` and `TAGGED`) on the as-of dates (frame `AS_OF`)."""
-    bookings = merge_duplicates(visible_bookings(tagged_bookings.drop(UNREAD_COLUMNS, strict=False), as_of), products).select(
-        SNAPSHOT_BOOKINGS.names()
-    )
+    single_bookings = merge_duplicates(
+        visible_bookings(tagged_bookings.drop(UNREAD_COLUMNS, strict=False), as_of), products
+    ).select(SNAPSHOT_BOOKINGS.names())
+    account_contracts = own_contracts(single_bookings, products)
+    bookings = with_contract_payments(single_bookings, account_contracts)
     user_contracts = contracts(bookings)
+    savings_plans, savings_plan_payments = _savings_plans(user_contracts, bookings, products)
     return Snapshot(
         checked(bookings, SNAPSHOT_BOOKINGS),
         checked(products, PRODUCTS),
@@ -126,4 +137,23 @@ def snapshot(tagged_bookings: pl.DataFrame, products: pl.DataFrame, as_of: pl.Da
         checked(user_contracts.contracts, CONTRACTS),
         checked(user_contracts.bookings, CONTRACT_BOOKINGS),
         user_contracts.payment_rows,
+        checked(savings_plans, CONTRACTS),
+        checked(savings_plan_payments, CONTRACT_BOOKINGS),
+        account_contracts,
     )
+
+
+def _savings_plans(
+    user_contracts: Contracts, bookings: pl.DataFrame, products: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The regular transfers to own savings and their bookings, without those from one store of savings to another."""
+    plans, payments = user_contracts.savings_plans, user_contracts.savings_plan_bookings
+    if plans.is_empty():
+        return plans, payments
+    store_keys = products.filter(pl.col("category").is_in(SAVING_PRODUCTS)).select(user_key("product")).to_series()
+    product_keys = bookings.select("user", "product")[user_contracts.savings_plan_rows].select(user_key("product")).to_series()
+    from_stores = payments.filter(product_keys.is_in(store_keys.implode()))
+    other_plans = plans.join(
+        from_stores, left_on=["user", "id"], right_on=["user", "contract"], how="anti", maintain_order="left"
+    )
+    return other_plans, payments.join(from_stores, on=["user", "contract"], how="anti", maintain_order="left")

@@ -83,7 +83,7 @@ class SuiteCache:
 
     @cached_property
     def affordability(self) -> Affordability:
-        return affordability(self.snapshot, self.loans)
+        return affordability(self.snapshot, self.loans, self.month_sums)
 
     @cached_property
     def credit_risk(self) -> CreditRisk:

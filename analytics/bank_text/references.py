@@ -12,8 +12,13 @@ MIN_NUMBER_CHARACTERS = 5
 _VALUE = r"((?:[a-z]{1,4}[./-]?|[a-z]{1,2} )?\d[a-z0-9]*(?:[./-][a-z0-9]+)*(?: \d[a-z0-9./-]*)*)"
 _NUMBER = r"[ .-]{0,2}(?:nr|nummer|no)?[ .:#-]{0,3}"
 _CONTRACT = r"\b(?:vertrags?|vers(?:icherungs)?|vs|policen?|vk)[ .-]{0,2}(?:schein|konto)?" + _NUMBER + _VALUE
-_WHO = r"\b(?:kunden?|kd|mitglieds?|beitrags|rechnungs|buchungs)[ .-]{0,2}(?:konto)?"
-_CUSTOMER = _WHO + _NUMBER + r"(\d[\d./-]*(?: \d[\d./-]*)*)"
+_WHO = r"\b(?:kunden?|kd|mitglieds?|beitrags)[ .-]{0,2}(?:konto)?"
+_WRITTEN = r"((?:[a-z]{1,4}[./-]?|[a-z]{1,2} )?(?:\d{1,4}(?: \d{3,4})+\b|\d[a-z0-9]*(?:[./-][a-z0-9]+)*))"
+"""A number as it is written: in blocks of at most four digits, or without blanks. What follows behind a blank is another one."""
+_WRITTEN_CONTRACT = r"(?i)\b(?:vertrags?|vers(?:icherungs)?|vs|policen?|vk)[ .-]{0,2}(?:schein|konto)?" + _NUMBER + _WRITTEN
+_WRITTEN_CUSTOMER = r"(?i)" + _WHO + _NUMBER + _WRITTEN
+_GLUED_DATE = r"(?:(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.(?:20)?\d\d|[ ./-](?:(?:0[1-9]|1[0-2])[./-])?20[1-4]\d)$"
+"""A date, a month or a year behind a number: every payment has another one."""
 _DATE = r"\d{1,2}\.\d{1,2}\.(?:\d{4}|\d{2})"
 _SPAN = rf"({_DATE})\s*(?:-|–|bis)\s*({_DATE})"
 _MONTH = r"\b(0?[1-9]|1[0-2])[/.](20\d\d)\b"
@@ -43,10 +48,14 @@ def contract_number(purposes: pl.Series) -> pl.Series:
     return _number(purposes, _remittances(purposes), _CONTRACT).alias(purposes.name)
 
 
-def numbers(purposes: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """The number of the contract and that of the customer or member (digits only) that each purpose names, or null."""
-    texts = _remittances(purposes)
-    return _number(purposes, texts, _CONTRACT), _number(purposes, texts, _CUSTOMER)
+def written_numbers(purposes: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """The number of the contract and that of the customer or member that each purpose names, as the payee writes them, or null.
+
+    Dates and the numbers of invoices are no part of them.
+    """
+    texts = sepa.fields(purposes, ("remittance",)).to_series()
+    contract, customer = (_written_number(purposes, texts, pattern) for pattern in (_WRITTEN_CONTRACT, _WRITTEN_CUSTOMER))
+    return contract, customer
 
 
 def billing_span(purposes: pl.Series) -> pl.DataFrame:
@@ -100,9 +109,20 @@ def _remittances(purposes: pl.Series) -> pl.Series:
     return sepa.fields(purposes, ("remittance",)).to_series().str.to_lowercase()
 
 
+def _written_number(purposes: pl.Series, texts: pl.Series, pattern: str) -> pl.Series:
+    """What the pattern finds, without a date behind it, where that is a number."""
+    raw = texts.str.extract(pattern, 1).str.replace(_GLUED_DATE, "").str.strip_chars(" ./-")
+    is_number = _checked_number(purposes, raw.str.to_lowercase()).is_not_null()
+    return pl.select(pl.when(is_number).then(raw)).to_series()
+
+
 def _number(purposes: pl.Series, texts: pl.Series, pattern: str) -> pl.Series:
-    """What the pattern finds, unless it is too short, a date, an account number or the payment's own reference."""
-    raw = texts.str.extract(pattern, 1)
+    """What the pattern finds, letters and digits only, where that is a number."""
+    return _checked_number(purposes, texts.str.extract(pattern, 1))
+
+
+def _checked_number(purposes: pl.Series, raw: pl.Series) -> pl.Series:
+    """The letters and digits, unless they are too few, a date, an account number or the payment's own reference."""
     rows = raw.is_not_null().arg_true()
     if rows.is_empty():
         return raw

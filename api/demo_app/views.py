@@ -268,7 +268,7 @@ def affordability(answers: Answers) -> dict[str, Any] | None:
         "regular_luxuries": cents(details["expenses"]["luxuries"]["regular"]["amount"]),
         "irregular_luxuries": cents(details["expenses"]["luxuries"]["irregular"]["amount"]),
         "savings": cents(details["savings"]),
-        "left": cents(details["discretionaryForIrregularLuxuries"]),
+        "left": cents(details["discretionaryForIrregularLuxuries"]) - cents(details["shortfallForIrregularLuxuries"]),
         "ratio": float(details["ratioExpensesToIncome"]),
         "months": details["months"],
         "risks": [text for name, text in RISKS.items() if details[name]],

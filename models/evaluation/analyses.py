@@ -19,7 +19,7 @@ from models.evaluation.cashflow import cashflow_baselines, cashflow_figures, for
 from models.evaluation.contracts import active_contracts, compare_contracts, contract_figures, days_off
 from models.evaluation.credit_risk import credit_risk_figures
 from models.evaluation.disposable_money import before_salaries, disposable_baselines, disposable_figures
-from models.evaluation.life_events import event_figures
+from models.evaluation.life_events import UNSEEN_DAYS, event_figures
 from models.evaluation.life_stages import stage_baselines, stage_figures
 from models.evaluation.metrics import Figure
 from models.evaluation.perfect_tags import true_events, true_snapshot, true_stages
@@ -105,7 +105,7 @@ def measure(world: AnalysedWorld, tagger: Tagger, on_progress: Progress = silent
     figures |= {
         **disposable_figures(corpus, disposable, times),
         **conformity_figures(triggers_of_truth, true_triggers, times),
-        **trigger_figures(corpus, frames["sales_triggers"], true_triggers, times),
+        **trigger_figures(corpus, frames["sales_triggers"], trigger_truth(lives, UNSEEN_DAYS), times),
         **credit_risk_figures(corpus, frames["credit_risk"], frames["credit_risk_signals"], snapshot, times),
     }
     baseline_figures = {

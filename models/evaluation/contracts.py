@@ -8,6 +8,7 @@ import polars as pl
 from models.evaluation.metrics import Figure, Measure, calibration_error, f1, figure, ratio
 from models.simulator import Corpus
 
+OWN_LOAN_TRANSFER = "TRANSFER_LOAN"
 MIN_SHARED_BOOKINGS = 0.6
 """Two contracts are the same if both have at least this share of their regular bookings."""
 MIN_FREQUENT_BOOKINGS = 3
@@ -74,9 +75,12 @@ def active_contracts(both: pl.DataFrame) -> pl.DataFrame:
 
 
 def _members(corpus: Corpus, payments: pl.DataFrame) -> pl.DataFrame:
-    """The bookings of found contracts, with the truth about them."""
-    past = corpus.truth.filter(~pl.col("future")).select("id", "contract_id", true_regular="regular")
-    return payments.join(past, on="id", how="left")
+    """The bookings of found contracts, with the truth about them. Payments to connected loans are left out: they are contracts by
+    definition, and the truth has only those with others.
+    """
+    past = corpus.truth.filter(~pl.col("future")).select("id", "contract_id", "category", true_regular="regular")
+    members = payments.join(past, on="id", how="left")
+    return members.filter((pl.col("category") != OWN_LOAN_TRANSFER).fill_null(value=True)).drop("category")
 
 
 def _pairs(corpus: Corpus, members: pl.DataFrame) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from datetime import timedelta
 import polars as pl
 
 from analytics.analyses.cashflow import cashflow
+from analytics.analyses.contracts.streams import OWN_SAVINGS
 from analytics.analyses.disposable_money import disposable_money
 from analytics.analyses.snapshot import snapshot
 from analytics.frames import AS_OF, checked
@@ -18,6 +19,7 @@ from models.simulator import Corpus
 SALARY = "INCOME_SALARY"
 TIME_BEFORE_SALARY = timedelta(days=10)
 SALARIES_PER_USER = 3
+MIN_PLANNED_SAVINGS = 6
 
 
 def disposable_figures(corpus: Corpus, disposable: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
@@ -72,7 +74,8 @@ def _error(corpus: Corpus, disposable: pl.DataFrame, column: str, times: int) ->
     rows = corpus.transactions.select("user", "booked_on", "amount_cents", "pending").with_columns(
         corpus.truth["effective_category"]
     )
-    flows = rows.filter(~pl.col("pending"), ~pl.col("effective_category").str.starts_with("TRANSFER_"))
+    is_own = pl.col("effective_category").str.starts_with("TRANSFER_")
+    flows = rows.filter(~pl.col("pending"), ~is_own | _is_planned_saving())
     spans = disposable.select("user", "date_latest", "date_next", predicted=column)
     flows_of_spans = spans.join(flows, on="user").filter(
         pl.col("booked_on").is_between("date_latest", "date_next", closed="left")
@@ -81,3 +84,9 @@ def _error(corpus: Corpus, disposable: pl.DataFrame, column: str, times: int) ->
     incomes = corpus.users.select("income_cents", user=NAME)
     error = ratio((pl.col("predicted") - pl.col("left")).abs(), pl.col("income_cents"))
     return figure(left.join(incomes, on="user"), error, "user", times)
+
+
+def _is_planned_saving() -> pl.Expr:
+    """Whether a booking belongs to a standing order to own savings: in the simulated world these alone keep their amount."""
+    is_saving = pl.col("effective_category").is_in(OWN_SAVINGS) & (pl.col("amount_cents") < 0)
+    return is_saving & (pl.len().over("user", "effective_category", "amount_cents") >= MIN_PLANNED_SAVINGS)

@@ -50,7 +50,7 @@ def true_snapshot(corpus: Corpus, tagged_bookings: pl.DataFrame, partner_of: Map
 def true_events(corpus: Corpus) -> pl.DataFrame:
     """The true events until the as-of date (frame `LIFE_EVENTS`)."""
     past = corpus.events.filter(pl.col("date") <= corpus.as_of)
-    return _filled(past.select("item", user=NAME, event_date="date", confidence=pl.lit(1.0)), LIFE_EVENTS)
+    return _filled(past.select("item", user=NAME, event_date="date", known_since="date", confidence=pl.lit(1.0)), LIFE_EVENTS)
 
 
 def true_stages(corpus: Corpus) -> pl.DataFrame:

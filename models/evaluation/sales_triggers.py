@@ -15,14 +15,17 @@ TRIGGER_KEY = ["user", "item"]
 
 
 def trigger_figures(corpus: Corpus, triggers: pl.DataFrame, true_triggers: pl.DataFrame, times: int = 1000) -> dict[str, Figure]:
-    """F1 of the triggers; `true_triggers` are those of `trigger_truth`.
+    """F1 of the triggers; `true_triggers` are those of `trigger_truth` with `UNSEEN_DAYS`.
 
-    A trigger of an event too recent to be recognised counts only if it was found.
+    A trigger lives from the day on which its event is known, which has no truth. One whose event is too recent to be recognised,
+    or so old that the trigger is over unless it was recognised late, counts only if it was found.
     """
-    last = corpus.as_of - timedelta(days=UNSEEN_DAYS)
     both = _both(triggers, true_triggers)
-    recent = pl.col("item").is_in(list(EVENT_TRIGGERS)) & (pl.coalesce("trigger_date", "trigger_date_true") > last)
-    measurable = both.filter(~recent | (pl.col("there") & pl.col("found")))
+    age = pl.lit(corpus.as_of) - pl.coalesce("event_date", "trigger_date_true")
+    days = pl.col("item").replace_strict({item: days for item, (_, days) in EVENT_TRIGGERS.items()}, default=None)
+    undecided = (age < timedelta(days=UNSEEN_DAYS)) | (age.dt.total_days() > days)
+    is_undecided = pl.col("item").is_in(list(EVENT_TRIGGERS)) & undecided
+    measurable = both.filter(~is_undecided | (pl.col("there") & pl.col("found")))
     return {"trigger_f1": figure(measurable, f1(pl.col("there"), pl.col("found")), "user", times)}
 
 
@@ -35,7 +38,7 @@ def conformity_figures(triggers: pl.DataFrame, true_triggers: pl.DataFrame, time
 
 def _both(triggers: pl.DataFrame, true_triggers: pl.DataFrame) -> pl.DataFrame:
     """A row for each trigger that should be there or was found."""
-    left = triggers.select(*TRIGGER_KEY, "trigger_date", "amount", found=pl.lit(value=True))
+    left = triggers.select(*TRIGGER_KEY, "trigger_date", "event_date", "amount", found=pl.lit(value=True))
     right = true_triggers.select(*TRIGGER_KEY, trigger_date_true="trigger_date", amount_true="amount", there=pl.lit(value=True))
     both = left.join(right, on=TRIGGER_KEY, how="full", coalesce=True)
     return both.with_columns(pl.col("found", "there").fill_null(value=False))

@@ -9,6 +9,7 @@ from polars.testing import assert_frame_equal
 from analytics import trees
 from analytics.analyses.cashflow import roll_up, select_view
 from analytics.analyses.cashflow.flows import category_groups
+from analytics.analyses.own_contracts import own_contracts, with_contract_payments
 from analytics.analyses.snapshot import visible_bookings
 from analytics.analyses.suite import FRAMES, Frames
 from analytics.frames import TAGGED, TRANSACTIONS
@@ -75,7 +76,8 @@ def contracts_add_up(looked: Looked) -> None:
 
 
 def statistics_add_up(looked: Looked) -> None:
-    statistics, rows = looked.frames["cashflow"], looked.counted
+    statistics = looked.frames["cashflow"]
+    rows = with_contract_payments(looked.counted, own_contracts(looked.counted, looked.products))
     totals = rows.group_by("user").agg(cents=pl.sum("amount_cents")).sort("user")
     for tree, column in ((BY_CATEGORY, "effective_category"), (BY_PARTNER, "partner")):
         whole = roll_up(statistics, looked.as_of, tree, aggregates=False)

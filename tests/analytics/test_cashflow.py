@@ -2,6 +2,7 @@
 
 from datetime import date, timedelta
 from functools import cache
+from typing import Any
 
 import polars as pl
 import pytest
@@ -214,7 +215,7 @@ def test_a_quarter_is_its_closed_months_and_the_predicted_ones() -> None:
 
 def test_a_prediction_is_the_sum_of_its_parts_and_lies_within_its_bounds() -> None:
     rows = world()[1].predictions
-    assert rows.null_count().sum_horizontal()[0] == 0
+    assert rows.drop("reason").null_count().sum_horizontal()[0] == 0
     assert (rows["cents"] == rows["fixed"] + rows["flex"]).all()
     assert ((rows["lower"] <= rows["cents"]) & (rows["cents"] <= rows["upper"])).all()
     assert set(rows["kind"]) == set("WMQY")
@@ -348,3 +349,54 @@ def test_the_last_business_day_stays_the_last_one() -> None:
 def test_an_ended_contract_brings_nothing() -> None:
     result = take_snapshot(rent(last=(2025, 12)))
     assert payments_until(result.contracts, pl.DataFrame({"user": ["anna"], "until": [date(2027, 1, 1)]})).is_empty()
+
+
+# What comes every year
+
+
+def groceries(months: int, last: tuple[int, int] = (2026, 10)) -> pl.DataFrame:
+    return book(monthly(months, 9, last), [-30_000 - number * 37 % 53 * 100 for number in range(months)], "LIVING_GROCERIES")
+
+
+def yearly(
+    category: str, cents: list[int], month: int = 12, years: tuple[int, ...] = (2023, 2024, 2025), **columns: Any
+) -> pl.DataFrame:
+    return book([date(year, month, 12) for year in years], cents, category, **columns)
+
+
+def test_what_came_three_years_in_a_row_in_one_month_comes_again_with_its_reason() -> None:
+    steady = pl.concat([salary(months=42, last=(2026, 10)), groceries(42)])
+    gifts = yearly("SHOPPING_OTHER", [-40_000, -42_000, -41_000], channel="CARD")
+    bookings = pl.concat([steady, gifts])
+    _, flow = flowing(bookings, date(2026, 11, 20))
+    rows = select_view(flow.predictions).filter(tag="SHOPPING_OTHER", item="2026_M12").row(0, named=True)
+    assert rows["cents"] == -41_000
+    assert rows["reason"] == "Darin -410,00 Euro, die in den Vorjahren im selben Monat kamen"
+    assert rows["lower"] <= rows["cents"] <= rows["upper"]
+    assert rows["upper"] >= 0  # it may not come
+
+
+@pytest.mark.parametrize("years", [(2024, 2025), (2022, 2023, 2025)])
+def test_what_missed_a_year_does_not_come_again(years: tuple[int, ...]) -> None:
+    steady = pl.concat([salary(months=60, last=(2026, 10)), groceries(60)])
+    gifts = yearly("SHOPPING_OTHER", [-40_000] * len(years), years=years, channel="CARD")
+    _, flow = flowing(pl.concat([steady, gifts]), date(2026, 11, 20))
+    rows = select_view(flow.predictions).filter(tag="SHOPPING_OTHER", item="2026_M12")
+    assert (rows["cents"] > -20_000).all()
+    assert rows["reason"].is_null().all()
+
+
+def test_income_from_invoices_is_an_interval_with_its_basis() -> None:
+    days = [date(2025, month, 7 + month) for month in range(6, 13)] + [date(2026, month, 9 + month) for month in range(1, 6)]
+    cents = [180_000, 620_000, 95_000, 410_000, 310_000, 540_000, 120_000, 700_000, 260_000, 150_000, 480_000, 330_000]
+    parts = [
+        book(days[first::2], cents[first::2], "INCOME_OTHER", channel="TRANSFER", counterparty_key=payer, freelancer="REVENUE")
+        for first, payer in enumerate(("Kunde A", "Kunde B"))
+    ]
+    _, flow = flowing(pl.concat([*parts, groceries(14, (2026, 5))]), date(2026, 6, 16))
+    months = select_view(flow.predictions).filter(tag="INCOME", kind="M")
+    assert months["interval_only"].all()
+    assert months["reason"].str.starts_with("Rechnungen von 2 Kunden brachten in ").all()
+    assert (months["lower"] < months["upper"]).all()
+    employee = select_view(flowing(pl.concat([salary(), groceries(14, (2026, 5))]))[1].predictions)
+    assert not employee["interval_only"].any()

@@ -72,7 +72,8 @@ def test_a_monthly_debit_is_a_contract_with_all_its_sums() -> None:
 @pytest.mark.parametrize(
     ("cents", "following"),
     [
-        ([-5000] * 3 + [-5200] * 12 + [-5400] * 12, -5612),
+        ([-5000] * 3 + [-5200] * 12 + [-5400] * 12, -5600),
+        ([-5000] * 3 + [-5200] * 12 + [-5460] * 12, -5706),
         ([-5000] * 4 + [-5200] * 12, -5408),
         ([-5000] * 4 + [-6500] * 12, -6500),
         ([-5000] * 4 + [-5200] * 11, -5200),
@@ -192,3 +193,116 @@ def test_what_comes_after_the_as_of_date_is_not_seen() -> None:
     payments = book(monthly(12))
     day = date(2026, 3, 31)
     assert_frame_equal(found(payments, day).contracts, found(payments.filter(pl.col("booked_on") <= day), day).contracts)
+
+
+# Without a mandate, and beside other contracts of the same payee
+
+
+def every(days: int, count: int, last: date = date(2026, 6, 20)) -> list[date]:
+    return [last - timedelta(days=days * back) for back in reversed(range(count))]
+
+
+@pytest.mark.parametrize(
+    ("days", "period", "category", "channel"),
+    [
+        (7, "WEEK_ONE", "RECREATION_SPORTS", "CARD"),
+        (14, "WEEK_TWO", "RECREATION_SPORTS", "DIRECTDEBIT"),
+        (28, "WEEK_FOUR", "RECREATION_SPORTS", "CARD"),
+        (28, "WEEK_FOUR", "OTHER_SPENDING", "TRANSFER"),
+    ],
+)
+def test_weekly_fees_are_contracts_without_a_mandate(days: int, period: str, category: str, channel: str) -> None:
+    contract = only(book(every(days, 13), -2490, category=category, channel=channel))
+    assert (contract["period"], contract["status"]) == (period, "ACTIVE")
+
+
+def test_two_premiums_of_two_years_are_a_contract_without_a_mandate_even_if_the_price_rises() -> None:
+    premiums = book(
+        [date(2024, 9, 30), date(2025, 10, 2)], [-31_240, -33_570], category="INSURANCE_VEHICLE", insurance="VEHICLE_CAR"
+    )
+    contract = only(premiums)
+    assert (contract["period"], contract["regular_count"]) == ("YEAR_ONE", 2)
+    assert contract["price_changes"] == [{"date": date(2025, 10, 2), "before": -31_240, "after": -33_570}]
+
+
+def test_yearly_rises_are_price_changes() -> None:
+    days = [date(2023, 1, 2), date(2024, 1, 2), date(2025, 1, 2), date(2026, 1, 2)]
+    contract = only(book(days, [-6000, -6300, -6600, -6950], category="INSURANCE_LIABILITY", insurance="LIABILITY_PRIVATE"))
+    assert [change["after"] for change in contract["price_changes"]] == [-6300, -6600, -6950]
+
+
+def test_semester_fees_are_a_contract() -> None:
+    days = [date(2024, 8, 1), date(2025, 2, 4), date(2025, 7, 30), date(2026, 2, 2)]
+    fees = book(days, [-31_100, -31_900, -33_200, -33_900], category="EDUCATION_ACADEMIC", purpose="Semesterbeitrag Rückmeldung")
+    assert only(fees.with_columns(channel=pl.lit("TRANSFER")))["period"] == "HALFYEAR_ONE"
+
+
+def test_rent_of_a_student_hall_is_a_contract_beside_meals_of_the_same_payee() -> None:
+    about = {"partner": "STUDIERENDENWERK_BERLIN", "counterparty_key": "stw"}
+    hall = book(monthly(9, 1), -31_000, category="HOUSING_RENT", purpose="Miete Wohnheim", channel="TRANSFER", **about)
+    days = [date(2025, 10, 5) + timedelta(days=11 * number + number * number % 7) for number in range(14)]
+    meals = book(days, -2000, category="RECREATION_ENTERTAINMENTFOOD", purpose="Mensa", channel="CARD", **about)
+    contracts = found(pl.concat([hall, meals.with_columns(id=pl.format("meal-{}", "id"))])).contracts
+    assert contracts.select("category", "amount_latest", "period").rows() == [("HOUSING_RENT", -31_000, "MONTH_ONE")]
+
+
+def test_taxes_of_one_office_are_contracts_of_their_own() -> None:
+    office = {"partner": "FINANZAMT", "counterparty_key": "fa", "category": "TAXES", "channel": "TRANSFER"}
+    vat = book(monthly(12, 10), [-40_000 - 700 * (at % 5) for at in range(12)], purpose="Umsatzsteuer", **office)
+    quarters = [date(2025, 9, 10), date(2025, 12, 10), date(2026, 3, 10), date(2026, 6, 10)]
+    income = book(quarters, -120_000, purpose="Einkommensteuer Vorauszahlung", **office)
+    contracts = found(pl.concat([vat, income.with_columns(id=pl.format("est-{}", "id"))])).contracts
+    assert sorted(contracts["period"]) == ["MONTH_ONE", "QUARTER_ONE"]
+
+
+def test_the_dog_tax_of_one_town_and_the_care_of_another_are_two_contracts() -> None:
+    town = {"partner": "STADTKASSE", "channel": "DIRECTDEBIT"}
+    dog = book(
+        [date(2024, 2, 15), date(2025, 2, 17), date(2026, 2, 16)],
+        -9600,
+        category="TAXES",
+        counterparty_key="A",
+        purpose="Hundesteuer",
+        **town,
+    )
+    care = book(monthly(12, 1), -25_000, category="FAMILY_CHILDCARE", counterparty_key="B", purpose="Kita", **town)
+    contracts = found(pl.concat([dog, care.with_columns(id=pl.format("kita-{}", "id"))])).contracts
+    assert sorted(contracts.select("category", "period").rows()) == [("FAMILY_CHILDCARE", "MONTH_ONE"), ("TAXES", "YEAR_ONE")]
+
+
+def test_policies_of_one_insurer_in_different_months_are_contracts_of_their_own() -> None:
+    insurer = {"partner": "ALLIANZ", "counterparty_key": "az", "category": "INSURANCE_VEHICLE", "insurance": "VEHICLE_CAR"}
+    first = book([date(year, 1, 2) for year in (2024, 2025, 2026)], -28_000, purpose="Vertragsnr. KR-111222 Kfz", **insurer)
+    second = book([date(year, 4, 1) for year in (2024, 2025, 2026)], -61_000, purpose="Vertragsnr. KR-999888 Kfz", **insurer)
+    contracts = found(pl.concat([first, second.with_columns(id=pl.format("second-{}", "id"))])).contracts
+    assert sorted(contracts.select("amount_latest", "period").rows()) == [(-61_000, "YEAR_ONE"), (-28_000, "YEAR_ONE")]
+    assert sorted(contracts["contract_numbers"].to_list()) == [["KR-111222"], ["KR-999888"]]
+
+
+@pytest.mark.parametrize(
+    "category", ["BANKFINANCE_ATMWITHDRAWAL", "BANKFINANCE_CASHWITHDRAWAL", "TRANSFER_INTERNAL", "TRANSFER_SAVINGS"]
+)
+def test_cash_and_own_transfers_are_never_contracts(category: str) -> None:
+    assert found(book(monthly(24), -20_000, category=category, channel="STANDINGORDER")).contracts.is_empty()
+
+
+def test_numbers_stay_the_same_over_months() -> None:
+    texts = [f"Kundennr. 4711 0815 Rechnung 99{month:02} vom 0{month}.06.2026 Vertragskonto 200123456" for month in range(1, 7)]
+    bills = book(monthly(6), -5000).with_columns(purpose=pl.Series(texts))
+    for count in (4, 5, 6):
+        contract = only(bills.head(count), date(2026, count, 20))
+        assert (contract["customer_numbers"], contract["contract_numbers"]) == (["4711 0815"], ["200123456"])
+
+
+@pytest.mark.parametrize(
+    ("cents", "following", "why"),
+    [
+        ([-5000] * 12, -5000, "wie zuletzt"),
+        ([-5000] * 12 + [-5200] * 12 + [-5400] * 12, -5600, "mit der Anpassung, die jedes Jahr um diese Zeit kommt"),
+        ([-5000, -6000, -4700, -5900], -5900, "der mittlere der letzten drei Beträge"),
+    ],
+)
+def test_the_reason_explains_the_next_amount(cents: list[int], following: int, why: str) -> None:
+    contract = only(book(monthly(len(cents)), cents))
+    assert contract["amount_next"] == following
+    assert contract["reason"].endswith(f"; nächster Betrag {why}")

@@ -400,3 +400,62 @@ def test_bookings_after_the_as_of_date_are_not_seen() -> None:
 def test_single_bookings_and_short_histories_have_no_events() -> None:
     assert event_days(book("INCOME_SALARY", [TODAY], 2000.0, "Alt GmbH")) == {}
     assert life_events(take_snapshot(TAGGED_BOOKINGS.to_frame())).is_empty()
+
+
+# Levels, moves and first jobs
+
+
+def test_wages_by_the_hour_rise_with_their_level_and_not_with_a_month() -> None:
+    hours = [2000.0, 2310.0, 1880.0, 2240.0, 1950.0, 2330.0, 1900.0, 2280.0, 1870.0, 2260.0, 2320.0, 1910.0]
+    days = months("2024-01", "2025-12", 28)
+    steady = wage(days=days, euros=hours * 2, name="Baustelle GmbH")
+    assert not {"SALARY_INCREASE", "SALARY_DECREASE"} & set(event_days(everyday(), steady))
+    risen = wage(days=days, euros=hours + [amount + 1000.0 for amount in hours], name="Baustelle GmbH")
+    assert event_days(everyday(), risen)["SALARY_INCREASE"] == date(2025, 1, 28)
+
+
+@pytest.mark.parametrize(("landlord", "gap"), [("Hausverwaltung Nord", 0), ("Hausverwaltung Alt", 0), ("Privat", 1)])
+def test_a_move_is_a_rent_that_ends_and_one_that_begins_whatever_the_names(landlord: str, gap: int) -> None:
+    accounts = {"counterparty_iban": "DE1", "counterparty_key": "DE1"}, {"counterparty_iban": "DE2", "counterparty_key": "DE2"}
+    old = rent(days=months("2024-01", "2025-05", 1), euros=-650.0, name="Hausverwaltung Alt", **accounts[0])
+    new = rent(days=months(f"2025-{6 + gap:02}", "2026-06", 1), euros=-700.0, name=landlord, **accounts[1])
+    assert event_days(everyday(), old, new.with_columns(id=pl.format("new {}", "id"))) == {
+        "TENANCY_CHANGE": date(2025, 6 + gap, 1)
+    }
+
+
+def test_the_same_rent_to_another_landlord_is_no_move() -> None:
+    old = rent(days=months("2024-01", "2025-05", 1), euros=-650.0, name="Alter Eigentümer")
+    new = rent(days=months("2025-06", "2026-06", 1), euros=-650.0, name="Neue Verwaltung")
+    assert event_days(everyday(), old, new) == {}
+
+
+@pytest.mark.parametrize("employer", ["Werk GmbH", "Andere AG"])
+def test_the_first_job_after_an_apprenticeship_is_a_first_employment(employer: str) -> None:
+    learned = wage(days=months("2024-01", "2025-07", 28), euros=1050.0, name="Werk GmbH", purpose="Ausbildungsvergütung")
+    job = wage(days=months("2025-08", "2026-06", 28), euros=2400.0, name=employer)
+    assert event_days(everyday(), learned, job.with_columns(id=pl.format("job {}", "id"))) == {
+        "EMPLOYMENT_FIRST": date(2025, 8, 28)
+    }
+
+
+def test_a_young_person_who_gets_the_own_child_benefit_has_no_child() -> None:
+    benefit = child_benefit(days=months("2025-06", "2026-06", 10), euros=255.0)
+    learner = wage(days=months("2024-01", "2026-06", 28), euros=1050.0, name="Werk GmbH", purpose="Ausbildungsvergütung")
+    assert "CHILD_FIRST" in event_days(everyday(), benefit)
+    assert event_days(everyday(), benefit, learner) == {}
+
+
+def test_care_is_seen_in_what_a_town_collects() -> None:
+    care = debit("TAXES", months("2025-02", "2026-06", 5), -240.0, "Stadt Musterhausen", "Kitabeitrag Februar")
+    assert event_days(everyday(), care) == {"CHILDCARE_START": date(2025, 2, 5)}
+
+
+def test_an_event_tells_since_when_it_is_known() -> None:
+    old = rent(days=months("2024-01", "2025-05", 1), euros=-600.0, name="Alter Vermieter")
+    new = rent(days=months("2025-06", "2026-06", 1), euros=-800.0, name="Neuer Vermieter")
+    event = life_events(take_snapshot(everyday(), old, new)).filter(item="TENANCY_CHANGE").row(0, named=True)
+    known = event["known_since"]
+    assert event["event_date"] < known < date(2025, 8, 15)
+    for day, is_known in ((known, True), (known - timedelta(days=1), False)):
+        assert ("TENANCY_CHANGE" in event_days(everyday(), old, new, as_of=day)) == is_known

@@ -1,6 +1,6 @@
 """Life stages of made-up lives: which rule decides, what is unknown, and since when."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import polars as pl
 import pytest
@@ -209,8 +209,9 @@ def saving(euros: float, planned: bool = True) -> str:
         return stages_of(everyday(), earned, debit("SAVINGS_SECURITIES", months(*WHOLE, 15), -euros, "Broker", "Sparplan"))[
             "SAVINGS"
         ]
-    out = book("TRANSFER_SAVINGS", months(*WHOLE, 15), -euros, "Anna Muster", "Sparen")
-    back = book("TRANSFER_SAVINGS", months(*WHOLE, 15), euros, "Anna Muster giro", "Sparen", product="sparen")
+    days = [day + timedelta(days=number * 7 % 16 - 12) for number, day in enumerate(months(*WHOLE, 15))]
+    out = book("TRANSFER_SAVINGS", days, -euros, "Anna Muster", "Sparen")
+    back = book("TRANSFER_SAVINGS", days, euros, "Anna Muster giro", "Sparen", product="sparen")
     return stages_of(everyday(), earned, out, back, products=ACCOUNTS)["SAVINGS"]
 
 
@@ -246,3 +247,22 @@ def test_what_is_sensitive_is_never_evidence() -> None:
     used = life_stages(whole, life_events(whole)).explode("bookings")["bookings"].drop_nulls()
     assert not [name for name in used if name.startswith(("anna HEALTH", "anna OTHER_DONATION"))]
     assert family(*parts) == "NONE_OBSERVED"
+
+
+def test_who_gets_the_own_child_benefit_or_pays_board_is_no_parent() -> None:
+    benefit = child_benefit(days=months("2024-01", "2026-06", 10), euros=255.0)
+    learner = wage(days=months("2024-01", "2026-06", 28), euros=1050.0, name="Werk GmbH", purpose="Ausbildungsvergütung")
+    board = book("HOUSING_OTHER", months("2024-01", "2026-06", 2), -200.0, "Eva Muster", "Kostgeld", channel="STANDINGORDER")
+    for sign in (learner, board):
+        assert stages_of(everyday(), benefit, sign)["PARENTHOOD"] == "NONE_OBSERVED"
+    care = debit("FAMILY_CHILDCARE", months("2025-01", "2026-06", 3), -200.0, "Kita", "Kita Beitrag")
+    assert stages_of(everyday(), benefit, learner, care)["PARENTHOOD"] == "PRESCHOOL"
+
+
+@pytest.mark.parametrize(
+    ("purpose", "stage"),
+    [("Elternbeitrag Kindertagesstätte", "PRESCHOOL"), ("OGS Beitrag", "SCHOOL"), ("Grundsteuer", "NONE_OBSERVED")],
+)
+def test_care_paid_to_a_towns_cashier_is_care(purpose: str, stage: str) -> None:
+    care = debit("TAXES", months("2024-01", "2026-06", 5), -180.0, "Stadtkasse", purpose)
+    assert stages_of(everyday(), care)["PARENTHOOD"] == stage

@@ -5,7 +5,7 @@ from datetime import date
 import polars as pl
 import pytest
 
-from analytics.bank_text.references import billing_span, contract_number, numbers
+from analytics.bank_text.references import billing_span, contract_number, written_numbers
 
 CONTRACTS = [
     ("Vertragsnr. 12 345 678 Beitrag Mai", "12345678"),
@@ -22,13 +22,25 @@ CONTRACTS = [
     ("Miete", None),
     (None, None),
 ]
+WRITTEN_CONTRACTS = [
+    ("Vertragsnr. 12 345 678 Beitrag Mai", "12 345 678"),
+    ("SVWZ+Beitrag VS-Nr. KL/4711-0815 Hausrat", "KL/4711-0815"),
+    ("Versicherungsschein-Nr: 7.123.456.7", "7.123.456.7"),
+    ("Police 40/123456/K", "40/123456/K"),
+    ("Vertragskonto 200123456789 01.10.2026", "200123456789"),
+    ("Vertrag vom 01.02.2024", None),
+]
 CUSTOMERS = [
-    ("Kundennr. 4711 0815 Rechnung Mai", "47110815"),
-    ("Kd-Nr 1052829108 Wir sagen danke", "1052829108"),
-    ("Mitgliedsnummer: 123-456", "123456"),
+    ("Kundennr. 4711 0815 Rechnung Mai", "4711 0815"),
+    ("Kundennr. 4711 0815 01.10.2026", "4711 0815"),
+    ("Kd-Nr 1052829108 Rechnung 4711", "1052829108"),
+    ("Kd-Nr. 10528291 4711 2222", "10528291"),
+    ("Kundennummer 1234567801.10.2026", "12345678"),
+    ("Kundennr. 123456-10/2026", "123456"),
+    ("Mitgliedsnummer: 123-456", "123-456"),
     ("Beitragskonto 98765432", "98765432"),
     ("Kunde 12", None),
-    ("Rechnungs-Nr. 12.05.2024", None),
+    ("Rechnungs-Nr. 987654321", None),
     ("Danke", None),
 ]
 SPANS = [
@@ -53,7 +65,12 @@ def test_the_contract_that_a_purpose_names(purpose: str | None, number: str | No
 
 @pytest.mark.parametrize(("purpose", "number"), CUSTOMERS)
 def test_the_customer_that_a_purpose_names(purpose: str, number: str | None) -> None:
-    assert numbers(pl.Series([purpose]))[1].to_list() == [number]
+    assert written_numbers(pl.Series([purpose]))[1].to_list() == [number]
+
+
+@pytest.mark.parametrize(("purpose", "number"), WRITTEN_CONTRACTS)
+def test_a_contract_as_its_payee_writes_it(purpose: str, number: str | None) -> None:
+    assert written_numbers(pl.Series([purpose]))[0].to_list() == [number]
 
 
 @pytest.mark.parametrize(("purpose", "span"), SPANS)

@@ -127,12 +127,12 @@ def test_two_full_months_are_too_few_for_private_health() -> None:
 # Life events
 
 
-def after(days: int, item: str) -> bool:
-    """Whether a trigger stands so many days after its event."""
-    begins = {"LIFEEVENT_FIRSTCHILD": date(2025, 6, 2)}
-    first = begins.get(item, date(2025, 6, 2))
-    day = first + timedelta(days=days)
-    every = [first + timedelta(days=at) for at in (0, 30, 61, 91, 122, 153, 183)]
+EVENT_DAY = date(2025, 6, 2)
+
+
+def trigger_on(day: date, item: str) -> dict[str, Any] | None:
+    """The trigger as it stands on a day, by the bookings until then."""
+    every = [EVENT_DAY + timedelta(days=at) for at in (0, 30, 61, 91, 122, 153, 183, 214, 244)]
     old = [date(2024, 1, 2) + timedelta(days=at) for at in range(0, 510, 30)]
     lives = {
         "LIFEEVENT_FIRSTAPARTMENT": [rent(days=every, euros=-700.0, name="Wohnbau")],
@@ -143,30 +143,37 @@ def after(days: int, item: str) -> bool:
         "LIFEEVENT_FIRSTEMPLOYMENT": [wage(days=every, euros=2000.0, name="Neu AG")],
         "LIFEEVENT_NEWEMPLOYMENT": [wage(days=old, euros=2000.0, name="Alt GmbH"), wage(days=every, euros=2000.0, name="Neu AG")],
         "LIFEEVENT_FIRSTCHILD": [child_benefit(days=every, euros=255.0)],
-        "FINANCIAL_SALARYINCREASE": [wage(days=[*old, *every], euros=[2000.0] * len(old) + [2100.0] * 7, name="Alt GmbH")],
+        "FINANCIAL_SALARYINCREASE": [wage(days=[*old, *every], euros=[2000.0] * len(old) + [2100.0] * 9, name="Alt GmbH")],
     }
     parts = [part.filter(pl.col("booked_on") <= day) for part in (everyday(last=day), *lives[item])]
-    return item in triggers_of(*parts, as_of=day)
+    whole = take_snapshot(*parts, as_of=day)
+    events = life_events(whole)
+    rows = sales_triggers(whole, events, life_stages(whole, events)).filter(pl.col("item") == item)
+    return None if rows.is_empty() else rows.row(0, named=True)
 
 
 @pytest.mark.parametrize(
-    "item",
+    ("item", "days"),
     [
-        "LIFEEVENT_FIRSTAPARTMENT",
-        "LIFEEVENT_NEWAPARTMENT",
-        "LIFEEVENT_FIRSTEMPLOYMENT",
-        "LIFEEVENT_NEWEMPLOYMENT",
-        "FINANCIAL_SALARYINCREASE",
+        ("LIFEEVENT_FIRSTAPARTMENT", 90),
+        ("LIFEEVENT_NEWAPARTMENT", 90),
+        ("LIFEEVENT_FIRSTEMPLOYMENT", 90),
+        ("LIFEEVENT_NEWEMPLOYMENT", 90),
+        ("FINANCIAL_SALARYINCREASE", 90),
+        ("LIFEEVENT_FIRSTCHILD", 180),
     ],
 )
-def test_an_event_sets_off_its_trigger_for_90_days(item: str) -> None:
-    assert after(90, item)
-    assert not after(91, item)
-
-
-def test_a_first_child_sets_off_its_trigger_for_180_days() -> None:
-    assert after(180, "LIFEEVENT_FIRSTCHILD")
-    assert not after(181, "LIFEEVENT_FIRSTCHILD")
+def test_a_trigger_lives_from_the_first_day_on_which_its_event_shows(item: str, days: int) -> None:
+    trigger = trigger_on(EVENT_DAY + timedelta(days=75), item)
+    assert trigger is not None
+    known = trigger["trigger_date"]
+    assert EVENT_DAY < known <= EVENT_DAY + timedelta(days=75)
+    assert trigger["event_date"] == EVENT_DAY
+    assert trigger_on(known - timedelta(days=1), item) is None
+    for later in (known, known + timedelta(days=days)):
+        assert trigger_on(later, item) is not None
+        assert trigger_on(later, item)["trigger_date"] == known  # type: ignore[index]
+    assert trigger_on(known + timedelta(days=days + 1), item) is None
 
 
 # Savings potential

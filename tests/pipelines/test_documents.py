@@ -195,6 +195,23 @@ def test_contracts_add_up() -> None:
         assert "dateNext" in details or details["status"] == "INACTIVE"
 
 
+def test_a_contract_has_the_twelve_relations_to_its_items() -> None:
+    for _, instance in every("contracts"):
+        links = {relation["rel"]: relation["href"] for relation in instance["relations"]}
+        assert len(links) == len(instance["relations"]) == 4 + 12
+        for ending, field in (
+            ("category", "Category"),
+            ("insurance_type", "InsuranceType"),
+            ("period", "Period"),
+            ("business_partner", "BusinessPartner"),
+        ):
+            item = instance[f"tagTreeItem{field}"]
+            tree = f"https://api.example.de/tags/v1/tag-trees/{item['tagTree']['systemId']}/"
+            assert links[f"tag_tree_{ending}"] == tree
+            assert links[f"tag_tree_items_{ending}"] == f"{tree}tag-tree-items/"
+            assert links[f"tag_tree_item_{ending}"] == f"{tree}tag-tree-items/{item['systemId']}/"
+
+
 def test_contracts_say_what_their_frame_says() -> None:
     told_by_id = {instance["id"]: instance for _, instance in every("contracts")}
     lent = {row["contract"]: row for row in frame("loans").iter_rows(named=True)}
@@ -356,8 +373,9 @@ def test_affordability_adds_up() -> None:
         income, expenses = details["income"], details["expenses"]
         luxuries, necessities = expenses["luxuries"], expenses["necessities"]
         left = income["amount"] - expenses["amount"]
-        assert left == details["discretionary"] - luxuries["amount"]
-        assert left == details["discretionaryForIrregularLuxuries"] - luxuries["irregular"]["amount"]
+        assert left == details["discretionary"] - details["shortfall"] - luxuries["amount"]
+        rest = details["discretionaryForIrregularLuxuries"] - details["shortfallForIrregularLuxuries"]
+        assert left == rest - luxuries["irregular"]["amount"]
         assert expenses["amount"] == luxuries["amount"] + necessities["amount"]
         for part in (income, luxuries, necessities):
             assert part["amount"] == part["regular"]["amount"] + part["irregular"]["amount"]
@@ -373,9 +391,9 @@ def test_affordability_adds_up() -> None:
 @pytest.mark.parametrize(
     ("name", "source", "dates"),
     [
-        ("life-events", "life_events", {"eventDate": "event_date"}),
+        ("life-events", "life_events", {"eventDate": "event_date", "knownSince": "known_since"}),
         ("life-stages", "life_stages", {"dateSince": "since"}),
-        ("sales-triggers", "sales_triggers", {"triggerDate": "trigger_date", "eventDate": "trigger_date"}),
+        ("sales-triggers", "sales_triggers", {"triggerDate": "trigger_date", "eventDate": "event_date"}),
     ],
 )
 def test_findings_say_what_their_frame_says(name: str, source: str, dates: dict[str, str]) -> None:
@@ -395,3 +413,17 @@ def test_findings_say_what_their_frame_says(name: str, source: str, dates: dict[
     ]
     assert sorted(written, key=str) == sorted(found, key=str)
     assert written
+
+
+@pytest.mark.parametrize("left", [-12_345, 0, 12_345])
+def test_what_is_left_is_never_below_zero_and_a_shortfall_stands_alone(left: int) -> None:
+    corpus, tagged, frames = worlds.world()
+    poor = frames["affordability"].with_columns(
+        discretionary=pl.lit(left, pl.Int64), discretionary_for_irregular_luxuries=pl.lit(left - 100, pl.Int64)
+    )
+    bodies = documents(WRITER, {**frames, "affordability": poor}, worlds.as_of(corpus, tagged))
+    details = next(exact(body["affordability"])["details"] for _, body in bodies if body["affordability"] != b"{}")
+    assert (details["discretionary"], details["shortfall"]) == (Decimal(max(left, 0)) / 100, Decimal(max(-left, 0)) / 100)
+    rest = left - 100
+    assert details["discretionaryForIrregularLuxuries"] == Decimal(max(rest, 0)) / 100
+    assert details["shortfallForIrregularLuxuries"] == Decimal(max(-rest, 0)) / 100

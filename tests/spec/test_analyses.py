@@ -232,9 +232,27 @@ def test_instances_are_of_the_user_and_have_links_and_ids_of_their_own(family: C
     for body in found:
         assert body["entity"]["entityClass"] == "USER"
         assert body["entity"]["id"] == body["entity"]["userId"] == str(family.user_id)
-        assert [relation["rel"] for relation in body["relations"]] == ["tag_trees", "tag_tree", "tag_tree_items", "tag_tree_item"]
-        item = family.call("GET", body["relations"][-1]["href"]).json()
+        links = {relation["rel"]: relation["href"] for relation in body["relations"]}
+        assert list(links)[:4] == ["tag_trees", "tag_tree", "tag_tree_items", "tag_tree_item"]
+        item = family.call("GET", links["tag_tree_item"]).json()
         assert item["systemName"] == body["tagTreeItem"]["systemName"]
+        assert (len(links) == 16) == ("tagTreeItemPeriod" in body)
+
+
+def test_the_twelve_relations_of_a_contract_lead_to_its_items(family: Customer) -> None:
+    contract = read(family, "contracts")[0]
+    links = {relation["rel"]: relation["href"] for relation in contract["relations"]}
+    fields = {
+        "category": "Category",
+        "insurance_type": "InsuranceType",
+        "period": "Period",
+        "business_partner": "BusinessPartner",
+    }
+    for ending, field in fields.items():
+        item = contract[f"tagTreeItem{field}"]
+        assert family.call("GET", links[f"tag_tree_item_{ending}"]).json()["systemName"] == item["systemName"]
+        assert family.call("GET", links[f"tag_tree_{ending}"]).json()["systemName"] == item["tagTree"]["systemName"]
+        assert links[f"tag_tree_item_{ending}"].startswith(links[f"tag_tree_items_{ending}"])
 
 
 def test_contracts_rest_on_bookings_that_are_there(family: Customer) -> None:
@@ -300,8 +318,9 @@ def test_affordability_adds_up(family: Customer) -> None:
     details = read(family, "affordability")["details"]
     income, expenses = details["income"]["amount"], details["expenses"]
     luxuries = expenses["luxuries"]
-    assert income - expenses["amount"] == details["discretionary"] - luxuries["amount"]
-    assert income - expenses["amount"] == details["discretionaryForIrregularLuxuries"] - luxuries["irregular"]["amount"]
+    assert income - expenses["amount"] == details["discretionary"] - details["shortfall"] - luxuries["amount"]
+    rest = details["discretionaryForIrregularLuxuries"] - details["shortfallForIrregularLuxuries"]
+    assert income - expenses["amount"] == rest - luxuries["irregular"]["amount"]
     assert details["financialLiteracy"] in ("low", "neutral", "high")
 
 

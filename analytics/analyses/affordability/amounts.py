@@ -10,25 +10,17 @@ import polars as pl
 
 from analytics import trees
 from analytics.analyses.affordability.window import AffordabilityWindow
+from analytics.analyses.contracts.streams import OWN_SAVINGS
 from analytics.analyses.keys import user_key
 from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text import canonical
 from analytics.frames import AFFORDABILITY_AMOUNTS, checked
 from analytics.knowledge import partners
-from analytics.products import ProductCategory
+from analytics.products import SAVING_PRODUCTS
 
 INCOME, NECESSITIES, LUXURIES, SAVINGS = "income", "necessities", "luxuries", "savings"
 PARTS = (INCOME, NECESSITIES, LUXURIES)
 PARTS_BY_NEED = {"N": NECESSITIES, "L": LUXURIES, "S": SAVINGS}
-OWN_SAVINGS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
-SAVING_PRODUCTS = (
-    ProductCategory.SAVINGS,
-    ProductCategory.CALL_MONEY,
-    ProductCategory.FIXED_DEPOSIT,
-    ProductCategory.HOME_SAVINGS,
-    ProductCategory.DEPOT,
-)
-"""Money is saved when it leaves the other products; bookings on these neither add to savings nor reduce them."""
 STAKES_CATEGORY = "RECREATION_OTHER"
 GAMBLING_WORDS = (
     r"lotto|lotter|\btoto\b|spielbank|spielothek|spielhalle|casino|\bwett|wetten|poker|\bbingo|jackpot|oddset"

@@ -14,7 +14,6 @@ from analytics.analyses.snapshot import Snapshot
 from analytics.bank_text.channels import Channel
 from analytics.calendar import calendar
 from analytics.knowledge import partners
-from analytics.products import ProductCategory
 
 FLAGS = {
     "existing_loans": ("Kreditrate", "Kreditraten"),
@@ -88,10 +87,16 @@ def _by_contract(snapshot: Snapshot, window: AffordabilityWindow, loans: pl.Data
 
 
 def _own_loans(snapshot: Snapshot, window: AffordabilityWindow) -> pl.DataFrame:
-    """Payments to the user's own loan account: as transfers they belong to no contract."""
-    loan_accounts = snapshot.products.filter(pl.col("category") == ProductCategory.LOAN)
-    repayments = window.rows.filter(pl.col("amount_cents") < 0, pl.col("effective_category") == "TRANSFER_LOAN")
-    return _rows_of_flag(repayments.join(loan_accounts, on="user", how="semi"), "existing_loans")
+    """Payments to the user's own loan accounts, with or without a contract."""
+    payment_keys = snapshot.own_contracts.loan_payments.select(user_key("id")).to_series()
+    repayments = window.rows.filter(user_key("id").is_in(payment_keys.implode()))
+    is_mortgage = pl.col("effective_category").is_in(MORTGAGES)
+    return pl.concat(
+        [
+            _rows_of_flag(repayments, "mortgage_payments", is_mortgage),
+            _rows_of_flag(repayments, "existing_loans", ~is_mortgage),
+        ]
+    )
 
 
 def _recent_rents(window: AffordabilityWindow) -> pl.DataFrame:

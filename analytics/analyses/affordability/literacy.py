@@ -1,12 +1,10 @@
 """Financial literacy: points for provision and surplus, negative points for payment problems, and the reasons."""
 
-from functools import cache
-
 import polars as pl
 
-from analytics import trees
 from analytics.analyses.affordability.window import AffordabilityWindow
 from analytics.analyses.loan_purposes import PURCHASE
+from analytics.analyses.savers import amounts_saved, regular_savers, saving_insurances
 from analytics.analyses.snapshot import Snapshot
 from analytics.products import ProductCategory
 
@@ -15,18 +13,21 @@ MIN_SURPLUS_SHARE, MAX_STAKES_SHARE = 0.1, 0.05
 MIN_PURCHASES = 3
 INSURANCE_MONTHS = 13
 """A yearly premium may be a month late."""
-LIABILITY = "LIABILITY_PRIVATE"
+LIABILITY = ("LIABILITY_PRIVATE", "LIABILITY_OTHER", "OTHER_BUNDLE")
+"""Private liability, and policies that include it."""
 INVESTMENT_CATEGORIES = ("SAVINGS_SECURITIES", "BANKFINANCE_INVESTMENT")
 
 
-def literacy(snapshot: Snapshot, window: AffordabilityWindow, totals: pl.DataFrame, loans: pl.DataFrame) -> pl.DataFrame:
+def literacy(
+    snapshot: Snapshot, window: AffordabilityWindow, totals: pl.DataFrame, loans: pl.DataFrame, month_sums: pl.DataFrame
+) -> pl.DataFrame:
     """The totals with `financial_literacy` (low, neutral, high), its score and its reason.
 
     The totals contain the flags as booleans, with `overdraft`.
     """
     active = snapshot.contracts.filter(pl.col("status") == "ACTIVE")
     users_by_rule = {
-        "saves": _savers(active),
+        "saves": regular_savers(snapshot, amounts_saved(snapshot, month_sums))["user"],
         "invests": _investors(snapshot, window, active),
         "insured": _insured_users(snapshot, active),
         "purchases": _instalment_buyers(snapshot, window, loans),
@@ -73,24 +74,18 @@ def _rules() -> list[tuple[int, pl.Expr, str]]:
     ]
 
 
-def _savers(active: pl.DataFrame) -> pl.Series:
-    """Users with an active savings contract."""
-    is_saving = pl.col("category").is_in(_saving_categories()) | pl.col("insurance").is_in(_saving_insurances())
-    return active.filter(is_saving)["user"]
-
-
 def _investors(snapshot: Snapshot, window: AffordabilityWindow, active: pl.DataFrame) -> pl.Series:
     """Users with securities, a depot, or a pension insurance."""
-    plans = active.filter(pl.col("category").is_in(INVESTMENT_CATEGORIES) | pl.col("insurance").is_in(_saving_insurances()))
+    plans = active.filter(pl.col("category").is_in(INVESTMENT_CATEGORIES) | pl.col("insurance").is_in(saving_insurances()))
     purchases = window.rows.filter(pl.col("effective_category").is_in(INVESTMENT_CATEGORIES), pl.col("amount_cents") < 0)
     depots = snapshot.products.filter(pl.col("category") == ProductCategory.DEPOT)
     return pl.concat([frame["user"] for frame in (plans, purchases, depots)])
 
 
 def _insured_users(snapshot: Snapshot, active: pl.DataFrame) -> pl.Series:
-    insurance_bookings = snapshot.bookings[["user", "booked_on", "as_of"]].filter(snapshot.bookings["insurance"] == LIABILITY)
+    insurance_bookings = snapshot.bookings[["user", "booked_on", "as_of"]].filter(snapshot.bookings["insurance"].is_in(LIABILITY))
     recent_bookings = insurance_bookings.filter(pl.col("booked_on") > pl.col("as_of").dt.offset_by(f"-{INSURANCE_MONTHS}mo"))
-    return pl.concat([recent_bookings["user"], active["user"].filter(active["insurance"] == LIABILITY)])
+    return pl.concat([recent_bookings["user"], active["user"].filter(active["insurance"].is_in(LIABILITY))])
 
 
 def _instalment_buyers(snapshot: Snapshot, window: AffordabilityWindow, loans: pl.DataFrame) -> pl.Series:
@@ -106,13 +101,3 @@ def purchases_since(snapshot: Snapshot, first_days: pl.DataFrame, loans: pl.Data
         return purchases
     paid_contracts = snapshot.contracts.join(first_days, on="user").filter(pl.col("date_latest") >= pl.col("first"))
     return purchases.join(paid_contracts.select("user", contract="id"), on=["user", "contract"], how="semi")
-
-
-@cache
-def _saving_categories() -> pl.Series:
-    return trees.categories_frame().filter(pl.col("need") == "S")["system_name"].implode()
-
-
-@cache
-def _saving_insurances() -> pl.Series:
-    return trees.insurance_types_frame().filter("savings")["system_name"].implode()

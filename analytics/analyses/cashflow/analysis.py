@@ -8,6 +8,7 @@ from analytics.analyses.cashflow.cycles import cycles
 from analytics.analyses.cashflow.expected import expected_payments, horizon
 from analytics.analyses.cashflow.flows import flows
 from analytics.analyses.cashflow.predictions import predictions
+from analytics.analyses.cashflow.revenues import invoice_revenues
 from analytics.analyses.cashflow.statistics import statistics
 from analytics.analyses.snapshot import Snapshot
 
@@ -28,4 +29,5 @@ def cashflow(snapshot: Snapshot) -> Cashflow:
     user_cycles = cycles(snapshot)
     snapshot_flows = flows(snapshot)
     payments = expected_payments(snapshot, horizon(snapshot))
-    return Cashflow(statistics(snapshot_flows), predictions(payments, snapshot_flows, user_cycles), payments)
+    revenues = invoice_revenues(snapshot, user_cycles)
+    return Cashflow(statistics(snapshot_flows), predictions(payments, snapshot_flows, user_cycles, revenues), payments)

@@ -15,8 +15,8 @@ CYCLE_NUMBERS = {"month": month_number, "week": week_number}
 
 
 def cycles(snapshot: Snapshot) -> pl.DataFrame:
-    """By user with bookings: `as_of`, the current month and week (`…_now`), the last complete one (`…_last`), and the number of
-    complete ones that count (`…_count`).
+    """By user with bookings: `as_of`, the current month and week (`…_now`), the last complete one (`…_last`), the number of
+    complete ones that count (`…_count`), and that of all complete months (`month_total`).
     """
     users = snapshot.histories.with_columns(pl.col("user").cast(snapshot.users))
     as_of, first_day = pl.col("as_of"), pl.col("start")
@@ -31,4 +31,5 @@ def cycles(snapshot: Snapshot) -> pl.DataFrame:
     counts = {
         f"{name}_count": (pl.col(f"{name}_last") - pl.col(f"{name}_first") + 1).clip(0, MAX_CYCLES) for name in CYCLE_NUMBERS
     }
-    return users.select("user", "as_of", "month_now", "week_now", "month_last", "week_last", **counts)
+    month_total = pl.col("month_last") - pl.col("month_first") + 1
+    return users.select("user", "as_of", "month_now", "week_now", "month_last", "week_last", **counts, month_total=month_total)

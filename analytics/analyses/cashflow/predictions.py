@@ -34,17 +34,23 @@ from analytics.analyses.cashflow.values import (
     future_flows,
     months_after,
 )
+from analytics.analyses.cashflow.yearly import yearly_cents
+from analytics.analyses.german import german_euros
 from analytics.frames import CASHFLOW_PREDICTIONS, checked
 from analytics.native.compiling import compiled
 from analytics.native.dense_ids import Numbering
 
 BOUND_GROWTH_POWER = 0.65
 """Bounds grow with this power of the number of months: random residuals cancel out (0.5), changes of contracts last (1)."""
+INVOICE_INCOMES = (INCOME, "INCOME_OTHER", NET)
+"""The tags in which paid invoices count."""
 VIEW_KEYS = ["user", "tree", "level", "tag", "with_savings", "without_savings"]
 
 
-def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> pl.DataFrame:
-    """The predictions (frame `CASHFLOW_PREDICTIONS`), given the payments of contracts (frame `EXPECTED_PAYMENTS`)."""
+def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame, revenues: pl.DataFrame) -> pl.DataFrame:
+    """The predictions (frame `CASHFLOW_PREDICTIONS`), given the payments of contracts (frame `EXPECTED_PAYMENTS`) and the users
+    who live on invoices (`revenues`).
+    """
     recent_rows = recent_flows(flows, cycles)
     users, past = remaining_shares(cycles, spending_course(recent_rows)), in_both_trees(recent_rows, flows)
     coming = future_flows(payments, flows, cycles)
@@ -52,7 +58,7 @@ def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> p
     rows = decode_keys(keys, flows)
     past, coming = past.with_columns(row=key_rows.head(past.height)), coming.with_columns(row=key_rows.tail(coming.height))
     rows_with_cycles = rows.join(users, on="user", how="left", maintain_order="left")
-    view_rows = _with_bounds(_sum_to_views(add_values(rows_with_cycles, past, coming))).join(
+    view_rows = _with_bounds(_sum_to_views(add_values(rows_with_cycles, past, coming, yearly_cents(flows, cycles, keys)))).join(
         users, on="user", how="inner", maintain_order="left"
     )
     view_rows = view_rows.with_row_index("row")
@@ -62,7 +68,38 @@ def predictions(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> p
     view_keys = view_rows[VIEW_KEYS].cast({name: CASHFLOW_PREDICTIONS[name] for name in VIEW_KEYS})[
         items["position"] // len(parts)
     ]
-    return checked(view_keys.hstack(items[CASHFLOW_PREDICTIONS.names()[len(VIEW_KEYS) :]]), CASHFLOW_PREDICTIONS)
+    return _with_reasons(view_keys.hstack(items), revenues)
+
+
+def _with_reasons(items: pl.DataFrame, revenues: pl.DataFrame) -> pl.DataFrame:
+    """The frame `CASHFLOW_PREDICTIONS`: with the reasons of the few predictions that have one. The income of users who live on
+    invoices is an interval, and says what it rests on.
+    """
+    is_income = (pl.col("tree") == CATEGORIES) & pl.col("tag").is_in(INVOICE_INCOMES) & (pl.col("flex") != 0)
+    is_interval = is_income & pl.col("user").is_in(revenues["user"].implode()) if revenues.height else pl.lit(value=False)
+    flagged_items = items.with_columns(interval_only=is_interval)
+    rows = flagged_items.select(pl.col("interval_only") | (pl.col("extra") != 0)).to_series().arg_true()
+    explained_items = flagged_items.select("user", "extra", "interval_only")[rows].join(
+        revenues, on="user", how="left", maintain_order="left"
+    )
+    reasons = pl.repeat(None, items.height, dtype=pl.String, eager=True).scatter(
+        rows, explained_items.select(_reason()).to_series()
+    )
+    return checked(flagged_items.with_columns(reason=reasons).select(CASHFLOW_PREDICTIONS.names()), CASHFLOW_PREDICTIONS)
+
+
+def _reason() -> pl.Expr:
+    """What an interval rests on, and what comes every year, in German."""
+    basis = pl.format(
+        "Rechnungen von {} Kunden brachten in {} Monaten zwischen {} und {} Euro im Monat",
+        "payers",
+        "months",
+        german_euros(pl.col("lowest")),
+        german_euros(pl.col("highest")),
+    )
+    yearly = pl.format("Darin {} Euro, die in den Vorjahren im selben Monat kamen", german_euros(pl.col("extra")))
+    parts = [pl.when("interval_only").then(basis), pl.when(pl.col("extra") != 0).then(yearly)]
+    return pl.concat_str(parts, separator="; ", ignore_nulls=True).alias("reason")
 
 
 def _rank_keys(keys: pl.Series) -> tuple[pl.Series, pl.Series]:
@@ -153,20 +190,21 @@ def _with_bounds(view_rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _predict_item(view_rows: pl.DataFrame, kind: str, step: int) -> pl.DataFrame:
-    """One item of one kind for all tags. The bounds allow that a bonus does not come, or is larger."""
+    """One item of one kind for all tags. The bounds allow that what comes every year does not come, or is larger."""
     cycle = cycle_of(kind)
     months = pl.lit(float(ITEM_MONTHS.get(kind, 1))) if step else pl.col(f"{cycle}_left") + months_after(kind)
     cents = pl.col(f"fixed_{kind}{step}") + pl.col(f"flex_{kind}{step}")
     margins = {end: (pl.col(f"{cycle}_{end}") * _bound_growth(months)).round().cast(pl.Int64) for end in ("lowest", "highest")}
-    extra = pl.col(f"extra_{kind}{step}") if kind in ITEM_MONTHS else pl.lit(0)
+    extra = pl.col(f"extra_{kind}{step}") if kind in ITEM_MONTHS else pl.lit(0, pl.Int64)
     return view_rows.select(
         kind=pl.lit(kind),
         item=item_names(kind, view_rows.select(current_number(kind) + step).to_series()),
         cents=cents,
         fixed=f"fixed_{kind}{step}",
         flex=f"flex_{kind}{step}",
-        lower=cents + margins["lowest"] - extra,
-        upper=cents + margins["highest"] + extra // 2,
+        lower=cents + margins["lowest"] - extra.clip(lower_bound=0) - (-extra).clip(lower_bound=0) // 2,
+        upper=cents + margins["highest"] + extra.clip(lower_bound=0) // 2 + (-extra).clip(lower_bound=0),
+        extra=extra,
         position=pl.col("row") * 8 + (2 * KINDS.index(kind) + step),
     )
 

@@ -37,8 +37,8 @@ def future_flows(payments: pl.DataFrame, flows: Flows, cycles: pl.DataFrame) -> 
     return in_both_trees(payment_rows.join(cycles, on="user", how="inner"), flows)
 
 
-def add_values(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame) -> pl.DataFrame:
-    """The rows with the fixed and flexible cents of each item, and the residual of each cycle."""
+def add_values(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame, yearly_cents: Floats) -> pl.DataFrame:
+    """The rows with the fixed and flexible cents of each item, and the residual of each cycle; `yearly_cents` come every year."""
     cents, regular = pl.col("cents"), pl.col("regular")
     inside = {kind: item_number(kind) - current_number(kind) for kind in KINDS}
     so_far = {f"fixed_{kind}": cents * (regular & (inside[kind] == 0)) for kind in KINDS}
@@ -47,7 +47,7 @@ def add_values(rows: pl.DataFrame, past: pl.DataFrame, future: pl.DataFrame) -> 
     current = past.filter((inside["Y"] == 0) | (inside["W"] == 0))
     values = rows.hstack(_sum_rows(current, rows.height, so_far)).hstack(_sum_rows(future, rows.height, to_come))
     for cycle in RESIDUAL_COLUMNS:
-        spending = _usual_per_cycle(values, past, cycle)
+        spending = _usual_per_cycle(values, past, cycle, yearly_cents if cycle == "month" else np.zeros_like(yearly_cents))
         residuals = pl.DataFrame(spending.residuals, schema=RESIDUAL_COLUMNS[cycle]).with_columns(pl.all().round().cast(pl.Int64))
         values = values.hstack(residuals).with_columns(pl.Series(f"{cycle}_usual", spending.cents).cast(pl.Int64))
         if cycle == "month":
@@ -78,7 +78,7 @@ def _sum_at(rows: pl.Series, values: pl.Series, count: int) -> Floats:
     return np.bincount(rows.to_numpy(), weights=values.to_numpy().astype(np.float64), minlength=count).astype(np.float64)
 
 
-def _usual_per_cycle(rows: pl.DataFrame, past: pl.DataFrame, cycle: str) -> UsualSpending:
+def _usual_per_cycle(rows: pl.DataFrame, past: pl.DataFrame, cycle: str, yearly_cents: Floats) -> UsualSpending:
     """The usual spending of a month or week. The steps of contract payments are added to the residuals."""
     position = pl.col(cycle) - pl.col(f"{cycle}_last") + MAX_CYCLES - 1
     is_complete = position.is_between(MAX_CYCLES - pl.col(f"{cycle}_count"), MAX_CYCLES - 1)
@@ -93,7 +93,7 @@ def _usual_per_cycle(rows: pl.DataFrame, past: pl.DataFrame, cycle: str) -> Usua
     spending, yearly = (_has_tag(rows, tags) for tags in (expense_tags(), (SALARY_CATEGORY,)))
     salary = rows["due_Y1"].to_numpy() / 12
     max_yearly = np.where(yearly & (cycle == "month"), MAX_EXTRA_SALARIES * np.maximum(salary, 0.0), 0.0)
-    spending_per_cycle = usual_spending(history, count, user, spending, max_yearly)
+    spending_per_cycle = usual_spending(history, count, user, spending, max_yearly, yearly_cents)
     return spending_per_cycle._replace(residuals=spending_per_cycle.residuals + steps)
 
 
@@ -109,7 +109,8 @@ def _yearly_extra(rows: pl.DataFrame, yearly: Floats) -> pl.DataFrame:
     extra_rows, yearly_cents = rows[rows_with_extra], yearly[rows_with_extra]
     last, current, so_far = (extra_rows[name].cast(pl.Int64).to_numpy() for name in ("month_last", "month_now", "flex_M"))
     due = last[:, None] + 1 + np.arange(MAX_CYCLES)
-    still_expected = extra_rows["month_left"].to_numpy() * (so_far < yearly_cents[:, 0] / 2)
+    is_open = so_far * np.sign(yearly_cents[:, 0]) < np.abs(yearly_cents[:, 0]) / 2
+    still_expected = extra_rows["month_left"].to_numpy() * is_open
     first = np.where(due == current[:, None], np.round(yearly_cents * still_expected[:, None]), yearly_cents)
     extras = {f"extra_{kind}{step}": np.zeros(rows.height, np.int64) for kind in ITEM_MONTHS for step in STEPS}
     for kind, months in ITEM_MONTHS.items():

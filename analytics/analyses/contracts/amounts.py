@@ -13,15 +13,26 @@ MAX_STEADY_DEVIATION = 0.1
 MEDIAN_PAYMENTS, USAGE_PAYMENTS = 3, 6
 MAX_INSERTION_SORT = 64
 """Up to this number of values are sorted by insertion."""
+LIKE_LAST, YEARLY_STEP, LIKE_YEAR_AGO, MEDIAN_OF_LATEST, MEAN_OF_LATEST = range(5)
+NEXT_AMOUNT_REASONS = (
+    "wie zuletzt",
+    "mit der Anpassung, die jedes Jahr um diese Zeit kommt",
+    "wie vor einem Jahr, auf heutigem Niveau",
+    "der mittlere der letzten drei Beträge",
+    "im Mittel der letzten sechs Beträge, ohne den höchsten und den niedrigsten",
+)
+"""How a next amount was estimated, in German."""
 MAX_YEARLY_STEP = 0.05
 """Pensions, dynamic premiums and index rents rise by at most this share a year; a single larger step is a new tariff."""
 
 
-def next_amounts(starts: Integers, cents: Integers, yearly: Integers) -> Integers:
-    """The next amount of each contract in cents, from its regular payments; `yearly` is their number in a year."""
-    next_cents = np.zeros(starts.size - 1, np.int64)
-    _next_amounts(starts, cents.astype(np.float64), yearly, next_cents)
-    return next_cents
+def next_amounts(starts: Integers, cents: Integers, yearly: Integers) -> tuple[Integers, Integers]:
+    """The next amount of each contract in cents, from its regular payments, and how it was estimated (an index of
+    `NEXT_AMOUNT_REASONS`); `yearly` is the number of payments in a year.
+    """
+    next_cents, basis = np.zeros(starts.size - 1, np.int64), np.zeros(starts.size - 1, np.int64)
+    _next_amounts(starts, cents.astype(np.float64), yearly, next_cents, basis)
+    return next_cents, basis
 
 
 def medians(lengths: NDArray[np.uint32], sizes: Floats) -> tuple[Floats, Floats]:
@@ -62,46 +73,56 @@ def _median(values: Floats, count: int) -> float:
 
 
 @compiled
-def _next_amounts(starts: Integers, cents: Floats, yearly: Integers, next_cents: Integers) -> None:
+def _next_amounts(starts: Integers, cents: Floats, yearly: Integers, next_cents: Integers, basis: Integers) -> None:
     for contract in range(starts.size - 1):
         amounts = cents[starts[contract] : starts[contract + 1]]
-        next_cents[contract] = np.int64(np.floor(_next_amount(amounts, yearly[contract]) + 0.5))
+        amount, basis[contract] = _next_amount(amounts, yearly[contract])
+        next_cents[contract] = np.int64(np.floor(amount + 0.5))
 
 
 @inner
-def _next_amount(amounts: Floats, yearly: int) -> float:
+def _next_amount(amounts: Floats, yearly: int) -> tuple[float, int]:
     last = float(amounts[-1])
     if amounts.size < 3:
-        return last
+        return last, LIKE_LAST
     if amounts[-2] == last:
-        return last * _yearly_step(amounts, yearly)
+        amount = _after_step(amounts, yearly)
+        return amount, LIKE_LAST if amount == last else YEARLY_STEP
     if yearly == SEASON_PAYMENTS and amounts.size > SEASON_PAYMENTS + 3:
         later, earlier = amounts[SEASON_PAYMENTS:], amounts[:-SEASON_PAYMENTS]
         if _correlation(later, earlier) > MIN_SEASON_CORRELATION:
-            level = np.mean(earlier)
-            return float(amounts[amounts.size - SEASON_PAYMENTS] * np.mean(later) / level) if level != 0 else last
+            level, year_ago = np.mean(earlier), float(amounts[amounts.size - SEASON_PAYMENTS])
+            if amounts.size >= 2 * SEASON_PAYMENTS and amounts[amounts.size - 2 * SEASON_PAYMENTS] == year_ago:
+                return year_ago, LIKE_YEAR_AGO
+            return float(year_ago * np.mean(later) / level) if level != 0 else last, LIKE_YEAR_AGO
     recent = amounts[-USAGE_PAYMENTS:]
     if np.std(recent) < MAX_STEADY_DEVIATION * abs(np.mean(recent)):
-        return last
+        return last, LIKE_LAST
     if amounts.size < USAGE_PAYMENTS:
-        return float(np.median(amounts[-MEDIAN_PAYMENTS:]))
-    return _winsorised(recent)
+        return float(np.median(amounts[-MEDIAN_PAYMENTS:])), MEDIAN_OF_LATEST
+    return _winsorised(recent), MEAN_OF_LATEST
 
 
 @inner
-def _yearly_step(amounts: Floats, yearly: int) -> float:
-    """The mean factor of the price steps one and two years ago, if the next one is due now: prices often rise in the same month.
-    With less than two years of payments a small step a year ago counts as a yearly one.
+def _after_step(amounts: Floats, yearly: int) -> float:
+    """The last amount after the mean of the price steps one and two years ago, if the next one is due now: prices often rise in
+    the same month. Two steps of the same amount are followed by that amount to the cent. With less than two years of payments a
+    small step a year ago counts as a yearly one.
     """
-    if yearly < 2 or amounts.size <= yearly or not np.all(amounts[-yearly:] == amounts[-1]):
-        return 1.0
+    last = float(amounts[-1])
+    if yearly < 2 or amounts.size <= yearly or not np.all(amounts[-yearly:] == last):
+        return last
     latest_step = float(amounts[-yearly] / amounts[-yearly - 1])
     if amounts.size <= 2 * yearly:
-        return latest_step if abs(latest_step - 1) <= MAX_YEARLY_STEP else 1.0
+        return last * latest_step if abs(latest_step - 1) <= MAX_YEARLY_STEP else last
     earlier_step = float(amounts[-2 * yearly] / amounts[-2 * yearly - 1])
     is_level = np.all(amounts[-2 * yearly : -yearly] == amounts[-2 * yearly])
-    same_way = (latest_step - 1) * (earlier_step - 1) > 0
-    return (latest_step + earlier_step) / 2 if is_level and same_way else 1.0
+    if not is_level or (latest_step - 1) * (earlier_step - 1) <= 0:
+        return last
+    difference = amounts[-yearly] - amounts[-yearly - 1]
+    if difference == amounts[-2 * yearly] - amounts[-2 * yearly - 1]:
+        return last + float(difference)
+    return last * (latest_step + earlier_step) / 2
 
 
 @inner

@@ -10,15 +10,25 @@ from analytics.analyses.contracts.details import describe_contracts
 from analytics.analyses.contracts.recognition import recognise_contracts
 from analytics.analyses.contracts.regular import find_regular
 from analytics.analyses.contracts.rhythm import period_names, periods, starts_of
-from analytics.analyses.contracts.streams import GatheredStreams, gather_streams
+from analytics.analyses.contracts.streams import OWN_SAVINGS, GatheredStreams, gather_streams
+from analytics.analyses.keys import user_key
+from analytics.frames import CONTRACT_BOOKINGS, CONTRACTS
+
+NO_ROWS = pl.Series("row", dtype=pl.UInt32)
 
 
 class Contracts(NamedTuple):
-    """The contracts (frame `CONTRACTS`), their bookings (frame `CONTRACT_BOOKINGS`), and the rows of these among all bookings."""
+    """The contracts (frame `CONTRACTS`), their bookings (frame `CONTRACT_BOOKINGS`), and the rows of these among all bookings.
+
+    Regular transfers to own savings have the same frames, but are no contracts: nobody else has a claim to them.
+    """
 
     contracts: pl.DataFrame
     bookings: pl.DataFrame
     payment_rows: pl.Series
+    savings_plans: pl.DataFrame = CONTRACTS.to_frame()
+    savings_plan_bookings: pl.DataFrame = CONTRACT_BOOKINGS.to_frame()
+    savings_plan_rows: pl.Series = NO_ROWS
 
 
 def contracts(bookings: pl.DataFrame) -> Contracts:
@@ -26,7 +36,24 @@ def contracts(bookings: pl.DataFrame) -> Contracts:
     streams = gather_streams(bookings)
     recognised_streams = recognise_contracts(streams, bookings)
     payments = _payments(streams, recognised_streams, bookings)
-    return Contracts(*describe_contracts(_forecast(payments), payments, streams.others, bookings))
+    return _split_savings_plans(*describe_contracts(_forecast(payments), payments, streams.others, bookings))
+
+
+def _split_savings_plans(contracts: pl.DataFrame, contract_bookings: pl.DataFrame, payment_rows: pl.Series) -> Contracts:
+    """The contracts, and the savings plans apart from them."""
+    is_plan = contracts["category"].is_in(OWN_SAVINGS)
+    if not is_plan.any():
+        return Contracts(contracts, contract_bookings, payment_rows)
+    plan_keys = contracts.filter(is_plan).select(user_key("id")).to_series()
+    is_plan_booking = contract_bookings.select(user_key("contract").is_in(plan_keys.implode())).to_series()
+    return Contracts(
+        contracts.filter(~is_plan),
+        contract_bookings.filter(~is_plan_booking),
+        payment_rows.filter(~is_plan_booking),
+        contracts.filter(is_plan),
+        contract_bookings.filter(is_plan_booking),
+        payment_rows.filter(is_plan_booking),
+    )
 
 
 def _payments(streams: GatheredStreams, recognised_streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
@@ -48,8 +75,10 @@ def _forecast(payments: pl.DataFrame) -> pl.DataFrame:
     due_dates = dates.due_dates(starts, day, period, contract_rows["phase"].to_numpy(), regular_payments["slot"].to_numpy())
     months = periods().months[period]
     yearly = np.where(months > 0, 12 / np.maximum(months, 1), 0).astype(np.int64)
+    amount_next, basis = amounts.next_amounts(starts, regular_payments["cents"].to_numpy(), yearly)
     return contract_rows.with_columns(
-        amount_next=pl.Series(amounts.next_amounts(starts, regular_payments["cents"].to_numpy(), yearly)),
+        amount_next=pl.Series(amount_next),
+        next_amount_reason=pl.Series(amounts.NEXT_AMOUNT_REASONS, dtype=pl.String).gather(basis),
         due=pl.Series(due_dates.due, dtype=pl.Int64).cast(pl.Int32).cast(pl.Date),
         grace=pl.Series(due_dates.grace, dtype=pl.Int64),
         rule_kind=pl.Series(due_dates.kind, dtype=pl.Int64),

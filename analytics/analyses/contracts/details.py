@@ -16,6 +16,8 @@ NUMBERED_BOOKINGS = 3
 MAX_NUMBERS = 5
 MAX_CHANGE_SHARE = 1 / 3
 """If a larger share of payments differs from the one before, the amounts follow usage and not the price."""
+RARE_PERIODS, MAX_YEARLY_CHANGE = ("HALFYEAR_ONE", "YEAR_ONE", "YEAR_TWO"), 0.35
+"""Contracts of these periods change their price by at most this share at once; larger differences follow usage."""
 FINAL_PAYMENT_WORDS = r"(?i)schlussrechnung|schlussabrechnung|letzte rate|schlussrate|endabrechnung"
 FINAL_PAYMENT_STEMS = ("rate", "teilzahlung", "rechnung")
 """Every text that names an instalment or a final payment contains one of these: they are searched faster, and few texts match."""
@@ -32,7 +34,8 @@ def describe_contracts(
     members = members.hstack(bookings[[*BOOKING_COLUMNS, *COUNTERPARTY_COLUMNS]][members["row"]])
     regular = members.filter("regular")
     contract_facts = forecasts.join(_statistics(members, regular), on="stream", how="inner", maintain_order="left")
-    for columns in (_kinds(regular), _numbers(regular), _final_payments(members), _price_changes(regular)):
+    rare_streams = forecasts.filter(pl.col("period").is_in(RARE_PERIODS))["stream"]
+    for columns in (_kinds(regular), _numbers(regular), _final_payments(members), _price_changes(regular, rare_streams)):
         contract_facts = contract_facts.join(columns, on="stream", how="left", maintain_order="left")
     contracts = _with_status(contract_facts).sort("user", "id")
     ranks = contracts.select("stream", contract="id", rank=pl.int_range(pl.len()))
@@ -102,19 +105,24 @@ def _kinds(regular: pl.DataFrame) -> pl.DataFrame:
 
 
 def _numbers(regular: pl.DataFrame) -> pl.DataFrame:
-    """Contract and customer numbers in the latest regular bookings, the most frequent first."""
+    """Contract and customer numbers in the latest regular bookings, the most frequent first.
+
+    A number that only one of several bookings has is that of an invoice, so that the numbers of a contract stay the same.
+    """
     starts = starts_of(regular["stream"])
     payments_left = np.repeat(starts[1:], np.diff(starts)) - np.arange(regular.height)
     latest = regular.select("stream", "purpose").filter(payments_left <= NUMBERED_BOOKINGS)
-    of_contract, of_customer = references.numbers(latest["purpose"])
+    of_contract, of_customer = references.written_numbers(latest["purpose"])
     numbers = latest.select("stream", contract_numbers=of_contract, customer_numbers=of_customer)
     lists = latest.select("stream").unique(maintain_order=True)
     for name in ("contract_numbers", "customer_numbers"):
         if numbers[name].null_count() == numbers.height:
             lists = lists.with_columns(pl.lit([], pl.List(pl.String)).alias(name))
             continue
-        number_counts = numbers.filter(pl.col(name).is_not_null()).group_by("stream", name).len().sort("stream", "len", name)
-        number_lists = number_counts.group_by("stream").agg(pl.col(name).reverse().head(MAX_NUMBERS))
+        number_counts = numbers.filter(pl.col(name).is_not_null()).group_by("stream", name).len()
+        is_lasting = (pl.col("len") > 1) | (pl.sum("len").over("stream") == 1)
+        ordered_numbers = number_counts.filter(is_lasting).sort("stream", "len", name)
+        number_lists = ordered_numbers.group_by("stream").agg(pl.col(name).reverse().head(MAX_NUMBERS))
         lists = lists.join(number_lists, on="stream", how="left", maintain_order="left").with_columns(
             pl.col(name).fill_null(pl.lit([], pl.List(pl.String)))
         )
@@ -130,17 +138,21 @@ def _final_payments(members: pl.DataFrame) -> pl.DataFrame:
     return last.select("stream", ended=pl.col("stream").is_in(candidates.filter(is_final)["stream"].implode()))
 
 
-def _price_changes(regular: pl.DataFrame) -> pl.DataFrame:
-    """The changes of the regular amount, for contracts that keep it most of the time."""
+def _price_changes(regular: pl.DataFrame, rare_streams: pl.Series) -> pl.DataFrame:
+    """The changes of the regular amount, for contracts that keep it most of the time, and for those paid rarely: a premium of a
+    year may change every year.
+    """
     follows = pl.col("stream") == pl.col("stream").shift()
     before = pl.when(follows).then(pl.col("cents").shift())
     steps = regular.select("stream", "booked_on", "cents", before=before)
     steps = steps.with_columns(changed=(pl.col("before") != pl.col("cents")).fill_null(value=False))
     change = pl.struct(date="booked_on", before="before", after="cents")
+    step_share = (pl.col("cents") / pl.col("before") - 1).abs()
     changes = steps.group_by("stream", maintain_order=True).agg(
-        n=pl.len(), changes=pl.sum("changed"), price_changes=change.filter("changed")
+        n=pl.len(), changes=pl.sum("changed"), largest=step_share.max(), price_changes=change.filter("changed")
     )
-    are_rare = pl.col("changes") <= MAX_CHANGE_SHARE * (pl.col("n") - 1)
+    is_yearly_step = pl.col("stream").is_in(rare_streams.implode()) & (pl.col("largest") <= MAX_YEARLY_CHANGE)
+    are_rare = (pl.col("changes") <= MAX_CHANGE_SHARE * (pl.col("n") - 1)) | is_yearly_step
     return changes.select(
         "stream", price_changes=pl.when(are_rare).then("price_changes").otherwise(pl.lit([], pl.List(PRICE_CHANGE)))
     )
@@ -161,7 +173,10 @@ def _with_status(facts: pl.DataFrame) -> pl.DataFrame:
         days_age=(pl.col("as_of") - pl.col("date_first")).dt.total_days(),
         growth_rate=pl.when(pl.col("regular_count") > 1).then((latest - first) / first.abs()).otherwise(0.0),
         confidence="score",
-        reason=_reason(),
+        reason=pl.concat_str(
+            _reason(),
+            pl.when(active).then(pl.format("; nächster Betrag {}", "next_amount_reason")).otherwise(pl.lit("")),
+        ),
     )
 
 

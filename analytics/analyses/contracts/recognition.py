@@ -7,7 +7,13 @@ import polars as pl
 
 from analytics.analyses.contracts.amounts import medians
 from analytics.analyses.contracts.rhythm import period_names, periods
-from analytics.analyses.contracts.streams import MAX_HABIT_PRIOR, MIN_SINGLE_PRIOR, UNRELATED, GatheredStreams
+from analytics.analyses.contracts.streams import (
+    DOUBTFUL_AMOUNT,
+    MAX_HABIT_PRIOR,
+    MIN_SINGLE_PRIOR,
+    UNRELATED,
+    GatheredStreams,
+)
 from analytics.bank_text import references
 
 PERIOD_PRIORS_PATH = Path(__file__).parent / "period_priors.csv"
@@ -21,9 +27,11 @@ MIN_USUAL_PRIOR = 0.4
 """Categories with at least this prior are mostly paid by contract."""
 FIRST_MONTHLY_PERIOD, FIRST_RARE_PERIOD = period_names().index("MONTH_ONE"), period_names().index("HALFYEAR_ONE")
 """Indices of periods: those before the first are weekly, those from the second on are rare."""
+FOUR_WEEKS_PERIOD = period_names().index("WEEK_FOUR")
+"""Nobody has a habit of four weeks: what comes every 28 days with the same amount is a fee."""
 MIN_RARE_TIMING = 0.85
-"""The timing required of two dates at least half a year apart, where a single one would already be a contract: premiums come some
-days later, and at another price, every year."""
+"""The timing required of two dates at least half a year apart, where a single one could already be a contract, and of three in
+usual categories: premiums and fees come some days later, and at another price, every year."""
 MIN_EVIDENCE = 0.7
 """The evidence required of two payments."""
 CHANNEL_EVIDENCE, REPETITION_EVIDENCE = 0.9, 0.7
@@ -58,7 +66,15 @@ def _score_streams(gathered_streams: GatheredStreams) -> pl.DataFrame:
     streams = gathered_streams.rows.group_by(
         pl.col("stream").rle_id().set_sorted().alias("stream_index"), maintain_order=True
     ).agg(
-        pl.first("stream"), n=pl.len(), prior=pl.mean("prior"), steady=pl.mean("steady") > 0.5, repeated=pl.mean("repeated") > 0.3
+        pl.first("stream"),
+        n=pl.len(),
+        prior=pl.mean("prior"),
+        steady=pl.mean("steady") > 0.5,
+        debit=pl.mean("debit") > 0.5,
+        card=pl.mean("card") > 0.5,
+        obliged=pl.mean("obliged") > 0.5,
+        repeated=pl.mean("repeated") > 0.3,
+        doubt=pl.max("doubt"),
     )
     median, deviation = medians(streams["n"].to_numpy(), gathered_streams.rows["cents"].abs().cast(pl.Float64).to_numpy())
     evidence = pl.max_horizontal(
@@ -92,28 +108,35 @@ def _is_contract() -> pl.Expr:
         .otherwise(MIN_TIMING[FEW_SLOTS])
     )
     usual = (pl.col("prior") >= MIN_USUAL_PRIOR) | pl.col("steady")
-    rare = (
-        (slots == FEW_SLOTS)
-        & (pl.col("period") >= FIRST_RARE_PERIOD)
-        & (pl.col("prior") >= MIN_SINGLE_PRIOR)
-        & (pl.col("steady") | pl.col("repeated"))
+    # Not every bank passes on mandates, and a premium of a year is rarely the same as that of the year before.
+    is_owed = pl.col("steady") | pl.col("repeated") | pl.col("obliged")
+    rare = (pl.col("period") >= FIRST_RARE_PERIOD) & (
+        ((slots == FEW_SLOTS) & (pl.col("prior") >= MIN_SINGLE_PRIOR) & is_owed)
+        | ((slots == FEW_SLOTS + 1) & usual & (is_owed | pl.col("debit")))
     )
     min_timing = pl.when(rare).then(MIN_RARE_TIMING).otherwise(min_timing)
     min_evenness = pl.when(rare).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_FEW)
     firm = (slots > FEW_SLOTS) | (
-        (slots == FEW_SLOTS) & usual & (pl.col("evidence") >= MIN_EVIDENCE) & (pl.col("evenness") >= min_evenness)
+        (slots == FEW_SLOTS)
+        & (pl.col("doubt") < DOUBTFUL_AMOUNT)
+        & usual
+        & (pl.col("evidence") >= MIN_EVIDENCE)
+        & (pl.col("evenness") >= min_evenness)
     )
     habit = (pl.col("prior") <= MAX_HABIT_PRIOR) & ~pl.col("steady") & ~pl.col("repeated")
     equal = (pl.col("timing") >= MIN_HABIT_TIMING) & (pl.col("deviation") == 0)
     even = pl.col("evenness") >= pl.when(usual).then(MIN_EVENNESS).otherwise(MIN_EVENNESS_UNUSUAL)
     is_marked = pl.col("steady") | pl.col("repeated") | (pl.col("prior") >= MIN_SINGLE_PRIOR)
-    appointment = (pl.col("period") < FIRST_MONTHLY_PERIOD) & ~is_marked  # friends who meet every Friday
+    is_fee = equal & (
+        pl.col("debit") | (pl.col("card") & (pl.col("prior") >= MIN_USUAL_PRIOR)) | (pl.col("period") == FOUR_WEEKS_PERIOD)
+    )
+    appointment = (pl.col("period") < FIRST_MONTHLY_PERIOD) & ~is_marked & ~is_fee  # friends who meet every Friday
     return (pl.col("timing") >= min_timing) & even & firm & (~habit | equal) & ~appointment
 
 
 def _single_payments(gathered_streams: GatheredStreams, streams: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
     """Single bookings in categories of contracts that carry a mark of a contract; their period is an estimate."""
-    single_streams = streams.filter(pl.col("n") == 1, pl.col("prior") >= MIN_SINGLE_PRIOR)
+    single_streams = streams.filter(pl.col("n") == 1, pl.col("prior") >= MIN_SINGLE_PRIOR, pl.col("doubt") == 0)
     rows = gathered_streams.rows.join(single_streams, on="stream", how="semi", maintain_order="left")
     texts = bookings.select("purpose", "category", "insurance", "as_of")[rows["row"]]
     span = references.numbered_span(texts["purpose"])
@@ -144,9 +167,8 @@ def _estimate_periods(marked_rows: pl.DataFrame) -> pl.DataFrame:
     """The period that a booking's text names, otherwise the most frequent one of its kind and amount."""
     is_match = pl.col("kind").str.starts_with(pl.col("begins")) & pl.col("size").is_between("least_cents", "most_cents")
     matches = marked_rows.join(_period_priors(), how="cross").filter(is_match)
-    best = matches.sort("stream", pl.col("begins").str.len_chars(), descending=[False, True]).unique(
-        "stream", maintain_order=True
-    )
+    ordered_matches = matches.sort("stream", -pl.col("begins").str.len_chars().cast(pl.Int64), "least_cents", "usual")
+    best = ordered_matches.unique("stream", keep="first", maintain_order=True)
     names_span = pl.col("spanned").is_not_null()
     return best.select(
         "stream",

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from analytics import trees
+from analytics.analyses.contracts.amounts import medians
 from analytics.analyses.contracts.rhythm import (
     Flags,
     Integers,
@@ -29,8 +30,32 @@ from analytics.native.dense_ids import Numbering
 from analytics.native.hashing import Numbers
 
 UNKNOWN, UNRELATED = "UNKNOWN", "UNRELATED_OTHER"
-PAYOUT_CATEGORY = "BANKFINANCE_CREDITINCOME"
-"""Left out: the pay-out of a loan would outweigh its instalments."""
+NO_PAYMENT_CATEGORIES = (
+    "BANKFINANCE_CREDITINCOME", "BANKFINANCE_ATMWITHDRAWAL", "BANKFINANCE_CASHWITHDRAWAL", "BANKFINANCE_ATMDEPOSIT",
+    "BANKFINANCE_CASHDEPOSIT",
+)  # fmt: skip
+"""Left out: cash is no contract, however regularly it is fetched, and the pay-out of a loan would outweigh its instalments."""
+TAX_CATEGORY, CARE_CATEGORY, STUDY_CATEGORY = "TAXES", "FAMILY_CHILDCARE", "EDUCATION_ACADEMIC"
+MUNICIPAL_PARTNERS = ("STADTKASSE", "GEMEINDEKASSE")
+"""Partners that stand for many payees: the cashiers of all towns."""
+PUBLIC_PARTNERS = (*MUNICIPAL_PARTNERS, "FINANZAMT", "HAUPTZOLLAMT", "BUNDESKASSE")
+"""Partners to which one person pays for different things, each in its own rhythm."""
+TAX_TOPICS = {
+    "vat": r"umsatzst|mehrwertst|\bust\b|\bust-|\bustva\b",
+    "income": r"einkommenst|\best\b|\best-|\beinkst\b",
+    "vehicle": r"kfz|kraftfahrzeug|kraftst",
+    "property": r"grundsteuer|grundst|\bgrst\b|grundbesitz",
+    "dog": r"hundest",
+    "trade": r"gewerbest|\bgewst\b",
+    "second home": r"zweitwohn",
+    "wage": r"lohnst|\blst\b",
+}
+"""What a tax is for, by the words of its payment."""
+SEMESTER_WORDS, SEMESTER_PRIOR = r"(?i)semester|r(?:ü|ue|u)ckmeld|studierendenschaft|immatrikul", 0.95
+"""Fees of a university come every semester; other payments to one need not come again."""
+OWN_SAVINGS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
+"""Transfers to own savings: regular ones are committed like contracts, but are none."""
+OWN_SAVINGS_PRIOR, OWN_SAVINGS_SIDE = 0.5, 2
 CERTAIN_POINTS = 1000
 """The points of a prior of 1."""
 CONTRACT_CHANNELS = (Channel.STANDINGORDER, Channel.SALARY, Channel.LOAN)
@@ -42,6 +67,10 @@ MIN_SINGLE_PRIOR = 0.9
 MAX_SPREAD = 0.3
 MAX_BOOKINGS_PER_SLOT = 1.5
 """A stream with more bookings per slot holds several contracts."""
+DOUBTFUL_KIND, DOUBTFUL_AMOUNT = 1, 2
+"""How doubtful the parts of an unclear stream are (`doubt`): told apart by kind or by amount. Parts of others are not (0)."""
+MIN_CLEAR_TIMING, MIN_CLEAR_EVENNESS, MIN_UNCLEAR_PRIOR = 0.72, 0.3, 0.4
+"""A stream in categories of contracts with less timing or evenness than this is no contract, but may hold several."""
 MIN_GAP_CENTS, MIN_GAP_SHARE = 200, 0.08
 """Amounts with a larger gap, in cents and as a share, belong to different contracts."""
 MAX_MANDATES_PER_BOOKING = 0.5
@@ -51,7 +80,21 @@ RECURRING_STEMS = ("folge", "wiederhol", "rcur")
 MAX_OVERLAP_DAYS, MAX_PAUSE_PERIODS = 15, 2.2
 MAX_PRICE_FACTOR = 1.67
 """A contract continues at a new price that differs by at most this factor, after a pause of at most `MAX_PAUSE_PERIODS`."""
-ROW_COLUMNS = ("row", "user", "group_key", "booked_on", "cents", "tie", "prior", "steady", "repeated", "mandate")
+ROW_COLUMNS = (
+    "row",
+    "user",
+    "group_key",
+    "booked_on",
+    "cents",
+    "tie",
+    "prior",
+    "steady",
+    "debit",
+    "card",
+    "obliged",
+    "repeated",
+    "mandate",
+)
 
 
 class GatheredStreams(NamedTuple):
@@ -76,7 +119,7 @@ def gather_streams(bookings: pl.DataFrame) -> GatheredStreams:
     """The streams of all users."""
     split = _split_by_mandate(_with_mandates(_candidates(bookings), bookings))
     rows = _with_main_sign(split)
-    main = sort_by_day(rows.filter("main").with_columns(stream="group_key"))
+    main = sort_by_day(rows.filter("main").with_columns(stream="group_key", doubt=pl.lit(0, pl.UInt8)))
     dates = stream_dates(main, "stream")
     main, streams_rhythm = _split_crowded(main, dates, rhythm(dates), bookings)
     return GatheredStreams(main, streams_rhythm, rows.filter(~pl.col("main")).select(ROW_COLUMNS))
@@ -85,17 +128,37 @@ def gather_streams(bookings: pl.DataFrame) -> GatheredStreams:
 def _split_crowded(
     rows: pl.DataFrame, dates: StreamDates, streams_rhythm: Rhythm, bookings: pl.DataFrame
 ) -> tuple[pl.DataFrame, Rhythm]:
-    """The rows with crowded streams split, these after the others, and the rhythm of all streams."""
-    lengths = np.diff(dates.starts)
-    is_crowded = (lengths >= 4) & (lengths > MAX_BOOKINGS_PER_SLOT * streams_rhythm.slots)
-    if not is_crowded.any():
-        return rows, streams_rhythm
-    is_crowded_row = np.repeat(is_crowded, lengths)
-    split_rows = sort_by_day(_split_by_amount(_split_by_number(rows.filter(is_crowded_row), bookings)).select(rows.columns))
-    kept_rhythm, split_rhythm = streams_rhythm.select(~is_crowded, ~is_crowded_row), rhythm(stream_dates(split_rows, "stream"))
-    return pl.concat([rows.filter(~is_crowded_row), split_rows]), Rhythm(
-        *(np.concatenate(arrays) for arrays in zip(kept_rhythm, split_rhythm, strict=True))
-    )
+    """The rows with crowded and unclear streams split, these after the others, and the rhythm of all streams.
+
+    They are split by contract number and category first; what is still crowded or unclear, by amount. Parts of unclear streams
+    must show a rhythm of their own: `doubt` says how they came apart.
+    """
+    for doubt, split in ((DOUBTFUL_KIND, _split_by_kind), (DOUBTFUL_AMOUNT, _split_by_amount)):
+        lengths = np.diff(dates.starts)
+        is_crowded = (lengths >= 4) & (lengths > MAX_BOOKINGS_PER_SLOT * streams_rhythm.slots)
+        is_mixed = is_crowded | ((lengths >= 4) & _is_unclear(rows, lengths, streams_rhythm))
+        if not is_mixed.any():
+            break
+        is_mixed_row, is_crowded_row = np.repeat(is_mixed, lengths), np.repeat(is_crowded, lengths)
+        doubts = pl.Series(np.where(is_mixed_row & ~is_crowded_row, doubt, 0).astype(np.uint8))
+        rows = rows.with_columns(doubt=pl.max_horizontal("doubt", doubts))
+        split_rows = sort_by_day(split(rows.filter(is_mixed_row), bookings).select(rows.columns))
+        split_rhythm = rhythm(stream_dates(split_rows, "stream"))
+        kept_rhythm = streams_rhythm.select(~is_mixed, ~is_mixed_row)
+        rows = pl.concat([rows.filter(~is_mixed_row), split_rows])
+        streams_rhythm = Rhythm(*(np.concatenate(arrays) for arrays in zip(kept_rhythm, split_rhythm, strict=True)))
+        dates = stream_dates(rows, "stream")
+    return rows, streams_rhythm
+
+
+def _is_unclear(rows: pl.DataFrame, lengths: Integers, streams_rhythm: Rhythm) -> Flags:
+    """By stream whether it is in categories of contracts, and yet fits no period or has no usual amount."""
+    starts = np.r_[0, np.cumsum(lengths)[:-1]]
+    prior = np.add.reduceat(rows["prior"].to_numpy(), starts) / lengths if lengths.size else np.zeros(0)
+    median, deviation = medians(lengths.astype(np.uint32), rows["cents"].abs().cast(pl.Float64).to_numpy())
+    is_uneven = 1 - 4 * deviation / median < MIN_CLEAR_EVENNESS
+    unclear: Flags = (prior >= MIN_UNCLEAR_PRIOR) & ((streams_rhythm.timing < MIN_CLEAR_TIMING) | is_uneven)
+    return unclear
 
 
 def sort_by_day(rows: pl.DataFrame, by: str = "stream") -> pl.DataFrame:
@@ -136,7 +199,15 @@ def _candidates(bookings: pl.DataFrame) -> pl.DataFrame:
     )
     is_candidate = is_repeated | (groups.points >= MIN_SINGLE_PRIOR * CERTAIN_POINTS * groups.rows)
     candidates = rows.filter(is_candidate[group])
-    return candidates.with_columns(tie=bookings["id"][candidates["row"]].hash())
+    facts = bookings.select("id", "channel", "insurance", "category")[candidates["row"]]
+    is_fee = (pl.col("category") == STUDY_CATEGORY) & (candidates["prior"] == SEMESTER_PRIOR)
+    return candidates.hstack(
+        facts.select(
+            tie=pl.col("id").hash(),
+            card=pl.col("channel") == Channel.CARD,
+            obliged=(pl.col("insurance") != UNRELATED) | (pl.col("category") == TAX_CATEGORY) | is_fee,
+        )
+    )
 
 
 @compiled
@@ -153,39 +224,101 @@ def _sum_groups(group: Numbers, points: Integers, firm: Flags, size: Integers, g
 
 def _with_keys(bookings: pl.DataFrame) -> pl.DataFrame:
     """The bookings that may be payments, with their `party` and a hash of what one contract has in common (`group_key`)."""
-    category = pl.col("effective_category")
+    codes, facts = _category_facts(bookings)
+    partner = bookings["partner"].hash(1)
     named_party = (
         pl.when(pl.col("partner") != UNKNOWN)
-        .then(pl.col("partner").hash(1))
+        .then(partner)
         .when(pl.col("counterparty_key") != "")
         .then(pl.col("counterparty_key").hash(2))
     )
+    is_own_saving = facts["saving"] & (bookings["amount_cents"] < 0)
     rows = bookings.select(
         pl.col("user").hash(),
         "booked_on",
         row=pl.int_range(pl.len(), dtype=pl.UInt32),
-        prior=pl.Series(_priors(bookings["category"])),
+        prior=_priors(bookings, codes, is_own_saving),
         party=named_party,
         insurance=pl.col("insurance").hash(),
-        earned=category.str.starts_with("INCOME_"),  # who shops at the employer's does not pay wages back
+        side=pl.when(is_own_saving).then(OWN_SAVINGS_SIDE).otherwise(facts["side"]),
         cents="amount_cents",
         steady=pl.any_horizontal(pl.col("channel") == channel for channel in CONTRACT_CHANNELS),
         debit=pl.col("channel") == Channel.DIRECTDEBIT,
-        paid=~category.str.starts_with("TRANSFER_") & (pl.col("amount_cents") != 0) & (category != PAYOUT_CATEGORY),
+        paid=(facts["paid"] & (pl.col("amount_cents") != 0)) | is_own_saving,
     )
     nameless_rows = rows["party"].is_null().arg_true()
     nameless_party = bookings.select("product", "category")[nameless_rows].select(pl.struct(pl.all()).hash(3)).to_series()
-    rows = rows.with_columns(party=rows["party"].scatter(nameless_rows, nameless_party)).filter("paid")
+    party = _with_topics(rows["party"].scatter(nameless_rows, nameless_party), bookings, codes, partner)
+    rows = rows.with_columns(party=party).filter("paid")
     return rows.select(
         "row", "user", "booked_on", "prior", "party", "cents", "steady", "debit",
-        group_key=pl.struct("user", "party", "insurance", "earned").hash(),
+        group_key=pl.struct("user", "party", "insurance", "side").hash(),
     )  # fmt: skip
 
 
-def _priors(categories: pl.Series) -> NDArray[np.float64]:
-    """By booking the probability of a contract by its category alone; categories are looked up by hash."""
-    numbering, priors = _prior_table()
-    return priors[numbering.known(categories.hash().to_numpy().astype(np.uint64))]
+def _category_facts(bookings: pl.DataFrame) -> tuple[pl.Series, pl.DataFrame]:
+    """By booking the number of its effective category, and what that says: whether it is `paid` to others, `saving`, and on which
+    `side` it is, since who shops at the employer's does not pay wages back.
+    """
+    names, table = _category_table()
+    codes = bookings["effective_category"].cast(names, strict=False).to_physical().fill_null(len(names.categories))
+    return codes, table[codes]
+
+
+@cache
+def _category_table() -> tuple[pl.Enum, pl.DataFrame]:
+    """The categories, and the facts about each; the last row is for those that are unknown."""
+    names = pl.Enum(trees.categories_frame()["system_name"])
+    name = pl.col("name")
+    table = pl.DataFrame({"name": [*names.categories, ""]}).select(
+        paid=~name.str.starts_with("TRANSFER_") & ~name.is_in(NO_PAYMENT_CATEGORIES),
+        saving=name.is_in(OWN_SAVINGS),
+        side=name.str.starts_with("INCOME_").cast(pl.UInt8),
+    )
+    return names, table
+
+
+def _category_code(name: str) -> int:
+    return _category_table()[0].categories.index_of(name) or 0
+
+
+@cache
+def _partner_hashes(*partners: str) -> pl.Series:
+    return pl.Series(partners).hash(1)
+
+
+def _with_topics(party: pl.Series, bookings: pl.DataFrame, codes: pl.Series, partner: pl.Series) -> pl.Series:
+    """The parties, where one payee is paid for different things with what it is: taxes, and fees of a town, of which each has an
+    account of its own.
+    """
+    is_public = codes.is_in([_category_code(TAX_CATEGORY), _category_code(CARE_CATEGORY)]) | partner.is_in(
+        _partner_hashes(*PUBLIC_PARTNERS).implode()
+    )
+    rows = is_public.arg_true()
+    if rows.is_empty():
+        return party
+    text = pl.col("purpose").fill_null("").str.to_lowercase()
+    kind = pl.coalesce(pl.when(text.str.contains(words)).then(pl.lit(topic)) for topic, words in TAX_TOPICS.items())
+    topic = pl.when(pl.col("category") == TAX_CATEGORY).then(pl.coalesce(kind, "category")).otherwise("category")
+    has_own_account = pl.col("partner").is_in(MUNICIPAL_PARTNERS) & (pl.col("counterparty_key") != "")
+    payee = pl.when(has_own_account).then(pl.col("counterparty_key").hash(2)).otherwise(pl.col("party"))
+    columns = bookings.select("category", "purpose", "partner", "counterparty_key")[rows].with_columns(party[rows].alias("party"))
+    return party.scatter(rows, columns.select(payee ^ topic.hash(4)).to_series())
+
+
+def _semester_fees(bookings: pl.DataFrame, codes: pl.Series) -> pl.Series:
+    """The rows of fees of a university for a semester."""
+    studies = (codes == _category_code(STUDY_CATEGORY)).arg_true()
+    return studies.filter(bookings["purpose"][studies].str.contains(SEMESTER_WORDS).fill_null(value=False))
+
+
+def _priors(bookings: pl.DataFrame, codes: pl.Series, is_own_saving: pl.Series) -> pl.Series:
+    """By booking the probability of a contract by its category, which is looked up by hash, and by what it is for."""
+    numbering, table = _prior_table()
+    priors = table[numbering.known(bookings["category"].hash().to_numpy().astype(np.uint64))]
+    priors[is_own_saving.to_numpy()] = OWN_SAVINGS_PRIOR
+    priors[_semester_fees(bookings, codes).to_numpy()] = SEMESTER_PRIOR
+    return pl.Series(priors)
 
 
 @cache
@@ -245,19 +378,22 @@ def _with_main_sign(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(*ROW_COLUMNS, main=pl.Series((cents > 0) == (net[group] > 0)))
 
 
-def _split_by_number(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
-    """The rows with streams split by contract number, where at least two numbers appear at least twice."""
-    number = references.contract_number(bookings["purpose"][rows["row"]]).alias("number")
-    numbered_rows = rows.with_columns(number)
-    repeated_numbers = (
-        numbered_rows.filter(pl.col("number").is_not_null()).group_by("stream", "number").len().filter(pl.col("len") > 1)
+def _split_by_kind(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
+    """The rows with streams split by contract number, otherwise by category, where at least two of them appear at least twice."""
+    texts = bookings.select("purpose", "category")[rows["row"]]
+    number = references.contract_number(texts["purpose"]).alias("kind")
+    return _split_by(_split_by(rows, texts["category"].alias("kind")), number)
+
+
+def _split_by(rows: pl.DataFrame, kinds: pl.Series) -> pl.DataFrame:
+    """The rows with streams split by kind, where at least two kinds appear at least twice; rows without a kind stay together."""
+    rows_with_kinds = rows.with_columns(kinds)
+    repeated_kinds = (
+        rows_with_kinds.filter(pl.col("kind").is_not_null()).group_by("stream", "kind").len().filter(pl.col("len") > 1)
     )
-    split_streams = repeated_numbers.group_by("stream").len().filter(pl.col("len") > 1).select("stream", apart=True)
-    with_flag = numbered_rows.join(split_streams, on="stream", how="left", maintain_order="left")
-    apart = pl.when("apart", pl.col("number").is_not_null())
-    return with_flag.with_columns(stream=apart.then(pl.struct("stream", "number").hash()).otherwise("stream")).drop(
-        "number", "apart"
-    )
+    split_streams = repeated_kinds.group_by("stream").len().filter(pl.col("len") > 1)["stream"]
+    apart = pl.when(pl.col("stream").is_in(split_streams.implode()), pl.col("kind").is_not_null())
+    return rows_with_kinds.with_columns(stream=apart.then(pl.struct("stream", "kind").hash()).otherwise("stream")).drop("kind")
 
 
 def _amount_levels(rows: pl.DataFrame) -> pl.Series:
@@ -270,7 +406,7 @@ def _amount_levels(rows: pl.DataFrame) -> pl.Series:
     return pl.zeros(rows.height, levels["level"].dtype, eager=True).scatter(levels["position"], levels["level"])
 
 
-def _split_by_amount(rows: pl.DataFrame) -> pl.DataFrame:
+def _split_by_amount(rows: pl.DataFrame, _: pl.DataFrame) -> pl.DataFrame:
     """The rows with streams split by amount level, unless one level follows the other: that is a contract with a new price."""
     size = pl.col("cents").abs()
     level_rows = sort_by_day(rows.with_columns(level=_amount_levels(rows)), "level").set_sorted("level")
@@ -288,6 +424,10 @@ def _split_by_amount(rows: pl.DataFrame) -> pl.DataFrame:
         & ((pl.col("first") - before).dt.total_days() < MAX_PAUSE_PERIODS * pl.col("days"))
         & (pl.col("size") / pl.col("size").shift()).is_between(1 / MAX_PRICE_FACTOR, MAX_PRICE_FACTOR)
     )
-    chains = dated_levels.select("level", chain=(~follows.fill_null(value=False)).cum_sum()).sort("level")["chain"]
+    # Chains are counted in each stream anew: the key of a contract must not depend on which other users are there.
+    chain_number = (~follows.fill_null(value=False)).cum_sum()
+    numbered_levels = dated_levels.select("level", "stream", chain=chain_number)
+    own_number = pl.col("chain") - pl.col("chain").min().over("stream")
+    chains = numbered_levels.select("level", chain=own_number).sort("level")["chain"]
     chain = chains.gather(level_rows["level"] - 1)  # levels are numbered from one
     return level_rows.with_columns(stream=pl.struct("stream", chain).hash()).drop("level")

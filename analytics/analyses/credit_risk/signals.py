@@ -28,7 +28,6 @@ MAX_BUFFER_MONTHS = 120.0
 INCOME_PREFIX = "INCOME_"
 RENT_CATEGORIES = ("HOUSING_RENT",)
 CASH_CATEGORIES = ("BANKFINANCE_ATMWITHDRAWAL", "BANKFINANCE_CASHWITHDRAWAL")
-OWN_LOAN_CATEGORIES = ("TRANSFER_LOAN",)
 OTHER_ACCOUNT_CATEGORIES = ("TRANSFER_OTHER",)
 PAYDAY_CATEGORIES = (
     "BANKFINANCE_CREDITINCOME", "BANKFINANCE_CREDITPAYMENT", "BANKFINANCE_TRANSFER", "BANKFINANCE_OTHER",
@@ -37,7 +36,7 @@ PAYDAY_CATEGORIES = (
 PAYDAY_WORDS = "vexcash|cashper|novumbank|ferratum|kredito24|creditolo|minikredit|kurzzeitkredit|kleinkreditsofort"
 """Lenders of small loans for a few weeks, and their words; texts are plain and without blanks."""
 READ_CATEGORIES = (
-    *RENT_CATEGORIES, *CREDITS, *MORTGAGES, *CASH_CATEGORIES, *OWN_LOAN_CATEGORIES, *OTHER_ACCOUNT_CATEGORIES, *PAYDAY_CATEGORIES,
+    *RENT_CATEGORIES, *CREDITS, *MORTGAGES, *CASH_CATEGORIES, *OTHER_ACCOUNT_CATEGORIES, *PAYDAY_CATEGORIES,
 )  # fmt: skip
 FLAG_SIGNALS = {
     "return_debits": "return_debits_ids",
@@ -172,7 +171,10 @@ def _debts(snapshot: Snapshot, windows: pl.DataFrame, loans: pl.DataFrame) -> pl
     active = snapshot.contracts.filter(
         pl.col("status") == "ACTIVE", pl.col("amount_latest") < 0, pl.col("category").is_in([*CREDITS, *MORTGAGES])
     ).select("user", "period", "amount_latest", contract="id")
-    known_loans = active.join(loans, on=["user", "contract"], how="left").join(periods, on="period", how="left")
+    # The instalments are sums of fractions, which depend on their order.
+    known_loans = active.join(loans, on=["user", "contract"], how="left", maintain_order="left").join(
+        periods, on="period", how="left", maintain_order="left"
+    )
     open_loans = known_loans.filter((pl.col("remaining_amount") != 0).fill_null(value=True))
     is_loan = (pl.col("kind") != PURCHASE).fill_null(value=True)
     instalments = open_loans.group_by("user").agg(
@@ -192,15 +194,20 @@ def _debts(snapshot: Snapshot, windows: pl.DataFrame, loans: pl.DataFrame) -> pl
 
 
 def _own_loans(snapshot: Snapshot, windows: pl.DataFrame) -> pl.DataFrame:
-    """By user: the monthly mean of payments to own loan accounts, and what is left to pay on those whose balance is known."""
-    loan_products = snapshot.products.filter(pl.col("category") == ProductCategory.LOAN)
-    rows = snapshot.bookings[["user", "product", "booked_on", "amount_cents"]].filter(snapshot.are_in(OWN_LOAN_CATEGORIES))
-    payments = rows.filter(pl.col("amount_cents") < 0).join(loan_products, on=["user", "product"], how="anti")
-    in_window = payments.join(windows, on="user", how="inner").filter(
+    """By user, of connected loan accounts that no contract pays: the monthly mean of payments, and what is left to pay."""
+    payments, accounts = (
+        snapshot.own_contracts.loan_payments,
+        snapshot.products.filter(pl.col("category") == ProductCategory.LOAN),
+    )
+    in_contracts = payments.join(snapshot.payments.select("user", "id"), on=["user", "id"], how="semi")
+    covered_accounts = in_contracts.select("user", product="account").unique()
+    single_payments = payments.join(covered_accounts, left_on=["user", "account"], right_on=["user", "product"], how="anti")
+    in_window = single_payments.join(windows, on="user", how="inner").filter(
         pl.col("booked_on").is_between("window_first", "window_last")
     )
     means = in_window.group_by("user").agg(own_loan_cents=-pl.sum("amount_cents") / pl.first("months"))
-    remaining = loan_products.group_by("user").agg(own_loan_remaining_cents=(-pl.col("balance_cents")).clip(0).sum())
+    other_accounts = accounts.join(covered_accounts, on=["user", "product"], how="anti")
+    remaining = other_accounts.group_by("user").agg(own_loan_remaining_cents=(-pl.col("balance_cents")).clip(0).sum())
     return windows.select("user").join(means, on="user", how="left").join(remaining, on="user", how="left")
 
 

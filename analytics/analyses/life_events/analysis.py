@@ -35,4 +35,6 @@ def life_events(
         *financial(evidence, runs, snapshot, large_income_rows),
         *([marriages(snapshot.bookings)] if marriage else []),
     ]
-    return checked(space_events(pl.concat(event_parts)), LIFE_EVENTS)
+    spaced_events = space_events(pl.concat(event_parts)).join(evidence.histories, on="user", how="left", maintain_order="left")
+    known_since = pl.min_horizontal("known_since", "as_of")
+    return checked(spaced_events.with_columns(known_since=known_since).select(LIFE_EVENTS.names()), LIFE_EVENTS)

@@ -18,7 +18,13 @@ MIN_MAIN_WAGE_CENTS = 80_000
 """A lower wage is a side job, which is not a life event by itself."""
 MAX_CHANGE_DAYS, END_DAYS = 75, 62
 MIN_CHANGE_SHARE, MIN_CHANGE_CENTS = 0.03, 5_000
+TRAINING_PAY = "TRAINING_PAY"
+MIN_CHANGE_SWINGS = 2
+"""A new level differs by at least this many times what wages usually differ from one month to the next."""
 MAX_WAGES_BEFORE, MIN_WAGES_BEFORE = 6, 3
+MIN_TRAINING_PAYS, MIN_FIRST_WAGES = 3, 2
+MAX_AFTER_TRAINING_DAYS = 200
+"""A first job follows an apprenticeship within this time."""
 MAX_WAGE_DAYS_AFTER_PENSION = 120
 MIN_INVOICES, MAX_INVOICES_DAYS = 3, 120
 BUSINESS_COSTS = (
@@ -56,41 +62,112 @@ def _employment(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFram
     wages = runs.filter(pl.col("kind").is_in(WAGE_KINDS))
     if wages.is_empty():
         return []
-    new, ended_runs = wages.filter("new", _is_main_wage()), wages.filter("over")
-    if new.is_empty() and ended_runs.is_empty():
+    new, ended_runs, first_jobs = wages.filter("new", _is_main_wage()), wages.filter("over"), _first_jobs(evidence)
+    if new.is_empty() and ended_runs.is_empty() and first_jobs.is_empty():
         return []
+    new = new.join(first_jobs, left_on=["user", "first"], right_on=["user", "day"], how="anti", maintain_order="left")
+    trained_users = first_jobs.select("user", kind=pl.lit(TRAINING_PAY))
+    ended_runs = ended_runs.join(trained_users, on=["user", "kind"], how="anti", maintain_order="left")
     pairs = successions(new, ended_runs, MAX_CHANGE_DAYS)
-    new_runs = with_first_ever(evidence, runs_without_predecessor(new, pairs, wages), *WAGE_KINDS)
+    new_runs = with_first_ever(evidence, runs_without_predecessor(evidence, new, pairs, wages), *WAGE_KINDS)
     ended_wages = runs_without_successor(evidence, ended_runs.filter(_is_main_wage()), pairs, END_DAYS, *WAGE_KINDS)
     later_wages = new_runs.filter(~pl.col("first_ever"), ~pl.col("waiting"))
     return [
         change_events(pairs, "EMPLOYMENT_CHANGE", "Neuer Arbeitgeber"),
-        events(new_runs.filter("first_ever"), "EMPLOYMENT_FIRST", pl.col("first"), "Erstes Gehalt", pl.col("opening")),
-        events(later_wages, "EMPLOYMENT_START", pl.col("first"), "Neues Gehalt", pl.col("opening")),
+        events(
+            first_jobs,
+            "EMPLOYMENT_FIRST",
+            pl.col("day"),
+            "Erstes Gehalt nach der Ausbildung",
+            pl.col("ids"),
+            pl.lit(0.9),
+            known_since=pl.col("confirmed"),
+        ),
+        events(
+            new_runs.filter("first_ever"),
+            "EMPLOYMENT_FIRST",
+            pl.col("first"),
+            "Erstes Gehalt",
+            pl.col("opening"),
+            known_since=pl.col("recognised"),
+        ),
+        events(
+            later_wages,
+            "EMPLOYMENT_START",
+            pl.col("first"),
+            "Neues Gehalt",
+            pl.col("opening"),
+            known_since=pl.col("settled_since"),
+        ),
         events(
             ended_wages,
             "EMPLOYMENT_END",
             pl.col("last") + pl.duration(days=pl.col("length")),
             "Gehalt bleibt aus",
             pl.col("closing"),
+            known_since=pl.col("ended_since"),
         ),
     ]
 
 
+def _first_jobs(evidence: EventEvidence) -> pl.DataFrame:
+    """The first wages after an apprenticeship, at the same employer or another: `user`, `day`, `confirmed`, `ids`, `name`,
+    `latest`.
+    """
+    columns = pl.Schema(
+        {
+            "user": pl.String(),
+            "day": pl.Date(),
+            "confirmed": pl.Date(),
+            "ids": pl.List(pl.String),
+            "name": pl.String(),
+            "latest": pl.Int64(),
+        }
+    )
+    if TRAINING_PAY not in evidence.booked_kinds:
+        return columns.to_frame()
+    is_wage = (pl.col("kind") == "SALARY") & (pl.col("amount_cents") >= MIN_MAIN_WAGE_CENTS)
+    is_training = pl.col("kind") == TRAINING_PAY
+    wages = evidence.rows.filter(is_wage | is_training)
+    users = wages.group_by("user", maintain_order=True).agg(
+        trainings=is_training.sum(),
+        trained_until=pl.col("booked_on").filter(is_training).last(),
+        days=pl.col("booked_on").filter(is_wage).head(MIN_FIRST_WAGES),
+        ids=pl.col("id").filter(is_wage).head(MIN_FIRST_WAGES),
+        name=pl.col("counterparty_name").filter(is_wage).first().fill_null(""),
+        latest=pl.col("amount_cents").filter(is_wage).first(),
+    )
+    with_two_wages = users.filter(pl.col("trainings") >= MIN_TRAINING_PAYS, pl.col("days").list.len() == MIN_FIRST_WAGES)
+    first_wages = with_two_wages.with_columns(day=pl.col("days").list.first(), confirmed=pl.col("days").list.last())
+    gap = (pl.col("day") - pl.col("trained_until")).dt.total_days()
+    return first_wages.filter(gap.is_between(1, MAX_AFTER_TRAINING_DAYS)).select(columns.names())
+
+
 def _wage_changes(evidence: EventEvidence) -> list[pl.DataFrame]:
-    """Lasting changes of wages: a wage and the next one are both above or below the median of those before."""
+    """Lasting changes of wages: a wage and the next one are both above or below the median of those before, by more than wages
+    differ from month to month, so that the hours of a month are not taken for a new level.
+    """
     main_contracts = evidence.runs.filter(pl.col("kind").is_in(WAGE_KINDS), _is_main_wage()).select("contract")
+    first_jobs = _first_jobs(evidence).select("user", hired="day")
     if main_contracts.is_empty():
         return []
     payments = evidence.payments.join(main_contracts, on="contract", how="semi", maintain_order="left")
     middle = pl.col("cents").rolling_median(MAX_WAGES_BEFORE, min_samples=MIN_WAGES_BEFORE).shift(1).over("contract")
+    swing = pl.col("cents").diff().abs().rolling_median(MAX_WAGES_BEFORE, min_samples=2).shift(1).over("contract")
     wages = payments.with_columns(
-        after=pl.col("cents").shift(-1).over("contract"), next=pl.col("id").shift(-1).over("contract"), middle=middle
+        after=pl.col("cents").shift(-1).over("contract"),
+        next=pl.col("id").shift(-1).over("contract"),
+        confirmed=pl.col("day").shift(-1).over("contract"),
+        middle=middle,
+        swing=swing.fill_null(0.0),
     ).drop_nulls(["after", "middle"])
     names = evidence.runs.select("contract", "name")
-    wages = wages.join(names, on="contract").with_columns(
+    wages = wages.join(names, on="contract", maintain_order="left").with_columns(
         rise=pl.min_horizontal("cents", "after") - pl.col("middle"), fall=pl.col("middle") - pl.max_horizontal("cents", "after")
     )
+    after_hire = (pl.col("day") - pl.col("hired")).dt.total_days()
+    is_first_job = after_hire.is_between(0, MAX_AFTER_TRAINING_DAYS).fill_null(False)  # it is no raise
+    wages = wages.join(first_jobs, on="user", how="left", maintain_order="left").filter(~is_first_job)
     return [
         _shifts(wages, "rise", "SALARY_INCREASE", "Gehalt steigt"),
         _shifts(wages, "fall", "SALARY_DECREASE", "Gehalt sinkt"),
@@ -99,7 +176,9 @@ def _wage_changes(evidence: EventEvidence) -> list[pl.DataFrame]:
 
 def _shifts(wages: pl.DataFrame, direction: str, item: str, description: str) -> pl.DataFrame:
     shifted_wages = wages.with_columns(
-        shifted=(pl.col(direction) >= MIN_CHANGE_CENTS) & (pl.col(direction) >= MIN_CHANGE_SHARE * pl.col("middle"))
+        shifted=(pl.col(direction) >= MIN_CHANGE_CENTS)
+        & (pl.col(direction) >= MIN_CHANGE_SHARE * pl.col("middle"))
+        & (pl.col(direction) >= MIN_CHANGE_SWINGS * pl.col("swing"))
     )
     changes = shifted_wages.filter("shifted", ~pl.col("shifted").shift(1).over("contract").fill_null(False))
     return events(
@@ -110,6 +189,7 @@ def _shifts(wages: pl.DataFrame, direction: str, item: str, description: str) ->
         pl.concat_list("id", "next"),
         pl.lit(0.9),
         pl.col(direction).round().cast(pl.Int64),
+        known_since=pl.col("confirmed"),
     )
 
 
@@ -134,6 +214,7 @@ def _retirement(runs: pl.DataFrame) -> pl.DataFrame:
         pl.col("first"),
         "Rente oder Pension beginnt",
         pl.col("opening"),
+        known_since=pl.col("recognised"),
     )
 
 
@@ -178,6 +259,7 @@ def _self_employment(evidence: EventEvidence, bookings: pl.DataFrame) -> pl.Data
         "Erste bezahlte Rechnung mehrerer Kunden",
         pl.concat_list("ids", "cost"),
         pl.lit(0.85),
+        known_since=pl.max_horizontal("last", "spent"),
     )
 
 
@@ -196,10 +278,12 @@ def _studies(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     fees = fees.group_by("user", maintain_order=True).agg(*ends, latest=pl.col("amount_cents").last(), name=pl.lit("").first())
     fees = fees.join(evidence.histories, on="user", maintain_order="left")
     is_late = (pl.col("first") - pl.col("start")).dt.total_days() >= MIN_SEMESTER_HISTORY_DAYS
-    first_fees = fees.filter(is_late).with_columns(opening=pl.concat_list("id"), count=pl.lit(3), length=pl.lit(1))
+    first_fees = fees.filter(is_late).with_columns(
+        opening=pl.concat_list("id"), count=pl.lit(3), length=pl.lit(1), recognised="first"
+    )
     new_aid = runs.filter("new", pl.col("kind") == "STUDENT_AID")
     earlier = studying.group_by("user").agg(since=pl.col("booked_on").min())
-    columns = ["user", "first", "opening", "latest", "name", "count", "length"]
+    columns = ["user", "first", "opening", "latest", "name", "count", "length", "recognised"]
     starts = pl.concat([part.select(columns) for part in (first_fees, new_aid)], how="vertical_relaxed").join(earlier, on="user")
     starts = starts.filter((pl.col("first") - pl.col("since")).dt.total_days() <= 1)
     receiving_aid = runs.filter("active", pl.col("kind") == "STUDENT_AID").select("user")
@@ -210,6 +294,21 @@ def _studies(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame]:
     ended_studies = ended_studies.filter(total - before >= MIN_ACTIVITY_BOOKINGS)
     ending = pl.col("last") + pl.duration(days=SEMESTER_DAYS)
     return [
-        events(starts, "STUDIES_START", pl.col("first"), "BAföG oder Semesterbeitrag beginnt", pl.col("opening")),
-        events(ended_studies, "STUDIES_END", ending, "Kein Semesterbeitrag mehr", pl.concat_list("last_id"), pl.lit(0.85)),
+        events(
+            starts,
+            "STUDIES_START",
+            pl.col("first"),
+            "BAföG oder Semesterbeitrag beginnt",
+            pl.col("opening"),
+            known_since=pl.col("recognised"),
+        ),
+        events(
+            ended_studies,
+            "STUDIES_END",
+            ending,
+            "Kein Semesterbeitrag mehr",
+            pl.concat_list("last_id"),
+            pl.lit(0.85),
+            known_since=pl.col("last").dt.offset_by(f"{MIN_STUDIES_OVER_DAYS}d"),
+        ),
     ]

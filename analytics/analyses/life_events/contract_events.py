@@ -30,6 +30,20 @@ def contract_events(runs: pl.DataFrame) -> list[pl.DataFrame]:
     new_runs, ended_runs = runs_with_events.filter("new", pl.col("begins").is_not_null()), runs_with_events.filter("over")
     ending = pl.col("last") + pl.duration(days=pl.col("length") * pl.col("periods"))
     return [
-        events(new_runs, pl.col("begins"), pl.col("first"), pl.format("{} beginnt", "description"), pl.col("opening")),
-        events(ended_runs, pl.col("ends"), ending, pl.format("{} endet", "description"), pl.col("closing")),
+        events(
+            new_runs,
+            pl.col("begins"),
+            pl.col("first"),
+            pl.format("{} beginnt", "description"),
+            pl.col("opening"),
+            known_since=pl.col("recognised"),
+        ),
+        events(
+            ended_runs,
+            pl.col("ends"),
+            ending,
+            pl.format("{} endet", "description"),
+            pl.col("closing"),
+            known_since=pl.col("ended_since"),
+        ),
     ]

@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 
 from analytics import trees
 from analytics.analyses.keys import user_key
-from analytics.analyses.life_events.words import CATEGORIES, fold_umlauts, read_kinds
+from analytics.analyses.life_events.words import CATEGORIES, RENT_CATEGORY, fold_umlauts, read_kinds
 from analytics.analyses.snapshot import CATEGORY_CODES, USER_STRIDE_DAYS, Snapshot
 from analytics.bank_text.channels import Channel
 from analytics.knowledge import partners
 
+MAX_MONTH_DAYS = 31
+"""A contract with a longer period is paid less than monthly."""
 MAX_OPENING_BOOKINGS = 3
 """The evidence for the start of a contract is at most this many of its first bookings."""
 INCOME_CATEGORIES = tuple(name for name in CATEGORY_CODES.categories if name.startswith("INCOME_"))
 BOOKING_COLUMNS = (
     "id",
-    "key",
     "user",
     "product",
     "booked_on",
@@ -55,7 +56,9 @@ class EventEvidence:
     rows: pl.DataFrame
     """Single bookings with their `kind`."""
     runs: pl.DataFrame
-    """Contracts with their `kind`, their `first`, `last` and `due` day, and their period `length` in days."""
+    """Contracts with their `kind`, their `first`, `last` and `due` day, their period `length` in days, and the day since which
+    their start is `recognised`: that of the second payment, and of the first one for what is paid less than monthly.
+    """
     payments: pl.DataFrame
     """The regular payments of these contracts: `user`, `contract`, `kind`, `id`, `day`, `cents`."""
 
@@ -76,7 +79,7 @@ def gather_evidence(snapshot: Snapshot) -> EventEvidence:
     rows = _bookings_with_kind(snapshot)
     payments = _regular_payments(snapshot, rows)
     runs = _contract_runs(snapshot, payments, histories)
-    return EventEvidence(histories, user_indices, snapshot.days, _full_months(histories), _income(snapshot), rows, runs, payments)
+    return EventEvidence(histories, user_indices, snapshot.days, full_months(histories), _income(snapshot), rows, runs, payments)
 
 
 def bookings_until(evidence: EventEvidence, frame: pl.DataFrame, *days: pl.Expr) -> list[pl.Series]:
@@ -89,6 +92,19 @@ def bookings_until(evidence: EventEvidence, frame: pl.DataFrame, *days: pl.Expr)
     first_bookings = np.searchsorted(evidence.days, user_offsets, "left")
     day_keys = (user_offsets + days_by_row[f"{index}"].to_numpy() for index in range(len(days)))
     return [pl.Series("until", np.searchsorted(evidence.days, day, "right") - first_bookings, pl.Int64) for day in day_keys]
+
+
+def nth_booking_days(evidence: EventEvidence, frame: pl.DataFrame, day: pl.Expr, number: int) -> pl.Series:
+    """By row of a frame with `user` the day of the user's booking of this number after a day; null if there are fewer."""
+    (until,) = bookings_until(evidence, frame, day)
+    user_index = (
+        frame[["user"]].join(evidence.user_indices, on="user", how="left", maintain_order="left")["user_index"].to_numpy()
+    )
+    place = np.searchsorted(evidence.days, user_index * USER_STRIDE_DAYS, "left") + until.to_numpy() + number - 1
+    keys = evidence.days[np.minimum(place, evidence.days.size - 1)]
+    is_own = (place < evidence.days.size) & (keys // USER_STRIDE_DAYS == user_index)
+    days = pl.Series("nth", keys % USER_STRIDE_DAYS, pl.Int64).cast(pl.Int32).cast(pl.Date)
+    return pl.select(nth=pl.when(pl.Series(is_own)).then(days)).to_series()
 
 
 def _income(snapshot: Snapshot) -> pl.DataFrame:
@@ -125,7 +141,10 @@ def _regular_payments(snapshot: Snapshot, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _contract_runs(snapshot: Snapshot, payments: pl.DataFrame, histories: pl.DataFrame) -> pl.DataFrame:
     payment_ids = payments.group_by("contract", maintain_order=True).agg(
-        kind=pl.col("kind").first(), opening=pl.col("id").head(MAX_OPENING_BOOKINGS), closing=pl.col("id").tail(1)
+        kind=pl.col("kind").first(),
+        opening=pl.col("id").head(MAX_OPENING_BOOKINGS),
+        closing=pl.col("id").tail(1),
+        second=pl.col("day").get(1, null_on_oob=True),
     )
     lengths = trees.periods_frame().select(period="system_name", length=pl.col("days").cast(pl.Int64))
     contracts = snapshot.contracts.select(
@@ -144,7 +163,9 @@ def _contract_runs(snapshot: Snapshot, payments: pl.DataFrame, histories: pl.Dat
         payee=_payee(),
     )
     runs = contracts.join(payment_ids, on="contract").join(lengths, on="period", how="left").join(histories, on="user")
-    return runs.sort("user", "first", "contract")
+    is_rare = pl.col("length") > MAX_MONTH_DAYS
+    recognised = pl.when(is_rare | pl.col("second").is_null()).then("first").otherwise("second")
+    return runs.with_columns(recognised=recognised).drop("second").sort("user", "first", "contract")
 
 
 def _user_contract(contract: str) -> pl.Expr:
@@ -154,14 +175,15 @@ def _user_contract(contract: str) -> pl.Expr:
 
 def _payee() -> pl.Expr:
     """The identity of the counterparty: its partner, otherwise the first word of its name, so that two companies of one group are
-    one employer, otherwise its account.
+    one employer, otherwise its account. Of a landlord it is the account: names like that of an administration are shared.
     """
     word = fold_umlauts(pl.col("counterparty_name").fill_null("")).str.extract(r"([a-z0-9?]{3,})")
     brand = pl.when(pl.col("partner") != trees.UNKNOWN).then("partner")
-    return pl.coalesce(brand, word, pl.col("counterparty_iban"), "id")
+    landlord = pl.when(pl.col("category") == RENT_CATEGORY).then(pl.col("counterparty_iban").replace("", None))
+    return pl.coalesce(landlord, brand, word, pl.col("counterparty_iban"), "id")
 
 
-def _full_months(histories: pl.DataFrame) -> pl.DataFrame:
+def full_months(histories: pl.DataFrame) -> pl.DataFrame:
     """`user` and `month`: each full month between the first booking and the as-of date."""
     begins, ends = pl.col("start").dt.offset_by("-1d").dt.month_start().dt.offset_by("1mo"), pl.col("as_of").dt.offset_by("1d")
     spans = histories.select("user", begin=begins, end=ends.dt.month_start()).filter(pl.col("begin") < pl.col("end"))

@@ -10,6 +10,14 @@ from analytics.frames import LIFE_EVENTS
 CHILD_BENEFIT_CENTS = {2019: 20_400, 2021: 21_900, 2023: 25_000, 2025: 25_500, 2026: 25_900}
 """Child benefit for one child and month, by the first year of its rate."""
 MIN_BENEFIT_OVER_DAYS = 62
+YOUNG_KINDS = ("TRAINING_PAY", "TRAINING_AID", "STUDENT_AID", "SEMESTER_FEE", "BOARD")
+"""Kinds of bookings of people who learn, or live with their parents."""
+PARENT_KINDS = (
+    "PARENTAL_BENEFIT", "MAINTENANCE_ADVANCE", "CHILD_SUPPLEMENT", "CHILD_MAINTENANCE", "MAINTENANCE_PAID", "CHILDCARE",
+    "SCHOOL_CARE", "CHILD_NECESSITIES", "FOR_CHILDREN",
+)  # fmt: skip
+"""Kinds of bookings of parents."""
+MAX_ONE_CHILD_FACTOR = 1.2
 WEDDING_WORDS = {
     "office": "standesamt|eheschliessung",
     "rings": "trauring|brautmode|juwelier|brautkleid",
@@ -32,7 +40,9 @@ def children(evidence: EventEvidence) -> pl.DataFrame:
     rate = pl.lit(0)
     for year, cents in CHILD_BENEFIT_CENTS.items():
         rate = pl.when(pl.col("booked_on").dt.year() >= year).then(cents).otherwise(rate)
-    rows = evidence.rows.filter(pl.col("kind") == "CHILD_BENEFIT", pl.col("amount_cents") > 0)
+    rows = evidence.rows.filter(pl.col("kind") == "CHILD_BENEFIT", pl.col("amount_cents") > 0).join(
+        own_benefit_receivers(evidence), on="user", how="anti", maintain_order="left"
+    )
     monthly = rows.group_by("user", month=pl.col("booked_on").dt.truncate("1mo")).agg(
         pl.col("booked_on", "id").sort_by("booked_on", "id").first(), pl.col("amount_cents").sum()
     )
@@ -50,6 +60,22 @@ def children(evidence: EventEvidence) -> pl.DataFrame:
     )
 
 
+def own_benefit_receivers(evidence: EventEvidence) -> pl.DataFrame:
+    """The users (`user`) who receive child benefit for themselves: they learn or pay board at home, get the benefit of one child,
+    and spend nothing on one.
+    """
+    if "CHILD_BENEFIT" not in evidence.booked_kinds:
+        return evidence.histories.select("user").clear()
+    benefits = evidence.rows.filter(pl.col("kind") == "CHILD_BENEFIT", pl.col("amount_cents") > 0)
+    usual = benefits.group_by("user").agg(usual=pl.col("amount_cents").median())
+    of_one_child = usual.filter(pl.col("usual") <= max(CHILD_BENEFIT_CENTS.values()) * MAX_ONE_CHILD_FACTOR)
+    kinds = evidence.rows.select("user", "kind").unique()
+    young_users = kinds.filter(pl.col("kind").is_in(YOUNG_KINDS))
+    parents = kinds.filter(pl.col("kind").is_in(PARENT_KINDS))
+    receivers = of_one_child.join(young_users, on="user", how="semi").join(parents, on="user", how="anti")
+    return receivers.select("user").sort("user")
+
+
 def _child_events(evidence: EventEvidence) -> list[pl.DataFrame]:
     """The events by the number of children for whom benefit is paid: the first child, more, and fewer."""
     if "CHILD_BENEFIT" not in evidence.booked_kinds:
@@ -61,6 +87,7 @@ def _child_events(evidence: EventEvidence) -> list[pl.DataFrame]:
         before=pl.col("children").shift(1).over("user"),
         earlier=pl.col("booked_on").shift(1).over("user"),
         earlier_id=pl.col("id").shift(1).over("user"),
+        confirmed=pl.col("booked_on").shift(-1).over("user"),
         name=pl.lit(""),
         latest=pl.col("amount_cents"),
     )
@@ -77,11 +104,21 @@ def _child_events(evidence: EventEvidence) -> list[pl.DataFrame]:
     total, bookings_then = bookings_until(evidence, ended_benefits, pl.col("as_of"), pl.col("booked_on").dt.offset_by("31d"))
     ended_benefits = ended_benefits.filter(total - bookings_then >= MIN_ACTIVITY_BOOKINGS)
     own_id, earlier_id, sure = pl.concat_list("id"), pl.concat_list("earlier_id"), pl.lit(0.9)
+    day, confirmed = pl.col("booked_on"), pl.col("confirmed")
+    given_up_since = day.dt.offset_by(f"{MIN_BENEFIT_OVER_DAYS + 1}d")
     return [
-        events(first_benefits, "CHILD_FIRST", pl.col("booked_on"), "Erstes Kindergeld", own_id, sure),
-        events(more, "CHILD_NEXT", pl.col("booked_on"), "Kindergeld für ein weiteres Kind", own_id, sure),
-        events(fewer, "CHILDBENEFIT_END", pl.col("earlier"), "Kindergeld für ein Kind endet", earlier_id, sure),
-        events(ended_benefits, "CHILDBENEFIT_END", pl.col("booked_on"), "Letztes Kindergeld", own_id, sure),
+        events(first_benefits, "CHILD_FIRST", day, "Erstes Kindergeld", own_id, sure, known_since=confirmed),
+        events(more, "CHILD_NEXT", day, "Kindergeld für ein weiteres Kind", own_id, sure, known_since=confirmed),
+        events(
+            fewer,
+            "CHILDBENEFIT_END",
+            pl.col("earlier"),
+            "Kindergeld für ein Kind endet",
+            earlier_id,
+            sure,
+            known_since=confirmed,
+        ),
+        events(ended_benefits, "CHILDBENEFIT_END", day, "Letztes Kindergeld", own_id, sure, known_since=given_up_since),
     ]
 
 

@@ -34,7 +34,9 @@ def financial(evidence: EventEvidence, runs: pl.DataFrame, snapshot: Snapshot, l
 
 def _loans(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
     """Pay-outs, and new instalments without a pay-out before them."""
-    new = runs.filter("new", pl.col("kind") == "LOAN").select("user", "first", "name", "latest", "opening", sure=run_confidence())
+    new = runs.filter("new", pl.col("kind") == "LOAN").select(
+        "user", "first", "name", "latest", "opening", "recognised", sure=run_confidence()
+    )
     payouts = evidence.rows.filter(pl.col("kind") == "PAYOUT", pl.col("amount_cents") >= MIN_LOAN_CENTS).join(
         evidence.histories, on="user"
     )
@@ -48,12 +50,21 @@ def _loans(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
         name=pl.col("counterparty_name").fill_null(""),
         latest="amount_cents",
         opening=pl.concat_list("id"),
+        recognised="booked_on",
         sure=pl.lit(0.9),
     )
     is_near = (pl.col("first") - pl.col("booked_on")).dt.total_days().is_between(0, MAX_PAYOUT_DAYS)
     covered_runs = new.join(visible_payouts.select("user", "booked_on"), on="user").filter(is_near)
     loan_starts = pl.concat([single, new.join(covered_runs, on=["user", "first", "opening"], how="anti")])
-    return events(loan_starts, "LOAN_START", pl.col("first"), "Neuer Kredit", pl.col("opening"), pl.col("sure"))
+    return events(
+        loan_starts,
+        "LOAN_START",
+        pl.col("first"),
+        "Neuer Kredit",
+        pl.col("opening"),
+        pl.col("sure"),
+        known_since=pl.col("recognised"),
+    )
 
 
 def _large_income_events(large_incomes: pl.DataFrame) -> pl.DataFrame:
@@ -84,9 +95,19 @@ def _account_switches(evidence: EventEvidence, snapshot: Snapshot) -> pl.DataFra
     )
     near = (pl.col("changed") - pl.col("day")).dt.total_days().abs() <= MAX_MOVE_DAYS
     moved_together = moved_wages.join(changes, on=["user", "product", "before"]).filter(near)
-    moved_counts = moved_together.group_by("user", "id", "day", "latest").agg(contracts=pl.col("contract").n_unique())
+    moved_counts = moved_together.group_by("user", "id", "day", "latest").agg(
+        contracts=pl.col("contract").n_unique(), moved_since=pl.max("changed")
+    )
     switches = moved_counts.filter(pl.col("contracts") > MIN_OTHER_CONTRACTS).with_columns(name=pl.lit(""))
-    return events(switches, "ACCOUNT_SWITCH", pl.col("day"), "Gehalt und Verträge ziehen um", pl.concat_list("id"), pl.lit(0.9))
+    return events(
+        switches,
+        "ACCOUNT_SWITCH",
+        pl.col("day"),
+        "Gehalt und Verträge ziehen um",
+        pl.concat_list("id"),
+        pl.lit(0.9),
+        known_since=pl.max_horizontal("day", "moved_since"),
+    )
 
 
 def _payment_difficulties(evidence: EventEvidence) -> pl.DataFrame:

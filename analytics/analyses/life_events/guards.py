@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from analytics.analyses.life_events.evidence import EventEvidence, bookings_until
+from analytics.analyses.contracts.dates import MAX_GRACE_DAYS, MIN_GRACE_DAYS
+from analytics.analyses.life_events.evidence import MAX_MONTH_DAYS, EventEvidence, bookings_until, nth_booking_days
 from analytics.frames import LIFE_EVENTS
 from analytics.native.compiling import compiled
 
@@ -13,12 +14,15 @@ COOLDOWN_DAYS = 180
 MIN_HISTORY_DAYS, MIN_HISTORY_PERIODS = 45, 1.5
 ACTIVITY_DAYS, MIN_ACTIVITY_BOOKINGS = 60, 10
 YEAR_DAYS = 365
+RENT, MAX_RENT_STEP = "RENT", 0.15
 MAX_REST_DAYS = 400
 """A payee that returns within this time is not a new one: the contract rested."""
 
 
 def apply_guards(evidence: EventEvidence) -> pl.DataFrame:
-    """The runs with `new`, `over` and `resumed` by the guards START and END."""
+    """The runs with `new`, `over` and `resumed` by the guards START and END, and the day since which an end is known
+    (`ended_since`): the next payment stays out longer than its days of grace, while the account goes on being used.
+    """
     runs = evidence.runs
     min_days = pl.max_horizontal(pl.lit(MIN_HISTORY_DAYS), (pl.col("length") * MIN_HISTORY_PERIODS).ceil().cast(pl.Int64))
     bookings_to_start, bookings_before_start, bookings_in_total, bookings_to_due = bookings_until(
@@ -29,7 +33,20 @@ def apply_guards(evidence: EventEvidence) -> pl.DataFrame:
         new=old_enough & (bookings_to_start - bookings_before_start >= MIN_ACTIVITY_BOOKINGS),
         over=~pl.col("active") & (bookings_in_total - bookings_to_due >= MIN_ACTIVITY_BOOKINGS),
     )
-    return _merge_resumed(flagged_runs)
+    silent_since = silence_day(pl.col("due"), pl.col("length"))
+    in_use_since = nth_booking_days(evidence, runs, pl.col("due"), MIN_ACTIVITY_BOOKINGS)
+    return _merge_resumed(flagged_runs.with_columns(ended_since=pl.max_horizontal(_until(silent_since), in_use_since)))
+
+
+def silence_day(due: pl.Expr, length: pl.Expr) -> pl.Expr:
+    """The first day on which a payment due on a day is missing, by the period length of its contract in days."""
+    grace = (length * 0.5).floor().clip(MIN_GRACE_DAYS, MAX_GRACE_DAYS).cast(pl.Int64)
+    return due + pl.duration(days=grace + 1)
+
+
+def _until(day: pl.Expr) -> pl.Expr:
+    """The day if it has come: a contract that a last payment ended does not wait for it."""
+    return pl.when(day <= pl.col("as_of")).then(day)
 
 
 def bookings_before(evidence: EventEvidence, frame: pl.DataFrame, day: pl.Expr) -> pl.Series:
@@ -43,11 +60,15 @@ def _days_before(day: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _merge_resumed(runs: pl.DataFrame) -> pl.DataFrame:
-    """With `resumed`; a run that the same payee continues has neither ended nor begun anew."""
+    """With `resumed`; a run that the same payee continues has neither ended nor begun anew. A rent of another amount is that of
+    another home, even if the landlord is the same.
+    """
     same = ["user", "kind", "payee"]
     sorted_runs = runs.sort(*same, "first", "contract")
     gap = (pl.col("first") - pl.col("last").shift(1).over(same)).dt.total_days()
-    is_resumed = gap.is_between(1, MAX_REST_DAYS).fill_null(False)
+    change = (pl.col("median") / pl.col("latest").shift(1).over(same) - 1).abs()
+    is_same_home = (pl.col("kind") != RENT) | (change <= MAX_RENT_STEP)
+    is_resumed = (gap.is_between(1, MAX_REST_DAYS) & is_same_home).fill_null(False)
     continued_runs = sorted_runs.with_columns(resumed=is_resumed).with_columns(
         goes_on=pl.col("resumed").shift(-1).over(same).fill_null(False)
     )
@@ -58,7 +79,7 @@ def _merge_resumed(runs: pl.DataFrame) -> pl.DataFrame:
 
 def run_confidence() -> pl.Expr:
     """The confidence of a run by its number of payments."""
-    is_rare = pl.col("length") > 31
+    is_rare = pl.col("length") > MAX_MONTH_DAYS
     single_confidence = pl.when(is_rare).then(0.75).otherwise(0.65)
     return pl.when(pl.col("count") >= 3).then(0.95).when(pl.col("count") == 2).then(0.85).otherwise(single_confidence)
 
@@ -71,8 +92,11 @@ def events(
     bookings: pl.Expr,
     confidence: pl.Expr | None = None,
     amount: pl.Expr | None = None,
+    known_since: pl.Expr | None = None,
 ) -> pl.DataFrame:
-    """The rows as events (frame `LIFE_EVENTS`); the reason consists of the description, the payee and the day."""
+    """The rows as events (frame `LIFE_EVENTS`); the reason consists of the description, the payee and the day. An event is known
+    since its day unless `known_since` says otherwise.
+    """
     if frame.is_empty():
         return LIFE_EVENTS.to_frame()
     text = pl.lit(description) if isinstance(description, str) else description
@@ -81,6 +105,7 @@ def events(
         "user",
         item=pl.lit(item) if isinstance(item, str) else item,
         event_date=day,
+        known_since=day if known_since is None else known_since,
         confidence=run_confidence() if confidence is None else confidence.cast(pl.Float64),
         reason=pl.format("{}{} am {}", text, payee, day.dt.strftime("%d.%m.%Y")),
         bookings=bookings,
@@ -89,9 +114,23 @@ def events(
 
 
 def space_events(all_events: pl.DataFrame) -> pl.DataFrame:
-    """The events with enough confidence, those of one item at least `COOLDOWN_DAYS` apart."""
+    """The events with enough confidence, those of one item at least `COOLDOWN_DAYS` apart.
+
+    Of events of one day the most certain one is kept, then the one with the most evidence. No two different events are equal in
+    this order, so that chance never decides.
+    """
     sure_events = all_events.filter(pl.col("confidence") >= MIN_CONFIDENCE)
-    sorted_events = sure_events.sort("user", "item", "event_date", -pl.col("confidence"), pl.col("bookings").list.first())
+    evidence = pl.col("bookings")
+    sorted_events = sure_events.sort(
+        "user",
+        "item",
+        "event_date",
+        -pl.col("confidence"),
+        -evidence.list.len().cast(pl.Int64),
+        evidence.list.join(" ", ignore_nulls=True),
+        "reason",
+        "amount",
+    )
     group = sorted_events.select(pl.struct("user", "item").rle_id()).to_series().cast(pl.Int64)
     keep = np.zeros(sorted_events.height, np.bool_)
     _space(group.to_numpy(), sorted_events["event_date"].to_physical().cast(pl.Int64).to_numpy(), keep)

@@ -32,16 +32,31 @@ def _tenancies(evidence: EventEvidence, runs: pl.DataFrame) -> list[pl.DataFrame
     if new.is_empty() and ended_rents.is_empty():
         return []
     pairs = successions(new, ended_rents, MAX_CHANGE_DAYS, same_payee=True)
-    new_rents = with_first_ever(evidence, runs_without_predecessor(new, pairs, rents), "RENT")
+    moves = pairs.filter(~_is_same_home())
+    new_rents = with_first_ever(evidence, runs_without_predecessor(evidence, new, pairs, rents), "RENT")
     ended_tenancies = runs_without_successor(evidence, ended_rents, pairs, END_DAYS, "RENT")
     later_rents = new_rents.filter(~pl.col("first_ever"), ~pl.col("waiting"))
     until = pl.col("last") + pl.duration(days=pl.col("length") - 1)
     return [
-        change_events(pairs, "TENANCY_CHANGE", "Umzug"),
-        events(new_rents.filter("first_ever"), "TENANCY_FIRST", pl.col("first"), "Erste Miete", pl.col("opening")),
-        events(later_rents, "TENANCY_START", pl.col("first"), "Neue Miete", pl.col("opening")),
-        events(ended_tenancies, "TENANCY_END", until, "Miete endet", pl.col("closing")),
+        change_events(moves, "TENANCY_CHANGE", "Umzug"),
+        events(
+            new_rents.filter("first_ever"),
+            "TENANCY_FIRST",
+            pl.col("first"),
+            "Erste Miete",
+            pl.col("opening"),
+            known_since=pl.col("recognised"),
+        ),
+        events(
+            later_rents, "TENANCY_START", pl.col("first"), "Neue Miete", pl.col("opening"), known_since=pl.col("settled_since")
+        ),
+        events(ended_tenancies, "TENANCY_END", until, "Miete endet", pl.col("closing"), known_since=pl.col("ended_since")),
     ]
+
+
+def _is_same_home() -> pl.Expr:
+    """Whether a rent goes on as before to somebody else: the home was sold, or the landlord has another account."""
+    return pl.col("latest") == pl.col("latest_old")
 
 
 def _purchases(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
@@ -64,5 +79,12 @@ def _purchases(evidence: EventEvidence, runs: pl.DataFrame) -> pl.DataFrame:
     is_near = (pl.col("day") - pl.col("other_day")).dt.total_days().abs() <= MAX_PURCHASE_DAYS
     close_pairs = pairs.filter(is_near, pl.col("id") != pl.col("other")).sort("user", "day", "id", "other_day", "other")
     first = close_pairs.unique("user", keep="first", maintain_order=True).with_columns(name=pl.lit(""))
-    day = pl.min_horizontal("day", "other_day")
-    return events(first, "HOMEOWNERSHIP_START", day, "Kauf einer Immobilie erkennbar", pl.concat_list("id", "other"), pl.lit(0.9))
+    return events(
+        first,
+        "HOMEOWNERSHIP_START",
+        pl.min_horizontal("day", "other_day"),
+        "Kauf einer Immobilie erkennbar",
+        pl.concat_list("id", "other"),
+        pl.lit(0.9),
+        known_since=pl.max_horizontal("day", "other_day"),
+    )

@@ -42,8 +42,13 @@ def sum_months(snapshot: Snapshot) -> pl.DataFrame:
 
 def last_months(evidence: EventEvidence, min_months: int, max_months: int) -> pl.DataFrame:
     """The last full months, at most `max_months`, of each user who has at least `min_months`."""
+    return latest_months(evidence.months, min_months, max_months)
+
+
+def latest_months(months: pl.DataFrame, min_months: int, max_months: int) -> pl.DataFrame:
+    """The last of these months (`user`, `month`), at most `max_months`, of each user who has at least `min_months`."""
     rank = pl.col("month").rank("ordinal", descending=True).over("user")
-    return evidence.months.filter(rank <= max_months, pl.len().over("user") >= min_months)
+    return months.filter(rank <= max_months, pl.len().over("user") >= min_months)
 
 
 def monthly_incomes(months: pl.DataFrame, sums_by_month: pl.DataFrame) -> pl.DataFrame:

@@ -92,7 +92,7 @@ def _vehicle_ends(insurances: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFr
         "user", "last", "contract"
     )
     ends = vehicle_runs.group_by("user", maintain_order=True).agg(
-        pl.col("over").all(), pl.last("last", "due", "closing", "name", "latest", "as_of")
+        pl.col("over").all(), pl.last("last", "due", "closing", "name", "latest", "as_of"), pl.max("ended_since")
     )
     if not ends["over"].any():
         return LIFE_EVENTS.to_frame()
@@ -107,6 +107,13 @@ def _vehicle_ends(insurances: pl.DataFrame, runs: pl.DataFrame, taxes: pl.DataFr
     is_untaxed = ((pl.col("as_of") - pl.col("tax")).dt.total_days() > MAX_TAX_DAYS).fill_null(True)
     is_unpaid = (pl.col("paid") <= pl.col("last")).fill_null(True)
     day = pl.max_horizontal("last", "tax")
+    untaxed_since = pl.col("tax").dt.offset_by(f"{MAX_TAX_DAYS + 1}d")
     return events(
-        ended_vehicles.filter(is_untaxed, is_unpaid), "VEHICLE_END", day, "Fahrzeug abgegeben", pl.col("closing"), pl.lit(0.8)
+        ended_vehicles.filter(is_untaxed, is_unpaid),
+        "VEHICLE_END",
+        day,
+        "Fahrzeug abgegeben",
+        pl.col("closing"),
+        pl.lit(0.8),
+        known_since=pl.max_horizontal("ended_since", untaxed_since),
     )

@@ -19,6 +19,11 @@ MAX_BOARD_CENTS = 30_000
 WAGE_KINDS = ("SALARY", "TRAINING_PAY")
 
 
+SCHOOL_CARE_STEMS, SCHOOL_CARE_WORDS = "ganztag|schulk|schulgeld|mittagsbetreuung", "hort|kinderhort|schulhort|ogs|ogts"
+CHILDCARE_STEMS = "kindergarten|kindertages|kitabeitrag|kitageb|elternbeitrag|kinderkrippe|kindertagespflege"
+"""Words for care, which many towns collect themselves, so that the payee and often the category do not show it."""
+
+
 class Reading(NamedTuple):
     """In this category a booking whose text has one of these words is of this kind. `glued` is searched in the text without
     blanks, since banks wrap lines anywhere; `words` as whole words, because they are too short to be safe inside others.
@@ -56,12 +61,20 @@ READINGS = (
     Reading(
         "HOUSING_ANCILLARYCOSTS", "OWNERS_CHARGE", "hausgeld|eigentuemergem|eigentumergem|schornstein|abwasser|grundbesitz", "weg"
     ),
+    *(
+        reading
+        for category in ("TAXES", "HOUSING_ANCILLARYCOSTS", "BILLS_OTHER", "OTHER_SPENDING", "EDUCATION_OTHER")
+        for reading in (
+            Reading(category, "SCHOOL_CARE", SCHOOL_CARE_STEMS, SCHOOL_CARE_WORDS),
+            Reading(category, "CHILDCARE", CHILDCARE_STEMS),
+        )
+    ),
     Reading("TAXES", "", "kfzsteuernachzahl|steuerbescheid|einkommensteuer"),
     Reading("TAXES", "VEHICLE_TAX", "kfzst|kraftfahrzeugst|kraftst"),
     Reading("TAXES", "TRANSFER_TAX", "grunderwerb", "grest"),
     Reading("TAXES", "PROPERTY_TAX", "grundsteuer|grundbesitz", "grst"),
     Reading("EDUCATION_ACADEMIC", "SEMESTER_FEE", "semester|rueckmeld|ruckmeld|immatrikul|matrik|studienbeitrag"),
-    Reading("FAMILY_CHILDCARE", "SCHOOL_CARE", "ganztag|schule|schulk|nachmittag", "hort|kinderhort|schulhort|ogs"),
+    Reading("FAMILY_CHILDCARE", "SCHOOL_CARE", f"{SCHOOL_CARE_STEMS}|schule|nachmittag", SCHOOL_CARE_WORDS),
     Reading("FAMILY_CHILDCARE", "CHILDCARE"),
     Reading("FAMILY_CHILDNECESSITIES", "CHILD_NECESSITIES"),
     Reading("FAMILY_TOYS", "FOR_CHILDREN"),
@@ -108,12 +121,12 @@ def fold_umlauts(text: pl.Expr) -> pl.Expr:
 
 
 def read_kinds(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with their `kind`, empty where there is none.
+    """The rows with their `kind`, empty where there is none; `surname` is that of the account's owner.
 
-    Bookings with the same `key` have the same words, so that each line is read once; `surname` is that of the account's owner.
+    Each text is read once. The key of a line is no key of its text: it leaves out numbers and references, in which words can
+    hide, so that the kind of a booking would depend on which other booking came first.
     """
-    if rows["key"].null_count():
-        rows = rows.with_columns(pl.col("key").fill_null(pl.struct("counterparty_name", "purpose").hash()))
+    rows = rows.with_columns(key=pl.struct("counterparty_name", "purpose").hash())
     line_keys, category = ["effective_category", "key"], pl.col("effective_category")
     worded_lines = (
         rows.select(*line_keys, "counterparty_name", "purpose")

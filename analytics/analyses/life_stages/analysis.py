@@ -5,7 +5,7 @@ import polars as pl
 from analytics.analyses.life_events.evidence import EventEvidence, gather_evidence
 from analytics.analyses.life_events.months import sum_months
 from analytics.analyses.life_stages.rules import StageRules, housing, parenthood, work
-from analytics.analyses.life_stages.saving import amounts_saved, saving_stages
+from analytics.analyses.life_stages.saving import saving_stages
 from analytics.analyses.life_stages.signs import SIGN_COLUMNS, active_contracts
 from analytics.analyses.snapshot import Snapshot
 from analytics.frames import LIFE_STAGES, checked
@@ -36,7 +36,7 @@ def life_stages(
         "LABOURMARKET": work_decisions,
         "PARENTHOOD": _decide(parenthood(evidence, events)),
         "HOUSING": _decide(housing(evidence, work_decisions)),
-        "SAVINGS": saving_stages(amounts_saved(snapshot, evidence, month_sums), evidence),
+        "SAVINGS": saving_stages(snapshot, evidence, month_sums),
     }
     stages = pl.concat([_complete(evidence, dimension, frame) for dimension, frame in decisions.items()])
     landlords = _decide([(LANDLORD, active_contracts(evidence, "Mieteinnahmen", "RENTAL"), 0.9)])
@@ -64,7 +64,8 @@ def _decide(rules: StageRules) -> pl.DataFrame:
     ]
     if not frames:
         return DECISIONS.to_frame()
-    signs = pl.concat(frames).sort("user", "rank", -pl.col("cents"), "since", pl.col("bookings").list.first())
+    evidence = pl.col("bookings").list.join(" ", ignore_nulls=True)
+    signs = pl.concat(frames).sort("user", "rank", -pl.col("cents"), "since", evidence, "description")
     best = signs.filter(pl.col("rank") == pl.col("rank").min().over("user"))
     return best.group_by("user", maintain_order=True).agg(
         pl.first("item", "confidence", "bookings"), reason=pl.first("description"), since=pl.col("since").min()

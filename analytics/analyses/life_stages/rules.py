@@ -3,7 +3,7 @@
 import polars as pl
 
 from analytics.analyses.life_events.evidence import EventEvidence
-from analytics.analyses.life_events.family import children
+from analytics.analyses.life_events.family import children, own_benefit_receivers
 from analytics.analyses.life_events.guards import YEAR_DAYS
 from analytics.analyses.life_events.words import folded_text
 from analytics.analyses.life_stages.signs import (
@@ -86,7 +86,9 @@ def parenthood(evidence: EventEvidence, events: pl.DataFrame) -> StageRules:
         recent_bookings(evidence, _care_payments(evidence, kind), "Kinderbetreuung", MAX_CARE_DAYS)
         for kind in ("CHILDCARE", "SCHOOL_CARE")
     )
-    benefit = recent_kinds(evidence, "Kindergeld", MAX_MONTHLY_DAYS, "CHILD_BENEFIT", "MAINTENANCE_ADVANCE", "CHILD_SUPPLEMENT")
+    benefit = recent_kinds(
+        evidence, "Kindergeld", MAX_MONTHLY_DAYS, "CHILD_BENEFIT", "MAINTENANCE_ADVANCE", "CHILD_SUPPLEMENT"
+    ).join(own_benefit_receivers(evidence), on="user", how="anti", maintain_order="left")
     support = recent_kinds(evidence, "Kindesunterhalt", MAX_MONTHLY_DAYS, "CHILD_MAINTENANCE")
     ages = [
         (item, births.filter(pl.col("age").is_between(low, high, closed="left")), 0.9) for item, low, high in CHILD_AGES_YEARS

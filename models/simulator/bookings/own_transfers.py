@@ -131,6 +131,8 @@ def _legs(
         iban=scene.group.ibans[f"iban{source}"].gather(user_rows),
         bic=scene.group.ibans[f"bic{source}"].gather(user_rows),
     )
+    if target == LOAN:  # a payment of a loan leaves the household
+        out = out.with_columns(effective=pl.lit("BANKFINANCE_CREDITPAYMENT"))
     inside = pl.Series(later < scene.grid.end_day)
     out, into = out.filter(inside), into.filter(inside)
     if wallet:

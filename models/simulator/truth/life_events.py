@@ -21,7 +21,7 @@ TIMELINE_EVENTS = ("TENANCY", "CHILD_FIRST", "CHILDBENEFIT_END", "STUDIES_START"
 """Events of templates that are taken from the timeline instead of a single contract."""
 WAGE_TEMPLATES = ("salary", "partner_salary", "service_pay", "training_pay")
 """Wages of a household: a change of any of them is an event."""
-MIN_RAISE_RATIO, MIN_RAISE_CENTS = 0.03, 5_000
+MIN_RAISE_RATIO, MIN_RAISE_CENTS, MIN_RAISE_SWINGS = 0.03, 5_000, 2
 
 
 def event_truth(scene: Scene, contracts: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
@@ -124,9 +124,8 @@ def _of_work(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit("EMPLOYMENT_FIRST"))
         .otherwise(pl.lit("EMPLOYMENT_START"))
     )
-    changed = second.join(
-        pl.concat([_happened(scene.lives.days["job_change"]), _happened(scene.lives.days["trained"])]), on="who"
-    )
+    changed = second.join(_happened(scene.lives.days["job_change"]), on="who")
+    trained = second.join(_happened(scene.lives.days["trained"]), on="who")
     hired = second.join(_happened(scene.lives.days["job_loss"]), on="who")
     leavers = pl.concat([_happened(scene.lives.days[name]) for name in ("job_loss", "retirement", "own_business")])
     left = _of_names(runs, "salary", "service_pay").filter(pl.col("over"), pl.col("turn") < 2).join(leavers, on="who")
@@ -138,6 +137,7 @@ def _of_work(scene: Scene, runs: pl.DataFrame) -> pl.DataFrame:
         [
             _events(fresh, first),
             _events(changed, "EMPLOYMENT_CHANGE"),
+            _events(trained, "EMPLOYMENT_FIRST"),
             _events(hired, "EMPLOYMENT_START"),
             _events(left, "EMPLOYMENT_END", pl.col("last") + pl.col("length")),
             _events(ended, "STUDIES_END", pl.col("last") + 183),
@@ -244,11 +244,12 @@ def _raises(rows: pl.DataFrame) -> pl.DataFrame:
     template = (pl.col("contract") % 2048) // 8
     wages = rows.filter(template.is_in(paying), pl.col("regular").fill_null(False)).sort("contract", "day")
     middle = pl.col("cents").rolling_median(6, min_samples=3).shift(1).over("contract")
-    wages = wages.with_columns(after=pl.col("cents").shift(-1).over("contract"), middle=middle).drop_nulls("after")
+    swing = pl.col("cents").diff().abs().rolling_median(6, min_samples=2).shift(1).over("contract").fill_null(0.0)
+    wages = wages.with_columns(after=pl.col("cents").shift(-1).over("contract"), middle=middle, swing=swing).drop_nulls("after")
     change = pl.min_horizontal("cents", "after") - pl.col("middle")
-    up = wages.filter(change >= MIN_RAISE_CENTS, change >= MIN_RAISE_RATIO * pl.col("middle"))
     fall = pl.col("middle") - pl.max_horizontal("cents", "after")
-    down = wages.filter(fall >= MIN_RAISE_CENTS, fall >= MIN_RAISE_RATIO * pl.col("middle"))
+    least = pl.max_horizontal(pl.lit(MIN_RAISE_CENTS), MIN_RAISE_RATIO * pl.col("middle"), MIN_RAISE_SWINGS * pl.col("swing"))
+    up, down = wages.filter(change >= least), wages.filter(fall >= least)
     return pl.concat([_events(up, "SALARY_INCREASE", "day"), _events(down, "SALARY_DECREASE", "day")])
 
 

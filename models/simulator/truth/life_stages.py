@@ -1,5 +1,7 @@
 """The truth about life stages: on the labour market, as a parent, at home and in saving."""
 
+from collections import Counter
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -13,6 +15,8 @@ from models.simulator.truth.plain_users import TrueLife, month_of
 MAX_MONTHS, MIN_MONTHS = 6, 3
 """Saving is judged over the last full months, at most and at least this many."""
 OWN_SAVING_TRANSFERS = ("TRANSFER_SAVINGS", "TRANSFER_SECURITIES")
+MIN_PLANNED_SAVINGS, MAX_PLAN_DAYS = 6, 45
+"""A standing order has moved the same amount this often, the last time at most this long ago."""
 
 
 def stage_truth(scene: Scene) -> pl.DataFrame:
@@ -111,19 +115,35 @@ def _saving_stage(life: TrueLife) -> str:
     income = sum(life.incomes.get(month, 0) for month in months)
     if len(months) < MIN_MONTHS or income <= 0:
         return "UNKNOWN"
-    saved_cents = -sum(
-        booking.cents
+    saved_cents = [
+        -booking.cents
         for booking in life.bookings
         if month_of(booking.day) in months
         and not booking.on_savings_product
         and (_is_saving(booking.category) or booking.category in OWN_SAVING_TRANSFERS)
-    )
-    rate = saved_cents / income
-    if rate < 0.01:
-        return "DISSAVING" if rate < -0.05 else "NONE"
-    if not any(contract.active and _is_saving(contract.category) for contract in life.contracts):
-        return "OCCASIONAL"
+    ]
+    rate, gross_rate = sum(saved_cents) / income, sum(cents for cents in saved_cents if cents > 0) / income
+    if rate < -0.05:
+        return "DISSAVING"
+    if gross_rate < 0.01 or not _saves_regularly(life):
+        return "NONE" if rate < 0.01 else "OCCASIONAL"
     return "INTENSIVE" if rate >= 0.15 else "REGULAR"
+
+
+def _saves_regularly(life: TrueLife) -> bool:
+    """Whether a contract puts money aside, or a standing order to own savings: one that keeps its amount month by month."""
+    if any(contract.active and _is_saving(contract.category) for contract in life.contracts):
+        return True
+    transfers = [
+        (booking.category, booking.cents, booking.day)
+        for booking in life.bookings
+        if booking.category in OWN_SAVING_TRANSFERS and booking.cents < 0 and not booking.on_savings_product
+    ]
+    counts = Counter((category, cents) for category, cents, _ in transfers)
+    return any(
+        counts[category, cents] >= MIN_PLANNED_SAVINGS and (life.as_of - day).days <= MAX_PLAN_DAYS
+        for category, cents, day in transfers
+    )
 
 
 def _is_saving(category: str) -> bool:

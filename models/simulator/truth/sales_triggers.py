@@ -43,9 +43,9 @@ class LargeIncome(NamedTuple):
     cents: int
 
 
-def trigger_truth(lives: list[TrueLife]) -> pl.DataFrame:
-    """The frame `TRIGGER_TRUTH` of these users."""
-    rows = [(life.user, *trigger) for life in lives for trigger in _triggers(life)]
+def trigger_truth(lives: list[TrueLife], unseen_days: int = 0) -> pl.DataFrame:
+    """The frame `TRIGGER_TRUTH` of these users, where an event is known at most `unseen_days` after its day."""
+    rows = [(life.user, *trigger) for life in lives for trigger in _triggers(life, unseen_days)]
     return pl.DataFrame(rows, schema=TRIGGER_TRUTH, orient="row")
 
 
@@ -61,11 +61,11 @@ def large_income_truth(lives: list[TrueLife]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=LARGE_TRUTH, orient="row")
 
 
-def _triggers(life: TrueLife) -> Iterator[Trigger]:
+def _triggers(life: TrueLife, unseen_days: int) -> Iterator[Trigger]:
     yield from _liability(life)
     yield from _disability(life)
     yield from _private_health(life)
-    yield from _after_events(life)
+    yield from _after_events(life, unseen_days)
     yield from _savings_potential(life)
     yield from _large_income(life)
 
@@ -108,9 +108,9 @@ def _has_insurance(life: TrueLife, *types: str) -> bool:
     )
 
 
-def _after_events(life: TrueLife) -> Iterator[Trigger]:
+def _after_events(life: TrueLife, unseen_days: int) -> Iterator[Trigger]:
     for trigger, (items, days) in EVENT_TRIGGERS.items():
-        young = [day for item, day in life.events if item in items and 0 <= (life.as_of - day).days <= days]
+        young = [day for item, day in life.events if item in items and 0 <= (life.as_of - day).days <= days + unseen_days]
         if young:
             yield Trigger(trigger, max(young), None)
 

@@ -1,12 +1,25 @@
 """Affordability of users as JSON: the sums with their categories, the ratios, and the flags with their evidence."""
 
+from decimal import Decimal
 from typing import Annotated
 
 import polars as pl
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from analytics.analyses.suite import Frames
-from pipelines.results.documents.fields import Count, Day, DocumentPart, Euros, Rate, Text, Texts, Truth, field_texts, shape
+from pipelines.results.documents.fields import (
+    Count,
+    Day,
+    DocumentPart,
+    Euros,
+    Rate,
+    Text,
+    Texts,
+    Truth,
+    Written,
+    field_texts,
+    shape,
+)
 from pipelines.results.documents.json_text import amount, day, json_list, json_object, quoted
 from pipelines.results.documents.tags import EVIDENCE, SOME_DAY, SOME_IDS, TagTreeItemReference, TagWriter
 
@@ -16,6 +29,9 @@ PARTS = ("income", "necessities", "luxuries")
 KINDS = {"regular": True, "irregular": False}
 RENT = "most_recent_rental_payment"
 WITHOUT_REASON = ("gambling", "credit_cards")
+RESTS = {"": "discretionary", "_for_irregular_luxuries": "discretionary_for_irregular_luxuries"}
+"""The columns of what is left, which can be below zero, by the endings of the names of their fields."""
+NotNegativeEuros = Annotated[Decimal, WithJsonSchema({"type": "number", "minimum": 0}), Written(amount)]
 
 
 class CategoryAmount(DocumentPart):
@@ -73,8 +89,14 @@ class AffordabilityEvidence(DocumentPart):
 class AffordabilityDetails(DocumentPart):
     """A household in a month, on average over the window. Expenses are above zero."""
 
-    discretionary: Euros = Field(examples=[900], description="Income without necessities")
-    discretionary_for_irregular_luxuries: Euros = Field(examples=[800], description="The same without regular luxuries")
+    discretionary: NotNegativeEuros = Field(examples=[900], description="Income without necessities; 0 if they exceed it")
+    discretionary_for_irregular_luxuries: NotNegativeEuros = Field(
+        examples=[800], description="The same without regular luxuries; 0 if nothing is left"
+    )
+    shortfall: NotNegativeEuros = Field(examples=[0], description="By how much necessities exceed income; else 0")
+    shortfall_for_irregular_luxuries: NotNegativeEuros = Field(
+        examples=[0], description="By how much necessities and regular luxuries exceed income; else 0"
+    )
     savings: Euros = Field(examples=[200])
     gambling: Euros = Field(examples=[0])
     existing_loans: Truth = Field(examples=[False], description="Apart from mortgages")
@@ -130,6 +152,8 @@ def _details() -> pl.Expr:
         AffordabilityDetails,
         expenses=json_object(expenses),
         income=_regularity("income"),
+        **{f"discretionary{ending}": amount(pl.col(rest).clip(0)) for ending, rest in RESTS.items()},
+        **{f"shortfall{ending}": amount((-pl.col(rest)).clip(0)) for ending, rest in RESTS.items()},
         most_recent_rental_payment=day(pl.when("rental_payments").then(RENT)),
         evidence=json_object({str(field.alias): _evidence(name) for name, field in AffordabilityEvidence.model_fields.items()}),
     )

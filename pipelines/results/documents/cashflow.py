@@ -16,8 +16,8 @@ from analytics.analyses.cashflow.items import KIND_INDEX
 from analytics.analyses.cashflow.statistics import AGGREGATE, MAIN, SUB
 from analytics.analyses.suite import Frames
 from analytics.trees.cashflow import TOTAL
-from pipelines.results.documents.fields import Column, DocumentPart, Euros, field_texts
-from pipelines.results.documents.json_text import fields
+from pipelines.results.documents.fields import Column, DocumentPart, Euros, Text, Truth, field_texts
+from pipelines.results.documents.json_text import fields, plain
 from pipelines.results.documents.tags import TagTreeItemReference, TagWriter
 
 DOCUMENT = "cashflow"
@@ -45,6 +45,14 @@ class CashflowPrediction(CashflowStatistic):
     cashflow_flex: Annotated[Euros, Column("flex")] = Field(examples=[-192.5], description="All else")
     cashflow_lower: Annotated[Euros, Column("lower")] = Field(examples=[-400])
     cashflow_upper: Annotated[Euros, Column("upper")] = Field(examples=[-250])
+    interval_only: Truth | None = Field(
+        None, examples=[True], description="If only the bounds can be relied on: income from invoices"
+    )
+    reason: Text | None = Field(
+        None,
+        examples=["Darin 2.400,00 Euro, die in den Vorjahren im selben Monat kamen"],
+        description="In German, where there is more to say than the usual course",
+    )
 
 
 class CashflowDetails(DocumentPart):
@@ -133,7 +141,8 @@ def _level(view: CashflowView) -> str:
 def _amounts(model: type[CashflowStatistic]) -> pl.Expr:
     """The beginning of an element, up to its item."""
     names = (name for name in model.model_fields if name != "tag_tree_item")
-    return pl.concat_str(pl.lit("{"), fields(field_texts(model, names)), pl.lit(',"tagTreeItem":'))
+    prepared = {"interval_only": plain(pl.when("interval_only").then("interval_only"))} if model is CashflowPrediction else {}
+    return pl.concat_str(pl.lit("{"), fields(field_texts(model, names, **prepared)), pl.lit(',"tagTreeItem":'))
 
 
 def _times(writer: TagWriter, names: pl.Series) -> pl.DataFrame:

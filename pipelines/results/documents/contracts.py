@@ -37,6 +37,13 @@ ITEMS = {
     "tagTreeItemInsuranceType": ("INSURANCE_TYPES", "insurance"),
     "tagTreeItemPeriod": ("PERIODS", "period"),
 }
+RELATION_ENDINGS = {
+    "_category": ("CATEGORIES", "category"),
+    "_insurance_type": ("INSURANCE_TYPES", "insurance"),
+    "_period": ("PERIODS", "period"),
+    "_business_partner": ("BUSINESS_PARTNERS", "partner"),
+}
+"""The endings of the names of relations to the items of a contract, with the tree and the column of each item."""
 AmountsByDay = Annotated[dict[date, Euros], shape("AmountsByDay")]
 SOME_AMOUNTS = [{SOME_DAY: -54.9}]
 
@@ -90,7 +97,12 @@ class ContractDetails(DocumentPart):
     date_next: Day | None = Field(None, examples=[SOME_DAY], description="Of active contracts")
     date_start: Day = Field(examples=[SOME_DAY], description="When the first span began that was paid for, if it is known")
     days_age: Count = Field(examples=[365])
-    growth_rate: Rate | None = Field(None, examples=[0.1002], description="From the first amount to the latest")
+    growth_rate: Rate | None = Field(
+        None,
+        examples=[-0.1002],
+        description="(amountLatest - amountFirst) / |amountFirst|. Amounts are signed: a cost that rises by 10 % has -0.1, "
+        "an income that rises by 10 % has 0.1",
+    )
     standard_deviation: MeanEuros = Field(examples=[2.38])
     status: Annotated[Text, shape("ContractStatus", ["ACTIVE", "INACTIVE"])] = Field(examples=["ACTIVE"])
     overdue: Truth = Field(examples=[False], description="A payment is late, but not so late that the contract is over")
@@ -101,7 +113,10 @@ class ContractDetails(DocumentPart):
         None, examples=[0.7], description="Left out where the period is sure"
     )
     confidence_level: Confidence = Field(examples=[0.93])
-    reason: Text = Field(examples=["12 Zahlungen, monatlich, immer derselbe Betrag"])
+    reason: Text = Field(
+        examples=["12 Zahlungen, monatlich, immer derselbe Betrag; nächster Betrag wie zuletzt"],
+        description="In German: what the contract rests on, and where amountNext comes from",
+    )
     price_changes: list[PriceChange]
     loan: Loan | None = Field(None, description="Of loans only")
 
@@ -130,6 +145,7 @@ def contracts(writer: TagWriter, frames: Frames, _: pl.DataFrame) -> pl.DataFram
     for texts in (_costs(frames["contract_bookings"]), _ids(frames["contract_bookings"]), _loans(frames["loans"])):
         rows = rows.join(texts, on=KEY, how="left", maintain_order="left")
     parts = {"item": pl.col("category"), "suffix": pl.col("contract"), "details": _details(), "more": _items(writer, rows)}
+    parts["relations"] = _relations(writer, rows)
     tags = rows.select("user", "insurance", "category", **parts)
     insured = pl.col("insurance") != UNRELATED
     filters = {ALL: pl.col("user").is_not_null(), INSURANCE: insured, EXTENDED: insured | (pl.col("category") == HOME_SAVINGS)}
@@ -156,6 +172,18 @@ def _items(writer: TagWriter, rows: pl.DataFrame) -> pl.Expr:
     texts = {name: writer.item_texts(tree, rows[column], with_categories=True) for name, (tree, column) in ITEMS.items()}
     return fields(
         {name: pl.col(column).replace_strict(texts[name], return_dtype=pl.String) for name, (_, column) in ITEMS.items()}
+    )
+
+
+def _relations(writer: TagWriter, rows: pl.DataFrame) -> pl.Expr:
+    """The three relations to each of the items of a contract."""
+    texts = {ending: writer.relation_texts(tree, rows[column], ending) for ending, (tree, column) in RELATION_ENDINGS.items()}
+    return pl.concat_str(
+        [
+            pl.col(column).replace_strict(texts[ending], return_dtype=pl.String)
+            for ending, (_, column) in RELATION_ENDINGS.items()
+        ],
+        separator=",",
     )
 
 

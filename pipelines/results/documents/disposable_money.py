@@ -18,11 +18,17 @@ class DisposableMoneyDetails(DocumentPart):
     """What is left of the latest salary, and will be left when the next one comes."""
 
     amount_cashflow: Annotated[Euros, Column("cashflow")] = Field(examples=[-900], description="What was booked since the salary")
+    amount_savings: Annotated[Euros, Column("savings")] = Field(
+        examples=[-150], description="The part of amountCashflow that a standing order put into own savings"
+    )
     amount_currently_left: Annotated[Euros, Column("currently_left")] = Field(examples=[1900])
     amount_disposable_money: Annotated[Euros, Column("disposable_money")] = Field(
         examples=[1100], description="What is left after what contracts will still take"
     )
     amount_expected_fixed_cashflow: Annotated[Euros, Column("expected_fixed")] = Field(examples=[-800])
+    amount_expected_savings: Annotated[Euros, Column("expected_savings")] = Field(
+        examples=[0], description="The part of amountExpectedFixedCashflow that a standing order will put into own savings"
+    )
     amount_expected_flex_cashflow: Annotated[Euros, Column("expected_flex")] = Field(examples=[-600])
     amount_expected_left: Annotated[Euros, Column("expected_left")] = Field(examples=[500])
     amount_expected_left_daily: Annotated[Euros, Column("expected_left_daily")] = Field(examples=[31.25])

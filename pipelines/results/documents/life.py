@@ -26,6 +26,7 @@ class LifeEventDetails(Finding):
     """When something changed in a user's life."""
 
     event_date: Day = Field(examples=[SOME_DAY])
+    known_since: Day = Field(examples=[SOME_DAY], description="Since when the bookings show it: often weeks after the event")
     amount: Euros | None = Field(None, examples=[750], description="Where it is about one")
 
 
@@ -38,8 +39,8 @@ class LifeStageDetails(Finding):
 class SalesTriggerDetails(Finding):
     """Since when there is an occasion."""
 
-    trigger_date: Day = Field(examples=[SOME_DAY])
-    event_date: Annotated[Day, Column("trigger_date")] = Field(examples=[SOME_DAY], description="The same day")
+    trigger_date: Day = Field(examples=[SOME_DAY], description="Since when the bookings show it; the trigger lives from this day")
+    event_date: Day = Field(examples=[SOME_DAY], description="When it happened")
     amount: Euros | None = Field(None, examples=[3200], description="Where it is about one")
 
 
@@ -56,7 +57,7 @@ def life_stages(writer: TagWriter, frames: Frames, _: pl.DataFrame) -> pl.DataFr
 
 
 def sales_triggers(writer: TagWriter, frames: Frames, _: pl.DataFrame) -> pl.DataFrame:
-    """`user` and their sales triggers, by item. The day has two names, since clients know it by either."""
+    """`user` and their sales triggers, by item."""
     triggers = frames["sales_triggers"].sort("user", "item", "trigger_date")
     return _document(writer, TRIGGERS, "SALES_TRIGGERS", SalesTriggerDetails, triggers, pl.col("item"))
 

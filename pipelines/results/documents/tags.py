@@ -134,7 +134,7 @@ class TagWriter:
 
     def on_users(self, tree: str, rows: pl.DataFrame) -> pl.Series:
         """The JSON of tags on users. Rows have `user`, `item`, a `suffix` that makes the ids of one tree unique, and `details` as
-        JSON; a column `more` has the text of further fields.
+        JSON; a column `more` has the text of further fields, a column `relations` that of further relations.
         """
         shared = {item: (self._cache.get((tree, item)) or self._common(tree, item))[1].decode() for item in rows["item"].unique()}
         user = quoted("user")
@@ -142,12 +142,32 @@ class TagWriter:
         parts = [
             *(pl.lit('{"id":'), quoted(pl.format(f"{{}}.{trees.tree(tree).id}.{{}}", "user", "suffix"))),
             *(pl.lit(',"entity":'), json_object(entity)),
-            *(pl.lit(","), pl.col("item").replace_strict(shared, return_dtype=pl.String)),
+            *(pl.lit(","), self._with_relations(rows, pl.col("item").replace_strict(shared, return_dtype=pl.String))),
             *(pl.lit(',"details":'), pl.col("details")),
             *((pl.lit(","), pl.col("more")) if "more" in rows.columns else ()),
             pl.lit("}"),
         ]
         return rows.select(pl.concat_str(parts).alias("text")).to_series()
+
+    def relation_texts(self, tree: str, names: pl.Series, ending: str) -> dict[str, str]:
+        """The JSON of the relations to each of these items, its tree and the items of that, separated by commas; `ending` ends
+        their names.
+        """
+        tag_tree = trees.tree(tree)
+        links = {name: _links(self._base_url, tag_tree, tag_tree.item(name)) for name in names.unique()}
+        return {
+            name: orjson.dumps(_relations({f"{rel}{ending}": href for rel, href in of_item.items() if rel != "tag_trees"}))[
+                1:-1
+            ].decode()
+            for name, of_item in links.items()
+        }
+
+    @staticmethod
+    def _with_relations(rows: pl.DataFrame, shared: pl.Expr) -> pl.Expr:
+        """The common part of the tags, which ends with their relations, and the further relations of each."""
+        if "relations" not in rows.columns:
+            return shared
+        return pl.concat_str(shared.str.strip_suffix("]"), pl.lit(","), pl.col("relations"), pl.lit("]"))
 
     def item_texts(self, tree: str, names: pl.Series, *, with_categories: bool = False) -> dict[str, str]:
         """The JSON of each of these items, as tags contain them."""

@@ -165,9 +165,12 @@ def test_refunds_follow_their_purchase_and_are_mostly_smaller(corpus: Corpus) ->
     assert (refunds["amount_cents"] <= -bought["amount_cents"]).mean() == pytest.approx(0.99, abs=0.015)
 
 
-def test_effective_categories_differ_only_for_refunds(corpus: Corpus) -> None:
+def test_effective_categories_differ_only_for_refunds_and_payments_of_own_loans(corpus: Corpus) -> None:
     differs = corpus.truth.filter(pl.col("category") != pl.col("effective_category"))
-    assert set(differs["category"]) == {"TRANSFER_REFUND"}
+    assert set(differs["category"]) == {"TRANSFER_REFUND", "TRANSFER_LOAN"}
+    loans = differs.filter(category="TRANSFER_LOAN").join(corpus.transactions.select("id", "amount_cents"), on="id")
+    assert set(loans["effective_category"]) == {"BANKFINANCE_CREDITPAYMENT"}
+    assert (loans["amount_cents"] < 0).all()
 
 
 def test_a_copy_is_word_for_word_the_same(corpus: Corpus) -> None:
