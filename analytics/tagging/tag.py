@@ -11,13 +11,14 @@ Steps 1 to 8 work on distinct lines: bookings whose texts say the same share a l
 7. `decision`: the precision of rule and partner, then the category. Lexicon and model are asked only where these are not sure.
 8. `freelancer`: the category of the tax statement.
 
-Steps 9 to 13 work on the bookings of each user and overlay the tags of their lines (`layers`).
+Steps 9 to 14 work on the bookings of each user and overlay the tags of their lines (`layers`).
 
-9. `own_transfers`: money between a user's own accounts.
-10. `wages`: wages among the credits.
-11. `refunds`: reversals with their counter-bookings, refunds with their purchases.
-12. `freelancer` again, where the category has changed.
-13. `corrections`: the choices and rules of users and tenants overrule everything.
+9. `merchants`: one category for the card payments at one merchant.
+10. `own_transfers`: money between a user's own accounts.
+11. `wages`: wages among the credits.
+12. `refunds`: reversals with their counter-bookings, refunds with their purchases.
+13. `freelancer` again, where the category has changed.
+14. `corrections`: the choices and rules of users and tenants overrule everything.
 """
 
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ from analytics.tagging.insurance import UNRELATED, add_insurance
 from analytics.tagging.layers import Layer, LayeredBookings, counterparty_number, user_and_product_numbers
 from analytics.tagging.line_cache import LineCache, TaggedLines
 from analytics.tagging.line_facts import add_facts
+from analytics.tagging.merchants import one_category
 from analytics.tagging.own_transfers import own_transfers
 from analytics.tagging.partners import add_partners
 from analytics.tagging.refunds import refunds, reversals
@@ -188,7 +190,8 @@ def _layered_bookings(
 
 def _run_passes(bookings: LayeredBookings, products: pl.DataFrame) -> list[pl.Series]:
     """Overlays the tags of bookings, pass by pass, and returns their links: `refund_of` and `pair_of`."""
-    overlays = []
+    overlays = [one_category(bookings)]
+    _apply_overlay(bookings, overlays[0], "MODEL")
     for run_pass in (lambda bookings: own_transfers(bookings, products), wages, reversals, refunds):
         overlays.append(run_pass(bookings))
         _apply_overlay(bookings, overlays[-1])
@@ -197,10 +200,10 @@ def _run_passes(bookings: LayeredBookings, products: pl.DataFrame) -> list[pl.Se
     return [_links(overlay, name, bookings.rows.height) for name in ("refund_of", "pair_of")]
 
 
-def _apply_overlay(bookings: LayeredBookings, overlay: pl.DataFrame) -> None:
+def _apply_overlay(bookings: LayeredBookings, overlay: pl.DataFrame, source_name: str = "RULE") -> None:
     """Overlays the categories of a pass; a booking that is no premium any more loses its insurance type."""
     category, insurance, _ = bookings.layers
-    source = pl.lit("RULE")
+    source = pl.lit(source_name)
     insured = insurance.select(overlay["row"], ["insurance"]).to_series() != UNRELATED
     category.overlay(
         overlay["row"],
