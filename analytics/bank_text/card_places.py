@@ -25,7 +25,9 @@ CITIES = Path(__file__).parents[1] / "knowledge" / "tables" / "cities.csv"
 _CITY_KEEPERS = (
     "stadtwerke stadt gemeinde landeshauptstadt hansestadt universitaet uni hochschule klinikum klinik zoo flughafen airport"
     " messe sparkasse volksbank raiffeisenbank kreissparkasse verkehrsbetriebe therme tierpark theater oper museum finanzamt"
-    " landkreis amtsgericht hauptbahnhof hbf bahnhof parkhaus amt rathaus bistum kirche in"
+    " landkreis amtsgericht hauptbahnhof hbf bahnhof parkhaus amt rathaus bistum kirche in konsum kvg stadtkasse gemeindekasse"
+    " kreiskasse landratsamt krankenhaus universitaetsklinikum uniklinik opernhaus schauspielhaus staatstheater philharmonie"
+    " tierheim"
 )
 """Words behind which a city belongs to the name."""
 _COUNTRIES = (

@@ -3,7 +3,8 @@
 A partner's number and system name never change. An alias is plain text as `analytics.bank_text.canonical` writes it. Its guard
 limits where it counts: without one, anywhere on token borders; with `!`, as the whole text, or at its start where a shop was
 paid by card or through a payment service; with `!!`, only as the whole text, and not on transfers, where it may be a person's
-name.
+name; with `^` before it, only where the text begins with it, whatever follows. An alias such as `town:bonn` stands for all
+spellings of its kind (`analytics.knowledge.name_forms`).
 """
 
 from collections.abc import Callable, Set
@@ -15,7 +16,10 @@ import polars as pl
 from analytics.bank_text import canonical
 from analytics.knowledge.creditors import without_business_code
 from analytics.knowledge.files import TABLES
+from analytics.knowledge.name_forms import spelt
 
+OPENING = 3
+"""The guard of aliases with which a text must begin."""
 UNKNOWN = "UNKNOWN"
 """The item of bookings without a partner; its number is 0 and it has no row in the file."""
 FLAGS = (
@@ -32,6 +36,7 @@ FLAGS = (
     "authority_tax",
     "employer_only",
     "health_billing",
+    "municipality",
 )
 PARTNER_COLUMNS = (
     "number",
@@ -62,7 +67,7 @@ class Catalogue:
     """One row per partner: `number`, `partner` (system name), `display_name`, `group`, `insurance`, `categories` and `priors`
     (most likely first), `category` (the only one, else empty), `purpose_safe` and flags as booleans."""
     spellings: pl.DataFrame
-    """`partner`, `alias` (digits collapsed as in `LINES`), `guard` (0, 1, 2)."""
+    """`partner`, `alias` (digits collapsed as in `LINES`), `guard` (0 to 3)."""
     creditors: pl.DataFrame
     """`creditor_id` (without business code), `partner`."""
 
@@ -122,6 +127,13 @@ def _explode(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
 
 
 def _spellings(rows: pl.DataFrame) -> pl.DataFrame:
-    plain = rows["alias"].str.strip_chars_end("!")
-    guard = (rows["alias"].str.len_bytes() - plain.str.len_bytes()).cast(pl.UInt8)
+    local = rows["alias"].str.contains(":", literal=True)
+    written = rows.filter(local).with_columns(
+        pl.Series("alias", [list(spelt(alias)) for alias in rows["alias"].filter(local)], pl.List(pl.String))
+    )
+    rows = pl.concat([rows.filter(~local), written.explode("alias", empty_as_null=False)])
+    plain = rows["alias"].str.strip_chars("^!")
+    opening = rows["alias"].str.starts_with("^")
+    marks = (rows["alias"].str.len_bytes() - plain.str.len_bytes()).cast(pl.UInt8)
+    guard = pl.select(pl.when(opening).then(pl.lit(OPENING, pl.UInt8)).otherwise(marks)).to_series()
     return rows.with_columns(canonical.canonical(plain).alias("alias"), guard.alias("guard"))

@@ -9,6 +9,7 @@ from analytics import trees
 from analytics.knowledge import creditors
 from analytics.knowledge.catalogue import FLAGS, UNKNOWN
 from analytics.knowledge.everyday import everyday
+from analytics.knowledge.name_forms import name_forms, spelt
 from analytics.knowledge_checks.sheets import Sheet
 
 PLAIN_TEXT = re.compile(r"[a-z0-9&]+(?: [a-z0-9&]+)*")
@@ -55,13 +56,16 @@ def aliases(sheet: Sheet) -> Iterator[str]:
     for line, cell in sheet.cells("aliases"):
         if not cell:
             yield sheet.problem(line, "aliases", "is empty; write at least one spelling")
-    for line, marked in sheet.parts("aliases"):
-        alias = marked.rstrip("!")
+    for line, part in sheet.parts("aliases"):
+        if part.partition(":")[2] and part.partition(":")[0] not in name_forms():
+            yield sheet.problem(line, "aliases", f"»{part}« is of no kind of name_forms.csv; correct the kind or add it there")
+    for line, marked in _spellings(sheet):
+        alias = marked.lstrip("^").rstrip("!")
         for sentence in _alias(alias, marked, common):
             yield sheet.problem(line, "aliases", f"»{alias}« {sentence}")
         if owners.setdefault(alias, line) != line:
             yield sheet.problem(line, "aliases", f"»{alias}« belongs to line {owners[alias]} already; leave it with one of them")
-    for (alias, line), times in Counter((part.rstrip("!"), line) for line, part in sheet.parts("aliases")).items():
+    for (alias, line), times in Counter((part.strip("^!"), line) for line, part in _spellings(sheet)).items():
         if times > 1:
             yield sheet.problem(line, "aliases", f"»{alias}« stands here {times} times; once is enough")
 
@@ -124,12 +128,16 @@ def forms(sheet: Sheet) -> Iterator[str]:
             yield sheet.problem(line, "zip", "an address has street, zip, city and country, or none of them")
 
 
+def _spellings(sheet: Sheet) -> Iterator[tuple[int, str]]:
+    return ((line, spelling) for line, part in sheet.parts("aliases") for spelling in spelt(part))
+
+
 def _alias(alias: str, marked: str, common: set[str]) -> Iterator[str]:
     if not PLAIN_TEXT.fullmatch(alias):
         yield "is not plain; write it in a-z0-9& with ae, oe, ue, ss and single blanks"
         return
-    if len(marked) - len(alias) > 2:
-        yield "has more than two marks; ! and !! are the guards"
+    if len(marked) - len(alias) > 2 or (marked.startswith("^") and marked.endswith("!")):
+        yield "has more than two marks; ! and !! are the guards, or ^ before it"
     if alias.count(" ") >= MAX_ALIAS_WORDS:
         yield f"has more than {MAX_ALIAS_WORDS} words; shorten it"
     core = " ".join(word for word in alias.split() if word not in LEGAL_FORMS)

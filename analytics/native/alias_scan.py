@@ -37,8 +37,8 @@ MAX_SINGLE_LETTERS = 1
 NO_ALIAS = -1
 ELSE, NAMES, FORMS, NOTHING = range(4)
 """What follows an alias: everyday words, other words, only legal forms and the like, only numbers or nothing at all."""
-FREE, AT_START, WHOLE = 0, 1, 2
-"""Where an alias counts: anywhere, at the start of a text, or only as the whole text."""
+FREE, AT_START, WHOLE, OPENING = 0, 1, 2, 3
+"""Where an alias counts: anywhere, at the start of a shop's text, only as the whole text, or at the start of any text."""
 LEGAL_FORMS = (
     "0 & ag aktiengesellschaft co cokg de deutschland dt e eg ek ev g ges gbr germany ggmbh gmbh haftungsbeschraenkt inc kg kgaa "
     "limited ltd llc mbh oder ohg s sa sarl sca scs se ug und v vvag a r l bv b nv plc sp z o ohne ab as oy srl sas spa et cie"
@@ -211,6 +211,7 @@ def _longest(
                     guard = guards[alias]
                     if (
                         guard == FREE
+                        or (guard == OPENING and start == first)
                         or (guard == AT_START and (rest == NOTHING or (shop[row] and rest > ELSE)))
                         or (guard == WHOLE and not private[row] and rest == NOTHING)
                     ):

@@ -13,6 +13,8 @@ from analytics.native.similarity import Names
 
 MIN_NAME_LETTERS = 8
 """Shorter names have too few trigrams: their similarity may be chance."""
+MIN_GLUED_ALIAS_LETTERS = 7
+"""Shorter spellings may be the beginning of any word."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,14 @@ class PartnerIndex:
     def in_purpose(self) -> tuple[Spellings, Ints]:
         """The spellings that may be searched in free text, and their partners."""
         return self._some((self.spellings.guards == FREE) & self.catalogue.frame["purpose_safe"].to_numpy()[self.owners])
+
+    @cached_property
+    def glued(self) -> dict[str, int]:
+        """The partner of each spelling without blanks that may be the beginning of a longer word."""
+        long = self.spellings.squeezed.lengths >= MIN_GLUED_ALIAS_LETTERS
+        some = (self.spellings.guards == FREE) & long & ~self.spellings.squeezed.aliases.is_in(everyday().implode()).to_numpy()
+        names = self.spellings.squeezed.aliases.filter(pl.Series(some))
+        return dict(zip(names, self.owners[some].tolist(), strict=True))
 
     @cached_property
     def names(self) -> tuple[Names, Ints]:

@@ -5,7 +5,7 @@ the money on, the partner is the merchant behind it, or the service itself if no
 are not used: lines have none.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ from analytics.knowledge.everyday import everyday
 from analytics.native.alias_scan import AliasMatches, Flags, Ints, LineKinds, find, find_squeezed
 from analytics.native.dense_ids import Numbering
 from analytics.native.similarity import most_alike
-from analytics.tagging.partner_index import MIN_NAME_LETTERS, PartnerIndex, index_partners
+from analytics.tagging.partner_index import MIN_GLUED_ALIAS_LETTERS, MIN_NAME_LETTERS, PartnerIndex, index_partners
 
 NO_PARTNER, BRAND, CREDITOR, MERCHANT, NAME, PART, ULTIMATE, PURPOSE, WRAPPED, ALIKE, INTERMEDIARY = range(11)
 STEP_CONFIDENCE = np.array([0.5, 0.98, 0.99, 0.96, 0.95, 0.90, 0.85, 0.80, 0.80, 0.75, 0.90])
@@ -109,6 +109,8 @@ def _steps(search: PartnerSearch, index: PartnerIndex) -> Iterator[StepHits]:
     yield StepHits(PART, rows, shop_name, "name", name)
     yield _in_ultimate(lines[search.open], index, search.open, kinds[search.open])
     yield _in_purpose(lines[search.open], index, search.open, kinds[search.open])
+    yield _behind_service(lines[search.open], index, search.open, kinds[search.open])
+    yield _glued(lines[search.open], index, search.open)
     for text in ("merchant", "name"):
         yield _in_pieces(lines[search.open], index, search.open, kinds[search.open], text)
     yield _alike(lines[search.open], index, search.open)
@@ -147,6 +149,35 @@ def _in_purpose(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: Lin
     free_text = kinds.private & (lines["name"] != "").to_numpy()
     matches = find(lines["purpose"], spellings, kinds, MIN_PURPOSE_ALIAS_LETTERS)
     return StepHits(PURPOSE, rows, np.where(free_text, -1, _owners(matches, owners)), "purpose", matches)
+
+
+def _behind_service(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: LineKinds) -> StepHits:
+    """Partners in the purpose of payment services: the service writes it and names the shop, so every spelling counts."""
+    served = (lines["via"] != "").to_numpy() & ~kinds.private
+    served_rows = np.flatnonzero(served)
+    matches = find(lines["purpose"][served_rows], index.spellings, kinds[served_rows], MIN_WRAPPED_ALIAS_LETTERS)
+    partner = _without(_owners(matches, index.owners), index.money_handlers)
+    return StepHits(PURPOSE, rows[served_rows], partner, "purpose", matches)
+
+
+def _glued(lines: pl.DataFrame, index: PartnerIndex, rows: Rows) -> StepHits:
+    """Partners with whose spelling the one word of a payment service begins: it glues and cuts names (`zooplusse`)."""
+    merchant = pl.col("merchant")
+    served = lines.select(
+        (pl.col("via") != "") & ~merchant.str.contains(" ", literal=True) & (merchant.str.len_bytes() > MIN_GLUED_ALIAS_LETTERS)
+    )
+    served_rows = np.flatnonzero(served.to_series().to_numpy())
+    texts = lines["merchant"][served_rows]
+    spans = [_glued_length(text, index.glued) for text in texts]
+    partner = np.array([index.glued.get(text[:span], -1) for text, span in zip(texts, spans, strict=True)], np.int32)
+    lengths = np.array(spans, np.int32)
+    matches = AliasMatches(partner, np.zeros_like(lengths), lengths, np.zeros(len(lengths), np.bool_))
+    return StepHits(WRAPPED, rows[served_rows], _without(partner, index.money_handlers), "merchant", matches)
+
+
+def _glued_length(text: str, spellings: Mapping[str, int]) -> int:
+    """The length of the longest spelling with which a word begins; 0 if there is none."""
+    return next((length for length in range(len(text), MIN_GLUED_ALIAS_LETTERS - 1, -1) if text[:length] in spellings), 0)
 
 
 def _in_pieces(lines: pl.DataFrame, index: PartnerIndex, rows: Rows, kinds: LineKinds, text: str) -> StepHits:

@@ -27,7 +27,16 @@ NEVER_REFUND_CHANNELS = (
     Channel.INTERNAL,
     *RETURN_CHANNELS,
 )
-NEVER_REFUND_FLAGS = ("insurer", "krankenkasse", "authority_benefit", "authority_tax", "lender", "broker", "bausparkasse")
+NEVER_REFUND_FLAGS = (
+    "insurer",
+    "krankenkasse",
+    "authority_benefit",
+    "authority_tax",
+    "municipality",
+    "lender",
+    "broker",
+    "bausparkasse",
+)
 OPEN_CATEGORIES = ("", REFUND, "INCOME_OTHER", "OTHER_INCOME", "OTHER_SPENDING")
 """Categories so far with which a credit may still be a refund."""
 PAIRED_REVERSAL_CONFIDENCE, REVERSAL_CONFIDENCE = 0.97, 0.93

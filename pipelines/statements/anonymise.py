@@ -15,6 +15,7 @@ from hashlib import sha256
 from html import unescape
 
 from analytics.knowledge.files import TABLES
+from analytics.knowledge.name_forms import is_local
 from pipelines.statements.csv_formats import FORMATS
 from pipelines.statements.statement import IBAN, SEPA_TAG, decoded
 
@@ -231,7 +232,8 @@ def _public_words() -> frozenset[str]:
         for value in (*vars(layout).values(), tuple(layout.references.values()))
         if isinstance(value, str | tuple)
     ]
-    texts = [f"{row['display_name']} {row['aliases']}" for row in _rows("partners.csv")]
+    brands = (row for row in _rows("partners.csv") if not is_local(row["aliases"]))  # a town's office says where somebody lives
+    texts = [f"{row['display_name']} {row['aliases']}" for row in brands]
     texts += [row["words"].replace("*", "") for row in _rows("lexicon.csv")]
     texts += [row["match"] for row in _rows("channels.csv")]
     everyday = list(_rows("everyday.csv"))

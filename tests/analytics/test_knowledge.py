@@ -47,6 +47,8 @@ BROKEN = {
         "ver di": "line break",
         "ab": "too short",
         "laden!!!": "more than two marks",
+        "^laden!": "more than two marks",
+        "village:bonn": "of no kind of name_forms.csv",
         "eins zwei drei vier fuenf sechs sieben": "more than 6 words",
         "lotto 24": "read as 0",
         "laden|laden": "2 times",

@@ -186,7 +186,20 @@ TRANSFER = {
     "Bundesagentur fuer Arbeit - Familienkasse": "FAMILIENKASSE",
     "Bundesagentur fuer Arbeit": "BUNDESAGENTUR_FUER_ARBEIT",
     "Jobcenter Leipzig": "JOBCENTER",
-    "Stadtkasse Bielefeld": "STADTKASSE",
+    "Stadtkasse Bielefeld": "STADT_BIELEFELD",
+    "Stadt Gelsenkirchen Stadtkasse": "STADT_GELSENKIRCHEN",
+    "Stadtkasse Zell (Mosel)": "STADT_ZELL_MOSEL",
+    "Gemeindekasse Salzweg": "GEMEINDE_SALZWEG",
+    "Landeshauptstadt Saarbrücken": "STADT_SAARBRUECKEN",
+    "Bundesstadt Bonn Kasse": "STADT_BONN",
+    "LANDKREIS GOERLITZ KREISKAS SE": "LANDKREIS_GOERLITZ",
+    "Kreiskasse Bernkastel-Wittlich": "LANDKREIS_BERNKASTEL_WITTLICH",
+    "Verbandsgemeindekasse Daun": "VERBANDSGEMEINDE_DAUN",
+    "Jugendamt Wolfsburg Beistandschaft": "STADT_WOLFSBURG",
+    "Stadtkasse Musterhausen": "STADTKASSE",
+    "Jobcenter Landkreis Goerlitz": "JOBCENTER",
+    "Kasseler Sparkasse": "KASSELER_SPARKASSE",
+    "VR-Bank in Suedoldenburg eG": "VR_BANK_IN_SUEDOLDENBURG",
     "Amt fuer Ausbildungsfoerderung": "AMT_FUER_AUSBILDUNGSFOERDERUNG",
     "Robert Bosch GmbH": "ROBERT_BOSCH",
     "LBV Baden-Wuerttemberg": "LBV_BADEN_WUERTTEMBERG",
@@ -229,6 +242,17 @@ def test_transfers_are_known_by_their_name() -> None:
 
 def test_small_shops_are_not_taken_for_a_brand() -> None:
     assert partners_of(NOBODY_BY_CARD, "CARD") == dict.fromkeys(NOBODY_BY_CARD, "UNKNOWN")
+
+
+def test_a_payment_service_glues_and_cuts_the_name_of_a_shop() -> None:
+    assert partner(line("PayPal Europe S.a.r.l.", merchant="zooplusse", via="PAYPAL")) == "ZOOPLUS"
+    assert partner(line("PayPal Europe S.a.r.l.", merchant="zooplusse")) == "UNKNOWN"
+    assert partner(line("PayPal Europe S.a.r.l.", merchant="zoohandlung", via="PAYPAL")) == "UNKNOWN"
+
+
+def test_a_payment_service_names_the_shop_in_its_purpose() -> None:
+    service = {"via": "FIRST_DATA", "merchant": "ec"}
+    assert partner(line("First Data GmbH", purpose="ec 0 0oc0 schuhhaus werdich freib", **service)) == "WERDICH"
 
 
 def test_people_and_small_firms_are_not_taken_for_a_brand() -> None:
