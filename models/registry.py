@@ -1,8 +1,8 @@
 """The registry of models: the shipped one, and a folder of versions with a pointer to the one in use and a log.
 
 A folder holds `<version>.npz` (the model), `<version>.json` (its report), `active` (the version in use; without the file it is
-the shipped one) and `log.json` (who put which version into use, when and why). Files are replaced as a whole. Time is
-an argument.
+the shipped one), `log.json` (who put which version into use, when and why) and, if somebody wrote it, `trusted_types.json`
+(names of types that models of scikit-learn may have besides its own). Files are replaced as a whole. Time is an argument.
 """
 
 import json
@@ -15,6 +15,7 @@ from typing import Any
 
 from models.categoriser.file import write_atomically
 from models.categoriser.model import Categoriser
+from models.categoriser.storage import CategoryModel, load
 from models.errors import ModelError, ModelUnknown, ModelUnreadable, PromotionRefused
 from models.evaluation.gates import objections
 from models.evaluation.metrics import Figure
@@ -25,6 +26,7 @@ SHIPPED_NAME = "shipped"
 UNREADABLE_POINTER = "unreadable"
 """The version in use when nobody can tell which it is: no model has this name."""
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")
+TRUSTED_TYPES = "trusted_types.json"
 _ACTIVE, _LOG = "active", "log.json"
 
 
@@ -45,7 +47,7 @@ class RegistryEntry:
 class ModelChoice:
     """The model to use, the version that is meant to be in use, and why that one is not."""
 
-    model: Categoriser
+    model: CategoryModel
     requested: str
     problem: str | None = None
 
@@ -65,7 +67,7 @@ def shipped() -> Categoriser:
     return Categoriser.load(SHIPPED)
 
 
-def active(folder: Path) -> Categoriser:
+def active(folder: Path) -> CategoryModel:
     """The model in use, or the one that stands in for it."""
     return choose(folder).model
 
@@ -96,12 +98,25 @@ def stamp(folder: Path, version: str) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def find(folder: Path, version: str) -> Categoriser:
+def find(folder: Path, version: str) -> CategoryModel:
     """The model of this version, or the shipped one under its name or version."""
     own = folder / f"{_valid_version(version)}.npz"
-    return (
-        shipped() if not own.exists() and registered_name(version) == SHIPPED_NAME else Categoriser.load(_path(folder, version))
-    )
+    if not own.exists() and registered_name(version) == SHIPPED_NAME:
+        return shipped()
+    return load(_path(folder, version), trusted_types(folder))
+
+
+def trusted_types(folder: Path) -> tuple[str, ...]:
+    """The types that models of this folder may have besides those of scikit-learn and ours: a JSON list that a person wrote."""
+    try:
+        names = json.loads((folder / TRUSTED_TYPES).read_bytes())
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError) as error:
+        raise ModelUnreadable(f"{TRUSTED_TYPES}: {type(error).__name__} while reading") from error
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ModelUnreadable(f"{TRUSTED_TYPES}: not a list of names")
+    return tuple(names)
 
 
 def registered_name(version: str) -> str:
@@ -121,10 +136,18 @@ def active_version(folder: Path) -> str:
     return version if _is_version(version) else UNREADABLE_POINTER
 
 
-def add(folder: Path, model: Categoriser, report: Mapping[str, Any]) -> Path:
-    """Adds a model and its report to the folder, without putting it into use; returns the model's path."""
+def add(folder: Path, model: CategoryModel, report: Mapping[str, Any]) -> Path:
+    """Adds a model and its report to the folder, without putting it into use; returns the model's path.
+
+    A model that could not be read again, because nobody trusts its types, is removed at once.
+    """
     path = folder / f"{_valid_version(model.version)}.npz"
     model.save(path)
+    try:
+        load(path, trusted_types(folder))
+    except ModelUnreadable:
+        path.unlink()
+        raise
     write_atomically(path.with_suffix(".json"), _json(report))
     return path
 

@@ -6,6 +6,7 @@ Each step reads the files that the one before it has left in `<home>/models`, so
     training/training_feedback.parquet    lines that users have corrected, with whose they are, so that they can be erased
     evaluations/<version>/                the reports on a version and on the model in use, in the same world
     candidate, evaluated                  the version that was trained last, and the one that was evaluated last
+    search                                the estimator and the best parameters of the last search, as JSON
 
 They lie beside the files of the registry. How models are trained, evaluated and chosen is up to `models`.
 """
@@ -17,7 +18,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -29,7 +30,7 @@ from analytics.tagging.tag import Tagger
 from analytics.trees import tree
 from models import experiment, registry
 from models.categoriser.features import hinted
-from models.categoriser.model import Categoriser
+from models.categoriser.storage import CategoryModel
 from models.errors import ModelUnknown, NothingToLearn
 from models.evaluation import comparison, gates, reports, tagger
 from models.evaluation.metrics import Figure
@@ -37,7 +38,7 @@ from models.experiment import TRAINING_FORMATS
 from models.progress import Progress, silent
 from models.registry import RegistryEntry
 from models.simulator.worlds import World, simulate_parts
-from models.training.settings import TrainingSettings
+from models.training.settings import SearchSettings, TrainingSettings
 from models.training.train import (
     EXAMPLES,
     from_text_alone,
@@ -52,8 +53,16 @@ from warehouse.lake.storage import Storage
 from warehouse.postgres.database import Database, Owner
 from warehouse.stores import training_corrections
 
+if TYPE_CHECKING:
+    from models.training.search import Search
+
 SIMULATED, FEEDBACK = "training_set.parquet", "training_feedback.parquet"
-CANDIDATE, INCUMBENT, EVALUATED = "candidate", "incumbent", "evaluated"
+CANDIDATE, INCUMBENT, EVALUATED, SEARCH = "candidate", "incumbent", "evaluated", "search"
+_NO_NOTE = {
+    CANDIDATE: "no version was trained yet",
+    EVALUATED: "no version was evaluated yet",
+    SEARCH: "no parameters were searched yet",
+}
 CORRECTIONS = pl.Schema([("user", pl.String), ("access", pl.String), *EXAMPLES.items()])
 """`EXAMPLES` from corrections, each user, line and category once."""
 
@@ -79,7 +88,7 @@ class TrainingSet:
 class Candidate:
     """A trained model in the registry, not in use."""
 
-    model: Categoriser
+    model: CategoryModel
     training_set: TrainingSet
     path: Path
 
@@ -174,6 +183,23 @@ def forget(home: Path, ids: Collection[str], kind: str = "user") -> ErasureCount
         if remaining.height < feedback.height:
             _write_feedback(storage, remaining)
         return ErasureCounts(len(storage.entries()), feedback.height - remaining.height, leftovers)
+
+
+def search(home: Path, settings: TrainingSettings, choices: SearchSettings, on_progress: Progress = silent) -> "Search":
+    """Searches parameters on lines of the training set, and notes the best ones for the next candidate."""
+    from models.training import search as searching  # loads scikit-learn, which erasing corrections need not
+
+    best = searching.search(training_set(home).examples, settings, choices, on_progress)
+    note = {"estimator": best.estimator, "parameters": best.parameters, best.scoring: best.score}
+    _write_note(home, SEARCH, json.dumps(note, indent=1))
+    return best
+
+
+def with_searched_parameters(home: Path, settings: TrainingSettings) -> TrainingSettings:
+    """The settings with estimator and best parameters of the last search; parameters that the settings name stay."""
+    best = json.loads(_read_note(home, SEARCH))
+    parameters = {**best["parameters"], **settings.parameters}
+    return settings.model_copy(update={"estimator": best["estimator"], "parameters": parameters})
 
 
 def train_candidate(home: Path, settings: TrainingSettings, on_progress: Progress = silent) -> Candidate:
@@ -318,7 +344,7 @@ def _write_note(home: Path, name: str, version: str) -> None:
 def _read_note(home: Path, name: str) -> str:
     path = registry_folder(home) / name
     if not path.exists():
-        raise ModelUnknown(f"no version was {'trained' if name == CANDIDATE else 'evaluated'} yet")
+        raise ModelUnknown(_NO_NOTE[name])
     return path.read_text()
 
 

@@ -1,6 +1,7 @@
 """`kontor train`, `kontor evaluate`, `kontor model`: training, evaluating and choosing the categoriser."""
 
 import getpass
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,7 @@ from api.cli.installation import Json, console, read_settings, say, show, show_o
 from warehouse.errors import Invalid, KontorError
 
 if TYPE_CHECKING:
-    from models.categoriser.model import Categoriser
+    from models.categoriser.storage import CategoryModel
 
 commands = typer.Typer(help="Models of the categoriser.", no_args_is_help=True)
 evaluations = typer.Typer(invoke_without_command=True)
@@ -44,7 +45,11 @@ def train(
     users: Users = None,
     seed: Seed = None,
     label: Annotated[str | None, typer.Option(help="First part of the new version.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="How often every line is looked at.", min=1)] = None,
+    estimator: Annotated[str | None, typer.Option(help="What learns, as `linear`; docs/data-scientists.md lists them.")] = None,
+    parameters: Annotated[
+        str | None, typer.Option(help='Parameters of the pipeline as JSON: `{"classifier__estimator__alpha": 0.00001}`.')
+    ] = None,
+    looks: Annotated[int | None, typer.Option(help="Copies of every line to learn from.", min=1, max=50)] = None,
     examined: Annotated[int | None, typer.Option(help="How many other people it is evaluated on.", min=10)] = None,
     folder: Folder = None,
     as_json: Json = False,
@@ -54,11 +59,12 @@ def train(
     from models import experiment, registry
     from models.evaluation import tagger  # load numba, which no other command needs
     from models.simulator.worlds import TRAINING_WORLD
-    from models.training.settings import SHIPPED as SHIPPED_SETTINGS
+    from models.training.settings import TrainingSettings
 
     world = replace(TRAINING_WORLD, **_chosen_options(users=users, seed=seed))
-    settings = SHIPPED_SETTINGS.model_copy(update=_chosen_options(label=label, epochs=epochs))
+    chosen = _chosen_options(label=label, estimator=estimator, parameters=_json_object(parameters), looks=looks)
     with model_errors(), progress(as_json) as on_progress:
+        settings = TrainingSettings(**chosen)
         model = experiment.train_categoriser(world, settings, on_progress)
         test_world = replace(tagger.TEST_WORLD, **_chosen_options(users=examined))
         report = experiment.evaluation_report(model, tagger.evaluate(Tagger(model), test_world, on_progress), test_world)
@@ -178,7 +184,7 @@ def _folder(folder: Path | None) -> Path:
     return folder or read_settings().home / "models"
 
 
-def _model(folder: Path, version: str | None) -> "Categoriser":
+def _model(folder: Path, version: str | None) -> "CategoryModel":
     from models import registry
 
     return registry.shipped() if version == SHIPPED else registry.find(folder, version) if version else registry.active(folder)
@@ -187,6 +193,19 @@ def _model(folder: Path, version: str | None) -> "Categoriser":
 def _chosen_options(**values: Any) -> dict[str, Any]:
     """The options that were given."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _json_object(text: str | None) -> dict[str, Any] | None:
+    """The object of a JSON text; `Invalid` if it is none."""
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise Invalid("--parameters is no JSON object")
+    return value
 
 
 def _now() -> datetime:

@@ -3,7 +3,7 @@
 import dagster as dg
 from pydantic import Field
 
-from models.training.settings import ChosenSettings
+from models.training.settings import ESTIMATOR_NAME, SearchSettings, TrainingSettings
 
 
 class TrainingSetConfig(dg.Config):
@@ -17,8 +17,22 @@ class TrainingSetConfig(dg.Config):
     )
 
 
-class CandidateConfig(dg.Config, ChosenSettings):
+class CandidateConfig(dg.Config, TrainingSettings):
     """How it is learned: the fields of `models.training.TrainingSettings`. The defaults are those of the model that we ship."""
+
+    searched: bool = Field(default=False, description="Use estimator and best parameters of the last `categoriser_search`.")
+
+
+class SearchConfig(dg.Config, SearchSettings):
+    """What is searched, and how long."""
+
+    estimator: str = Field(
+        default="linear",
+        max_length=200,
+        pattern=ESTIMATOR_NAME,
+        description="linear, logistic, naive_bayes, gradient_boosting, or `package.module:function` of your own, which is run.",
+    )
+    seed: int = Field(default=11, ge=0, le=2**31 - 1, description="Of the random parameters and of the sample of lines.")
 
 
 class EvaluationConfig(dg.Config):

@@ -14,7 +14,7 @@ from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, che
 from analytics.tagging import corrections, tag
 from analytics.tagging.tag import Tagger
 from models import registry
-from models.categoriser.model import Categoriser
+from models.categoriser.storage import CategoryModel
 from models.registry import ModelChoice
 from warehouse.lake.packing import pack_frame, unpack_frame
 from warehouse.postgres.database import Owner
@@ -56,7 +56,7 @@ def _choice(folder: Path, _version: str, _stamp: tuple[int, int] | None) -> Mode
 
 
 @lru_cache(maxsize=2)
-def _tagger(model: Categoriser) -> Tagger:
+def _tagger(model: CategoryModel) -> Tagger:
     return Tagger(model)
 
 
