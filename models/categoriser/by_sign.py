@@ -21,7 +21,7 @@ PAID, RECEIVED = 0, 1
 
 def _decides(classifier: "BySign") -> bool:
     fitted = getattr(classifier, "estimators_", (classifier.estimator or SGDClassifier(),))
-    return all(hasattr(one, "decision_function") or isinstance(one, DummyClassifier | None) for one in fitted)
+    return all(hasattr(one, "decision_function") or one is None or is_constant(one) for one in fitted)
 
 
 def _has_probabilities(classifier: "BySign") -> bool:
@@ -107,6 +107,11 @@ class BySign(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignor
         return tags
 
 
+def is_constant(estimator: Any) -> bool:
+    """Whether it stands for a sign that has one class only."""
+    return isinstance(estimator, DummyClassifier) and len(getattr(estimator, "classes_", ())) == 1
+
+
 def _signs(X: Any) -> NDArray[np.int64]:  # noqa: N803
     first = X[:, 0]
     return (np.asarray(first.todense() if hasattr(first, "todense") else first).ravel() > 0).astype(np.int64)
@@ -114,7 +119,7 @@ def _signs(X: Any) -> NDArray[np.int64]:  # noqa: N803
 
 def _decisions(estimator: Any, rows: Any) -> NDArray[np.float64]:
     """Decision values by row and class, also where two classes share one column: its value is their difference."""
-    if isinstance(estimator, DummyClassifier):
+    if is_constant(estimator):
         return np.zeros((rows.shape[0], 1))
     decisions = np.asarray(estimator.decision_function(rows), np.float64)
     return np.stack([-decisions / 2, decisions / 2], axis=1) if decisions.ndim == 1 else decisions

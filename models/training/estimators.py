@@ -36,7 +36,7 @@ def linear(seed: int) -> Any:
     """One linear model for each category against all others, by averaged stochastic gradient descent."""
     from sklearn.linear_model import SGDClassifier
 
-    return SGDClassifier(loss="log_loss", alpha=1e-5, average=True, max_iter=3, tol=None, n_jobs=2, random_state=seed)
+    return SGDClassifier(loss="log_loss", alpha=5e-6, average=True, max_iter=5, tol=None, n_jobs=2, random_state=seed)
 
 
 def logistic(seed: int) -> Any:

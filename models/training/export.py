@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.dummy import DummyClassifier
 
+from models.categoriser.by_sign import is_constant
 from models.categoriser.features import hinted, texts
 from models.categoriser.line_features import matrix
 from models.categoriser.model import Categoriser
@@ -40,8 +40,7 @@ def is_linear(classifier: TemperatureCalibration) -> bool:
     """Whether decisions are sums of weights over the hashed features, for either sign."""
     by_sign, slots = _by_sign(classifier), 1 << _pipeline(classifier)["lines"].bits
     return all(
-        one is None or isinstance(one, DummyClassifier) or np.shape(getattr(one, "coef_", ()))[1:] == (slots,)
-        for one in by_sign.estimators_
+        one is None or is_constant(one) or np.shape(getattr(one, "coef_", ()))[1:] == (slots,) for one in by_sign.estimators_
     )
 
 
@@ -67,7 +66,7 @@ def linear_columns(classifier: TemperatureCalibration) -> Columns:
         if estimator is None:
             continue
         coefficients, intercepts = np.zeros((1, slots), np.float32), np.zeros(1)
-        if not isinstance(estimator, DummyClassifier):
+        if not is_constant(estimator):
             coefficients, intercepts = (
                 np.asarray(estimator.coef_, np.float32),
                 np.broadcast_to(estimator.intercept_, len(estimator.coef_)),

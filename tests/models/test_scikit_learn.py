@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -174,17 +174,15 @@ def test_a_function_of_ones_own_makes_the_estimator(town: tuple[pl.DataFrame, pl
     assert model.facts["settings"]["estimator"].endswith(":linear")
 
 
-@pytest.mark.parametrize("estimator", [LogisticRegression(), SGDClassifier(loss="log_loss", random_state=1)])
-def test_the_exported_model_predicts_what_scikit_learn_predicts(estimator: Any, town: tuple[pl.DataFrame, pl.Series]) -> None:
-    classifier = fit(*town, ones(town[0]), SMALL)
-    classifier.estimator.estimator["classifier"].set_params(estimator=estimator)
+@pytest.mark.parametrize("name", ["linear", "logistic"])
+def test_the_exported_model_predicts_what_scikit_learn_predicts(name: str, town: tuple[pl.DataFrame, pl.Series]) -> None:
+    classifier = fit(*town, ones(town[0]), SMALL.model_copy(update={"estimator": name}))
     model = exported(classifier, "toy", {})
     frame = labelled(seed=5, copies=4)[0]
-    agreement = check_export(model, classifier, frame)
-    assert agreement["changed_share"] < 0.01
+    assert check_export(model, classifier, frame)["changed_share"] < 0.01
     found, expected = model.score(frame), classifier.predict_proba(frame)
     assert found["category"].to_list() == classifier.predict(frame).tolist()
-    assert np.allclose(found["confidence"], expected.max(axis=1), atol=0.02)
+    assert np.abs(found["confidence"].to_numpy() - expected.max(axis=1)).mean() < 0.01
 
 
 def test_an_export_that_differs_is_refused(town: tuple[pl.DataFrame, pl.Series]) -> None:
