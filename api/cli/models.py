@@ -62,9 +62,9 @@ def train(
     from models.training.settings import TrainingSettings
 
     world = replace(TRAINING_WORLD, **_chosen_options(users=users, seed=seed))
-    chosen = _chosen_options(label=label, estimator=estimator, parameters=_json_object(parameters), looks=looks)
+    options = _chosen_options(label=label, estimator=estimator, parameters=_json_object(parameters), looks=looks)
     with model_errors(), progress(as_json) as on_progress:
-        settings = TrainingSettings(**chosen)
+        settings = TrainingSettings(**options)
         model = experiment.train_categoriser(world, settings, on_progress)
         test_world = replace(tagger.TEST_WORLD, **_chosen_options(users=examined))
         report = experiment.evaluation_report(model, tagger.evaluate(Tagger(model), test_world, on_progress), test_world)

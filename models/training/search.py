@@ -86,7 +86,7 @@ def learning(
     """The learning curve of a pipeline: how its scores on seen and unseen merchants grow with the lines."""
     on_progress("curve", 0.0)
     with limited_steps():
-        sizes, seen, unseen = learning_curve(
+        sizes, seen_scores, unseen_scores = learning_curve(
             pipeline(settings),
             lessons.lines,
             lessons.labels,
@@ -100,7 +100,7 @@ def learning(
             params={"classifier__sample_weight": lessons.weights},
         )
     on_progress("curve", 1.0)
-    return pl.DataFrame({"lines": sizes, "seen": seen.mean(axis=1), "unseen": unseen.mean(axis=1)})
+    return pl.DataFrame({"lines": sizes, "seen": seen_scores.mean(axis=1), "unseen": unseen_scores.mean(axis=1)})
 
 
 def sample(examples: pl.DataFrame, settings: TrainingSettings, max_lines: int) -> Lessons:

@@ -89,10 +89,10 @@ def categoriser_search(
     from models.training.settings import SearchSettings, TrainingSettings
     from pipelines import training
 
-    chosen = config.model_dump()
-    settings = TrainingSettings(estimator=chosen.pop("estimator"), seed=chosen.pop("seed"))
+    choices = config.model_dump()
+    settings = TrainingSettings(estimator=choices.pop("estimator"), seed=choices.pop("seed"))
     with model_errors_as_failures():
-        search = training.search(kontor.settings.home, settings, SearchSettings(**chosen), progress_logger(context))
+        search = training.search(kontor.settings.home, settings, SearchSettings(**choices), progress_logger(context))
     context.log.info("%s: %s %.4f with %s", search.estimator, search.scoring, search.score, search.parameters)
     facts: dict[str, Any] = {
         "estimator": search.estimator,
