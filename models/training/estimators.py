@@ -119,11 +119,15 @@ def pipeline(settings: TrainingSettings) -> "Pipeline":
 
 @contextmanager
 def limited_steps() -> Iterator[None]:
-    """Fits without warnings that an estimator has not converged: how many steps it takes is one of its parameters."""
+    """Fits without warnings that an estimator has not converged, or that few rows have many classes.
+
+    How many steps it takes is one of its parameters, and the first round of a search has few rows.
+    """
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
         yield
 
 

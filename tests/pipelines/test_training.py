@@ -337,7 +337,7 @@ def test_training_the_same_again_keeps_its_report(home: Path, version: str) -> N
 
 
 def test_a_search_shows_its_course_and_the_next_candidate_uses_what_it_found(home: Path) -> None:
-    small = {"estimator": "naive_bayes", "trials": 3, "lines": 900, "folds": 2}
+    small = {"estimator": "naive_bayes", "trials": 3, "lines": 1500, "folds": 2}
     told = metadata(materialised(categoriser_search, house_at(home), small), "categoriser_search")
     assert picture(told["course"]).startswith(b"\x89PNG")
     assert picture(told["learning_curve"]).startswith(b"\x89PNG")
