@@ -11,7 +11,7 @@ PROCESSES ?= 3  # of the tests: one more than cores, since a third of the time t
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run check test thorough bench fairness soak fuzz lint compiled bounds simulated chromium format audit lock screenshots clean
+.PHONY: run check test thorough bench fairness soak fuzz lint compiled bounds simulated chromium format audit lock screenshots clients clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
@@ -56,6 +56,8 @@ bench: $(VENV)/.dev  ## measure, as ratios within one run
 	$(BIN)/python tests/bench/run.py
 	$(BIN)/python tests/bench/buckets.py
 	$(BIN)/python tests/bench/engines.py
+	$(BIN)/python tests/bench/searching.py
+	$(BIN)/python tests/bench/statements.py
 
 fairness: $(VENV)/.dev compiled  ## what 200 requests at once of one tenant cost others, for each costly kind of request
 	$(BIN)/python tests/bench/fairness.py $(FAIRNESS)
@@ -65,6 +67,9 @@ soak: $(VENV)/.dev compiled simulated  ## mixed load for 20 minutes, in which so
 
 fuzz: $(VENV)/.dev compiled simulated  ## hostile values, generated requests in sequences, and the model of the interface, for 10 minutes each
 	$(BIN)/python tests/soak/fuzz.py $(FUZZ)
+
+clients: $(VENV)/.dev compiled  ## clients in Python, TypeScript and Java in dist/clients, generated, compiled and used once; needs Java, Maven, Node
+	CLIENTS_FOLDER=dist/clients $(BIN)/python -m pytest -q -p no:xdist -m thorough tests/client/test_languages.py
 
 audit: $(VENV)/.dev  ## known weaknesses in what we depend on; the list of it in dist/sbom.json
 	$(BIN)/python -m tests.house.audit

@@ -7,12 +7,14 @@ from fastapi import APIRouter, FastAPI
 
 from api.demo_app import app as demo_app
 from api.http import errors
+from api.http.errors import ErrorSite
 from api.http.middleware import Exchanges, Middleware
 from api.http.route import KontorRoute
 from api.http.route_index import RouteIndex
 from api.routes import (
     accesses,
     analyses,
+    changes,
     consents,
     corrections,
     docs,
@@ -25,7 +27,9 @@ from api.routes import (
     providers,
     records,
     rules,
+    search,
     security_txt,
+    site,
     tags,
     transactions,
     transfers,
@@ -43,6 +47,8 @@ ROUTERS = (
     accesses.routes,
     products.routes,
     transactions.routes,
+    search.routes,
+    changes.routes,
     consents.routes,
     payments.routes,
     transfers.routes,
@@ -61,6 +67,7 @@ ROUTERS = (
     webhooks.routes,
     health.routes,
     security_txt.routes,
+    site.routes,
 )
 
 
@@ -82,7 +89,7 @@ def create_app(settings: Settings, routers: Sequence[APIRouter] = ROUTERS) -> Fa
     if settings.docs:
         docs.install(app)
     demo_app.install(app)
-    errors.install(app, pages={render.ROOT: render.stop_response})
+    errors.install(app, ErrorSite(settings.base_url, {render.ROOT: render.stop_response}))
     app.state.exchanges = Exchanges()
     app.add_middleware(Middleware, settings=settings, exchanges=app.state.exchanges)
     operations = {route.unique_id for route in app.routes if isinstance(route, KontorRoute)}

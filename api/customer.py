@@ -10,9 +10,11 @@ from fastapi import Header, Path, Query
 from pydantic import AfterValidator
 
 from api.http.authorization import TokenKind, needs
-from api.http.errors import Problem
+from api.http.errors import Problem, wrong
+from api.http.mistakes import IDENTIFIER, missing
 from api.schemas.accesses import NewAccess
 from api.schemas.base import Flag
+from api.schemas.languages import Text
 from api.services import Services
 from pipelines.fetching.connect import AccessOptions, AccessRequest
 from warehouse import scopes
@@ -20,6 +22,8 @@ from warehouse.errors import Deactivated, NotFound
 from warehouse.postgres.database import Owner
 from warehouse.stores import activity
 from warehouse.stores.callers import Caller
+
+EMPTY_SELECTION = Text("ist leer", "is empty")
 
 NOT_PUBLIC = tuple(
     ipaddress.ip_network(network)
@@ -34,11 +38,13 @@ def _public_address(value: str | None) -> str | None:
     """The normalised IP address of an end user; raises `ValueError` for one that cannot be on the internet."""
     if value is None:
         return None
-    if "%" in value:
-        raise ValueError("an address with a zone belongs to one machine only")
-    address = ipaddress.ip_address(value)
+    try:
+        address = ipaddress.ip_address(value)
+    except ValueError as error:
+        raise ValueError("not a public address") from error
     address = getattr(address, "ipv4_mapped", None) or address
-    if any(address.version == network.version and address in network for network in NOT_PUBLIC):
+    has_zone = "%" in value  # it belongs to one machine only
+    if has_zone or any(address.version == network.version and address in network for network in NOT_PUBLIC):
         raise ValueError("not a public address")
     return str(address)
 
@@ -96,14 +102,22 @@ def user_of(caller: Caller) -> UUID:
 def access_request(key: str, entry: NewAccess) -> AccessRequest:
     """The access that a regulated tenant asks to connect."""
     if entry.provider_id is None or entry.credentials is None:
-        raise Problem(400, "providerId und credentials: beide werden gebraucht")
+        fields = {f"{key}.providerId": entry.provider_id, f"{key}.credentials": entry.credentials}
+        raise Problem(400, mistakes=missing(*(name for name, value in fields.items() if value is None)))
+    require_selection(entry)
     try:
         provider_id = UUID(entry.provider_id)
     except ValueError as error:
-        raise Problem(400, "providerId: ist ungültig") from error
+        raise wrong(f"{key}.providerId", IDENTIFIER, sent_value=entry.provider_id) from error
     return AccessRequest(key, provider_id, entry.credentials, access_options(entry))
 
 
 def access_options(entry: NewAccess) -> AccessOptions:
-    """How the access is to be kept up to date, and with which products."""
-    return AccessOptions(entry.sync, "selected" in entry.model_fields_set, entry.selected)
+    """How the access is to be kept up to date, and with which products. An empty list counts as absent."""
+    return AccessOptions(entry.sync, "selected" in entry.model_fields_set and entry.selected != [], entry.selected)
+
+
+def require_selection(entry: NewAccess) -> None:
+    """Raises if a regulated tenant selects no product at all. For redirect tenants, empty fields count as absent."""
+    if entry.selected == []:
+        raise wrong("selectedBankProducts", EMPTY_SELECTION, sent_value=[])

@@ -10,6 +10,7 @@ import itertools
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Annotated, ParamSpec, TypeVar
 from uuid import UUID
@@ -74,7 +75,8 @@ class Lane:
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of the work; raises `Throttled` if too much of the same tenant waits already."""
         async with self.slots.hold(*asker()):
-            return await asyncio.get_running_loop().run_in_executor(self._executor, lambda: work(*args, **kwargs))
+            context = copy_context()  # what belongs to the request, such as its language
+            return await asyncio.get_running_loop().run_in_executor(self._executor, lambda: context.run(work, *args, **kwargs))
 
     def begin(self, work: Callable[[], object]) -> None:
         """Starts work without waiting for it; later work of the lane queues behind it."""

@@ -30,9 +30,22 @@ def sweep(context: dg.OpExecutionContext, kontor: dg.ResourceParam[Context]) -> 
     context.log.info("swept %s", ", ".join(f"{count} {name}" for name, count in swept.items()))
 
 
-@dg.job(description="Removes what has ended, so that tables stay small.", executor_def=dg.in_process_executor)
+@dg.op(description="Announces consents that end in 30, 7 or 1 days or have ended to the webhooks of their tenants, each once.")
+def announce_consents(context: dg.OpExecutionContext, kontor: dg.ResourceParam[Context]) -> None:
+    from pipelines import consents
+
+    announced = consents.announce_ends(kontor.database, datetime.now(UTC))
+    context.add_output_metadata({"consents": announced})
+    context.log.info("announced the ends of %d consents", announced)
+
+
+@dg.job(
+    description="Removes what has ended, so that tables stay small, and tells webhooks of consents that end.",
+    executor_def=dg.in_process_executor,
+)
 def housekeeping_job() -> None:
     sweep()
+    announce_consents()
 
 
 @dg.op(description="Writes every file of the lake that holds something of an erased person again without it.")

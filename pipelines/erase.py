@@ -35,7 +35,7 @@ from warehouse.lake.tables import (
 )
 from warehouse.postgres.database import Owner
 from warehouse.settings import Settings
-from warehouse.stores import personal_rows, results, revisions, tombstones, users
+from warehouse.stores import results, revisions, tombstones, users
 
 log = structlog.get_logger("erase")
 USER_TABLES = tuple(table for table in TABLES if "user" in table.schema and table is not TOMBSTONES)
@@ -133,7 +133,7 @@ def removed_counts(receipts: Iterable[Receipt]) -> dict[str, int]:
 
 def kept_places() -> dict[str, str]:
     """The places that an erasure leaves as they are, with what they have instead of data of persons."""
-    kept_tables = {f"{DATABASE} {name}": content for name, content in personal_rows.KEPT_TABLES.items()}
+    kept_tables = {f"{DATABASE} {name}": content for name, content in tombstones.KEPT_TABLES.items()}
     kept_files = {f"{LAKE} {name}": content for name, content in KEPT_ENTRIES[LAKE].items()}
     return kept_tables | kept_files | KEPT_ENTRIES[HOME]
 
@@ -164,7 +164,7 @@ def _without_unfinished(names: Iterable[str]) -> list[str]:
 def _look_at_database(context: Context, kind: str, id_: UUID, deleted_rows: dict[str, int]) -> dict[str, Place]:
     """The tables of the database with the rows that were deleted. Raises if there are rows still."""
     with context.database.operating() as operator:
-        remaining_rows = personal_rows.count(operator, kind, id_)
+        remaining_rows = tombstones.count_rows(operator, kind, id_)
     if any(remaining_rows.values()):
         raise ErasureIncomplete(f"rows of {kind} {id_}: {', '.join(name for name, rows in remaining_rows.items() if rows)}")
     return {f"{DATABASE} {name}": Place(deleted_rows.get(name, 0), deleted_rows.get(name, 0)) for name in sorted(remaining_rows)}

@@ -9,7 +9,7 @@ from warehouse.lake.lake import Lake
 from warehouse.lake.tables import LANDING
 from warehouse.postgres.database import Database
 from warehouse.settings import Settings
-from warehouse.stores import accesses, dialogues, redirect_sessions, throttles, tokens, unattended_sessions, webhooks
+from warehouse.stores import accesses, changes, dialogues, redirect_sessions, throttles, tokens, unattended_sessions, webhooks
 
 DIALOGUE_DAYS = 30
 UNFINISHED_FILE_AGE = timedelta(days=1)
@@ -27,6 +27,7 @@ class SweepCounts:
     accesses: int = 0
     dialogues: int = 0
     unattended_sessions: int = 0
+    removals: int = 0
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class LakeSweepCounts:
 
 def sweep(database: Database, settings: Settings) -> SweepCounts:
     """Deletes what has expired: tokens, login counters, redirect sessions, accesses without sync, webhook events, dialogues,
-    counts of unattended sessions.
+    counts of unattended sessions, removals that no client asks for any more.
     """
     with database.operating() as owner:
         return SweepCounts(
@@ -50,6 +51,7 @@ def sweep(database: Database, settings: Settings) -> SweepCounts:
             accesses=accesses.remove_expired(owner),
             dialogues=dialogues.purge(owner, DIALOGUE_DAYS),
             unattended_sessions=unattended_sessions.purge_old(owner),
+            removals=changes.purge_old(owner),
         )
 
 

@@ -13,7 +13,7 @@ from warehouse.lake.lake import Lake
 from warehouse.lake.tables import TOMBSTONES
 from warehouse.postgres.database import Database, Owner
 from warehouse.settings import Settings
-from warehouse.stores import accesses, personal_rows, tombstones, users
+from warehouse.stores import accesses, tombstones, users
 
 log = structlog.get_logger("erase")
 
@@ -38,7 +38,7 @@ def sync(database: Database, lake: Lake, settings: Settings) -> int:
 
 def bury_user(owner: Owner, user_id: UUID) -> None:
     """Writes the tombstone of a user and deletes all rows, which it counts."""
-    rows = personal_rows.count(owner, tombstones.USER, user_id)
+    rows = tombstones.count_rows(owner, tombstones.USER, user_id)
     tombstones.add(owner, tombstones.USER, user_id, user_id)
     tombstones.record_rows(owner, user_id, rows)
     accesses.remove(owner, accesses.lock_all(owner))

@@ -51,7 +51,7 @@ from warehouse.lake import parquet
 from warehouse.lake.erasure import ErasureCounts
 from warehouse.lake.storage import Storage
 from warehouse.postgres.database import Database, Owner
-from warehouse.stores import training_corrections
+from warehouse.stores import choices
 
 if TYPE_CHECKING:
     from models.training.search import Search
@@ -147,7 +147,7 @@ def corrections(owner: Owner, weight: float = 1.0) -> pl.DataFrame:
     Left out are categories that no text shows or that the sign forbids, and merchants of the evaluation: a model trained on
     them would be rated too well.
     """
-    corrected_bookings = training_corrections.of_consenting_tenants(owner)
+    corrected_bookings = choices.of_consenting_tenants(owner)
     signs = {item.system_name: item.sign for item in tree("CATEGORIES").items if item.assignable}
     sign = pl.col("category").replace_strict(signs, default="", return_dtype=pl.String)
     booking_sign = pl.when(pl.col("amount_cents") >= 0).then(pl.lit("+")).otherwise(pl.lit("-"))

@@ -13,13 +13,13 @@ from typing import Any
 import dagster as dg
 import uvicorn
 from dagster._core.workspace.context import WorkspaceProcessContext
-from dagster._core.workspace.load_target import ModuleTarget
+from dagster._core.workspace.load_target import WorkspaceFileTarget
 from dagster._utils.log import configure_loggers
 from dagster_webserver.app import create_app_from_workspace_process_context
 from dagster_webserver.cli import DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_MAX_OVERFLOW, DEFAULT_POOL_RECYCLE
 from dagster_webserver.version import __version__
 
-DEFINITIONS = "pipelines.definitions"
+WORKSPACE = Path(__file__).with_name("workspace.yaml")
 POLL_MILLISECONDS = 2000
 KEEP_ALIVE_SECONDS = 30
 """Longer than the proxy keeps a connection: it must not send a request on one that is just being closed."""
@@ -33,8 +33,7 @@ def main(socket: Path) -> None:
     configure_loggers(log_level="INFO")
     with dg.DagsterInstance.get() as instance:
         instance.optimize_for_webserver(DEFAULT_DB_STATEMENT_TIMEOUT, DEFAULT_POOL_RECYCLE, DEFAULT_POOL_MAX_OVERFLOW)
-        target = ModuleTarget(DEFINITIONS, attribute=None, working_directory=str(Path.cwd()), location_name=None)
-        with WorkspaceProcessContext(instance, target, version=__version__) as context:
+        with WorkspaceProcessContext(instance, WorkspaceFileTarget([str(WORKSPACE)]), version=__version__) as context:
             app = create_app_from_workspace_process_context(context, live_data_poll_rate=POLL_MILLISECONDS)
             serve(app, socket)
 
@@ -54,7 +53,7 @@ def serve(app: Any, socket: Path) -> None:
 
 
 def _exit(_number: int, _frame: Any) -> None:
-    """Exits with code 0, so that the server of our code is stopped as well."""
+    """Exits with code 0."""
     sys.exit(0)
 
 

@@ -8,6 +8,7 @@ its provider as a coroutine (`banks/session_limits.py`) and then runs in a threa
 
 import asyncio
 import contextlib
+import errno
 import itertools
 import logging
 import os
@@ -109,8 +110,19 @@ def _require_keys(context: Context) -> None:
 
 
 def _wait_for_database(work: Callable[[], object]) -> None:
-    """Does work of the start as soon as the database takes it: a worker that starts beside a restart of PostgreSQL stays."""
-    patience.retry(work, (DatabaseUnavailable, Busy), itertools.repeat(LOOK_SECONDS))
+    """Does work of the start as soon as the database takes it and there is room for it: a worker that starts beside a restart of
+    PostgreSQL, or on a full disk, stays.
+    """
+
+    def attempt() -> object:
+        try:
+            return work()
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                raise Busy from error
+            raise
+
+    patience.retry(attempt, (DatabaseUnavailable, Busy), itertools.repeat(LOOK_SECONDS))
 
 
 async def _run_forever(stop: asyncio.Event, work: Callable[[], Awaitable[None]]) -> None:

@@ -19,6 +19,8 @@ KontorError
 ├── NotOffered               this method or medium cannot be chosen
 ├── PaymentDiffers           another order has this payment id
 ├── PaymentRepeated          an equal order was placed a moment ago
+├── FromBank                 the booking was delivered by a bank, and only pushed ones can be deleted
+├── CursorTooOld             it is not known any more what has changed since this cursor
 ├── TooMany                  the largest number of these objects is reached
 ├── AlreadyActive            the user is active already
 ├── LoginFailed              name and secret do not match, for whatever reason
@@ -36,6 +38,8 @@ KontorError
 ├── KeysMissing              no vault key, or not the one that sealed a value
 └── SealBroken               a sealed value was altered, or belongs elsewhere
 """
+
+from datetime import datetime
 
 
 class KontorError(Exception):
@@ -103,6 +107,9 @@ class CredentialUnfit(Invalid):
 
 
 class OrderUnfit(Invalid):
+    value: object = None
+    """What the field holds, where it is known; never part of the message."""
+
     def __init__(self, field: str) -> None:
         super().__init__(field)
         self.field = field
@@ -190,6 +197,14 @@ class PaymentRepeated(KontorError):
     pass
 
 
+class FromBank(KontorError):
+    pass
+
+
+class CursorTooOld(KontorError):
+    pass
+
+
 class TooMany(KontorError):
     pass
 
@@ -223,7 +238,7 @@ class Throttled(KontorError):
 class TooManyUnattended(Throttled):
     """The customer is not said to be there, and the login has had all sessions that a day allows without the customer."""
 
-    def __init__(self, retry_after_seconds: int, limit: int, allowed_at: str) -> None:
+    def __init__(self, retry_after_seconds: int, limit: int, allowed_at: datetime) -> None:
         super().__init__(retry_after_seconds)
         self.limit = limit
         self.allowed_at = allowed_at

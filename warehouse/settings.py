@@ -147,6 +147,9 @@ class Settings(BaseSettings):
     warm_up: bool = Field(
         True, description="API processes make ready at their start what analyses need (some seconds of a core each)"
     )
+    cached_lines: int = Field(
+        500_000, ge=1000, description="lines whose tags each process remembers, about 300 bytes each; then it begins anew"
+    )
     dialogue_seconds: int = Field(
         600, ge=1, le=3600, description="within this time a customer has to confirm a consent or a payment"
     )

@@ -116,7 +116,8 @@ def _answers() -> list[tuple[pl.Expr, Tag]]:
 
 def _partner_fits_sign() -> pl.Expr:
     fits = (pl.col("partner_sign") == "±") | ((pl.col("partner_sign") == "+") == pl.col("positive"))
-    return (pl.col("partner_category") != "") & fits
+    premium = pl.col("partner_category").str.starts_with("INSURANCE_")  # what is no premium, although an insurer is named
+    return (pl.col("partner_category") != "") & fits & ~premium
 
 
 def _may_decide(kind: str) -> pl.Expr:

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from analytics.trees.items import ITEM, Item, Tree, UnknownItem
+from analytics.trees.items import GROUP, ITEM, Item, Tree, UnknownItem
 
 TOTAL = "TOTAL_TOTAL"
 TOTAL_ID = 60_000_000
+ROOT = "TOTAL"
+ROOT_ID = 60_000_001
+"""The parent of the whole time and of all years."""
 IDS_PER_YEAR = 1_000
 LISTED_YEARS = range(2015, 2035)
 """Years whose items the tree lists; items of other years are found by name and id only."""
@@ -38,17 +41,17 @@ class TimeTree(Tree[Item]):
 
 
 def listed_items() -> tuple[Item, ...]:
-    """The whole time, and every listed year with its quarters, months and weeks."""
-    names = [TOTAL, *(name for year in LISTED_YEARS for name in _names(year))]
+    """The root, the whole time, and every listed year with its quarters, months and weeks."""
+    names = [ROOT, TOTAL, *(name for year in LISTED_YEARS for name in _names(year))]
     return tuple(item for name in names if (item := time_item(name)) is not None)
 
 
 def time_item(system_name: str) -> Item | None:
     """The time item of this name; none if the calendar has no such time."""
+    if system_name == ROOT:
+        return Item(ROOT_ID, ROOT, "", GROUP, "Zeiträume", "Der gesamte Zeitraum und alle Jahre.")
     if system_name == TOTAL:
-        return Item(
-            TOTAL_ID, TOTAL, "TOTAL", ITEM, "Gesamter Zeitraum", "Alle bekannten Zahlungen, von der ersten bis zur letzten."
-        )
+        return Item(TOTAL_ID, TOTAL, ROOT, ITEM, "Gesamter Zeitraum", "Alle bekannten Zahlungen, von der ersten bis zur letzten.")
     parts = NAME.fullmatch(system_name)
     if parts is None:
         return None
@@ -75,8 +78,8 @@ def _names(year: int) -> Iterator[str]:
 def _name_of(item_id: int) -> str:
     """The name of the item with this id; that of no item if there is none."""
     year, offset = divmod(item_id - TOTAL_ID, IDS_PER_YEAR)
-    if item_id == TOTAL_ID:
-        return TOTAL
+    if item_id in (TOTAL_ID, ROOT_ID):
+        return TOTAL if item_id == TOTAL_ID else ROOT
     if offset > WEEK_OFFSET:
         return f"{year}_W{offset - WEEK_OFFSET:02d}"
     if offset > MONTH_OFFSET:
@@ -105,6 +108,6 @@ def _week(year: int, week: int, name: str) -> Item | None:
 
 
 def _item(year: int, offset: int, name: str, display_name: str, begin: date, end: date) -> Item:
-    parent = "TOTAL" if name.endswith("_Y") else f"{year}_Y"
+    parent = ROOT if name.endswith("_Y") else f"{year}_Y"
     description = f"Zahlungen vom {begin:%d.%m.%Y} bis zum {end:%d.%m.%Y}."
     return Item(TOTAL_ID + IDS_PER_YEAR * year + offset, name, parent, ITEM, display_name, description)

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from analytics.products import CARDS, WITH_POSITIONS, ProductCategory
+from api.bodies.messages import message_bodies
 from api.bodies.relations import usable_relations
 from api.http.responses import Links
 from api.schemas.accesses import (
@@ -23,11 +24,12 @@ from api.schemas.accesses import (
     PositionBody,
     ProductBody,
 )
-from api.schemas.base import Relation, amount
+from api.schemas.base import Message, Relation, amount
 from api.schemas.categories import WIRE_CATEGORIES
-from api.schemas.messages import message_bodies
 from api.schemas.transactions import MIDNIGHT
+from pipelines.banks.base import Code
 from pipelines.dialogues.steps import ASK_FOR_CONSENT
+from pipelines.fetching.connect import needs_login
 from warehouse.postgres.tables import Access, Position, Product
 from warehouse.stores.accesses import COMPLETE
 from warehouse.stores.callers import Caller
@@ -43,6 +45,7 @@ VIEWS = {
     "get_kontoumsaetze_kategorisiert": "?categorize=true",
 }
 """The relations of a product to its bookings, with the query of each."""
+NO_ACCOUNTS = CARDS | WITH_POSITIONS | {ProductCategory.OTHER_PRODUCT}
 OF_ACCOUNTS = ("overdraft_limit", "credit_line", "credit_drawn")
 """Fields of the German-named form that only accounts have."""
 
@@ -86,7 +89,7 @@ def access_body(links: Links, caller: Caller, access: Access, products: Iterable
         active_method=next((method for method in methods or [] if method.code == access.active_method), None),
         fetched_at=access.fetched_at or access.created_at,
         expires_at=access.expires_at,
-        messages=message_bodies(access.messages),
+        messages=_messages(caller, access.messages),
         products=[product_body(links, caller, access, product) for product in products],
         relations=_access_relations(links, caller, access),
         sync=access.sync,
@@ -101,7 +104,7 @@ def issues_body(links: Links, caller: Caller, access: Access) -> IssuesBody:
         provider_id=str(access.provider_id),
         methods=_methods(access),
         attempted_at=access.attempted_at or access.fetched_at or access.created_at,
-        messages=message_bodies(access.issues),
+        messages=_messages(caller, access.issues),
         relations=_access_relations(links, caller, access),
     )
 
@@ -109,7 +112,7 @@ def issues_body(links: Links, caller: Caller, access: Access) -> IssuesBody:
 def product_body(links: Links, caller: Caller, access: Access, product: Product) -> ProductBody:
     """A product in the German-named form."""
     facts = _facts(links, caller, access, product)
-    if ProductCategory(product.category) in CARDS | WITH_POSITIONS:
+    if ProductCategory(product.category) in NO_ACCOUNTS:
         facts |= dict.fromkeys(OF_ACCOUNTS)
     return ProductBody(key=product.key, messages=message_bodies(product.messages), **facts)
 
@@ -177,9 +180,14 @@ def _access_relations(links: Links, caller: Caller, access: Access) -> list[Rela
         Relation(rel="self", href=href),
         Relation(rel="delete_bankzugang", href=href),
         Relation(rel="get_issues", href=links.to(*ACCESSES, access.key, "issues")),
-        *([Relation(rel="start_sca", href=consent)] if _needs_consent(access) else []),
+        *([Relation(rel="start_sca", href=consent)] if _leads_to_consent(caller, access) else []),
     ]
     return usable_relations(caller, relations)
+
+
+def _leads_to_consent(caller: Caller, access: Access) -> bool:
+    """Whether a consent is offered: it is needed, or a redirect tenant's customer must enter a login, which the form asks for."""
+    return _needs_consent(access) or (not caller.regulated and needs_login(access))
 
 
 def _needs_consent(access: Access) -> bool:
@@ -187,6 +195,12 @@ def _needs_consent(access: Access) -> bool:
     ends_at = access.consent_ends_at
     soon = ends_at is not None and ends_at - datetime.now(UTC) <= RENEWAL
     return soon or any(item["code"] in ASK_FOR_CONSENT for item in access.messages)
+
+
+def _messages(caller: Caller, stored_messages: Iterable[dict[str, Any]]) -> list[Message]:
+    """The messages of an access. Redirect tenants are not told which fields of a login are missing: the form asks for them."""
+    hidden = () if caller.regulated else (Code.FIELDS_MISSING,)
+    return message_bodies({**item, "details": None} if item["code"] in hidden else item for item in stored_messages)
 
 
 def _product_relations(links: Links, caller: Caller, access: Access, product: Product) -> list[Relation]:

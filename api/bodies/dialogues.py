@@ -3,12 +3,14 @@
 from base64 import b64encode
 from typing import Any
 
+from api.bodies.messages import message_bodies
 from api.bodies.relations import usable_moves
 from api.bodies.transfers import details_body
+from api.http.negotiation import current_language
 from api.http.responses import Links
 from api.schemas.accesses import ROOT, WIRE_MEDIUM
 from api.schemas.base import Relation
-from api.schemas.messages import message_bodies
+from api.schemas.languages import Text, say
 from api.schemas.transfers import (
     Challenge,
     ChallengeContent,
@@ -26,6 +28,8 @@ from warehouse.stores.callers import Caller
 from warehouse.stores.dialogues import ASKED, CALLING, DONE, FAILED, OPEN
 
 MAX_TAN_ATTEMPTS = 3
+WRONG_TAN = Text("Die TAN war falsch. Noch {attempts} Versuche.", "The TAN was wrong. {attempts} attempts left.")
+WRONG_TAN_ONCE = Text("Die TAN war falsch. Noch 1 Versuch.", "The TAN was wrong. 1 attempt left.")
 
 
 def consent_status(links: Links, caller: Caller, dialogue: Dialogue) -> ConsentStatus:
@@ -126,7 +130,7 @@ def _hint(step: Step | None) -> str | None:
     if not isinstance(step, EnterTan) or not step.wrong_before:
         return None
     attempts = MAX_TAN_ATTEMPTS - step.wrong_before
-    return f"Die TAN war falsch. Noch {attempts} Versuch{'e' if attempts > 1 else ''}."
+    return say(WRONG_TAN if attempts > 1 else WRONG_TAN_ONCE, current_language(), attempts=attempts)
 
 
 def _challenge(step: Step | None) -> Challenge | None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
+from decimal import Decimal
 from uuid import UUID
 
 from api.schemas.base import Wire, amount, cents
@@ -29,7 +30,7 @@ SHARED_FIELDS = (
 def payment_of(form: Form, reference: UUID, product: str, *, today: date, refuse_without_funds: bool = False) -> Payment:
     """The order of a form, paid from the product of this key. Raises `OrderUnfit`, which names the field as the form does."""
     transfers = _transfers(form)
-    with _field_names_of(type(form)):
+    with _field_names_of(form):
         return payments.payment(
             reference,
             product,
@@ -44,7 +45,7 @@ def payment_of(form: Form, reference: UUID, product: str, *, today: date, refuse
 
 def payee_of(form: PayeeQuestion) -> tuple[str, str]:
     """Name and IBAN to be verified, as a transfer to them would give them to the bank."""
-    with _field_names_of(type(form)):
+    with _field_names_of(form):
         return payments.sepa_text("recipient", form.recipient, payments.NAME_LENGTH), payments.checked_iban(form.iban)
 
 
@@ -58,21 +59,23 @@ def _transfers(form: Form) -> list[Transfer]:
     if isinstance(form, LegacyTransfer):
         return [_transfer(form)]
     if isinstance(form, BulkTransfer):
-        return [_transfer(details, f"transfers.{place}.") for place, details in enumerate(form.transfers)]
+        return [_transfer(details, f"transfers[{place}].") for place, details in enumerate(form.transfers)]
     return [_transfer(form.details, "transferDetails.")]
 
 
 def _transfer(form: LegacyTransfer | TransferDetails, place: str = "") -> Transfer:
     values = {name: getattr(form, name) for name in SHARED_FIELDS if name in type(form).model_fields}
-    with _field_names_of(type(form), place):
+    with _field_names_of(form, place):
         return payments.transfer(**values, amount_cents=cents(form.amount))
 
 
 @contextmanager
-def _field_names_of(form: type[Wire], place: str = "") -> Iterator[None]:
-    """Makes an `OrderUnfit` name its field as the form does."""
+def _field_names_of(form: Wire, place: str = "") -> Iterator[None]:
+    """Makes an `OrderUnfit` name its field as the form does, and carry what the form says there."""
     try:
         yield
     except OrderUnfit as error:
-        error.field = f"{place}{form.model_fields[error.field].alias or error.field}"
+        value = getattr(form, error.field)
+        error.value = value if isinstance(value, str | Decimal | None) else str(value)
+        error.field = f"{place}{type(form).model_fields[error.field].alias or error.field}"
         raise

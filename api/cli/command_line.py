@@ -24,6 +24,7 @@ from api.cli import (
     server,
     simulate,
     sql,
+    statements,
     tenants,
     users,
     webhooks,
@@ -35,6 +36,7 @@ server.register(app)
 simulate.register(app)
 models.register(app)
 sql.register(app)
+statements.register(app)
 backfill.register(app)
 for name, group in {
     "tenant": tenants.commands,

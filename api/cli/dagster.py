@@ -27,9 +27,14 @@ commands = typer.Typer(help="Dagster: schedules, backfills, training.", no_args_
 STOP_SECONDS = 20
 DATABASE_SECRETS = ("KONTOR_DATABASE_URL", "KONTOR_MIGRATION_URL", "KONTOR_DAGSTER_DATABASE_URL", "KONTOR_VAULT_KEYS")
 """What the proxy, which faces browsers, has no use for."""
+CODE, CODE_SOCKET = "dagster-code", "code"
+CODE_VARIABLE = "KONTOR_DAGSTER_CODE"
+"""Names the socket of the server of our code in `pipelines/workspace.yaml`."""
+DEFINITIONS = "pipelines.definitions"
 TOP = Path(__file__).resolve().parents[2]
 HOME = TOP if (TOP / "dagster.yaml").exists() else TOP / "pipelines"
 """The folder of `dagster.yaml`: the root of a checkout, or the installed package."""
+WORKSPACE = TOP / "pipelines" / "workspace.yaml"
 
 
 @commands.command()
@@ -38,9 +43,9 @@ def webserver() -> None:
     settings, variables = _service()
     processes.interrupt_on_signals()
     children: list[processes.Child] = []
-    with socket_path() as socket:
+    with sockets() as folder:
         try:
-            children.extend(start() for start in ui_starts(settings, variables, socket, None).values())
+            children.extend(start() for start in ui_starts(settings, variables, folder, None).values())
             processes.watch(children)
         except KeyboardInterrupt:
             pass
@@ -54,7 +59,8 @@ def daemon() -> None:
     _, variables = _service()
     os.umask(processes.PRIVATE_UMASK)
     # Replaces this process, so that a supervisor watches Dagster itself.
-    os.execve(sys.executable, daemon_command(), variables)  # noqa: S606  # our own program
+    command = [sys.executable, "-m", "dagster._daemon", "run", "-m", DEFINITIONS]  # with a server of our code of its own
+    os.execve(sys.executable, command, variables)  # noqa: S606  # our own program
 
 
 @commands.command()
@@ -72,32 +78,47 @@ def password(
 
 
 @contextmanager
-def socket_path() -> Iterator[Path]:
-    """The path of a unix socket for Dagster's webserver, in a new folder that only its owner can enter.
+def sockets() -> Iterator[Path]:
+    """A new folder for the unix sockets of Dagster's processes, which only its owner can enter.
 
     Not in the data directory: the path of a socket has at most about a hundred characters.
     """
     with TemporaryDirectory(prefix="kontor-dagster-") as folder:
-        yield Path(folder) / "webserver"
+        yield Path(folder)
 
 
 def ui_starts(
-    settings: Settings, variables: dict[str, str], socket: Path, logs: Path | None
+    settings: Settings, variables: dict[str, str], folder: Path, logs: Path | None
 ) -> dict[str, Callable[[], processes.Child]]:
-    """How the two processes of the UI are started: Dagster's webserver, and the proxy with the login in front of it."""
+    """How the three processes of the UI are started: the server of our code, Dagster's webserver, and the proxy with the login.
+
+    The code has a process of its own because Dagster's webserver does not start one that has died again.
+    """
+    code, webserver = folder / CODE_SOCKET, folder / "webserver"
+    variables = {**variables, CODE_VARIABLE: str(code)}
     own_variables = {name: value for name, value in variables.items() if name not in DATABASE_SECRETS}
-    webserver_command = [sys.executable, "-m", "pipelines.webserver", str(socket)]
-    proxy_command = [sys.executable, "-m", "api.dagster_proxy", str(socket)]
-    credentials.create_token(settings.home)
-    return {
-        "dagster-webserver": lambda: processes.start("dagster-webserver", webserver_command, variables, logs),
-        "dagster-proxy": lambda: processes.start("dagster-proxy", proxy_command, own_variables, logs),
+    commands_by_name = {
+        CODE: (code_command(code), variables),
+        "dagster-webserver": ([sys.executable, "-m", "pipelines.webserver", str(webserver)], variables),
+        "dagster-proxy": ([sys.executable, "-m", "api.dagster_proxy", str(webserver)], own_variables),
     }
+    credentials.create_token(settings.home)
+
+    def start_of(name: str) -> Callable[[], processes.Child]:
+        return lambda: processes.start(name, *commands_by_name[name], logs)
+
+    return {name: start_of(name) for name in commands_by_name}
 
 
-def daemon_command() -> list[str]:
-    """The command of Dagster's daemon."""
-    return [sys.executable, "-m", "dagster._daemon", "run", "-m", "pipelines.definitions"]
+def daemon_start(variables: dict[str, str], folder: Path, logs: Path | None) -> processes.Child:
+    """Dagster's daemon beside the UI, whose server of our code it shares."""
+    command = [sys.executable, "-m", "dagster._daemon", "run", "-w", str(WORKSPACE)]
+    return processes.start("dagster-daemon", command, {**variables, CODE_VARIABLE: str(folder / CODE_SOCKET)}, logs)
+
+
+def code_command(socket: Path) -> list[str]:
+    """The command of the server in which Dagster loads our code and starts runs."""
+    return [sys.executable, "-m", "dagster", "api", "grpc", "-m", DEFINITIONS, "--location-name", DEFINITIONS, "-s", str(socket)]
 
 
 def environment(settings: Settings, addresses: Addresses) -> dict[str, str]:

@@ -136,6 +136,30 @@ def evaluate_analyses(
         raise typer.Exit(1)
 
 
+@evaluations.command("blind")
+def evaluate_blind(
+    file: Annotated[
+        Path | None, typer.Option(help="A new round: a CSV of labelled lines; default: all rounds.", dir_okay=False, exists=True)
+    ] = None,
+    record: Annotated[bool, typer.Option("--record", help="Keep the new round and its first score in this checkout.")] = False,
+    version: ModelVersion = None,
+    folder: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Evaluate tags on lines that others have written and labelled, beside the score at the first look at them."""
+    from analytics.tagging.tag import Tagger
+    from models.evaluation import blind_rounds
+
+    with model_errors():
+        tagger = Tagger(_model(_folder(folder), version))
+        rounds = {file.stem: blind_rounds.read_round(file)} if file else blind_rounds.rounds()
+        figures = {name: blind_rounds.score(lines, tagger) for name, lines in rounds.items()}
+        if file and record:
+            blind_rounds.record(file, figures[file.stem], _now().date())
+    rows = blind_rounds.comparison(figures)
+    show(rows, as_json, "Blind rounds")
+
+
 @commands.command("list")
 def list_models(folder: Folder = None, as_json: Json = False) -> None:
     """List the models with their figures, and say which one is in use."""

@@ -121,6 +121,16 @@ def wait_for(address: str, children: list[Child], seconds: float = 120) -> None:
     raise KontorError(f"{address} did not answer within {seconds:.0f} s; see the logs")
 
 
+def wait_for_file(path: Path, children: list[Child], seconds: float = 120) -> None:
+    """Waits until a process has made a file or socket; raises if a process ends first, or after the time limit."""
+    deadline = time.monotonic() + seconds
+    while not path.exists():
+        require_alive(children)
+        if time.monotonic() > deadline:
+            raise KontorError(f"{children[-1].name} was not ready within {seconds:.0f} s; see the logs")
+        time.sleep(0.1)
+
+
 def supervise(children: Sequence[Child], say: Callable[[str], None], revive_database: Callable[[], bool]) -> None:
     """Restarts for ever what ends: processes, and the database if it is ours. Only an interrupt ends it."""
     due: dict[str, float] = {}

@@ -57,12 +57,12 @@ def run(settings: Settings, addresses: Addresses, *, with_dagster: bool, with_de
         _greet(settings, demo)
         if with_dagster:
             environment["KONTOR_FIRST_SLOT"] = dagster.first_slot(settings)
-            socket = opened.enter_context(dagster.socket_path())
-            server = _start_ui(settings, addresses, environment, socket, children)
+            sockets = opened.enter_context(dagster.sockets())
+            server = _start_ui(settings, addresses, environment, sockets, children)
             if demo is not None:
                 _materialise(settings, environment, children)
                 _train(server)
-            children.append(processes.start("dagster-daemon", dagster.daemon_command(), environment, settings.home / "logs"))
+            children.append(dagster.daemon_start(environment, sockets, settings.home / "logs"))
         console.print(f"Logs        {settings.home / 'logs'}\nCtrl-C stops everything.", highlight=False)
         processes.supervise(children, _say, lambda: embedded.revive(settings))
     except KeyboardInterrupt:
@@ -121,15 +121,18 @@ def _train(server: runs.DagsterServer) -> None:
 
 
 def _start_ui(
-    settings: Settings, addresses: Addresses, environment: dict[str, str], socket: Path, children: list[processes.Child]
+    settings: Settings, addresses: Addresses, environment: dict[str, str], sockets: Path, children: list[processes.Child]
 ) -> runs.DagsterServer:
-    """Starts Dagster's webserver and the login in front of it, and prints how to log in."""
+    """Starts Dagster's processes but the daemon, with the login in front of them, and prints how to log in."""
     if settings.database_url is not None and settings.dagster_database_url is None:
         embedded.ensure_database(addresses.dagster, beside=addresses.migration)
-    starts = dagster.ui_starts(settings, environment, socket, settings.home / "logs")
-    children.extend(start() for start in starts.values())
+    starts = dagster.ui_starts(settings, environment, sockets, settings.home / "logs")
     server = runs.server_of(settings)
     with console.status("Starting Dagster …"):
+        for name, start in starts.items():
+            children.append(start())
+            if name == dagster.CODE:
+                processes.wait_for_file(sockets / dagster.CODE_SOCKET, children)  # what is launched below needs it
         processes.wait_for(f"{server.address}{READY}", children)
     new_password = credentials.create_password(settings.home)
     how = f"password {new_password}" if new_password else "with its password; 'kontor dagster password' sets a new one"

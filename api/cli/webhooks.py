@@ -1,4 +1,4 @@
-"""`kontor webhook`: notifications of clients about new transactions."""
+"""`kontor webhook`: notifications of clients."""
 
 from typing import Annotated
 
@@ -7,29 +7,49 @@ import typer
 from api.cli.clients import ClientName
 from api.cli.installation import Json, TenantName, open_tenant, say, show, show_once
 from warehouse.stores import clients, webhooks
+from warehouse.webhook_types import TYPES, EventType
 
+TYPE_LIST = " ".join(f"{name}: {row.description}" for name, row in TYPES.items())
 commands = typer.Typer(help="Webhooks of a tenant's clients.", no_args_is_help=True)
 Url = Annotated[str, typer.Argument(help="Public https address on port 443.", show_default=False)]
+Types = Annotated[
+    list[EventType] | None,
+    typer.Option(
+        "--type",
+        help="A type of events to send; can be repeated. Without it, a webhook keeps its types, and a new one gets "
+        f"NEW_TRANSACTIONS. {TYPE_LIST}",
+        show_default=False,
+    ),
+]
 From = Annotated[int, typer.Option("--from", help="Number of the first event to list.", min=1)]
 Limit = Annotated[int, typer.Option(help="Maximum number of events.", min=1)]
 
 
 @commands.command("set")
-def set_url(tenant: TenantName, client: ClientName, url: Url, as_json: Json = False) -> None:
-    """Set the address of a client's webhook, and enable it if it was disabled. Prints a new secret once."""
+def set_url(tenant: TenantName, client: ClientName, url: Url, types: Types = None, as_json: Json = False) -> None:
+    """Set the address of a client's webhook and the types of events it receives, and enable it if it was disabled. Prints a new
+    secret once.
+    """
     with open_tenant(tenant) as (installation, owner, _):
         row = clients.find(owner, client)
-        secret = webhooks.register(owner, installation.vault, row, url, installation.settings)
-        facts = {"url": webhooks.find(owner, row).url, "secret": secret}
-    show_once(facts, as_json, f"Client {tenant}/{client} will be notified of new transactions.")
+        secret = webhooks.register(owner, installation.vault, row, url, installation.settings, types or None)
+        webhook = webhooks.find(owner, row)
+        facts = {"url": webhook.url, "types": " ".join(webhook.types), "secret": secret}
+    show_once(facts, as_json, f"Client {tenant}/{client} will be notified.")
 
 
 @commands.command("show")
 def show_webhook(tenant: TenantName, client: ClientName, as_json: Json = False) -> None:
-    """Show the webhook of a client, with the number of its latest event."""
+    """Show the webhook of a client, with its types of events and the number of the latest one."""
     with open_tenant(tenant) as (_, owner, _):
         webhook = webhooks.find(owner, clients.find(owner, client))
-    facts = {"client": client, "url": webhook.url, "enabled": webhook.enabled, "serial": webhook.serial}
+    facts = {
+        "client": client,
+        "url": webhook.url,
+        "types": " ".join(webhook.types),
+        "enabled": webhook.enabled,
+        "serial": webhook.serial,
+    }
     show([facts], as_json, "Webhooks")
 
 
@@ -59,10 +79,12 @@ def events(tenant: TenantName, client: ClientName, from_serial: From = 1, limit:
     rows = [
         {
             "serial": event.serial,
+            "type": event.type,
             "state": event.state,
             "created": event.created_at,
             "user": event.user_id,
             "access": event.access_key,
+            "payment": event.payment_id,
         }
         for event in stored_events
     ]

@@ -12,6 +12,7 @@ from fastapi.openapi.models import OAuth2, OAuthFlowClientCredentials, OAuthFlow
 from fastapi.security.base import SecurityBase
 
 from api.http.errors import Problem
+from api.schemas.languages import Text
 from warehouse import scopes
 from warehouse.stores.callers import Caller
 
@@ -22,6 +23,13 @@ class TokenKind(enum.Enum):
     CLIENT = "client"
     USER = "user"
     ANY = "any"
+
+
+OTHER_KIND = {
+    TokenKind.CLIENT: Text("Nötig ist das Token eines Clients, nicht eines Benutzers.", "A token of a client is required."),
+    TokenKind.USER: Text("Nötig ist das Token eines Benutzers, nicht eines Clients.", "A token of a user is required."),
+}
+NO_SCOPE = Text("Dem Token fehlt der Scope {scope}.", "The token lacks the scope {scope}.")
 
 
 class Needs(SecurityBase):
@@ -55,7 +63,14 @@ class Needs(SecurityBase):
             raise Problem(403)
         request.state.caller = caller  # also of a refused request, so that its log line names the caller
         if not self._admits(caller):
-            raise Problem(403)
+            raise Problem(403, self._refusal(caller))
+
+    def _refusal(self, caller: Caller) -> Text:
+        """What the token of a caller lacks: it is of the other kind, or has not the scope."""
+        kind = TokenKind.CLIENT if caller.user_id is None else TokenKind.USER
+        if self.kind not in (TokenKind.ANY, kind):
+            return OTHER_KIND[self.kind]
+        return Text(*(text.format(scope=self.scope) for text in NO_SCOPE))
 
     def _admits(self, caller: Caller) -> bool:
         kind = TokenKind.CLIENT if caller.user_id is None else TokenKind.USER

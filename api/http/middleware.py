@@ -15,8 +15,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.http import metrics
 from api.http.errors import UNREAD_ANSWERS, respond
+from api.http.negotiation import language_of
 from api.http.strict_json import CONTROL
 from api.http.unread_answers import LONG_BYTES, UnreadAnswers
+from api.schemas.languages import Text, say
 from warehouse.logs import describe
 from warehouse.settings import Settings
 
@@ -123,10 +125,13 @@ class Exchange:
         elif not self.is_given_up:
             await self._deliver(message)
 
-    async def refuse(self, status: int, details: str | None = None) -> None:
+    async def refuse(self, status: int, details: Text | None = None) -> None:
         """Sends an error, unless a response has started."""
         if self.status == 0:
-            response = respond(self.scope["path"], status, details, pages=self.scope["app"].state.error_pages)
+            language = language_of(self.scope["headers"])
+            text = say(details, language) if details else None
+            site = self.scope["app"].state.error_site
+            response = respond(self.scope["path"], status, text, site=site, language=language)
             await response(self.scope, self.receive, self._deliver)
 
     def give_up(self, status: int) -> None:

@@ -10,6 +10,8 @@ from cachetools import LRUCache
 from pipelines.results.live import ResultState
 
 MAX_CACHE_BYTES = 128 * 1024 * 1024
+ENTRY_BYTES = 1024
+"""What an entry takes beside its bodies, so that many small responses do not exceed the limit."""
 MIN_GZIP_BYTES = 4096
 """Compressing a smaller body saves no network packet."""
 
@@ -36,9 +38,10 @@ class CachedResponse:
 class ResponseCache:
     """The most recently used responses, limited by their bytes. For each user, name and day only the latest state is kept."""
 
-    def __init__(self, max_bytes: int = MAX_CACHE_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_CACHE_BYTES, entry_bytes: int = ENTRY_BYTES) -> None:
+        self._entry_bytes = entry_bytes
         self._responses: LRUCache[tuple[UUID, str, date | None], CachedResponse] = LRUCache(
-            max_bytes, getsizeof=lambda response: response.size_bytes
+            max_bytes, getsizeof=lambda response: response.size_bytes + entry_bytes
         )
 
     def find(self, user_id: UUID, name: str, state: ResultState) -> CachedResponse | None:
@@ -48,5 +51,5 @@ class ResponseCache:
 
     def put(self, user_id: UUID, name: str, response: CachedResponse) -> None:
         """Stores a response, unless it alone exceeds the limit, and evicts the least recently used ones."""
-        if response.size_bytes <= self._responses.maxsize:
+        if response.size_bytes + self._entry_bytes <= self._responses.maxsize:
             self._responses[user_id, name, response.state.as_of] = response

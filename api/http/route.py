@@ -17,13 +17,39 @@ from starlette.datastructures import Headers
 from api.http import strict_json
 from api.http.asker import STRANGERS, asker, set_asker
 from api.http.authorization import needs_of
-from api.http.errors import Problem
+from api.http.errors import Problem, wrong
+from api.http.mistakes import NOTHING, mistake
+from api.http.negotiation import begin_choice
+from api.schemas.languages import Text
 from warehouse.settings import Settings
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+CHARSETS = ("utf-8", "utf8", "us-ascii")
+LATIN_1 = "iso-8859-1"
 MAX_FORM_FIELDS = 50
 MAX_INLINE_BYTES = 64 * 1024  # parsing more would block the event loop
+JSON_TEXTS: dict[str, Text] = {
+    "not UTF-8": Text("kein gültiges JSON: nicht in UTF-8", "not valid JSON: not in UTF-8"),
+    "duplicate key": Text("kein gültiges JSON: ein Schlüssel steht mehrfach", "not valid JSON: a key is repeated"),
+    "not a number": Text(
+        "kein gültiges JSON: NaN und Infinity sind keine Zahlen", "not valid JSON: NaN and Infinity are not numbers"
+    ),
+    "a number has too many digits": Text(
+        "eine Zahl hat zu viele Ziffern oder einen zu großen Exponenten", "a number has too many digits or too large an exponent"
+    ),
+    "control character or lone surrogate": Text(
+        "ein Text enthält Steuerzeichen oder ein halbes Surrogatpaar", "a string contains controls or half of a surrogate pair"
+    ),
+    "nested too deeply": Text("mehr als 32 Ebenen ineinander", "more than 32 levels of nesting"),
+}
+"""What is wrong with a body that is not strict JSON, by the reason of `NotStrictJson`."""
+NOT_JSON = Text("kein gültiges JSON", "not valid JSON")
+NOT_JSON_AT = Text("kein gültiges JSON ab Zeile {line}, Spalte {column}", "not valid JSON at line {line}, column {column}")
+CONTROLS = Text("enthält Steuerzeichen", "contains control characters")
+TOO_LARGE = Text("Höchstens {limit} Bytes sind möglich.", "At most {limit} bytes are possible.")
+OFFERED = Text("angeboten wird {types}", "offered are {types}")
+EXPECTED_TYPE = Text("erwartet wird {type} in UTF-8", "expected is {type} in UTF-8")
 LARGE = "x-large-body"  # in the openapi_extra of a route: it accepts bodies up to the larger limit
 T = TypeVar("T")
 
@@ -49,12 +75,12 @@ class StrictRequest(Request):
     async def _read(self, limit: int) -> bytes:
         declared = self.headers.get("content-length", "0")
         if declared.isdigit() and int(declared) > limit:
-            raise Problem(413, headers={"Connection": "close"})
+            raise _too_large(limit)
         chunks, size = [], 0
         async for chunk in self.stream():
             size += len(chunk)
             if size > limit:
-                raise Problem(413, headers={"Connection": "close"})
+                raise _too_large(limit)
             chunks.append(chunk)
         return b"".join(chunks)
 
@@ -67,22 +93,26 @@ class StrictRequest(Request):
             async with self.app.state.services.parsers.hold(*asker()):
                 return await run_in_threadpool(strict_json.parse, body)
         except strict_json.NotStrictJson as error:
-            raise Problem(400, "Inhalt: kein gültiges JSON") from error
+            raise _not_json(error) from error
 
     async def fields(self) -> dict[str, str]:
-        """The fields of a form body, each of which may occur only once."""
-        require_content_type(self.headers, FORM)
+        """The fields of a form body, each of which may occur only once. Java's usual HTTP client names ISO 8859-1 for forms."""
+        charset = LATIN_1 if require_content_type(self.headers, FORM, (*CHARSETS, LATIN_1)) == LATIN_1 else "utf-8"
         try:
             pairs = parse_qsl(
-                (await self.body()).decode("utf-8"), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS, errors="strict"
+                (await self.body()).decode(charset),
+                keep_blank_values=True,
+                encoding=charset,
+                max_num_fields=MAX_FORM_FIELDS,
+                errors="strict",
             )
         except ValueError as error:
-            raise Problem(400, "Inhalt: kein gültiges Formular") from error
+            raise wrong("", Text("kein gültiges Formular", "not a valid form"), "form") from error
         fields = dict(pairs)
         if len(fields) != len(pairs):
-            raise Problem(400, "Inhalt: ein Feld steht mehrfach")
+            raise wrong("", Text("ein Feld steht mehrfach", "a field is repeated"), "form")
         if any(strict_json.CONTROL.search(text) for pair in pairs for text in pair):
-            raise Problem(400, "Inhalt: enthält Steuerzeichen")
+            raise wrong("", CONTROLS, "form")
         return fields
 
 
@@ -101,6 +131,7 @@ class KontorRoute(APIRoute):
             if self.unique_id in request.app.state.services.settings.retired_operations:
                 raise Problem(410)
             set_asker(STRANGERS, self.path)
+            choice = begin_choice(request.scope["headers"])
             if needs is not None:
                 await needs.check(request)
                 set_asker(request.state.caller.tenant_id, request.state.caller.user_id)
@@ -110,7 +141,12 @@ class KontorRoute(APIRoute):
             if takes_json and request.headers.get("content-type") is not None:
                 require_content_type(request.headers, JSON)
             response = await run(StrictRequest(request.scope, request.receive))
-            return with_etag(request, response) if request.method == "GET" and needs is not None else response
+            if request.method == "GET" and needs is not None:
+                response = with_etag(request, response)
+            if choice.is_used:
+                response.headers["Content-Language"] = choice.language
+                response.headers.add_vary_header("Accept-Language")
+            return response
 
         async def run(request: StrictRequest) -> Response:
             """The response; a route that takes a thread waits for its turn, after its body has arrived."""
@@ -138,7 +174,7 @@ def validated(kind: TypeAdapter[T], content: Any) -> T:
         return kind.validate_python(content)
     except ValidationError as error:
         raise RequestValidationError(
-            [{**item, "loc": ("body", *item["loc"])} for item in error.errors(include_context=False)]
+            [{**item, "loc": ("body", *item["loc"])} for item in error.errors(include_url=False)]
         ) from error
 
 
@@ -165,7 +201,7 @@ def require_accept(headers: Headers, *media_types: str) -> None:
     accept = headers.get("accept")
     groups = {media_type.split("/")[0] + "/*" for media_type in media_types}
     if accept is not None and not _accepts(accept, {*media_types, *groups, "*/*"}):
-        raise Problem(406)
+        raise Problem(406, mistakes=[mistake("Accept", OFFERED, "header", accept, types=", ".join(sorted(media_types)))])
 
 
 def takes_gzip(request: Request) -> bool:
@@ -182,19 +218,34 @@ def _accepts(header: str, names: set[str]) -> bool:
     return False
 
 
-def require_content_type(headers: Headers, expected: str) -> None:
-    """Raises for a body of another type or of another charset than UTF-8."""
+def require_content_type(headers: Headers, expected: str, charsets: tuple[str, ...] = CHARSETS) -> str:
+    """The charset of a body. Raises for a body of another type or of another charset than these."""
     header = Header()
     header["content-type"] = headers.get("content-type", "")
     charset = header.get_content_charset("utf-8")
     media_type = headers.get("content-type", "").split(";")[0].strip().lower()
-    if media_type != expected or charset not in ("utf-8", "utf8", "us-ascii"):
-        raise Problem(415)
+    if media_type != expected or charset not in charsets:
+        sent_value = headers.get("content-type", NOTHING)
+        raise Problem(415, mistakes=[mistake("Content-Type", EXPECTED_TYPE, "header", sent_value, type=expected)])
+    return charset
 
 
 def refuse_repeated(items: list[tuple[str, str]]) -> None:
     """Raises for a query with a repeated parameter, since no rule says which one counts, or with control characters."""
     if len({name for name, _ in items}) != len(items):
-        raise Problem(400, "Anfrage: ein Parameter steht mehrfach")
+        raise wrong("", Text("ein Parameter steht mehrfach", "a parameter is repeated"), "query")
     if any(strict_json.CONTROL.search(text) for pair in items for text in pair):
-        raise Problem(400, "Anfrage: enthält Steuerzeichen")
+        raise wrong("", CONTROLS, "query")
+
+
+def _too_large(limit: int) -> Problem:
+    """The error of a body that exceeds its limit."""
+    text = Text(*(part.format(limit=limit) for part in TOO_LARGE))
+    return Problem(413, text, headers={"Connection": "close"})
+
+
+def _not_json(error: strict_json.NotStrictJson) -> Problem:
+    """The error of a body that is not strict JSON: why, and where if that is known."""
+    if error.line is not None:
+        return wrong("", NOT_JSON_AT, line=error.line, column=error.column)
+    return wrong("", JSON_TEXTS.get(error.reason, NOT_JSON))

@@ -1,14 +1,12 @@
 """The HTTP server: uvicorn with time limits on slow callers, no banner, and our error shape for malformed HTTP."""
 
 import asyncio
-import fcntl
 import hashlib
 import os
 import shutil
 import socket
 import struct
 import sys
-import termios
 import uuid
 from functools import cache
 from pathlib import Path
@@ -18,7 +16,7 @@ import structlog
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from api.http.errors import respond
+from api.http.errors import ErrorSite, respond
 from api.http.middleware import OVERRIDABLE_HEADERS, SECURITY_HEADERS
 from api.http.workers import Supervisor
 from warehouse import files, logs
@@ -30,6 +28,8 @@ MIN_READ_BYTES = 64 * 1024
 MAX_UNREAD_BODY_BYTES = 1024 * 1024
 UNREAD_BODY_SECONDS = 10.0
 NO_LINGER = struct.pack("ii", 1, 0)
+TCP_INFO_BYTES, BYTES_ACKNOWLEDGED_AT, BYTES_ACKNOWLEDGED = 136, 120, struct.Struct("Q")
+"""The part of Linux's `struct tcp_info` that is read, and where `tcpi_bytes_acked` stands in it."""
 log = structlog.get_logger("api")
 
 
@@ -45,8 +45,6 @@ class Protocol(HttpToolsProtocol):
     _body_bytes = 0
     _unread_timer: asyncio.TimerHandle | None = None
     _reader_timer: asyncio.TimerHandle | None = None
-    _steps = 0
-    """Counts what only happens while the caller reads, or a few times before the buffer is full."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -80,7 +78,6 @@ class Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """What is still in the buffer is watched too: closing waits for it, however long."""
-        self._steps += 1
         super().on_response_complete()
         self._expect_reader()
         if self.cycle.response_complete and self.cycle.more_body and not self.transport.is_closing():
@@ -98,15 +95,12 @@ class Protocol(HttpToolsProtocol):
         super().pause_writing()
         self._expect_reader()
 
-    def resume_writing(self) -> None:
-        self._steps += 1
-        super().resume_writing()
-
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 (callers do not see the text of the parser)
         """Sends 400 for malformed HTTP, in the shape of all errors."""
-        body = bytes(respond("", 400).body)
+        body = bytes(respond("", 400, site=ErrorSite(limits().base_url)).body)
         headers = [
             (b"content-type", b"application/json"),
+            (b"content-language", b"de"),
             (b"connection", b"close"),
             (b"content-length", str(len(body)).encode()),
             (b"x-correlation-id", str(uuid.uuid4()).encode()),
@@ -145,15 +139,14 @@ class Protocol(HttpToolsProtocol):
     def _expect_reader(self) -> None:
         """Begins to watch what is ready to be read, unless there is nothing or it is watched already."""
         if self._reader_timer is None and self.transport.get_write_buffer_size():
-            mark = (self._steps, self._unread_bytes())
-            self._reader_timer = self.loop.call_later(limits().reader_timeout_seconds, self._check_reader, *mark)
+            seconds = limits().reader_timeout_seconds
+            self._reader_timer = self.loop.call_later(seconds, self._check_reader, self._bytes_taken())
 
-    def _check_reader(self, steps: int, unread_bytes: int) -> None:
-        """Cuts the connection if the caller has read next to nothing since these marks were taken."""
+    def _check_reader(self, bytes_taken: int) -> None:
+        """Cuts the connection if the caller has taken next to nothing since it had taken these bytes."""
         self._reader_timer = None
-        read_bytes = unread_bytes - self._unread_bytes()
-        if self.transport.get_write_buffer_size() and self._steps == steps and read_bytes < MIN_READ_BYTES:
-            log.warning("reader_cut", unread_bytes=self._unread_bytes())
+        if self.transport.get_write_buffer_size() and self._bytes_taken() - bytes_taken < MIN_READ_BYTES:
+            log.warning("reader_cut", unread_bytes=self.transport.get_write_buffer_size())
             self._drop()
         else:
             self._expect_reader()
@@ -163,11 +156,13 @@ class Protocol(HttpToolsProtocol):
         self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
         self.transport.abort()
 
-    def _unread_bytes(self) -> int:
-        """What the caller has not taken, here and in the kernel, which takes more from us only in large steps."""
+    def _bytes_taken(self) -> int:
+        """What the caller's system has acknowledged since the connection began. What ours takes from us says nothing: its
+        buffers grow while nobody reads.
+        """
         connection = self.transport.get_extra_info("socket")
-        waiting_bytes = fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))
-        return self.transport.get_write_buffer_size() + int.from_bytes(waiting_bytes, sys.byteorder)
+        tcp_info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)
+        return int(BYTES_ACKNOWLEDGED.unpack_from(tcp_info, BYTES_ACKNOWLEDGED_AT)[0])
 
 
 @cache

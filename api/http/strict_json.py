@@ -26,7 +26,13 @@ CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class NotStrictJson(ValueError):
-    """The text is not strict JSON."""
+    """The text is not strict JSON; carries the place, where it is known."""
+
+    def __init__(self, reason: str, line: int | None = None, column: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.line = line
+        self.column = column
 
 
 def parse(raw: bytes) -> Any:
@@ -34,7 +40,15 @@ def parse(raw: bytes) -> Any:
     try:
         text = raw.decode("utf-8")
         value = json.loads(text, object_pairs_hook=_unique, parse_int=integer, parse_float=decimal, parse_constant=_refuse)
-    except (ValueError, RecursionError, ArithmeticError) as error:
+    except NotStrictJson:
+        raise
+    except json.JSONDecodeError as error:
+        raise NotStrictJson("not valid JSON", error.lineno, error.colno) from error
+    except UnicodeDecodeError as error:
+        raise NotStrictJson("not UTF-8") from error
+    except RecursionError as error:
+        raise NotStrictJson("nested too deeply") from error
+    except (ValueError, ArithmeticError) as error:
         raise NotStrictJson("not valid JSON") from error
     if SUSPICIOUS.search(text) and _is_dirty(value):
         raise NotStrictJson("control character or lone surrogate")

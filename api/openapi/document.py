@@ -7,20 +7,24 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 
 from api.http.authorization import needs_of
-from api.http.errors import OAUTH_PREFIX, TEXTS
+from api.http.errors import OAUTH_NAMES, OAUTH_PREFIX, PAGES, TEXTS
 from api.http.route import KontorRoute
 from api.openapi import models
 from api.schemas import messages
 from api.schemas.base import Problems
 from api.schemas.oauth import OAuthProblem, RevokeForm, TokenForm
-from api.schemas.webhooks import WebhookNotification
+from api.schemas.webhooks import NOTIFICATIONS
 from warehouse.settings import Settings
+from warehouse.webhook_types import TYPES, EventType
 
 DESCRIPTION = """Accounts and bookings of German banks, and what they say.
 
-Every answer carries `X-Correlation-ID`. Errors have one shape (`messages`), German texts, and never repeat what was sent.
+Every answer carries `X-Correlation-ID`. Errors have one shape (`messages`). They name each wrong field with what was sent (never
+a secret) and what is allowed, and the page of their code; their texts are German, or English with `Accept-Language: en`.
 Paths answer with and without a slash at their end. Timestamps (`yyyy-mm-dd HH:MM:SS`) are wall time in Europe/Berlin.
 
 Codes of messages, on objects and in errors:
@@ -41,9 +45,11 @@ TAGS = {
     "Tag trees": "What tags can be.",
     "Encryption": "How credentials are encrypted on their way to us.",
     "Management": "A tenant's clients, roles and users.",
-    "Webhooks": "Where a client is told of new bookings.",
+    "Webhooks": "Where a client is told, and of what.",
+    "Notifications": "The calls that a webhook receives.",
     "Health": "For whoever watches the service.",
 }
+VERSION = "1"
 COMMON_STATUSES = (406, 410, 500, 503, 504)
 TOKEN_STATUSES = (401, 403)
 BODY_STATUSES = (400, 408, 413, 415)
@@ -59,6 +65,14 @@ CORRELATION_HEADER = {
     "description": "Names this request in answers and logs; one that is absent or malformed is replaced.",
     "schema": TEXT,
     "example": "order-4711",
+}
+LANGUAGE_HEADER = {
+    "name": "Accept-Language",
+    "in": "header",
+    "required": False,
+    "description": "Texts of errors and messages are English for callers that prefer it to German.",
+    "schema": TEXT,
+    "example": "en",
 }
 ETAG_HEADER = {
     "name": "If-None-Match",
@@ -90,7 +104,11 @@ PATH_PARAMETERS = {
 def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
     """The document of an app."""
     document = get_openapi(
-        title="Kontor", version="1", description=DESCRIPTION + _codes(), routes=app.routes, servers=[{"url": settings.base_url}]
+        title="Kontor",
+        version=VERSION,
+        description=DESCRIPTION + _codes(),
+        routes=app.routes,
+        servers=[{"url": settings.base_url}],
     )
     document["tags"] = [{"name": name, "description": text} for name, text in TAGS.items()]
     shared = document.setdefault("components", {})
@@ -98,13 +116,14 @@ def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
         basic={"type": "http", "scheme": "basic", "description": "`<tenant>/<client>` and the client's secret"},
         apiKey={"type": "apiKey", "in": "header", "name": "X-API-KEY"},
     )
-    for schema in (Problems, OAuthProblem, TokenForm, RevokeForm, WebhookNotification):
+    schemas: list[type[BaseModel]] = [Problems, OAuthProblem, TokenForm, RevokeForm, *NOTIFICATIONS.values()]
+    for schema in schemas:
         definition = schema.model_json_schema(ref_template=models.REFERENCE + "{model}")
         shared["schemas"].update(definition.pop("$defs", {}), **{schema.__name__: definition})
     for name in ("HTTPValidationError", "ValidationError"):
         shared["schemas"].pop(name, None)
     shared["responses"] = {
-        f"{models.public_name(shape)}{status}": _error(status, shape)
+        f"{models.public_name(shape)}{status}": _error(status, shape, settings.base_url)
         for status in TEXTS
         for shape in (Problems.__name__, OAuthProblem.__name__)
     }
@@ -112,7 +131,7 @@ def build(app: FastAPI, settings: Settings) -> dict[str, Any]:
         if isinstance(route, KontorRoute) and route.include_in_schema:
             for method in route.methods or ():
                 _complete(route, document["paths"][route.path][method.lower()])
-    document["webhooks"] = {"newTransactions": {"post": _webhook()}}
+    document["webhooks"] = {to_camel(name.lower()): {"post": _webhook(name)} for name in NOTIFICATIONS}
     models.tidy(document)
     return document
 
@@ -135,7 +154,9 @@ def _complete(route: KontorRoute, operation: dict[str, Any]) -> None:
     if parameters:
         statuses.update(PARAMETER_STATUSES)
     parameters.extend(
-        dict(header) for header in (ETAG_HEADER, CORRELATION_HEADER) if header is CORRELATION_HEADER or "304" in responses
+        dict(header)
+        for header in (ETAG_HEADER, CORRELATION_HEADER, LANGUAGE_HEADER)
+        if header is not ETAG_HEADER or "304" in responses
     )
     shape = models.public_name(OAuthProblem.__name__ if route.path.startswith(OAUTH_PREFIX) else Problems.__name__)
     for status in sorted(statuses):
@@ -158,33 +179,35 @@ def _describe(status: str, response: dict[str, Any], *, etag: bool) -> None:
         headers["ETag"] = {"schema": TEXT}
 
 
-def _error(status: int, shape: str) -> dict[str, Any]:
+def _error(status: int, shape: str, base_url: str) -> dict[str, Any]:
     code, text = TEXTS[status]
+    name = OAUTH_NAMES.get(status, "invalid_request")
     example = (
-        {"messages": [{"level": "ERROR", "code": code, "message": text}]}
+        {"messages": [{"level": "ERROR", "code": code, "message": text, "documentation": f"{base_url}{PAGES}/{code}"}]}
         if shape == Problems.__name__
-        else {"error": "invalid_request", "error_description": text}
+        else {"error": name, "error_description": text, "error_uri": f"{base_url}{PAGES}/{name}"}
     )
     retry_header = (
         {"Retry-After": {"description": "Seconds to wait", "schema": {"type": "integer"}}} if status in RETRY_STATUSES else {}
     )
     return {
         "description": text,
-        "headers": {"X-Correlation-ID": {"schema": TEXT}, **retry_header},
+        "headers": {"X-Correlation-ID": {"schema": TEXT}, "Content-Language": {"schema": TEXT}, **retry_header},
         "content": {"application/json": {"schema": {"$ref": models.REFERENCE + shape}, "example": example}},
     }
 
 
-def _webhook() -> dict[str, Any]:
-    """The request that a webhook receiver gets."""
+def _webhook(event_type: EventType) -> dict[str, Any]:
+    """The request that a webhook receiver gets for a type of events."""
     names = ("webhook-id", "webhook-timestamp", "webhook-signature")
     headers = [{"name": name, "in": "header", "required": True, "schema": TEXT} for name in names]
-    content = {"application/json": {"schema": {"$ref": models.REFERENCE + WebhookNotification.__name__}}}
+    content = {"application/json": {"schema": {"$ref": models.REFERENCE + NOTIFICATIONS[event_type].__name__}}}
     return {
-        "operationId": "new_transactions",
-        "tags": ["Webhooks"],
-        "summary": "New transactions",
-        "description": "What we send to the address of a client, signed as Standard Webhooks: verify it before you believe it.",
+        "operationId": event_type.lower(),
+        "tags": ["Notifications"],  # generators write one file for each: two of one name would overwrite each other
+        "summary": event_type.replace("_", " ").capitalize(),
+        "description": f"{TYPES[event_type].description} Sent to the addresses of clients that receive `{event_type}`, signed as "
+        "Standard Webhooks: verify it before you believe it.",
         "parameters": headers,
         "requestBody": {"required": True, "content": content},
         "responses": {"200": {"description": "Taken. Any other status than 2xx: we try again; 410: we send no more."}},

@@ -28,6 +28,7 @@ NAMES = {
     "ProductBody": "BankProduct",
     "RuleBody": "CategoryRule",
     "NewRule": "NewCategoryRule",
+    "EventType": "WebhookEventType",
     "State": "WebhookEventState",
     "Tag": "CashflowTag",
     "TransactionPut": "CategoryChoice",
@@ -56,6 +57,11 @@ def tidy(document: dict[str, Any]) -> None:
     for parameter in (parameter for operation in operations(document) for parameter in operation["parameters"]):
         _not_null(parameter["schema"])
         parameter["schema"] = {**parameter["schema"], "description": parameter["description"]}  # where generators look for it
+    for node in list(_nodes(document)):
+        _merge_null(node)
+        _name_union(node, schemas)
+    for name in list(schemas):
+        _name_values(name, schemas)
     document["components"]["schemas"] = {public_name(name): schemas[name] for name in sorted(schemas, key=public_name)}
     for node in _nodes(document):
         if str(node.get("$ref", "")).startswith(REFERENCE):
@@ -130,6 +136,31 @@ def _not_null(schema: dict[str, Any]) -> None:
     if len(choices) == 1:
         del schema["anyOf"]
         schema.update({**choices[0], **schema})
+
+
+def _merge_null(schema: dict[str, Any]) -> None:
+    """Writes a choice between null and a plain type as one schema with two types: generators read the choice as a union."""
+    match schema.get("anyOf"):
+        case [{"type": str(kind)} as choice, {"type": "null"}]:
+            del schema["anyOf"]
+            schema.update({**choice, **schema, "type": [kind, "null"]})
+
+
+def _name_union(schema: dict[str, Any], schemas: dict[str, Any]) -> None:
+    """Turns a choice between models into a model of its own (`AffordabilityOrNothing`), so that generators make up no name."""
+    match schema.get("anyOf"):
+        case [{"$ref": str()}, {"$ref": str()}, *_] as choices:
+            name = "Or".join(public_name(choice["$ref"].removeprefix(REFERENCE)) for choice in choices)
+            schemas[name] = {"anyOf": schema.pop("anyOf")}
+            schema["$ref"] = REFERENCE + name
+
+
+def _name_values(name: str, schemas: dict[str, Any]) -> None:
+    """Turns the values of a map into a model (`CredentialsValue`): the generator for Java looks for the name of all values."""
+    values = schemas[name].get("additionalProperties", True)
+    if isinstance(values, dict) and "$ref" not in values:
+        schemas[f"{name}Value"] = values
+        schemas[name]["additionalProperties"] = {"$ref": f"{REFERENCE}{name}Value"}
 
 
 def _copy_example(node: dict[str, Any]) -> None:

@@ -17,9 +17,10 @@ from api.customer import (
     access_request,
     changing_for,
     reading_for,
+    require_selection,
     user_of,
 )
-from api.http.errors import Problem
+from api.http.errors import Problem, wrong
 from api.http.responses import created_response, empty_response, json_response
 from api.http.route import router
 from api.schemas.accesses import (
@@ -33,15 +34,24 @@ from api.schemas.accesses import (
     NewAccess,
 )
 from api.schemas.base import Flag, shape
+from api.schemas.languages import Text
 from api.services import AppServices, Services
 from api.webform import entry as form_entry
 from pipelines.fetching import connect
 from warehouse.errors import NameTaken
 from warehouse.postgres.database import Owner
+from warehouse.postgres.tables import Access
 from warehouse.stores import accesses, products, redirect_sessions, tenants
 from warehouse.stores.callers import Caller
 
 routes = router("/customer/v2", "Customer")
+USERS_ID = Text(
+    "Die Id eines Bankzugangs darf nicht die des Benutzers sein.", "The id of an access must not be the id of the user."
+)
+ONE_AT_A_TIME = Text(
+    "Je Anfrage kann nur ein Bankzugang über das Formular angelegt werden.",
+    "Only one access per request can be added through the form.",
+)
 Entries = Annotated[
     dict[Annotated[str, StringConstraints(pattern=ACCESS_KEY)], NewAccess],
     shape("NewAccesses", min_length=1, max_length=MAX_ENTRIES),
@@ -80,11 +90,15 @@ async def add_accesses(
 ) -> Response:
     """Adds accesses, or fetches known ones again. Answers when the header data are there; bookings follow in the background."""
     if str(caller.user_id) in entries:
-        raise Problem(400, "Die Id eines Bankzugangs darf nicht die des Benutzers sein.")
+        raise Problem(400, USERS_ID)
     outcome = await services.changes.insist(_begin, services, caller, entries, refresh, customer_ip)
     if isinstance(outcome, str):
         return form_entry.redirect_response(outcome)
     await services.arrivals.wait(outcome)
+    if not caller.regulated and (
+        form_url := await services.changes.insist(_ask_for_login, services, caller, entries, customer_ip)
+    ):
+        return form_entry.redirect_response(form_url)
     key = next(iter(entries))
     return created_response(services.links.to(*ACCESSES, key) if len(entries) == 1 else services.links.to(*ACCESSES))
 
@@ -140,6 +154,8 @@ def _connect(
     services: Services, owner: Owner, entries: dict[str, NewAccess], refresh: bool, customer_ip: str | None
 ) -> dict[UUID, UUID]:
     if refresh and all(entry.provider_id is None and entry.credentials is None for entry in entries.values()):
+        for entry in entries.values():
+            require_selection(entry)
         return connect.refresh_again(owner, services.vault, services.settings, _options(entries), attended_from=customer_ip)
     requests = [access_request(key, entry) for key, entry in entries.items()]
     logins = connect.open_entries(owner, services.vault, services.connectors, requests)
@@ -153,15 +169,33 @@ def _redirect(
     for entry in entries.values():
         form_entry.refuse_login(providerId=entry.provider_id, credentials=entry.credentials)
         if entry.sync is False:
-            raise Problem(400, "sync: muss true sein")
+            raise wrong("sync", Text("muss true sein", "must be true"), sent_value=entry.sync)
     if refresh:
-        return connect.refresh_again(owner, services.vault, services.settings, _options(entries), attended_from=customer_ip)
+        refused = _refused_logins(owner, entries)
+        if len(refused) == len(entries):
+            return form_entry.begin_renewal(services, owner, refused[0], ip=customer_ip)
+        options = {key: option for key, option in _options(entries).items() if all(access.key != key for access in refused)}
+        return connect.refresh_again(owner, services.vault, services.settings, options, attended_from=customer_ip)
     if len(entries) != 1:
-        raise Problem(400, "Je Anfrage kann nur ein Bankzugang über das Formular angelegt werden.")
+        raise Problem(400, ONE_AT_A_TIME)
     key = next(iter(entries))
     if any(access.key == key for access in accesses.visible(owner)):
         raise NameTaken("access")
     return form_entry.begin(services, owner, redirect_sessions.CREATE_ACCOUNT, access_key=key, ip=customer_ip)
+
+
+def _ask_for_login(services: Services, caller: Caller, entries: dict[str, NewAccess], customer_ip: str | None) -> str | None:
+    """The address of the form, if fetches that have just ended show that no login of these accesses works: a redirect tenant has
+    none to send.
+    """
+    with changing_for(services, caller) as owner:
+        refused = _refused_logins(owner, entries)
+        return form_entry.begin_renewal(services, owner, refused[0], ip=customer_ip) if len(refused) == len(entries) else None
+
+
+def _refused_logins(owner: Owner, entries: dict[str, NewAccess]) -> list[Access]:
+    """The accesses of a request whose stored login does not work."""
+    return [access for access in accesses.visible(owner) if access.key in entries and connect.needs_login(access)]
 
 
 def _options(entries: dict[str, NewAccess]) -> dict[str, connect.AccessOptions]:

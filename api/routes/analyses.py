@@ -2,13 +2,17 @@
 
 from datetime import date, datetime
 from enum import StrEnum
+from hashlib import sha256
 from typing import Annotated, Any
 
 from fastapi import Query, Request
+from pydantic import StringConstraints
 from starlette.responses import Response
 
+from api.bodies.cashflow_windows import MAX_NAME_CHARACTERS, MAX_TAGS, Granularity, tags_of, window_of
 from api.customer import Reads, reading_for, user_of
-from api.http.errors import Problem
+from api.http.errors import wrong
+from api.http.mistakes import IN_FUTURE
 from api.http.response_cache import MIN_GZIP_BYTES, CachedResponse
 from api.http.responses import freshness
 from api.http.route import JSON, has_etag, router, takes_gzip
@@ -23,7 +27,7 @@ from api.schemas.analyses import (
     Nothing,
     SalesTriggerBody,
 )
-from api.schemas.base import Flag, QueryDay
+from api.schemas.base import Flag, Line, QueryDay
 from api.services import AppServices, Services
 from models.credit_risk.calibration import Calibration
 from pipelines.results import live
@@ -43,6 +47,13 @@ AsOf = Annotated[
     QueryDay | None,
     Query(alias="asOf", description="as it would have been with the bookings until this day", examples=["2026-10-31"]),
 ]
+FirstDay = Annotated[
+    QueryDay | None, Query(alias="from", description="from the week or month of this day", examples=["2026-01-01"])
+]
+LastDay = Annotated[
+    QueryDay | None, Query(alias="to", description="until the week or month of this day", examples=["2026-12-31"])
+]
+TagNames = Annotated[Line, StringConstraints(min_length=1, max_length=MAX_TAGS * (MAX_NAME_CHARACTERS + 1))]
 
 
 class Focus(StrEnum):
@@ -89,11 +100,28 @@ async def list_cashflow(
     tag: Annotated[Tag, Query(description="categories or business partners")] = Tag.CATEGORIES,
     level: Annotated[Level, Query(alias="catLevel", description="subcategories or main categories")] = Level.SUB,
     exclude_savings: Annotated[Flag, Query(alias="excludeSavings", description="without savings and investments")] = False,
+    first: FirstDay = None,
+    last: LastDay = None,
+    granularity: Annotated[Granularity | None, Query(description="only time items of this length")] = None,
+    tags: Annotated[
+        TagNames | None,
+        Query(
+            description=f"up to {MAX_TAGS} system names of the tag tree, separated by commas; a main category stands for all its "
+            "subcategories",
+            examples=["LIVING,INCOME_SALARY"],
+        ),
+    ] = None,
     as_of: AsOf = None,
 ) -> Response:
-    """What came in and went out by tag and time, and what is to be expected in the current and the next items."""
+    """What came in and went out by tag and time, and what is to be expected in the current and the next items.
+
+    `from`, `to`, `granularity` and `tags` choose a part of it. Sums are known by week and month: days are widened to these, and
+    quarters, years and the total are then the sums of the months between them. Predictions are always those of whole items.
+    """
     category_level = level if tag is Tag.CATEGORIES else Level.SUB
-    view = CashflowView(focus.value, tag.value, category_level.value, exclude_savings=exclude_savings)
+    chosen_tags = None if tags is None else await services.in_thread(tags_of, tags, tag.value, category_level.value)
+    window = window_of(first, last, granularity, chosen_tags)
+    view = CashflowView(focus.value, tag.value, category_level.value, exclude_savings=exclude_savings, window=window)
     return await _respond(request, services, caller, CASHFLOW, as_of, view)
 
 
@@ -150,13 +178,13 @@ async def _respond(
 ) -> Response:
     """The response with an analysis of the caller's current state, or of an earlier day."""
     if as_of is not None and as_of > datetime.now(services.zone).date():
-        raise Problem(400, "asOf: liegt in der Zukunft")
+        raise wrong("asOf", IN_FUTURE, "query")
     state = _state(services, caller, as_of)
     calibrated = f"-{calibration.version}" if calibration else ""
     etag = f'"{state}{calibrated}"'
     if has_etag(request, etag):
         return Response(status_code=304, headers={"ETag": etag, **VARY})
-    user_id, key = user_of(caller), (name if view is None else f"{name}-{view}") + calibrated
+    user_id, key = user_of(caller), _cache_key(name, view) + calibrated
     cached = services.response_cache.find(user_id, key, state)
     if cached is None:
         async with services.analyses.of(user_id):  # parallel requests of one user compute the analyses once
@@ -200,8 +228,13 @@ async def _load(services: Services, caller: Caller, name: str, state: ResultStat
             caller, live.make_cashflow_view, response.body, str(user_id), state.as_of, services.settings.base_url, view
         )
         response = CachedResponse(response.state, body, response.precomputed)
-    cache.put(user_id, name if view is None else f"{name}-{view}", response)
+    cache.put(user_id, _cache_key(name, view), response)
     return response
+
+
+def _cache_key(name: str, view: CashflowView | None) -> str:
+    """The name of a response in the cache. It is short for every view, since a view can have many tags."""
+    return name if view is None else f"{name}-{sha256(repr(view).encode()).hexdigest()}"
 
 
 async def _precomputed(services: Services, caller: Caller, name: str, state: ResultState) -> CachedResponse | None:

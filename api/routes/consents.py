@@ -21,10 +21,12 @@ from api.customer import (
     reading_for,
 )
 from api.http.errors import Problem
+from api.http.mistakes import missing
 from api.http.responses import created_response, json_response
 from api.http.route import router
 from api.schemas.accesses import ACCESS_KEY, ROOT, SOME_CREDENTIALS, NewAccess
 from api.schemas.base import shape
+from api.schemas.languages import Text
 from api.schemas.providers import DEMO_ID
 from api.schemas.transfers import ChosenMedium, ChosenMethod, ConsentStatus, EnteredTan
 from api.services import AppServices, Services
@@ -35,12 +37,15 @@ from pipelines.dialogues.requests import DialogueOptions
 from pipelines.fetching import connect
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
-from warehouse.stores import accesses, redirect_sessions, tenants
+from warehouse.stores import accesses, tenants
 from warehouse.stores import dialogues as store
 from warehouse.stores.callers import Caller
 from warehouse.stores.dialogues import CONSENT
 
 routes = router("/customer/v2", "Consents")
+OTHER_ACCESS = Text(
+    "Der Bankzugang im Inhalt ist nicht der in der Adresse.", "The access in the body is not the one in the address."
+)
 History = Annotated[
     Annotated[Literal["none", "all", "paymentAccounts"], shape("History")] | None,
     Query(alias="maxTransactions", description="of which products bookings older than 90 days are fetched"),
@@ -132,7 +137,7 @@ async def _move(services: Services, caller: Caller, consent: UUID, reply: Reply)
 
 def _options(owner: Owner, callback_url: str | None, customer_ip: str) -> DialogueOptions:
     if callback_url is None:
-        raise Problem(400, "callbackUrl: fehlt")
+        raise Problem(400, mistakes=missing("callbackUrl", place="query"))
     return DialogueOptions(customer_ip, tenants.check_callback(owner, callback_url))
 
 
@@ -141,13 +146,13 @@ def _access(services: Services, owner: Owner, key: str, entries: dict[str, NewAc
     if not entries:
         return accesses.find(owner, key, lock=True)
     if list(entries) != [key]:
-        raise Problem(400, "Der Bankzugang im Inhalt ist nicht der in der Adresse.")
+        raise Problem(400, OTHER_ACCESS)
     entry = entries[key]
     if entry.provider_id is None and entry.credentials is None:
         return accesses.find(owner, key, lock=True)
     (login,) = connect.open_entries(owner, services.vault, services.connectors, [access_request(key, entry)])
     if login.missing:
-        raise Problem(400, f"credentials: es fehlen {', '.join(login.missing)}")
+        raise Problem(400, mistakes=missing(*(f"{key}.credentials.{field}" for field in login.missing)))
     return connect.keep_login(owner, services.vault, services.settings, login)
 
 
@@ -162,13 +167,4 @@ def _form_url(
     """The address of the form, for a redirect tenant."""
     for entry in (entries or {}).values():
         form_entry.refuse_login(providerId=entry.provider_id, credentials=entry.credentials)
-    access = accesses.find(owner, key)
-    return form_entry.begin(
-        services,
-        owner,
-        redirect_sessions.AUTHENTICATE_ACCOUNT,
-        callback_url=callback_url,
-        access_key=key,
-        provider_id=access.provider_id,
-        **progress,
-    )
+    return form_entry.begin_renewal(services, owner, accesses.find(owner, key), callback_url=callback_url, **progress)

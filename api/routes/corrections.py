@@ -1,28 +1,27 @@
 """Routes by which customers correct the category of a booking, named by its product or by its id alone."""
 
 from typing import Annotated
-from uuid import UUID
 
-from fastapi import Path, Query
+from fastapi import Query
 from starlette.responses import Response
 
 from analytics import trees
 from api.customer import AccessKey, Modifies, ProductKey, changing_for
-from api.http.errors import Problem
+from api.http.errors import misnamed, wrong
 from api.http.responses import empty_response
 from api.http.route import router
-from api.routes.transactions import NAME
+from api.routes.transactions import NAME, BookingKey, booking_id
 from api.schemas.base import Flag
 from api.schemas.corrections import ItemInput, TransactionPut
+from api.schemas.languages import Text
 from api.services import AppServices
 from pipelines.results import corrections
-from warehouse.errors import NotFound
 from warehouse.stores import accesses, products
 
 routes = router("/customer/v2/bankzugaenge/{access}/{product}", "Customer")
 platform = router("/ai/v1", "Analysis platform")
 TREE = "CATEGORIES"
-BookingKey = Annotated[str, Path(examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])]
+NO_CATEGORY = Text("ist keine Kategorie, die eine Buchung haben kann", "is not a category that a booking can have")
 ChangeExisting = Annotated[
     Flag, Query(alias="changeExisting", description="also all that there are of the same counterparty (name and IBAN)")
 ]
@@ -47,7 +46,7 @@ async def update_category(
         with changing_for(services, caller) as owner:
             product_row = products.find(owner, accesses.find(owner, access), product)
             flags = {"change_existing": change_existing, "create_rule": create_rule}
-            corrections.choose(owner, _id(transaction), item, product=product_row.id, **flags)
+            corrections.choose(owner, booking_id(transaction), item, product=product_row.id, **flags)
 
     await services.changes.insist(change)
     return empty_response()
@@ -67,7 +66,7 @@ async def update_transaction(
 
     def change() -> None:
         with changing_for(services, caller) as owner:
-            corrections.choose(owner, _id(transaction), item, change_existing=change_existing, create_rule=create_rule)
+            corrections.choose(owner, booking_id(transaction), item, change_existing=change_existing, create_rule=create_rule)
 
     await services.changes.insist(change)
     return empty_response()
@@ -81,7 +80,7 @@ async def delete_choice(
 
     def change() -> None:
         with changing_for(services, caller) as owner:
-            corrections.retract(owner, _id(transaction), change_existing=change_existing)
+            corrections.retract(owner, booking_id(transaction), change_existing=change_existing)
 
     await services.changes.insist(change)
     return empty_response()
@@ -90,16 +89,11 @@ async def delete_choice(
 def category_of(choice: ItemInput, field: str) -> str:
     """The system name of the category that a request names; main categories and sums are refused."""
     if choice.tag_tree.system_name != TREE:
-        raise Problem(400, f"{field}.tagTree.systemName: nur {TREE} kann geändert werden")
-    item = trees.tree("CATEGORIES").by_name.get(choice.system_name)
+        text = Text("nur {tree} kann geändert werden", "only {tree} can be changed")
+        raise wrong(f"{field}.tagTree.systemName", text, sent_value=choice.tag_tree.system_name, tree=TREE)
+    categories = trees.tree("CATEGORIES")
+    item = categories.by_name.get(choice.system_name)
     if item is None or not item.assignable:
-        raise Problem(400, f"{field}.systemName: ist keine Kategorie, die eine Buchung haben kann")
+        names = (category.system_name for category in categories.assignable)
+        raise misnamed(f"{field}.systemName", NO_CATEGORY, "body", choice.system_name, names)
     return item.system_name
-
-
-def _id(value: str) -> UUID:
-    """The id of a booking; anything but a UUID names none."""
-    try:
-        return UUID(value)
-    except ValueError as error:
-        raise NotFound("transaction") from error

@@ -7,8 +7,9 @@ from fastapi import Request
 from starlette.responses import Response
 
 from api.http.authorization import TokenKind, needs
-from api.http.errors import Problem
+from api.http.errors import wrong
 from api.http.route import JSON, StrictRequest, require_content_type, router
+from api.schemas.languages import Text
 from api.services import AppServices
 from warehouse.secrets import certificates
 from warehouse.stores.callers import Caller
@@ -57,9 +58,9 @@ async def encrypt(request: Request, caller: AnyToken, services: AppServices) -> 
     try:
         plaintext = base64.b64decode(await StrictRequest(request.scope, request.receive).body(), validate=True)
     except ValueError as error:
-        raise Problem(400, "Inhalt: kein gültiges Base64") from error
+        raise wrong("", Text("kein gültiges Base64", "not valid Base64")) from error
     if not 1 <= len(plaintext) <= certificates.MAX_PLAINTEXT_BYTES:
-        raise Problem(400, f"Inhalt: 1 bis {certificates.MAX_PLAINTEXT_BYTES} Bytes")
+        raise wrong("", Text("1 bis {most} Bytes", "1 to {most} bytes"), most=certificates.MAX_PLAINTEXT_BYTES)
 
     def encrypt_for_tenant() -> bytes:
         with services.database.acting_for(caller.tenant_id) as owner:

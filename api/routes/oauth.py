@@ -1,6 +1,7 @@
 """OAuth2: tokens of clients and users, revocation, and the classic token of an API key."""
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 from fastapi import Request
@@ -9,6 +10,7 @@ from starlette.responses import Response
 from api.http import metrics
 from api.http.asker import STRANGERS, set_asker
 from api.http.errors import Problem
+from api.http.mistakes import CHOICE, Mistake, closest, missing
 from api.http.responses import json_response
 from api.http.route import FORM, StrictRequest, router
 from api.openapi.models import REFERENCE
@@ -95,11 +97,14 @@ def _grant(fields: dict[str, str]) -> str:
     """The grant type of a complete form; raises for an incomplete one."""
     grant = fields.get("grant_type")
     if not grant:
-        raise Problem(400, "grant_type: fehlt", oauth="invalid_request")
+        (problem,) = missing("grant_type", place="form")
+        suggestion = "grant_type" if closest("grant_type", fields) else None
+        raise Problem(400, mistakes=[replace(problem, suggestion=suggestion)], oauth="invalid_request")
     if grant not in GRANTS:
-        raise Problem(400, "grant_type: ist ungültig", oauth="unsupported_grant_type")
-    if grant == "password" and not (fields.get("username") and fields.get("password")):
-        raise Problem(400, "username, password: fehlt", oauth="invalid_request")
+        problem = Mistake("grant_type", CHOICE, "form", ("grant_type",), allowed={"values": GRANTS})
+        raise Problem(400, mistakes=[problem], oauth="unsupported_grant_type")
+    if grant == "password" and (absent := [name for name in ("username", "password") if not fields.get(name)]):
+        raise Problem(400, mistakes=missing(*absent, place="form"), oauth="invalid_request")
     return grant
 
 

@@ -13,10 +13,12 @@ from api.bodies.dialogues import transfer_status
 from api.bodies.transfers import payee_of, payment_of
 from api.customer import AccessKey, CallbackUrl, ProductKey, QueryTanSettings, RequiredIp, changing_for, reading_for
 from api.http.authorization import TokenKind, needs
-from api.http.errors import Problem
+from api.http.errors import Problem, wrong
+from api.http.mistakes import missing
 from api.http.responses import json_response
 from api.http.route import router
 from api.schemas.base import Flag
+from api.schemas.languages import Text
 from api.schemas.transfers import (
     BulkTransfer,
     ChosenMedium,
@@ -44,7 +46,10 @@ from warehouse.stores.dialogues import FAILED, OPEN, PAYEE
 
 routes = router("/customer/v2", "Payments")
 Pays = Annotated[Caller, needs(scopes.CUSTOMER_TRANSFER, TokenKind.USER)]
-REGULATED_ONLY = "Diese Zahlungen gibt es im Formular nicht; Ihre Kunden erteilen dort einzelne Überweisungen."
+REGULATED_ONLY = Text(
+    "Diese Zahlungen gibt es im Formular nicht; Ihre Kunden erteilen dort einzelne Überweisungen.",
+    "The form does not offer these payments; your customers place single transfers there.",
+)
 PaymentId = Annotated[
     UUID | None,
     Query(
@@ -98,7 +103,9 @@ async def initiate_single_transfer(
 
     def find_login(owner: Owner) -> BankLogin:
         if form.vop_id is not None and not requests.is_verification_of(owner, form.vop_id, order):
-            raise Problem(400, "vopId: gehört nicht zu diesem Auftrag")
+            raise wrong(
+                "vopId", Text("gehört nicht zu diesem Auftrag", "does not belong to this order"), sent_value=str(form.vop_id)
+            )
         return _login_of_access(owner, access, product)
 
     def form_url(owner: Owner) -> str:
@@ -132,7 +139,8 @@ async def initiate_transfer_without_access(
 
     def find_login(owner: Owner) -> BankLogin:
         if form.provider is None or form.credentials is None or form.product is None:
-            raise Problem(400, "provider, credentials und product: alle drei werden gebraucht")
+            fields = {"provider": form.provider, "credentials": form.credentials, "product": form.product}
+            raise Problem(400, mistakes=missing(*(name for name, value in fields.items() if value is None)))
         return login_of_request(services, owner, connect.AccessRequest("", form.provider, form.credentials))
 
     def form_url(owner: Owner) -> str:
@@ -194,7 +202,7 @@ def login_of_request(services: Services, owner: Owner, request: connect.AccessRe
     """A login for one order only, from the credentials of the request."""
     (login,) = connect.open_entries(owner, services.vault, services.connectors, [request])
     if login.missing:
-        raise Problem(400, f"credentials: es fehlen {', '.join(login.missing)}")
+        raise Problem(400, mistakes=missing(*(f"credentials.{field}" for field in login.missing)))
     return BankLogin(request.provider_id, login.login_hash, None, login.credentials)
 
 
@@ -217,7 +225,7 @@ async def _begin(
                     raise Problem(403, REGULATED_ONLY)
                 return form_url(owner)
             if options.callback_url is None:
-                raise Problem(400, "callbackUrl: fehlt")
+                raise Problem(400, mistakes=missing("callbackUrl", place="query"))
             login = find_login(owner)
             access = login.access
             sca = (access.sca_method, access.sca_medium) if access and not options.query_tan_settings else (None, None)
@@ -284,12 +292,6 @@ def _status(services: Services, caller: Caller, payment: UUID, *, needs_access: 
         return json_response(
             services.zone, transfer_status(services.links, dialogue, requests.order_of(owner, services.vault, dialogue))
         )
-
-
-def require_regulated(owner: Owner, caller: Caller) -> None:
-    """Raises for a redirect tenant."""
-    if not tenants.find(owner, caller.tenant_name).regulated:
-        raise Problem(403, REGULATED_ONLY)
 
 
 def _login_of_access(owner: Owner, access_key: str, product_key: str) -> BankLogin:

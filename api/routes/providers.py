@@ -7,7 +7,7 @@ from fastapi import Query
 from pydantic import StringConstraints
 from starlette.responses import Response
 
-from api.bodies import provider_logos
+from api.bodies import drawn_logos
 from api.bodies.providers import ROOT, offered_providers, provider_body
 from api.http.authorization import TokenKind, needs
 from api.http.responses import SVG, json_response
@@ -68,7 +68,7 @@ def get_logo(provider: str, services: AppServices) -> Response:
     """The logo of a provider. Needs no token: a page that shows it cannot send one."""
     with services.database.operating() as owner:
         row, _ = catalogue.find_offer(owner, services.connectors, _id(provider))
-        return SvgResponse(provider_logos.draw(row.name, row.group_name), headers=LOGO_HEADERS)
+        return SvgResponse(drawn_logos.draw(row.name, row.group_name), headers=LOGO_HEADERS)
 
 
 def _id(value: str) -> UUID:

@@ -14,12 +14,14 @@ from analytics.frames import PRODUCTS, TAG_KINDS
 from analytics.products import ProductCategory
 from api.bodies.tags import tag_bodies
 from api.http.authorization import TokenKind, needs
-from api.http.errors import Problem
+from api.http.errors import wrong
 from api.http.long_lists import JsonListWriter
+from api.http.mistakes import IN_FUTURE
 from api.http.route import LARGE, router, validated
 from api.schemas.analyses import AnalysesBody
 from api.schemas.base import cents
 from api.schemas.categories import CATEGORIES
+from api.schemas.languages import Text
 from api.schemas.records import (
     ANALYSES,
     RECORDS,
@@ -87,13 +89,13 @@ def _analyse(services: Services, caller: Caller, content: Any) -> Response:
     request = validated(ANALYSES, content)
     today = datetime.now(services.zone).date()
     if request.as_of is not None and request.as_of > today:
-        raise Problem(400, "asOf: liegt in der Zukunft")
+        raise wrong("asOf", IN_FUTURE, sent_value=str(request.as_of))
     records = request.transactions
     if len({(record.tenant, record.user) for record in records}) > 1:
-        raise Problem(400, "transactions: gehören mehreren Benutzern")
+        raise wrong("transactions", Text("gehören mehreren Benutzern", "belong to several users"))
     ids = [entity_id(record, place) for place, record in enumerate(records)]
     if len(set(ids)) < len(ids):
-        raise Problem(400, "transactions.id: steht mehrfach")
+        raise wrong("transactions.id", Text("steht mehrfach", "is repeated"))
     bookings = booking_frame(records).with_columns(pl.Series("id", ids), user=pl.lit(records[0].user))
     products = _all_products(request.products, _products(bookings))
     tagged_bookings = bookings.hstack(tags.tag_unstored(bookings, products).drop("id", "user", "product"))

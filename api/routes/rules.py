@@ -9,11 +9,13 @@ from starlette.responses import Response
 from analytics import trees
 from analytics.tagging.corrections import name_key
 from api.http.authorization import TokenKind, needs
-from api.http.errors import Problem
+from api.http.errors import Problem, wrong
+from api.http.mistakes import mistake
 from api.http.responses import Links, empty_response, json_response, self_relation
 from api.http.route import router
 from api.routes.corrections import TREE, category_of
 from api.schemas.corrections import NewRule, RuleBody
+from api.schemas.languages import Text
 from api.services import AppServices
 from pipelines.results.documents.tags import tag_tree_item
 from warehouse import scopes
@@ -25,6 +27,7 @@ from warehouse.stores.callers import Caller
 routes = router("/ai/v1/rules", "Analysis platform")
 Reads = Annotated[Caller, needs(scopes.CUSTOMER_READ, TokenKind.ANY)]
 Modifies = Annotated[Caller, needs(scopes.CUSTOMER_MODIFY, TokenKind.ANY)]
+ONE_OF_BOTH = Text("eine der beiden Angaben wird gebraucht", "one of the two is required")
 RuleKey = Annotated[str, Path(examples=["6a0b1f5e-3c0d-4b7e-9a52-0d7b0a3f9c11"])]
 
 
@@ -40,12 +43,12 @@ async def create_rule(new: NewRule, caller: Modifies, services: AppServices) -> 
     """Makes a rule for all bookings of a counterparty. One that there is for the same counterparty gets the new category."""
     item = category_of(new.item, "tagTreeItem")
     if not (new.iban or new.name):
-        raise Problem(400, "counterpartyIban, counterpartyName: eine der Angaben wird gebraucht")
+        raise Problem(400, mistakes=[mistake(name, ONE_OF_BOTH) for name in ("counterpartyIban", "counterpartyName")])
 
     def change() -> dict[str, Any]:
         key = name_key(new.name)
         if new.name and not key:
-            raise Problem(400, "counterpartyName: enthält keinen Namen")
+            raise wrong("counterpartyName", Text("enthält keinen Namen", "contains no name"), sent_value=new.name)
         with services.database.changing_for(caller.tenant_id, caller.user_id) as owner:
             return _body(services.links, rules.put(owner, item, iban=new.iban, name=new.name, name_key=key))
 
@@ -76,7 +79,7 @@ def _body(links: Links, rule: CategoryRule) -> dict[str, Any]:
     tree = trees.tree(TREE)
     return {
         "id": str(rule.id),
-        "tagTreeItem": tag_tree_item(tree, tree.item(rule.item)),
+        "tagTreeItem": tag_tree_item(links.base_url, tree, tree.item(rule.item)),
         "counterpartyIban": rule.counterparty_iban,
         "counterpartyName": rule.counterparty_name,
         "relations": self_relation(_link(links, str(rule.id))),

@@ -10,10 +10,11 @@ from fastapi import Path, Query, Request
 from starlette.responses import Response
 
 from analytics import trees
-from analytics.trees import Item, Tree, UnknownItem, UnknownTree
+from analytics.trees import Item, Partner, Tree, UnknownItem, UnknownTree
+from api.bodies import drawn_logos
 from api.http.authorization import TokenKind, needs
 from api.http.route import JSON, has_etag, router
-from api.routes.providers import Search
+from api.routes.providers import LOGO_HEADERS, Search, SvgResponse
 from api.schemas.tags import TagTreeBody, TagTreeItemBody
 from api.services import AppServices
 from pipelines.results.documents.tags import TREES, item_body, tree_body
@@ -23,6 +24,7 @@ from warehouse.stores.callers import Caller
 
 MAX_CACHED_LISTS = 64  # more than there are trees
 MAX_ID_DIGITS = 9
+UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed."}}
 UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 routes = router(f"/{TREES}", "Tag trees")
 aliases = router("/tags/v1/tags/tag-trees", "Tag trees")
@@ -45,9 +47,8 @@ def register_read(path: str, model: Any) -> Callable[[Handler], Handler]:
     """Registers a route at both addresses of the interface."""
 
     def register(handler: Handler) -> Handler:
-        unchanged: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing has changed."}}
-        routes.get(path, response_model=model, responses=unchanged)(handler)
-        aliases.get(path, response_model=model, responses=unchanged, name=f"{handler.__name__}_below_tags")(handler)
+        routes.get(path, response_model=model, responses=UNCHANGED)(handler)
+        aliases.get(path, response_model=model, responses=UNCHANGED, name=f"{handler.__name__}_below_tags")(handler)
         return handler
 
     return register
@@ -77,7 +78,8 @@ async def list_tag_tree_items(
     """All items of a tag tree, or those that a text finds. Of the time items of cashflow, those of twenty years are listed."""
     page = _cached_list(services.settings.base_url, _tree(tree).id)
     if q is not None:
-        bodies = (body for text, body in page.items if _plain(q.strip()) in text)
+        bodies = [body for text, body in page.items if _plain(q.strip()) in text]
+        bodies += _unlisted(services.settings.base_url, _tree(tree), q.strip().upper())
         return Response(b"[" + b",".join(bodies) + b"]", media_type=JSON)
     headers = {"ETag": page.etag}
     if has_etag(request, page.etag):
@@ -89,11 +91,28 @@ async def list_tag_tree_items(
 async def get_tag_tree_item(tree: TreeKey, item: ItemKey, _caller: ReadsTags, services: AppServices) -> Response:
     """One item of a tag tree."""
     tag_tree = _tree(tree)
-    try:
-        body = item_body(services.settings.base_url, tag_tree, tag_tree.item_of_id(_id(item)))
-    except UnknownItem as error:
-        raise NotFound("tag tree item") from error
+    body = item_body(services.settings.base_url, tag_tree, _item(tag_tree, item))
     return Response(orjson.dumps(body), media_type=JSON)
+
+
+@routes.get(
+    "/{tree}/tag-tree-items/{item}/logo",
+    response_class=SvgResponse,
+    responses=UNCHANGED,
+    openapi_extra={"security": []},
+)
+async def get_partner_logo(request: Request, tree: TreeKey, item: ItemKey) -> Response:
+    """The logo of a business partner, drawn by us; other items have none. It needs no token: a page that shows it cannot send
+    one.
+    """
+    partner = _item(_tree(tree), item)
+    if not isinstance(partner, Partner):
+        raise NotFound("logo")
+    picture = drawn_logos.draw(partner.display_name, partner.group or None)
+    headers = {**LOGO_HEADERS, "ETag": f'"{hashlib.sha256(picture.encode()).hexdigest()[:32]}"'}
+    if has_etag(request, headers["ETag"]):
+        return Response(status_code=304, headers={name: headers[name] for name in ("ETag", "Cache-Control")})
+    return SvgResponse(picture, headers=headers)
 
 
 @lru_cache(MAX_CACHED_LISTS)
@@ -103,6 +122,15 @@ def _cached_list(base_url: str, tree_id: int) -> CachedList:
     items = tuple((_search_text(item), orjson.dumps(item_body(base_url, tree, item))) for item in tree.items)
     body = b"[" + b",".join(text for _, text in items) + b"]"
     return CachedList(body, f'"{hashlib.sha256(body).hexdigest()[:32]}"', items)
+
+
+def _unlisted(base_url: str, tree: Tree[Item], name: str) -> list[bytes]:
+    """The JSON of the item with exactly this system name, if the tree has it without listing it: a year of long ago."""
+    try:
+        item = tree.item(name)
+    except UnknownItem:
+        return []
+    return [] if item.system_name in tree.by_name else [orjson.dumps(item_body(base_url, tree, item))]
 
 
 def _search_text(item: Item) -> str:
@@ -120,6 +148,13 @@ def _tree(key: str) -> Tree[Item]:
         return trees.tree_of_id(_id(key))
     except UnknownTree as error:
         raise NotFound("tag tree") from error
+
+
+def _item(tree: Tree[Item], key: str) -> Item:
+    try:
+        return tree.item_of_id(_id(key))
+    except UnknownItem as error:
+        raise NotFound("tag tree item") from error
 
 
 def _id(key: str) -> int:

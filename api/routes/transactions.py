@@ -1,27 +1,29 @@
-"""Routes of a product's bookings: read, also by the ten thousand and with tags, and push."""
+"""Routes of a product's bookings: read, also by the ten thousand and with tags, push, and delete what was pushed."""
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
+from uuid import UUID
 
 import polars as pl
-from fastapi import Body, Query, Request
+from fastapi import Body, Path, Query, Request
 from pydantic import FailFast, Field, SkipValidation, TypeAdapter
 from starlette.responses import Response
 
 from analytics.frames import BOOKINGS
 from api.bodies.tags import classification_bodies, tag_bodies
 from api.customer import AccessKey, Modifies, ProductKey, Reads, changing_for, reading_for, user_of
-from api.http.errors import Problem
+from api.http.errors import wrong
 from api.http.long_lists import JsonListWriter
-from api.http.responses import Links, created_response, freshness
+from api.http.responses import Links, created_response, empty_response, freshness
 from api.http.route import LARGE, has_etag, router, validated
 from api.schemas.accesses import ACCESSES
-from api.schemas.base import Count, Flag, QueryDay, cents
+from api.schemas.base import Count, Flag, Line, QueryDay, cents
+from api.schemas.languages import Text
 from api.schemas.transactions import (
     BOOKED_ON,
     MAX_PUSHED_BOOKINGS,
@@ -47,6 +49,7 @@ MAX_ROWS = 10_000
 Bookings = Annotated[list[PushedTransaction], FailFast(), Field(min_length=1, max_length=MAX_PUSHED_BOOKINGS)]
 PUSHED = TypeAdapter(Bookings)
 Pushed = Annotated[Bookings, SkipValidation, Body()]
+BookingKey = Annotated[str, Path(examples=["3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10"])]
 Row = tuple[Any, ...]
 NEXT_LINK = {"description": 'The next page with `rel="next"`, while there is more', "schema": {"type": "string"}}
 STATUSES: dict[int | str, dict[str, Any]] = {
@@ -69,8 +72,12 @@ class BookingQuery:
 
     @property
     def taggers(self) -> list[str]:
-        """The taggers whose tags are shown: that of the view; with a classification at least the one behind it."""
-        return [TAG_KINDS[self.view or View.CATEGORIES]] if self.view or self.categorize else []
+        return view_taggers(self.view, categorize=self.categorize)
+
+
+def view_taggers(view: View | None, *, categorize: bool) -> list[str]:
+    """The taggers whose tags are shown: that of the view; with a classification at least the one behind it."""
+    return [TAG_KINDS[view or View.CATEGORIES]] if view or categorize else []
 
 
 @routes.get(f"/{NAME}", response_model=list[TransactionBody], responses=STATUSES)
@@ -112,25 +119,32 @@ async def _without_tags(request: Request, services: Services, caller: Caller, qu
         etag = f'"{revision}"'
         if has_etag(request, etag):
             return Response(status_code=304, headers={"ETag": etag})
-        batches = transactions.row_batches(connection, product_id, query.window)
+        batches = transactions.row_batches(connection, *transactions.list_query(product_id, query.window), query.window.limit)
         async with aclosing(batches):  # while the connection is ours: also if the caller goes away
-            return await _write(services, caller, query, batches, etag)
+            writer, next_row = await write_rows(services, caller, batches, query.limit, transaction_fields)
+    return writer.response({"ETag": etag, **(_next_page(services.links, query, next_row) if next_row else {})})
 
 
-async def _write(
-    services: Services, caller: Caller, query: BookingQuery, batches: AsyncIterator[list[Row]], etag: str
-) -> Response:
-    """The list of all rows. Batches are read and written in turn, so that the event loop works as much for each tenant."""
+async def write_rows(
+    services: Services,
+    caller: Caller,
+    batches: AsyncIterator[list[Row]],
+    limit: int | None,
+    body: Callable[[Row], dict[str, Any]],
+) -> tuple[JsonListWriter, Row | None]:
+    """The list of the bodies of all rows, and the row after which the next page begins, if there is one. Batches are read and
+    written in turn, so that the event loop works as much for each tenant.
+    """
     writer, last_row, has_more, is_at_end = JsonListWriter(), None, False, False
     while not is_at_end:
         async with services.list_turns.hold(caller.tenant_id, caller.user_id):
             piece: list[Row] = await anext(batches, [])
-            rows = piece if query.limit is None else piece[: query.limit - writer.rows]
-            writer.add(transaction_fields(row) for row in rows)
+            rows = piece if limit is None else piece[: limit - writer.rows]
+            writer.add(body(row) for row in rows)
             last_row = rows[-1] if rows else last_row
             has_more = len(rows) < len(piece)
             is_at_end = len(piece) < BATCH_ROWS
-    return writer.response({"ETag": etag, **(_next_page(services.links, query, last_row) if has_more and last_row else {})})
+    return writer, last_row if has_more else None
 
 
 def _with_tags(request: Request, services: Services, caller: Caller, query: BookingQuery) -> Response:
@@ -145,18 +159,20 @@ def _with_tags(request: Request, services: Services, caller: Caller, query: Book
     bookings = matching_bookings if query.limit is None else matching_bookings.head(query.limit)
     writer = JsonListWriter()
     for piece in bookings.iter_slices(BATCH_ROWS):
-        writer.add(_bodies(services, piece, query))
+        writer.add(tagged_bodies(services, piece, query.taggers, categorize=query.categorize))
     has_more = bookings.height < matching_bookings.height
     next_page = _next_page(services.links, query, bookings.select(COLUMNS).row(-1)) if has_more else {}
     return writer.response({"ETag": etag, **freshness(tagged.revision, precomputed=tagged.precomputed), **next_page})
 
 
-def _bodies(services: Services, bookings: pl.DataFrame, query: BookingQuery) -> Iterator[dict[str, Any]]:
-    """Bookings with the tags and classifications of the query."""
-    tag_lists = tag_bodies(tag_writer(services.settings.base_url), bookings, query.taggers, tags.tagger().version)
-    classifications = classification_bodies(bookings) if query.categorize else iter(())
+def tagged_bodies(
+    services: Services, bookings: pl.DataFrame, taggers: Sequence[str], *, categorize: bool
+) -> Iterator[dict[str, Any]]:
+    """Bookings with the tags of these taggers, and with classifications if they are asked for."""
+    tag_lists = tag_bodies(tag_writer(services.settings.base_url), bookings, taggers, tags.tagger().version)
+    classifications = classification_bodies(bookings) if categorize else iter(())
     for row, booking_tags in zip(bookings.select(COLUMNS).iter_rows(), tag_lists, strict=True):
-        classification = {"classifications": [next(classifications)]} if query.categorize else {}
+        classification = {"classifications": [next(classifications)]} if categorize else {}
         yield {**transaction_fields(row), **classification, "tags": booking_tags}
 
 
@@ -177,11 +193,57 @@ async def push_transactions(
     return created_response(services.links.to(*ACCESSES, access, product, NAME))
 
 
+@routes.delete(f"/{NAME}/{{transaction}}", response_class=Response, responses={409: {}})
+async def delete_transaction(
+    access: AccessKey, product: ProductKey, transaction: BookingKey, caller: Modifies, services: AppServices
+) -> Response:
+    """Deletes a booking that was pushed. One of the bank cannot be deleted: the next fetch would bring it back."""
+
+    def remove() -> None:
+        with changing_for(services, caller) as owner:
+            push.remove(owner, access, product, booking_id(transaction))
+
+    await services.changes.insist(remove)
+    return empty_response()
+
+
+@routes.delete(f"/{NAME}", response_class=Response)
+async def delete_batch(
+    access: AccessKey,
+    product: ProductKey,
+    caller: Modifies,
+    services: AppServices,
+    batch: Annotated[
+        Line, Query(alias="batchId", min_length=1, max_length=128, description="`identifier.batchId`", examples=["2026-11-15-01"])
+    ],
+) -> Response:
+    """Deletes all bookings of a product that were pushed in a batch."""
+
+    def remove() -> None:
+        with changing_for(services, caller) as owner:
+            push.remove_batch(owner, access, product, batch)
+
+    await services.changes.insist(remove)
+    return empty_response()
+
+
+def booking_id(value: str) -> UUID:
+    """The id of a booking; anything but a UUID names none."""
+    try:
+        return UUID(value)
+    except ValueError as error:
+        raise NotFound("transaction") from error
+
+
 def _cursor(cursor: str | None) -> Cursor | None:
     try:
         return None if cursor is None else Cursor.read(cursor)
     except Invalid as error:
-        raise Problem(400, "cursor: ist ungültig") from error
+        raise wrong(
+            "cursor",
+            Text("ist ungültig: nehmen Sie den aus dem Header Link", "is invalid: take the one from the Link header"),
+            "query",
+        ) from error
 
 
 def _next_page(links: Links, query: BookingQuery, row: Row) -> dict[str, str]:

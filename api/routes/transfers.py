@@ -4,16 +4,18 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID, uuid4
 
-from fastapi import Path
+from fastapi import Depends, Path, Request
 from starlette.responses import Response
 
 from api.bodies.dialogues import legacy_status, refused_status
 from api.bodies.transfers import payment_of
 from api.customer import ProductKey, changing_for, reading_for
-from api.http.errors import FACTS
+from api.http.errors import FACTS, Problem
+from api.http.negotiation import current_language
 from api.http.responses import json_response
 from api.http.route import router
-from api.routes.payments import Pays, login_of_request, require_regulated
+from api.routes.payments import REGULATED_ONLY, Pays, login_of_request
+from api.schemas.languages import say
 from api.schemas.transfers import EnteredTan, LegacyTransfer, LegacyTransferStatus
 from api.services import AppServices, Services
 from pipelines.banks.base import Reply
@@ -31,7 +33,18 @@ routes = router("/customer/v2", "Older transfers")
 ProviderId = Annotated[UUID, Path(examples=["00000000-0000-0000-0000-000000000000"])]
 
 
-@routes.post("/ueberweisung/{provider}/{product}", response_model=LegacyTransferStatus, responses={404: {}})
+async def refuse_redirect_tenants(request: Request) -> None:
+    """Raises for a redirect tenant before the body is looked at, whose credentials it must never be asked for."""
+    if not request.state.caller.regulated:
+        raise Problem(403, REGULATED_ONLY)
+
+
+@routes.post(
+    "/ueberweisung/{provider}/{product}",
+    response_model=LegacyTransferStatus,
+    responses={404: {}},
+    dependencies=[Depends(refuse_redirect_tenants)],
+)
 async def start_transfer(
     provider: ProviderId, product: ProductKey, form: LegacyTransfer, caller: Pays, services: AppServices
 ) -> Response:
@@ -41,7 +54,6 @@ async def start_transfer(
 
     def begin() -> tuple[UUID, int]:
         with changing_for(services, caller) as owner:
-            require_regulated(owner, caller)
             login = login_of_request(services, owner, connect.AccessRequest("", provider, form.credentials))
             dialogue = requests.begin_payment_once(
                 owner, services.vault, services.settings, login, order, options, has_payment_id=False
@@ -53,7 +65,9 @@ async def start_transfer(
     except ProviderUnknown as error:
         raise NotFound("provider") from error
     except PaymentRepeated as error:
-        return json_response(services.zone, refused_status(FACTS[type(error)].details))
+        text = FACTS[type(error)].text
+        details = say(text, current_language()) if text else None
+        return json_response(services.zone, refused_status(details))
     await services.arrivals.wait_for_answer(dialogue_id, move)
     return await services.changes.run(_status, services, caller, provider, product, dialogue_id)
 

@@ -1,10 +1,9 @@
-"""Webhook routes: a tenant's admin client sets the address at which each client is notified of new transactions.
+"""Webhook routes: a tenant's admin client sets the address at which each client is notified, and of what.
 
 The interface has no scope for webhooks: setting and deleting need the one that assigns roles, reading the one that reads clients.
 """
 
-from typing import Annotated
-from urllib.parse import quote
+from typing import Annotated, Any
 
 from fastapi import Query
 from starlette.responses import Response
@@ -14,17 +13,11 @@ from api.http.responses import Links, empty_response, json_response
 from api.http.route import router
 from api.routes.management import PREFIX, TENANTS, within
 from api.schemas.base import Relation
-from api.schemas.webhooks import (
-    AccessReference,
-    Limit,
-    NewWebhook,
-    Serial,
-    WebhookBody,
-    WebhookEventBody,
-    WebhookSecretBody,
-)
+from api.schemas.webhooks import Limit, NewWebhook, Serial, WebhookBody, WebhookEventBody, WebhookSecretBody
 from api.services import AppServices
+from pipelines.webhooks import notices
 from warehouse import scopes
+from warehouse.postgres.tables import Webhook
 from warehouse.stores import clients, webhooks
 from warehouse.stores.callers import Caller
 from warehouse.stores.webhooks import Event
@@ -38,15 +31,14 @@ Changes = Annotated[Caller, needs(scopes.ROLES_ASSIGN, TokenKind.CLIENT)]
 
 @routes.put(PATH, response_model=WebhookSecretBody)
 def set_webhook(tenant: str, client: str, new: NewWebhook, caller: Changes, services: AppServices) -> Response:
-    """Sets where a client is told, and gives a new secret, once. The numbering goes on; a disabled webhook works again."""
+    """Sets where a client is told, and of which types of events; gives a new secret, once. The numbering goes on, and a disabled
+    webhook works again.
+    """
     with within(services, caller, tenant) as owner:
         client_row = clients.find(owner, client)
-        secret = webhooks.register(owner, services.vault, client_row, new.url, services.settings)
-        webhook = webhooks.find(owner, client_row)
-        facts = {"url": webhook.url, "serial": webhook.serial, "enabled": webhook.enabled}
-        return json_response(
-            services.zone, WebhookSecretBody(**facts, secret=secret, relations=_relations(services.links, tenant, client))
-        )
+        secret = webhooks.register(owner, services.vault, client_row, new.url, services.settings, new.types)
+        facts = _facts(services.links, tenant, client, webhooks.find(owner, client_row))
+        return json_response(services.zone, WebhookSecretBody(**facts, secret=secret))
 
 
 @routes.get(PATH, response_model=WebhookBody)
@@ -54,8 +46,7 @@ def get_webhook(tenant: str, client: str, caller: Reads, services: AppServices) 
     """Where a client is told. The secret is not shown again."""
     with within(services, caller, tenant) as owner:
         webhook = webhooks.find(owner, clients.find(owner, client))
-        facts = {"url": webhook.url, "serial": webhook.serial, "enabled": webhook.enabled}
-        return json_response(services.zone, WebhookBody(**facts, relations=_relations(services.links, tenant, client)))
+        return json_response(services.zone, WebhookBody(**_facts(services.links, tenant, client, webhook)))
 
 
 @routes.delete(PATH, response_class=Response)
@@ -83,18 +74,21 @@ def list_webhook_events(
 
 
 def _event(links: Links, tenant: str, event: Event) -> WebhookEventBody:
-    return WebhookEventBody(
-        serial=event.serial,
-        tenant=tenant,
-        user=event.user_id,
-        access=_access(links, event.access_key) if event.access_key is not None else None,
-        timestamp=event.created_at,
-        state=event.state,
-    )
+    """An event in the words in which it was sent."""
+    facts = {"serial": event.serial, "type": event.type, "event": event.type, "tenant": tenant, "state": event.state}
+    references = notices.references(event, links.base_url)
+    return WebhookEventBody.model_validate({**facts, **references, "timestamp": event.created_at})
 
 
-def _access(links: Links, key: str) -> AccessReference:
-    return AccessReference(id=key, href=f"{links.to('customer', 'v2')}/bankzugaenge/{quote(key, safe='')}")
+def _facts(links: Links, tenant: str, client: str, webhook: Webhook) -> dict[str, Any]:
+    """What is shown of a webhook."""
+    return {
+        "url": webhook.url,
+        "types": webhook.types,
+        "serial": webhook.serial,
+        "enabled": webhook.enabled,
+        "relations": _relations(links, tenant, client),
+    }
 
 
 def _relations(links: Links, tenant: str, client: str) -> list[Relation]:

@@ -158,8 +158,8 @@ class NewAccess(Wire):
     selected: list[Annotated[Line, StringConstraints(min_length=1, max_length=64)]] | None = Field(
         None,
         alias="selectedBankProducts",
-        min_length=1,
         max_length=200,
+        json_schema_extra={"minItems": 1},  # `require_selection` checks it: an empty list of a redirect tenant is none
         examples=[["DE02120300000000202051"]],
         description="the products that are wanted; null for all",
     )

@@ -78,13 +78,13 @@ def _exact_amount(value: Any) -> Decimal:
         raise ValueError("not a number")
     amount = Decimal(value)
     if not amount.is_finite() or (amount and not -MAX_DIGITS < amount.adjusted() < MAX_DIGITS):
-        raise ValueError("out of range")
+        raise ValueError("amount out of range")
     try:
         exact = EXACT.create_decimal(amount).quantize(CENT, context=EXACT)  # raises instead of rounding
     except ArithmeticError as error:
         raise ValueError("more than two decimals") from error
     if abs(exact) > MAX_AMOUNT:
-        raise ValueError("out of range")
+        raise ValueError("amount out of range")
     return exact
 
 
@@ -95,10 +95,18 @@ def _plain_day(value: Any) -> Any:
     return value
 
 
+def day_of(text: str) -> date:
+    """The day of a text of the form yyyy-mm-dd; raises for one that no calendar has."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError("not a day") from error
+
+
 def _plain_count(value: Any) -> Any:
     """A number of at most 18 digits alone; other spellings are refused."""
     if isinstance(value, str) and not COUNT.fullmatch(value):
-        raise ValueError("not a number")
+        raise ValueError("not a whole number")
     return value
 
 
@@ -141,7 +149,49 @@ class Message(Wire):
     details: str | None = Field(None, examples=["username: fehlt"], description="What varies, such as the fields that are wrong")
 
 
+class AllowedValue(Wire):
+    """What a field allows, in the words of JSON Schema. Only what applies is there."""
+
+    type: str | None = Field(None, examples=["string"])
+    values: list[str] | None = Field(None, examples=[["categories", "insurances"]], description="The allowed values, at most 25")
+    pattern: str | None = Field(None, examples=["^[0-9]{8}$"])
+    format: str | None = Field(None, examples=["date"])
+    minimum: Number | None = Field(None, examples=[1])
+    maximum: Number | None = Field(None, examples=[10000])
+    multiple_of: Number | None = Field(None, alias="multipleOf", examples=[0.01])
+    min_length: int | None = Field(None, alias="minLength", examples=[1])
+    max_length: int | None = Field(None, alias="maxLength", examples=[64])
+    min_items: int | None = Field(None, alias="minItems", examples=[1])
+    max_items: int | None = Field(None, alias="maxItems", examples=[20])
+    sample: str | None = Field(None, examples=["10010010"], description="A value that would fit")
+
+
+class FieldProblem(Wire):
+    """A mistake in one field of the request."""
+
+    field: str = Field(examples=["transfers[0].iban"], description="As the request writes it; empty for the whole body")
+    place: Annotated[str, shape("FieldPlace", ["body", "form", "query", "path", "header"])] = Field(examples=["query"])
+    problem: str = Field(examples=["muss mindestens 1 sein"])
+    given: str | None = Field(
+        None, examples=["0"], description="What was sent, shortened; left out for secrets, and where nothing was sent"
+    )
+    allowed: AllowedValue | None = None
+    did_you_mean: str | None = Field(
+        None, alias="didYouMean", examples=["username"], description="The field whose name is close to one that was sent"
+    )
+
+
+class ProblemMessage(Message):
+    """What went wrong, in German, or in English for callers that prefer it (`Accept-Language`)."""
+
+    hint: str | None = Field(None, examples=["Korrigieren Sie die genannten Felder."], description="What to do about it")
+    documentation: str | None = Field(
+        None, examples=["http://127.0.0.1:8000/docs/errors/BA400"], description="The page about this code"
+    )
+    fields: list[FieldProblem] | None = Field(None, description="Each mistake by itself; `details` tells the same in one line")
+
+
 class Problems(Wire):
     """The body of every answer of 4xx and 5xx. `X-Correlation-ID` of the answer names the request in our logs."""
 
-    messages: list[Message]
+    messages: list[ProblemMessage]

@@ -18,7 +18,7 @@ def _username(value: str) -> str:
     try:
         return naming.username(value)
     except Invalid as error:
-        raise ValueError from error
+        raise ValueError("not a user name") from error
 
 
 class TenantBody(Wire):

@@ -34,10 +34,9 @@ Text = Annotated[str, Field(json_schema_extra={"pattern": TEXT})]
 
 
 def _as_sent(schema: dict[str, Any]) -> None:
-    """Removes defaults, since an empty field differs from an absent one, and describes unknown fields as texts."""
+    """Removes defaults, since an empty field differs from an absent one."""
     for field in schema["properties"].values():
         field.pop("default", None)
-    schema["additionalProperties"] = schema["propertyNames"] = {"type": "string", "pattern": TEXT}
 
 
 class TokenForm(Wire):
@@ -66,3 +65,4 @@ class OAuthProblem(Wire):
 
     error: str = Field(examples=["invalid_client"])
     error_description: str = Field(examples=["Die Anmeldung fehlt oder ist fehlgeschlagen."])
+    error_uri: str = Field(examples=["http://127.0.0.1:8000/docs/errors/invalid_client"], description="The page about this error")

@@ -4,7 +4,6 @@ A request has thousands of them, so that patterns check them instead of Python f
 """
 
 from collections.abc import Sequence
-from datetime import date
 from typing import Annotated, Any
 
 import orjson
@@ -12,7 +11,7 @@ import polars as pl
 from pydantic import AfterValidator, ConfigDict, FailFast, Field, StringConstraints, TypeAdapter, WithJsonSchema
 
 from analytics.frames import TRANSACTIONS
-from api.schemas.base import CONTROLS, SHAPE, TEXT, Amount, QueryDay, Wire, cents
+from api.schemas.base import CONTROLS, SHAPE, TEXT, Amount, QueryDay, Wire, cents, day_of
 from api.schemas.categories import WireCategory, checked_category
 from api.schemas.tags import TagInstanceBody
 from api.schemas.transactions import checked_currency, plausible_day
@@ -27,7 +26,7 @@ SEPARATOR = "\n"  # no id holds it
 
 def _moment(value: str) -> str:
     """The timestamp in the form of the interface. A time zone is ignored, so that the days of bookings do not shift."""
-    plausible_day(date.fromisoformat(value[:DAY_LENGTH]))
+    plausible_day(day_of(value[:DAY_LENGTH]))
     return f"{value[:DAY_LENGTH]} {value[DAY_LENGTH + 1 : MOMENT_LENGTH] or '00:00:00'}"
 
 

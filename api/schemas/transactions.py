@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
-from api.schemas.base import TEXT, Amount, Line, Number, Wire
+from api.schemas.base import TEXT, Amount, Line, Number, Wire, day_of
 from api.schemas.tags import TagInstanceBody
 from pipelines.fetching.validation import CURRENCIES
 from warehouse.stores.transactions import COLUMNS
@@ -79,6 +79,13 @@ class TransactionBody(Wire):
     tags: list[TagInstanceBody] | None = Field(None, description="With `tag` or `categorize=true`")
 
 
+class FoundTransactionBody(TransactionBody):
+    """A booking, with where it belongs."""
+
+    access_id: str = Field(alias="accessId", examples=["0d0f6a4e-6f0e-4b0e-9a55-0f0c5d1f7a10"], description="`id` of its access")
+    product_id: str = Field(alias="productId", examples=["DE02120300000000202051"], description="`id` of its product")
+
+
 WIRE_NAMES = {name: field.alias or name for name, field in TransactionBody.model_fields.items()}
 INDEX = {name: COLUMNS.index(name) for name in COLUMNS}
 COPIED_COLUMNS = [
@@ -113,13 +120,13 @@ def _day(value: Any) -> date:
     """The day of a timestamp or date as the interface writes it; a `T` is accepted between day and time."""
     if not isinstance(value, str) or not TIMESTAMP.fullmatch(value):
         raise ValueError("not a date")
-    return date.fromisoformat(value[:10])
+    return day_of(value[:10])
 
 
 def plausible_day(value: date) -> date:
     """The day itself; raises for one that no booking can have."""
     if not date(1970, 1, 1) <= value <= date(2199, 12, 31):
-        raise ValueError("out of range")
+        raise ValueError("day out of range")
     return value
 
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from api.schemas.accesses import SOME_CREDENTIALS, WHEN, Credentials, MediumClass, Moment
-from api.schemas.base import DAY, Amount, Line, Message, Number, Relation, Wire
+from api.schemas.base import DAY, Amount, Line, Message, Number, Relation, Wire, day_of
 from api.schemas.providers import DEMO_ID
 from pipelines.banks.base import PayeeMatch
 from pipelines.dialogues.payments import TRANSFERS_LIMIT
@@ -26,7 +26,7 @@ def _day(value: Any) -> date:
     """The day of a text of the form yyyy-mm-dd; anything else is refused."""
     if not isinstance(value, str) or not DAY.fullmatch(value):
         raise ValueError("not a day")
-    return date.fromisoformat(value)
+    return day_of(value)
 
 
 def _whole(value: Any) -> int:
@@ -34,6 +34,11 @@ def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or value != int(value):
         raise ValueError("not a whole number")
     return int(value)
+
+
+def _absent_if_empty(value: Any) -> Any:
+    """The value, or None for an empty text: fields of redirect tenants that are empty count as absent."""
+    return None if value == "" else value
 
 
 Text = Annotated[Line, StringConstraints(min_length=1, max_length=512)]
@@ -111,11 +116,15 @@ class ProductTransfer(TransferOrder):
 class ProviderTransfer(TransferOrder):
     """An order for a single transfer from an account that is not connected. Redirect tenants send no login."""
 
-    provider: UUID | None = Field(None, examples=[DEMO_ID], description="regulated tenants only, and always")
+    provider: Annotated[UUID | None, BeforeValidator(_absent_if_empty)] = Field(
+        None, examples=[DEMO_ID], description="regulated tenants only, and always"
+    )
     credentials: Credentials | None = Field(
         None, examples=[SOME_CREDENTIALS], description="regulated tenants only, and always; of this order only", repr=False
     )
-    product: Short | None = Field(None, examples=[IBAN], description="regulated tenants only, and always")
+    product: Annotated[Short | None, BeforeValidator(_absent_if_empty)] = Field(
+        None, examples=[IBAN], description="regulated tenants only, and always"
+    )
     details: TransferDetails = Field(alias="transferDetails")
 
 

@@ -3,25 +3,11 @@
 Which texts a page shows is decided in `templates/`, and by the keys that the values of `pages.py` carry.
 """
 
-from typing import Literal, NamedTuple
-
-Language = Literal["de", "en"]
-
-
-class Text(NamedTuple):
-    """A text in both languages."""
-
-    de: str
-    en: str
-
+from api.schemas.languages import Language as Language
+from api.schemas.languages import Text as Text
+from api.schemas.languages import say as say
 
 Texts = dict[str, Text]
-
-
-def say(text: Text, language: Language, /, **values: object) -> str:
-    """The text in a language, with its values filled in."""
-    return (text.en if language == "en" else text.de).format(**values)
-
 
 STEPS: Texts = {
     "terms": Text("Bedingungen", "Terms"),

@@ -10,13 +10,14 @@ from pathlib import Path
 import polars as pl
 
 from analytics.bank_text import canonical, lines, sepa
-from analytics.frames import CHOICES, LINES, PRODUCTS, RULES, TRANSACTIONS, checked
+from analytics.frames import LINES, checked
 from analytics.knowledge import UNKNOWN, Catalogue
 from analytics.tagging import partners, tag
 from analytics.tagging.tag import Tagger
 from models.evaluation import tables
 from models.evaluation.labelled import LabelledEvaluation, evaluate_tags
 from models.evaluation.metrics import Figure, accuracy, figure, ratio
+from models.evaluation.single_lines import NO_CORRECTIONS, tag_single_lines
 from models.progress import Progress, silent
 from models.simulator import Corpus
 from models.simulator.base.lists import merchants, parties
@@ -28,7 +29,6 @@ TEST_WORLD = World(users=300, seed=2, splits=("train", "calibration", "test"))
 """The world that the tagger is evaluated on: nothing was written, tuned or trained on it."""
 BOOKING_TEXT_LABEL = "Buchungstext:"
 """One bank writes this before the text of card payments; the simulator counts it as text, the parser does not."""
-NO_CORRECTIONS = (CHOICES.to_frame(), RULES.to_frame())
 
 
 @dataclass(frozen=True)
@@ -141,26 +141,7 @@ def reality_lines() -> pl.DataFrame:
 def reality_tags(tagger: Tagger) -> pl.DataFrame:
     """The real lines with `truth` and `prediction`, each tagged as if its user had no other booking."""
     real_lines = reality_lines()
-    numbered = real_lines.with_row_index("row").with_columns(pl.col("row").cast(pl.String))
-    rows = numbered.select(
-        id="row",
-        user="row",
-        product="row",
-        booked_on=pl.lit("2026-05-04").str.to_date(),
-        value_on=pl.lit("2026-05-04").str.to_date(),
-        amount_cents=(pl.col("amount").cast(pl.Float64) * 100).round().cast(pl.Int64),
-        currency=pl.lit("EUR"),
-        purpose=_filled("purpose"),
-        booking_text=_filled("booking_text"),
-        gv_code=_filled("gv_code"),
-        primanota=pl.lit(None, pl.String),
-        counterparty_name=_filled("name"),
-        counterparty_iban=pl.lit(None, pl.String),
-        counterparty_bic=pl.lit(None, pl.String),
-        ultimate_name=_filled("ultimate"),
-        pending=pl.lit(value=False),
-    )
-    tags = tag.tag_bookings(checked(rows, TRANSACTIONS), PRODUCTS.to_frame(), *NO_CORRECTIONS, tagger)
+    tags = tag_single_lines(real_lines, tagger)
     return real_lines.with_columns(
         truth="category", prediction=tags["category"], source=tags["category_source"], reason=tags["category_reason"]
     )
@@ -169,10 +150,6 @@ def reality_tags(tagger: Tagger) -> pl.DataFrame:
 def reality_figures(tagger: Tagger, times: int = 1000) -> dict[str, Figure]:
     """Accuracy of categories and main categories on the real lines."""
     return tables.reality_figures(reality_tags(tagger).select("truth", "prediction"), times)
-
-
-def _filled(name: str) -> pl.Expr:
-    return pl.when(pl.col(name) != "").then(pl.col(name))
 
 
 def _unseen_partners(partner_of: Mapping[str, str]) -> set[str]:

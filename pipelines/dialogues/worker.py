@@ -50,8 +50,10 @@ from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Dialogue
 from warehouse.secrets.vault import Vault
-from warehouse.stores import accesses, dialogues, providers
+from warehouse.stores import accesses, dialogues, providers, webhooks
 from warehouse.stores.dialogues import CALLING, CONNECT, CONSENT, LOGIN, ORDER, PAYEE, PAYMENT, REPLY, STATE
+from warehouse.stores.webhooks import NewEvent
+from warehouse.webhook_types import EventType
 
 DONE_CODES = {CONSENT: Code.CONSENT_DONE, CONNECT: Code.CONSENT_DONE, PAYMENT: Code.TRANSFER_DONE}
 CONSENT_DURATION = timedelta(days=180)
@@ -102,20 +104,22 @@ def give_up(context: Context, job: MoveJob) -> None:
 
 def advance_overdue(context: Context) -> int:
     """Advances dialogues that are expired, that lost their job, or whose bank should be asked again; returns their number."""
+    events: list[NewEvent] = []
     with context.database.operating() as operator:
         overdue_dialogues = dialogues.overdue(operator, BATCH_DIALOGUES)
         for dialogue in overdue_dialogues:
             standing = steps.after_expiry(steps.load_step(dialogue.step), pays=dialogue.kind == PAYMENT)
-            end_as(owner_of(operator, dialogue), dialogue, standing)
+            events += _end(owner_of(operator, dialogue), dialogue, standing)
         lost_dialogues = dialogues.without_job(operator, BATCH_DIALOGUES)
         for dialogue in lost_dialogues:
             if dialogue.phase == CALLING:
-                _end_lost(owner_of(operator, dialogue), dialogue)
+                events += _end(owner_of(operator, dialogue), dialogue, _lost_standing(dialogue))
             else:
                 dialogues.enqueue_again(owner_of(operator, dialogue), dialogue)
         due_dialogues = dialogues.due(operator, BATCH_DIALOGUES)
         for dialogue in due_dialogues:
             dialogues.ask(owner_of(operator, dialogue), context.vault, dialogue, dump_reply(Reply()))
+        webhooks.announce(operator, *events)
     return len(overdue_dialogues) + len(lost_dialogues) + len(due_dialogues)
 
 
@@ -354,7 +358,15 @@ def stop(owner: Owner, dialogue: Dialogue) -> None:
 
 
 def end_as(owner: Owner, dialogue: Dialogue, standing: Standing, *, asks_again: bool = True) -> None:
-    """Ends a dialogue in this state. While an outcome is unknown, the bank is asked again at doubling intervals."""
+    """Ends a dialogue in this state. While an outcome is unknown, the bank is asked again at doubling intervals.
+
+    `asks_again` is false for somebody who was deactivated: nothing follows from the end, and no webhook is told of it.
+    """
+    webhooks.announce(owner, *_end(owner, dialogue, standing, asks_again=asks_again))
+
+
+def _end(owner: Owner, dialogue: Dialogue, standing: Standing, *, asks_again: bool = True) -> list[NewEvent]:
+    """The same without the announcement; returns the events to announce at the end of the transaction."""
     dialogue.looks += is_unknown(dialogue)
     dialogue.step = steps.dump_step(standing.step)
     dialogue.messages = list(standing.messages)
@@ -362,6 +374,10 @@ def end_as(owner: Owner, dialogue: Dialogue, standing: Standing, *, asks_again: 
         _tell_access(owner, dialogue, standing)
     goes_on = asks_again and standing.phase is Phase.UNKNOWN and dialogue.looks < MAX_LOOKS
     dialogues.end(owner, dialogue, standing.phase, FIRST_LOOK_SECONDS * 2**dialogue.looks if goes_on else None)
+    if dialogue.kind != PAYMENT or not asks_again or standing.phase is Phase.UNKNOWN:
+        return []
+    outcome = {"outcome": str(standing.phase)}
+    return [NewEvent(EventType.PAYMENT_FINAL, dialogue.user_id, dialogue_id=dialogue.id, details=outcome)]
 
 
 def _tell_access(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:
@@ -375,7 +391,11 @@ def _tell_access(owner: Owner, dialogue: Dialogue, standing: Standing) -> None:
 
 def _end_lost(owner: Owner, dialogue: Dialogue) -> None:
     """Ends a move of which nobody knows whether the bank received it."""
-    end_as(owner, dialogue, steps.after_fault(RuntimeError(), pays=dialogue.kind == PAYMENT, first=False))
+    end_as(owner, dialogue, _lost_standing(dialogue))
+
+
+def _lost_standing(dialogue: Dialogue) -> Standing:
+    return steps.after_fault(RuntimeError(), pays=dialogue.kind == PAYMENT, first=False)
 
 
 def is_unknown(dialogue: Dialogue) -> bool:

@@ -28,6 +28,9 @@ from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
 from warehouse.stores import accesses, providers, unattended_sessions
 
+LOGIN_CODES = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MISSING})
+"""Messages of an access whose login does not work."""
+
 
 @dataclass(frozen=True)
 class AccessOptions:
@@ -113,13 +116,18 @@ def refresh_again(
     return {access.id: _begin(owner, vault, settings, access, attended_from) for access in known_accesses}
 
 
+def needs_login(access: Access) -> bool:
+    """Whether the stored login of an access does not work: the bank has refused it, or misses fields."""
+    return any(item["code"] in LOGIN_CODES for item in access.messages)
+
+
 def _begin(owner: Owner, vault: Vault, settings: Settings, access: Access, attended_from: str | None) -> UUID:
     """Begins a fetch, or joins the running one. The limit on unattended sessions applies to callers as well."""
     if access.fetch_id is None and attended_from is None:
         wait = _seconds_until_allowed(owner, vault, settings, access)
         if wait:
             allowed_at = unattended_sessions.clock(owner).astimezone(settings.zone) + timedelta(seconds=wait)
-            raise TooManyUnattended(wait, settings.unattended_sessions_per_day, f"{allowed_at:%d.%m.%Y, %H:%M} Uhr")
+            raise TooManyUnattended(wait, settings.unattended_sessions_per_day, allowed_at)
     return accesses.begin_fetch(owner, access, is_awaited=True, attended_from=attended_from)
 
 
@@ -186,6 +194,7 @@ def take_login(owner: Owner, vault: Vault, access: Access, credentials: dict[str
         access.login_hash = login_hash
         access.status = accesses.STARTED
         access.selected = None
+        access.first_fetch_end = None
     access.wrong_logins = 0
     access.messages = []
     access.waits_for_customer = False

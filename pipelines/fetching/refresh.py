@@ -30,7 +30,7 @@ from pipelines.banks.base import (
     message,
 )
 from pipelines.context import Context
-from pipelines.fetching import landing, store, validation
+from pipelines.fetching import facts, landing, store, validation
 from pipelines.fetching.slots import slot_of
 from pipelines.fetching.store import BankAnswer, FetchJob
 from warehouse import patience
@@ -39,7 +39,7 @@ from warehouse.logs import describe
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
 from warehouse.secrets import sealed_values
-from warehouse.stores import accesses, fetches, products, providers, unattended_sessions
+from warehouse.stores import accesses, fetches, products, providers, unattended_sessions, webhooks
 
 OVERLAP = timedelta(days=30)
 """How far a refresh reaches back: banks correct texts and days for weeks."""
@@ -139,6 +139,8 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> tuple[Connector, Fe
             raise FieldsMissing(", ".join(field.key for field in offer.fields))
         if any(field.key not in credentials for field in offer.fields) or access.wrong_logins >= MAX_WRONG_LOGINS:
             accesses.end_fetch(owner, access, access.messages, now)
+            code = next((item["code"] for item in access.messages), Code.FIELDS_MISSING)
+            webhooks.announce(owner, *facts.of_fault(access, code, waits_for_customer=access.waits_for_customer))
             return None
         attended = access.fetch_from is not None
         if not attended and not _take_unattended_session(owner, access, context, now):
@@ -257,8 +259,10 @@ def _end(owner: Owner, access: Access, fault: BankFault, now: datetime) -> None:
         code = Code.LOCKED if access.wrong_logins >= MAX_WRONG_LOGINS else code
     elif code is Code.LOCKED:
         access.wrong_logins = MAX_WRONG_LOGINS
-    issues = [message(code, fault.details)]
+    issues, waited = [message(code, fault.details)], access.waits_for_customer
     if code in CUSTOMER_CODES or access.status != accesses.COMPLETE:
         access.messages = issues
     access.waits_for_customer |= code in CUSTOMER_CODES
+    events = facts.of_fault(access, code, waits_for_customer=waited)
     accesses.end_fetch(owner, access, issues, now)
+    webhooks.announce(owner, *events)

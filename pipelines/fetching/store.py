@@ -28,7 +28,7 @@ from pipelines.banks.base import (
     message,
 )
 from pipelines.context import Context
-from pipelines.fetching import merge
+from pipelines.fetching import facts, merge
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
 from warehouse.postgres.tables import Product as Row
@@ -101,8 +101,8 @@ def publish_fetch(context: Context, job: FetchJob, answer: BankAnswer, now: date
         if _complete_access(context, access, answer, now):
             accesses.record_refresh_day(owner, now.astimezone(context.settings.zone).date())
         accesses.end_fetch(owner, access, _issues(answer), now)
-        if changes.added and not first and access.sync:
-            webhooks.announce(owner, access.id, access.user_id)  # last, since it locks the rows of the receivers
+        events = facts.of_answer(access, answer.failures, has_news=bool(changes.added) and not first and access.sync)
+        webhooks.announce(owner, *events)  # last, since it locks the rows of the receivers
     return True
 
 

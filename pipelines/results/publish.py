@@ -9,13 +9,14 @@ from uuid import UUID
 import polars as pl
 
 from pipelines.results import live, tags
+from pipelines.results.analysis_changes import AnalysisChanges
 from pipelines.results.buckets import KNOWLEDGE
 from warehouse.lake.buckets import bucket_of, span
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
 from warehouse.lake.tables import ANALYSED, ANALYSES, TRANSACTION_TAGS, USERS
 from warehouse.postgres.database import Database, Owner
-from warehouse.stores import results
+from warehouse.stores import results, webhooks
 from warehouse.stores.results import NewResult
 
 BATCH_RESULTS = 500
@@ -47,13 +48,15 @@ def publish_buckets(
 ) -> dict[int, PublishCounts]:
     """Publishes the tags and analyses of buckets: of all their users in one transaction, or of none."""
     changed_users: set[UUID] = set()
+    changes = AnalysisChanges()
     with database.operating() as operator:
         for name, table in SOURCES:
             for knowledge, group, users in _unpublished(operator, lake, name, table, buckets, count):
                 new_results = _tags(lake, group, users) if table is TRANSACTION_TAGS else _documents(lake, group, users, base_url)
                 for piece in _batches(new_results):
-                    results.put(operator, knowledge, piece)
+                    changes.put(operator, knowledge, piece)
                 changed_users |= {UUID(user) for user in users["user"]}
+        webhooks.announce(operator, *changes.events())  # last, since it locks the rows of the receivers
     counts = Counter(bucket_of(user, count) for user in changed_users)
     return {bucket: PublishCounts(lake.rows(USERS, bucket), counts[bucket]) for bucket in buckets}
 

@@ -1,7 +1,8 @@
 """Tags of one user's bookings: all inputs are read in one transaction, then pure functions compute."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +13,7 @@ import structlog
 from analytics.bank_text import canonical
 from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, checked
 from analytics.tagging import corrections, tag
+from analytics.tagging.line_cache import LineCache
 from analytics.tagging.tag import Tagger
 from models import registry
 from models.categoriser.storage import CategoryModel
@@ -57,7 +59,7 @@ def _choice(folder: Path, _version: str, _stamp: tuple[int, int] | None) -> Mode
 
 @lru_cache(maxsize=2)
 def _tagger(model: CategoryModel) -> Tagger:
-    return Tagger(model)
+    return Tagger(model, line_cache=LineCache(Settings().cached_lines))
 
 
 def prepare() -> None:
@@ -105,6 +107,17 @@ def tagged_bookings(owner: Owner) -> TaggedBookings:
         bookings, products.whole(owner), choices.whole(owner), with_name_keys(rules.whole(owner)), current_tagger
     )
     return TaggedBookings(bookings.hstack(new_tags.select(SERVED).drop("id")), revision, precomputed=False)
+
+
+def tag_items(owner: Owner, kinds: Sequence[str]) -> TaggedBookings:
+    """All bookings of a user with their items of these kinds only (`id` and a column for each kind), stored or computed as by
+    `tagged_bookings`.
+    """
+    columns, revision = ["id", *kinds], revisions.user_state(owner).revision
+    stored_result = results.find(owner, NAME, revision, tagger().version)
+    if stored_result is not None:
+        return TaggedBookings(unpack_frame(stored_result, columns), revision, precomputed=True)
+    return replace(tagged := tagged_bookings(owner), bookings=tagged.bookings.select(columns))
 
 
 def encode(tags: pl.DataFrame) -> bytes:

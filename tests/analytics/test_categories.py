@@ -92,7 +92,7 @@ Finanzamt Dresden | UST 1. VJ Erstattung | 310 | PUBLIC | INCOME_OTHER
 HUK-COBURG | Schaden 24-11-123 Regulierung | 1800 | TRANSFER | INCOME_OTHER
 Debeka | Leistungsabrechnung Erstattung | 240 | TRANSFER | INCOME_OTHER
 Barmer | Bonusprogramm 2023 | 60 | TRANSFER | INCOME_OTHER
-VG WORT | Ausschüttung Hauptausschüttung | 610 | TRANSFER | INCOME_INVESTMENT
+VG WORT | Ausschüttung Hauptausschüttung | 610 | TRANSFER | INCOME_OTHER
 Netzbetreiber Süd | Einspeisevergütung Mai | 88 | TRANSFER | INCOME_OTHER
 Agentur Pixel GmbH | Honorar Mai RE 2024-05 | 1900 | TRANSFER | INCOME_OTHER
 Kevin Brandt | Miete 05 und Nebenkosten | 720 | STANDINGORDER | INCOME_RENTAL

@@ -204,6 +204,10 @@ def test_an_unknown_partner_has_the_number_0() -> None:
     assert trees.tree("BUSINESS_PARTNERS").item("UNKNOWN").id == 30_000
 
 
+def test_every_parent_is_an_item_of_its_tree() -> None:
+    assert [item.system_name for tree, item in everything() if item.parent and item.parent not in tree.by_name] == []
+
+
 def test_parents_are_items_and_have_no_parent_themselves() -> None:
     for tree, item in everything():
         if item.parent and tree.system_name != "CASHFLOW":
@@ -244,6 +248,7 @@ def test_names_that_people_see_differ_within_a_tree() -> None:
 @pytest.mark.parametrize(
     ("name", "number", "parent", "display_name"),
     [
+        ("TOTAL", 60_000_001, "", "Zeiträume"),
         ("TOTAL_TOTAL", 60_000_000, "TOTAL", "Gesamter Zeitraum"),
         ("2020_Y", 62_020_000, "TOTAL", "Jahr 2020"),
         ("2020_Q1", 62_020_001, "2020_Y", "1. Quartal 2020"),
@@ -275,7 +280,7 @@ def test_time_items_are_computed(name: str, number: int, parent: str, display_na
         "2020_Y1",
         "2020_M1",
         "1899_Y",
-        "TOTAL",
+        "TOTAL_Y",
         "",
     ],
 )

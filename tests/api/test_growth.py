@@ -3,15 +3,16 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from decimal import Decimal
 
 import pytest
 from pydantic import TypeAdapter
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
-from api.http import route, strict_json
+from api.http import mistakes, negotiation, route, strict_json
 from api.routes import providers
-from api.schemas import base, transactions
+from api.schemas import base, echo, transactions
 from api.webform import patterns
 from pipelines.banks import catalogue
 from pipelines.dialogues import payments
@@ -53,6 +54,12 @@ CASES: dict[str, Callable[[int], object]] = {
     "timestamp": lambda n: transactions.TIMESTAMP.fullmatch("2026-11-02 " + "0" * n),
     "cursor": lambda n: stored_transactions.CURSOR.fullmatch(b"2026-11-02." + b"9" * n),
     "accept": lambda n: route.require_accept(Headers({"accept": "a/b;q=0.1," * n}), "application/json"),
+    "accept language": lambda n: negotiation.language_of([(b"accept-language", b"en;q=0.5," * n)]),
+    "accept, for a page": lambda n: negotiation.prefers_html([(b"accept", b"text/html;" * n)]),
+    "echo": lambda n: echo.echoed("\u202e" * n),
+    "echo of a number": lambda n: echo.echoed(Decimal("9" * n)),
+    "slip of the pen": lambda n: mistakes.closest("a" * n, ["limit"] * 50),
+    "slips of the pen": lambda n: mistakes.closest("limit", (f"limit{k}" for k in range(n))),
     "search": lambda n: catalogue._spellings(SEARCH.validate_python("a" + MARKS * n)),
     "iban": lambda n: _transfer("DE" + "1" * n),
     "pattern of a field": lambda n: patterns.PIECE.findall("[a-z]{1,3}" * n),

@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, Route, ViewportSize
 
-from api.bodies import provider_logos
+from api.bodies import drawn_logos
 from api.webform import colours, flicker
 from api.webform.patterns import browser_pattern
 from api.webform.render import ROOT, asset, page_response
@@ -69,7 +69,7 @@ class Site(BaseHTTPRequestHandler):
             return "application/json", json.dumps(Site.state).encode(), {}
         if path == f"{ROOT}/form":
             return "text/html", b"<title>next</title>", {}
-        return "image/svg+xml", (flicker.svg(CODE) if "flicker" in path else provider_logos.draw("Demo-Bank", None)).encode(), {}
+        return "image/svg+xml", (flicker.svg(CODE) if "flicker" in path else drawn_logos.draw("Demo-Bank", None)).encode(), {}
 
     def log_message(self, *_: Any) -> None:
         """Nothing: the tests say what they saw."""

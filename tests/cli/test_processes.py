@@ -56,9 +56,11 @@ def test_the_proxy_is_not_told_where_the_databases_are(tmp_path: Path, monkeypat
     environments: dict[str, dict[str, str]] = {}
     monkeypatch.setattr(processes, "start", lambda name, _command, variables, _logs: environments.setdefault(name, variables))
     variables = dict.fromkeys((*dagster.DATABASE_SECRETS, "KONTOR_HOME"), "x")
-    with dagster.socket_path() as socket:
-        assert socket.parent.stat().st_mode & 0o777 == 0o700
-        for start in dagster.ui_starts(Settings(_env_file=None, home=tmp_path), variables, socket, None).values():
+    with dagster.sockets() as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        for start in dagster.ui_starts(Settings(_env_file=None, home=tmp_path), variables, folder, None).values():
             start()
-    assert not socket.parent.exists()
-    assert environments == {"dagster-webserver": variables, "dagster-proxy": {"KONTOR_HOME": "x"}}
+    assert not folder.exists()
+    code = {dagster.CODE_VARIABLE: str(folder / dagster.CODE_SOCKET)}
+    with_databases = dict.fromkeys((dagster.CODE, "dagster-webserver"), variables | code)
+    assert environments == {**with_databases, "dagster-proxy": {"KONTOR_HOME": "x", **code}}

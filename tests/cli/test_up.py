@@ -28,13 +28,27 @@ from warehouse.settings import Settings
 
 BUCKETS = 8
 """Fewer than usual: Dagster records each partition of each asset one by one."""
-PROCESSES = ("api", "worker", "compiling", "dagster-webserver", "dagster-proxy", "dagster-daemon", "materialising")
+PROCESSES = (
+    "api",
+    "worker",
+    "compiling",
+    "dagster-code",
+    "dagster-webserver",
+    "dagster-proxy",
+    "dagster-daemon",
+    "materialising",
+)
 ASSETS = """query {
   assetNodes {
     assetKey { path } staleStatus freshnessStatusInfo { freshnessStatus }
     assetMaterializations(limit: 1) { timestamp } partitionStats { numPartitions numMaterialized numFailed }
     assetChecksOrError { ... on AssetChecks { checks { name executionForLatestMaterialization { status } } } }
   }
+}"""
+LOCATIONS = """query {
+  workspaceOrError { ... on Workspace { locationEntries {
+    loadStatus versionKey locationOrLoadError { ... on RepositoryLocation { name serverId } }
+  } } }
 }"""
 RUNS = "query { runsOrError { ... on Runs { results { jobName status } } } }"
 ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
@@ -63,6 +77,7 @@ def test_everything_runs_and_stops_and_runs_again(homes: Path) -> None:
             everything_is_materialised(ui)
             assert registry.active_version(home / "models") == "", "the trial model is not in use"
             hears_of_events(ui)
+            the_code_comes_back(home, ui, output)
         access = accesses["demo"]
         address = f"http://127.0.0.1:{api}/customer/v2/bankzugaenge/demo/{access['bankprodukte'][0]['id']}/kontoumsaetze"
         bearer = {"Authorization": f"Bearer {json.loads(token)['access_token']}"}
@@ -93,6 +108,20 @@ def what_dies_comes_back(home: Path, api: int, output: Path) -> None:
     wait_until(lambda: "PostgreSQL had ended" in output.read_text(), 60, output.read_text)
     wait_until(lambda: is_answered(f"http://127.0.0.1:{api}/ready"), 60, output.read_text)
     assert output.read_text().count("starts again") == 2
+
+
+def the_code_comes_back(home: Path, ui: httpx.Client, output: Path) -> None:
+    """Kills the server of our code, after which Dagster's webserver finds the next one by itself."""
+    before = server_id(ui)
+    assert before
+    kill_and_await(home, "dagster", output)
+    wait_until(lambda: server_id(ui) not in (before, None), 90, output.read_text, pause=0.5)
+
+
+def server_id(ui: httpx.Client) -> str | None:
+    """The server from which Dagster's webserver has loaded our code; None while it has not."""
+    (entry,) = ask(ui, LOCATIONS)["workspaceOrError"]["locationEntries"]
+    return (entry["locationOrLoadError"] or {}).get("serverId")
 
 
 def kill_and_await(home: Path, module: str, output: Path) -> None:

@@ -37,7 +37,7 @@ def environment(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield told
 
 
-@pytest.mark.parametrize("page", ["docs/tenants.md", "docs/operators.md", "docs/data-scientists.md"])
+@pytest.mark.parametrize("page", ["docs/tenants.md", "docs/tenants/sync.md", "docs/operators.md", "docs/data-scientists.md"])
 def test_the_commands_of_a_page_run(environment: dict[str, str], tmp_path: Path, page: str) -> None:
     script = "\n".join(blocks(page))
     assert script.count("\n") > 10
@@ -64,7 +64,11 @@ def test_the_notebook_of_the_page_runs(environment: dict[str, str], tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "page", [path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]]
+    "page",
+    [
+        path.relative_to(ROOT).as_posix()
+        for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tenants").glob("*.md"))]
+    ],
 )
 def test_links_between_pages_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text()):

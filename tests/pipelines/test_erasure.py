@@ -43,7 +43,7 @@ from warehouse.lake.parquet import LakeTable
 from warehouse.lake.tables import LANDING, PRODUCTS, TABLES, TOMBSTONES, TRANSACTION_TAGS, TRANSACTIONS
 from warehouse.postgres.embedded import pg_ctl
 from warehouse.settings import Settings
-from warehouse.stores import accesses, personal_rows, tombstones
+from warehouse.stores import accesses, tombstones
 
 ROOT = Path(__file__).parents[2]
 BUCKETS = 2
@@ -363,7 +363,7 @@ def test_an_erasure_waits_for_a_piece_that_is_landing(stack: Stack, house: Conte
 
 def test_every_table_is_looked_at_or_kept_for_a_reason(stack: Stack) -> None:
     database_tables = {name for (name,) in stack.sql("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
-    looked_at, kept = personal_rows.COLUMNS[tombstones.USER].keys(), personal_rows.KEPT_TABLES.keys()
+    looked_at, kept = tombstones.COLUMNS[tombstones.USER].keys(), tombstones.KEPT_TABLES.keys()
     assert looked_at & kept == set()
     assert database_tables == looked_at | kept, "a new table must be looked at, or be in KEPT_TABLES with a reason"
     personal = stack.sql(
@@ -381,7 +381,7 @@ def test_a_receipt_lists_every_table_and_folder(stack: Stack, house: Context, pe
     (stack.home / "lake" / "notes").mkdir()
     receipt = erased(house, person)
     assert receipt.places.keys() == {
-        *(f"postgresql {name}" for name in personal_rows.COLUMNS[tombstones.USER]),
+        *(f"postgresql {name}" for name in tombstones.COLUMNS[tombstones.USER]),
         *(f"lake {table.name}" for table in (*TABLES, old) if table is not TOMBSTONES),
         erase.TRAINING,
     }

@@ -1,13 +1,12 @@
 """Delivery of webhooks: a real database, real senders, real receivers on loopback."""
 
-import asyncio
 import json
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -16,126 +15,23 @@ from sqlalchemy import make_url
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from pipelines.webhooks import notices
-from pipelines.webhooks.notify import deliver_forever
-from pipelines.webhooks.outbound import Resolve
 from tests.support.receiver import HANG, Receiver, receiving
 from tests.support.stack import Stack, free_port, wait_until
+from tests.support.subscribers import PRIVATE, SECONDS, Subscriber, delivering, new_access, separate_house, subscribe
 from warehouse import scopes
-from warehouse.postgres import embedded, migrate
-from warehouse.postgres.database import Database, Owner
-from warehouse.postgres.tables import Access, Client
+from warehouse.postgres.tables import Client
 from warehouse.settings import Settings
-from warehouse.stores import clients, deliveries, tenants, users, webhooks
-from warehouse.stores.webhooks import Event
+from warehouse.stores import clients, deliveries, webhooks
+from warehouse.stores.webhooks import NewEvent
+from warehouse.webhook_types import EventType
 
-PRIVATE = Settings(webhook_private_addresses=True)
-SECONDS = 60
 NEVER = 600.0
 
 
 @pytest.fixture(scope="module")
 def house(stack: Stack) -> Iterator[Stack]:
-    """A database apart, so that no sender but those of these tests sees their events."""
-    admin = make_url(stack.where.service).set(username="postgres", database="postgres").render_as_string(hide_password=False)
-    address = make_url(admin).set(database="webhooks").render_as_string(hide_password=False)
-    embedded.ensure_database(address, beside=admin)
-    migrate.upgrade(address, "kontor")
-    database = Database(make_url(stack.where.service).set(database="webhooks").render_as_string(hide_password=False), pool=10)
-    yield replace(stack, database=database)
-    database.close()
-
-
-@dataclass
-class Subscriber:
-    """A tenant whose client `app` has a webhook, and one access of one user."""
-
-    house: Stack
-    tenant: str
-    tenant_id: uuid.UUID
-    user_id: uuid.UUID
-    access_id: uuid.UUID
-    access_key: str
-    secret: str
-
-    def announce(self) -> None:
-        with self.house.database.acting_for(self.tenant_id, self.user_id) as owner:
-            webhooks.announce(owner, self.access_id, self.user_id)
-
-    def register(self, url: str) -> str:
-        with self.house.database.acting_for(self.tenant_id) as owner:
-            return webhooks.register(owner, self.house.vault, clients.find(owner, "app"), url, PRIVATE)
-
-    def rotate(self) -> str:
-        with self.house.database.acting_for(self.tenant_id) as owner:
-            return webhooks.rotate_secret(owner, self.house.vault, clients.find(owner, "app"), 3600)
-
-    def rows(self) -> list[Any]:
-        statement = "SELECT *, extract(epoch FROM next_attempt_at - now()) AS pause FROM webhook_events WHERE tenant_id = :tenant"
-        return self.house.sql(f"{statement} ORDER BY serial", tenant=self.tenant_id)
-
-    def states(self) -> list[str]:
-        return [row.state for row in self.rows()]
-
-    def replay(self, from_serial: int = 1) -> list[Event]:
-        with self.house.database.acting_for(self.tenant_id) as owner:
-            client = clients.find(owner, "app")
-            return webhooks.events(owner, client, from_serial=from_serial, limit=100, days=30)
-
-    def change(self, assignment: str, table: str = "webhook_events") -> None:
-        self.house.sql(f"UPDATE {table} SET {assignment} WHERE tenant_id = :tenant", tenant=self.tenant_id)
-
-
-def subscribe(house: Stack, url: str, settings: Settings = PRIVATE) -> Subscriber:
-    """A fresh subscriber, without what webhooks do not need of a tenant: making its certificate takes long."""
-    name = f"t-{uuid.uuid4().hex[:8]}"
-    with house.database.operating() as operator:
-        tenant = tenants.create(operator, name, regulated=True)
-        owner = operator.for_tenant(tenant.id)
-        for client in ("admin", "app"):
-            clients.create(owner, client, scopes.MANAGEMENT)
-        user = users.create(owner, "erika", "no hash")
-        access = _access(owner, user.id)
-        secret = webhooks.register(owner, house.vault, clients.find(owner, "app"), url, settings)
-    return Subscriber(house, name, tenant.id, user.id, access.id, access.key, secret)
-
-
-def _access(owner: Owner, user_id: uuid.UUID) -> Access:
-    access = Access(tenant_id=owner.tenant, user_id=user_id, key=uuid.uuid4().hex, provider_id=uuid.UUID(int=0))
-    access.login_hash, access.sync, access.status = b"", True, "COMPLETE"
-    return owner.add(access, "access")
-
-
-@dataclass
-class Sender:
-    """A running delivery, with the means to stop it."""
-
-    loop: asyncio.AbstractEventLoop
-    told_to_stop: asyncio.Event
-
-    def stop(self) -> None:
-        self.loop.call_soon_threadsafe(self.told_to_stop.set)
-
-
-@contextmanager
-def delivering(house: Stack, *, resolve: Resolve | None = None, look_seconds: float = 0.02, **settings: Any) -> Iterator[Sender]:
-    """Delivery in a thread of its own, until the block ends or it is stopped."""
-    asked = {"webhook_private_addresses": True, "webhook_retry_seconds": (0, 0.05), "base_url": house.base_url, **settings}
-    running: list[Sender] = []
-
-    async def run() -> None:
-        running.append(Sender(asyncio.get_running_loop(), asyncio.Event()))
-        stop = running[0].told_to_stop
-        await deliver_forever(house.database, house.vault, Settings(**asked), stop, resolve=resolve, look_seconds=look_seconds)
-
-    with ThreadPoolExecutor(1) as thread:
-        done = thread.submit(asyncio.run, run())
-        wait_until(lambda: running or done.done(), SECONDS)
-        try:
-            yield running[0]
-        finally:
-            if not done.done():
-                running[0].stop()
-            done.result()
+    with separate_house(stack, "webhooks") as house:
+        yield house
 
 
 def test_an_event_comes_signed_and_with_references_only(house: Stack) -> None:
@@ -147,6 +43,7 @@ def test_an_event_comes_signed_and_with_references_only(house: Stack) -> None:
     told = Webhook(subscriber.secret).verify(call.body, call.headers)
     assert told == {
         "serial": 1,
+        "type": "NEW_TRANSACTIONS",
         "event": "NEW_TRANSACTIONS",
         "tenant": subscriber.tenant,
         "user": str(subscriber.user_id),
@@ -196,7 +93,7 @@ def test_announcing_delivering_and_deleting_at_once_never_meet_in_a_circle(house
         subscriber = subscribe(house, one.url)
         with house.database.acting_for(subscriber.tenant_id) as owner:
             webhooks.register(owner, house.vault, clients.find(owner, "admin"), two.url, PRIVATE)
-            accesses = [_access(owner, subscriber.user_id) for _ in range(8)]
+            accesses = [new_access(owner, subscriber.user_id) for _ in range(8)]
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(announce_and_delete, [access.id for access in accesses]))
         wait_until(lambda: "PENDING" not in subscriber.states(), SECONDS)
@@ -207,7 +104,7 @@ def test_announcing_delivering_and_deleting_at_once_never_meet_in_a_circle(house
 def test_what_was_rolled_back_was_never_announced(house: Stack) -> None:
     subscriber = subscribe(house, "http://127.0.0.1:9/")
     with suppress(RuntimeError), house.database.acting_for(subscriber.tenant_id, subscriber.user_id) as owner:
-        webhooks.announce(owner, subscriber.access_id, subscriber.user_id)
+        webhooks.announce(owner, NewEvent(EventType.NEW_TRANSACTIONS, subscriber.user_id, subscriber.access_id))
         raise RuntimeError("the refresh failed")
     assert subscriber.rows() == []
     subscriber.announce()
@@ -456,7 +353,8 @@ def test_an_event_whose_access_is_gone_is_dropped_and_names_nobody(house: Stack)
             wait_until(lambda: subscriber.states() == ["DROPPED"], SECONDS)
         assert receiver.calls == []
     (event,) = subscriber.replay()
-    assert (event.serial, event.user_id, event.access_key) == (1, None, None)
+    assert (event.serial, event.access_key, event.has_subject) == (1, None, False)
+    assert notices.references(event, house.base_url) == {}
 
 
 @pytest.mark.parametrize("table", ["clients", "tenants"])

@@ -247,7 +247,7 @@ class TestNews:
             assert body["event"] == "NEW_TRANSACTIONS"
             assert body["user"] == str(customer.user_id)
             assert body["bankzugang"] == {"id": key, "href": f"{banks.base_url}/customer/v2/bankzugaenge/{key}"}
-            assert body.keys() == {"serial", "event", "tenant", "user", "bankzugang", "timestamp"}
+            assert body.keys() == {"serial", "type", "event", "tenant", "user", "bankzugang", "timestamp"}
             customer.refresh(key)
             wait_until(lambda: len(receiver.calls) == 2, PATIENCE_SECONDS)
             assert json.loads(receiver.calls[1].body)["serial"] == 2

@@ -36,8 +36,9 @@ TOLD = {
     "KONTOR_WEBHOOK_PRIVATE_ADDRESSES": "true",
     "KONTOR_WEBHOOK_RETRY_SECONDS": "0,1,2,5,10,20",
     "KONTOR_READER_TIMEOUT_SECONDS": str(READER_SECONDS),
+    "KONTOR_CACHED_LINES": "20000",
 }
-"""Shorter times than usual, so that a soak of minutes sees what happens in hours."""
+"""Shorter times and a smaller cache than usual, so that a soak of minutes sees what happens in hours."""
 JOB_WORKERS = ("worker-1", "worker-2")
 STOP_SECONDS = 40
 LOOK_SECONDS = 0.2
@@ -107,8 +108,8 @@ def running(disk_mebibytes: int) -> Iterator[House]:
         migrate.upgrade(where.migration, make_url(where.service).username)
         database = Database(where.service, pool=2)
         opened.callback(database.close)
-        socket = opened.enter_context(dagster.socket_path())
-        house = House(settings, where, database, Vault(settings), disk, _starts(settings, where, socket))
+        sockets = opened.enter_context(dagster.sockets())
+        house = House(settings, where, database, Vault(settings), disk, _starts(settings, where, sockets))
         opened.callback(_stop, house)
         yield _started(house)
 
@@ -120,7 +121,7 @@ def _disk(opened: ExitStack, folder: Path, mebibytes: int) -> SmallDisk | None:
     return None
 
 
-def _starts(settings: Settings, where: Addresses, socket: Path) -> dict[str, Callable[[], processes.Child]]:
+def _starts(settings: Settings, where: Addresses, sockets: Path) -> dict[str, Callable[[], processes.Child]]:
     """How each process is started; the same way as by `kontor up`."""
     environment, logs = dagster.environment(settings, where), settings.home / "logs"
 
@@ -130,8 +131,8 @@ def _starts(settings: Settings, where: Addresses, socket: Path) -> dict[str, Cal
     return {
         "api": of("api", "api"),
         **{name: of(name, "pipelines.worker") for name in JOB_WORKERS},
-        **dagster.ui_starts(settings, environment, socket, logs),
-        "dagster-daemon": lambda: processes.start("dagster-daemon", dagster.daemon_command(), environment, logs),
+        **dagster.ui_starts(settings, environment, sockets, logs),
+        "dagster-daemon": lambda: dagster.daemon_start(environment, sockets, logs),
     }
 
 

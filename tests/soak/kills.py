@@ -20,7 +20,7 @@ from warehouse.postgres.embedded import pg_ctl
 
 API_WORKER, JOB_WORKER, POSTGRES, DAGSTER_RUN = "API worker", "job worker", "PostgreSQL", "Dagster run"
 STUCK_WORKER, DAEMON, CODE_SERVER, FULL_DISK = "stuck API worker", "Dagster daemon", "Dagster code server", "full disk"
-BACK_SECONDS = 180
+BACK_SECONDS = 90
 """How long a return is waited for at most."""
 FIRST_FULL_DISK_SECONDS, FULL_DISK_EVERY_SECONDS, FULL_SECONDS = 60, 300, 8
 
@@ -145,18 +145,10 @@ class Killer(threading.Thread):
         victim.kill()
         return lambda: self.house.children["dagster-daemon"].process is not victim
 
-    def _code_server(self) -> Callable[[], bool] | None:
-        servers = code_servers(self.house)
-        if not servers:
-            return None
-        victim = self.chance.choice(servers)
-        parent = victim.parent()
+    def _code_server(self) -> Callable[[], bool]:
+        victim = self.house.children["dagster-code"].process
         victim.kill()
-        return lambda: (
-            parent is None
-            or not parent.is_running()
-            or any(server != victim and server.ppid() == parent.pid for server in code_servers(self.house))
-        )
+        return lambda: self.house.children["dagster-code"].process is not victim
 
     def _dagster_run(self) -> Callable[[], bool] | None:
         found = dagster_runs(self.house)
@@ -177,19 +169,9 @@ def api_workers(house: House) -> list[psutil.Process]:
     return _children(house.pid("api"), spawned=True)
 
 
-def code_servers(house: House) -> list[psutil.Process]:
-    """The processes in which Dagster loads our code: one for the webserver and one for the daemon."""
-    return [
-        child
-        for name in ("dagster-webserver", "dagster-daemon")
-        for child in _children(house.pid(name), spawned=False)
-        if "grpc" in " ".join(_command(child))
-    ]
-
-
 def dagster_runs(house: House) -> list[psutil.Process]:
-    """The processes of Dagster's runs; they are children of a server of code."""
-    return [child for server in code_servers(house) for child in _children(server.pid, spawned=True)]
+    """The processes of Dagster's runs; they are children of the server of our code."""
+    return _children(house.pid("dagster-code"), spawned=True)
 
 
 def _children(pid: int, *, spawned: bool) -> list[psutil.Process]:

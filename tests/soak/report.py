@@ -13,7 +13,7 @@ from rich.text import Text
 
 from tests.soak.disturbers import DISABLED_STAYS_OUT, ENABLING_REVIVES_NOTHING, SLOW_READERS_END
 from tests.soak.endings import DELIVERIES_PASS
-from tests.soak.kills import API_WORKER, CODE_SERVER, FULL_DISK, JOB_WORKER, POSTGRES, STUCK_WORKER, Kill
+from tests.soak.kills import API_WORKER, FULL_DISK, JOB_WORKER, POSTGRES, STUCK_WORKER, Kill
 from tests.soak.leaks import Place
 from tests.soak.notes import Loss, Notes
 from tests.soak.watching import Life
@@ -30,8 +30,6 @@ EXCUSES = {
 EXCUSES_OF_BROKEN_LINES = (API_WORKER, STUCK_WORKER)
 REPLACED_SECONDS = 10.0
 BACK_SECONDS = 45.0
-BACK_SECONDS_OF = {CODE_SERVER: 150.0}
-"""Dagster looks for a lost code server once a minute; a start that meets a killed database fails and waits for the next look."""
 FLAT = "memory and handles are flat"
 MUST = (
     "accesses as made",
@@ -88,7 +86,7 @@ class Soaked:
             "what was killed comes back": [
                 f"{kill.kind}: {(kill.back_seconds and round(kill.back_seconds)) or 'never'}"
                 for kill in self.kills
-                if (kill.back_seconds or 1e9) > BACK_SECONDS_OF.get(kill.kind, BACK_SECONDS)
+                if (kill.back_seconds or 1e9) > BACK_SECONDS
             ],
             "a stuck API worker is replaced within 10 s": [
                 f"{(kill.back_seconds and round(kill.back_seconds)) or 'never'}"

@@ -77,11 +77,10 @@ class Watch(threading.Thread):
         for name, kind in {"api": "API master", **dict.fromkeys(JOB_WORKERS, "job worker")}.items():
             with suppress(psutil.NoSuchProcess):
                 found.append((kind, psutil.Process(house.pid(name))))
-        for name in ("dagster-webserver", "dagster-proxy", "dagster-daemon"):
+        for name in ("dagster-code", "dagster-webserver", "dagster-proxy", "dagster-daemon"):
             with suppress(psutil.NoSuchProcess):
                 found.append((name, psutil.Process(house.pid(name))))
         found += [("API worker", process) for process in kills.api_workers(house)]
-        found += [("dagster code server", process) for process in kills.code_servers(house)]
         return found + [("dagster run", process) for process in kills.dagster_runs(house)]
 
     def _database(self, now: float) -> Sample:

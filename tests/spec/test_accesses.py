@@ -2,7 +2,9 @@
 
 import re
 import uuid
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import httpx
 import pytest
@@ -522,6 +524,42 @@ class TestRefreshing:
         assert answer.status_code == 201
         wait_until(lambda: customer.access(key)["status"] == "VOLLSTAENDIG", 20, lambda: str(customer.access(key)))
         assert customer.codes(key) == codes
+
+    def test_429_of_unattended_calls_names_the_header_that_is_missing_and_when_a_call_is_possible_again(
+        self, customer: Customer
+    ) -> None:
+        key = customer.connected(f"test_new_transactions_{uuid.uuid4().hex[:8]}")
+        while (answer := customer.refresh(key, ip=None)).status_code == 201:
+            pass
+        (message,) = answer.json()["messages"]
+        assert (answer.status_code, message["code"]) == (429, "BA429")
+        assert message["details"].startswith("Customer-IP-Address: fehlt.")
+        told = re.search(r"der nächste ab dem (\d\d\.\d\d\.\d{4}, \d\d:\d\d) Uhr\.$", message["details"])
+        assert told is not None
+        again = datetime.strptime(told[1], "%d.%m.%Y, %H:%M").replace(tzinfo=ZoneInfo("Europe/Berlin"))
+        assert abs((again - datetime.now(UTC)).total_seconds() - int(answer.headers["Retry-After"])) < 120
+
+    def test_ba3010_says_what_the_customer_must_do(self, customer: Customer) -> None:
+        key, _ = customer.add(f"test_sca_method_media_{uuid.uuid4().hex[:8]}")
+        customer.wait_idle(key)
+        access = customer.access(key)
+        (message,) = access["messages"]
+        assert (message["code"], message["level"]) == ("BA3010", "INFO")
+        assert "Bitte bestätigen Sie" in message["message"]
+        assert "Wählen Sie" in message["message"]
+        assert "start_sca" in {relation["rel"] for relation in access["relations"]}
+
+    def test_an_unknown_id_in_selected_bank_products_is_told(self, customer: Customer) -> None:
+        key = customer.connected("demo8", selectedBankProducts=["gibt-es-nicht"])
+        (message,) = customer.access(key)["messages"]
+        assert message["details"] == "selectedBankProducts: gibt-es-nicht gibt es nicht"
+
+    def test_messages_is_always_a_list(self, customer: Customer) -> None:
+        key = customer.connected("demo8")
+        access = customer.access(key)
+        bodies = [customer.read(), access, customer.read(f"/bankzugaenge/{key}/issues"), *access["bankprodukte"]]
+        english = customer.tenant.stack.http.get("/ai/v1/products", headers=customer.bearer).json()
+        assert [body["messages"] for body in bodies + english] == [[]] * (len(bodies) + len(english))
 
     def test_at_most_four_sessions_a_day_without_the_customer(self, customer: Customer, stack: Stack) -> None:
         userid = f"test_new_transactions_{uuid.uuid4().hex[:8]}"

@@ -145,6 +145,16 @@ def test_a_short_answer_is_not_packed(r1: TenantUnderTest) -> None:
         ("cashflow", {"tag": "categories"}),
         ("cashflow", {"catLevel": "leaf"}),
         ("cashflow", {"excludeSavings": ""}),
+        ("cashflow", {"granularity": "day"}),
+        ("cashflow", {"from": "2026-02-30"}),
+        ("cashflow", {"to": ""}),
+        ("cashflow", {"from": "2026-02-02", "to": "2026-02-01"}),
+        ("cashflow", {"tags": ""}),
+        ("cashflow", {"tags": "LIVING,"}),
+        ("cashflow", {"tags": ",".join(f"LIVING{number}" for number in range(51))}),
+        ("cashflow", {"tags": "x" * 4_000}),
+        ("cashflow", {"tags": "LIVING_GROCERIES", "catLevel": "main"}),
+        ("cashflow", {"tags": "LIVING", "tag": "BUSINESS_PARTNERS"}),
     ],
 )
 def test_what_is_no_value_is_refused(family: Customer, name: str, query: dict[str, str]) -> None:
@@ -152,6 +162,62 @@ def test_what_is_no_value_is_refused(family: Customer, name: str, query: dict[st
     assert answer.status_code == 400
     assert answer.json()["messages"][0]["code"] == "BA400"
     assert next(iter(query)) in answer.json()["messages"][0]["details"]
+
+
+@pytest.mark.parametrize(
+    ("query", "closest"),
+    [
+        ({"tags": "LIVING_GROCERY"}, "LIVING_GROCERIES"),
+        ({"tags": "INCOME,housing_rent"}, "HOUSING_RENT"),
+        ({"tags": "REWEE", "tag": "BUSINESS_PARTNERS"}, "REWE"),
+    ],
+)
+def test_for_an_unknown_tag_the_closest_one_is_named(family: Customer, query: dict[str, str], closest: str) -> None:
+    answer = family.get("/ai/cashflow/", params=query)
+    assert (answer.status_code, answer.headers["X-Correlation-ID"] != "") == (400, True)
+    (mistake,) = answer.json()["messages"][0]["fields"]
+    assert (mistake["field"], mistake["didYouMean"]) == ("tags", closest)
+
+
+def cashflow_cells(found: Any) -> dict[tuple[str, str], Any]:
+    """Amounts of the past by tag and time item, where the focus is on time."""
+    return {
+        (instance["tagTreeItem"]["systemName"], element["tagTreeItem"]["systemName"]): element["cashflow"]
+        for instance in found
+        for element in instance["details"]["statistics"]
+    }
+
+
+def test_a_window_of_the_cashflow_is_a_part_of_the_whole_in_kilobytes(family: Customer) -> None:
+    whole = family.get("/ai/cashflow/")
+    cells = cashflow_cells(whole.json())
+    (last_month,) = sorted({item for _, item in cells if item[4:6] == "_M"})[-2:-1]
+    day = f"{last_month[:4]}-{last_month[6:]}-15"
+    query = {"from": day, "to": day, "granularity": "month", "tags": "LIVING,NET"}
+    part = family.get("/ai/cashflow/", params=query)
+    shown = cashflow_cells(part.json())
+    assert len(part.content) < 16_000 < len(whole.content)
+    assert {item for _, item in shown} == {last_month}
+    assert {tag for tag, _ in shown} > {"NET", "LIVING_GROCERIES"}
+    assert all(tag == "NET" or tag.startswith("LIVING_") for tag, _ in shown)
+    assert all(cells[cell] == amount for cell, amount in shown.items())
+    assert family.get("/ai/cashflow/", params=query).content == part.content
+    assert family.get("/ai/cashflow/").content == whole.content
+    TypeAdapter(SHAPES["cashflow"]).validate_json(part.content)
+
+
+def test_the_total_of_a_window_is_the_sum_of_its_months(family: Customer) -> None:
+    query = {"from": "2025-11-03", "to": "2026-04-10", "tag": "BUSINESS_PARTNERS"}
+    total, months = (read(family, "cashflow", **query, granularity=kind) for kind in ("total", "month"))
+    sums: dict[str, Any] = {}
+    for (tag, _), amount in cashflow_cells(months).items():
+        sums[tag] = sums.get(tag, 0) + amount
+    assert {tag: amount for (tag, _), amount in cashflow_cells(total).items()} == sums
+    assert len(sums) > 3
+
+
+def test_a_window_without_bookings_is_empty(family: Customer) -> None:
+    assert read(family, "cashflow", **{"from": "1999-01-01", "to": "1999-12-31"}) == []
 
 
 def test_a_day_to_come_is_refused(family: Customer) -> None:

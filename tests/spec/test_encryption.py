@@ -66,7 +66,7 @@ def test_other_content_types_are_refused(http: httpx.Client, r1: TenantUnderTest
     assert answer.status_code == 415
 
 
-def test_a_client_that_accepts_only_json_gets_the_text(http: httpx.Client, r1: TenantUnderTest) -> None:
+def test_put_encrypt_accepts_application_json(http: httpx.Client, r1: TenantUnderTest) -> None:
     headers = {**r1.bearer("admin"), "Content-Type": "application/octet-stream+base64", "Accept": "application/json"}
     answer = http.put("/encrypt", content=b"YQ==", headers=headers)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/octet-stream+base64")

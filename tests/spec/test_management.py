@@ -294,6 +294,16 @@ def test_inactive_users_are_listed_only_on_request(http: httpx.Client, stack: St
         assert http.get(tenant.path("users"), params={"includeInactive": garbage}, headers=admin).status_code == 400
 
 
+def test_inactive_users_are_readable_with_active_false_also_in_lists(http: httpx.Client, stack: Stack) -> None:
+    tenant = stack.tenant()
+    admin, place = tenant.bearer("admin"), tenant.path("users", str(tenant.users[tenant.add_user("geht")]))
+    assert http.get(place, headers=admin).json()["active"] is True
+    http.put(f"{place}/deactivate", headers=admin)
+    one = http.get(place, headers=admin).json()
+    assert (one["username"], one["active"]) == ("geht", False)
+    assert http.get(tenant.path("users"), params={"includeInactive": "true"}, headers=admin).json() == [one]
+
+
 def test_assigning_a_role(http: httpx.Client, stack: Stack, r2: TenantUnderTest) -> None:
     tenant = stack.tenant()
     tenant.add_user("anna")

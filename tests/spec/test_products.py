@@ -106,6 +106,13 @@ def test_what_every_product_has(products: list[tuple[str, dict[str, Any]]]) -> N
             assert not {"ueberziehungslimit"} & product.keys()
 
 
+def test_verfuegungsrahmen_only_on_accounts(customer: Customer, products: list[tuple[str, dict[str, Any]]]) -> None:
+    english = customer.tenant.stack.http.get("/ai/v1/products", headers=customer.bearer).json()
+    assert "KREDITKARTE" in {product["category"] for product in english if product["availableAmount"] is not None}
+    of_accounts = {"ueberziehungslimit", "verfuegungsrahmen", "verfuegterBetrag"}
+    assert all(product["kategorie"].endswith("KONTO") for _, product in products if of_accounts & product.keys())
+
+
 def test_one_product_is_as_in_its_access(customer: Customer, products: list[tuple[str, dict[str, Any]]]) -> None:
     for key, product in products:
         assert customer.read(f"/bankzugaenge/{key}/{product['id']}") == product

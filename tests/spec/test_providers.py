@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import httpx
 import pytest
 
-from api.bodies import provider_logos
+from api.bodies import drawn_logos
 from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 from warehouse.inputs import logos
@@ -201,8 +201,8 @@ def test_a_logo_is_a_picture_without_script(http: httpx.Client, bank: UUID) -> N
 
 
 def test_logos_of_a_group_share_a_colour_on_which_white_can_be_read() -> None:
-    assert provider_logos.draw("A", "Sparkasse").split("fill=")[1] == provider_logos.draw("B", "Sparkasse").split("fill=")[1]
-    assert min(_contrast_to_white(provider_logos.colour(f"Bank {number}")) for number in range(2000)) >= 4.5
+    assert drawn_logos.draw("A", "Sparkasse").split("fill=")[1] == drawn_logos.draw("B", "Sparkasse").split("fill=")[1]
+    assert min(_contrast_to_white(drawn_logos.colour(f"Bank {number}")) for number in range(2000)) >= 4.5
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_logos_of_a_group_share_a_colour_on_which_white_can_be_read() -> None:
     [("Demo Provider", "DP"), ("ING", "IN"), ("M.M. Warburg & CO", "MM"), ("öbank", "ÖB"), ("N26", "N2"), ("-", "")],
 )
 def test_initials(name: str, initials: str) -> None:
-    assert provider_logos.initials(name) == initials
+    assert drawn_logos.initials(name) == initials
 
 
 def _contrast_to_white(colour: str) -> float:

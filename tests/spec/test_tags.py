@@ -8,10 +8,12 @@ import polars as pl
 import pytest
 
 from analytics import trees
+from api.bodies import drawn_logos
 from api.schemas.tags import TagInstanceBody
 from pipelines.results.documents.tags import tag_details, tag_tree_item, tag_writer
 from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
+from warehouse.inputs import logos
 
 TREES = "/tags/v1/tag-trees"
 BELOW_TAGS = "/tags/v1/tags/tag-trees"
@@ -21,7 +23,7 @@ PATHS = [
 TREE_FIELDS = {"description", "displayName", "systemId", "systemName", "version", "isClientGenerated"}
 ITEM_FIELDS = {"displayName", "systemId", "systemName", "description", "tagTree", "relations"}
 PARTNER_FIELDS = {
-    *("addressCity", "addressCountry", "addressStreet", "addressZip", "creditorId", "group", "telephone", "website"),
+    *("addressCity", "addressCountry", "addressStreet", "addressZip", "creditorId", "group", "telephone", "website", "logo"),
 }
 BOOKING, PERSON = "3a2b8c1e-7c7c-4c39-8d8a-2f5a5d3c1b10", "5f0c6f0e-3c52-4d3c-9a52-0d7b0a3f9c11"
 
@@ -85,6 +87,7 @@ def test_all_items_of_a_tree_are_listed_with_every_field(
     assert [(item["systemId"], item["systemName"]) for item in listed] == [(item.id, item.system_name) for item in known.items]
     for item in listed:
         extra = PARTNER_FIELDS if tree == "BUSINESS_PARTNERS" else set()
+        assert ("logo" in item) == (tree == "BUSINESS_PARTNERS")
         assert item.keys() - {"systemNameParent"} - extra == ITEM_FIELDS
         assert item["tagTree"] == {name: about[name] for name in TREE_FIELDS}
         assert all(text for text in item.values())
@@ -104,6 +107,47 @@ def test_an_item_of_two_levels_names_its_parent(http: httpx.Client, user: dict[s
     assert listed["INCOME_STATE_FAMILY"]["systemNameParent"] == "INCOME"
     assert listed["INCOME_STATE_FAMILY"]["displayName"] == "Familienleistungen"
     assert {"systemNameParent"} & (listed["TAXES"].keys() | listed["INCOME"].keys()) == set()
+
+
+def test_every_system_name_parent_can_be_looked_up(http: httpx.Client, r1: TenantUnderTest, user: dict[str, str]) -> None:
+    """In every tree, and of every item that answers contain: of bookings, contracts, cashflow and all other analyses."""
+    names: dict[str, set[str]] = {}
+    parents: set[tuple[str, str]] = set()
+    for tree in read(http, user, f"{TREES}/"):
+        items = read(http, user, relations(tree)["tag_tree_items"])
+        names[tree["systemName"]] = {item["systemName"] for item in items}
+        parents |= shown_parents(items)
+    assert {tree for tree, _ in parents} >= {"CATEGORIES", "INSURANCE_TYPES", "PERIODS", "CASHFLOW", "LIFE_EVENTS"}
+    customer = r1.customer()
+    key = customer.connected("demo1")
+    for product in customer.access(key)["bankprodukte"]:
+        if product["kategorie"] != "DEPOT":
+            for view in ("categories", "insurance-types", "business-partners", "freelancer-categories"):
+                parents |= shown_parents(customer.bookings(key, product["id"], tag=view))
+    for analysis in ("contracts", "cashflow", "life-events", "life/stages", "sales-triggers"):
+        parents |= shown_parents(customer.read(f"/ai/{analysis}"))
+    for analysis in ("disposable-money", "affordability", "credit-risk"):
+        parents |= shown_parents([customer.read(f"/ai/{analysis}")])
+    assert {(tree, parent) for tree, parent in parents if parent not in names[tree]} == set()
+
+
+def shown_parents(value: Any) -> set[tuple[str, str]]:
+    """Tree and parent of all items in an answer."""
+    if isinstance(value, list):
+        return {parent for item in value for parent in shown_parents(item)}
+    if not isinstance(value, dict):
+        return set()
+    own = {(value["tagTree"]["systemName"], value["systemNameParent"])} if "systemNameParent" in value else set()
+    return own | {parent for item in value.values() for parent in shown_parents(item)}
+
+
+def test_the_parent_of_a_time_that_is_not_listed_is_found_by_its_name(http: httpx.Client, user: dict[str, str]) -> None:
+    month = read(http, user, f"{TREES}/6/tag-tree-items/61999012/")
+    (year,) = read(http, user, f"{TREES}/6/tag-tree-items/", q=month["systemNameParent"])
+    assert (year["systemName"], year["systemNameParent"]) == ("1999_Y", "TOTAL")
+    (root,) = (item for item in read(http, user, f"{TREES}/6/tag-tree-items/", q="TOTAL") if item["systemName"] == "TOTAL")
+    assert "systemNameParent" not in root
+    assert read(http, user, relations(root)["self"]) == root
 
 
 @pytest.mark.parametrize("path", ["", "/1", "/4/tag-tree-items", "/4/tag-tree-items/40202"])
@@ -187,6 +231,31 @@ def test_a_tag_leads_to_its_item(http: httpx.Client, stack: Stack, user: dict[st
         assert http.get(relations(tag)[rel], headers=user).status_code == 200
 
 
+def test_a_partner_has_a_website_and_a_logo_that_needs_no_token_and_can_be_kept(http: httpx.Client, user: dict[str, str]) -> None:
+    rewe = read(http, user, f"{TREES}/3/tag-tree-items/", q="rewe")[0]
+    assert rewe["website"] == "https://www.rewe.de/"
+    answer = http.get(rewe["logo"])
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/svg+xml; charset=utf-8")
+    assert answer.headers["Cache-Control"] == "public, max-age=86400"
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    again = http.get(rewe["logo"], headers={"If-None-Match": answer.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_logos_of_all_partners_are_pictures_that_refer_to_nothing() -> None:
+    for partner in trees.tree("BUSINESS_PARTNERS").items:
+        assert isinstance(partner, trees.Partner)
+        picture = drawn_logos.draw(partner.display_name, partner.group or None).encode()
+        assert logos.media_type(picture) == "image/svg+xml", partner.system_name
+
+
+@pytest.mark.parametrize(
+    "path", ["/1/tag-tree-items/10101/logo", "/3/tag-tree-items/1/logo", "/3/tag-tree-items/x/logo", "/99/tag-tree-items/1/logo"]
+)
+def test_nothing_else_has_a_logo(http: httpx.Client, path: str) -> None:
+    assert http.get(f"{TREES}{path}").status_code == 404
+
+
 @pytest.mark.parametrize("more", [{}, {"refund_of": BOOKING}, {"pair_of": BOOKING}])
 @pytest.mark.parametrize("entity_class", ["TRANSACTION", "USER"])
 def test_a_tag_says_what_carries_it_and_why(more: dict[str, str], entity_class: str) -> None:
@@ -199,7 +268,7 @@ def test_a_tag_says_what_carries_it_and_why(more: dict[str, str], entity_class: 
         assert tag == {
             "id": f"{BOOKING}.1",
             "entity": {"displayName": 'Müller & "Söhne"', "entityClass": entity_class, "id": BOOKING},
-            "tagTreeItem": tag_tree_item(tree, tree.item("LIVING_GROCERIES")),
+            "tagTreeItem": tag_tree_item("https://api.example.de", tree, tree.item("LIVING_GROCERIES")),
             "details": details,
         }
     assert (

@@ -2,6 +2,7 @@
 
 import base64
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote_plus
 from uuid import UUID
 
 import httpx
@@ -14,6 +15,7 @@ from warehouse.secrets import hashing
 from warehouse.settings import Settings
 
 TENANTS = "/auth/mgmt/v1/tenants"
+LATIN_1 = "ISO-8859-1"
 REQUIRED = {
     "scope", "tenant", "tenantId", "client", "additionalData", "validTo", "active",
     "issuedAt", "expiresAt", "access_token", "token_type", "expires_in",
@@ -99,6 +101,29 @@ def test_a_wrong_form_gets_the_error_of_rfc_6749(
     )
     assert (answer.status_code, answer.json()["error"]) == (400, error)
     assert answer.json()["error_description"]
+
+
+@pytest.mark.parametrize(
+    ("charset", "encoded", "status"),
+    [
+        (LATIN_1, "j%FCrgen", 200),
+        ("UTF-8", "j%C3%BCrgen", 200),
+        ("us-ascii", "j%C3%BCrgen", 200),
+        ("UTF-8", "j%FCrgen", 400),
+        ("windows-1252", "j%FCrgen", 415),
+    ],
+)
+def test_a_form_is_read_in_the_charset_that_it_names(
+    stack: Stack, http: httpx.Client, charset: str, encoded: str, status: int
+) -> None:
+    """HTTP clients of Java name ISO 8859-1 for forms unless they are told otherwise."""
+    tenant = stack.tenant()
+    tenant.add_user("jürgen")
+    headers = {"Content-Type": f"application/x-www-form-urlencoded; charset={charset}"}
+    password = quote_plus(PASSWORD, encoding=LATIN_1 if charset == LATIN_1 else None)
+    form = f"grant_type=password&username={encoded}&password={password}"
+    answer = http.post("/auth/oauth2/token", content=form, headers=headers, auth=tenant.basic("app"))
+    assert answer.status_code == status, answer.text
 
 
 def test_a_form_field_that_stands_twice_is_refused(r1: TenantUnderTest, http: httpx.Client) -> None:

@@ -266,3 +266,64 @@ class TestPushing:
         assert push(empty, *[pushed(betrag=-n) for n in range(10_000)]).status_code == 201
         assert len(of_batch(empty)) == 10_000
         assert push(empty, *([pushed(verwendungszweck="x" * 4000)] * 3000)).status_code == 413
+
+
+class TestDeleting:
+    def test_anonymous(self, http: httpx.Client) -> None:
+        for path in ("", f"/{uuid.uuid4()}"):
+            assert http.delete(f"/customer/v2/bankzugaenge/a/b/kontoumsaetze{path}?batchId=b").status_code == 401
+
+    def test_wrong_scope(self, http: httpx.Client, r1: TenantUnderTest) -> None:
+        token = r1.bearer("app", "anna", scopes.CUSTOMER_READ)
+        for path in ("", f"/{uuid.uuid4()}"):
+            assert http.delete(f"/customer/v2/bankzugaenge/a/b/kontoumsaetze{path}?batchId=b", headers=token).status_code == 403
+
+    def test_somebody_elses(self, empty: tuple[Customer, str], r1: TenantUnderTest) -> None:
+        _, path = empty
+        push(empty, pushed())
+        stranger = r1.customer()
+        (row,) = of_batch(empty)
+        assert stranger.call("DELETE", f"{path}/{row['id']}").status_code == 404
+        key = stranger.connected("test_many_1", key=path.split("/")[2])
+        own = f"/bankzugaenge/{key}/{stranger.access(key)['bankprodukte'][0]['id']}/kontoumsaetze"
+        assert stranger.call("DELETE", f"{own}/{row['id']}").status_code == 404
+        assert stranger.call("DELETE", f"{own}?batchId=b1").status_code == 404
+        assert of_batch(empty) == [row]
+
+    def test_one(self, empty: tuple[Customer, str]) -> None:
+        customer, path = empty
+        push(empty, pushed(), pushed(betrag=-1))
+        first, second = of_batch(empty)
+        assert customer.call("DELETE", f"{path}/{first['id']}").status_code == 200
+        assert of_batch(empty) == [second]
+        assert customer.call("DELETE", f"{path}/{first['id']}").status_code == 404
+        assert push(empty, pushed(), pushed(betrag=-1)).status_code == 201
+        assert len(of_batch(empty)) == 2
+
+    def test_a_batch(self, empty: tuple[Customer, str]) -> None:
+        customer, path = empty
+        push(empty, pushed("b1"), pushed("b1"), pushed("b2"))
+        etag = customer.get(path).headers["ETag"]
+        assert customer.call("DELETE", path, params={"batchId": "b1"}).status_code == 200
+        assert [row["identifier"]["batchId"] for row in of_batch(empty)] == ["b2"]
+        assert customer.get(path, headers={"If-None-Match": etag}).status_code == 200
+        assert customer.call("DELETE", path, params={"batchId": "b1"}).status_code == 404
+
+    def test_a_booking_of_the_bank_stays(self, empty: tuple[Customer, str]) -> None:
+        customer, path = empty
+        row = customer.read(path)[0]
+        answer = customer.call("DELETE", f"{path}/{row['id']}")
+        assert (answer.status_code, answer.json()["messages"][0]["code"]) == (409, "BA409")
+        assert row in customer.read(path)
+
+    @pytest.mark.parametrize("query", ["", "?batchId=", "?batchId=" + "x" * 129])
+    def test_without_a_batch_nothing_goes(self, empty: tuple[Customer, str], query: str) -> None:
+        customer, path = empty
+        before = customer.read(path)
+        assert customer.call("DELETE", path + query).status_code == 400
+        assert customer.read(path) == before
+
+    @pytest.mark.parametrize("name", ["x", "9b1f6c1e-2f0e-4b53-9d5c-2a1c0f1d7e11"])
+    def test_unknown(self, empty: tuple[Customer, str], name: str) -> None:
+        customer, path = empty
+        assert customer.call("DELETE", f"{path}/{name}").status_code == 404

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.banks.demo import calls
 from tests.spec.browsing import IP, WEBFORM, Browser, appended, connecting, location, renewing
 from tests.support.stack import DEMO, Customer, Stack, TenantUnderTest, wait_until
 from warehouse.stores import accesses, designs, tenants
@@ -268,12 +269,12 @@ def to_tan(browser: Browser) -> Browser:
     return browser
 
 
-def change_pin(customer: Customer, key: str, pin: str) -> None:
+def change_pin(customer: Customer, key: str, pin: str, userid: str = "demo1") -> None:
     """The customer has another PIN at the bank than the one that is stored: the stored one is wrong now."""
     stack = customer.tenant.stack
     with stack.database.acting_for(customer.tenant.tenant_id, customer.user_id) as owner:
         access = accesses.find(owner, key)
-        accesses.seal_credentials(owner, stack.vault, access, {"userid": "demo1", "pin": pin})
+        accesses.seal_credentials(owner, stack.vault, access, {"userid": userid, "pin": pin})
 
 
 def paying(customer: Customer, key: str, product: str | None = None, order: dict[str, Any] | None = None, **query: Any) -> str:
@@ -416,6 +417,83 @@ class TestTenantsSide:
     def test_an_access_that_is_not_there(self, customer: Customer) -> None:
         assert customer.call("POST", "/bankzugaenge/fehlt/consent", headers=IP).status_code == 404
         assert customer.call("POST", "/bankzugaenge/fehlt/x/payment/single-transfer", headers=IP, json=ORDER).status_code == 404
+
+
+class TestLogins:
+    """A redirect tenant is never asked for credentials: whatever needs a login leads into the form."""
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {"providerId": "", "credentials": {}, "selectedBankProducts": [], "sync": None},
+            {"providerId": None, "credentials": None, "selectedBankProducts": None},
+        ],
+    )
+    def test_empty_and_null_fields_of_redirect_tenants_count_as_absent(
+        self, customer: Customer, browser: Browser, body: dict[str, Any]
+    ) -> None:
+        key = connected(customer, browser)
+        order = {**ORDER, **{name: body.get(field, "") for name, field in (("provider", "providerId"), ("product", "none"))}}
+        order["credentials"] = body["credentials"]
+        answers = [
+            customer.call("POST", "/bankzugaenge", json={"neu": body}),
+            customer.call("POST", f"/bankzugaenge/{key}/consent", headers=IP, json={key: body}),
+            customer.call("POST", "/payment/single-transfer", headers=IP, json=order),
+        ]
+        assert [(answer.status_code, answer.content) for answer in answers] == [(451, b"")] * 3
+        assert customer.call("POST", "/bankzugaenge", params={"refresh": "true"}, headers=IP, json={key: body}).status_code == 201
+
+    def test_a_redirect_tenant_is_never_asked_for_credentials(self, customer: Customer, browser: Browser, stack: Stack) -> None:
+        key = connected(customer, browser)
+        assert "start_sca" not in rels(customer.access(key))
+        change_pin(customer, key, "falsch")
+        answer = customer.refresh(key)
+        assert "useCase=AUTHENTICATE_ACCOUNT" in location(answer, stack), "the fetch that found the login refused"
+        assert (customer.codes(key), customer.issues(key)) == (["BA1011"], ["BA1011"])
+        assert {"start_sca"} <= rels(customer.access(key)) & rels(customer.read(f"/bankzugaenge/{key}/issues"))
+        before = sessions(stack)
+        start = next(relation["href"] for relation in customer.access(key)["relations"] if relation["rel"] == "start_sca")
+        for again in (customer.refresh(key), customer.call("POST", start, headers=IP)):
+            assert browser.open(appended(location(again, stack))).place == "login"
+            browser.cookie = None
+        assert sessions(stack) == before, "no bank is asked with a login that it has refused"
+        browser.open(appended(location(customer.refresh(key), stack)))
+        assert to_tan(browser.log_in("demo1")).send("tan", tan="42").place == "result"
+        customer.wait_idle(key)
+        assert (customer.codes(key), customer.issues(key)) == ([], [])
+        assert customer.refresh(key).status_code == 201
+
+    def test_fields_that_are_missing_are_asked_for_in_the_form_alone(
+        self, customer: Customer, browser: Browser, stack: Stack
+    ) -> None:
+        key = connected(customer, browser)
+        change_pin(customer, key, "test_incomplete", userid="test_incomplete")
+        assert customer.refresh(key).status_code == 451
+        for body in (customer.access(key), customer.read(f"/bankzugaenge/{key}/issues")):
+            assert [(message["code"], "details" in message) for message in body["messages"]] == [("BA1012", False)]
+
+    def test_accesses_that_can_be_fetched_are_fetched_beside_one_that_cannot(
+        self, customer: Customer, browser: Browser, stack: Stack
+    ) -> None:
+        works, waits = connected(customer, browser, "demo8"), connected(customer, browser)
+        change_pin(customer, waits, "falsch")
+        assert customer.refresh(waits).status_code == 451
+        before = sessions(stack)
+        both: dict[str, Any] = {works: {}, waits: {}}
+        answer = customer.call("POST", "/bankzugaenge", params={"refresh": "true"}, headers=IP, json=both)
+        assert answer.status_code == 201
+        customer.wait_idle(works)
+        assert sessions(stack) == before
+
+    def test_an_older_transfer_without_credentials_is_refused_and_not_asked_for_them(self, customer: Customer) -> None:
+        answer = customer.call("POST", f"/ueberweisung/{DEMO}/DE02120300000000202051", json={})
+        assert answer.status_code == 403
+        assert "credentials" not in answer.text
+
+
+def sessions(stack: Stack) -> int:
+    """How often the demo bank was called with the login of these tests."""
+    return sum(call["user_id"] == "demo1" and call["event"] == "begin" for call in calls(stack.home / "demo-bank"))
 
 
 class TestCallback:

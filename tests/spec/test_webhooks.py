@@ -9,6 +9,8 @@ from tests.support.stack import Stack, TenantUnderTest
 from warehouse import scopes
 from warehouse.postgres.tables import Access
 from warehouse.stores import webhooks
+from warehouse.stores.webhooks import NewEvent
+from warehouse.webhook_types import EventType
 
 URL = "https://receiver.example/kontor"  # a name that leads nowhere: the worker of the service may try it
 FOUR = [
@@ -74,7 +76,7 @@ def test_other_tenants_and_unknown_clients_have_none(
 def test_the_secret_is_shown_once(stack: Stack, http: httpx.Client, path: str, admin: dict[str, str]) -> None:
     made = http.put(path, json={"url": URL}, headers=admin).json()
     stack.private.add(made["secret"])
-    assert made.keys() == {"url", "serial", "enabled", "secret", "relations"}
+    assert made.keys() == {"url", "types", "serial", "enabled", "secret", "relations"}
     assert made["secret"].startswith("whsec_")
     shown = http.get(path, headers=admin).json()
     assert shown == {name: value for name, value in made.items() if name != "secret"}
@@ -133,6 +135,33 @@ def test_a_wrong_body_is_refused(http: httpx.Client, path: str, admin: dict[str,
     assert http.put(path, json=body, headers=admin).status_code == 400
 
 
+def test_a_webhook_receives_the_types_that_it_is_set_for(
+    stack: Stack, http: httpx.Client, path: str, admin: dict[str, str]
+) -> None:
+    assert http.get(path, headers=admin).json()["types"] == ["NEW_TRANSACTIONS"]
+    chosen_types = ["PAYMENT_FINAL", "LOGIN_BROKEN", "PAYMENT_FINAL"]
+    made = http.put(path, json={"url": URL, "types": chosen_types}, headers=admin).json()
+    stack.private.add(made["secret"])
+    assert made["types"] == http.get(path, headers=admin).json()["types"] == ["LOGIN_BROKEN", "PAYMENT_FINAL"]
+    kept = http.put(path, json={"url": URL}, headers=admin).json()
+    stack.private.add(kept["secret"])
+    assert kept["types"] == made["types"], "without types they stay"
+    assert http.delete(path, headers=admin).status_code == 200
+    stack.private.add(http.put(path, json={"url": URL}, headers=admin).json()["secret"])
+    assert http.get(path, headers=admin).json()["types"] == ["NEW_TRANSACTIONS"]
+
+
+@pytest.mark.parametrize("types", [[], ["NEWS"], "NEW_TRANSACTIONS", {"NEW_TRANSACTIONS": True}, [None], ["LOGIN_BROKEN"] * 9])
+def test_types_that_there_are_not_are_refused_and_nothing_changes(
+    http: httpx.Client, path: str, admin: dict[str, str], types: object
+) -> None:
+    before = http.get(path, headers=admin).json()
+    answer = http.put(path, json={"url": "https://other.example/", "types": types}, headers=admin)
+    assert (answer.status_code, answer.json()["messages"][0]["code"]) == (400, "BA400")
+    assert "types" in answer.json()["messages"][0]["details"]
+    assert http.get(path, headers=admin).json() == before
+
+
 def test_a_webhook_that_was_ended_is_missing(http: httpx.Client, path: str, admin: dict[str, str]) -> None:
     answer = http.delete(path, headers=admin)
     assert (answer.status_code, answer.content) == (200, b"")
@@ -161,10 +190,10 @@ def test_events_are_read_again_in_their_order(
         ]
         for access in accesses:
             owner.add(access, "access")
-            webhooks.announce(owner, access.id, access.user_id)
+            webhooks.announce(owner, NewEvent(EventType.NEW_TRANSACTIONS, access.user_id, access.id))
     events = http.get(f"{path}/events", headers=admin).json()
     assert [event["serial"] for event in events] == [1, 2]
-    assert events[0].keys() == {"serial", "event", "tenant", "user", "bankzugang", "timestamp", "state"}
+    assert events[0].keys() == {"serial", "type", "event", "tenant", "user", "bankzugang", "timestamp", "state"}
     assert (events[0]["event"], events[0]["tenant"]) == ("NEW_TRANSACTIONS", tenant.name)
     assert events[0]["user"] == str(tenant.users[name])
     assert events[1]["bankzugang"] == {
@@ -173,7 +202,7 @@ def test_events_are_read_again_in_their_order(
     }
     stack.sql("DELETE FROM accesses WHERE id = :id", id=accesses[1].id)
     (second,) = http.get(f"{path}/events", params={"from": "2"}, headers=admin).json()
-    assert second.keys() == {"serial", "event", "tenant", "timestamp", "state"}
+    assert second.keys() == {"serial", "type", "event", "tenant", "timestamp", "state"}
     assert second["timestamp"] == events[1]["timestamp"]
     assert [event["serial"] for event in http.get(f"{path}/events?limit=1", headers=admin).json()] == [1]
     assert http.get(f"{path}/events?from=3", headers=admin).json() == []

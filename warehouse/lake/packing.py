@@ -32,6 +32,6 @@ def pack_frame(frame: pl.DataFrame) -> bytes:
     return out.getvalue()
 
 
-def unpack_frame(content: bytes) -> pl.DataFrame:
-    """The frame that was packed."""
-    return pl.read_parquet(io.BytesIO(content))
+def unpack_frame(content: bytes, columns: list[str] | None = None) -> pl.DataFrame:
+    """The frame that was packed, or only some of its columns."""
+    return pl.read_parquet(io.BytesIO(content), columns=columns)

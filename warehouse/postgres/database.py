@@ -10,7 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from uuid import UUID
 
-from psycopg.errors import DeadlockDetected, DiskFull, LockNotAvailable, OutOfMemory, SerializationFailure, UniqueViolation
+from psycopg.errors import (
+    DeadlockDetected,
+    DiskFull,
+    InsufficientResources,
+    IoError,
+    LockNotAvailable,
+    OutOfMemory,
+    SerializationFailure,
+    UniqueViolation,
+)
 from sqlalchemy import URL, Connection, Engine, Select, create_engine, make_url, select
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolExhausted
@@ -25,7 +34,7 @@ SHORT_LOCK_TIMEOUT = "50ms"
 CONNECTION_ERRORS = (OperationalError, PoolExhausted)
 DATABASE_ERRORS = (DatabaseUnavailable, Busy, SQLAlchemyError)
 """All errors that a transaction raises when the database fails."""
-NO_ROOM = (DiskFull, OutOfMemory)
+NO_ROOM = (DiskFull, InsufficientResources, IoError, OutOfMemory)
 """What the server lacks for a moment: nothing of the transaction is stored, and it can be repeated later."""
 LOCK_CONFLICTS = (LockNotAvailable, DeadlockDetected, SerializationFailure)
 CONNECT_TIMEOUT_SECONDS = 5

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Uuid, any_, case, cast, func, or_, select, tuple_, update
+from sqlalchemy import ARRAY, ColumnElement, Uuid, and_, any_, case, cast, func, not_, or_, select, tuple_, update
 
 from warehouse.postgres.database import Owner
-from warehouse.postgres.tables import Access, Client, Tenant, Webhook, WebhookEvent
-from warehouse.stores.webhooks import EventState
+from warehouse.postgres.tables import Client, Tenant, Webhook, WebhookEvent
+from warehouse.stores.webhooks import NOTICE_COLUMNS, EventNotice, EventState, with_references
+from warehouse.webhook_types import EventSubject, types_about
 
 
 @dataclass(frozen=True)
@@ -28,18 +29,14 @@ class DueReceiver:
 
 
 @dataclass(frozen=True)
-class Delivery:
+class Delivery(EventNotice):
     """An event that was claimed for sending, with its receiver and the end of the lease."""
 
     tenant_id: UUID
     tenant_name: str
     client_id: UUID
     url: str
-    serial: int
     attempts: int
-    user_id: UUID
-    access_key: str
-    created_at: datetime
     claimed_at: datetime
     leased_until: datetime
 
@@ -100,9 +97,9 @@ def record_gone(owner: Owner, delivery: Delivery) -> None:
 
 
 def drop_lost(owner: Owner, drop_seconds: float) -> int:
-    """Drops events that are too old or whose access is gone; returns how many."""
+    """Drops events that are too old or whose subject is gone; returns how many."""
     too_old = WebhookEvent.created_at <= func.now() - timedelta(seconds=drop_seconds)
-    return _drop(owner, or_(too_old, WebhookEvent.access_id.is_(None), WebhookEvent.user_id.is_(None)))
+    return _drop(owner, or_(too_old, not_(_has_subject())))
 
 
 def _is_free() -> ColumnElement[bool]:
@@ -116,25 +113,30 @@ def _due(first_pause_seconds: float) -> tuple[ColumnElement[bool], ...]:
         WebhookEvent.state == EventState.PENDING,
         WebhookEvent.next_attempt_at <= func.now(),
         WebhookEvent.next_attempt_at + pause <= func.now(),
-        WebhookEvent.access_id.is_not(None),
-        WebhookEvent.user_id.is_not(None),
+        _has_subject(),
     )
+
+
+def _has_subject() -> ColumnElement[bool]:
+    """Whether what an event is about still exists, and its user."""
+    has_access = or_(WebhookEvent.type.not_in(types_about(EventSubject.ACCESS)), WebhookEvent.access_id.is_not(None))
+    has_payment = or_(WebhookEvent.type.not_in(types_about(EventSubject.PAYMENT)), WebhookEvent.dialogue_id.is_not(None))
+    return and_(WebhookEvent.user_id.is_not(None), has_access, has_payment)
 
 
 def _first_due(owner: Owner, receivers: Sequence[UUID], due: tuple[ColumnElement[bool], ...], lease: timedelta) -> list[Delivery]:
     """The due event with the lowest number of each receiver. The caller has locked the receivers."""
+    lease_columns = (func.now().label("claimed_at"), (func.now() + lease).label("leased_until"))
     statement = (
         select(Webhook.tenant_id, Tenant.name.label("tenant_name"), Webhook.client_id, Webhook.url)
-        .add_columns(WebhookEvent.serial, WebhookEvent.attempts, WebhookEvent.user_id, Access.key.label("access_key"))
-        .add_columns(WebhookEvent.created_at, func.now().label("claimed_at"), (func.now() + lease).label("leased_until"))
+        .add_columns(*NOTICE_COLUMNS, WebhookEvent.attempts, *lease_columns)
         .distinct(Webhook.client_id)
         .join(WebhookEvent, WebhookEvent.client_id == Webhook.client_id)
         .join(Tenant, Tenant.id == Webhook.tenant_id)
-        .join(Access, Access.id == WebhookEvent.access_id)
         .where(Webhook.client_id.in_(receivers), *due)
         .order_by(Webhook.client_id, WebhookEvent.serial)
     )
-    return [Delivery(**row) for row in owner.session.execute(statement).mappings()]
+    return [Delivery(**row) for row in owner.session.execute(with_references(statement)).mappings()]
 
 
 def _release(owner: Owner, delivery: Delivery) -> None:

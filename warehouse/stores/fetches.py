@@ -1,11 +1,11 @@
-"""The store of fetches of all tenants, for the operator: which are due, running, lost or failed."""
+"""The store of fetches of all tenants, for the operator: which are due, running, lost or failed, and whose consents end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, func, or_, select, text
+from sqlalchemy import ColumnElement, Select, case, func, or_, select, text
 
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Provider, Tenant, User
@@ -23,6 +23,10 @@ MAY_BE_FETCHED = (
     or_(Access.consent_ends_at.is_(None), Access.consent_ends_at > func.now()),
 )
 """The conditions under which an access may be fetched without its customer."""
+NOTICE_DAYS = (30, 7, 1, 0)
+"""How many days before the end of a consent its tenant is told; 0 is the end itself."""
+SAME_CONSENT = timedelta(days=7)
+"""Banks state the end of one consent a little differently from day to day. An end that is later by more is that of a new one."""
 HAS_FAILED = func.jsonb_array_length(Access.issues) > 0
 
 
@@ -82,6 +86,29 @@ def resume_lost(owner: Owner) -> int:
         accesses.enqueue(Owner(owner.session, access.tenant_id, access.user_id), access)
     owner.session.flush()
     return len(lost_accesses)
+
+
+def lock_ending_consents(owner: Owner, now: datetime, limit: int) -> Sequence[Access]:
+    """Accesses of active users whose consent has come to a notice that was not sent, locked. Those that others have locked are
+    left out.
+    """
+    ends_at = Access.consent_ends_at
+    nearest_days = case(*((ends_at <= now + timedelta(days), days) for days in sorted(NOTICE_DAYS)))
+    is_untold = or_(
+        Access.consent_told_end.is_(None),
+        ends_at > Access.consent_told_end + SAME_CONSENT,
+        nearest_days < Access.consent_told_days,
+    )
+    statement = (
+        select(Access)
+        .join(User, User.id == Access.user_id)
+        .join(Tenant, Tenant.id == Access.tenant_id)
+        .where(ends_at <= now + timedelta(max(NOTICE_DAYS)), is_untold, User.active, Tenant.active)
+        .where(or_(Access.expires_at.is_(None), Access.expires_at > now))
+        .order_by(Access.id)
+        .limit(limit)
+    )
+    return owner.session.scalars(statement.with_for_update(skip_locked=True, of=Access)).all()
 
 
 def _allowed(*conditions: ColumnElement[bool]) -> Select[Access]:

@@ -1,6 +1,7 @@
 """The store of bookings as frames, for fetching and analyses. Lists for tenants are read by `warehouse.stores.transactions`.
 
-Rows are written as arrays in one statement: single rows take ten times as long, and COPY ignores row-level security.
+Rows are written as arrays in one statement: single rows take ten times as long, and COPY ignores row-level security. The
+statements number the changes themselves (`next_serial`); a trigger for each row would take as long as the rows.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from psycopg import sql
 from sqlalchemy import delete, text
 
 from analytics.frames import BOOKINGS, LEDGER, STORED_BOOKINGS
+from warehouse.errors import NotFound
 from warehouse.postgres import frames
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Product, Transaction
@@ -21,12 +23,13 @@ TYPES = {"Date": "date", "Int64": "bigint", "String": "text", "Boolean": "boolea
 PARTS = {
     "columns": sql.SQL(", ").join(sql.Identifier(name) for name in BOOKINGS),
     "arrays": sql.SQL(", ").join(sql.SQL(f"CAST(:{name} AS {TYPES[str(kind)]}[])") for name, kind in BOOKINGS.items()),
+    "search_text": sql.SQL("search_text_of(new.purpose, new.counterparty_name, new.ultimate_name, new.counterparty_iban)"),
     "changes": sql.SQL(", ").join(sql.SQL("{0} = new.{0}").format(sql.Identifier(name)) for name in BOOKINGS),
 }
 ADD = text(
     sql.SQL(
-        "INSERT INTO transactions (id, tenant_id, user_id, product_id, batch, {columns}) "
-        "SELECT id, :tenant, :user, :product, :batch, {columns} "
+        "INSERT INTO transactions (id, tenant_id, user_id, product_id, batch, serial, added_serial, search_text, {columns}) "
+        "SELECT id, :tenant, :user, :product, :batch, :serial, :serial, {search_text}, {columns} "
         "FROM unnest(CAST(:id AS uuid[]), {arrays}) WITH ORDINALITY AS new (id, {columns}, ordinal) ORDER BY ordinal"
     )
     .format(**PARTS)
@@ -34,12 +37,14 @@ ADD = text(
 )
 CHANGE = text(
     sql.SQL(
-        "UPDATE transactions SET {changes} FROM unnest(CAST(:id AS uuid[]), {arrays}) AS new (id, {columns}) "
+        "UPDATE transactions SET serial = :serial, search_text = {search_text}, {changes} "
+        "FROM unnest(CAST(:id AS uuid[]), {arrays}) AS new (id, {columns}) "
         "WHERE transactions.tenant_id = :tenant AND transactions.product_id = :product AND transactions.id = new.id"
     )
     .format(**PARTS)
     .as_string()
 )
+NEXT_SERIAL = text("SELECT next_serial(:user)")
 BATCH_ROWS = 10_000
 SELECTED = sql.SQL(
     "SELECT t.tenant_id, t.id, t.user_id, t.product_id, {columns}, t.sequence, t.batch FROM transactions t "
@@ -81,22 +86,38 @@ def batch(owner: Owner, product: Product, name: str) -> pl.DataFrame:
 def add(owner: Owner, product: Product, bookings: pl.DataFrame, batch: str | None = None) -> None:
     """Stores new bookings in the order of the frame."""
     for part in bookings.iter_slices(BATCH_ROWS):
-        values = {"tenant": owner.tenant, "user": product.user_id, "product": product.id, "batch": batch}
-        owner.session.execute(ADD, {**values, "id": [uuid4() for _ in range(part.height)], **_arrays(part)})
+        ids = [uuid4() for _ in range(part.height)]
+        values = {"tenant": owner.tenant, "user": product.user_id, "product": product.id, "batch": batch, "id": ids}
+        owner.session.execute(ADD, {**values, "serial": _next_serial(owner, product), **_arrays(part)})
 
 
 def change(owner: Owner, product: Product, bookings: pl.DataFrame) -> None:
     """Replaces the content of stored bookings (frame `STORED_BOOKINGS`)."""
     for part in bookings.iter_slices(BATCH_ROWS):
         ids = [UUID(value) for value in part["id"]]
-        owner.session.execute(CHANGE, {"tenant": owner.tenant, "product": product.id, "id": ids, **_arrays(part)})
+        values = {"tenant": owner.tenant, "product": product.id, "serial": _next_serial(owner, product)}
+        owner.session.execute(CHANGE, {**values, "id": ids, **_arrays(part)})
 
 
-def drop(owner: Owner, product: Product, ids: tuple[str, ...]) -> None:
+def drop(owner: Owner, product: Product, ids: Sequence[str]) -> None:
     """Deletes bookings."""
     if ids:
         of_product = (Transaction.tenant_id == owner.tenant, Transaction.product_id == product.id)
         owner.session.execute(delete(Transaction).where(*of_product, Transaction.id.in_([UUID(value) for value in ids])))
+
+
+def find_batch(owner: Owner, product: Product, booking: UUID) -> str | None:
+    """The batch that a booking of a product was pushed in; None for one of the bank. Raises `NotFound` if there is none."""
+    statement = owner.rows(Transaction).with_only_columns(Transaction.batch)
+    row = owner.session.execute(statement.where(Transaction.product_id == product.id, Transaction.id == booking)).one_or_none()
+    if row is None:
+        raise NotFound("transaction")
+    return row[0]
+
+
+def _next_serial(owner: Owner, product: Product) -> int:
+    """The number of the changes of this transaction."""
+    return int(owner.session.execute(NEXT_SERIAL, {"user": product.user_id}).scalar_one())
 
 
 def _arrays(part: pl.DataFrame) -> dict[str, list[Any]]:

@@ -2,14 +2,14 @@
 it was computed from, and its reference day.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
 
 import polars as pl
 from psycopg import sql
-from sqlalchemy import delete, text
+from sqlalchemy import delete, func, select, text
 
 from warehouse.lake.buckets import Range
 from warehouse.postgres import frames
@@ -32,7 +32,7 @@ PUT = (
     "as_of = excluded.as_of, content = excluded.content, published_at = clock_timestamp() "
     "WHERE (results.revision, coalesce(results.as_of, '-infinity')) "
     "<= (excluded.revision, coalesce(excluded.as_of, '-infinity')) "
-    "RETURNING user_id"
+    "RETURNING user_id, name"
 )
 """For the driver itself, since contents are passed in its binary format."""
 STALE = text(
@@ -79,13 +79,26 @@ def users_with_stale_result(owner: Owner, name: str, knowledge: str) -> Sequence
     return owner.session.scalars(STALE, {"name": name, "knowledge": knowledge}).all()
 
 
-def put(owner: Owner, knowledge: str, new_results: Sequence[NewResult]) -> int:
-    """Publishes results of many users in the transaction of the caller; returns how many.
+def digests(owner: Owner, users: Collection[UUID], names: Collection[str]) -> dict[tuple[UUID, str], bytes]:
+    """The SHA-256 digests of the stored contents of users, by user and name."""
+    statement = select(Result.user_id, Result.name, func.sha256(Result.content))
+    rows = owner.session.execute(statement.where(Result.user_id.in_(users), Result.name.in_(names)))
+    return {(user, name): digest for user, name, digest in rows}
+
+
+def contents(owner: Owner, users: Collection[UUID], name: str) -> dict[UUID, bytes]:
+    """The stored contents of one name, by user."""
+    statement = select(Result.user_id, Result.content).where(Result.user_id.in_(users), Result.name == name)
+    return dict(owner.session.execute(statement).tuples().all())
+
+
+def put(owner: Owner, knowledge: str, new_results: Sequence[NewResult]) -> set[tuple[UUID, str]]:
+    """Publishes results of many users in the transaction of the caller; returns the users and names that were published.
 
     Results of deleted users are skipped, and a newer revision or day is never replaced by an older one.
     """
     if not new_results:
-        return 0
+        return set()
     columns = {
         "users": [result.user for result in new_results],
         "names": [result.name for result in new_results],
@@ -93,7 +106,8 @@ def put(owner: Owner, knowledge: str, new_results: Sequence[NewResult]) -> int:
         "days": [result.as_of for result in new_results],
         "contents": [result.content for result in new_results],
     }
-    return len(owner.session.connection().exec_driver_sql(PUT, {"knowledge": knowledge, **columns}).all())
+    rows = owner.session.connection().exec_driver_sql(PUT, {"knowledge": knowledge, **columns})
+    return {(user, name) for user, name in rows}
 
 
 def drop(owner: Owner, users: Sequence[UUID]) -> None:

@@ -88,17 +88,22 @@ async def find_product(connection: AsyncConnection[Any], user_id: UUID, access: 
     return await cursor.fetchone()
 
 
-async def row_batches(
-    connection: AsyncConnection[Any], product_id: UUID, window: TransactionWindow
-) -> AsyncGenerator[list[tuple[Any, ...]]]:
-    """The bookings of a product in a window, as rows of `COLUMNS`, a batch at a time."""
-    limits = {"first": window.first, "last": window.last, "before": window.after, "limit": window.limit}
-    parts = [CONDITIONS[name] for name, value in limits.items() if value is not None and name != "limit"]
+def list_query(product_id: UUID, window: TransactionWindow) -> tuple[sql.Composed, dict[str, Any]]:
+    """The statement that reads the bookings of a product in a window, as rows of `COLUMNS`, and its values."""
+    limits = {"first": window.first, "last": window.last, "before": window.after}
+    parts = [CONDITIONS[name] for name, value in limits.items() if value is not None]
     query = sql.Composed([SELECT, *parts, ORDER, *([CONDITIONS["limit"]] if window.limit is not None else [])])
     values = {"product": product_id, "first": window.first, "last": window.last, "limit": window.limit}
     if window.after is not None:
         values |= {"day": window.after.day, "sequence": window.after.sequence}
-    if window.limit is not None and window.limit <= BATCH_ROWS:
+    return query, values
+
+
+async def row_batches(
+    connection: AsyncConnection[Any], query: sql.Composed, values: dict[str, Any], limit: int | None
+) -> AsyncGenerator[list[tuple[Any, ...]]]:
+    """The rows of a query, a batch at a time; `limit` is the number of rows that the query ends at."""
+    if limit is not None and limit <= BATCH_ROWS:
         yield await (await connection.execute(query, values)).fetchall()
         return
     async with connection.cursor(name="bookings") as cursor:

@@ -9,7 +9,7 @@ from warehouse.errors import AlreadyActive, NotFound, UsernameDiffers
 from warehouse.inputs import naming
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Token, User
-from warehouse.stores import clients
+from warehouse.stores import clients, webhooks
 
 
 def create(owner: Owner, username: str, password_hash: str, *, firstname: str | None = None, lastname: str | None = None) -> User:
@@ -99,5 +99,6 @@ def lock(owner: Owner, user_id: UUID) -> User:
 
 
 def remove(owner: Owner, user_id: UUID) -> None:
-    """Deletes a user for good, with all rows that belong to it."""
+    """Deletes a user for good, with all rows that belong to it and what events of webhooks say about it."""
+    webhooks.forget_user(owner, user_id)
     owner.session.execute(delete(User).where(User.tenant_id == owner.tenant, User.id == user_id))

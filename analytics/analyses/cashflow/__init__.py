@@ -8,9 +8,11 @@ from analytics.analyses.cashflow.analysis import Cashflow, cashflow
 from analytics.analyses.cashflow.expected import continuing_contracts, expected_payments, horizon, payments_until
 from analytics.analyses.cashflow.predictions import select_view
 from analytics.analyses.cashflow.statistics import roll_up
+from analytics.analyses.cashflow.window import Window, window_rows, window_sums
 
 __all__ = [
     "Cashflow",
+    "Window",
     "cashflow",
     "continuing_contracts",
     "expected_payments",
@@ -18,4 +20,6 @@ __all__ = [
     "payments_until",
     "roll_up",
     "select_view",
+    "window_rows",
+    "window_sums",
 ]

@@ -15,6 +15,8 @@ THURSDAY_OFFSET_DAYS = 3
 KINDS = ("W", "M", "Q", "Y")
 ITEM_MONTHS = {"M": 1, "Q": 3, "Y": 12}
 """The number of months in an item of each kind but weeks."""
+KIND_INDEX = 5
+"""The place of the letter of its kind in the name of an item."""
 
 
 def month_number(day: pl.Expr) -> pl.Expr:
@@ -49,3 +51,15 @@ def item_name(kind: str, number: int) -> str:
         return f"{year}_W{week:02d}"
     year, index = divmod(number, 12 // ITEM_MONTHS[kind])
     return f"{year}_Y" if kind == "Y" else f"{year}_{kind}{index + 1:0{2 if kind == 'M' else 1}d}"
+
+
+@cache
+def item_days(name: str) -> tuple[date, date]:
+    """The first and the last day of an item, by its name in the tree of cashflow."""
+    year, kind, index = int(name[: KIND_INDEX - 1]), name[KIND_INDEX], name[KIND_INDEX + 1 :]
+    if kind == "W":
+        return date.fromisocalendar(year, int(index), 1), date.fromisocalendar(year, int(index), 7)
+    months = ITEM_MONTHS[kind]
+    first = (int(index) - 1) * months if index else 0
+    end = date(year + (first + months) // 12, (first + months) % 12 + 1, 1)
+    return date(year, first + 1, 1), end - timedelta(days=1)

@@ -8,7 +8,7 @@ from pydantic import Field
 from analytics.analyses.suite import Frames
 from pipelines.results.documents.fields import Count, Day, DocumentPart, Euros, Rate, Text, Texts, Truth, field_texts, shape
 from pipelines.results.documents.json_text import amount, day, json_list, json_object, quoted
-from pipelines.results.documents.tags import EVIDENCE, SOME_DAY, SOME_IDS, TagTreeItemReference, TagWriter, item_texts
+from pipelines.results.documents.tags import EVIDENCE, SOME_DAY, SOME_IDS, TagTreeItemReference, TagWriter
 
 DOCUMENT = "affordability"
 ITEM = "AFFORDABILITY_INFORMATION"
@@ -104,14 +104,14 @@ class AffordabilityDetails(DocumentPart):
 
 def affordability(writer: TagWriter, frames: Frames, _: pl.DataFrame) -> pl.DataFrame:
     """`user` and the affordability of those who have enough months."""
-    users = _with_categories(frames["affordability"], frames["affordability_amounts"])
+    users = _with_categories(writer, frames["affordability"], frames["affordability_amounts"])
     rows = users.select("user", item=pl.lit(ITEM), suffix=pl.lit(ITEM), details=_details())
     return rows.select("user", writer.on_users("AFFORDABILITY", rows).alias(DOCUMENT))
 
 
-def _with_categories(users: pl.DataFrame, amounts: pl.DataFrame) -> pl.DataFrame:
+def _with_categories(writer: TagWriter, users: pl.DataFrame, amounts: pl.DataFrame) -> pl.DataFrame:
     """The users with the JSON of each part's categories, regular and irregular."""
-    item = pl.col("category").replace_strict(item_texts("CATEGORIES", amounts["category"]), return_dtype=pl.String)
+    item = pl.col("category").replace_strict(writer.item_texts("CATEGORIES", amounts["category"]), return_dtype=pl.String)
     element = json_object(field_texts(CategoryAmount, amount=amount("cents"), tag_tree_item=item))
     texts = amounts.sort("user", "category").select("user", "part", "regular", element=element)
     for part in PARTS:

@@ -10,21 +10,21 @@ from typing import Annotated, NamedTuple
 import polars as pl
 from pydantic import Field
 
-from analytics.analyses.cashflow import roll_up, select_view
+from analytics.analyses.cashflow import Window, roll_up, select_view, window_rows, window_sums
 from analytics.analyses.cashflow.flows import CATEGORIES, PARTNERS
+from analytics.analyses.cashflow.items import KIND_INDEX
 from analytics.analyses.cashflow.statistics import AGGREGATE, MAIN, SUB
 from analytics.analyses.suite import Frames
 from analytics.trees.cashflow import TOTAL
 from pipelines.results.documents.fields import Column, DocumentPart, Euros, field_texts
 from pipelines.results.documents.json_text import fields
-from pipelines.results.documents.tags import TagTreeItemReference, TagWriter, item_texts
+from pipelines.results.documents.tags import TagTreeItemReference, TagWriter
 
 DOCUMENT = "cashflow"
 TIME, TAG = "time", "tag"
 TIMES = "CASHFLOW"
 KIND_ORDER = "YQMW"
 """The letters of kinds of time items in their names, in the order of the list, which begins with the total."""
-KIND_INDEX = 5
 BEGIN, STATISTICS, BETWEEN, PREDICTIONS, END = range(5)
 """The sections of an instance: its two lists, and the texts before, between and after them."""
 GAP = "\0"  # never occurs in JSON
@@ -55,7 +55,7 @@ class CashflowDetails(DocumentPart):
 
 
 class CashflowView(NamedTuple):
-    """How cashflow is presented: by `focus` (`time` or `tag`), the `tree` of the tags, and the `level` of categories.
+    """How cashflow is presented: by `focus` (`time` or `tag`), the `tree` of the tags, the `level` of categories, and which part.
 
     The level is `sub` or `main`; for partners it has no effect.
     """
@@ -64,6 +64,7 @@ class CashflowView(NamedTuple):
     tree: str = CATEGORIES
     level: str = SUB
     exclude_savings: bool = False
+    window: Window = Window()
 
 
 VIEWS = tuple(
@@ -72,14 +73,14 @@ VIEWS = tuple(
     for tree, level in ((CATEGORIES, SUB), (CATEGORIES, MAIN), (PARTNERS, SUB))
     for exclude_savings in (False, True)
 )
-"""All distinct views."""
+"""All distinct views of the whole."""
 
 
 def cashflow(writer: TagWriter, frames: Frames, as_of: pl.DataFrame, view: CashflowView) -> pl.DataFrame:
     """`user` and their cashflow in this view; users without any have no row."""
     flows = [_statistics(frames, as_of, view), _predictions(frames, view)]
-    times = _times(pl.concat([rows["item"].unique() for rows in flows]).unique())
-    tags = _tags(pl.concat([rows.select("level", "tag").unique() for rows in flows]).unique(), view.tree)
+    times = _times(writer, pl.concat([rows["item"].unique() for rows in flows]).unique())
+    tags = _tags(writer, pl.concat([rows.select("level", "tag").unique() for rows in flows]).unique(), view.tree)
     tree, outer, inner = (view.tree, tags, times) if view.focus == TIME else (TIMES, times, tags)
     lists = [_elements(rows, outer, inner, section) for rows, section in zip(flows, (STATISTICS, PREDICTIONS), strict=True)]
     strips = pl.concat([*lists, *_frames(writer, tree, pl.concat(lists).select("user", "outer").unique(), outer)])
@@ -112,14 +113,16 @@ def _frames(writer: TagWriter, tree: str, instances: pl.DataFrame, outer: pl.Dat
 def _statistics(frames: Frames, as_of: pl.DataFrame, view: CashflowView) -> pl.DataFrame:
     """The sums of the past, with the JSON of their amounts."""
     sums, savings = view.focus == TIME, view.exclude_savings
-    rows = roll_up(frames["cashflow"], as_of, view.tree, _level(view), exclude_savings=savings, aggregates=sums)
+    flows = window_sums(frames["cashflow"], view.window)
+    rows = window_rows(roll_up(flows, as_of, view.tree, _level(view), exclude_savings=savings, aggregates=sums), view.window)
     return rows.select("user", "level", "tag", "item", amounts=_amounts(CashflowStatistic))
 
 
 def _predictions(frames: Frames, view: CashflowView) -> pl.DataFrame:
     """The predictions, with the JSON of their amounts."""
     sums, savings = view.focus == TIME, view.exclude_savings
-    rows = select_view(frames["cashflow_predictions"], view.tree, _level(view), exclude_savings=savings, aggregates=sums)
+    flows = select_view(frames["cashflow_predictions"], view.tree, _level(view), exclude_savings=savings, aggregates=sums)
+    rows = window_rows(flows, view.window)
     return rows.select("user", "level", "tag", "item", amounts=_amounts(CashflowPrediction))
 
 
@@ -133,16 +136,16 @@ def _amounts(model: type[CashflowStatistic]) -> pl.Expr:
     return pl.concat_str(pl.lit("{"), fields(field_texts(model, names)), pl.lit(',"tagTreeItem":'))
 
 
-def _times(names: pl.Series) -> pl.DataFrame:
+def _times(writer: TagWriter, names: pl.Series) -> pl.DataFrame:
     """Time items with their places and JSON: the total first, then each kind by time."""
     ordered_names = sorted(names, key=lambda name: (name != TOTAL, KIND_ORDER.find(name[KIND_INDEX]), name))
-    return _with_places("item", ordered_names, item_texts(TIMES, names))
+    return _with_places("item", ordered_names, writer.item_texts(TIMES, names))
 
 
-def _tags(tags: pl.DataFrame, tree: str) -> pl.DataFrame:
+def _tags(writer: TagWriter, tags: pl.DataFrame, tree: str) -> pl.DataFrame:
     """Tags with their places and JSON: sums first, then all others by name."""
     names = tags.sort(pl.col("level") != AGGREGATE, "tag")["tag"].to_list()
-    return _with_places("tag", names, item_texts(tree, tags["tag"]))
+    return _with_places("tag", names, writer.item_texts(tree, tags["tag"]))
 
 
 def _with_places(column: str, names: list[str], texts: dict[str, str]) -> pl.DataFrame:

@@ -23,7 +23,7 @@ from pipelines.results.documents.fields import (
     shape,
 )
 from pipelines.results.documents.json_text import amount, day, fields, json_list, json_object, quoted
-from pipelines.results.documents.tags import SOME_DAY, SOME_IDS, TagWriter, item_texts
+from pipelines.results.documents.tags import SOME_DAY, SOME_IDS, TagWriter
 
 UNRELATED, HOME_SAVINGS = "UNRELATED_OTHER", "SAVINGS_LIFEBUILDING"
 ALL, INSURANCE, EXTENDED = "contracts", "contracts-insurance", "contracts-insurance-extended"
@@ -129,7 +129,7 @@ def contracts(writer: TagWriter, frames: Frames, _: pl.DataFrame) -> pl.DataFram
     rows = frames["contracts"].rename({"id": "contract"}).sort(KEY)
     for texts in (_costs(frames["contract_bookings"]), _ids(frames["contract_bookings"]), _loans(frames["loans"])):
         rows = rows.join(texts, on=KEY, how="left", maintain_order="left")
-    parts = {"item": pl.col("category"), "suffix": pl.col("contract"), "details": _details(), "more": _items(rows)}
+    parts = {"item": pl.col("category"), "suffix": pl.col("contract"), "details": _details(), "more": _items(writer, rows)}
     tags = rows.select("user", "insurance", "category", **parts)
     insured = pl.col("insurance") != UNRELATED
     filters = {ALL: pl.col("user").is_not_null(), INSURANCE: insured, EXTENDED: insured | (pl.col("category") == HOME_SAVINGS)}
@@ -151,9 +151,9 @@ def _details() -> pl.Expr:
     return json_object(texts)
 
 
-def _items(rows: pl.DataFrame) -> pl.Expr:
+def _items(writer: TagWriter, rows: pl.DataFrame) -> pl.Expr:
     """The items of a contract in four trees; that of the partner with its categories."""
-    texts = {name: item_texts(tree, rows[column], with_categories=True) for name, (tree, column) in ITEMS.items()}
+    texts = {name: writer.item_texts(tree, rows[column], with_categories=True) for name, (tree, column) in ITEMS.items()}
     return fields(
         {name: pl.col(column).replace_strict(texts[name], return_dtype=pl.String) for name, (_, column) in ITEMS.items()}
     )

@@ -4,7 +4,7 @@ A list of bookings has four tags for each. Most of a tag is the same wherever it
 """
 
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -54,6 +54,11 @@ class TagTreeItemReference(DocumentPart):
     group: str | None = Field(None, examples=["REWE Group"])
     telephone: str | None = Field(None, examples=["+49 40 123456"])
     website: str | None = Field(None, examples=["https://www.example.de/"])
+    logo: str | None = Field(
+        None,
+        examples=[f"http://127.0.0.1:8000/{TREES}/3/tag-tree-items/30001/logo"],
+        description="The address of a picture (SVG) that we have drawn; it needs no token",
+    )
     categories: list[str] | None = Field(None, examples=[["LIVING_GROCERIES"]], description="In contracts only")
 
 
@@ -66,10 +71,11 @@ def tree_body(base_url: str, tree: Tree[Item]) -> dict[str, Any]:
 def item_body(base_url: str, tree: Tree[Item], item: Item) -> dict[str, Any]:
     """An item as its endpoints return it."""
     links = _links(base_url, tree, item)
-    return {**tag_tree_item(tree, item), "relations": _relations({"self": links.pop("tag_tree_item"), **links})}
+    relations = _relations({"self": links.pop("tag_tree_item"), **links})
+    return {**tag_tree_item(base_url, tree, item), "relations": relations}
 
 
-def tag_tree_item(tree: Tree[Item], item: Item, *, with_categories: bool = False) -> dict[str, Any]:
+def tag_tree_item(base_url: str, tree: Tree[Item], item: Item, *, with_categories: bool = False) -> dict[str, Any]:
     """An item as tags contain it; contracts also need the categories of a partner."""
     reference = TagTreeItemReference(
         display_name=item.display_name,
@@ -78,7 +84,7 @@ def tag_tree_item(tree: Tree[Item], item: Item, *, with_categories: bool = False
         system_name_parent=item.parent or None,
         description=item.description,
         tag_tree=_reference(tree),
-        **_partner_fields(item) if isinstance(item, Partner) else {},
+        **_partner_fields(base_url, tree, item) if isinstance(item, Partner) else {},
         categories=list(item.categories) if isinstance(item, Partner) and with_categories else None,
     )
     return reference.model_dump(exclude_none=True)
@@ -102,6 +108,7 @@ class TagWriter:
     def __init__(self, base_url: str) -> None:
         self._base_url = base_url
         self._cache: dict[tuple[str, str], tuple[str, bytes]] = {}
+        self._item_texts: dict[tuple[str, str, bool], str] = {}
 
     def entity(self, entity_id: str, display_name: str, user_id: str | None, entity_class: str = TRANSACTION) -> bytes:
         """The JSON of the entity that has tags, to be passed to `write` for each of them."""
@@ -134,6 +141,18 @@ class TagWriter:
         ]
         return rows.select(pl.concat_str(parts).alias("text")).to_series()
 
+    def item_texts(self, tree: str, names: pl.Series, *, with_categories: bool = False) -> dict[str, str]:
+        """The JSON of each of these items, as tags contain them."""
+        return {name: self._item_text(tree, name, with_categories) for name in names.unique()}
+
+    def _item_text(self, tree: str, name: str, with_categories: bool) -> str:
+        key = (tree, name, with_categories)
+        if key not in self._item_texts:
+            tag_tree = trees.tree(tree)
+            item = tag_tree_item(self._base_url, tag_tree, tag_tree.item(name), with_categories=with_categories)
+            self._item_texts[key] = orjson.dumps(item).decode()
+        return self._item_texts[key]
+
     def _common(self, tree: str, item: str) -> tuple[str, bytes]:
         tag_tree = trees.tree(tree)
         text = orjson.dumps(_shared(self._base_url, tag_tree, tag_tree.item(item)))[1:-1]
@@ -147,17 +166,6 @@ def tag_writer(base_url: str) -> TagWriter:
     return TagWriter(base_url)
 
 
-def item_texts(tree: str, names: pl.Series, *, with_categories: bool = False) -> dict[str, str]:
-    """The JSON of each of these items, as tags contain them."""
-    return {name: _item_text(tree, name, with_categories) for name in names.unique()}
-
-
-@cache
-def _item_text(tree: str, name: str, with_categories: bool) -> str:
-    tag_tree = trees.tree(tree)
-    return orjson.dumps(tag_tree_item(tag_tree, tag_tree.item(name), with_categories=with_categories)).decode()
-
-
 def _reference(tree: Tree[Item]) -> TagTreeReference:
     return TagTreeReference(
         description=tree.description,
@@ -169,7 +177,7 @@ def _reference(tree: Tree[Item]) -> TagTreeReference:
     )
 
 
-def _partner_fields(partner: Partner) -> dict[str, Any]:
+def _partner_fields(base_url: str, tree: Tree[Item], partner: Partner) -> dict[str, Any]:
     return {
         "address_city": partner.city or None,
         "address_country": partner.country or None,
@@ -179,6 +187,7 @@ def _partner_fields(partner: Partner) -> dict[str, Any]:
         "group": partner.group or None,
         "telephone": partner.telephone or None,
         "website": partner.website or None,
+        "logo": f"{_links(base_url, tree, partner)['tag_tree_item']}logo",
     }
 
 
@@ -189,7 +198,7 @@ def _entity(entity_id: str, display_name: str, user_id: str | None, entity_class
 
 def _shared(base_url: str, tree: Tree[Item], item: Item) -> dict[str, Any]:
     """The part that all tags of an item have in common."""
-    return {"tagTreeItem": tag_tree_item(tree, item), "relations": _relations(_links(base_url, tree, item))}
+    return {"tagTreeItem": tag_tree_item(base_url, tree, item), "relations": _relations(_links(base_url, tree, item))}
 
 
 def _links(base_url: str, tree: Tree[Item], item: Item | None = None) -> dict[str, str]:

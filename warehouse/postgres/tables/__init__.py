@@ -5,6 +5,7 @@ Here belong columns, keys and indexes. Queries belong to the stores.
 
 from warehouse.postgres.tables.banks import Access, BankSession, Position, Product, Provider, Transaction, UnattendedSessions
 from warehouse.postgres.tables.base import Base
+from warehouse.postgres.tables.changes import Removal, SyncPoint
 from warehouse.postgres.tables.dialogues import Dialogue
 from warehouse.postgres.tables.forms import FormDesign, RedirectSession
 from warehouse.postgres.tables.results import Result, Tombstone
@@ -33,9 +34,11 @@ __all__ = [
     "Product",
     "Provider",
     "RedirectSession",
+    "Removal",
     "Result",
     "RoleUser",
     "SealedValue",
+    "SyncPoint",
     "Tenant",
     "Throttle",
     "Token",

@@ -40,7 +40,16 @@ class OwnedByUser(Owned):
     user_id: Mapped[UUID] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
 
 
-class Access(Identified, OwnedByUser, Base):
+class Numbered:
+    """A row with the number of its last change and that of the change that added it (`warehouse.stores.changes`). Triggers of the
+    database set them; rows from before there were numbers have 0.
+    """
+
+    serial: Mapped[int] = mapped_column(BigInteger, server_default="0")
+    added_serial: Mapped[int] = mapped_column(BigInteger, server_default="0")
+
+
+class Access(Identified, OwnedByUser, Numbered, Base):
     """A customer's login at a bank. Stable are the columns up to `expires_at`; those of the running fetch stand apart."""
 
     __tablename__ = "accesses"
@@ -79,8 +88,14 @@ class Access(Identified, OwnedByUser, Base):
     waits_for_customer: Mapped[bool] = mapped_column(server_default="false")
     slot_at: Mapped[datetime | None]
 
+    first_fetch_end: Mapped[str | None]
+    """How the first fetch ended of which webhooks were told: `FAILED`, or `DONE` once there are data."""
+    consent_told_end: Mapped[datetime | None]
+    consent_told_days: Mapped[int | None]
+    """The end of the consent of which webhooks were told last, and how many days before it: 30, 7, 1, or 0 at the end."""
 
-class Product(Identified, OwnedByUser, Base):
+
+class Product(Identified, OwnedByUser, Numbered, Base):
     """An account, card, depot or contract behind an access."""
 
     __tablename__ = "products"
@@ -121,11 +136,16 @@ class BelowProduct:
     user_id: Mapped[UUID]
 
 
-class Transaction(BelowProduct, Base):
-    """One line of an account. `sequence` orders the lines of a day; `batch` names the push it came with, None for the bank's."""
+class Transaction(BelowProduct, Numbered, Base):
+    """One line of an account. `sequence` orders the lines of a day; `batch` names the push it came with, None for the bank's.
+    `search_text` is what a search looks at; None in rows from before there was one.
+    """
 
     __tablename__ = "transactions"
-    __table_args__ = (Index("ix_transactions_product_id_booked_on_sequence", "product_id", "booked_on", "sequence"),)
+    __table_args__ = (
+        Index("ix_transactions_product_id_booked_on_sequence", "product_id", "booked_on", "sequence"),
+        Index("ix_transactions_user_id_serial_sequence", "user_id", "serial", "sequence", postgresql_where=text("serial > 0")),
+    )
 
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid4)
     sequence: Mapped[int] = mapped_column(BigInteger, Identity(always=True))
@@ -144,6 +164,7 @@ class Transaction(BelowProduct, Base):
     ultimate_name: Mapped[str | None]
     pending: Mapped[bool]
     batch: Mapped[str | None]
+    search_text: Mapped[str | None]
 
 
 class Position(BelowProduct, Base):

@@ -11,7 +11,8 @@ from warehouse.postgres.tables.base import Base, Identified, Owned
 class User(Identified, Owned, Base):
     """A user. Its id is the user reference; `username_key` is the form in which names are compared.
 
-    `revision` grows with every change of the user's bank data; what was computed from an older one is stale.
+    `revision` grows with every change of the user's bank data; what was computed from an older one is stale. `serial` is the
+    number of the last change that clients see (`warehouse.stores.changes`), set by triggers.
     `refreshed_on` is the day on which a bank, or a tenant that pushes bookings, last told something of the user.
     `terms_hash` names the text that the user accepted in the redirect form.
     """
@@ -26,6 +27,7 @@ class User(Identified, Owned, Base):
     lastname: Mapped[str | None]
     active: Mapped[bool] = mapped_column(server_default="true")
     revision: Mapped[int] = mapped_column(BigInteger, server_default="0")
+    serial: Mapped[int] = mapped_column(BigInteger, server_default="0")
     refreshed_on: Mapped[date | None]
     terms_hash: Mapped[bytes | None]
     terms_accepted_at: Mapped[datetime | None]

@@ -1,4 +1,4 @@
-"""Generated logos of providers: the real ones are trademarks, and a foreign picture could contain script."""
+"""Generated logos of providers and partners: the real ones are trademarks, and a foreign picture could contain script."""
 
 import colorsys
 import hashlib
@@ -20,7 +20,7 @@ PICTURE = (
 
 
 def draw(name: str, group: str | None) -> str:
-    """The logo of a provider as SVG. Providers of one group have the same colour."""
+    """The logo of a provider or partner as SVG. Those of one group have the same colour."""
     return PICTURE.format(title=escape(name), colour=colour(group or name), initials=escape(initials(name)))
 
 

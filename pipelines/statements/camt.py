@@ -1,0 +1,416 @@
+"""Reads CAMT.052 and CAMT.053: the XML statements of ISO 20022, in the versions of German banks (02 and 08).
+
+The parser is told to load nothing and to expand nothing, and entries are freed as they are read, so that memory does not grow
+with hostile or long files. Names are those of the standard.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+from lxml import etree
+
+from pipelines.statements.statement import (
+    DayBalance,
+    Difference,
+    Reason,
+    Statement,
+    StatementAccount,
+    StatementFault,
+    Subject,
+    bookings_of_rows,
+    cents_of,
+    currency_of,
+    german_amount,
+    joined_lines,
+    joined_pages,
+    purpose_of,
+    with_balance_checked,
+    with_period,
+)
+
+NAMESPACE = re.compile(r"urn:(?:iso:std:iso:20022:tech:xsd|swift:xsd):(?:\$)?(camt\.05[23]\.001\.[0-9][0-9])")
+ENCODINGS = frozenset(("utf-8", "us-ascii", "iso-8859-1", "iso-8859-15", "windows-1252"))
+DECLARATION = re.compile(rb"^(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']")
+FEED_BYTES = 64 * 1024
+MIN_BYTES_PER_TAG = 6
+"""Real statements have 9 and more: a denser file is built to cost memory."""
+USTRD_WIDTH = 140
+OPENING_CODES, CLOSING_CODES = ("OPBD", "PRCD"), ("CLBD", "ITBD")
+NOT_BOOKED, INFORMATION = frozenset(("PDNG", "FUTR")), "INFO"
+Element = Any
+Row = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """What all parts of an entry share."""
+
+    booked_on: date
+    value_on: date | None
+    cents: int
+    currency: str
+    booking_text: str | None
+    gv_code: str | None
+    primanota: str | None
+    pending: bool
+    returned: bool
+
+
+def read_camt(content: bytes) -> list[Statement]:
+    """All statements of a file; raises `StatementFault` if any part of it cannot be read."""
+    _refuse_hostile(content)
+    statements: list[Statement] = []
+    rows: list[Row] = []
+    batches: list[Difference] = []
+    name, entries = "", 0
+    for element in _elements(content):
+        tag = _local_name(element)
+        if tag == "Document":
+            name = _format(element)
+        elif tag == "Ntry":
+            entries += 1
+            rows.extend(_rows(element, batches))
+        else:
+            statement = _statement(name, element, rows, entries, batches)
+            if statements and _is_next_page(element, statements[-1], statement):
+                statement = joined_pages(statements.pop(), statement)
+            statements.append(statement)
+            rows, batches, entries = [], [], 0
+    if not statements:
+        raise StatementFault(Reason.FORMAT_UNKNOWN)
+    return [with_balance_checked(with_period(statement)) for statement in statements]
+
+
+def _refuse_hostile(content: bytes) -> None:
+    """Raises for what no bank writes: document types, encodings that could hide them, and nothing but tags."""
+    declared = DECLARATION.match(content)
+    if b"\x00" in content or (declared and declared[1].decode().lower() not in ENCODINGS):
+        raise StatementFault(Reason.ENCODING)
+    if b"<!DOCTYPE" in content or b"<!ENTITY" in content:
+        raise StatementFault(Reason.DOCTYPE)
+    if content.count(b"<") * MIN_BYTES_PER_TAG > len(content):
+        raise StatementFault(Reason.MARKUP)
+
+
+def _elements(content: bytes) -> Iterator[Element]:
+    """The root when it begins, then each entry and statement when it ends; an entry is freed when the next one was read."""
+    parser = etree.XMLPullParser(
+        events=("start", "end"),
+        tag=("{*}Document", "{*}Ntry", "{*}Stmt", "{*}Rpt"),
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    before = None
+    try:
+        for start in range(0, len(content), FEED_BYTES):
+            parser.feed(content[start : start + FEED_BYTES])
+            for event, element in parser.read_events():
+                tag = _local_name(element)
+                if (event == "start") != (tag == "Document"):
+                    continue
+                if tag == "Document" and element.getparent() is not None:
+                    raise StatementFault(Reason.MARKUP, element.sourceline)
+                yield element
+                if tag != "Document":
+                    element.clear()
+                    if before is not None and before.getparent() is element.getparent() is not None:
+                        before.getparent().remove(before)
+                    before = element
+        parser.close()
+    except etree.XMLSyntaxError as error:
+        raise StatementFault(Reason.MARKUP, error.lineno) from error
+
+
+def _format(document: Element) -> str:
+    """The name of the format by the namespace of the root, for example CAMT.053.001.08."""
+    match = NAMESPACE.fullmatch(str(document.tag).rpartition("}")[0].lstrip("{"))
+    if match is None:
+        raise StatementFault(Reason.FORMAT_UNKNOWN, document.sourceline)
+    return match[1].upper()
+
+
+def _statement(name: str, element: Element, rows: list[Row], entries: int, batches: list[Difference]) -> Statement:
+    """A statement from its element, whose entries were read before."""
+    if not name:
+        raise StatementFault(Reason.FORMAT_UNKNOWN)
+    account = _account(_find(element, "Acct"))
+    if account.currency is None:
+        account = replace(account, currency=_first_currency(element, rows))
+    declared = _text(element, "TxsSummry", "TtlNtries", "NbOfNtries")
+    differences = list(batches)
+    if declared is not None and declared.isdecimal() and int(declared[:9]) != entries:
+        differences.append(Difference(Subject.LINES, int(declared[:9]), entries))
+    opening, closing = _balances(element)
+    return Statement(
+        name,
+        account,
+        bookings_of_rows(rows),
+        _day(_find(element, "FrToDt", "FrDtTm")) or (opening.day if opening else None),
+        _day(_find(element, "FrToDt", "ToDtTm")) or (closing.day if closing else None),
+        opening,
+        closing,
+        tuple(differences),
+    )
+
+
+def _is_next_page(element: Element, before: Statement, statement: Statement) -> bool:
+    """Whether a statement continues the one before it: a page after the first one, of the same account."""
+    page = _text(element, "StmtPgntn", "PgNb") or _text(element, "RptPgntn", "PgNb") or "1"
+    return page.isdecimal() and int(page[:9]) > 1 and before.account == statement.account
+
+
+def _account(element: Element | None) -> StatementAccount:
+    iban = _text(element, "Id", "IBAN")
+    agent = _find(element, "Svcr", "FinInstnId")
+    return StatementAccount(
+        iban=iban.replace(" ", "") if iban else None,
+        number=_text(element, "Id", "Othr", "Id"),
+        bic=_bic(agent),
+        blz=_text(agent, "ClrSysMmbId", "MmbId"),
+        currency=_text(element, "Ccy"),
+        owner_name=_text(element, "Ownr", "Nm") or _text(element, "Ownr", "Pty", "Nm"),
+    )
+
+
+def _first_currency(element: Element, rows: list[Row]) -> str | None:
+    """The currency of the first balance, or else of the first line."""
+    amount = _find(element, "Bal", "Amt")
+    return amount.get("Ccy") if amount is not None else str(rows[0][3]) if rows else None
+
+
+def _balances(element: Element) -> tuple[DayBalance | None, DayBalance | None]:
+    """The opening and closing balance; of several interim balances the first opens and the last closes."""
+    balances: dict[str, list[DayBalance]] = {}
+    for balance in element.iterchildren("{*}Bal"):
+        code = _text(balance, "Tp", "CdOrPrtry", "Cd") or ""
+        amount = _amount(balance)
+        if amount is None or _find(balance, "CdtDbtInd") is None:
+            continue  # whether it is a debt is not guessed
+        balances.setdefault(code, []).append(DayBalance(_signed(balance, amount[0]), _day(_find(balance, "Dt"))))
+    opening = next((balances[code][0] for code in OPENING_CODES if code in balances), None)
+    if opening is None and len(balances.get("ITBD", ())) > 1:
+        opening = balances["ITBD"][0]
+    return opening, next((balances[code][-1] for code in CLOSING_CODES if code in balances), None)
+
+
+def _rows(entry: Element, batches: list[Difference]) -> list[Row]:
+    """The bookings of an entry: one, or those of a batch whose parts add up to it; none if it only informs."""
+    status = _find(entry, "Sts")
+    state = _text(status, "Cd") or _own_text(status) or "BOOK"
+    if state == INFORMATION:
+        return []
+    shared = _shared(entry, pending=state in NOT_BOOKED)
+    details = [part for group in entry.iterchildren("{*}NtryDtls") for part in group.iterchildren("{*}TxDtls")]
+    if len(details) < 2:
+        return [_row(shared, details[0] if details else None, entry, shared.cents)]
+    parts = [_part_cents(detail, shared) for detail in details]
+    whole = [part for part in parts if part is not None]
+    if len(whole) == len(parts) and sum(whole) == shared.cents:
+        return [_row(shared, detail, entry, cents) for detail, cents in zip(details, whole, strict=True)]
+    batches.append(Difference(Subject.BATCH, shared.cents, sum(whole)))
+    return [_row(shared, None, entry, shared.cents)]
+
+
+def _shared(entry: Element, *, pending: bool) -> _Entry:
+    amount = _amount(entry)
+    if amount is None:
+        raise StatementFault(Reason.AMOUNT, entry.sourceline)
+    value_on = _day(_find(entry, "ValDt"))
+    booked_on = _day(_find(entry, "BookgDt")) or value_on
+    if booked_on is None:
+        raise StatementFault(Reason.DAY, entry.sourceline)
+    gv_code, primanota = _transaction_code(entry)
+    return _Entry(
+        booked_on,
+        value_on,
+        _signed(entry, amount[0]),
+        currency_of(amount[1], entry.sourceline),
+        _text(entry, "AddtlNtryInf"),
+        gv_code,
+        primanota,
+        pending,
+        _text(entry, "RvslInd") in ("true", "1"),
+    )
+
+
+def _row(shared: _Entry, detail: Element | None, entry: Element, cents: int) -> Row:
+    """One booking; the counterparty is who stands on the other side of the payment, which a return does not exchange."""
+    parties = {_local_name(party): party for party in _children(detail, "RltdPties")}
+    agents = {_local_name(agent): agent for agent in _children(detail, "RltdAgts")}
+    returned = shared.returned or _find(detail, "RtrInf") is not None
+    side = "Dbtr" if (cents >= 0) != returned else "Cdtr"
+    other = "Cdtr" if side == "Dbtr" else "Dbtr"
+    if not _is_named(parties, side) and _is_named(parties, other):
+        side = other
+    iban = _text(parties.get(f"{side}Acct"), "Id", "IBAN")
+    gv_code, primanota = (shared.gv_code, shared.primanota) if shared.gv_code else _transaction_code(detail)
+    return (
+        shared.booked_on,
+        shared.value_on,
+        cents,
+        shared.currency,
+        _purpose(shared, detail, entry, parties, cents),
+        shared.booking_text or _text(detail, "AddtlTxInf"),
+        gv_code,
+        primanota,
+        _party_name(parties.get(side)),
+        iban,
+        _bic(_find(agents.get(f"{side}Agt"), "FinInstnId")),
+        _party_name(parties.get(f"Ultmt{side}")),
+        shared.pending,
+    )
+
+
+def _is_named(parties: dict[str, Element], side: str) -> bool:
+    return _party_name(parties.get(side)) is not None or _find(parties.get(f"{side}Acct"), "Id", "IBAN") is not None
+
+
+def _party_name(party: Element | None) -> str | None:
+    """The name of a party; version 08 has a level more, and an agent instead of a party where a bank pays."""
+    return _text(party, "Nm") or _text(party, "Pty", "Nm") or _text(party, "Agt", "FinInstnId", "Nm")
+
+
+def _purpose(shared: _Entry, detail: Element | None, entry: Element, parties: dict[str, Element], cents: int) -> str | None:
+    """References, creditor, original amount and remittance of a part, or the batch reference of an entry."""
+    references = _find(detail, "Refs")
+    tags = {
+        "EREF": _text(references, "EndToEndId"),
+        "KREF": _text(references, "InstrId") or _text(references, "PmtInfId") or _batch_reference(detail, entry),
+        "MREF": _text(references, "MndtId"),
+        "CRED": _creditor_id(parties.get("Cdtr")),
+        "PURP": _text(detail, "Purp", "Cd") or _text(detail, "Purp", "Prtry"),
+        **_original_amount(shared, detail, entry, cents),
+    }
+    return purpose_of(tags, _remittance(detail))
+
+
+def _batch_reference(detail: Element | None, entry: Element) -> str | None:
+    return _text(entry, "NtryDtls", "Btch", "PmtInfId") if detail is None else None
+
+
+def _creditor_id(creditor: Element | None) -> str | None:
+    """The creditor identifier of a direct debit."""
+    identity = _find(creditor, "Pty", "Id")
+    if identity is None:
+        identity = _find(creditor, "Id")
+    return _text(identity, "PrvtId", "Othr", "Id") or _text(identity, "OrgId", "Othr", "Id")
+
+
+def _original_amount(shared: _Entry, detail: Element | None, entry: Element, cents: int) -> dict[str, str | None]:
+    """The amount before charges or exchange and the charges, where the booked amount is another one."""
+    details = _find(detail, "AmtDtls")
+    if details is None:
+        details = _find(entry, "AmtDtls")
+    original = _amount(_find(details, "InstdAmt")) or _amount(_find(details, "TxAmt"))
+    if original is None or original == (abs(cents), shared.currency):
+        return {}
+    amount, currency = original
+    charges = _find(detail, "Chrgs")
+    charge = _amount(charges) or _amount(_find(charges, "Rcrd"))
+    foreign = "" if currency == shared.currency else f"{currency} "
+    return {"OAMT": foreign + german_amount(amount), "COAM": german_amount(charge[0]) if charge else None}
+
+
+def _remittance(detail: Element | None) -> str | None:
+    """What the payer wrote, the references of documents, and why a payment came back."""
+    information = _find(detail, "RmtInf")
+    lines = [line for part in _children(detail, "RmtInf") if _local_name(part) == "Ustrd" and (line := part.text or "").strip()]
+    texts = [joined_lines(lines, USTRD_WIDTH)]
+    if information is not None:
+        for structured in information.iterchildren("{*}Strd"):
+            texts.append(_text(structured, "CdtrRefInf", "Ref") or "")
+            texts.append(_text(structured, "RfrdDocInf", "Nb") or "")
+            texts.extend((part.text or "").strip() for part in structured.iterchildren("{*}AddtlRmtInf"))
+    returned = _find(detail, "RtrInf")
+    if returned is not None:
+        texts.append(f"RETURN {_text(returned, 'Rsn', 'Cd') or _text(returned, 'Rsn', 'Prtry') or ''}".strip())
+        texts.append(_text(returned, "AddtlInf") or "")
+    return " ".join(filter(None, texts)) or None
+
+
+def _part_cents(detail: Element, shared: _Entry) -> int | None:
+    """The signed amount of a part of a batch in the currency of the entry; None if the file does not tell it."""
+    amount = _amount(detail) or _amount(_find(detail, "AmtDtls", "TxAmt")) or _amount(_find(detail, "AmtDtls", "InstdAmt"))
+    if amount is None or amount[1] != shared.currency:
+        return None
+    if _find(detail, "CdtDbtInd") is None:
+        return amount[0] if shared.cents >= 0 else -amount[0]
+    return _signed(detail, amount[0])
+
+
+def _transaction_code(element: Element | None) -> tuple[str | None, str | None]:
+    """The German transaction code and the primanota from a code like `NTRF+166+9248+997`."""
+    code = _text(element, "BkTxCd", "Prtry", "Cd")
+    parts = [*(code or "").split("+"), "", ""]
+    gv_code = parts[1] if len(parts[1]) == 3 and parts[1].isdigit() else None
+    return gv_code, (parts[2].partition("/")[0] or None) if gv_code else None
+
+
+def _bic(agent: Element | None) -> str | None:
+    return _text(agent, "BICFI") or _text(agent, "BIC")
+
+
+def _amount(element: Element | None) -> tuple[int, str] | None:
+    """The unsigned cents and the currency of the amount in an element."""
+    amount = _find(element, "Amt")
+    if amount is None:
+        return None
+    text = (amount.text or "").strip()
+    if text.startswith(("-", "+")) or "," in text:
+        raise StatementFault(Reason.AMOUNT, amount.sourceline)
+    return cents_of(text, amount.sourceline), amount.get("Ccy") or ""
+
+
+def _signed(element: Element, cents: int) -> int:
+    """Cents with the sign of the indicator beside them; raises if there is none."""
+    indicator = _text(element, "CdtDbtInd")
+    if indicator not in ("CRDT", "DBIT"):
+        raise StatementFault(Reason.FIELD_MISSING, element.sourceline)
+    return cents if indicator == "CRDT" else -cents
+
+
+def _day(element: Element | None) -> date | None:
+    """The day as the bank wrote it, also of a time with its zone."""
+    if element is None:
+        return None
+    text = _own_text(element) or _text(element, "Dt") or _text(element, "DtTm")
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text[:10])
+    except ValueError as error:
+        raise StatementFault(Reason.DAY, element.sourceline) from error
+
+
+def _find(element: Element | None, *names: str) -> Element | None:
+    for name in names:
+        if element is None:
+            return None
+        element = next(element.iterchildren(f"{{*}}{name}"), None)
+    return element
+
+
+def _children(element: Element | None, name: str) -> Iterator[Element]:
+    """The children of a child."""
+    parent = _find(element, name)
+    return iter(()) if parent is None else parent.iterchildren()
+
+
+def _text(element: Element | None, *names: str) -> str | None:
+    return _own_text(_find(element, *names))
+
+
+def _own_text(element: Element | None) -> str | None:
+    text = None if element is None else element.text
+    return (text.strip() or None) if text else None
+
+
+def _local_name(element: Element) -> str:
+    return str(element.tag).rpartition("}")[2]

@@ -1,0 +1,268 @@
+"""Reads MT940 and MT942: SWIFT's account statements as German banks write them, with the structured field 86 or without it.
+
+Field numbers are those of the standard: 25 account, 28C number and page, 60 opening, 61 line, 86 its text, 62 closing. 34F stands
+in the advance notices of MT942 alone, whose lines are not booked yet.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+
+from pipelines.statements.statement import (
+    BIC,
+    CURRENCY,
+    IBAN,
+    DayBalance,
+    Reason,
+    Statement,
+    StatementAccount,
+    StatementFault,
+    bookings_of_rows,
+    cents_of,
+    currency_of,
+    decoded,
+    joined_lines,
+    joined_pages,
+    with_balance_checked,
+    with_period,
+)
+
+FIELD = re.compile(r":(13D?|20|21|23|25P?|28C?|34F|60[FM]|61|62[FM]|64|65|86|90[CD]|NS):(.*)", re.S)
+BALANCE = re.compile(r"(C|D)([0-9]{6})([A-Z]{3})([0-9]{0,15},[0-9]*)")
+LINE = re.compile(r"([0-9]{6})([0-9]{4})?(R?[CD]|E[CD])([A-Z])?([0-9]{0,15},[0-9]*)([A-Z][A-Z0-9]{3})(.*)", re.S)
+STRUCTURED = re.compile(r"([0-9]{3})([^A-Za-z0-9\s])(?=[0-9][0-9])")
+REFERENCE_LENGTH = 16
+DETAILS_WIDTH, PURPOSE_WIDTH = 65, 27
+BOOKING_TEXT, PRIMANOTA, BANK, ACCOUNT = "00", "10", "30", "31"
+PURPOSE = frozenset((*map(str, range(20, 30)), *map(str, range(60, 64))))
+NAME = ("32", "33")
+SUBFIELDS = frozenset((BOOKING_TEXT, PRIMANOTA, BANK, ACCOUNT, "34", *NAME, *PURPOSE))
+TAG_AT_START = re.compile(r"[A-Z]{4}\+")
+ULTIMATE = re.compile(r"(?:^|\n)ABW[AE]\+(.*?)(?=\n[A-Z]{4}\+|$)", re.S)
+END = "-"
+Row = tuple[object, ...]
+
+
+@dataclass
+class _Message:
+    """The fields of one message, as they are read. A row is complete when the next one begins."""
+
+    line: int
+    account: StatementAccount = field(default_factory=StatementAccount)
+    number: str | None = None
+    opening: DayBalance | None = None
+    closing: DayBalance | None = None
+    is_first_page: bool = True
+    is_last_page: bool = True
+    is_notice: bool = False
+    is_ended: bool = False
+    entries: list[tuple[int, str, str]] = field(default_factory=list)
+
+
+def read_mt940(content: bytes) -> list[Statement]:
+    """All statements of a file; raises `StatementFault` if any part of it cannot be read."""
+    statements: list[Statement] = []
+    goes_on = False
+    for message in _messages(_fields(decoded(content))):
+        statement = _statement(message)
+        if statements and goes_on and not message.is_first_page and statements[-1].account == statement.account:
+            statement = joined_pages(statements.pop(), statement)
+        statements.append(statement)
+        goes_on = not message.is_last_page
+    if not statements:
+        raise StatementFault(Reason.FORMAT_UNKNOWN)
+    return [with_balance_checked(with_period(statement)) for statement in statements]
+
+
+def _fields(text: str) -> Iterator[tuple[int, str, str]]:
+    """The fields with the number of their first line, their name and their lines; `END` for the end of a message."""
+    if "@@:" in text:  # a line break of old transports
+        text = text.replace("@@", "\n")
+    number, name, value = 0, "", list[str]()
+    lines = [line.rpartition("{4:")[2] for line in re.split(r"\r\n|\n|\r", text)]
+    for place, line in enumerate(lines, 1):
+        match = FIELD.match(line)
+        if match or _is_end(line, lines[place : place + 1]):
+            if name:
+                yield number, name, "\n".join(value)
+            number, name, value = place, match[1] if match else END, [match[2]] if match else []
+        elif name:
+            value.append(line)
+    if name:
+        yield number, name, "\n".join(value)
+
+
+def _is_end(line: str, following: list[str]) -> bool:
+    """Whether a line ends its message; a lone hyphen before another field of the message is the rest of a wrapped text."""
+    return line.rstrip() in ("-", "-}") and not any(
+        next_line.startswith(":") and next_line[:4] != ":20:" for next_line in following
+    )
+
+
+def _messages(fields: Iterator[tuple[int, str, str]]) -> Iterator[_Message]:
+    """The messages of a file, each from its field 20 on."""
+    message: _Message | None = None
+    before = ""
+    for line, name, value in fields:
+        if name == "20":
+            if message is not None:
+                yield message
+            message = _Message(line)
+        elif message is None:
+            if name != END:
+                raise StatementFault(Reason.FIELD_MISSING, line)
+        elif name == END:
+            message.is_ended = True
+        else:
+            _take(message, line, name, value, before)
+        before = name
+    if message is not None:
+        yield message
+
+
+def _take(message: _Message, line: int, name: str, value: str, before: str) -> None:
+    """Puts a field into its message. A text that does not follow a line is about the statement as a whole."""
+    if name == "61":
+        message.entries.append((line, value, ""))
+    elif name == "86" and before == "61":
+        place, entry, _ = message.entries.pop()
+        message.entries.append((place, entry, value))
+    elif name in ("25", "25P"):
+        message.account = _account(value)
+    elif name in ("28", "28C"):
+        message.number = value.strip()
+    elif name in ("60F", "60M"):
+        message.is_first_page = name == "60F"
+        message.opening, message.account = _balance(line, value, message.account)
+    elif name in ("62F", "62M"):
+        message.is_last_page = name == "62F"
+        message.closing, message.account = _balance(line, value, message.account)
+    elif name == "34F":
+        message.is_notice = True
+        if message.account.currency is None:
+            message.account = replace(message.account, currency=value.strip()[:3])
+
+
+def _statement(message: _Message) -> Statement:
+    """A message as a statement; without a closing balance and without its end it was cut off."""
+    if message.closing is None and not message.is_ended and not message.is_notice:
+        raise StatementFault(Reason.TRUNCATED, message.line)
+    if not (message.entries or message.opening or message.closing or message.is_notice):
+        raise StatementFault(Reason.FIELD_MISSING, message.line)
+    rows = [_row(message, *entry) for entry in message.entries]
+    return Statement(
+        "MT942" if message.is_notice else "MT940",
+        message.account,
+        bookings_of_rows(rows),
+        message.opening.day if message.opening else None,
+        message.closing.day if message.closing else None,
+        message.opening,
+        message.closing,
+    )
+
+
+def _account(value: str) -> StatementAccount:
+    """The account by its IBAN, or by bank and number, with the currency behind it where banks write one."""
+    text = re.sub(r"\s", "", value).upper()
+    bank, _, number = text.rpartition("/")
+    iban = IBAN.match(number)
+    currency = number[-3:] if CURRENCY.fullmatch(number[-3:]) and len(number) > 3 else None
+    number = number.removesuffix(currency or "")
+    return StatementAccount(
+        iban=number if iban and IBAN.fullmatch(number) else None,
+        number=None if iban else number or None,
+        bic=bank if BIC.fullmatch(bank) else None,
+        blz=bank if len(bank) == 8 and bank.isdecimal() else None,
+        currency=currency,
+    )
+
+
+def _balance(line: int, value: str, account: StatementAccount) -> tuple[DayBalance, StatementAccount]:
+    match = BALANCE.match(value.strip())
+    if match is None:
+        raise StatementFault(Reason.AMOUNT, line)
+    cents = cents_of(match[4], line)
+    balance = DayBalance(-cents if match[1] == "D" else cents, _day(match[2], line))
+    return balance, replace(account, currency=currency_of(match[3], line))
+
+
+def _row(message: _Message, line: int, entry: str, text: str) -> Row:
+    """One booking from the fields 61 and 86."""
+    head, _, details = entry.partition("\n")
+    match = LINE.match(head.strip())
+    if match is None:
+        raise StatementFault(Reason.AMOUNT, line)
+    value_day, entry_day, mark, _, amount, code, _ = match.groups()
+    cents = cents_of(amount, line)
+    value_on = _day(value_day, line)
+    subfields = _subfields(text)
+    purpose = _purpose(subfields) if subfields else _unstructured(text, details)
+    bank, account = subfields.get(BANK, "").strip(), re.sub(r"\s", "", subfields.get(ACCOUNT, "")).upper()
+    ultimate = ULTIMATE.search(purpose or "")
+    return (
+        _entry_day(value_on, entry_day, line) if entry_day else value_on,
+        value_on,
+        cents if mark in ("C", "RD", "EC") else -cents,
+        currency_of(message.account.currency, line),
+        purpose or None,
+        subfields.get(BOOKING_TEXT),
+        subfields.get("GVC") or (code[1:] if code[1:].isdecimal() else None),
+        subfields.get(PRIMANOTA),
+        joined_lines((subfields[key] for key in NAME if key in subfields), PURPOSE_WIDTH),
+        account if IBAN.fullmatch(account) else None,
+        bank if BIC.fullmatch(bank) else None,
+        ultimate[1].replace("\n", " ").strip() if ultimate else None,
+        message.is_notice or mark[0] == "E",
+    )
+
+
+def _subfields(text: str) -> dict[str, str]:
+    """The subfields of a structured field 86, the transaction code as `GVC`; nothing for an unstructured one.
+
+    Subfields stand in ascending order: a question mark and a smaller number are part of a text.
+    """
+    match = STRUCTURED.match(text)
+    if match is None:
+        return {}
+    subfields, key = {"GVC": match[1]}, ""
+    for part in text.replace("\n", "")[match.end() - 1 :].split(match[2])[1:]:
+        if part[:2] in SUBFIELDS and part[:2] > key:
+            key = part[:2]
+            subfields[key] = part[2:]
+        elif key:
+            subfields[key] += match[2] + part
+    return subfields
+
+
+def _purpose(subfields: dict[str, str]) -> str:
+    """The purpose, each SEPA tag in a line of its own."""
+    paragraphs: list[list[str]] = []
+    for key in sorted(PURPOSE & subfields.keys()):
+        if not paragraphs or TAG_AT_START.match(subfields[key]):
+            paragraphs.append([])
+        paragraphs[-1].append(subfields[key])
+    return "\n".join(joined_lines(lines, PURPOSE_WIDTH) for lines in paragraphs)
+
+
+def _unstructured(text: str, details: str) -> str:
+    """The whole text, or what stands behind the line itself where there is no text."""
+    return joined_lines((text or details).split("\n"), DETAILS_WIDTH)
+
+
+def _day(digits: str, line: int) -> date:
+    """A day YYMMDD. The 29th and 30th of February, with which banks count interest, are its last day."""
+    year, month, day = int(digits[:2]), int(digits[2:4]), int(digits[4:])
+    year += 1900 if year >= 80 else 2000
+    try:
+        if month == 2 and day in (29, 30):
+            return date(year, 3, 1) - timedelta(days=1)
+        return date(year, month, day)
+    except ValueError as error:
+        raise StatementFault(Reason.DAY, line) from error
+
+
+def _entry_day(value_on: date, digits: str, line: int) -> date:
+    """The booking day MMDD in the year in which it is nearest to the value date: years change between the two."""
+    days = [_day(f"{year % 100:02}{digits}", line) for year in range(value_on.year - 1, value_on.year + 2)]
+    return min(days, key=lambda day: abs(day - value_on))
