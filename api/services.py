@@ -7,9 +7,12 @@ Tenants share all scarce resources evenly (`FairSlots`): connections, processor 
 import asyncio
 import gc
 import itertools
+import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Annotated, ParamSpec, TypeVar
@@ -52,12 +55,15 @@ MAX_WAITING_FOR_THREADS = 1000
 PARSERS = 1
 LISTS_PER_USER = 2
 MAX_WAITING_LISTS = 200
+LIST_CONNECTIONS_PER_TENANT = 2
+"""PostgreSQL reads one list while another is written as JSON. More would take the processor from others and gain nothing."""
 BATCHES_AT_ONCE = 1
 ANALYSES_PER_USER = 1
 COMPUTATIONS_AT_ONCE = 1
 """There are about as many workers as cores: a second computation would only slow down the first, and the event loop."""
 MAX_WAITING_COMPUTATIONS = 50
 SPARE_SLOTS = 1
+CROWD_NICENESS = 10
 PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8)
 
 
@@ -66,17 +72,29 @@ class Lane:
     the queue of each is bounded.
     """
 
-    def __init__(self, name: str, threads: int, max_waiting: int, timeout_seconds: float = 0, *, spare: int = 0) -> None:
-        """The `spare` threads are for tenants that have no work in the lane."""
+    def __init__(
+        self, name: str, threads: int, max_waiting: int, timeout_seconds: float = 0, *, spare: int = 0, yields: bool = False
+    ) -> None:
+        """The `spare` threads are for tenants that have no work in the lane. If the lane `yields`, work of a tenant that has more
+        of it waiting has a lower priority of the system: it takes the time that others leave. This is for work that runs without
+        the interpreter's lock; with it, the event loop would wait for a thread that waits for the processor.
+        """
         self._timeout_seconds = timeout_seconds
         self._executor = ThreadPoolExecutor(threads + spare, thread_name_prefix=name)
+        self._crowded_executor = (
+            ThreadPoolExecutor(threads, thread_name_prefix=f"{name}-crowd", initializer=_yield_to_others)
+            if yields
+            else self._executor
+        )
         self.slots = FairSlots(threads, spare=spare, max_waiting=max_waiting)
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of the work; raises `Throttled` if too much of the same tenant waits already."""
-        async with self.slots.hold(*asker()):
+        tenant, member = asker()
+        async with self.slots.hold(tenant, member):
             context = copy_context()  # what belongs to the request, such as its language
-            return await asyncio.get_running_loop().run_in_executor(self._executor, lambda: context.run(work, *args, **kwargs))
+            executor = self._crowded_executor if self.slots.has_waiting(tenant) else self._executor
+            return await asyncio.get_running_loop().run_in_executor(executor, lambda: context.run(work, *args, **kwargs))
 
     def begin(self, work: Callable[[], object]) -> None:
         """Starts work without waiting for it; later work of the lane queues behind it."""
@@ -99,7 +117,8 @@ class Lane:
         return await patience.retry_async(lambda: self.run(attempt), Busy, pauses)
 
     def close(self) -> None:
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        for executor in (self._executor, self._crowded_executor):
+            executor.shutdown(wait=False, cancel_futures=True)
 
 
 class UserSlots:
@@ -160,13 +179,20 @@ class Services:
             vault=Vault(settings),
             lake=Lake(settings.lake_path),
             connectors=connectors(settings),
-            passwords=Lane("passwords", settings.password_checks_at_once, settings.password_checks_waiting, spare=SPARE_SLOTS),
+            passwords=Lane(
+                "passwords", settings.password_checks_at_once, settings.password_checks_waiting, spare=SPARE_SLOTS, yields=True
+            ),
             changes=Lane("changes", CHANGE_THREADS, MAX_WAITING_CHANGES, settings.request_timeout_seconds, spare=SPARE_SLOTS),
             tagging=Lane("tagging", COMPUTATIONS_AT_ONCE + SPARE_SLOTS, MAX_WAITING_COMPUTATIONS),
             threads=FairSlots(THREADS, spare=SPARE_THREADS, max_waiting=MAX_WAITING_FOR_THREADS),
             parsers=FairSlots(PARSERS, spare=SPARE_SLOTS),
             lists=UserSlots(LISTS_PER_USER),
-            list_connections=FairSlots(lists, spare=_connection_count(settings) - lists, max_waiting=MAX_WAITING_LISTS),
+            list_connections=FairSlots(
+                lists,
+                spare=_connection_count(settings) - lists,
+                per_tenant=LIST_CONNECTIONS_PER_TENANT,
+                max_waiting=MAX_WAITING_LISTS,
+            ),
             list_turns=FairSlots(BATCHES_AT_ONCE, spare=SPARE_SLOTS),
             analyses=UserSlots(ANALYSES_PER_USER),
             computations=FairSlots(COMPUTATIONS_AT_ONCE, spare=SPARE_SLOTS, max_waiting=MAX_WAITING_COMPUTATIONS),
@@ -216,6 +242,12 @@ class Services:
         await self.reads.close()
         await self.connections.close()
         self.database.close()
+
+
+def _yield_to_others() -> None:
+    """Lowers the priority of the current thread, where the system has priorities of threads."""
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), CROWD_NICENESS)
 
 
 def _connections(database: Database, settings: Settings) -> Connections:

@@ -21,11 +21,23 @@ class FairSlots:
     even while another one fills all slots, and no slot has to be kept free for it.
     """
 
-    def __init__(self, slots: int, *, spare: int = 0, per_tenant: int | None = None, max_waiting: int | None = None) -> None:
-        """`max_waiting` limits the queue of each tenant, so that no tenant fills the queue of another."""
+    def __init__(
+        self,
+        slots: int,
+        *,
+        spare: int = 0,
+        per_tenant: int | None = None,
+        beside_others: int | None = None,
+        max_waiting: int | None = None,
+    ) -> None:
+        """A tenant holds at most `per_tenant` slots, and gets no more than `beside_others` while another tenant holds one.
+
+        `max_waiting` limits the queue of each tenant, so that no tenant fills the queue of another.
+        """
         self._slots = slots
         self._spare = spare
         self._per_tenant = per_tenant or slots
+        self._beside_others = beside_others or self._per_tenant
         self._max_waiting = max_waiting
         self._of_tenants: Counter[Hashable] = Counter()
         self._of_members: Counter[tuple[Hashable, Hashable]] = Counter()
@@ -45,15 +57,27 @@ class FairSlots:
         """How many slots a tenant holds."""
         return self._of_tenants[tenant]
 
+    def has_waiting(self, tenant: Hashable) -> bool:
+        """Whether more of a tenant waits than it has slots for."""
+        return self._waiting[tenant] > 0
+
+    def is_crowding(self, tenant: Hashable) -> bool:
+        """Whether more of a tenant waits while another tenant has a slot."""
+        return self.has_waiting(tenant) and self.in_use > self.in_use_of(tenant)
+
     @asynccontextmanager
     async def hold(self, tenant: Hashable, member: Hashable) -> AsyncIterator[None]:
         """Holds a slot during the block, after waiting for it; raises `Throttled` if too much of the tenant waits already."""
-        if not self.take(tenant, member):
-            await self._wait(tenant, member)
+        await self.acquire(tenant, member)
         try:
             yield
         finally:
             self.give_back(tenant, member)
+
+    async def acquire(self, tenant: Hashable, member: Hashable) -> None:
+        """Takes a slot, after waiting for it; the caller gives it back."""
+        if not self.take(tenant, member):
+            await self._wait(tenant, member)
 
     def take(self, tenant: Hashable, member: Hashable) -> bool:
         """Takes a slot if there is one now; the caller gives it back. It overtakes nobody: who waits could not have it either."""
@@ -75,7 +99,8 @@ class FairSlots:
 
     def _may_take(self, tenant: Hashable) -> bool:
         tenants_slots = self._of_tenants[tenant]
-        return tenants_slots < self._per_tenant and self.in_use < (self._slots if tenants_slots else self.capacity)
+        limit = self._per_tenant if self.in_use == tenants_slots else self._beside_others
+        return tenants_slots < limit and self.in_use < (self._slots if tenants_slots else self.capacity)
 
     async def _wait(self, tenant: Hashable, member: Hashable) -> None:
         """Returns with a slot. A waiter that is cancelled leaves the queue, or passes on the slot that it was just given."""

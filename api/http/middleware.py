@@ -17,6 +17,7 @@ from api.http import metrics
 from api.http.errors import UNREAD_ANSWERS, respond
 from api.http.negotiation import language_of
 from api.http.strict_json import CONTROL
+from api.http.turns import RequestTurns
 from api.http.unread_answers import LONG_BYTES, UnreadAnswers
 from api.schemas.languages import Text, say
 from warehouse.logs import describe
@@ -33,6 +34,7 @@ OVERRIDABLE_HEADERS = [
     (b"cache-control", b"no-store"),
     (b"content-security-policy", b"default-src 'none'; base-uri 'none'; frame-ancestors 'none'"),
 ]
+BEARER = b"bearer "
 METHODS = {"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE"}
 log = structlog.get_logger("api")
 
@@ -43,6 +45,7 @@ class Middleware:
     def __init__(self, app: ASGIApp, settings: Settings, exchanges: "Exchanges") -> None:
         self.app = app
         self.settings = settings
+        self.turns = RequestTurns()
         self.exchanges = exchanges
         self.unread_answers = UnreadAnswers(settings.unread_answers_per_tenant, settings.unread_bytes_per_tenant)
 
@@ -74,10 +77,22 @@ class Middleware:
             if len(scope["path"]) > 1 and scope["path"].endswith("/"):
                 scope["path"] = scope["path"][:-1]
             try:
-                await self.app(scope, exchange.receive, exchange.send)
+                await self._run_in_turn(exchange)
             except Exception as error:
                 log.error("failure", **exchange.facts(), error=describe(error))  # noqa: TRY400 (the text may hold data)
                 await exchange.refuse(500)
+
+    async def _run_in_turn(self, exchange: "Exchange") -> None:
+        """Runs the app when it is the turn of the caller's tenant. Requests without a bearer token take no turns."""
+        scope, authorization = exchange.scope, exchange.header(b"authorization") or b""
+        if authorization[: len(BEARER)].lower() != BEARER:
+            await self.app(scope, exchange.receive, exchange.send)
+            return
+        async with self.turns.begin(authorization, scope["path"]):
+            await self.app(scope, exchange.receive, exchange.send)
+        caller = scope.get("state", {}).get("caller")
+        if caller is not None:
+            self.turns.remember(authorization, caller.tenant_id)
 
 
 class Exchanges:

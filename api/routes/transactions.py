@@ -1,5 +1,7 @@
 """Routes of a product's bookings: read, also by the ten thousand and with tags, push, and delete what was pushed."""
 
+import asyncio
+import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
@@ -133,17 +135,21 @@ async def write_rows(
     body: Callable[[Row], dict[str, Any]],
 ) -> tuple[JsonListWriter, Row | None]:
     """The list of the bodies of all rows, and the row after which the next page begins, if there is one. Batches are read and
-    written in turn, so that the event loop works as much for each tenant.
+    written in turn, so that the event loop works as much for each tenant. A tenant with a crowd of lists rests after each batch
+    while others have one: as long as the batch took.
     """
     writer, last_row, has_more, is_at_end = JsonListWriter(), None, False, False
     while not is_at_end:
         async with services.list_turns.hold(caller.tenant_id, caller.user_id):
+            began_at = time.perf_counter()
             piece: list[Row] = await anext(batches, [])
             rows = piece if limit is None else piece[: limit - writer.rows]
             writer.add(body(row) for row in rows)
             last_row = rows[-1] if rows else last_row
             has_more = len(rows) < len(piece)
             is_at_end = len(piece) < BATCH_ROWS
+        if services.list_connections.is_crowding(caller.tenant_id):
+            await asyncio.sleep(time.perf_counter() - began_at)
     return writer, last_row if has_more else None
 
 

@@ -1,10 +1,12 @@
 """Lanes: slow work and changes beside the event loop."""
 
 import asyncio
+import os
+import threading
 
 import pytest
 
-from api.services import Lane
+from api.services import CROWD_NICENESS, Lane
 from warehouse.errors import Busy, Throttled, TooLate
 
 
@@ -59,3 +61,19 @@ def test_a_lane_takes_only_so_much() -> None:
 
     outcomes = asyncio.run(crowd())
     assert [type(outcome) for outcome in outcomes] == [bool, bool, Throttled]
+
+
+@pytest.mark.parametrize("yields", [True, False])
+def test_work_of_a_crowd_yields_to_other_work(yields: bool) -> None:
+    """In a lane that yields, a tenant that has more work waiting computes with a lower priority of the system."""
+
+    def priority() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    async def crowd() -> list[int]:
+        lane = Lane("test", 1, 10, yields=yields)
+        return await asyncio.gather(*(lane.run(priority) for _ in range(3)))
+
+    usual = priority()
+    crowded = max(usual, CROWD_NICENESS) if yields else usual
+    assert asyncio.run(crowd()) == [usual, crowded, usual]

@@ -1,0 +1,64 @@
+"""Turns of requests on the event loop, by tenant.
+
+A crowd of cheap requests fills the event loop and the connections that check tokens. Only a few requests of a tenant run at once,
+therefore, from their first line of ours to the last byte of their answer; the others wait, and a tenant that has none running
+begins at once. A request that takes long waits for something else than the event loop: it passes its turn on after a moment.
+
+The tenant must be guessed before its token is checked: it is the one that this token had last. The guess decides about turns
+only, never about access. Routes without a token take no turns: they share their slow steps by client (`asker`).
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+
+from cachetools import LRUCache
+
+from api.http.asker import STRANGERS
+from warehouse.fair_slots import FairSlots
+
+REQUESTS_AT_ONCE = 3
+SPARE_REQUESTS = 4
+MAX_TURN_SECONDS = 0.05
+MAX_TOKENS = 20_000
+
+
+class Turn:
+    """The right of a request to use the event loop, until it ends or has lasted for a moment."""
+
+    def __init__(self, slots: FairSlots, tenant: Hashable, member: Hashable) -> None:
+        self._slots, self._tenant, self._member, self._ended = slots, tenant, member, False
+        self._timer = asyncio.get_running_loop().call_later(MAX_TURN_SECONDS, self.end)
+
+    def end(self) -> None:
+        """Passes the turn on, once."""
+        if not self._ended:
+            self._ended = True
+            self._timer.cancel()
+            self._slots.give_back(self._tenant, self._member)
+
+
+class RequestTurns:
+    """The turns of one worker."""
+
+    def __init__(self) -> None:
+        self.slots = FairSlots(REQUESTS_AT_ONCE, spare=SPARE_REQUESTS, beside_others=1)
+        self._tenants: LRUCache[bytes, Hashable] = LRUCache(MAX_TOKENS)
+
+    @asynccontextmanager
+    async def begin(self, authorization: bytes, path: str) -> AsyncIterator[None]:
+        """Runs the block when it is the turn of the tenant behind this header. Unknown ones share a tenant, by path."""
+        digest = hashlib.sha256(authorization).digest()
+        tenant = self._tenants.get(digest, STRANGERS)
+        member = path if tenant is STRANGERS else digest
+        await self.slots.acquire(tenant, member)
+        turn = Turn(self.slots, tenant, member)
+        try:
+            yield
+        finally:
+            turn.end()
+
+    def remember(self, authorization: bytes, tenant: Hashable) -> None:
+        """Keeps the tenant of a header whose token was checked."""
+        self._tenants[hashlib.sha256(authorization).digest()] = tenant
