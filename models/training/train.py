@@ -115,12 +115,13 @@ def train(
     facts: Mapping[str, Any] | None = None,
 ) -> CategoryModel:
     """A categoriser trained on labelled lines, and calibrated if there are `calibration` examples (`EXAMPLES`)."""
-    from models.categoriser.pipeline_model import PipelineCategoriser  # loads scikit-learn, which erasing corrections need not
-    from models.training.export import check_export, exported, is_linear
+    from models.training.export import check_export, exported, is_linear  # load scikit-learn, which erasing corrections need not
 
     classifier = fit(lines, labels, weights, settings, calibration, on_progress)
     all_facts = {"settings": settings.model_dump(), "lines": lines.height, "bookings": int(weights.sum()), **(facts or {})}
     if not is_linear(classifier):
+        from models.categoriser.pipeline_model import PipelineCategoriser
+
         return PipelineCategoriser(settings.label, classifier, all_facts)
     on_progress("export", 0.0)
     model = exported(classifier, settings.label, all_facts)
