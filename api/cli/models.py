@@ -2,19 +2,21 @@
 
 import getpass
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
 import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from api.cli.installation import Json, console, read_settings, say, show, show_once
+from api.cli.installation import Installation, Json, console, open_installation, read_settings, say, show, show_once
 from warehouse.errors import Invalid, KontorError
+from warehouse.stores import tenants
 
 if TYPE_CHECKING:
     from models.categoriser.storage import CategoryModel
@@ -32,6 +34,7 @@ ModelVersion = Annotated[str | None, typer.Option("--model", help="Version to ev
 Out = Annotated[Path | None, typer.Option(help="Folder for the report: JSON, Markdown, pictures.")]
 Who = Annotated[str | None, typer.Option("--by", help="Who does this; default: the operating system's user.")]
 Why = Annotated[str, typer.Option(help="Why, for the log.", show_default=False)]
+TenantChoice = Annotated[str | None, typer.Option("--tenant", help="A tenant's own models instead of the shared ones.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -160,13 +163,50 @@ def evaluate_blind(
     show(rows, as_json, "Blind rounds")
 
 
+@commands.command()
+def learn(
+    tenant: Annotated[str, typer.Option("--tenant", help="Name of the tenant.", show_default=False)],
+    weight: Annotated[
+        float | None, typer.Option(help="For how many bookings a correction stands; default: 100.", min=0.1, max=1000)
+    ] = None,
+    examined: Annotated[int | None, typer.Option(help="How many simulated people it is evaluated on.", min=10)] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a tenant's own model: the shared one with the tenant's corrections and rules. It is evaluated, and not in use."""
+    from models.evaluation import tagger
+    from pipelines import training, training_tenants
+
+    options = _chosen_options(weight=weight)
+    with open_installation() as installation, model_errors(), progress(as_json) as on_progress:
+        home, tenant_id = installation.settings.home, _tenant_id(installation, tenant)
+        new = training_tenants.train_own_model(home, installation.database, tenant_id, **options, on_progress=on_progress)
+        test_world = replace(tagger.TEST_WORLD, **_chosen_options(users=examined))
+        evaluation = training.evaluate(home, test_world, new.model.version, on_progress, tenant=tenant_id)
+    facts = {
+        "version": new.model.version,
+        "shared": new.shared,
+        "lines": new.lines,
+        "users": new.users,
+        "right before": new.right_before,
+        "right after": new.right_after,
+        "objections": evaluation.objections,
+    }
+    changes = new.changes.to_dicts()
+    if as_json:
+        show([facts | {"changes": changes}], as_json, "Model")
+        return
+    show([{**row, **_rounded(row)} for row in changes], as_json, "What the corrections changed")
+    verdict = "The gate refuses it." if evaluation.objections else "It is ready to be promoted."
+    show_once({**facts, "objections": "; ".join(evaluation.objections)}, as_json, verdict)
+
+
 @commands.command("list")
-def list_models(folder: Folder = None, as_json: Json = False) -> None:
+def list_models(tenant: TenantChoice = None, folder: Folder = None, as_json: Json = False) -> None:
     """List the models with their figures, and say which one is in use."""
     from models import registry
 
-    with model_errors():
-        registered_models = registry.versions(_folder(folder))
+    with model_errors(), _registry_of(tenant, folder) as (models_folder, _, base):
+        registered_models = registry.versions(models_folder, base)
     rows = [
         {"version": model.version, "in use": "yes" if model.active else ""}
         | {name: f"{model.figures[name].value:.4f}" if name in model.figures else "" for name in _LISTED_FIGURES}
@@ -181,27 +221,62 @@ def promote(
     why: Why,
     by: Who = None,
     override: Annotated[str | None, typer.Option(help="Reason to set objections aside; it is logged.")] = None,
+    tenant: TenantChoice = None,
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
     """Put a model into use. Refused if it misses a hard gate or is worse than the one in use."""
     from models import registry
+    from pipelines import training
 
-    with model_errors():
-        entry = registry.promote(
-            _folder(folder), version, by=by or getpass.getuser(), at=_now(), why=why, override_reason=override
-        )
-    say(f"{entry.version} is in use, before it {entry.before} was.", as_json)
+    decision: dict[str, Any] = {"by": by or getpass.getuser(), "at": _now()}
+    with model_errors(), _registry_of(tenant, folder) as (models_folder, tenant_id, _):
+        if tenant_id is None:
+            entry = registry.promote(models_folder, version, **decision, why=why, override_reason=override)
+            before, after = entry.before, entry.version
+        else:
+            full_reason = f"{why} ({override})" if override else why
+            promotion = training.choose(
+                read_settings().home, version, **decision, why=full_reason, override=bool(override), tenant=tenant_id
+            )
+            before, after = promotion.before, promotion.after
+    say(f"{after} is in use, before it {before} was.", as_json)
 
 
 @commands.command()
-def rollback(version: Version, why: Why, by: Who = None, folder: Folder = None, as_json: Json = False) -> None:
-    """Put a model back into use that was in use before, or `shipped`."""
+def rollback(
+    version: Version, why: Why, by: Who = None, tenant: TenantChoice = None, folder: Folder = None, as_json: Json = False
+) -> None:
+    """Put a model back into use that was in use before, or `shipped`; for a tenant, `shared` is what all others use."""
     from models import registry
 
-    with model_errors():
-        entry = registry.roll_back(_folder(folder), version, by=by or getpass.getuser(), at=_now(), why=why)
+    with model_errors(), _registry_of(tenant, folder) as (models_folder, _, base):
+        entry = registry.roll_back(models_folder, version, by=by or getpass.getuser(), at=_now(), why=why, base=base)
     say(f"{entry.version} is in use again, before it {entry.before} was.", as_json)
+
+
+@contextmanager
+def _registry_of(tenant: str | None, folder: Path | None) -> Iterator[tuple[Path, UUID | None, str]]:
+    """The folder of the shared models or of a tenant's, the tenant's id, and the name of what is in use without a choice."""
+    from models import registry
+
+    if tenant is None:
+        yield _folder(folder), None, registry.SHIPPED_NAME
+        return
+    if folder is not None:
+        raise Invalid("--tenant and --folder exclude each other: a tenant's models lie in the data directory")
+    with open_installation() as installation:
+        tenant_id = _tenant_id(installation, tenant)
+    yield registry.tenant_folder(_folder(folder), tenant_id), tenant_id, registry.SHARED_NAME
+
+
+def _tenant_id(installation: Installation, name: str) -> UUID:
+    with installation.database.operating() as operator:
+        return tenants.find(operator, name).id
+
+
+def _rounded(row: Mapping[str, Any]) -> dict[str, str]:
+    return {name: f"{value:.2f}" for name, value in row.items() if isinstance(value, float)}
 
 
 def _folder(folder: Path | None) -> Path:

@@ -65,6 +65,27 @@ class CategoriserConfig(dg.Config):
     why: str = Field(min_length=1, max_length=1000, description="Why, for the log.")
 
 
+class TenantCandidateConfig(dg.Config):
+    """Whose corrections are learned from, and in which world the model is evaluated."""
+
+    tenant: str = Field(min_length=1, max_length=200, description="Name of the tenant; it must consent (`kontor tenant learn`).")
+    weight: float = Field(
+        default=100.0, gt=0, le=1000, description="For how many bookings a correction stands: above 0, at most 1,000."
+    )
+    users: int = Field(default=300, ge=10, le=20_000, description="How many other people are simulated: 10 to 20,000.")
+    seed: int = Field(default=2, ge=0, le=2**31 - 1, description="Which simulated world; not the one that was learned from.")
+
+
+class TenantCategoriserConfig(CategoriserConfig):
+    """Which model a tenant uses, and on whose word."""
+
+    tenant: str = Field(min_length=1, max_length=200, description="Name of the tenant.")
+    version: str = Field(
+        default="",
+        description="Version to put into use; empty: the one evaluated last. One that was in use, or `shared`: rollback.",
+    )
+
+
 class CreditRiskCalibrationConfig(dg.Config):
     """Whose outcomes the scorecard of credit risk is calibrated with."""
 

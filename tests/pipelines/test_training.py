@@ -38,6 +38,7 @@ from pipelines.assets.training_settings import (
     TrainingSetConfig,
 )
 from pipelines.context import Context
+from pipelines.training_lines import CORRECTIONS, shared_lines
 from tests.models.toys import labelled
 from tests.support.accounts import Account, category
 from tests.support.stack import Stack
@@ -366,7 +367,7 @@ def corrected(*users: str) -> pl.DataFrame:
     lines, labels = labelled(copies=1)
     frame = hinted(lines).with_columns(category=labels, count=pl.lit(1.0), part=pl.lit("train")).head(len(users))
     own = frame.with_columns(user=pl.Series(users), access=pl.concat_str(pl.lit("access of "), pl.Series(users)))
-    return own.select(training.CORRECTIONS.names())
+    return own.select(CORRECTIONS.names())
 
 
 def test_a_user_is_forgotten(home: Path) -> None:
@@ -439,7 +440,7 @@ def test_the_configurations_of_the_page_fit_the_jobs(tmp_path: Path) -> None:
 
 # Corrections, with a real database.
 
-LANDLORD, SECRET = "Vermieter Schulz", "DE02120300000000202051"
+LANDLORD, SECRET = "Hausverwaltung Schulz GmbH", "DE02120300000000202051"
 
 
 @pytest.fixture(scope="module")
@@ -484,10 +485,12 @@ def learnt(home: Path, stack: Stack, feedback: bool) -> dg.ExecuteInProcessResul
 
 def test_only_lines_of_tenants_that_consent_are_learned(stack: Stack, teachers: list[Account]) -> None:
     with stack.database.surveying() as operator:
-        found = training.corrections(operator, weight=2)
+        found = shared_lines(operator, weight=2)
     own = [str(account.customer.user_id) for account in teachers]
     assert sorted(found["user"]) == sorted(own[:2])
-    assert set(found.select("name", "category", "count", "part").rows()) == {("vermieter schulz", "HOUSING_RENT", 2.0, "train")}
+    assert set(found.select("name", "category", "count", "part").rows()) == {
+        ("hausverwaltung schulz gmbh", "HOUSING_RENT", 2.0, "train")
+    }
     assert found["key"].n_unique() == 1
     texts = str(found.drop("user", "access", "key").rows())
     assert SECRET.lower() not in texts
