@@ -47,7 +47,7 @@ TRAINING = """ops:
   training_set:
     config: {users: 800, seed: 1, feedback: true}
   categoriser_candidate:
-    config: {label: 2026.12.1, epochs: 6, hidden_merchants: 0.2}
+    config: {label: 2026.12.1, looks: 6, hidden_merchants: 0.2}
   categoriser_evaluation:
     config: {users: 300, seed: 2}
 """

@@ -3,6 +3,8 @@
 ModelError
 ├── ModelUnreadable      a file is not one of our models, or was altered
 ├── NothingToLearn       the lines do not suffice for training or evaluation
+├── EstimatorInvalid     there is no such estimator, or it does not have these parameters
+├── ExportDiffers        the exported model does not predict what scikit-learn predicts
 ├── ModelUnknown         the folder has no model of this version
 └── PromotionRefused     a candidate misses a gate or is worse than the model in use; carries the reasons
 """
@@ -17,6 +19,14 @@ class ModelUnreadable(ModelError):
 
 
 class NothingToLearn(ModelError):
+    pass
+
+
+class EstimatorInvalid(ModelError):
+    pass
+
+
+class ExportDiffers(ModelError):
     pass
 
 

@@ -6,7 +6,7 @@ The command line and the scheduled pipelines share them. Nothing here reads a cl
 from dataclasses import asdict
 from typing import Any
 
-from models.categoriser.model import Categoriser
+from models.categoriser.storage import CategoryModel
 from models.evaluation.labelled import LabelledEvaluation
 from models.evaluation.reports import report
 from models.progress import Progress, silent
@@ -20,13 +20,13 @@ TRAINING_FORMATS = tuple(name for name in FORMATS if name not in TEST_FORMATS)
 
 def train_categoriser(
     world: World = TRAINING_WORLD, settings: TrainingSettings = SHIPPED, on_progress: Progress = silent
-) -> Categoriser:
+) -> CategoryModel:
     """A categoriser trained on a simulated world."""
     examples = merged(training_set(part) for part in simulate_parts(world, TRAINING_FORMATS, on_progress))
     return train_on(examples, settings, on_progress, {"world": asdict(world)})
 
 
-def evaluation_report(model: Categoriser, evaluation: LabelledEvaluation, world: World) -> dict[str, Any]:
+def evaluation_report(model: CategoryModel, evaluation: LabelledEvaluation, world: World) -> dict[str, Any]:
     """The report of a model's evaluation in a world, as plain values."""
     about = {"model": model.version, "learned": dict(model.facts), "examined": asdict(world)}
     return report(evaluation.bookings, evaluation.figures, about, evaluation.baselines)

@@ -1,20 +1,25 @@
 """The registry of models: the shipped one, and a folder of versions with a pointer to the one in use and a log.
 
 A folder holds `<version>.npz` (the model), `<version>.json` (its report), `active` (the version in use; without the file it is
-the shipped one) and `log.json` (who put which version into use, when and why). Files are replaced as a whole. Time is
-an argument.
+the shipped one), `log.json` (who put which version into use, when and why) and, if somebody wrote it, `trusted_types.json`
+(names of types that models of scikit-learn may have besides its own). Files are replaced as a whole. Time is an argument.
+
+A tenant with a model of its own has a folder of the same kind, `tenants/<tenant id>`; without the file `active` in it, the tenant
+uses the shared model, the one in use in the folder above.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from models.categoriser.file import write_atomically
 from models.categoriser.model import Categoriser
+from models.categoriser.storage import CategoryModel, load
 from models.errors import ModelError, ModelUnknown, ModelUnreadable, PromotionRefused
 from models.evaluation.gates import objections
 from models.evaluation.metrics import Figure
@@ -22,10 +27,13 @@ from models.evaluation.metrics import Figure
 SHIPPED = Path(__file__).parent / "artefacts" / "categoriser.npz"
 SHIPPED_REPORT = SHIPPED.with_suffix(".json")
 SHIPPED_NAME = "shipped"
+SHARED_NAME = "shared"
+"""What a tenant uses that has no model of its own in use."""
 UNREADABLE_POINTER = "unreadable"
 """The version in use when nobody can tell which it is: no model has this name."""
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,63}")
-_ACTIVE, _LOG = "active", "log.json"
+TRUSTED_TYPES = "trusted_types.json"
+_ACTIVE, _LOG, _TENANTS = "active", "log.json", "tenants"
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class RegistryEntry:
 class ModelChoice:
     """The model to use, the version that is meant to be in use, and why that one is not."""
 
-    model: Categoriser
+    model: CategoryModel
     requested: str
     problem: str | None = None
 
@@ -65,7 +73,7 @@ def shipped() -> Categoriser:
     return Categoriser.load(SHIPPED)
 
 
-def active(folder: Path) -> Categoriser:
+def active(folder: Path) -> CategoryModel:
     """The model in use, or the one that stands in for it."""
     return choose(folder).model
 
@@ -85,6 +93,24 @@ def choose(folder: Path) -> ModelChoice:
     raise ModelUnreadable(problem)
 
 
+def tenant_folder(folder: Path, tenant: UUID | str) -> Path:
+    """The folder of a tenant's own models, in the folder of the shared ones."""
+    return folder / _TENANTS / str(tenant)
+
+
+def tenants_with_models(folder: Path) -> list[str]:
+    """The ids of the tenants that have a model of their own in use."""
+    return sorted(pointer.parent.name for pointer in (folder / _TENANTS).glob(f"*/{_ACTIVE}"))
+
+
+def find_own(folder: Path, tenant: UUID | str, version: str) -> CategoryModel:
+    """A tenant's own model of this version. One that was trained for another tenant is refused, however it came there."""
+    model = find(tenant_folder(folder, tenant), version)
+    if model.facts.get("tenant") != str(tenant):
+        raise ModelUnreadable(f"{version} was not trained for this tenant")
+    return model
+
+
 def stamp(folder: Path, version: str) -> tuple[int, int] | None:
     """Time and size of the file of a version: they change when it is damaged or repaired. None without a file of its own."""
     if not version:
@@ -96,12 +122,26 @@ def stamp(folder: Path, version: str) -> tuple[int, int] | None:
     return status.st_mtime_ns, status.st_size
 
 
-def find(folder: Path, version: str) -> Categoriser:
+def find(folder: Path, version: str) -> CategoryModel:
     """The model of this version, or the shipped one under its name or version."""
     own = folder / f"{_valid_version(version)}.npz"
-    return (
-        shipped() if not own.exists() and registered_name(version) == SHIPPED_NAME else Categoriser.load(_path(folder, version))
-    )
+    if not own.exists() and registered_name(version) == SHIPPED_NAME:
+        return shipped()
+    return load(_path(folder, version), trusted_types(folder))
+
+
+def trusted_types(folder: Path) -> tuple[str, ...]:
+    """The types that models of this folder may have besides those of scikit-learn and ours: a JSON list that a person wrote."""
+    shared_folder = folder.parents[1] if folder.parent.name == _TENANTS else folder
+    try:
+        names = json.loads((shared_folder / TRUSTED_TYPES).read_bytes())
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError) as error:
+        raise ModelUnreadable(f"{TRUSTED_TYPES}: {type(error).__name__} while reading") from error
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ModelUnreadable(f"{TRUSTED_TYPES}: not a list of names")
+    return tuple(names)
 
 
 def registered_name(version: str) -> str:
@@ -121,22 +161,29 @@ def active_version(folder: Path) -> str:
     return version if _is_version(version) else UNREADABLE_POINTER
 
 
-def add(folder: Path, model: Categoriser, report: Mapping[str, Any]) -> Path:
-    """Adds a model and its report to the folder, without putting it into use; returns the model's path."""
+def add(folder: Path, model: CategoryModel, report: Mapping[str, Any]) -> Path:
+    """Adds a model and its report to the folder, without putting it into use; returns the model's path.
+
+    A model that could not be read again, because nobody trusts its types, is removed at once.
+    """
     path = folder / f"{_valid_version(model.version)}.npz"
     model.save(path)
+    try:
+        load(path, trusted_types(folder))
+    except ModelUnreadable:
+        path.unlink()
+        raise
     write_atomically(path.with_suffix(".json"), _json(report))
     return path
 
 
-def versions(folder: Path) -> list[RegisteredModel]:
-    """The shipped model and those of the folder, by version."""
+def versions(folder: Path, base: str = SHIPPED_NAME) -> list[RegisteredModel]:
+    """The shipped model, for a tenant's folder the shared one, and those of the folder, by version."""
     version_in_use = active_version(folder)
-    shipped_model = (
-        [RegisteredModel(SHIPPED_NAME, SHIPPED, not version_in_use, figures(SHIPPED_REPORT))] if SHIPPED.exists() else []
-    )
+    base_figures = figures(SHIPPED_REPORT) if base == SHIPPED_NAME else {}
+    base_model = [RegisteredModel(base, SHIPPED, not version_in_use, base_figures)] if SHIPPED.exists() else []
     paths = sorted(folder.glob("*.npz"))
-    return shipped_model + [
+    return base_model + [
         RegisteredModel(path.stem, path, path.stem == version_in_use, figures(path.with_suffix(".json"))) for path in paths
     ]
 
@@ -175,22 +222,26 @@ def promote_figures(
     at: datetime,
     why: str,
     override_reason: str | None = None,
+    base: str = SHIPPED_NAME,
+    further_objections: Sequence[str] = (),
 ) -> RegistryEntry:
-    """Puts a version into use as `promote` does, with the figures as arguments."""
-    reasons = objections(candidate, incumbent)
+    """Puts a version into use as `promote` does, with the figures as arguments. `base` is the name of what is in use before."""
+    reasons = [*objections(candidate, incumbent), *further_objections]
     if reasons and not (override_reason or "").strip():
         raise PromotionRefused(reasons)
     full_reason = f"{why} ({override_reason})" if reasons else why
-    return _put_into_use(folder, version, by=by, at=at, why=full_reason, overridden=tuple(reasons))
+    return _put_into_use(folder, version, by=by, at=at, why=full_reason, overridden=tuple(reasons), base=base)
 
 
-def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str) -> RegistryEntry:
-    """Puts a version back into use that was in use before; `shipped` is always one."""
-    target, earlier_versions = registered_name(version), [entry.version for entry in log(folder)]
-    if target != SHIPPED_NAME and target not in earlier_versions:
-        raise ModelUnknown(f"{version} was never in use; what was: {', '.join(dict.fromkeys([SHIPPED_NAME, *earlier_versions]))}")
-    find(folder, target)
-    return _put_into_use(folder, target, by=by, at=at, why=why)
+def roll_back(folder: Path, version: str, *, by: str, at: datetime, why: str, base: str = SHIPPED_NAME) -> RegistryEntry:
+    """Puts a version back into use that was in use before; `base`, for a tenant's folder `shared`, is always one."""
+    target = registered_name(version) if base == SHIPPED_NAME else version
+    earlier_versions = [entry.version for entry in log(folder)]
+    if target != base and target not in earlier_versions:
+        raise ModelUnknown(f"{version} was never in use; what was: {', '.join(dict.fromkeys([base, *earlier_versions]))}")
+    if target != SHARED_NAME:
+        find(folder, target)
+    return _put_into_use(folder, target, by=by, at=at, why=why, base=base)
 
 
 def log(folder: Path) -> list[RegistryEntry]:
@@ -202,12 +253,12 @@ def log(folder: Path) -> list[RegistryEntry]:
 
 
 def _put_into_use(
-    folder: Path, version: str, *, by: str, at: datetime, why: str, overridden: tuple[str, ...] = ()
+    folder: Path, version: str, *, by: str, at: datetime, why: str, overridden: tuple[str, ...] = (), base: str = SHIPPED_NAME
 ) -> RegistryEntry:
     """Writes the log first: a change that is logged but not made can be repeated, one that is made but not logged is lost."""
-    entry = RegistryEntry(version, active_version(folder) or SHIPPED_NAME, at.isoformat(timespec="seconds"), by, why, overridden)
+    entry = RegistryEntry(version, active_version(folder) or base, at.isoformat(timespec="seconds"), by, why, overridden)
     write_atomically(folder / _LOG, _json([asdict(change) for change in (*log(folder), entry)]))
-    if version == SHIPPED_NAME:
+    if version == base:
         (folder / _ACTIVE).unlink(missing_ok=True)
     else:
         write_atomically(folder / _ACTIVE, version.encode())

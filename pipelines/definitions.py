@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import dagster as dg
 
-from pipelines.assets import analyses, bank_data, credit_risk, evaluation, training
+from pipelines.assets import analyses, bank_data, credit_risk, evaluation, training, training_tenants
 from pipelines.assets.partitions import BUCKETS
 from pipelines.assets.resources import Context, ContextResource
 from pipelines.fetching.slots import CRON, SLOT_FORMAT, slot_of
@@ -101,13 +101,15 @@ def analyses_after_pulls(context: dg.ScheduleEvaluationContext) -> dg.RunRequest
 @dg.sensor(job=analyses_job, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
 def changed_buckets(context: dg.SensorEvaluationContext, kontor: dg.ResourceParam[Context]) -> dg.SensorResult | dg.SkipReason:
     """Asks for a run over the buckets with users whose results are not those of their revision, unless one is on its way."""
-    from pipelines.results import live  # loads the taggers, which the code location does not need
+    from pipelines.results import live, tags  # load the taggers, which the code location does not need
     from warehouse.stores import results
 
     if _is_running(context.instance):
         return dg.SkipReason("a run is on its way")
     with kontor.database.surveying() as operator:
-        stale = results.users_with_stale_result(operator, live.NAMES[0], live.version(kontor.settings.base_url))
+        base_url = kontor.settings.base_url
+        versions = live.version(base_url), live.own_versions(base_url, tags.own_taggers())
+        stale = results.users_with_stale_result(operator, live.NAMES[0], *versions)
     buckets = sorted({bucket_of(user, kontor.settings.buckets) for user in stale})
     if not buckets:
         return dg.SkipReason("all results are those of the current revisions")
@@ -130,8 +132,15 @@ def _schedule(name: str, job: dg.JobDefinition, cron: str) -> dg.ScheduleDefinit
 
 
 defs = dg.Definitions(
-    assets=[*bank_data.ASSETS, *analyses.ASSETS, *training.ASSETS, *evaluation.ASSETS, *credit_risk.ASSETS],
-    jobs=[housekeeping_job, erasure_job, pull_job, analyses_job, *training.JOBS],
+    assets=[
+        *bank_data.ASSETS,
+        *analyses.ASSETS,
+        *training.ASSETS,
+        *evaluation.ASSETS,
+        *credit_risk.ASSETS,
+        *training_tenants.ASSETS,
+    ],
+    jobs=[housekeeping_job, erasure_job, pull_job, analyses_job, *training.JOBS, *training_tenants.JOBS],
     executor=dg.in_process_executor,
     schedules=[
         _schedule("housekeeping_hourly", housekeeping_job, "17 * * * *"),

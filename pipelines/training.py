@@ -6,56 +6,56 @@ Each step reads the files that the one before it has left in `<home>/models`, so
     training/training_feedback.parquet    lines that users have corrected, with whose they are, so that they can be erased
     evaluations/<version>/                the reports on a version and on the model in use, in the same world
     candidate, evaluated                  the version that was trained last, and the one that was evaluated last
+    search                                the estimator and the best parameters of the last search, as JSON
 
-They lie beside the files of the registry. How models are trained, evaluated and chosen is up to `models`.
+They lie beside the files of the registry. How models are trained, evaluated and chosen is up to `models`. A tenant's own models
+are evaluated and chosen by the same functions, in a folder of the tenant; `pipelines.training_tenants` trains them.
 """
 
 import hashlib
 import json
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import polars as pl
 
-from analytics import knowledge
-from analytics.bank_text import lines
 from analytics.frames import checked
-from analytics.tagging import partners
 from analytics.tagging.tag import Tagger
-from analytics.trees import tree
 from models import experiment, registry
-from models.categoriser.features import hinted
-from models.categoriser.model import Categoriser
-from models.errors import ModelUnknown, NothingToLearn
+from models.categoriser.storage import CategoryModel
+from models.errors import ModelError, ModelUnknown, NothingToLearn
 from models.evaluation import comparison, gates, reports, tagger
 from models.evaluation.metrics import Figure
 from models.experiment import TRAINING_FORMATS
 from models.progress import Progress, silent
 from models.registry import RegistryEntry
 from models.simulator.worlds import World, simulate_parts
-from models.training.settings import TrainingSettings
-from models.training.train import (
-    EXAMPLES,
-    from_text_alone,
-    merged,
-    train_on,
-)
+from models.training.settings import SearchSettings, TrainingSettings
+from models.training.train import EXAMPLES, merged, train_on
 from models.training.train import training_set as labelled
+from pipelines.training_lines import CORRECTIONS, shared_lines
 from warehouse import files
 from warehouse.lake import parquet
 from warehouse.lake.erasure import ErasureCounts
 from warehouse.lake.storage import Storage
-from warehouse.postgres.database import Database, Owner
-from warehouse.stores import choices
+from warehouse.postgres.database import Database
+
+if TYPE_CHECKING:
+    from models.training.search import Search
 
 SIMULATED, FEEDBACK = "training_set.parquet", "training_feedback.parquet"
-CANDIDATE, INCUMBENT, EVALUATED = "candidate", "incumbent", "evaluated"
-CORRECTIONS = pl.Schema([("user", pl.String), ("access", pl.String), *EXAMPLES.items()])
-"""`EXAMPLES` from corrections, each user, line and category once."""
+CANDIDATE, INCUMBENT, EVALUATED, SEARCH = "candidate", "incumbent", "evaluated", "search"
+_NO_NOTE = {
+    CANDIDATE: "no version was trained yet",
+    EVALUATED: "no version was evaluated yet",
+    SEARCH: "no parameters were searched yet",
+}
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class TrainingSet:
 class Candidate:
     """A trained model in the registry, not in use."""
 
-    model: Categoriser
+    model: CategoryModel
     training_set: TrainingSet
     path: Path
 
@@ -126,30 +126,10 @@ def make_training_set(
         feedback = CORRECTIONS.to_frame()
         if database is not None:
             with database.surveying() as owner:
-                feedback = corrections(owner, weight)
+                feedback = shared_lines(owner, weight)
         _write_feedback(storage, feedback)
         storage.put(SIMULATED, parquet.encode(simulated, {"world": json.dumps(asdict(world))}))
         return _read_training_set(storage)
-
-
-def corrections(owner: Owner, weight: float = 1.0) -> pl.DataFrame:
-    """The corrections of users whose tenants consent (`CORRECTIONS`): of their bookings only the normalised lines.
-
-    Left out are categories that no text shows or that the sign forbids, and merchants of the evaluation: a model trained on
-    them would be rated too well.
-    """
-    corrected_bookings = choices.of_consenting_tenants(owner)
-    signs = {item.system_name: item.sign for item in tree("CATEGORIES").items if item.assignable}
-    sign = pl.col("category").replace_strict(signs, default="", return_dtype=pl.String)
-    booking_sign = pl.when(pl.col("amount_cents") >= 0).then(pl.lit("+")).otherwise(pl.lit("-"))
-    usable = corrected_bookings.filter((sign == "±") | (sign == booking_sign), from_text_alone(pl.col("category")))
-    distinct = usable.with_columns(key=lines.keys(usable)).unique(["user", "key", "category"], keep="first", maintain_order=True)
-    if distinct.is_empty():
-        return CORRECTIONS.to_frame()
-    first_of_line = distinct.unique("key", keep="first", maintain_order=True)
-    examples_of_lines = hinted(_without_test_brands(lines.read(first_of_line.select(lines.READ))))
-    examples = distinct.select("user", "access", "category", "key").join(examples_of_lines, on="key", maintain_order="left")
-    return checked(examples.with_columns(count=pl.lit(weight, pl.Float64), part=pl.lit("train")), CORRECTIONS)
 
 
 def training_set(home: Path) -> TrainingSet:
@@ -176,22 +156,43 @@ def forget(home: Path, ids: Collection[str], kind: str = "user") -> ErasureCount
         return ErasureCounts(len(storage.entries()), feedback.height - remaining.height, leftovers)
 
 
+def search(home: Path, settings: TrainingSettings, choices: SearchSettings, on_progress: Progress = silent) -> "Search":
+    """Searches parameters on lines of the training set, and notes the best ones for the next candidate."""
+    from models.training import search as searching  # loads scikit-learn, which erasing corrections need not
+
+    best = searching.search(training_set(home).examples, settings, choices, on_progress)
+    note = {"estimator": best.estimator, "parameters": best.parameters, best.scoring: best.score}
+    _write_note(registry_folder(home), SEARCH, json.dumps(note, indent=1))
+    return best
+
+
+def with_searched_parameters(home: Path, settings: TrainingSettings) -> TrainingSettings:
+    """The settings with estimator and best parameters of the last search; parameters that the settings name stay."""
+    best = json.loads(_read_note(registry_folder(home), SEARCH))
+    parameters = {**best["parameters"], **settings.parameters}
+    return settings.model_copy(update={"estimator": best["estimator"], "parameters": parameters})
+
+
 def train_candidate(home: Path, settings: TrainingSettings, on_progress: Progress = silent) -> Candidate:
     """Trains a model on the training set and adds it to the registry, without putting it into use."""
     current_set = training_set(home)
     facts = {"world": current_set.world, "training_set": current_set.version, "corrections": current_set.feedback.height}
     model = train_on(current_set.examples, settings, on_progress, facts)
-    path = registry_folder(home) / f"{model.version}.npz"
-    if not path.exists():  # the same model again keeps its report
-        registry.add(registry_folder(home), model, {"about": {"model": model.version, "learned": facts}, "figures": {}})
-    _write_note(home, CANDIDATE, model.version)
-    return Candidate(model, current_set, path)
+    return Candidate(model, current_set, write_candidate(registry_folder(home), model, facts))
 
 
-def evaluate(home: Path, world: World, version: str = "", on_progress: Progress = silent, times: int = 1000) -> Evaluation:
+def evaluate(
+    home: Path,
+    world: World,
+    version: str = "",
+    on_progress: Progress = silent,
+    times: int = 1000,
+    tenant: UUID | None = None,
+) -> Evaluation:
     """Evaluates a version, by default the last candidate, and the model in use in the same world; writes both reports."""
-    model = registry.find(registry_folder(home), version or _read_note(home, CANDIDATE))
-    incumbent_model = registry.active(registry_folder(home))
+    registered = registry_folder(home, tenant)
+    model = registry.find(registered, version or _read_note(registered, CANDIDATE))
+    incumbent_model = model_in_use(home, tenant)
     evaluated_models = {one.version: one for one in (model, incumbent_model)}
     for name, one in evaluated_models.items():
         if one.facts.get("world", {}).get("seed") == world.seed:
@@ -204,78 +205,130 @@ def evaluate(home: Path, world: World, version: str = "", on_progress: Progress 
     candidate, incumbent = report_of[model.version], report_of[incumbent_model.version]
     bookings = (evaluations[name].bookings for name in (model.version, incumbent_model.version))
     compared_reports = comparison.compare(candidate, incumbent, *bookings)
-    folder = registry_folder(home) / "evaluations" / model.version
+    folder = registered / "evaluations" / model.version
     reports.write(candidate, folder, CANDIDATE)
     reports.write(incumbent, folder, INCUMBENT)
     reasons = gates.objections(*(registry.figures(folder / f"{name}.json") for name in (CANDIDATE, INCUMBENT)))
+    reasons += _correction_objections(home, model.version, tenant)
     comparison.write(compared_reports, reasons, folder)
     if model.version != incumbent_model.version:
-        registry.add(registry_folder(home), model, candidate)
-    _write_note(home, EVALUATED, model.version)
+        registry.add(registered, model, candidate)
+    _write_note(registered, EVALUATED, model.version)
     return Evaluation(candidate, incumbent, compared_reports, reasons, folder)
 
 
-def objections(home: Path, version: str = "") -> list[str]:
+def objections(home: Path, version: str = "", tenant: UUID | None = None) -> list[str]:
     """The reasons not to put a version into use, by default the one evaluated last; none if it passes the gate."""
-    return gates.objections(*_compared_figures(home, version or _read_note(home, EVALUATED)))
+    evaluated = version or _read_note(registry_folder(home, tenant), EVALUATED)
+    return gates.objections(*_compared_figures(home, evaluated, tenant)) + _correction_objections(home, evaluated, tenant)
 
 
-def choose(home: Path, version: str = "", *, by: str, why: str, at: datetime, override: bool = False) -> Promotion:
+def choose(
+    home: Path,
+    version: str = "",
+    *,
+    by: str,
+    why: str,
+    at: datetime,
+    override: bool = False,
+    tenant: UUID | None = None,
+) -> Promotion:
     """Puts a version into use: by default the one evaluated last, if it passes the gate or that is overridden.
 
-    A version that was in use before, or `shipped`, comes back without a gate. For the version in use, or `active`, nothing
-    changes and nothing is logged.
+    A version that was in use before, or `shipped` (for a tenant: `shared`), comes back without a gate. For the version in use,
+    or `active`, nothing changes and nothing is logged.
     """
-    folder = registry_folder(home)
-    before = registry.active(folder).version
-    target = registry.registered_name(version or _read_note(home, EVALUATED))
-    if target in (before, "active") or (target == registry.SHIPPED_NAME and not registry.active_version(folder)):
+    folder, base = registry_folder(home, tenant), registry.SHARED_NAME if tenant else registry.SHIPPED_NAME
+    before = model_in_use(home, tenant).version
+    wanted = version or _read_note(folder, EVALUATED)
+    target = wanted if tenant else registry.registered_name(wanted)
+    if target in (before, "active") or (target == base and not registry.active_version(folder)):
         return Promotion(before, before, None)
-    if target == registry.SHIPPED_NAME or (version and target in {entry.version for entry in registry.log(folder)}):
-        entry = registry.roll_back(folder, target, by=by, at=at, why=why)
+    if target == base or (version and target in {entry.version for entry in registry.log(folder)}):
+        entry = registry.roll_back(folder, target, by=by, at=at, why=why, base=base)
     else:
         registry.find(folder, target)
         reason = "gate overridden" if override else None
         entry = registry.promote_figures(
-            folder, target, *_compared_figures(home, target), by=by, at=at, why=why, override_reason=reason
+            folder,
+            target,
+            *_compared_figures(home, target, tenant),
+            by=by,
+            at=at,
+            why=why,
+            override_reason=reason,
+            base=base,
+            further_objections=_correction_objections(home, target, tenant),
         )
-    return Promotion(before, registry.active(folder).version, entry)
+    return Promotion(before, model_in_use(home, tenant).version, entry)
 
 
-def registry_folder(home: Path) -> Path:
-    """The folder of the registry."""
-    return home / "models"
+def registry_folder(home: Path, tenant: UUID | None = None) -> Path:
+    """The folder of the registry, or that of a tenant's own models in it."""
+    return registry.tenant_folder(home / "models", tenant) if tenant else home / "models"
 
 
-def overridden_objections(home: Path) -> tuple[str, ...]:
-    """The overridden objections to the model in use; none if it passed the gate, or is the shipped one."""
-    active_version = registry.active_version(registry_folder(home))
+def model_in_use(home: Path, tenant: UUID | None = None) -> CategoryModel:
+    """The model in use, for a tenant its own if it has one that can be read."""
+    if tenant and (version := registry.active_version(registry_folder(home, tenant))):
+        with suppress(ModelError):
+            return registry.find_own(registry_folder(home), tenant, version)
+    return registry.active(registry_folder(home))
+
+
+def overridden_objections(home: Path, tenant: UUID | None = None) -> tuple[str, ...]:
+    """The overridden objections to the model in use; none if it passed the gate, or is the shipped or the shared one."""
+    folder = registry_folder(home, tenant)
+    active_version = registry.active_version(folder)
     return next(
-        (entry.overridden for entry in registry.log(registry_folder(home)) if active_version and entry.version == active_version),
+        (entry.overridden for entry in registry.log(folder) if active_version and entry.version == active_version),
         (),
     )
 
 
-def _compared_figures(home: Path, version: str) -> tuple[dict[str, Figure], dict[str, Figure]]:
+def write_candidate(folder: Path, model: CategoryModel, facts: Mapping[str, Any]) -> Path:
+    """Adds a trained model to a folder of the registry and notes it as the last candidate; the same model keeps its report."""
+    path = folder / f"{model.version}.npz"
+    if not path.exists():
+        registry.add(folder, model, {"about": {"model": model.version, "learned": dict(facts)}, "figures": {}})
+    _write_note(folder, CANDIDATE, model.version)
+    return path
+
+
+def corrections_report(home: Path, version: str, tenant: UUID) -> Path:
+    """The file with what a tenant's own model makes of its corrections: numbers of lines."""
+    return registry_folder(home, tenant) / "evaluations" / version / "corrections.json"
+
+
+def _correction_objections(home: Path, version: str, tenant: UUID | None) -> list[str]:
+    """Why a tenant's own model should not be used: it tags fewer of the corrected lines as people did."""
+    if tenant is None or not (path := corrections_report(home, version, tenant)).exists():
+        return []
+    counts = json.loads(path.read_bytes())
+    if counts["right_after"] >= counts["right_before"]:
+        return []
+    return [f"of {counts['lines']} corrected lines {counts['right_after']} are right, before it {counts['right_before']} were"]
+
+
+def _compared_figures(home: Path, version: str, tenant: UUID | None = None) -> tuple[dict[str, Figure], dict[str, Figure]]:
     """The figures of a version and of the model in use: of the same world if evaluated together, else those in the registry."""
-    folder, active_version = registry_folder(home), registry.active_version(registry_folder(home))
+    folder = registry_folder(home, tenant)
     evaluation_folder = folder / "evaluations" / version
     incumbent_report = evaluation_folder / f"{INCUMBENT}.json"
     if (
         incumbent_report.exists()
-        and json.loads(incumbent_report.read_bytes())["about"]["model"] == registry.active(folder).version
+        and json.loads(incumbent_report.read_bytes())["about"]["model"] == model_in_use(home, tenant).version
     ):
         return registry.figures(evaluation_folder / f"{CANDIDATE}.json"), registry.figures(incumbent_report)
-    registered_report = folder / f"{active_version}.json" if active_version else registry.SHIPPED_REPORT
-    return registry.figures(folder / f"{version}.json"), registry.figures(registered_report)
+    return registry.figures(folder / f"{version}.json"), registry.figures(_report_in_use(home, tenant))
 
 
-def _without_test_brands(read_lines: pl.DataFrame) -> pl.DataFrame:
-    """The lines (`LINES`) without partners whose brands are kept for the evaluation."""
-    catalogue = knowledge.partners()
-    training_catalogue = tagger.without_unseen_partners(Tagger(registry.shipped(), catalogue)).catalogue.frame
-    test_partners = catalogue.frame.join(training_catalogue, on="partner", how="anti")["partner"]
-    return read_lines.filter(~partners.add_partners(read_lines, catalogue)["partner"].is_in(test_partners.implode()))
+def _report_in_use(home: Path, tenant: UUID | None) -> Path:
+    """The registered report of the model in use."""
+    for folder in dict.fromkeys([registry_folder(home, tenant), registry_folder(home)]):
+        if version := registry.active_version(folder):
+            return folder / f"{version}.json"
+    return registry.SHIPPED_REPORT
 
 
 def _storage(home: Path) -> Storage:
@@ -311,14 +364,14 @@ def _write_feedback(storage: Storage, feedback: pl.DataFrame) -> None:
         storage.put(FEEDBACK, parquet.encode(feedback, {}))
 
 
-def _write_note(home: Path, name: str, version: str) -> None:
-    files.replace(registry_folder(home) / name, version.encode())
+def _write_note(folder: Path, name: str, version: str) -> None:
+    files.replace(folder / name, version.encode())
 
 
-def _read_note(home: Path, name: str) -> str:
-    path = registry_folder(home) / name
+def _read_note(folder: Path, name: str) -> str:
+    path = folder / name
     if not path.exists():
-        raise ModelUnknown(f"no version was {'trained' if name == CANDIDATE else 'evaluated'} yet")
+        raise ModelUnknown(_NO_NOTE[name])
     return path.read_text()
 
 

@@ -1,22 +1,25 @@
 """`kontor train`, `kontor evaluate`, `kontor model`: training, evaluating and choosing the categoriser."""
 
 import getpass
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
 
 import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from api.cli.installation import Json, console, read_settings, say, show, show_once
+from api.cli.installation import Installation, Json, console, open_installation, read_settings, say, show, show_once
 from warehouse.errors import Invalid, KontorError
+from warehouse.stores import tenants
 
 if TYPE_CHECKING:
-    from models.categoriser.model import Categoriser
+    from models.categoriser.storage import CategoryModel
 
 commands = typer.Typer(help="Models of the categoriser.", no_args_is_help=True)
 evaluations = typer.Typer(invoke_without_command=True)
@@ -31,6 +34,7 @@ ModelVersion = Annotated[str | None, typer.Option("--model", help="Version to ev
 Out = Annotated[Path | None, typer.Option(help="Folder for the report: JSON, Markdown, pictures.")]
 Who = Annotated[str | None, typer.Option("--by", help="Who does this; default: the operating system's user.")]
 Why = Annotated[str, typer.Option(help="Why, for the log.", show_default=False)]
+TenantChoice = Annotated[str | None, typer.Option("--tenant", help="A tenant's own models instead of the shared ones.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -44,7 +48,11 @@ def train(
     users: Users = None,
     seed: Seed = None,
     label: Annotated[str | None, typer.Option(help="First part of the new version.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="How often every line is looked at.", min=1)] = None,
+    estimator: Annotated[str | None, typer.Option(help="What learns, as `linear`; docs/data-scientists.md lists them.")] = None,
+    parameters: Annotated[
+        str | None, typer.Option(help='Parameters of the pipeline as JSON: `{"classifier__estimator__alpha": 0.00001}`.')
+    ] = None,
+    looks: Annotated[int | None, typer.Option(help="Copies of every line to learn from.", min=1, max=50)] = None,
     examined: Annotated[int | None, typer.Option(help="How many other people it is evaluated on.", min=10)] = None,
     folder: Folder = None,
     as_json: Json = False,
@@ -54,11 +62,12 @@ def train(
     from models import experiment, registry
     from models.evaluation import tagger  # load numba, which no other command needs
     from models.simulator.worlds import TRAINING_WORLD
-    from models.training.settings import SHIPPED as SHIPPED_SETTINGS
+    from models.training.settings import TrainingSettings
 
     world = replace(TRAINING_WORLD, **_chosen_options(users=users, seed=seed))
-    settings = SHIPPED_SETTINGS.model_copy(update=_chosen_options(label=label, epochs=epochs))
+    options = _chosen_options(label=label, estimator=estimator, parameters=_json_object(parameters), looks=looks)
     with model_errors(), progress(as_json) as on_progress:
+        settings = TrainingSettings(**options)
         model = experiment.train_categoriser(world, settings, on_progress)
         test_world = replace(tagger.TEST_WORLD, **_chosen_options(users=examined))
         report = experiment.evaluation_report(model, tagger.evaluate(Tagger(model), test_world, on_progress), test_world)
@@ -192,13 +201,50 @@ def evaluate_households(
     show(rows, as_json, "Blind households")
 
 
+@commands.command()
+def learn(
+    tenant: Annotated[str, typer.Option("--tenant", help="Name of the tenant.", show_default=False)],
+    weight: Annotated[
+        float | None, typer.Option(help="For how many bookings a correction stands; default: 100.", min=0.1, max=1000)
+    ] = None,
+    examined: Annotated[int | None, typer.Option(help="How many simulated people it is evaluated on.", min=10)] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a tenant's own model: the shared one with the tenant's corrections and rules. It is evaluated, and not in use."""
+    from models.evaluation import tagger
+    from pipelines import training, training_tenants
+
+    options = _chosen_options(weight=weight)
+    with open_installation() as installation, model_errors(), progress(as_json) as on_progress:
+        home, tenant_id = installation.settings.home, _tenant_id(installation, tenant)
+        new = training_tenants.train_own_model(home, installation.database, tenant_id, **options, on_progress=on_progress)
+        test_world = replace(tagger.TEST_WORLD, **_chosen_options(users=examined))
+        evaluation = training.evaluate(home, test_world, new.model.version, on_progress, tenant=tenant_id)
+    facts = {
+        "version": new.model.version,
+        "shared": new.shared,
+        "lines": new.lines,
+        "users": new.users,
+        "right before": new.right_before,
+        "right after": new.right_after,
+        "objections": evaluation.objections,
+    }
+    changes = new.changes.to_dicts()
+    if as_json:
+        show([facts | {"changes": changes}], as_json, "Model")
+        return
+    show([{**row, **_rounded(row)} for row in changes], as_json, "What the corrections changed")
+    verdict = "The gate refuses it." if evaluation.objections else "It is ready to be promoted."
+    show_once({**facts, "objections": "; ".join(evaluation.objections)}, as_json, verdict)
+
+
 @commands.command("list")
-def list_models(folder: Folder = None, as_json: Json = False) -> None:
+def list_models(tenant: TenantChoice = None, folder: Folder = None, as_json: Json = False) -> None:
     """List the models with their figures, and say which one is in use."""
     from models import registry
 
-    with model_errors():
-        registered_models = registry.versions(_folder(folder))
+    with model_errors(), _registry_of(tenant, folder) as (models_folder, _, base):
+        registered_models = registry.versions(models_folder, base)
     rows = [
         {"version": model.version, "in use": "yes" if model.active else ""}
         | {name: f"{model.figures[name].value:.4f}" if name in model.figures else "" for name in _LISTED_FIGURES}
@@ -213,34 +259,69 @@ def promote(
     why: Why,
     by: Who = None,
     override: Annotated[str | None, typer.Option(help="Reason to set objections aside; it is logged.")] = None,
+    tenant: TenantChoice = None,
     folder: Folder = None,
     as_json: Json = False,
 ) -> None:
     """Put a model into use. Refused if it misses a hard gate or is worse than the one in use."""
     from models import registry
+    from pipelines import training
 
-    with model_errors():
-        entry = registry.promote(
-            _folder(folder), version, by=by or getpass.getuser(), at=_now(), why=why, override_reason=override
-        )
-    say(f"{entry.version} is in use, before it {entry.before} was.", as_json)
+    decision: dict[str, Any] = {"by": by or getpass.getuser(), "at": _now()}
+    with model_errors(), _registry_of(tenant, folder) as (models_folder, tenant_id, _):
+        if tenant_id is None:
+            entry = registry.promote(models_folder, version, **decision, why=why, override_reason=override)
+            before, after = entry.before, entry.version
+        else:
+            full_reason = f"{why} ({override})" if override else why
+            promotion = training.choose(
+                read_settings().home, version, **decision, why=full_reason, override=bool(override), tenant=tenant_id
+            )
+            before, after = promotion.before, promotion.after
+    say(f"{after} is in use, before it {before} was.", as_json)
 
 
 @commands.command()
-def rollback(version: Version, why: Why, by: Who = None, folder: Folder = None, as_json: Json = False) -> None:
-    """Put a model back into use that was in use before, or `shipped`."""
+def rollback(
+    version: Version, why: Why, by: Who = None, tenant: TenantChoice = None, folder: Folder = None, as_json: Json = False
+) -> None:
+    """Put a model back into use that was in use before, or `shipped`; for a tenant, `shared` is what all others use."""
     from models import registry
 
-    with model_errors():
-        entry = registry.roll_back(_folder(folder), version, by=by or getpass.getuser(), at=_now(), why=why)
+    with model_errors(), _registry_of(tenant, folder) as (models_folder, _, base):
+        entry = registry.roll_back(models_folder, version, by=by or getpass.getuser(), at=_now(), why=why, base=base)
     say(f"{entry.version} is in use again, before it {entry.before} was.", as_json)
+
+
+@contextmanager
+def _registry_of(tenant: str | None, folder: Path | None) -> Iterator[tuple[Path, UUID | None, str]]:
+    """The folder of the shared models or of a tenant's, the tenant's id, and the name of what is in use without a choice."""
+    from models import registry
+
+    if tenant is None:
+        yield _folder(folder), None, registry.SHIPPED_NAME
+        return
+    if folder is not None:
+        raise Invalid("--tenant and --folder exclude each other: a tenant's models lie in the data directory")
+    with open_installation() as installation:
+        tenant_id = _tenant_id(installation, tenant)
+    yield registry.tenant_folder(_folder(folder), tenant_id), tenant_id, registry.SHARED_NAME
+
+
+def _tenant_id(installation: Installation, name: str) -> UUID:
+    with installation.database.operating() as operator:
+        return tenants.find(operator, name).id
+
+
+def _rounded(row: Mapping[str, Any]) -> dict[str, str]:
+    return {name: f"{value:.2f}" for name, value in row.items() if isinstance(value, float)}
 
 
 def _folder(folder: Path | None) -> Path:
     return folder or read_settings().home / "models"
 
 
-def _model(folder: Path, version: str | None) -> "Categoriser":
+def _model(folder: Path, version: str | None) -> "CategoryModel":
     from models import registry
 
     return registry.shipped() if version == SHIPPED else registry.find(folder, version) if version else registry.active(folder)
@@ -249,6 +330,19 @@ def _model(folder: Path, version: str | None) -> "Categoriser":
 def _chosen_options(**values: Any) -> dict[str, Any]:
     """The options that were given."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _json_object(text: str | None) -> dict[str, Any] | None:
+    """The object of a JSON text; `Invalid` if it is none."""
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise Invalid("--parameters is no JSON object")
+    return value
 
 
 def _now() -> datetime:

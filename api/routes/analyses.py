@@ -207,7 +207,7 @@ def _state(services: Services, caller: Caller, as_of: date | None) -> ResultStat
     """The state that a response rests on. A day after the latest one with data counts as the latest."""
     revision, latest = caller.state or (0, None)
     day = latest if as_of is None or latest is None else min(as_of, latest)
-    return ResultState(revision, day, live.version(services.settings.base_url))
+    return ResultState(revision, day, live.version(services.settings.base_url, caller.tenant_id))
 
 
 async def _load(services: Services, caller: Caller, name: str, state: ResultState, view: CashflowView | None) -> CachedResponse:

@@ -85,7 +85,7 @@ def _respond(services: Services, caller: Caller, cursor: SyncCursor | None, limi
 def _analyses_state(services: Services, caller: Caller, owner: Owner) -> bytes:
     """A name for the state that tags and analyses are computed from; as long as it stays, so do their bytes."""
     revision, as_of = revisions.user_state(owner)
-    state = ResultState(revision, as_of, live.version(services.settings.base_url))
+    state = ResultState(revision, as_of, live.version(services.settings.base_url, caller.tenant_id))
     calibration = calibration_in_use(services.settings.home, caller.tenant_id)
     return sha256(f"{state}-{calibration.version if calibration else ''}".encode()).digest()[: len(NO_STATE)]
 

@@ -61,15 +61,17 @@ IBAN = r"^[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}$"
 @routes.post("/transactions/tags", response_model=list[TaggedRecord], responses={429: {}}, openapi_extra={LARGE: True})
 async def tag_records(records: Records, caller: Reads, services: AppServices) -> Response:
     """The same bookings in the same order, each with its tags. Bookings of different users are tagged apart from each other."""
-    return await services.compute(caller, _tag, services, records)
+    return await services.compute(caller, _tag, services, caller, records)
 
 
-def _tag(services: Services, content: Any) -> Response:
+def _tag(services: Services, caller: Caller, content: Any) -> Response:
     records = validated(RECORDS, content)
     bookings = booking_frame(records)
-    tagged_bookings = bookings.hstack(tags.tag_unstored(bookings, _products(bookings)).drop("id", "user", "product"))
+    new_tags = tags.tag_unstored(bookings, _products(bookings), caller.tenant_id)
+    tagged_bookings = bookings.hstack(new_tags.drop("id", "user", "product"))
     rows = _with_callers_ids(tagged_bookings, records)
-    tags_to_json, version, writer = tag_writer(services.settings.base_url), tags.tagger().version, JsonListWriter()
+    version = tags.version(caller.tenant_id)
+    tags_to_json, writer = tag_writer(services.settings.base_url), JsonListWriter()
     for start in range(0, len(records), BATCH_ROWS):
         tag_lists = tag_bodies(tags_to_json, rows.slice(start, BATCH_ROWS), TAG_KINDS, version)
         batch = records[start : start + BATCH_ROWS]
@@ -98,7 +100,8 @@ def _analyse(services: Services, caller: Caller, content: Any) -> Response:
         raise wrong("transactions.id", Text("steht mehrfach", "is repeated"))
     bookings = booking_frame(records).with_columns(pl.Series("id", ids), user=pl.lit(records[0].user))
     products = _all_products(request.products, _products(bookings))
-    tagged_bookings = bookings.hstack(tags.tag_unstored(bookings, products).drop("id", "user", "product"))
+    new_tags = tags.tag_unstored(bookings, products, caller.tenant_id)
+    tagged_bookings = bookings.hstack(new_tags.drop("id", "user", "product"))
     documents = calibrated_documents(
         live.make_documents_of(tagged_bookings, products, request.as_of or today, services.settings.base_url),
         calibration_in_use(services.settings.home, caller.tenant_id),

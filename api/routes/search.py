@@ -23,6 +23,7 @@ from api.schemas.search import MAX_TEXT, Direction, QueryCents, search_words
 from api.schemas.transactions import FoundTransactionBody, View, transaction_fields
 from api.services import AppServices, Services
 from pipelines.results import tags
+from pipelines.results.tags import TaggedBookings
 from warehouse.errors import Invalid
 from warehouse.postgres.database import Owner
 from warehouse.stores import booking_search, transactions
@@ -143,7 +144,7 @@ def _with_tags(services: Services, caller: Caller, query: SearchQuery) -> Respon
     shown_rows = rows[: query.limit]
     writer = JsonListWriter()
     for start in range(0, len(shown_rows), BATCH_ROWS):
-        writer.add(_bodies(services, query, tagged.bookings, shown_rows[start : start + BATCH_ROWS]))
+        writer.add(_bodies(services, query, tagged, shown_rows[start : start + BATCH_ROWS]))
     next_page = _next_page(services, query, shown_rows[-1] if len(rows) > query.limit else None)
     return writer.response({**freshness(tagged.revision, precomputed=tagged.precomputed), **next_page})
 
@@ -157,12 +158,12 @@ def _rows(owner: Owner, query: SearchQuery, tagged: pl.DataFrame) -> list[Row]:
     return [tuple(row) for row in owner.session.connection().exec_driver_sql(statement.as_string(), values)]
 
 
-def _bodies(services: Services, query: SearchQuery, tagged: pl.DataFrame, rows: list[Row]) -> list[dict[str, Any]]:
+def _bodies(services: Services, query: SearchQuery, tagged: TaggedBookings, rows: list[Row]) -> list[dict[str, Any]]:
     """The bodies of rows, with the tags that the query asks for."""
     if not query.taggers:
         return [_fields(row) for row in rows]
-    page = pl.DataFrame({"id": [str(row[0]) for row in rows]}).join(tagged, on="id", how="left", maintain_order="left")
-    bodies = tagged_bodies(services, page, query.taggers, categorize=query.categorize)
+    page = pl.DataFrame({"id": [str(row[0]) for row in rows]}).join(tagged.bookings, on="id", how="left", maintain_order="left")
+    bodies = tagged_bodies(services, page, query.taggers, tagged.version, categorize=query.categorize)
     return [{**body, **_belonging(row)} for row, body in zip(rows, bodies, strict=True)]
 
 

@@ -165,17 +165,17 @@ def _with_tags(request: Request, services: Services, caller: Caller, query: Book
     bookings = matching_bookings if query.limit is None else matching_bookings.head(query.limit)
     writer = JsonListWriter()
     for piece in bookings.iter_slices(BATCH_ROWS):
-        writer.add(tagged_bodies(services, piece, query.taggers, categorize=query.categorize))
+        writer.add(tagged_bodies(services, piece, query.taggers, tagged.version, categorize=query.categorize))
     has_more = bookings.height < matching_bookings.height
     next_page = _next_page(services.links, query, bookings.select(COLUMNS).row(-1)) if has_more else {}
     return writer.response({"ETag": etag, **freshness(tagged.revision, precomputed=tagged.precomputed), **next_page})
 
 
 def tagged_bodies(
-    services: Services, bookings: pl.DataFrame, taggers: Sequence[str], *, categorize: bool
+    services: Services, bookings: pl.DataFrame, taggers: Sequence[str], version: str, *, categorize: bool
 ) -> Iterator[dict[str, Any]]:
-    """Bookings with the tags of these taggers, and with classifications if they are asked for."""
-    tag_lists = tag_bodies(tag_writer(services.settings.base_url), bookings, taggers, tags.tagger().version)
+    """Bookings with the tags of these taggers, which are of this version, and with classifications if they are asked for."""
+    tag_lists = tag_bodies(tag_writer(services.settings.base_url), bookings, taggers, version)
     classifications = classification_bodies(bookings) if categorize else iter(())
     for row, booking_tags in zip(bookings.select(COLUMNS).iter_rows(), tag_lists, strict=True):
         classification = {"classifications": [next(classifications)]} if categorize else {}

@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 
 from models.errors import ModelUnreadable
 
-FORMAT = 1
+FORMAT = 2
+READABLE_FORMATS = (1, FORMAT)
 ABOUT = "about"
+PIPELINE_ARRAYS = frozenset({"pipeline"})
+"""The arrays of a model that is a pipeline of scikit-learn."""
 MAX_ARRAY_BYTES = 256 * 1024 * 1024
 MAX_TEXT_BYTES = 1024 * 1024
 _DTYPES = frozenset({"|i1", "|u1", "<f4"})
@@ -55,19 +58,29 @@ def write_atomically(path: Path, content: bytes) -> None:
     temporary.replace(path)
 
 
-def read(path: Path, names: frozenset[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def names(path: Path) -> frozenset[str]:
+    """The names of the arrays in a model file, which tell its kind; none if it is no archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return frozenset(name.removesuffix(".npy") for name in archive.namelist()) - {ABOUT}
+    except _READ_ERRORS:
+        return frozenset()
+
+
+def read(path: Path, arrays_of_kind: frozenset[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The JSON and the arrays of a model file that has exactly these arrays."""
     try:
         with zipfile.ZipFile(path) as archive:
             stored_names = {name.removesuffix(".npy") for name in archive.namelist()}
-            if stored_names != names | {ABOUT} or len(archive.namelist()) != len(stored_names):
+            if stored_names != arrays_of_kind | {ABOUT} or len(archive.namelist()) != len(stored_names):
                 raise ModelUnreadable(f"{path.name}: not the arrays of a model")
             arrays = {name: _array(archive, f"{name}.npy") for name in sorted(stored_names)}
         about = json.loads(arrays.pop(ABOUT).tobytes()[:MAX_TEXT_BYTES])
     except _READ_ERRORS as error:
         raise ModelUnreadable(f"{path.name}: {type(error).__name__} while reading") from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise ModelUnreadable(f"{path.name}: format {about.get('format') if isinstance(about, dict) else None}, not {FORMAT}")
+    if not isinstance(about, dict) or about.get("format") not in READABLE_FORMATS:
+        file_format = about.get("format") if isinstance(about, dict) else None
+        raise ModelUnreadable(f"{path.name}: format {file_format}, not one of {READABLE_FORMATS}")
     return about, arrays
 
 

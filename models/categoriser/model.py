@@ -1,17 +1,16 @@
-"""The categoriser, an `analytics.tagging.tag.Scorer`: a calibrated linear model over hashed features that names its words.
+"""The linear categoriser, an `analytics.tagging.tag.Scorer`: calibrated, over hashed features, and it names its words.
 
-Here is the use of a trained model. Its file format is in `models.categoriser.file`, its training in `models.training`.
+Here is the use of a trained model, without scikit-learn. Its file format is in `models.categoriser.file`, its training in
+`models.training`. Models that are not linear are in `models.categoriser.pipeline_model`.
 """
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -20,36 +19,27 @@ from numpy.typing import NDArray
 
 from models.categoriser import file, scoring
 from models.categoriser.features import MAX_BITS, MIN_BITS, LineTexts, blocks, features, texts, values
+from models.categoriser.priors import PartnerPriors
+from models.categoriser.threads import in_threads
 from models.errors import ModelUnreadable
 
 SCORES = pl.Schema({"key": pl.UInt64, "category": pl.String, "confidence": pl.Float64, "words": pl.String})
 """The prediction for each line; `words` are up to three of the line's words, `a|b|c`, those of the largest weight first."""
-PRIORS = pl.Schema({"partner": pl.String, "category": pl.String, "prior": pl.Float64})
-"""The share of a partner's bookings that are of a category."""
 BLOCK_ROWS = 512
 """The features of this many rows stay in the second-level cache."""
-PRIOR_FLOOR = 0.002
-"""The prior of categories that `PRIORS` does not name."""
-_ARRAYS = frozenset({"weights", "scale", "bias"})
+ARRAYS = frozenset({"weights", "scale", "bias"})
 _LANES = 16
 """Classes that one register holds."""
 _MAX_CLASSES = 1024
 
 
-class Priors(NamedTuple):
-    """Priors as a table: the frame they come from, the row of each partner, and the logarithms by row and class."""
-
-    source: pl.DataFrame
-    rows: pl.DataFrame
-    logarithms: NDArray[np.float32]
-
-
 @dataclass(eq=False)
 class Categoriser:
-    """A trained model: weights by slot and class, as whole numbers to be multiplied by the scale of the class."""
+    """A trained model: weights by slot and column, as whole numbers to be multiplied by the scale of the column."""
 
     label: str
     classes: tuple[str, ...]
+    """The class of each column. A class that both signs may have stands in a column for each."""
     weights: NDArray[np.int8]
     scale: NDArray[np.float32]
     bias: NDArray[np.float32]
@@ -57,13 +47,14 @@ class Categoriser:
     """Scores are divided by it to become calibrated probabilities."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Where the model comes from, for people and reports."""
+    signs: str = ""
+    """The sign of each column, `-` or `+`; empty in files of format 1, where the category tree decides."""
     version: str = field(init=False)
-    _latest: Priors | None = field(default=None, init=False, repr=False)
-    """The priors of the last call: nearly always the same, and a tenth of the time of a small call."""
 
     def __post_init__(self) -> None:
         """Names the version after the content, so that two models never share one."""
-        content = hashlib.sha256(json.dumps([self.classes, self.temperature]).encode())
+        described = [self.classes, self.temperature, *([self.signs] if self.signs else [])]
+        content = hashlib.sha256(json.dumps(described).encode())
         for array in (self.weights, self.scale, self.bias):
             content.update(np.ascontiguousarray(array).data)
         self.version = f"{self.label}-{content.hexdigest()[:6]}"
@@ -75,9 +66,10 @@ class Categoriser:
     @classmethod
     def load(cls, path: Path) -> Self:
         """The model of a file; `ModelUnreadable` if the file is damaged, altered or not a model."""
-        about, arrays = file.read(path, _ARRAYS)
+        about, arrays = file.read(path, ARRAYS)
         try:
             fields: dict[str, Any] = {"label": str(about["label"]), "facts": dict(about["facts"]), **arrays}
+            fields["signs"] = str(about.get("signs", ""))
             model = cls(classes=tuple(map(str, about["classes"])), temperature=float(about["temperature"]), **fields)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise ModelUnreadable(f"{path.name}: the description is incomplete") from error
@@ -94,15 +86,18 @@ class Categoriser:
             "classes": self.classes,
             "temperature": self.temperature,
             "facts": dict(self.facts),
+            "signs": self.signs,
         }
-        file.write(path, about, {name: getattr(self, name) for name in sorted(_ARRAYS)})
+        file.write(path, about, {name: getattr(self, name) for name in sorted(ARRAYS)})
 
     def check(self, name: str) -> None:
         """Raises `ModelUnreadable` unless all parts fit together and are finite."""
         count = len(self.classes)
         fits = (
             0 < count <= _MAX_CLASSES
-            and len(set(self.classes)) == count
+            and len(self.signs) in (0, count)
+            and set(self.signs) <= {"-", "+"}
+            and len({*zip(self.classes, self.signs or " " * count, strict=True)}) == count
             and MIN_BITS <= self.bits <= MAX_BITS
             and self.weights.shape == (1 << self.bits, count)
             and self.weights.dtype == np.int8
@@ -117,7 +112,7 @@ class Categoriser:
     def score(self, lines: pl.DataFrame, priors: pl.DataFrame | None = None, prior_power: float = 1.0) -> pl.DataFrame:
         """The category of each line, as `SCORES`. With `PRIORS`, lines need a column `partner`."""
         of = texts(lines)
-        table, prior_of = self._priors(lines, priors, prior_power)
+        table, prior_of = self._partner_priors.of_lines(lines, priors, prior_power)
         parts = in_threads(lambda rows: self._score(of, rows, table, prior_of[rows]), list(blocks(of.rows, BLOCK_ROWS)))
         best = np.concatenate([np.empty(0, np.int32), *(part[0] for part in parts)])
         columns = [
@@ -161,29 +156,12 @@ class Categoriser:
 
     @cached_property
     def _allowed(self) -> NDArray[np.bool_]:
-        return allowed(self.classes)
+        """Whether a column may be chosen, by sign (0 negative, 1 positive)."""
+        return np.array([[sign == one for sign in self.signs] for one in "-+"]) if self.signs else allowed(self.classes)
 
-    def _priors(
-        self, lines: pl.DataFrame, priors: pl.DataFrame | None, power: float
-    ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """The logarithms of the priors by partner and class, and each line's row in them, or -1."""
-        if priors is None:
-            return np.empty((0, len(self.classes)), np.float32), np.full(lines.height, -1, np.int32)
-        latest = self._latest
-        if latest is None or latest.source is not priors:
-            latest = self._latest = self._prior_table(priors)
-        numbers = lines.select("partner").join(latest.rows, on="partner", how="left", maintain_order="left")["number"]
-        return np.asarray(power * latest.logarithms, np.float32), numbers.fill_null(-1).to_numpy()
-
-    def _prior_table(self, priors: pl.DataFrame) -> Priors:
-        usable = priors.filter(pl.col("category").is_in(self.classes))
-        partners = usable["partner"].unique(maintain_order=True)
-        numbers = pl.DataFrame({"partner": partners, "number": np.arange(len(partners), dtype=np.int32)})
-        table = np.full((len(partners), len(self.classes)), PRIOR_FLOOR, np.float32)
-        columns = usable["category"].replace_strict(self.classes, range(len(self.classes)), return_dtype=pl.Int32).to_numpy()
-        rows = usable.join(numbers, on="partner", how="left", maintain_order="left")["number"].to_numpy()
-        table[rows, columns] = np.maximum(usable["prior"].to_numpy(), PRIOR_FLOOR)
-        return Priors(priors, numbers, np.log(table))
+    @cached_property
+    def _partner_priors(self) -> PartnerPriors:
+        return PartnerPriors(self.classes)
 
 
 def allowed(classes: tuple[str, ...]) -> NDArray[np.bool_]:
@@ -192,14 +170,6 @@ def allowed(classes: tuple[str, ...]) -> NDArray[np.bool_]:
 
     signs = {item.system_name: item.sign for item in tree("CATEGORIES").items}
     return np.array([[signs.get(name, "±") in ("±", sign) for name in classes] for sign in "-+"])
-
-
-def in_threads(function: Any, parts: list[Any]) -> list[Any]:
-    """The results of a function that releases the GIL, for each part, in order."""
-    if len(parts) < 2:
-        return [function(part) for part in parts]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(function, parts))
 
 
 def _column(letters: NDArray[np.uint8], offsets: NDArray[np.int64]) -> pl.Series:

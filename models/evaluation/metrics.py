@@ -2,7 +2,8 @@
 
 A measure is a tally and a formula: the tally gives columns of sums by group (a user, a merchant), the formula turns sums into the
 figure. The figure of all rows and those of a thousand resamples are the same formula on sums that are weighted differently, so
-that an interval costs one matrix product.
+that an interval costs one matrix product. `sklearn.metrics` would need a thousand passes over all rows; tests hold every figure
+that it has against it. Tables without intervals are computed by it (`models.evaluation.tables`).
 """
 
 from collections.abc import Callable
@@ -112,7 +113,7 @@ def macro_f1(min_support: int = 1) -> Measure:
 
     def tally(frame: pl.DataFrame, groups: NDArray[np.int64], count: int) -> Floats:
         classes = frame["truth"].value_counts().filter(pl.col("count") >= min_support)["truth"].sort()
-        truth, prediction = _codes(frame["truth"], classes), _codes(frame["prediction"], classes)
+        truth, prediction = class_codes(frame["truth"], classes), class_codes(frame["prediction"], classes)
         size = len(classes)
         columns = [_count(groups, codes, count, size) for codes in (np.where(truth == prediction, truth, -1), truth, prediction)]
         return np.concatenate(columns, axis=1)
@@ -202,7 +203,7 @@ def bin_numbers(frame: pl.DataFrame, bins: int) -> NDArray[np.int64]:
     return np.asarray(np.clip(frame["confidence"].to_numpy() * bins, 0, bins - 1), np.int64)
 
 
-def _codes(names: pl.Series, classes: pl.Series) -> NDArray[np.int64]:
+def class_codes(names: pl.Series, classes: pl.Series) -> NDArray[np.int64]:
     """The number of each name among the classes, or -1."""
     numbers = pl.DataFrame({"name": classes, "number": np.arange(len(classes))})
     return (

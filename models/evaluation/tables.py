@@ -6,7 +6,9 @@ Formulas and intervals are in `models.evaluation.metrics`, thresholds in `models
 
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from models.evaluation.metrics import (
     BINS,
@@ -18,6 +20,7 @@ from models.evaluation.metrics import (
     average_precision,
     bin_numbers,
     calibration_error,
+    class_codes,
     coverage,
     difference,
     f1,
@@ -145,22 +148,20 @@ def reality_figures(frame: pl.DataFrame, times: int = 1000) -> dict[str, Figure]
 
 def by_class(frame: pl.DataFrame) -> pl.DataFrame:
     """Precision, recall, F1 and number of rows of every class that is true or was predicted, the most frequent first."""
-    right_counts = frame.filter(RIGHT).group_by(name="truth").agg(right=pl.len())
-    true_counts = frame.group_by(name="truth").agg(support=pl.len())
-    predicted_counts = frame.group_by(name="prediction").agg(predicted=pl.len())
-    counts = (
-        true_counts.join(predicted_counts, on="name", how="full", coalesce=True)
-        .join(right_counts, on="name", how="left")
-        .fill_null(0)
-    )
-    sums = pl.col("support") + pl.col("predicted")
-    return counts.select(
-        "name",
-        precision=pl.when(pl.col("predicted") > 0).then(pl.col("right") / pl.col("predicted")),
-        recall=pl.when(pl.col("support") > 0).then(pl.col("right") / pl.col("support")),
-        f1=2 * pl.col("right") / sums,
-        support="support",
-        predicted="predicted",
+    from sklearn.metrics import precision_recall_fscore_support  # which no request needs
+
+    classes, truth, prediction = _coded(frame)
+    labels = np.arange(len(classes))
+    precisions, recalls, scores, support = precision_recall_fscore_support(truth, prediction, labels=labels, zero_division=np.nan)
+    return pl.DataFrame(
+        {
+            "name": classes,
+            "precision": pl.Series(precisions).fill_nan(None),
+            "recall": pl.Series(recalls).fill_nan(None),
+            "f1": scores,
+            "support": pl.Series(support, dtype=pl.UInt32),
+            "predicted": pl.Series(np.bincount(prediction[prediction >= 0], minlength=len(classes)), dtype=pl.UInt32),
+        }
     ).sort("support", "name", descending=[True, False])
 
 
@@ -172,14 +173,22 @@ def reliability(frame: pl.DataFrame, bins: int = BINS) -> pl.DataFrame:
 
 def confusions(frame: pl.DataFrame, max_rows: int = 20) -> pl.DataFrame:
     """The most frequent mistakes: truth, prediction, number of bookings, and their share of the true class."""
-    wrong = frame.filter(~RIGHT).group_by("truth", "prediction").agg(rows=pl.len())
-    support = frame.group_by("truth").agg(support=pl.len())
-    return (
-        wrong.join(support, on="truth")
-        .select("truth", "prediction", "rows", share=pl.col("rows") / pl.col("support"))
-        .sort("rows", "truth", "prediction", descending=[True, False, False])
-        .head(max_rows)
+    from sklearn.metrics import confusion_matrix  # which no request needs
+
+    classes, truth, prediction = _coded(frame)
+    counts = confusion_matrix(truth, prediction, labels=np.arange(len(classes)))
+    support = np.bincount(truth, minlength=len(classes))
+    np.fill_diagonal(counts, 0)
+    true, predicted = np.nonzero(counts)
+    rows = pl.DataFrame(
+        {
+            "truth": classes.gather(true),
+            "prediction": classes.gather(predicted),
+            "rows": pl.Series(counts[true, predicted], dtype=pl.UInt32),
+            "share": counts[true, predicted] / support[true],
+        }
     )
+    return rows.sort("rows", "truth", "prediction", descending=[True, False, False]).head(max_rows)
 
 
 def changes(before: pl.DataFrame, now: pl.DataFrame) -> pl.DataFrame:
@@ -218,6 +227,12 @@ def majority(train: pl.Series, positive: pl.Series, train_positive: pl.Series) -
     """The baseline that always predicts the most frequent category of the sign."""
     best = {sign: train.filter(train_positive == sign).mode().sort().first() for sign in (True, False)}
     return pl.select(pl.when(positive).then(pl.lit(best[True])).otherwise(pl.lit(best[False]))).to_series().alias("prediction")
+
+
+def _coded(frame: pl.DataFrame) -> tuple[pl.Series, NDArray[np.int64], NDArray[np.int64]]:
+    """All classes, and the numbers of truth and prediction: scikit-learn is ten times as fast on numbers as on names."""
+    classes = pl.concat([frame["truth"], frame["prediction"]]).drop_nulls().unique().sort().rename("name")
+    return classes, class_codes(frame["truth"], classes), class_codes(frame["prediction"], classes)
 
 
 def _flat(figures: dict[str, Figure]) -> dict[str, float]:

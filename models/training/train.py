@@ -1,11 +1,11 @@
 """Training: from a corpus of labelled bookings to a categoriser. The same settings always give the same model.
 
-Here are the choice of lines and labels and the order of steps. Gradient descent is in `models.training.sgd`.
+Here are the choice of lines and labels and the order of steps. scikit-learn learns: the pipelines are in
+`models.training.estimators`, and `models.training.export` turns linear ones into the form that tags fast.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -13,14 +13,17 @@ from numpy.typing import NDArray
 
 from analytics.bank_text import lines as reading
 from analytics.frames import LINES
-from models.categoriser.features import Hiding, hinted, texts
-from models.categoriser.model import Categoriser, allowed
+from models.categoriser.features import hinted
+from models.categoriser.model import allowed
+from models.categoriser.storage import CategoryModel
 from models.errors import NothingToLearn
 from models.progress import Progress, silent
-from models.training.calibration import fit_temperature
+from models.training.estimators import limited_steps, pipeline
 from models.training.lexicon_examples import lexicon_lines
 from models.training.settings import SHIPPED, TrainingSettings
-from models.training.sgd import Descent, Learned, descend
+
+if TYPE_CHECKING:
+    from models.categoriser.temperature import TemperatureCalibration
 
 EXAMPLES = pl.Schema(
     [
@@ -110,21 +113,46 @@ def train(
     calibration: pl.DataFrame | None = None,
     on_progress: Progress = silent,
     facts: Mapping[str, Any] | None = None,
-) -> Categoriser:
+) -> CategoryModel:
     """A categoriser trained on labelled lines, and calibrated if there are `calibration` examples (`EXAMPLES`)."""
+    from models.training.export import check_export, exported, is_linear  # load scikit-learn, which erasing corrections need not
+
+    classifier = fit(lines, labels, weights, settings, calibration, on_progress)
+    all_facts = {"settings": settings.model_dump(), "lines": lines.height, "bookings": int(weights.sum()), **(facts or {})}
+    if not is_linear(classifier):
+        from models.categoriser.pipeline_model import PipelineCategoriser
+
+        return PipelineCategoriser(settings.label, classifier, all_facts)
+    on_progress("export", 0.0)
+    model = exported(classifier, settings.label, all_facts)
+    check_export(model, classifier, lines if calibration is None or calibration.is_empty() else calibration)
+    on_progress("export", 1.0)
+    return model
+
+
+def fit(
+    lines: pl.DataFrame,
+    labels: pl.Series,
+    weights: pl.Series,
+    settings: TrainingSettings = SHIPPED,
+    calibration: pl.DataFrame | None = None,
+    on_progress: Progress = silent,
+) -> "TemperatureCalibration":
+    """The pipeline of these settings, fitted to several looks at labelled lines, each with other words hidden, and calibrated."""
     classes = tuple(labels.unique().sort())
     if len(classes) < 2:
         raise NothingToLearn(f"{lines.height} lines of {len(classes)} categories")
-    line_texts, numbers, allowed_classes = texts(lines), _numbers(labels, classes), allowed(classes)
-    if not allowed_classes[line_texts.positive, numbers].all():
+    numbers = class_numbers(labels, classes)
+    if not allowed(classes)[lines["positive"].cast(pl.Int8).to_numpy(), numbers].all():
         raise NothingToLearn("the sign of some lines forbids their category")
-    all_facts = {"settings": settings.model_dump(), "lines": lines.height, "bookings": int(weights.sum()), **(facts or {})}
-    weight = importance(numbers, weights.to_numpy(), settings)
-    fitted = descend(
-        line_texts, numbers, weight, allowed_classes, _descent(settings), lambda share: on_progress("descent", share)
-    )
-    model = _quantised(fitted, classes, settings, all_facts)
-    return model if calibration is None else calibrated(model, calibration, settings)
+    on_progress("fit", 0.0)
+    looks = pl.concat([hinted(lines)] * settings.looks)
+    weight = np.tile(importance(numbers, weights.to_numpy(), settings), settings.looks)
+    names = np.tile(labels.to_numpy().astype(str), settings.looks)
+    with limited_steps():
+        model = pipeline(settings).fit(looks, names, classifier__sample_weight=weight)
+    on_progress("fit", 1.0)
+    return calibrated(model, calibration, settings)
 
 
 def train_on(
@@ -132,11 +160,9 @@ def train_on(
     settings: TrainingSettings = SHIPPED,
     on_progress: Progress = silent,
     facts: Mapping[str, Any] | None = None,
-) -> Categoriser:
+) -> CategoryModel:
     """A categoriser trained on `EXAMPLES` and the lexicon."""
-    thinned_examples = thinned(examples, settings.most_lines)
-    training_examples = pl.concat([thinned_examples.filter(pl.col("part") == "train"), lexicon_examples(settings.lesson_count)])
-    calibration_examples = thinned_examples.filter(pl.col("part") != "train")
+    training_examples, calibration_examples = parted(examples, settings)
     return train(
         training_examples.drop("category", "count", "part"),
         training_examples["category"],
@@ -146,6 +172,13 @@ def train_on(
         on_progress,
         facts,
     )
+
+
+def parted(examples: pl.DataFrame, settings: TrainingSettings) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The `EXAMPLES` to learn from, with the lexicon, and those to calibrate with."""
+    thinned_examples = thinned(examples, settings.most_lines)
+    training_examples = pl.concat([thinned_examples.filter(pl.col("part") == "train"), lexicon_examples(settings.lesson_count)])
+    return training_examples, thinned_examples.filter(pl.col("part") != "train")
 
 
 def lexicon_examples(count: float) -> pl.DataFrame:
@@ -162,35 +195,24 @@ def importance(numbers: NDArray[np.int32], counts: NDArray[Any], settings: Train
     return np.asarray(np.minimum(weight / weight.mean(), _MAX_IMPORTANCE), np.float32)
 
 
-def calibrated(model: Categoriser, examples: pl.DataFrame, settings: TrainingSettings) -> Categoriser:
-    """The model with a temperature fitted to `strange` merchants; for known ones the partner decides anyway."""
-    usable = examples.filter(pl.col("category").is_in(model.classes), pl.col("part") == "strange")
-    if not usable.height:
-        return model
-    line_texts, rows = texts(usable), np.arange(usable.height)
-    weight = usable["count"].to_numpy() ** settings.count_power
-    temperature = fit_temperature(
-        model.logits(line_texts, rows),
-        _numbers(usable["category"], model.classes),
-        weight.astype(np.float32),
-        allowed(model.classes)[line_texts.positive],
+def calibrated(model: Any, examples: pl.DataFrame | None, settings: TrainingSettings) -> "TemperatureCalibration":
+    """The fitted pipeline with a temperature for `strange` merchants; for known ones the partner decides anyway."""
+    from sklearn.frozen import FrozenEstimator
+
+    from models.categoriser.temperature import TemperatureCalibration
+
+    classifier = TemperatureCalibration(FrozenEstimator(model))
+    usable = (
+        pl.DataFrame()
+        if examples is None
+        else examples.filter(pl.col("category").is_in(model.classes_.tolist()), pl.col("part") == "strange")
     )
-    return replace(model, temperature=temperature)
+    if usable.is_empty():
+        return classifier.uncalibrated()
+    weight = usable["count"].to_numpy() ** settings.count_power
+    return classifier.fit(usable, usable["category"].to_numpy().astype(str), sample_weight=weight)
 
 
-def _descent(settings: TrainingSettings) -> Descent:
-    hiding = Hiding(settings.hidden_words, settings.hidden_merchants, settings.hidden_hints, settings.seed)
-    return Descent(settings.bits, settings.epochs, settings.rate, settings.batch, hiding, settings.smoothing, settings.shrink)
-
-
-def _numbers(labels: pl.Series, classes: tuple[str, ...]) -> NDArray[np.int32]:
+def class_numbers(labels: pl.Series, classes: tuple[str, ...]) -> NDArray[np.int32]:
+    """The number of each label among the classes."""
     return labels.replace_strict(classes, range(len(classes)), return_dtype=pl.Int32).to_numpy()
-
-
-def _quantised(learned: Learned, classes: tuple[str, ...], settings: TrainingSettings, facts: dict[str, Any]) -> Categoriser:
-    """The categoriser with weights rounded to eight bits; a few extremes are clipped, so that the others keep their precision."""
-    weights = learned.weights[:, : len(classes)]
-    touched = np.abs(weights[np.abs(weights).max(axis=1) > 0])
-    scale = np.maximum(np.quantile(touched, 1 - settings.clipped_share, axis=0) / 127, 1e-6).astype(np.float32)
-    whole = np.clip(np.rint(weights / scale), -127, 127).astype(np.int8)
-    return Categoriser(settings.label, classes, whole, scale, learned.bias[: len(classes)].copy(), 1.0, facts)

@@ -43,8 +43,8 @@ def credit_risk_calibration(
 
     home, today = kontor.settings.home, datetime.now(kontor.settings.zone).date()
     path = home / OUTCOMES_FOLDER / config.file
-    with model_errors_as_failures(), _facts_as_failures():
-        tenant_id = _tenant_id(kontor, config.tenant)
+    with model_errors_as_failures(), facts_as_failures():
+        tenant_id = tenant_id_of(kontor, config.tenant)
         new, outcomes = calibration.calibrate(kontor.database, home, tenant_id, path, today, progress_logger(context))
     context.log.info("%s: %d outcomes, %d objections", new.version, new.outcomes, len(new.objections))
     facts: dict[str, Any] = {
@@ -86,8 +86,8 @@ def credit_risk_probability(
     from models.credit_risk import versions
 
     decision: dict[str, Any] = {"by": config.by, "why": config.why, "at": datetime.now(UTC)}
-    with model_errors_as_failures(), _facts_as_failures():
-        folder = versions.tenant_folder(kontor.settings.home, _tenant_id(kontor, config.tenant))
+    with model_errors_as_failures(), facts_as_failures():
+        folder = versions.tenant_folder(kontor.settings.home, tenant_id_of(kontor, config.tenant))
         if config.version == versions.NONE or config.version in {entry.version for entry in versions.log(folder)}:
             entry = versions.roll_back(folder, config.version, **decision)
         else:
@@ -104,7 +104,7 @@ def credit_risk_probability(
     return dg.MaterializeResult(metadata=facts, data_version=dg.DataVersion(entry.version))
 
 
-def _tenant_id(kontor: Context, name: str) -> UUID:
+def tenant_id_of(kontor: Context, name: str) -> UUID:
     from warehouse.stores import tenants
 
     with kontor.database.operating() as operator:
@@ -112,7 +112,7 @@ def _tenant_id(kontor: Context, name: str) -> UUID:
 
 
 @contextmanager
-def _facts_as_failures() -> Iterator[None]:
+def facts_as_failures() -> Iterator[None]:
     """A wrong file or tenant ends a run with the fact; trying again would not change it."""
     from warehouse.errors import Invalid, NotFound
 

@@ -18,7 +18,13 @@ import dagster as dg
 
 from pipelines.assets import metadata
 from pipelines.assets.resources import Context
-from pipelines.assets.training_settings import CandidateConfig, CategoriserConfig, EvaluationConfig, TrainingSetConfig
+from pipelines.assets.training_settings import (
+    CandidateConfig,
+    CategoriserConfig,
+    EvaluationConfig,
+    SearchConfig,
+    TrainingSetConfig,
+)
 
 GROUP = "training"
 OWNERS = ["team:data-science"]
@@ -70,7 +76,42 @@ def training_set(
 @asset(
     deps=[training_set],
     pool=POOL,
-    kinds={"numpy"},
+    kinds={"scikitlearn"},
+    description=(
+        "The best parameters that a search has found for an estimator, on lines of the training set: random ones are tried on "
+        "few lines, the better ones on more (`HalvingRandomSearchCV`). No merchant is in both parts of a split."
+    ),
+)
+def categoriser_search(
+    context: dg.AssetExecutionContext, config: SearchConfig, kontor: dg.ResourceParam[Context]
+) -> dg.MaterializeResult[None]:
+    from models.training import search_plots
+    from models.training.settings import SearchSettings, TrainingSettings
+    from pipelines import training
+
+    choices = config.model_dump()
+    settings = TrainingSettings(estimator=choices.pop("estimator"), seed=choices.pop("seed"))
+    with model_errors_as_failures():
+        search = training.search(kontor.settings.home, settings, SearchSettings(**choices), progress_logger(context))
+    context.log.info("%s: %s %.4f with %s", search.estimator, search.scoring, search.score, search.parameters)
+    facts: dict[str, Any] = {
+        "estimator": search.estimator,
+        "parameters": dg.MetadataValue.json(dict(search.parameters)),
+        "scoring": search.scoring,
+        "score": search.score,
+        "course": metadata.image(search_plots.course(search.trials, search.scoring)),
+        "learning_curve": metadata.image(search_plots.curve(search.curve, search.scoring)),
+        "trials": metadata.records(search.trials.sort("round", "score", descending=True).to_dicts()),
+        "learning": metadata.records(search.curve.to_dicts()),
+        "to_train": metadata.settings({"categoriser_candidate": {"searched": "true"}}),
+    }
+    return dg.MaterializeResult(metadata=facts)
+
+
+@asset(
+    deps=[training_set, categoriser_search],
+    pool=POOL,
+    kinds={"scikitlearn"},
     description="A model that was trained on the training set and lies in the registry. It is not in use by that.",
 )
 def categoriser_candidate(
@@ -79,18 +120,21 @@ def categoriser_candidate(
     from models.training.settings import TrainingSettings
     from pipelines import training
 
-    settings, started_at = config.model_dump(), time.monotonic()
+    started_at, settings = time.monotonic(), TrainingSettings(**config.model_dump(exclude={"searched"}))
     with model_errors_as_failures():
-        candidate = training.train_candidate(kontor.settings.home, TrainingSettings(**settings), progress_logger(context))
+        if config.searched:
+            settings = training.with_searched_parameters(kontor.settings.home, settings)
+        candidate = training.train_candidate(kontor.settings.home, settings, progress_logger(context))
     seconds = time.monotonic() - started_at
     context.log.info("trained %s in %.0f seconds", candidate.model.version, seconds)
     facts: dict[str, Any] = {
         "version": candidate.model.version,
-        "settings": dg.MetadataValue.json(settings),
+        "estimator": settings.estimator,
+        "settings": dg.MetadataValue.json(settings.model_dump()),
         "seconds": round(seconds, 1),
         "bytes": candidate.path.stat().st_size,
         "lines": candidate.model.facts["lines"],
-        "categories": len(candidate.model.classes),
+        "categories": len(set(candidate.model.classes)),
         "temperature": candidate.model.temperature,
         "training_set": candidate.training_set.version,
         "corrections": candidate.training_set.feedback.height,
@@ -274,6 +318,18 @@ train_job = dg.define_asset_job(
 The whole way is told in `docs/data-scientists.md`.""",
     executor_def=dg.in_process_executor,
 )
+search_job = dg.define_asset_job(
+    "search_job",
+    [categoriser_search],
+    description="""Searches the parameters of an estimator on lines of the training set. Nothing is trained for use.
+
+1. **Settings**: *Materialize* → the launchpad: `estimator`, how many `trials`, how many `lines`.
+2. **Look**: [categoriser_search](/assets/categoriser_search) has the best parameters, the course of the search, and a
+   learning curve.
+3. **Train** with them: [train_job](/locations/pipelines.definitions/jobs/train_job) with `searched: true` for
+   `categoriser_candidate`.""",
+    executor_def=dg.in_process_executor,
+)
 promote_job = dg.define_asset_job(
     "promote_job",
     [categoriser],
@@ -290,5 +346,5 @@ Which versions there are, and who changed what: [categoriser](/assets/categorise
     tags={"dagster/retry_on_asset_or_op_failure": "false"},
 )
 
-ASSETS = [training_set, categoriser_candidate, categoriser_evaluation, categoriser]
-JOBS = [train_job, promote_job]
+ASSETS = [training_set, categoriser_search, categoriser_candidate, categoriser_evaluation, categoriser]
+JOBS = [train_job, search_job, promote_job]

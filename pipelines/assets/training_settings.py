@@ -3,7 +3,7 @@
 import dagster as dg
 from pydantic import Field
 
-from models.training.settings import ChosenSettings
+from models.training.settings import ESTIMATOR_NAME, SearchSettings, TrainingSettings
 
 
 class TrainingSetConfig(dg.Config):
@@ -17,8 +17,22 @@ class TrainingSetConfig(dg.Config):
     )
 
 
-class CandidateConfig(dg.Config, ChosenSettings):
+class CandidateConfig(dg.Config, TrainingSettings):
     """How it is learned: the fields of `models.training.TrainingSettings`. The defaults are those of the model that we ship."""
+
+    searched: bool = Field(default=False, description="Use estimator and best parameters of the last `categoriser_search`.")
+
+
+class SearchConfig(dg.Config, SearchSettings):
+    """What is searched, and how long."""
+
+    estimator: str = Field(
+        default="linear",
+        max_length=200,
+        pattern=ESTIMATOR_NAME,
+        description="linear, logistic, naive_bayes, gradient_boosting, or `package.module:function` of your own, which is run.",
+    )
+    seed: int = Field(default=11, ge=0, le=2**31 - 1, description="Of the random parameters and of the sample of lines.")
 
 
 class EvaluationConfig(dg.Config):
@@ -49,6 +63,27 @@ class CategoriserConfig(dg.Config):
     override: bool = Field(default=False, description="Set the objections of the gate aside. That is logged with who and why.")
     by: str = Field(min_length=1, max_length=200, description="Who decides this, for the log.")
     why: str = Field(min_length=1, max_length=1000, description="Why, for the log.")
+
+
+class TenantCandidateConfig(dg.Config):
+    """Whose corrections are learned from, and in which world the model is evaluated."""
+
+    tenant: str = Field(min_length=1, max_length=200, description="Name of the tenant; it must consent (`kontor tenant learn`).")
+    weight: float = Field(
+        default=100.0, gt=0, le=1000, description="For how many bookings a correction stands: above 0, at most 1,000."
+    )
+    users: int = Field(default=300, ge=10, le=20_000, description="How many other people are simulated: 10 to 20,000.")
+    seed: int = Field(default=2, ge=0, le=2**31 - 1, description="Which simulated world; not the one that was learned from.")
+
+
+class TenantCategoriserConfig(CategoriserConfig):
+    """Which model a tenant uses, and on whose word."""
+
+    tenant: str = Field(min_length=1, max_length=200, description="Name of the tenant.")
+    version: str = Field(
+        default="",
+        description="Version to put into use; empty: the one evaluated last. One that was in use, or `shared`: rollback.",
+    )
 
 
 class CreditRiskCalibrationConfig(dg.Config):

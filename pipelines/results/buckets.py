@@ -3,6 +3,7 @@
 Several small buckets are processed in one call, because the fixed cost of a call equals that of fifty thousand bookings.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from analytics.frames import AS_OF, CHOICES, PRODUCTS, UNREAD_COLUMNS
 from analytics.tagging import tag
 from analytics.tagging.tag import Tagger
 from pipelines.results.export import STATE
-from pipelines.results.tags import with_name_keys
+from pipelines.results.tags import NO_OWN_TAGGERS, OwnTaggers, with_name_keys
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
 from warehouse.lake.tables import (
@@ -28,7 +29,35 @@ from warehouse.lake.tables import (
 )
 from warehouse.lake.tables import PRODUCTS as OWNED
 
-KNOWLEDGE = "knowledge"
+KNOWLEDGE, OWN_KNOWLEDGE = "knowledge", "own_knowledge"
+"""The version that results of a bucket were computed by; and, where tenants have models of their own, their versions as JSON."""
+
+
+NO_VERSIONS: Mapping[str, str] = {}
+
+
+class Versions(NamedTuple):
+    """The versions that decide results: of all tenants, and of those with a model of their own."""
+
+    shared: str
+    own: Mapping[str, str]
+
+    @classmethod
+    def of(cls, about: Mapping[str, str]) -> "Versions":
+        """The versions in the metadata of a stored table."""
+        return cls(about.get(KNOWLEDGE, ""), json.loads(about.get(OWN_KNOWLEDGE, "{}")))
+
+    def about(self) -> dict[str, str]:
+        """The metadata of a table that is stored with these versions."""
+        return {KNOWLEDGE: self.shared, **({OWN_KNOWLEDGE: json.dumps(dict(sorted(self.own.items())))} if self.own else {})}
+
+    def of_tenant(self, tenant: str) -> str:
+        """The version of a tenant."""
+        return self.own.get(tenant, self.shared)
+
+    def of_users(self, users: pl.DataFrame) -> pl.Series:
+        """The version for each user of a frame with the column `tenant`."""
+        return users.select(pl.col("tenant").replace_strict(self.own, default=self.shared, return_dtype=pl.String)).to_series()
 
 
 @dataclass(frozen=True)
@@ -73,28 +102,37 @@ class _DueAnalyses(NamedTuple):
     kept: pl.DataFrame
 
 
-def unchanged_taggings(lake: Lake, buckets: Sequence[int], tagger: Tagger) -> dict[int, BucketTagging]:
+def unchanged_taggings(
+    lake: Lake, buckets: Sequence[int], tagger: Tagger, own: OwnTaggers = NO_OWN_TAGGERS
+) -> dict[int, BucketTagging]:
     """The buckets in which nothing must be tagged, found without reading rows."""
-    same = [bucket for bucket in buckets if _stored_tagging_source(lake, bucket) == _tagging_source(lake, bucket, tagger)]
+    versions = Versions(tagger.version, own.versions)
+    same = [bucket for bucket in buckets if _stored_tagging_source(lake, bucket) == _tagging_source(lake, bucket, versions)]
     return {bucket: BucketTagging(lake.rows(USERS, bucket), 0, lake.rows(TRANSACTION_TAGS, bucket)) for bucket in same}
 
 
-def tag_buckets(lake: Lake, buckets: Sequence[int], tagger: Tagger, *, everything: bool = False) -> dict[int, BucketTagging]:
-    """Updates the tags of buckets: of users whose revision has changed, or of all users if model or knowledge have."""
-    due_taggings = {bucket: _due_taggings(lake, bucket, tagger, everything=everything) for bucket in buckets}
-    new_tags, begin, taggings = _tag_due(lake, due_taggings, tagger), 0, {}
+def tag_buckets(
+    lake: Lake, buckets: Sequence[int], tagger: Tagger, own: OwnTaggers = NO_OWN_TAGGERS, *, everything: bool = False
+) -> dict[int, BucketTagging]:
+    """Updates the tags of buckets: of users whose revision has changed, or whose model or knowledge has."""
+    versions = Versions(tagger.version, own.versions)
+    due_taggings = {bucket: _due_taggings(lake, bucket, versions, everything=everything) for bucket in buckets}
+    new_tags, begin, taggings = _tag_due(lake, due_taggings, tagger, own), 0, {}
     for bucket, (users, changed, bookings, before, current) in due_taggings.items():
         bucket_tags = new_tags[begin : begin + bookings.height]
         begin += bookings.height
         all_tags = pl.concat([current, bucket_tags.select(current.columns)]).sort("user", maintain_order=True)
-        lake.write(TRANSACTION_TAGS, bucket, all_tags, _tagging_source(lake, bucket, tagger))
+        lake.write(TRANSACTION_TAGS, bucket, all_tags, _tagging_source(lake, bucket, versions))
         taggings[bucket] = BucketTagging(users, changed.height, all_tags.height, *_category_moves(before, bucket_tags))
     return taggings
 
 
-def unchanged_analyses(lake: Lake, buckets: Sequence[int], version: str) -> dict[int, BucketAnalysis]:
+def unchanged_analyses(
+    lake: Lake, buckets: Sequence[int], version: str, own_versions: Mapping[str, str] = NO_VERSIONS
+) -> dict[int, BucketAnalysis]:
     """The buckets in which nothing must be analysed, found without reading rows."""
-    same = [bucket for bucket in buckets if lake.about(ANALYSED, bucket) == _analysis_source(lake, bucket, version)]
+    versions = Versions(version, own_versions)
+    same = [bucket for bucket in buckets if lake.about(ANALYSED, bucket) == _analysis_source(lake, bucket, versions)]
     return {
         bucket: BucketAnalysis(
             lake.rows(ANALYSED, bucket), 0, {name: lake.rows(table, bucket) for name, table in ANALYSES.items()}
@@ -103,12 +141,20 @@ def unchanged_analyses(lake: Lake, buckets: Sequence[int], version: str) -> dict
     }
 
 
-def analyse_buckets(lake: Lake, buckets: Sequence[int], version: str, *, everything: bool = False) -> dict[int, BucketAnalysis]:
-    """Updates the analyses of buckets: of users whose revision or day has changed, or of all users if the version has.
+def analyse_buckets(
+    lake: Lake,
+    buckets: Sequence[int],
+    version: str,
+    own_versions: Mapping[str, str] = NO_VERSIONS,
+    *,
+    everything: bool = False,
+) -> dict[int, BucketAnalysis]:
+    """Updates the analyses of buckets: of users whose revision or day has changed, or whose version has.
 
     `ANALYSED` is written last: a user counts as analysed only once all other tables are written.
     """
-    due_analyses = {bucket: _due_analyses(lake, bucket, version, everything=everything) for bucket in sorted(buckets)}
+    versions = Versions(version, own_versions)
+    due_analyses = {bucket: _due_analyses(lake, bucket, versions, everything=everything) for bucket in sorted(buckets)}
     changed = pl.concat([bucket_due.changed for bucket_due in due_analyses.values()])
     inputs = _analysis_inputs(lake, [bucket for bucket, bucket_due in due_analyses.items() if bucket_due.changed.height], changed)
     frames = suite.analyse(*inputs, changed.select(AS_OF.names())) if changed.height else suite.empty_frames()
@@ -119,26 +165,33 @@ def analyse_buckets(lake: Lake, buckets: Sequence[int], version: str, *, everyth
         ):
             rows[bucket][name] = _replace_rows(lake, table, bucket, due_analyses[bucket].kept, own)
     for bucket, bucket_due in due_analyses.items():
-        lake.write(ANALYSED, bucket, bucket_due.users, _analysis_source(lake, bucket, version))
+        lake.write(ANALYSED, bucket, bucket_due.users, _analysis_source(lake, bucket, versions))
     return {
         bucket: BucketAnalysis(bucket_due.users.height, bucket_due.changed.height, rows[bucket])
         for bucket, bucket_due in due_analyses.items()
     }
 
 
-def _due_analyses(lake: Lake, bucket: int, version: str, *, everything: bool) -> _DueAnalyses:
-    users = _analysable_users(lake, bucket)
-    anew = everything or lake.about(ANALYSED, bucket).get(KNOWLEDGE) != version
+def _due_analyses(lake: Lake, bucket: int, versions: Versions, *, everything: bool) -> _DueAnalyses:
+    analysable_users = _analysable_users(lake, bucket)
+    users = analysable_users.select(ANALYSED.schema.names())
+    current_users = _users_of_same_version(analysable_users, Versions.of(lake.about(ANALYSED, bucket)), versions)
+    anew = everything or current_users.is_empty()
     before = ANALYSED.schema.to_frame() if anew else lake.read(ANALYSED, [bucket])
-    unchanged_users = users.join(before, on=ANALYSED.schema.names(), how="semi", maintain_order="left")
+    unchanged_users = current_users.select(users.columns).join(before, on=users.columns, how="semi", maintain_order="left")
     return _DueAnalyses(users, users.join(unchanged_users, on="user", how="anti", maintain_order="left"), unchanged_users)
 
 
 def _analysable_users(lake: Lake, bucket: int) -> pl.DataFrame:
-    """The users of a bucket who have tags of their current revision and a day to analyse (the columns of `ANALYSED`)."""
+    """The users of a bucket (`USERS`) who have tags of their current revision and a day to analyse."""
     tagged = lake.read(TRANSACTION_TAGS, [bucket], ["user", "revision"]).unique()
     users = lake.read(USERS, [bucket]).filter(pl.col("as_of").is_not_null())
-    return users.join(tagged, on=["user", "revision"], how="semi", maintain_order="left").select(ANALYSED.schema.names())
+    return users.join(tagged, on=["user", "revision"], how="semi", maintain_order="left")
+
+
+def _users_of_same_version(users: pl.DataFrame, stored: Versions, current: Versions) -> pl.DataFrame:
+    """The users (`USERS`) whose stored results are of the version that is current for their tenant."""
+    return users.filter(stored.of_users(users) == current.of_users(users))
 
 
 def by_bucket(frame: pl.DataFrame, users: Mapping[int, pl.Series]) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -168,37 +221,47 @@ def _replace_rows(lake: Lake, table: LakeTable, bucket: int, unchanged_users: pl
     return lake.write(table, bucket, new, {}).rows
 
 
-def _analysis_source(lake: Lake, bucket: int, version: str) -> dict[str, str]:
+def _analysis_source(lake: Lake, bucket: int, versions: Versions) -> dict[str, str]:
     """The metadata of analyses that are computed now: a bucket whose stored metadata are equal is up to date."""
-    return {KNOWLEDGE: version, **lake.about(USERS, bucket)}
+    return {**versions.about(), **lake.about(USERS, bucket)}
 
 
-def _due_taggings(lake: Lake, bucket: int, tagger: Tagger, *, everything: bool) -> _DueTaggings:
+def _due_taggings(lake: Lake, bucket: int, versions: Versions, *, everything: bool) -> _DueTaggings:
     users, bookings, before = (lake.read(table, [bucket]) for table in (USERS, TRANSACTIONS, TRANSACTION_TAGS))
     users_with_bookings = users.join(bookings, on="user", how="semi", maintain_order="left")
-    same_knowledge = not everything and _stored_tagging_source(lake, bucket).get(KNOWLEDGE) == tagger.version
+    current_users = _users_of_same_version(users_with_bookings, Versions.of(_stored_tagging_source(lake, bucket)), versions)
     current = (
-        before.join(users_with_bookings, on=["user", "revision"], how="semi", maintain_order="left")
-        if same_knowledge
-        else before.clear()
+        before.clear() if everything else before.join(current_users, on=["user", "revision"], how="semi", maintain_order="left")
     )
     changed = users_with_bookings.join(current, on="user", how="anti", maintain_order="left")
     due_bookings = bookings.join(changed, on="user", how="semi", maintain_order="left")
     return _DueTaggings(users.height, changed, due_bookings, before, current)
 
 
-def _tag_due(lake: Lake, due: Mapping[int, _DueTaggings], tagger: Tagger) -> pl.DataFrame:
-    """The tags of all due bookings, in the order of the buckets, with the revision of their user."""
+def _tag_due(lake: Lake, due: Mapping[int, _DueTaggings], tagger: Tagger, own: OwnTaggers) -> pl.DataFrame:
+    """The tags of all due bookings, in the order of the buckets, with the revision of their user.
+
+    Users whose tenant has a model of its own are tagged apart from the others.
+    """
     users = pl.concat([bucket_due.changed for bucket_due in due.values()])
     buckets = [bucket for bucket, bucket_due in due.items() if bucket_due.changed.height]
-    tagged = tag.tag_bookings(
-        pl.concat([bucket_due.bookings for bucket_due in due.values()]),
-        lake.read(OWNED, buckets).select(PRODUCTS.names()).join(users, on="user", how="semi"),
-        lake.read(CATEGORY_CHOICES, buckets).select(CHOICES.names()),
-        with_name_keys(lake.read(CATEGORY_RULES, buckets)),
-        tagger,
-    )
-    return tagged.join(users.select("user", "revision"), on="user", how="left", maintain_order="left")
+    bookings = pl.concat([bucket_due.bookings for bucket_due in due.values()])
+    products = lake.read(OWNED, buckets).select(PRODUCTS.names()).join(users, on="user", how="semi")
+    choices = lake.read(CATEGORY_CHOICES, buckets).select(CHOICES.names())
+    rules = with_name_keys(lake.read(CATEGORY_RULES, buckets))
+
+    def tags_of(part: pl.DataFrame, part_tagger: Tagger) -> pl.DataFrame:
+        rows = (bookings, products)
+        if part.height < users.height:
+            rows = (bookings.join(part, on="user", how="semi", maintain_order="left"), products.join(part, on="user", how="semi"))
+        return tag.tag_bookings(*rows, choices, rules, part_tagger)
+
+    is_own = pl.col("tenant").is_in(list(own.models))
+    tags = tags_of(users.filter(~is_own), tagger)
+    for tenant in users.filter(is_own)["tenant"].unique().sort():
+        tags = pl.concat([tags, tags_of(users.filter(tenant=tenant), own.tagger(tenant))])
+    ordered_tags = bookings.select("id").join(tags, on="id", maintain_order="left") if own.models else tags
+    return ordered_tags.join(users.select("user", "revision"), on="user", how="left", maintain_order="left")
 
 
 def _category_moves(before: pl.DataFrame, new: pl.DataFrame) -> tuple[int, dict[tuple[str, str], int]]:
@@ -208,9 +271,9 @@ def _category_moves(before: pl.DataFrame, new: pl.DataFrame) -> tuple[int, dict[
     return both.height, {(then, now): count for then, now, count in moved.iter_rows()}
 
 
-def _tagging_source(lake: Lake, bucket: int, tagger: Tagger) -> dict[str, str]:
+def _tagging_source(lake: Lake, bucket: int, versions: Versions) -> dict[str, str]:
     """The metadata of tags that are computed now: a bucket whose stored metadata are equal is up to date."""
-    return {KNOWLEDGE: tagger.version, STATE: lake.about(USERS, bucket).get(STATE, "")}
+    return {**versions.about(), STATE: lake.about(USERS, bucket).get(STATE, "")}
 
 
 def _stored_tagging_source(lake: Lake, bucket: int) -> dict[str, str]:

@@ -21,6 +21,7 @@ from analytics.analyses.credit_risk.scorecard import version as scorecard_versio
 from analytics.analyses.snapshot import snapshot
 from analytics.analyses.suite import SuiteCache
 from analytics.frames import AS_OF, CHOICES
+from analytics.tagging.tag import Tagger
 from models.credit_risk import versions
 from models.credit_risk.calibration import Calibration
 from models.errors import ModelError
@@ -161,18 +162,18 @@ def points_of(database: Database, tenant_id: UUID, outcomes: pl.DataFrame, on_pr
                 choices.of_users(owner, people).select(CHOICES.names()),
                 tags.with_name_keys(rules.of_users(owner, people)),
             )
-            parts.append(_points_on_days(inputs, piece.select("person", OUTCOME, DAY)))
+            parts.append(_points_on_days(inputs, piece.select("person", OUTCOME, DAY), tags.tagger(tenant_id)))
             on_progress("signals", (number + 1) / len(pieces))
     points = pl.concat([_no_points(), *parts])
     return Outcomes(points, outcomes.height - own_outcomes.height, own_outcomes.height - points.height)
 
 
-def _points_on_days(inputs: UserInputs, outcomes: pl.DataFrame) -> pl.DataFrame:
+def _points_on_days(inputs: UserInputs, outcomes: pl.DataFrame, tagger: Tagger) -> pl.DataFrame:
     """The points of users on their days; users with too short a history then have no row."""
     days = outcomes.select(user="person", as_of=DAY)
     bookings = inputs.bookings.join(days, on="user", how="inner", maintain_order="left")
     dated = UserInputs(bookings, inputs.products, inputs.choices, inputs.rules)
-    tagged_bookings, earlier_products = live.until(pl.col("as_of"), dated)
+    tagged_bookings, earlier_products = live.until(pl.col("as_of"), dated, tagger)
     as_of = days.join(tagged_bookings, on="user", how="semi").select(AS_OF.names())
     signals = SuiteCache(snapshot(tagged_bookings.drop("as_of").rechunk(), earlier_products, as_of)).credit_risk.signals
     if signals.is_empty():

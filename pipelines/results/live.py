@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from hashlib import sha256
+from uuid import UUID
 
 import polars as pl
 
@@ -15,6 +16,7 @@ from analytics.analyses import suite
 from analytics.analyses.suite import Frames
 from analytics.frames import AS_OF, PRODUCTS, TRANSACTIONS
 from analytics.tagging import tag
+from analytics.tagging.tag import Tagger
 from pipelines.results import tags
 from pipelines.results.documents.cashflow import DOCUMENT as CASHFLOW
 from pipelines.results.documents.cashflow import CashflowView
@@ -71,10 +73,20 @@ class UserInputs:
         return cls(ledger.whole(owner), products.whole(owner), choices.whole(owner), tags.with_name_keys(rules.whole(owner)))
 
 
-def version(base_url: str) -> str:
-    """The version of everything that turns bookings into documents: model, knowledge, code, and the address in links."""
-    digest = sha256((code_version() + base_url).encode()).hexdigest()
-    return f"{tags.tagger().version}-{digest[:8]}"
+def version(base_url: str, tenant: UUID | None = None) -> str:
+    """The version of everything that turns the bookings of a tenant's users into documents: model, knowledge, code, and the
+    address in links.
+    """
+    return f"{tags.version(tenant)}-{_code_digest(base_url)}"
+
+
+def own_versions(base_url: str, own: tags.OwnTaggers) -> dict[str, str]:
+    """The versions of tenants with models of their own."""
+    return {tenant: f"{tagger_version}-{_code_digest(base_url)}" for tenant, tagger_version in own.versions.items()}
+
+
+def _code_digest(base_url: str) -> str:
+    return sha256((code_version() + base_url).encode()).hexdigest()[:8]
 
 
 def prepare() -> None:
@@ -109,11 +121,11 @@ def make_documents(owner: Owner, base_url: str, as_of: date | None = None) -> Us
     """All documents of a user, read in the owner's transaction. With an earlier day, only bookings until that day count."""
     revision, latest = revisions.user_state(owner)
     day = latest if as_of is None or latest is None else min(as_of, latest)
-    state = ResultState(revision, day, version(base_url))
+    state = ResultState(revision, day, version(base_url, owner.tenant))
     if day is None:
         return UserDocuments(state, EMPTY_DOCUMENTS)
     if day != latest:
-        tagged_bookings, user_products = until(day, UserInputs.whole(owner))
+        tagged_bookings, user_products = until(day, UserInputs.whole(owner), tags.tagger(owner.tenant))
     else:
         tagged_bookings, user_products = tags.tagged_bookings(owner).bookings, products.whole(owner)
     return UserDocuments(
@@ -140,10 +152,10 @@ def make_documents_of(tagged_bookings: pl.DataFrame, user_products: pl.DataFrame
     return dict(_contents(suite.analyse(tagged_bookings, user_products, day), day, base_url))[user]
 
 
-def until(day: date | pl.Expr, inputs: UserInputs) -> tuple[pl.DataFrame, pl.DataFrame]:
+def until(day: date | pl.Expr, inputs: UserInputs, tagger: Tagger) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The bookings until a day, tagged as if there were no later ones, and the products with their balances on that day."""
     bookings = inputs.bookings.filter(pl.col("booked_on") <= day)
-    new_tags = tag.tag_bookings(bookings, inputs.products, inputs.choices, inputs.rules, tags.tagger())
+    new_tags = tag.tag_bookings(bookings, inputs.products, inputs.choices, inputs.rules, tagger)
     later = inputs.bookings.filter(pl.col("booked_on") > day, ~pl.col("pending"))
     later_sums = later.group_by("user", "product").agg(later_cents=pl.sum("amount_cents"))
     earlier_balance = pl.col("balance_cents") - pl.col("later_cents").fill_null(0)

@@ -10,7 +10,7 @@ import polars as pl
 
 from pipelines.results import live, tags
 from pipelines.results.analysis_changes import AnalysisChanges
-from pipelines.results.buckets import KNOWLEDGE
+from pipelines.results.buckets import Versions
 from warehouse.lake.buckets import bucket_of, span
 from warehouse.lake.lake import Lake
 from warehouse.lake.parquet import LakeTable
@@ -72,14 +72,31 @@ def _unpublished(
     operator: Owner, lake: Lake, name: str, table: LakeTable, buckets: Sequence[int], count: int
 ) -> Iterator[tuple[str, list[int], pl.DataFrame]]:
     """The users whose published results differ from the lake, grouped by the version of the results: version, buckets, users."""
-    knowledge = {bucket: lake.about(table, bucket).get(KNOWLEDGE, "") for bucket in buckets}
-    for version in sorted(set(knowledge.values())):
-        group = [bucket for bucket in buckets if knowledge[bucket] == version]
-        users = _result_users(lake, table, group)
-        served = results.states(operator, name, span(group, count)).filter(knowledge=version)
-        unserved = users.join(served, on=users.columns, how="anti", nulls_equal=True, maintain_order="left")
-        if unserved.height:
-            yield version, group, unserved
+    about = {bucket: Versions.of(lake.about(table, bucket)) for bucket in buckets}
+    for versions in {str(sorted(stored.about().items())): stored for stored in about.values()}.values():
+        group = [bucket for bucket in buckets if about[bucket] == versions]
+        served = results.states(operator, name, span(group, count))
+        for version, users in _users_by_version(lake, table, group, versions):
+            current = served.filter(knowledge=version)
+            unserved = users.join(current, on=users.columns, how="anti", nulls_equal=True, maintain_order="left")
+            if unserved.height:
+                yield version, group, unserved
+
+
+def _users_by_version(
+    lake: Lake, table: LakeTable, buckets: Sequence[int], versions: Versions
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The users who have results in a table, by the version of their tenant."""
+    users = _result_users(lake, table, buckets)
+    if not versions.own:
+        yield versions.shared, users
+        return
+    tenants = users.select("user").join(
+        lake.read(USERS, buckets, ["user", "tenant"]), on="user", how="left", maintain_order="left"
+    )
+    version = versions.of_users(tenants)
+    for value in version.unique().sort():
+        yield value, users.filter(version == value)
 
 
 def _tags(lake: Lake, buckets: Sequence[int], users: pl.DataFrame) -> Iterator[NewResult]:

@@ -1,22 +1,25 @@
 """Tags of one user's bookings: all inputs are read in one transaction, then pure functions compute."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from uuid import UUID
 
 import polars as pl
 import structlog
 
+from analytics import knowledge
 from analytics.bank_text import canonical
 from analytics.frames import CHOICES, PRODUCTS, RULES, TAGGED, TRANSACTIONS, checked
 from analytics.tagging import corrections, tag
 from analytics.tagging.line_cache import LineCache
 from analytics.tagging.tag import Tagger
 from models import registry
-from models.categoriser.model import Categoriser
+from models.categoriser.storage import CategoryModel
+from models.errors import ModelError
 from models.registry import ModelChoice
 from warehouse.lake.packing import pack_frame, unpack_frame
 from warehouse.postgres.database import Owner
@@ -28,9 +31,53 @@ log = structlog.get_logger("tags")
 SERVED = [name for name in TAGGED if name not in ("user", "product")]
 
 
-def tagger() -> Tagger:
-    """The tagger with the model that is in use now, or with the one that stands in for it."""
+MAX_OWN_TAGGERS = 16
+"""Taggers of tenants that a process keeps: a model takes about 30 MB, and the lines it has tagged as much again."""
+OWN_CACHE_SHARE = 8
+"""A tenant's own tagger caches one in so many lines of what the shared one does."""
+
+
+@dataclass(frozen=True)
+class OwnTaggers:
+    """The taggers of tenants with models of their own: which ones were in use at one moment."""
+
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Versions of the models by tenant."""
+    folder: Path = Path()
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of the taggers by tenant."""
+        return {tenant: _tagger_version(version) for tenant, version in self.models.items()}
+
+    def tagger(self, tenant: str) -> Tagger:
+        """The tagger of a tenant."""
+        version = self.models[tenant]
+        return _own_tagger(self.folder, tenant, version, registry.stamp(registry.tenant_folder(self.folder, tenant), version))
+
+
+NO_OWN_TAGGERS = OwnTaggers()
+
+
+def tagger(tenant: UUID | None = None) -> Tagger:
+    """The tagger with the model that is in use now for this tenant: its own, or the shared one."""
+    folder = _folder(os.environ.get("KONTOR_HOME"))
+    if tenant is not None and (version := _own_model_in_use(folder, str(tenant))):
+        return OwnTaggers({str(tenant): version}, folder).tagger(str(tenant))
     return _tagger(model_choice().model)
+
+
+def version(tenant: UUID | None = None) -> str:
+    """The version of the tagger of this tenant, without making it ready."""
+    own = tenant and _own_model_in_use(_folder(os.environ.get("KONTOR_HOME")), str(tenant))
+    return _tagger_version(own) if own else tagger().version
+
+
+def own_taggers() -> OwnTaggers:
+    """The taggers of all tenants with models of their own in use."""
+    folder = _folder(os.environ.get("KONTOR_HOME"))
+    models = {tenant: _own_model_in_use(folder, tenant) for tenant in registry.tenants_with_models(folder)}
+    return OwnTaggers({tenant: version for tenant, version in models.items() if version}, folder)
 
 
 def model_choice() -> ModelChoice:
@@ -58,8 +105,37 @@ def _choice(folder: Path, _version: str, _stamp: tuple[int, int] | None) -> Mode
 
 
 @lru_cache(maxsize=2)
-def _tagger(model: Categoriser) -> Tagger:
+def _tagger(model: CategoryModel) -> Tagger:
     return Tagger(model, line_cache=LineCache(Settings().cached_lines))
+
+
+def _own_model_in_use(folder: Path, tenant: str) -> str:
+    """The version of the tenant's own model in use; empty if it has none, or one that cannot be read."""
+    own_folder = registry.tenant_folder(folder, tenant)
+    version = registry.active_version(own_folder)
+    return version if version and _is_readable(folder, tenant, version, registry.stamp(own_folder, version)) else ""
+
+
+@lru_cache(maxsize=4096)
+def _is_readable(folder: Path, tenant: str, version: str, _stamp: tuple[int, int] | None) -> bool:
+    """Whether the model can be used. If not, the shared one stands in for it, until its file is repaired."""
+    try:
+        registry.find_own(folder, tenant, version)
+    except ModelError as error:
+        log.exception("own_model_unreadable", tenant=tenant, requested=version, problem=type(error).__name__)
+        return False
+    return True
+
+
+@lru_cache(maxsize=MAX_OWN_TAGGERS)
+def _own_tagger(folder: Path, tenant: str, version: str, _stamp: tuple[int, int] | None) -> Tagger:
+    cache = LineCache(Settings().cached_lines // OWN_CACHE_SHARE)
+    return Tagger(registry.find_own(folder, tenant, version), line_cache=cache)
+
+
+def _tagger_version(model_version: str) -> str:
+    """The version of a tagger with this model, as `Tagger.version` has it."""
+    return f"{model_version}-{knowledge.version()}"
 
 
 def prepare() -> None:
@@ -80,16 +156,17 @@ def prepare() -> None:
 
 @dataclass(frozen=True)
 class TaggedBookings:
-    """All bookings of a user with their tags: the columns of `LEDGER` and `TAGGED`."""
+    """All bookings of a user with their tags: the columns of `LEDGER` and `TAGGED`. `version` is that of the tagger."""
 
     bookings: pl.DataFrame
     revision: int
     precomputed: bool
+    version: str
 
 
 def state(owner: Owner) -> str:
     """A name for the state that a user's tags are computed from: revision, model and knowledge."""
-    return f"{revisions.user_state(owner).revision}-{tagger().version}"
+    return f"{revisions.user_state(owner).revision}-{version(owner.tenant)}"
 
 
 def tagged_bookings(owner: Owner) -> TaggedBookings:
@@ -97,26 +174,27 @@ def tagged_bookings(owner: Owner) -> TaggedBookings:
 
     Stored tags are used if they are of the current revision and version; else the same functions compute them now.
     """
-    bookings, revision, current_tagger = ledger.whole(owner), revisions.user_state(owner).revision, tagger()
+    bookings, revision, current_tagger = ledger.whole(owner), revisions.user_state(owner).revision, tagger(owner.tenant)
     stored_result = results.find(owner, NAME, revision, current_tagger.version)
     if stored_result is not None and (tags := decode(stored_result))["id"].equals(
         bookings["id"]
     ):  # they differ if an access has just expired
-        return TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True)
+        return TaggedBookings(bookings.hstack(tags.drop("id")), revision, precomputed=True, version=current_tagger.version)
     new_tags = tag.tag_bookings(
         bookings, products.whole(owner), choices.whole(owner), with_name_keys(rules.whole(owner)), current_tagger
     )
-    return TaggedBookings(bookings.hstack(new_tags.select(SERVED).drop("id")), revision, precomputed=False)
+    tagged = bookings.hstack(new_tags.select(SERVED).drop("id"))
+    return TaggedBookings(tagged, revision, precomputed=False, version=current_tagger.version)
 
 
 def tag_items(owner: Owner, kinds: Sequence[str]) -> TaggedBookings:
     """All bookings of a user with their items of these kinds only (`id` and a column for each kind), stored or computed as by
     `tagged_bookings`.
     """
-    columns, revision = ["id", *kinds], revisions.user_state(owner).revision
-    stored_result = results.find(owner, NAME, revision, tagger().version)
+    columns, revision, current_version = ["id", *kinds], revisions.user_state(owner).revision, version(owner.tenant)
+    stored_result = results.find(owner, NAME, revision, current_version)
     if stored_result is not None:
-        return TaggedBookings(unpack_frame(stored_result, columns), revision, precomputed=True)
+        return TaggedBookings(unpack_frame(stored_result, columns), revision, precomputed=True, version=current_version)
     return replace(tagged := tagged_bookings(owner), bookings=tagged.bookings.select(columns))
 
 
@@ -130,10 +208,10 @@ def decode(content: bytes) -> pl.DataFrame:
     return unpack_frame(content)
 
 
-def tag_unstored(transactions: pl.DataFrame, user_products: pl.DataFrame) -> pl.DataFrame:
-    """The tags (frame `TAGGED`) of bookings that are not stored, without corrections."""
+def tag_unstored(transactions: pl.DataFrame, user_products: pl.DataFrame, tenant: UUID | None = None) -> pl.DataFrame:
+    """The tags (frame `TAGGED`) of bookings that are not stored, without corrections, by the model of the tenant that asks."""
     frames = checked(transactions, TRANSACTIONS), checked(user_products, PRODUCTS)
-    return tag.tag_bookings(*frames, CHOICES.to_frame(), RULES.to_frame(), tagger())
+    return tag.tag_bookings(*frames, CHOICES.to_frame(), RULES.to_frame(), tagger(tenant))
 
 
 def with_name_keys(rows: pl.DataFrame) -> pl.DataFrame:

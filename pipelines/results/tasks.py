@@ -47,14 +47,14 @@ def export_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, E
 def tag_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketTagging]:
     context = _context()
     with context.database.locking_buckets(buckets):
-        return analyse.tag_buckets(context.lake, buckets, tags.tagger(), everything=everything)
+        return analyse.tag_buckets(context.lake, buckets, tags.tagger(), tags.own_taggers(), everything=everything)
 
 
 def analyse_buckets(buckets: Buckets, *, everything: bool = False) -> dict[int, BucketAnalysis]:
     context = _context()
-    version = live.version(context.settings.base_url)
+    versions = _analysis_versions(context)
     with context.database.locking_buckets(buckets):
-        return analyse.analyse_buckets(context.lake, buckets, version, everything=everything)
+        return analyse.analyse_buckets(context.lake, buckets, *versions, everything=everything)
 
 
 def publish_buckets(buckets: Buckets) -> dict[int, PublishCounts]:
@@ -72,14 +72,18 @@ def replay_buckets(buckets: Buckets, *, since: date | None = None, everything: b
     }
 
 
+def _analysis_versions(context: Context) -> tuple[str, dict[str, str]]:
+    """The version of analyses for all tenants, and those of tenants with models of their own."""
+    base_url = context.settings.base_url
+    return live.version(base_url), live.own_versions(base_url, tags.own_taggers())
+
+
 UNCHANGED: Mapping[Any, Callable[[Context, Buckets], Mapping[int, Any]]] = {
     export_buckets: lambda context, buckets: export.unchanged_buckets(
         context.database, context.lake, buckets, context.settings.buckets
     ),
-    tag_buckets: lambda context, buckets: analyse.unchanged_taggings(context.lake, buckets, tags.tagger()),
-    analyse_buckets: lambda context, buckets: analyse.unchanged_analyses(
-        context.lake, buckets, live.version(context.settings.base_url)
-    ),
+    tag_buckets: lambda context, buckets: analyse.unchanged_taggings(context.lake, buckets, tags.tagger(), tags.own_taggers()),
+    analyse_buckets: lambda context, buckets: analyse.unchanged_analyses(context.lake, buckets, *_analysis_versions(context)),
     publish_buckets: lambda context, buckets: publish.unchanged_buckets(
         context.database, context.lake, buckets, context.settings.buckets
     ),

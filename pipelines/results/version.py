@@ -18,6 +18,10 @@ ENTRY_POINTS = (
     "analytics.analyses.suite",
     "analytics.tagging.tag",
     "models.categoriser.model",
+    "models.categoriser.pipeline_model",
+    "models.categoriser.line_features",
+    "models.categoriser.by_sign",
+    "models.categoriser.temperature",
     "pipelines.results.documents.suite",
 )
 """Results are computed by these modules and by all that they import."""

@@ -73,7 +73,7 @@ def test_an_unknown_model_is_a_fact() -> None:
 
 @pytest.mark.thorough  # the same training by Dagster is in tests/pipelines/test_training.py
 def test_a_small_model_is_trained_examined_and_reported(home: Path) -> None:
-    made = kontor_json("train", "--users", "10", "--examined", "10", "--epochs", "1", "--label", "2027.1.1")
+    made = kontor_json("train", "--users", "10", "--examined", "10", "--looks", "1", "--label", "2027.1.1")
     assert made["version"].startswith("2027.1.1-")
     assert "category_seen_accuracy" in {row["name"] for row in made["gates"]}
     shown = kontor("evaluate", "--model", made["version"], "--users", "10", "--out", str(home / "report"))

@@ -21,9 +21,9 @@ COUNTS = {
     "K": 17,
     "L": 14,
     "M": 23,
-    "N": 19,
+    "N": 20,
     "P": 11,
-    "R": 19,
+    "R": 23,
 }
 """How many rows each section has at least: no rule is dropped."""
 ROWS = re.findall(r"^\| ([A-Z]\d\d) \| (.+?) \| (.+) \|$", (ROOT / "docs" / "security.md").read_text(), re.M)

@@ -90,7 +90,7 @@ def test_the_lexicon_teaches_words_in_names_and_purposes() -> None:
     assert ((lines["merchant"] != "") ^ (lines["purpose"] != "")).all()
     assert not lexicon()["word"].str.contains(r"[*@|]").any()
     model = train(
-        lines, categories, pl.repeat(1, lines.height, eager=True), TrainingSettings(bits=15, epochs=2, hidden_merchants=0.0)
+        lines, categories, pl.repeat(1, lines.height, eager=True), TrainingSettings(bits=15, looks=2, hidden_merchants=0.0)
     )
     said = model.score(lines)["category"]
     assert (said == categories).sum() > 0.8 * lines.height

@@ -1,12 +1,12 @@
 """The model that we ship is what its settings make again, on any machine."""
 
-import polars as pl
 import pytest
 
 from analytics.bank_text import lines
 from models import experiment, registry
 from models.simulator import simulate
 from models.simulator.worlds import TRAINING_WORLD
+from models.training.settings import TrainingSettings
 
 ALIKE = 0.98
 """Share of lines on which both must agree: the last digits of a descent differ from processor to processor."""
@@ -28,4 +28,4 @@ def test_the_shipped_model_is_small_and_knows_what_it_was_made_of() -> None:
     facts = registry.shipped().facts
     assert isinstance(facts["world"], dict)
     assert facts["world"]["users"] == TRAINING_WORLD.users
-    assert isinstance(pl.DataFrame(facts["settings"]), pl.DataFrame)
+    assert facts["settings"] == TrainingSettings().model_dump()

@@ -20,6 +20,7 @@ from analytics import knowledge
 from analytics.tagging.tag import Tagger
 from models import experiment, registry
 from models.categoriser.features import hinted
+from models.categoriser.pipeline_model import PipelineCategoriser
 from models.errors import ModelUnknown, NothingToLearn, PromotionRefused
 from models.evaluation import tagger
 from models.evaluation.gates import ANALYSES, GATES
@@ -28,9 +29,16 @@ from models.training.settings import TrainingSettings
 from models.training.train import EXAMPLES
 from pipelines import training
 from pipelines.assets.evaluation import analyses_evaluation
-from pipelines.assets.training import ASSETS, JOBS, categoriser, training_set
-from pipelines.assets.training_settings import CandidateConfig, CategoriserConfig, EvaluationConfig, TrainingSetConfig
+from pipelines.assets.training import ASSETS, JOBS, categoriser, categoriser_candidate, categoriser_search, training_set
+from pipelines.assets.training_settings import (
+    CandidateConfig,
+    CategoriserConfig,
+    EvaluationConfig,
+    SearchConfig,
+    TrainingSetConfig,
+)
 from pipelines.context import Context
+from pipelines.training_lines import CORRECTIONS, shared_lines
 from tests.models.toys import labelled
 from tests.support.accounts import Account, category
 from tests.support.stack import Stack
@@ -41,10 +49,10 @@ from warehouse.settings import Settings
 ROOT = Path(__file__).parents[2]
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 LEARNED = World(users=10, seed=3)
-POOR = TrainingSettings(bits=13, epochs=1)
+POOR = TrainingSettings(bits=13, looks=1)
 TINY = {
     "training_set": {"config": {"users": LEARNED.users, "seed": LEARNED.seed}},
-    "categoriser_candidate": {"config": {"bits": POOR.bits, "epochs": POOR.epochs}},
+    "categoriser_candidate": {"config": {"bits": POOR.bits, "looks": POOR.looks}},
     "categoriser_evaluation": {"config": {"users": 10}},
 }
 SAID = {"by": "Ada", "why": "more merchants"}
@@ -143,7 +151,8 @@ def test_dagster_trains_the_model_that_the_command_line_trains(run: tuple[Path, 
     home, result = run
     told = metadata(result, "categoriser_candidate")
     assert told["version"] == experiment.train_categoriser(LEARNED, POOR).version
-    assert told["settings"] == {name: POOR.model_dump()[name] for name in CandidateConfig.model_fields}
+    assert told["settings"] == POOR.model_dump()
+    assert told["estimator"] == "linear"
     assert told["training_set"] == training.training_set(home).version
     assert told["bytes"] == (home / "models" / f"{told['version']}.npz").stat().st_size
     assert told["seconds"] > 0
@@ -328,12 +337,37 @@ def test_training_the_same_again_keeps_its_report(home: Path, version: str) -> N
     assert (home / "models" / f"{version}.json").read_bytes() == before
 
 
+def test_a_search_shows_its_course_and_the_next_candidate_uses_what_it_found(home: Path) -> None:
+    small = {"estimator": "naive_bayes", "trials": 3, "lines": 1500, "folds": 2}
+    told = metadata(materialised(categoriser_search, house_at(home), small), "categoriser_search")
+    assert picture(told["course"]).startswith(b"\x89PNG")
+    assert picture(told["learning_curve"]).startswith(b"\x89PNG")
+    assert [record.data["round"] for record in told["trials"].records] == [1, 0, 0, 0]
+    assert 0 < told["score"] < 1
+    searched = {"bits": POOR.bits, "looks": 1, "searched": True}
+    trained = metadata(materialised(categoriser_candidate, house_at(home), searched), "categoriser_candidate")
+    assert trained["estimator"] == "naive_bayes"
+    assert trained["settings"]["parameters"] == told["parameters"]
+    model = registry.find(home / "models", trained["version"])
+    assert isinstance(model, PipelineCategoriser)
+    assert registry.choose(home / "models").model.version == registry.shipped().version
+    entry = training.choose(home, trained["version"], at=NOON, override=True, by="Ada", why="trial").entry
+    assert entry is not None
+    assert registry.active(home / "models").version == trained["version"]
+    assert training.choose(home, "shipped", at=NOON, by="Ada", why="trial").after == registry.shipped().version
+
+
+def test_without_a_search_there_is_nothing_to_use_of_it(home: Path) -> None:
+    with pytest.raises(ModelUnknown, match="no parameters were searched yet"):
+        training.with_searched_parameters(home, POOR)
+
+
 def corrected(*users: str) -> pl.DataFrame:
     """Corrections of these users, one line after the other."""
     lines, labels = labelled(copies=1)
     frame = hinted(lines).with_columns(category=labels, count=pl.lit(1.0), part=pl.lit("train")).head(len(users))
     own = frame.with_columns(user=pl.Series(users), access=pl.concat_str(pl.lit("access of "), pl.Series(users)))
-    return own.select(training.CORRECTIONS.names())
+    return own.select(CORRECTIONS.names())
 
 
 def test_a_user_is_forgotten(home: Path) -> None:
@@ -374,7 +408,9 @@ def test_the_defaults_are_those_of_the_shipped_model() -> None:
     [
         (TrainingSetConfig, {"users": 9}),
         (TrainingSetConfig, {"feedback_weight": 0}),
-        (CandidateConfig, {"epochs": 0}),
+        (CandidateConfig, {"looks": 0}),
+        (CandidateConfig, {"estimator": "rm -rf"}),
+        (SearchConfig, {"trials": 1}),
         (CandidateConfig, {"label": "../up"}),
         (CandidateConfig, {"hidden_words": 1}),
         (EvaluationConfig, {"users": 20_001}),
@@ -390,19 +426,21 @@ def test_what_is_out_of_range_is_refused(kind: type[dg.Config], given: dict[str,
 def test_the_configurations_of_the_page_fit_the_jobs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "data-scientists.md").read_text()
     section = page.split("## Retraining in the Dagster UI")[1].split("\n## ")[0]
-    train, promote, back = (yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", section, re.M | re.S))
+    train, search, promote, back = (yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```", section, re.M | re.S))
     found = definitions(house_at(tmp_path))
     dg.validate_run_config(found.resolve_job_def("train_job"), train)
+    dg.validate_run_config(found.resolve_job_def("search_job"), search)
     for config in (promote, back):
         dg.validate_run_config(found.resolve_job_def("promote_job"), config)
     fields = {"training_set": TrainingSetConfig, "categoriser_candidate": CandidateConfig}
     for name, kind in fields.items():
         kind(**train["ops"][name]["config"])
+    SearchConfig(**search["ops"]["categoriser_search"]["config"])
 
 
 # Corrections, with a real database.
 
-LANDLORD, SECRET = "Vermieter Schulz", "DE02120300000000202051"
+LANDLORD, SECRET = "Hausverwaltung Schulz GmbH", "DE02120300000000202051"
 
 
 @pytest.fixture(scope="module")
@@ -447,10 +485,12 @@ def learnt(home: Path, stack: Stack, feedback: bool) -> dg.ExecuteInProcessResul
 
 def test_only_lines_of_tenants_that_consent_are_learned(stack: Stack, teachers: list[Account]) -> None:
     with stack.database.surveying() as operator:
-        found = training.corrections(operator, weight=2)
+        found = shared_lines(operator, weight=2)
     own = [str(account.customer.user_id) for account in teachers]
     assert sorted(found["user"]) == sorted(own[:2])
-    assert set(found.select("name", "category", "count", "part").rows()) == {("vermieter schulz", "HOUSING_RENT", 2.0, "train")}
+    assert set(found.select("name", "category", "count", "part").rows()) == {
+        ("hausverwaltung schulz gmbh", "HOUSING_RENT", 2.0, "train")
+    }
     assert found["key"].n_unique() == 1
     texts = str(found.drop("user", "access", "key").rows())
     assert SECRET.lower() not in texts

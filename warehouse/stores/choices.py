@@ -31,7 +31,8 @@ OF_CONSENTING_TENANTS = sql.SQL(
     "SELECT c.user_id, p.access_id, c.item, t.purpose, t.booking_text, t.counterparty_name, t.ultimate_name, t.gv_code, "
     "t.counterparty_iban, t.amount_cents FROM category_choices c JOIN tenants o ON o.id = c.tenant_id "
     "JOIN transactions t ON t.id = c.transaction_id JOIN products p ON p.id = t.product_id JOIN accesses a ON a.id = p.access_id "
-    "WHERE o.learns AND o.active AND (a.expires_at IS NULL OR a.expires_at > now()) ORDER BY c.user_id, t.sequence"
+    "WHERE o.learns AND o.active AND (a.expires_at IS NULL OR a.expires_at > now()) "
+    "AND (%(tenant)s::uuid IS NULL OR o.id = %(tenant)s::uuid) ORDER BY c.user_id, t.sequence"
 )
 CORRECTED_BOOKINGS = pl.Schema(
     {
@@ -79,6 +80,6 @@ def _touch_if_any(owner: Owner, changes: int) -> int:
     return changes
 
 
-def of_consenting_tenants(owner: Owner) -> pl.DataFrame:
-    """The corrections of all users of active tenants that consent to learning (frame `CORRECTED_BOOKINGS`)."""
-    return frames.read_frame(owner, OF_CONSENTING_TENANTS, {}, CORRECTED_BOOKINGS)
+def of_consenting_tenants(owner: Owner, tenant: UUID | None = None) -> pl.DataFrame:
+    """The corrections of all users of active tenants that consent to learning, or of one of them (`CORRECTED_BOOKINGS`)."""
+    return frames.read_frame(owner, OF_CONSENTING_TENANTS, {"tenant": tenant}, CORRECTED_BOOKINGS)

@@ -2,7 +2,7 @@
 it was computed from, and its reference day.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from uuid import UUID
@@ -38,7 +38,9 @@ PUT = (
 STALE = text(
     sql.SQL(
         "SELECT u.id FROM users u JOIN tenants t ON t.id = u.tenant_id "
-        "LEFT JOIN results r ON r.user_id = u.id AND r.name = :name AND r.knowledge = :knowledge "
+        "LEFT JOIN unnest(CAST(:tenants AS uuid[]), CAST(:versions AS text[])) AS own (tenant_id, version) "
+        "ON own.tenant_id = u.tenant_id "
+        "LEFT JOIN results r ON r.user_id = u.id AND r.name = :name AND r.knowledge = coalesce(own.version, :knowledge) "
         "WHERE (r.revision IS DISTINCT FROM {revision} OR r.as_of IS DISTINCT FROM u.refreshed_on) "
         "AND EXISTS (SELECT FROM accesses a JOIN products p ON p.access_id = a.id JOIN transactions b ON b.product_id = p.id "
         "WHERE a.user_id = u.id AND (a.expires_at IS NULL OR a.expires_at > now()))"
@@ -48,6 +50,7 @@ STALE = text(
 )
 
 
+NO_OWN_KNOWLEDGE: Mapping[str, str] = {}
 READY = "SELECT content FROM results WHERE user_id = %s AND name = %s AND revision = %s AND knowledge = %s AND as_of = %s"
 """Selects a result with a reference day, for an asynchronous connection."""
 
@@ -74,9 +77,15 @@ def states(owner: Owner, name: str, ids: Range) -> pl.DataFrame:
     return frames.read_frame(owner, BETWEEN, {"name": name, **ids._asdict()}, STATES)
 
 
-def users_with_stale_result(owner: Owner, name: str, knowledge: str) -> Sequence[UUID]:
-    """Users with bookings whose result of this name does not match their data, their reference day or this knowledge."""
-    return owner.session.scalars(STALE, {"name": name, "knowledge": knowledge}).all()
+def users_with_stale_result(
+    owner: Owner, name: str, knowledge: str, own_knowledge: Mapping[str, str] = NO_OWN_KNOWLEDGE
+) -> Sequence[UUID]:
+    """Users with bookings whose result of this name does not match their data, their reference day or this knowledge;
+    `own_knowledge` is that of tenants, by their ids, that have another one.
+    """
+    tenants, versions = [UUID(tenant) for tenant in own_knowledge], list(own_knowledge.values())
+    values = {"name": name, "knowledge": knowledge, "tenants": tenants, "versions": versions}
+    return owner.session.scalars(STALE, values).all()
 
 
 def digests(owner: Owner, users: Collection[UUID], names: Collection[str]) -> dict[tuple[UUID, str], bytes]:

@@ -35,6 +35,14 @@ OF_USERS = SELECTED + sql.SQL(
     " WHERE user_id = ANY(%(users)s) OR user_id IS NULL AND tenant_id IN (SELECT tenant_id FROM users WHERE id = ANY(%(users)s))"
     " ORDER BY tenant_id, user_id, rank"
 )
+OF_CONSENTING_TENANTS = sql.SQL(
+    "SELECT coalesce(r.user_id::text, ''), r.item, r.counterparty_name FROM category_rules r "
+    "JOIN tenants o ON o.id = r.tenant_id "
+    "WHERE o.learns AND o.active AND r.counterparty_name <> '' AND (%(tenant)s::uuid IS NULL OR o.id = %(tenant)s::uuid) "
+    "ORDER BY r.tenant_id, r.user_id, r.rank DESC"
+)
+LABELLED_NAMES = pl.Schema({"user": pl.String, "category": pl.String, "counterparty_name": pl.String})
+"""Names of counterparties with the category of their rule; without a user, the rule is the tenant's."""
 
 
 def visible(owner: Owner) -> Sequence[CategoryRule]:
@@ -89,6 +97,11 @@ def whole(owner: Owner) -> pl.DataFrame:
 def of_users(owner: Owner, users: Sequence[UUID]) -> pl.DataFrame:
     """All rules that apply to any of these users."""
     return frames.read_frame(owner, OF_USERS, {"users": list(users)}, WHOLE)
+
+
+def of_consenting_tenants(owner: Owner, tenant: UUID | None = None) -> pl.DataFrame:
+    """The rules with a name of all active tenants that consent to learning, or of one of them (`LABELLED_NAMES`)."""
+    return frames.read_frame(owner, OF_CONSENTING_TENANTS, {"tenant": tenant}, LABELLED_NAMES)
 
 
 def _own(owner: Owner) -> Select[CategoryRule]:
