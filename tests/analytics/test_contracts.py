@@ -279,6 +279,13 @@ def test_policies_of_one_insurer_in_different_months_are_contracts_of_their_own(
     assert sorted(contracts["contract_numbers"].to_list()) == [["KR-111222"], ["KR-999888"]]
 
 
+def test_two_customers_of_one_payee_are_two_contracts() -> None:
+    first = book(monthly(12, 3), -4500, purpose="Kundennr. 1111 2222 Abschlag")
+    second = book(monthly(12, 17), -4600, purpose="Kundennr. 3333 4444 Abschlag").with_columns(id=pl.format("second-{}", "id"))
+    contracts = found(pl.concat([first, second])).contracts
+    assert sorted(contracts["customer_numbers"].to_list()) == [["1111 2222"], ["3333 4444"]]
+
+
 @pytest.mark.parametrize(
     "category", ["BANKFINANCE_ATMWITHDRAWAL", "BANKFINANCE_CASHWITHDRAWAL", "TRANSFER_INTERNAL", "TRANSFER_SAVINGS"]
 )

@@ -379,9 +379,12 @@ def _with_main_sign(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _split_by_kind(rows: pl.DataFrame, bookings: pl.DataFrame) -> pl.DataFrame:
-    """The rows with streams split by contract number, otherwise by category, where at least two of them appear at least twice."""
+    """The rows with streams split by category, and by the number of the contract or else of the customer, where at least two of
+    them appear at least twice.
+    """
     texts = bookings.select("purpose", "category")[rows["row"]]
-    number = references.contract_number(texts["purpose"]).alias("kind")
+    _, customer_number = references.written_numbers(texts["purpose"])
+    number = pl.select(kind=pl.coalesce(references.contract_number(texts["purpose"]), customer_number)).to_series()
     return _split_by(_split_by(rows, texts["category"].alias("kind")), number)
 
 
