@@ -62,7 +62,9 @@ def test_scoring_agrees_with_scikit_learn_on_the_same_features() -> None:
     frame, labels = labelled()
     frame, labels = frame.filter(~pl.col("positive")), labels.filter(~frame["positive"])
     bits = 12
-    linear = SGDClassifier(loss="modified_huber", max_iter=5, tol=None, random_state=1).fit(matrix(frame, bits), labels.to_numpy())
+    linear = SGDClassifier(loss="modified_huber", max_iter=5, tol=None, random_state=1).fit(
+        matrix(frame, bits), labels.to_numpy()
+    )
     scale = (np.abs(linear.coef_).max(axis=1) / 127).astype(np.float32)
     whole = np.rint(linear.coef_.T / scale).astype(np.int8)
     linear.coef_ = (whole * scale).T.astype(np.float64)
