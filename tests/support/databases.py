@@ -20,7 +20,7 @@ from warehouse.settings import Settings
 
 UNUSED_DATABASE = "unused"
 """A copy of the service's database to which nobody ever connects: only such a one can be copied while the server runs."""
-UNFORCED = ("fsync", "synchronous_commit", "full_page_writes")
+UNFORCED = ("fsync", "full_page_writes")
 
 
 @contextmanager
