@@ -62,6 +62,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Lets libraries take leave of what they have made; DuckDB would report it as lost."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def homes() -> Iterator[Path]:
     """A folder for data directories. Not pytest's own: under root, the user that runs the database cannot enter that one.
