@@ -131,7 +131,7 @@ def _automaton(patterns: Sequence[str], blanks: Ints, before: Bytes, after: Byte
     first = np.cumsum([0, *count], dtype=np.int32)
     return Automaton(
         symbols=symbols,
-        step=step.astype(np.uint16 if len(step) <= MAX_SMALL_STATES else np.int32),
+        step=step.astype(np.uint16) if len(step) <= MAX_SMALL_STATES else step.copy(),
         first=first,
         words=_ending_words(ends, shorter, first),
         lengths=lengths,

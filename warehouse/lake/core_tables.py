@@ -10,12 +10,12 @@ from warehouse.lake.parquet import LakeTable
 LANDING = LakeTable(
     "landing",
     pl.Schema(
-        {
-            **dict.fromkeys(("tenant", "user", "access", "fetch", "product"), pl.String),
-            "fetched_at": pl.Datetime("us", "UTC"),
-            "complete_from": pl.Date,
-            **frames.BOOKINGS,
-        }
+        [
+            *((name, pl.String) for name in ("tenant", "user", "access", "fetch", "product")),
+            ("fetched_at", pl.Datetime("us", "UTC")),
+            ("complete_from", pl.Date),
+            *frames.BOOKINGS.items(),
+        ]
     ),
     landing=True,
 )

@@ -6,7 +6,8 @@ import polars as pl
 
 from analytics import frames
 from analytics.analyses import suite
-from warehouse.lake.core_tables import LANDING, TOMBSTONES
+from warehouse.lake.core_tables import LANDING as LANDING
+from warehouse.lake.core_tables import TOMBSTONES as TOMBSTONES
 from warehouse.lake.parquet import LakeTable
 
 
