@@ -238,6 +238,7 @@ class Services:
             self.tagging.begin(live.prepare)
         gc.collect()
         gc.freeze()  # collecting these long-lived objects again and again would stop requests for 0.1 seconds
+        gc.enable()
 
     async def close(self) -> None:
         self.passwords.close()

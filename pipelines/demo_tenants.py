@@ -36,12 +36,12 @@ CUSTOMERS = {"erika": "demo1", "max": "demo2", "neu": None}
 """The demo's users with their customer of the demo bank; the last one has none."""
 USERNAMES = tuple(CUSTOMERS)
 TRIAL: dict[str, dict[str, Any]] = {
-    "training_set": {"users": 30},
+    "training_set": {"users": 12},
     "categoriser_candidate": {"label": "trial"},
-    "categoriser_evaluation": {"users": 20},
+    "categoriser_evaluation": {"users": 10},
     "categoriser": {"version": "active", "by": "kontor up", "why": "a trial model decides nothing"},
 }
-"""The configuration of a training that takes a minute and shows every step. Its evaluation fails for lack of people."""
+"""The configuration of a training that takes half a minute and shows every step. Its evaluation fails for lack of people."""
 DISPLAY_NAME, COLOUR = "Kontor-Demo", "#0e6b5c"
 """The design of the redirect form for the demo tenant, like the demo's own pages."""
 ACCESS = "demo"

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 
 from pipelines.fetching.slots import SLOT_FORMAT, slot_of
 from warehouse.lake import landing
+from warehouse.lake.core_tables import LANDING
 from warehouse.lake.lake import Lake
-from warehouse.lake.tables import LANDING
 from warehouse.postgres.database import Database
 from warehouse.settings import Settings
 from warehouse.stores import accesses, bank_logins, changes, dialogues, redirect_sessions, throttles, tokens, webhooks

@@ -9,8 +9,8 @@ import polars as pl
 import structlog
 
 from warehouse.lake import tombstones as tombstone_copies
+from warehouse.lake.core_tables import TOMBSTONES
 from warehouse.lake.lake import Lake
-from warehouse.lake.tables import TOMBSTONES
 from warehouse.postgres.database import Database, Owner
 from warehouse.settings import Settings
 from warehouse.stores import accesses, tombstones, users

@@ -43,7 +43,8 @@ from warehouse.stores import dialogues as stored_dialogues
 
 MAX_ATTEMPTS = 3
 LOOK_SECONDS = 1.0
-POLL_SECONDS = 0.25  # a job whose lock became free is not announced
+POLL_SECONDS = 2.0
+"""New jobs and free locks are announced; this is for notices that were lost, and for jobs of dead workers."""
 log = structlog.get_logger("worker")
 
 

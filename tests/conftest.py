@@ -5,6 +5,7 @@ around it, `cli` the command line, `house` our own rules, `bench` the benchmarks
 Here are the fixtures for all: one running service, with tenants as the security rules name them.
 """
 
+import gc
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from hypothesis import settings
 from tests.support.stack import Stack, TenantUnderTest, running_stack
 from warehouse.secrets import certificates
 
+gc.disable()  # until all tests are collected, since nothing of it is garbage
 settings.register_profile("house", deadline=None, max_examples=30)  # a busy machine is no failure
 settings.load_profile("house")
 LONG = (
@@ -52,6 +54,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if SERVICES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("service")
     items.sort(key=lambda item: next((rank for rank, name in enumerate(LONG) if name in item.nodeid), len(LONG)))
+
+
+def pytest_collection_finish() -> None:
+    """Lets garbage be looked for only in what tests make from here on."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_unconfigure() -> None:
+    """Lets libraries take leave of what they have made; DuckDB would report it as lost."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

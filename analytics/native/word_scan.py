@@ -123,49 +123,81 @@ def _letter_numbers() -> Bytes:
 
 def _automaton(patterns: Sequence[str], blanks: Ints, before: Bytes, after: Bytes) -> Automaton:
     symbols = _letter_numbers()
-    step, ending = _linked(patterns, symbols)
+    letters = symbols[np.frombuffer("".join(patterns).encode(), np.uint8)]
+    lengths = np.array([len(pattern) for pattern in patterns], np.int32)
+    all_steps, ends = np.zeros((letters.size + 1, len(ALPHABET)), np.int32), np.zeros(lengths.size, np.int32)
+    step = all_steps[: _add_words(letters, lengths, all_steps, ends)]
+    shorter, count = _link(step, ends)
+    first = np.cumsum([0, *count], dtype=np.int32)
     return Automaton(
         symbols=symbols,
-        step=step,
-        first=np.cumsum([0, *map(len, ending)], dtype=np.int32),
-        words=np.array([word for words in ending for word in words], np.int32),
-        lengths=np.array([len(pattern) for pattern in patterns], np.int32),
+        step=step.astype(np.uint16) if len(step) <= MAX_SMALL_STATES else step.copy(),
+        first=first,
+        words=_ending_words(ends, shorter, first),
+        lengths=lengths,
         blanks=blanks,
         before=before,
         after=after,
     )
 
 
-def _linked(patterns: Sequence[str], symbols: Bytes) -> tuple[Steps, list[list[int]]]:
-    """A step for every state and symbol, and for every state the patterns that end there, by their places."""
-    children: list[dict[int, int]] = [{}]
-    ending: list[list[int]] = [[]]
-    for word, pattern in enumerate(patterns):
-        node = 0
-        for symbol in symbols[np.frombuffer(pattern.encode(), np.uint8)].tolist():
-            if symbol not in children[node]:
-                children[node][symbol] = len(children)
-                children.append({})
-                ending.append([])
-            node = children[node][symbol]
-        if pattern:
-            ending[node].append(word)
-    return _steps(children, ending), ending
+@compiled
+def _add_words(letters: Bytes, lengths: Ints, step: Ints, ends: Ints) -> int:
+    """Writes down the steps of all words, and the state in which each ends: 0 for an empty one. Returns the number of states."""
+    states, at = 1, 0
+    for word in range(lengths.size):
+        state = 0
+        for letter in letters[at : at + lengths[word]]:
+            if step[state, letter] == 0:
+                step[state, letter] = states
+                states += 1
+            state = step[state, letter]
+        ends[word] = state
+        at += lengths[word]
+    return states
 
 
-def _steps(children: list[dict[int, int]], ending: list[list[int]]) -> Steps:
-    """Where a word does not go on, the longest other beginning does, with what ends there."""
-    step = np.zeros((len(children), len(ALPHABET)), np.uint16 if len(children) <= MAX_SMALL_STATES else np.int32)
-    shorter = [0] * len(children)
-    queue = [0]
-    for node in queue:
-        step[node] = step[shorter[node]] if node else 0
-        for symbol, child in children[node].items():
-            shorter[child] = int(step[node, symbol])
-            ending[child].extend(ending[shorter[child]])
-            step[node, symbol] = child
-            queue.append(child)
-    return step
+@compiled
+def _link(step: Ints, ends: Ints) -> tuple[Ints, Ints]:
+    """Lets the longest other beginning go on where a word ends; that beginning of each state, and how many words end in it."""
+    states = step.shape[0]
+    shorter, count, queue = np.zeros(states, np.int32), np.zeros(states, np.int32), np.zeros(states, np.int32)
+    for end in ends:
+        if end > 0:
+            count[end] += 1
+    queued = 1
+    for turn in range(states):
+        state = queue[turn]
+        if state > 0:
+            count[state] += count[shorter[state]]
+        for symbol in range(step.shape[1]):
+            child = step[state, symbol]
+            other = step[shorter[state], symbol] if state > 0 else 0
+            if child > 0:
+                shorter[child], queue[queued] = other, child
+                queued += 1
+            else:
+                step[state, symbol] = other
+    return shorter, count
+
+
+@compiled
+def _ending_words(ends: Ints, shorter: Ints, first: Ints) -> Ints:
+    """The words that end in each state, from `first` on: the longest come first, equal ones in their order."""
+    states = shorter.size
+    words, own, following = np.empty(first[states], np.int32), np.full(states, -1, np.int32), np.zeros(ends.size, np.int32)
+    for word in range(ends.size - 1, -1, -1):
+        following[word], own[ends[word]] = own[ends[word]], word
+    for state in range(states):
+        to, ending = first[state], state
+        while ending > 0:
+            word = own[ending]
+            while word >= 0:
+                words[to] = word
+                to += 1
+                word = following[word]
+            ending = shorter[ending]
+    return words
 
 
 @uncounted

@@ -142,8 +142,8 @@ def environment(settings: Settings, addresses: Addresses) -> dict[str, str]:
 def first_slot(settings: Settings) -> str:
     """The first slot with data: partitions before it would stay missing for ever."""
     from pipelines.fetching.slots import SLOT_FORMAT, slot_of  # loads the lake, which no other command of this group needs
+    from warehouse.lake.core_tables import LANDING
     from warehouse.lake.lake import Lake
-    from warehouse.lake.tables import LANDING
 
     if "first_slot" in settings.model_fields_set:
         return settings.first_slot

@@ -17,7 +17,6 @@ from api.dagster_proxy import credentials
 from api.dagster_proxy.sites import READY
 from pipelines import demo_tenants as demo_flow
 from warehouse.lake.lake import Lake
-from warehouse.lake.tables import TRANSACTION_TAGS
 from warehouse.postgres import embedded, migrate
 from warehouse.postgres.database import Database
 from warehouse.postgres.embedded import Addresses
@@ -103,6 +102,8 @@ def _await_bank_data(addresses: Addresses, children: list[processes.Child]) -> N
 
 def _materialise(settings: Settings, environment: dict[str, str], children: list[processes.Child]) -> None:
     """Fills an empty lake with the demo's customers; later the schedule and the sensor do that."""
+    from warehouse.lake.tables import TRANSACTION_TAGS  # loads numba
+
     if Lake(settings.lake_path).buckets(TRANSACTION_TAGS):
         return
     command = [sys.executable, "-W", "ignore", "-m", "pipelines.materialise"]

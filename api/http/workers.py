@@ -5,6 +5,7 @@ supervisor ends it and starts another. uvicorn's own supervisor asks a thread of
 stuck, and it waits for one worker after the other.
 """
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -187,6 +188,7 @@ class Supervisor:
 def _serve(config: uvicorn.Config, sockets: list[socket.socket], signs: Connection) -> None:
     """The work of a worker. Logging belongs to a process: without this, uvicorn would log addresses with their secrets."""
     config.configure_logging()
+    gc.disable()  # until `Services.open`: looking for garbage takes a seventh of the time in which the API is loaded
     sys.setswitchinterval(SWITCH_SECONDS)
     with suppress(KeyboardInterrupt):
         Server(config, signs).run(sockets)

@@ -38,7 +38,7 @@ pull_asset = partial(
 )
 def landing(context: dg.AssetExecutionContext, kontor: dg.ResourceParam[Context]) -> None:
     from pipelines.fetching import pulls
-    from warehouse.lake.tables import LANDING
+    from warehouse.lake.core_tables import LANDING
 
     context.add_asset_metadata({**metadata.files(LANDING), "sessions_at_once_per_provider": kontor.settings.bank_calls_at_once})
     for slot in slots_of(context):

@@ -19,10 +19,10 @@ from pipelines.fetching.slots import SLOT_FORMAT, slot_of
 from pipelines.fetching.store import BankAnswer, FetchJob
 from warehouse.lake import landing
 from warehouse.lake.buckets import bucket_of
+from warehouse.lake.core_tables import LANDING
 from warehouse.lake.erasure import rewrite_without
 from warehouse.lake.lake import Lake
 from warehouse.lake.landing import Piece
-from warehouse.lake.tables import LANDING
 from warehouse.logs import describe
 from warehouse.stores import accesses, tombstones
 

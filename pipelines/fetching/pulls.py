@@ -9,7 +9,7 @@ from pipelines.context import Context
 from pipelines.fetching import refresh
 from pipelines.fetching.slots import SLOT_FORMAT, slot_of
 from warehouse.lake import landing as pieces
-from warehouse.lake.tables import LANDING
+from warehouse.lake.core_tables import LANDING
 from warehouse.stores import fetches
 
 WAIT_SECONDS = 1800.0

@@ -89,11 +89,16 @@ def test_the_order_of_rows_changes_nothing() -> None:
     same(analyse(*mixed), crowd().frames)
 
 
-def test_users_can_be_analysed_apart_each_on_an_own_day() -> None:
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.thorough)])
+def test_users_can_be_analysed_apart_each_on_an_own_day(step: int) -> None:
     days = crowd().as_of.sort("user").with_columns(as_of=pl.col("as_of") - pl.duration(days=23 * pl.int_range(pl.len())))
     whole = (crowd().tagged, crowd().products, days)
-    alone = [analyse(*(frame.filter(user=user) for frame in whole)) for user in days["user"]]
-    same({name: pl.concat([frames[name] for frames in alone]) for name in FRAMES}, analyse(*whole))
+    together, users = analyse(*whole), days["user"][::step]
+    alone = [analyse(*(frame.filter(user=user) for frame in whole)) for user in users]
+    same(
+        {name: pl.concat([frames[name] for frames in alone]) for name in FRAMES},
+        {name: frame.filter(pl.col("user").is_in(users.implode())) for name, frame in together.items()},
+    )
 
 
 def test_unrelated_users_change_nothing() -> None:

@@ -1,9 +1,11 @@
 """How words of the knowledge files are found in lines."""
 
+import random
+
 import polars as pl
 import pytest
 
-from analytics.native.word_scan import dictionary, find, spellings
+from analytics.native.word_scan import ALPHABET, Automaton, dictionary, find, spellings
 
 
 def found(word: str, *fields: str) -> list[str]:
@@ -45,3 +47,31 @@ def test_long_words_are_also_known_without_umlauts() -> None:
     assert spellings("baeckerei*") == ["baeckerei*", "backerei*", "bckerei*"]
     assert spellings("feuerwehr") == ["feuerwehr"]
     assert spellings("moebel") == ["moebel"]
+
+
+def slowly_ending(automaton: Automaton, patterns: list[str], text: str) -> list[int]:
+    """The words that end at the end of a text, the longest first: compared letter by letter."""
+    longest_first = sorted(range(len(patterns)), key=lambda word: -automaton.lengths[word])
+    return [word for word in longest_first if patterns[word] and text.endswith(patterns[word])]
+
+
+def test_the_automaton_knows_the_words_that_end_in_every_place() -> None:
+    chance = random.Random(4)
+    words = [
+        " ".join("".join(chance.choices("ab", k=chance.randint(1, 4))) for _ in range(chance.randint(1, 2))) for _ in range(60)
+    ]
+    words = [f"*{word}*" for word in dict.fromkeys(words)] + ["*ab*", "*langeswort*"]
+    plain, cut = dictionary(words)
+    for automaton, patterns in (
+        (plain, [word.strip("*") for word in words]),
+        (cut, [word if len(word := written.strip("*").replace(" ", "")) >= 7 else "" for written in words]),
+    ):
+        state, text = 0, ""
+        for letter in chance.choices("ab x", weights=[4, 4, 1, 1], k=2000):
+            state, text = int(automaton.step[state, ALPHABET.index(letter)]), text + letter
+            ending = automaton.words[automaton.first[state] : automaton.first[state + 1]].tolist()
+            assert ending == slowly_ending(automaton, patterns, text[-20:])
+
+
+def test_without_words_nothing_is_found() -> None:
+    assert find(pl.Series(["die miete"]), dictionary([])).first[-1] == 0

@@ -560,17 +560,17 @@ Gallery = Callable[[Page, str], None]
 
 
 class TestLooks:
-    @pytest.fixture
-    def look(self) -> Iterator[Gallery]:
-        """Looks at a page as it is served, on a desktop and a phone: keeps pictures of it, and asks axe who cannot use it."""
+    @pytest.fixture(params=["phone", pytest.param("desktop", marks=pytest.mark.thorough)])
+    def look(self, request: pytest.FixtureRequest) -> Iterator[Gallery]:
+        """Looks at a page as it is served: keeps a picture of it, and asks axe who cannot use it."""
+        device: str = request.param
         found: list[str] = []
 
         def look(page: Page, name: str) -> None:
-            for device, viewport in (("phone", PHONE), ("desktop", DESKTOP)):
-                page.set_viewport_size(viewport)
-                page.screenshot(path=PICTURES / f"{name}-{device}.png", full_page=True, animations="disabled")
-                told = Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response["violations"]
-                found.extend(f"{name} on {device}: {each['id']}: {node['html']}" for each in told for node in each["nodes"])
+            page.set_viewport_size({"phone": PHONE, "desktop": DESKTOP}[device])
+            page.screenshot(path=PICTURES / f"{name}-{device}.png", full_page=True, animations="disabled")
+            told = Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response["violations"]
+            found.extend(f"{name}: {each['id']}: {node['html']}" for each in told for node in each["nodes"])
 
         yield look
         assert found == []

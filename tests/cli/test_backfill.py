@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import structlog
 from typer.testing import CliRunner
 
 from api.cli import app
 from tests.support.stack import Customer, Stack
-from warehouse.errors import KontorError
+from warehouse.errors import KontorError, NotFound
 from warehouse.lake.buckets import bucket_of
 
 BUCKETS = 64
@@ -24,9 +25,19 @@ def customer(stack: Stack) -> Customer:
     return found
 
 
-def kontor(stack: Stack, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [str(Path(sys.executable).with_name("kontor")), *arguments]
-    return subprocess.run(command, env={**os.environ, **stack.told}, capture_output=True, text=True)
+@pytest.fixture(autouse=True)
+def environment(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands work on the running service's house."""
+    for name, value in stack.told.items():
+        monkeypatch.setenv(name, value)
+
+
+def kontor(*arguments: str) -> str:
+    """What a command prints."""
+    with structlog.testing.capture_logs():  # a process of its own would write them elsewhere
+        result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
 
 
 def bucket(customer: Customer) -> str:
@@ -41,17 +52,23 @@ def source(customer: Customer) -> str:
     )
 
 
-def test_a_dry_run_counts_and_does_nothing(stack: Stack, customer: Customer) -> None:
-    done = kontor(stack, "backfill", "--asset", "ledger", "--buckets", bucket(customer), "--dry-run", "--json")
-    assert done.returncode == 0, done.stderr
-    planned = json.loads(done.stdout)
+def test_a_dry_run_counts_and_does_nothing(customer: Customer) -> None:
+    planned = json.loads(kontor("backfill", "--asset", "ledger", "--buckets", bucket(customer), "--dry-run", "--json"))
     assert [step["asset"] for step in planned] == ["ledger", "transactions", "transaction_tags", "analyses", "served_results"]
     assert planned[0]["bookings"] > 0
     assert source(customer) == "live"
 
 
 def test_a_backfill_makes_everything_ready(stack: Stack, customer: Customer) -> None:
-    done = kontor(stack, "backfill", "--asset", "transactions", "--buckets", bucket(customer))
+    command = [
+        str(Path(sys.executable).with_name("kontor")),
+        "backfill",
+        "--asset",
+        "transactions",
+        "--buckets",
+        bucket(customer),
+    ]
+    done = subprocess.run(command, env={**os.environ, **stack.told}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "transaction_tags" in done.stdout
     assert "up to date" in done.stdout
@@ -67,34 +84,29 @@ def test_a_backfill_makes_everything_ready(stack: Stack, customer: Customer) -> 
         (["--asset", "ledger", "--buckets", "5-3"], "names no buckets"),
     ],
 )
-def test_what_makes_no_sense_is_said(stack: Stack, arguments: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in stack.told.items():
-        monkeypatch.setenv(name, value)
+def test_what_makes_no_sense_is_said(arguments: list[str], said: str) -> None:
     with pytest.raises(KontorError, match=said):
-        CliRunner().invoke(app, ["backfill", *arguments, "--dry-run"], catch_exceptions=False)
+        kontor("backfill", *arguments, "--dry-run")
 
 
 def test_a_person_is_erased_with_a_receipt(stack: Stack, customer: Customer) -> None:
     name = customer.tenant.name
-    done = kontor(stack, "user", "erase", name, customer.username, "--yes", "--json")
-    assert done.returncode == 0, done.stderr
-    (receipt,) = json.loads(done.stdout).values()
+    (receipt,) = json.loads(kontor("user", "erase", name, customer.username, "--yes", "--json")).values()
     assert receipt["places"]["lake landing"]["removed"] > 0
     assert stack.sql("SELECT 1 FROM users WHERE id = :id", id=customer.user_id) == []
     assert receipt["places"]["postgresql transactions"]["removed"] > 0
     assert receipt["kept"]["logs"]
-    again = kontor(stack, "user", "erase", name, customer.username, "--yes")
-    assert (again.returncode, again.stderr.split(":")[0]) == (1, "NotFound")
+    with pytest.raises(NotFound):
+        kontor("user", "erase", name, customer.username, "--yes")
 
 
 def test_a_receipt_can_be_read_and_names_nobody(stack: Stack) -> None:
     tenant = stack.tenant()
     name = tenant.add_user()
-    done = kontor(stack, "user", "erase", tenant.name, name, "--yes")
-    assert done.returncode == 0, done.stderr
+    shown = kontor("user", "erase", tenant.name, name, "--yes")
     for place in ("postgresql users", "lake landing", "models/training", "postgresql tombstones"):
-        assert place in done.stdout
-    assert name not in done.stdout
+        assert place in shown
+    assert name not in shown
     ((stored,),) = stack.sql("SELECT receipt::text FROM tombstones WHERE id = :id", id=tenant.users[name])
     assert name not in stored
 
@@ -104,11 +116,10 @@ def test_after_a_restore_everybody_is_erased_again(stack: Stack) -> None:
     tenant = stack.tenant()
     name = tenant.add_user()
     user_id = tenant.users[name]
-    assert kontor(stack, "user", "erase", tenant.name, name, "--yes").returncode == 0
+    kontor("user", "erase", tenant.name, name, "--yes")
     stack.sql("DELETE FROM tombstones WHERE id = :id", id=user_id)
     row = "INSERT INTO users (id, tenant_id, username, username_key, password_hash) VALUES (:id, :tenant, :name, :name, 'none')"
     stack.sql(row, id=user_id, tenant=tenant.tenant_id, name=name)
-    done = kontor(stack, "user", "erase-again", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)[str(user_id)]["places"]["postgresql users"] == {"looked_at": 1, "removed": 1, "leftovers": 0}
+    receipts = json.loads(kontor("user", "erase-again", "--json"))
+    assert receipts[str(user_id)]["places"]["postgresql users"] == {"looked_at": 1, "removed": 1, "leftovers": 0}
     assert stack.sql("SELECT 1 FROM users WHERE id = :id", id=user_id) == []

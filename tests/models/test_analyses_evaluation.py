@@ -31,7 +31,6 @@ from models.simulator.base.splits import SPLITS
 from models.simulator.truth.plain_users import true_lives
 from models.simulator.truth.sales_triggers import EVENT_TRIGGERS, trigger_truth
 from models.simulator.worlds import World
-from pipelines.assets.training_settings import AnalysesEvaluationConfig
 from tests.support.worlds import suite
 
 FEW = 20
@@ -92,6 +91,8 @@ def test_a_gate_can_want_a_figure_to_be_near_a_number() -> None:
 
 
 def test_the_world_of_the_test_is_the_same_everywhere() -> None:
+    from pipelines.assets.training_settings import AnalysesEvaluationConfig  # loads Dagster
+
     assert AnalysesEvaluationConfig().seed == analyses.TEST_SEED == analyses.TEST_WORLD.seed
 
 

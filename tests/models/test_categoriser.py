@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.linear_model import SGDClassifier
 
 from analytics import trees
 from models.categoriser import model as module
@@ -61,10 +60,14 @@ def test_scoring_agrees_with_the_matrix_of_the_same_features(random_model: Categ
 
 
 def test_scoring_agrees_with_scikit_learn_on_the_same_features() -> None:
+    from sklearn.linear_model import SGDClassifier  # takes a second to load, in every process that collects tests
+
     frame, labels = labelled()
     frame, labels = frame.filter(~pl.col("positive")), labels.filter(~frame["positive"])
     bits = 12
-    linear = SGDClassifier(loss="modified_huber", alpha=1e-4, random_state=1).fit(matrix(frame, bits), labels.to_numpy())
+    linear = SGDClassifier(loss="modified_huber", max_iter=5, tol=None, random_state=1).fit(
+        matrix(frame, bits), labels.to_numpy()
+    )
     scale = (np.abs(linear.coef_).max(axis=1) / 127).astype(np.float32)
     whole = np.rint(linear.coef_.T / scale).astype(np.int8)
     linear.coef_ = (whole * scale).T.astype(np.float64)

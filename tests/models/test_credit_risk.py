@@ -11,13 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 from pydantic import ValidationError
-from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from analytics.analyses.credit_risk import scorecard
 from models.credit_risk import gate, versions
 from models.credit_risk.calibration import Calibration
-from models.credit_risk.fitting import calibrate, figure_values
-from models.credit_risk.plots import plot
 from models.errors import ModelUnknown, ModelUnreadable, NothingToLearn, PromotionRefused
 
 CARD = scorecard()
@@ -42,6 +39,8 @@ def outcomes(count: int = 800, seed: int = 5, strength: float = 1.0, against: di
 
 
 def fitted(points: pl.DataFrame) -> Calibration:
+    from models.credit_risk.fitting import calibrate  # loads scikit-learn, in every process that collects tests
+
     return calibrate(points, CARD, tenant=str(TENANT), scorecard_version="card-1", day=DAY)
 
 
@@ -80,6 +79,10 @@ def test_the_probability_is_that_of_the_outcomes_and_falls_with_points(good: Cal
 
 
 def test_the_figures_are_those_of_scikit_learn() -> None:
+    from sklearn.metrics import brier_score_loss, roc_auc_score
+
+    from models.credit_risk.fitting import figure_values
+
     chance = np.random.default_rng(3)
     truth, predicted = chance.integers(0, 2, 400), chance.random(400)
     values = figure_values(truth, predicted, -predicted)
@@ -123,6 +126,8 @@ def test_nobody_is_in_what_is_kept(good: Calibration, tmp_path: Path) -> None:
 
 
 def test_the_plot_is_a_picture(good: Calibration) -> None:
+    from models.credit_risk.plots import plot
+
     assert plot(good).startswith(b"\x89PNG")
 
 

@@ -1,5 +1,7 @@
 """Features: one definition, whether read slowly, as a matrix or while scoring."""
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 import pytest
@@ -93,7 +95,11 @@ SOME = lines(
     line("", "", positive=True, purpose_code="SALA"),
     line("a", "bb c", ultimate="x"),
 )
-HINTED = hinted(SOME)
+
+
+@cache
+def hinted_lines() -> pl.DataFrame:
+    return hinted(SOME)
 
 
 def test_the_lexicon_is_asked_where_nobody_has_asked_it() -> None:
@@ -108,7 +114,7 @@ def test_the_kernel_reads_what_a_slow_reader_reads() -> None:
     of = texts(SOME)
     found = features(of, np.arange(of.rows), BITS)
     starts = np.concatenate([[0], found.ends.ravel()[:-1]]).reshape(found.ends.shape)
-    for number, row in enumerate(HINTED.to_dicts()):
+    for number, row in enumerate(hinted_lines().to_dicts()):
         for group, expected in enumerate(slowly(row)):
             assert found.slots[starts[number, group] : found.ends[number, group]].tolist() == expected, FeatureGroup(group).name
 
@@ -123,7 +129,7 @@ def test_each_group_of_a_row_weighs_the_same_whatever_its_length() -> None:
 def test_the_matrix_holds_the_same_features() -> None:
     found = matrix(SOME, BITS)
     expected = np.zeros(found.shape)
-    for number, row in enumerate(HINTED.to_dicts()):
+    for number, row in enumerate(hinted_lines().to_dicts()):
         for weight, slots in zip(WEIGHTS, slowly(row), strict=True):
             for one in slots:
                 expected[number, one] += weight / np.sqrt(len(slots))

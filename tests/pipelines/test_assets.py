@@ -14,7 +14,6 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from pipelines import webserver
 from pipelines.definitions import FIRST, LAST, changed_buckets, defs
 from pipelines.results import checks, tags, tasks
 from pipelines.results.checks import CheckResult
@@ -133,14 +132,15 @@ def test_two_runs_at_once_end_as_one(customer: Customer) -> None:
     assert answer(customer)[0] == "precomputed"
 
 
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.thorough)])
 @pytest.mark.usefixtures("settings")
-def test_a_run_that_is_killed_leaves_old_or_new_and_the_next_one_completes(customer: Customer) -> None:
+def test_a_run_that_is_killed_leaves_old_or_new_and_the_next_one_completes(customer: Customer, kills: int) -> None:
     mine = bucket_of(customer.user_id, BUCKETS)
     lake = Lake(tasks._context().settings.lake_path)
     brought_up_to_date(mine)
-    expected, chance = answer(customer)[1], random.Random(5)
+    expected, chance = answer(customer)[1], random.Random(kills)
     before = lake.read(tables.TRANSACTION_TAGS, [mine])
-    for _ in range(2):
+    for _ in range(kills):
         with subprocess.Popen([sys.executable, "-c", AGAIN.format(mine)], env=os.environ, stdout=subprocess.PIPE) as child:
             assert child.stdout is not None
             child.stdout.readline()  # everything is loaded: from here on it writes all the time
@@ -180,6 +180,8 @@ def test_the_tags_that_are_served_have_the_name_of_their_table() -> None:
 
 
 def test_the_webserver_listens_only_where_others_cannot_enter(tmp_path: Path) -> None:
+    from pipelines import webserver  # takes seconds to load, in every process that collects tests
+
     tmp_path.chmod(0o755)
     with pytest.raises(SystemExit, match="0700"):
         webserver.serve(None, tmp_path / "socket")

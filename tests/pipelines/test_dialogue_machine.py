@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
-from sqlalchemy import make_url, text
+from sqlalchemy import text
 
 from pipelines import deactivation
 from pipelines.banks.base import (
@@ -42,8 +42,8 @@ from pipelines.dialogues import requests, steps, worker
 from pipelines.dialogues.requests import BankLogin, DialogueOptions
 from pipelines.dialogues.steps import Standing
 from pipelines.dialogues.worker import MoveJob
+from tests.support.databases import migrated_database
 from warehouse.errors import Busy, NotFound, NotOffered, OutOfTurn, PaymentDiffers, PaymentRepeated
-from warehouse.postgres import embedded, migrate
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Dialogue
 from warehouse.secrets.vault import Vault, create_ring
@@ -131,9 +131,8 @@ class Late:
 @pytest.fixture(scope="module")
 def place(homes: Path) -> Iterator[Place]:
     given = Settings(_env_file=None, home=homes / "machine")
-    with embedded.addresses(given) as where:
+    with migrated_database(given) as where:
         create_ring(given.keys_path)
-        migrate.upgrade(where.migration, make_url(where.service).username)
         bank = Watched(given.home / "demo-bank")
         house = replace(
             Context.of(Settings(_env_file=None, home=given.home, database_url=where.service)), connectors={"demo": bank}

@@ -7,8 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor, Future
 from functools import partial
 from ipaddress import ip_address
@@ -23,13 +22,25 @@ from pydantic import ValidationError
 from pipelines.engine import run as engine
 from pipelines.engine.executors import THREAD_LIMITS, TaskExecutor
 from pipelines.engine.progress import bar
+from tests.support.engine_tasks import (
+    FATAL,
+    PATIENCE_SECONDS,
+    endless,
+    failing,
+    fatal,
+    fatal_once,
+    last_first,
+    panicking,
+    square,
+    threads,
+    unsendable,
+    wait_for,
+)
 from warehouse.errors import KontorError
 from warehouse.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 ITEMS = range(12)
-PATIENCE_SECONDS = 60
-FATAL = 3
 CLUSTER = """if __name__ == "__main__":
     import sys, dask, distributed
     dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"})
@@ -40,84 +51,11 @@ CLUSTER = """if __name__ == "__main__":
 """
 
 
-def square(number: int) -> int:
-    return number * number
-
-
-def last_first(folder: Path, number: int) -> int:
-    """Finishes item 0 after item 3."""
-    if number == 0:
-        _await(lambda: (folder / "3").exists())
-    (folder / str(number)).touch()
-    return number
-
-
-def fatal_once(folder: Path, number: int) -> int:
-    if number == FATAL and not (folder / "died").exists():
-        (folder / "died").touch()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number * number
-
-
-def fatal(number: int) -> int:
-    if number == FATAL:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return number * number
-
-
-class Fussy(ValueError):
-    """An error that cannot be unpickled, as many have been."""
-
-    def __init__(self, who: str, what: str) -> None:
-        super().__init__(f"{who} {what}")
-
-
-def failing(number: int) -> int:
-    if number % 4 == 1:
-        raise Fussy("Erika Mustermann", "DE02120300000000202051")
-    return number * number
-
-
-class PanicException(BaseException):
-    pass
-
-
-def panicking(number: int) -> int:
-    if number == FATAL:
-        raise PanicException
-    return number
-
-
-def unsendable(number: int) -> Any:
-    return (lambda: number) if number == FATAL else number
-
-
-def threads(_number: int) -> tuple[int, str | None]:
-    import polars as pl
-
-    return pl.thread_pool_size(), os.environ.get("OMP_NUM_THREADS")
-
-
 class Forgetful(Executor):
     """Takes tasks and never does them."""
 
     def submit(self, *_given: Any) -> Future[Any]:  # type: ignore[override]
         return Future()
-
-
-def endless(folder: Path, number: int) -> int:
-    """Gives item 0; all others work until they are ended."""
-    (folder / f"started-{number}").touch()
-    while number:
-        time.sleep(0.01)
-    return number
-
-
-def _await(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def _until_failure(results: Iterator[tuple[int, Any]]) -> tuple[list[tuple[int, Any]], engine.TasksFailed]:
@@ -275,7 +213,7 @@ def test_no_process_outlives_its_parent_however_that_ends(end: signal.Signals, t
         from functools import partial
         from pathlib import Path
         from pipelines.engine import run as engine
-        from tests.pipelines.test_engine import endless
+        from tests.support.engine_tasks import endless
         from warehouse.settings import Settings
         list(engine.run(partial(endless, Path({str(tmp_path)!r})), range(1, 4), Settings(engine="processes", engine_workers=2)))
     """
@@ -289,7 +227,7 @@ def test_no_process_outlives_its_parent_however_that_ends(end: signal.Signals, t
         text=True,
     ) as parent:
         try:
-            _await(lambda: (tmp_path / "started-1").exists() and (tmp_path / "started-2").exists())
+            wait_for(lambda: (tmp_path / "started-1").exists() and (tmp_path / "started-2").exists())
             workers = _children(psutil.Process(parent.pid))
             if end == signal.SIGINT:
                 os.killpg(parent.pid, end)  # as a terminal does

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+import dagster as dg
 import polars as pl
 import pytest
 
@@ -27,6 +28,7 @@ from pipelines import erase, training
 from pipelines import tombstones as burials
 from pipelines.banks.base import FetchedBookings, Header
 from pipelines.context import Context
+from pipelines.definitions import defs
 from pipelines.fetching import landing
 from pipelines.fetching.store import BankAnswer, FetchJob
 from pipelines.results import tasks
@@ -53,12 +55,6 @@ NAME, COUNTERPARTY, IBAN, PURPOSE = (
     "DE02500105170137075030",
     "Nashornsattel Überführung",
 )
-ERASING = """
-import dagster as dg
-from pipelines.definitions import defs
-with dg.DagsterInstance.get() as instance:
-    assert defs.resolve_job_def("erasure_job").execute_in_process(instance=instance).success
-"""
 
 
 @pytest.fixture(scope="module")
@@ -126,12 +122,24 @@ def canary(stack: Stack) -> Canary:
     return Canary(customer, frozenset({NAME, COUNTERPARTY, IBAN, PURPOSE, *of_bank}), beside)
 
 
-def dagster(stack: Stack, *command: str) -> None:
-    """A process of Dagster, with the database and the folders that `kontor up` gives it; its output is a file of the house."""
-    settings = Settings(home=stack.home)
-    told = {**environment(settings, stack.where), **stack.told}
+def dagster_environment(stack: Stack) -> dict[str, str]:
+    """The database and the folders that `kontor up` gives to Dagster."""
+    return {**environment(Settings(home=stack.home), stack.where), **stack.told}
+
+
+def materialise(stack: Stack) -> None:
+    """Runs everything as `kontor up` does; the output is a file of the house."""
+    command = [sys.executable, "-W", "ignore", "-m", "pipelines.materialise"]
     with (stack.home / "logs" / "dagster.log").open("ab") as log:
-        subprocess.run([sys.executable, "-W", "ignore", *command], cwd=ROOT, env=told, stdout=log, stderr=log, check=True)
+        subprocess.run(command, cwd=ROOT, env=dagster_environment(stack), stdout=log, stderr=log, check=True)
+
+
+def run_erasure_job(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs the job in this process, which has Dagster loaded, on the same instance."""
+    for name, value in dagster_environment(stack).items():
+        monkeypatch.setenv(name, value)
+    with dg.DagsterInstance.get() as instance:
+        assert defs.resolve_job_def("erasure_job").execute_in_process(instance=instance).success
 
 
 def everything_again(house: Context) -> None:
@@ -170,11 +178,11 @@ def test_a_deleted_access_is_found_nowhere_and_what_is_left_of_its_user_comes_ba
 
 
 def test_an_erased_person_is_found_nowhere_and_nothing_brings_it_back(
-    stack: Stack, canary: Canary, house: Context, tmp_path_factory: pytest.TempPathFactory
+    stack: Stack, canary: Canary, house: Context, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (stack.home / "logs").mkdir(exist_ok=True)
     everything_again(house)
-    dagster(stack, "-m", "pipelines.materialise")
+    materialise(stack)
 
     before = found(stack, canary.texts)
     places = tables(set().union(*before.values()))
@@ -191,7 +199,10 @@ def test_an_erased_person_is_found_nowhere_and_nothing_brings_it_back(
 
     backup = backed_up(stack)
     erase.erase_user(house, canary.customer.tenant.tenant_id, canary.customer.user_id)
-    dagster(stack, "-c", ERASING)
+    run_erasure_job(stack, monkeypatch)
+    printed = "".join(capfd.readouterr())
+    assert "erasure_job" in printed
+    assert [text for text in canary.texts if text in printed] == []
     assert nowhere(stack, canary)
     receipt = receipt_of(stack, canary.customer)
     assert {"postgresql results", "postgresql transactions", "lake landing", "lake contracts", erase.TRAINING} <= {
@@ -289,8 +300,18 @@ whole_way(int(sys.argv[2]))
 @pytest.fixture
 def person(stack: Stack) -> Person:
     """A customer with an access, and the texts that its bank said."""
+    return connected_person(stack, f"household{next(HOUSEHOLDS)}", "demo")
+
+
+@pytest.fixture
+def anybody(stack: Stack) -> Person:
+    """A customer whose bank says what it says to many: simulating a household takes two seconds."""
+    return connected_person(stack, "demo1", "demo")
+
+
+def connected_person(stack: Stack, userid: str, pin: str) -> Person:
     customer = stack.tenant().customer()
-    access = customer.connected(f"household{next(HOUSEHOLDS)}", pin="demo")
+    access = customer.connected(userid, pin=pin)
     product = customer.access(access)["bankprodukte"][0]
     purposes = {row["verwendungszweck"] for row in customer.bookings(access, product["id"]) if row.get("verwendungszweck")}
     return Person(customer, frozenset({product["iban"], product["inhaber"], max(purposes, key=len)}))
@@ -333,26 +354,26 @@ def is_of(house: Context, file: File, person: Person) -> bool:
     return str(person.customer.user_id) in parquet.read_raw(house.lake.storage, file.path, ["user"])["user"]
 
 
-def test_nothing_lands_for_an_access_that_was_erased(house: Context, person: Person) -> None:
+def test_nothing_lands_for_an_access_that_was_erased(house: Context, anybody: Person) -> None:
     """A worker that has the answer of a bank in its hands when the person is erased."""
-    rows = house.lake.read(LANDING).filter(user=str(person.customer.user_id))
+    rows = house.lake.read(LANDING).filter(user=str(anybody.customer.user_id))
     about = rows.row(0, named=True)
     job = FetchJob(*(UUID(about[name]) for name in ("tenant", "user", "access", "fetch")))
     bookings = FetchedBookings(about["product"], about["complete_from"], rows.select(BOOKINGS.names()))
-    erased(house, person)
+    erased(house, anybody)
     landing.land(house, job, BankAnswer(Header(()), [bookings]), datetime.now(UTC))
-    assert str(person.customer.user_id) not in house.lake.read(LANDING)["user"]
+    assert str(anybody.customer.user_id) not in house.lake.read(LANDING)["user"]
 
 
-def test_an_erasure_waits_for_a_piece_that_is_landing(stack: Stack, house: Context, person: Person) -> None:
-    tenant_id, user_id, fetch = person.customer.tenant.tenant_id, person.customer.user_id, uuid4()
+def test_an_erasure_waits_for_a_piece_that_is_landing(stack: Stack, house: Context, anybody: Person) -> None:
+    tenant_id, user_id, fetch = anybody.customer.tenant.tenant_id, anybody.customer.user_id, uuid4()
     ((access,),) = stack.sql(
         "UPDATE accesses SET fetch_id = :fetch WHERE user_id = :user RETURNING id", fetch=fetch, user=user_id
     )
     with ThreadPoolExecutor(1) as pool:
         with house.database.acting_for(tenant_id, user_id) as owner:
             assert accesses.hold_fetching(owner, access, fetch)
-            erasing = pool.submit(erased, house, person)
+            erasing = pool.submit(erased, house, anybody)
             with pytest.raises(TimeoutError):
                 erasing.result(timeout=0.3)
         assert erasing.result(timeout=60).places["lake landing"].removed > 0
@@ -395,26 +416,26 @@ def test_a_receipt_lists_every_table_and_folder(stack: Stack, house: Context, pe
     house.lake.delete(old, bucket)
 
 
-def test_there_is_no_receipt_while_the_database_has_rows(house: Context, person: Person) -> None:
-    tenant_id, user_id = person.customer.tenant.tenant_id, person.customer.user_id
+def test_there_is_no_receipt_while_the_database_has_rows(house: Context, anybody: Person) -> None:
+    tenant_id, user_id = anybody.customer.tenant.tenant_id, anybody.customer.user_id
     with house.database.acting_for(tenant_id, user_id) as owner:
         tombstones.add(owner, tombstones.USER, user_id, user_id)
     with pytest.raises(ErasureIncomplete, match="accesses"):
         erase.purge(house, datetime.now(UTC))
-    assert erased(house, person).places["postgresql accesses"].removed == 1
+    assert erased(house, anybody).places["postgresql accesses"].removed == 1
 
 
 # Copies of tombstones
 
 
-def test_every_copy_has_the_tombstones_before_the_receipt(house: Context, person: Person) -> None:
-    erased(house, person)
+def test_every_copy_has_the_tombstones_before_the_receipt(house: Context, anybody: Person) -> None:
+    erased(house, anybody)
     path = house.settings.tombstones_path
-    assert str(person.customer.user_id) in path.read_text()
-    assert str(person.customer.user_id) in house.lake.read(TOMBSTONES)["id"]
+    assert str(anybody.customer.user_id) in path.read_text()
+    assert str(anybody.customer.user_id) in house.lake.read(TOMBSTONES)["id"]
     path.unlink()
     assert burials.sync(house.database, house.lake, house.settings) == 0
-    assert str(person.customer.user_id) in path.read_text(), "a copy that was lost is made again"
+    assert str(anybody.customer.user_id) in path.read_text(), "a copy that was lost is made again"
 
 
 @pytest.mark.parametrize("content", ["", "id,kind,user,tenant\nx,user,y,z\n", "a,b\n1,2\n", "id,kind\n\0"])

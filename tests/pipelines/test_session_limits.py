@@ -1,24 +1,28 @@
 """Turns at a bank, of several workers on one PostgreSQL."""
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from uuid import uuid4
 
+import procrastinate
 import psycopg
 import pytest
+from procrastinate.jobs import Status
 from sqlalchemy import make_url
 
 from pipelines.banks.session_limits import ProviderSlots
-from warehouse.postgres import embedded
+from tests.support.databases import migrated_database
+from warehouse.postgres.job_manager import PatientJobManager
 from warehouse.settings import Settings
 
 
 @pytest.fixture(scope="module")
 def address(homes: Path) -> Iterator[str]:
-    with embedded.addresses(Settings(home=homes / "turns")) as where:
+    with migrated_database(Settings(home=homes / "turns")) as where:
         yield make_url(where.service).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
@@ -87,3 +91,20 @@ def test_a_connection_that_was_lost_is_made_again(address: str) -> None:
 async def once(turns: ProviderSlots, bank: str) -> None:
     async with turns.at(bank, is_awaited=False):
         pass
+
+
+def test_the_end_of_a_job_is_announced_to_those_that_wait_for_its_lock(address: str) -> None:
+    columns = "(queue_name, task_name, lock, status) VALUES ('banks', 'none', 'login', 'doing')"
+
+    async def finish(job: int) -> None:
+        connector = procrastinate.PsycopgConnector(conninfo=address, min_size=0, max_size=1)
+        await connector.open_async()
+        await PatientJobManager(connector).finish_job_by_id_async(job, Status.SUCCEEDED, delete_job=True)
+        await connector.close_async()
+
+    with psycopg.connect(address, autocommit=True) as worker:
+        (job,) = worker.execute(f"INSERT INTO procrastinate_jobs {columns} RETURNING id").fetchone() or ()
+        worker.execute('LISTEN "procrastinate_queue_v1#banks"')
+        asyncio.run(finish(job))
+        (notice,) = worker.notifies(timeout=20, stop_after=1)
+        assert json.loads(notice.payload) == {"type": "job_inserted", "job_id": job}

@@ -21,7 +21,7 @@ from psycopg.pq import TransactionStatus
 from starlette.responses import Response
 
 from api.app import create_app
-from api.http import server
+from api.http import protocol, server
 from api.http.authorization import TokenKind, needs
 from api.http.responses import json_response
 from api.http.route import LARGE, router
@@ -128,11 +128,11 @@ def quick(stack: Stack) -> Iterator[httpx.Client]:
     """The app with short limits."""
     patch = pytest.MonkeyPatch()
     patch.setenv("KONTOR_HEADER_TIMEOUT_SECONDS", "0.5")
-    server.limits.cache_clear()
+    protocol.limits.cache_clear()
     with serving(stack, request_timeout_seconds=0.5, body_timeout_seconds=0.2) as http:
         yield http
     patch.undo()
-    server.limits.cache_clear()
+    protocol.limits.cache_clear()
 
 
 @pytest.mark.parametrize("path", ["/probe/slow", "/probe/slow-thread"])
@@ -257,9 +257,9 @@ def patience(seconds: float) -> Iterator[None]:
     """Connections whose callers may stop reading for so long."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KONTOR_READER_TIMEOUT_SECONDS", str(seconds))
-        server.limits.cache_clear()
+        protocol.limits.cache_clear()
         yield
-    server.limits.cache_clear()
+    protocol.limits.cache_clear()
 
 
 @contextmanager

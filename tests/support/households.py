@@ -15,7 +15,7 @@ from sqlalchemy import make_url
 
 from analytics.frames import BOOKINGS
 from models.simulator import Corpus, simulate
-from warehouse.postgres import embedded, migrate
+from tests.support.databases import migrated_database
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.embedded import Addresses
 from warehouse.postgres.tables import Access, Product
@@ -51,9 +51,8 @@ class Settled:
 def settled(home: Path, households: int, seed: int, **told: str) -> Iterator[Settled]:
     """A house with its own database while the block runs. The lake is empty: nothing has been worked on."""
     settings = Settings(_env_file=None, home=home)
-    with embedded.addresses(settings) as where:
+    with migrated_database(settings) as where:
         create_ring(settings.keys_path)
-        migrate.upgrade(where.migration, make_url(where.service).username)
         corpus = simulate(households, seed)
         people = fill(settings, where, corpus)
         environment = {"KONTOR_HOME": str(settings.home), "KONTOR_DATABASE_URL": where.service, **told}

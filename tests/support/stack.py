@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from sqlalchemy import make_url, text
+from sqlalchemy import text
 
-from warehouse.postgres import embedded, migrate
+from tests.support.databases import migrated_database
+from warehouse.postgres import embedded
 from warehouse.postgres.database import Database
 from warehouse.postgres.embedded import Addresses
 from warehouse.secrets import certificates, hashing
@@ -235,9 +236,8 @@ def running_stack(home: Path, **environment: str) -> Iterator[Stack]:
     """A service of two workers on a free port, with its own database, stopped at the end."""
     settings = Settings(home=home, port=free_port())
     try:
-        with embedded.addresses(settings) as where:
+        with migrated_database(settings) as where:
             create_ring(settings.keys_path)
-            migrate.upgrade(where.migration, make_url(where.service).username)
             with _serving(settings, where, environment) as stack:
                 yield stack
     finally:

@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import psycopg
 from sqlalchemy import make_url
 
 from pipelines.webhooks.notify import deliver_forever
 from pipelines.webhooks.outbound import Resolve
+from tests.support.databases import UNUSED_DATABASE
 from tests.support.stack import Stack, wait_until
 from warehouse import scopes
-from warehouse.postgres import embedded, migrate
 from warehouse.postgres.database import Database, Owner
 from warehouse.postgres.tables import Access
 from warehouse.settings import Settings
@@ -30,9 +31,8 @@ SECONDS = 60
 def separate_house(stack: Stack, name: str) -> Iterator[Stack]:
     """A database apart, so that no sender but those of these tests sees their events."""
     admin = make_url(stack.where.service).set(username="postgres", database="postgres").render_as_string(hide_password=False)
-    address = make_url(admin).set(database=name).render_as_string(hide_password=False)
-    embedded.ensure_database(address, beside=admin)
-    migrate.upgrade(address, "kontor")
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {UNUSED_DATABASE}")
     database = Database(make_url(stack.where.service).set(database=name).render_as_string(hide_password=False), pool=10)
     yield replace(stack, database=database)
     database.close()

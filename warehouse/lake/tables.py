@@ -6,6 +6,8 @@ import polars as pl
 
 from analytics import frames
 from analytics.analyses import suite
+from warehouse.lake.core_tables import LANDING as LANDING
+from warehouse.lake.core_tables import TOMBSTONES as TOMBSTONES
 from warehouse.lake.parquet import LakeTable
 
 
@@ -14,16 +16,6 @@ def _columns(*parts: Mapping[str, pl.DataType | type[pl.DataType]]) -> pl.Schema
     return pl.Schema([column for part in parts for column in part.items()])
 
 
-LANDING = LakeTable(
-    "landing",
-    _columns(
-        dict.fromkeys(("tenant", "user", "access", "fetch", "product"), pl.String),
-        {"fetched_at": pl.Datetime("us", "UTC"), "complete_from": pl.Date},
-        frames.BOOKINGS,
-    ),
-    landing=True,
-)
-"""The answers of banks."""
 TRANSACTIONS = LakeTable("transactions", frames.LEDGER)
 """The ledger's bookings, with the order in which they came."""
 PRODUCTS = LakeTable("products", frames.PRODUCTS)
@@ -40,8 +32,6 @@ ANALYSES = {name: LakeTable(name, frame.schema) for name, frame in suite.FRAMES.
 """The results of analyses, by the names of their frames."""
 ANALYSED = LakeTable("analysed", pl.Schema({"user": pl.String, "revision": pl.Int64, "as_of": pl.Date}))
 """Users whose analyses are written, with revision and reference day. A row is valid for the tables of all analyses."""
-TOMBSTONES = LakeTable("tombstones", pl.Schema({"id": pl.String, "kind": pl.String, "user": pl.String, "tenant": pl.String}))
-"""Ids of what was erased, so that no restored database brings it back."""
 
 TABLES = (
     *(LANDING, TRANSACTIONS, PRODUCTS, USERS, CATEGORY_CHOICES, CATEGORY_RULES, TRANSACTION_TAGS),

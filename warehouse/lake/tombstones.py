@@ -9,8 +9,8 @@ import polars as pl
 
 from warehouse import files
 from warehouse.errors import TombstonesUnreadable
+from warehouse.lake.core_tables import TOMBSTONES
 from warehouse.lake.lake import Lake
-from warehouse.lake.tables import TOMBSTONES
 
 BUCKET = 0
 """The lake has its tombstones in one file."""

@@ -1,10 +1,13 @@
 """The store of jobs as the worker uses it: the end of a job is recorded even if the database is away when it comes.
 
 A job whose end is not recorded would keep its lock for as long as its worker lives: no other fetch of the same login could begin.
+All workers are told of an end, since a waiting job may need the lock that it sets free: `procrastinate` announces only new jobs.
 """
 
 import itertools
+import json
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import psycopg
 import structlog
@@ -12,13 +15,15 @@ from procrastinate import exceptions, jobs, manager
 
 from warehouse import patience
 from warehouse.errors import DatabaseUnavailable
+from warehouse.postgres.jobs import BANKS
 
 PAUSE_SECONDS = 0.5
+ANNOUNCE_END = "SELECT pg_notify('procrastinate_queue_v1#' || %(queue)s, %(notice)s)"
 log = structlog.get_logger("jobs")
 
 
 class PatientJobManager(manager.JobManager):
-    """Records the end of a job as soon as the database takes it."""
+    """Records the end of a job as soon as the database takes it, and announces it."""
 
     async def finish_job_by_id_async(self, job_id: int, status: jobs.Status, delete_job: bool) -> None:
         """Ends a job. Waits while the database is away or has no room; raises what a database that answers refuses."""
@@ -28,6 +33,9 @@ class PatientJobManager(manager.JobManager):
             await _raise_if_away(lambda: parent(job_id, status, delete_job))
 
         await patience.retry_async(finish, DatabaseUnavailable, itertools.repeat(PAUSE_SECONDS))
+        notice = json.dumps({"type": "job_inserted", "job_id": job_id})  # makes workers look for jobs that can run
+        with suppress(exceptions.ConnectorException):  # without it, they look later
+            await self.connector.execute_query_async(ANNOUNCE_END, queue=BANKS, notice=notice)
 
 
 async def _raise_if_away(work: Callable[[], Awaitable[None]]) -> None:

@@ -1,6 +1,7 @@
 """The truth about the fields of a text: it stands there literally, and it is what the act said as far as it is visible."""
 
 from dataclasses import replace
+from functools import cache
 
 import polars as pl
 import pytest
@@ -15,15 +16,23 @@ WITH_ALL_REFERENCES = ("sparkasse_mt940", "vr", "hvb", "targobank", "deutsche_ba
 """Formats in which every direct debit tells its references; others do so sometimes or never."""
 
 
+at_all_rates = pytest.mark.parametrize(
+    "rates", [QUIET_RATES, USUAL_RATES, replace(USUAL_RATES, wrapped=1.0), replace(USUAL_RATES, eaten=1.0, wrapped=0.0, cut=1.0)]
+)
+
+
+@cache
+def rendered_acts(rates: Rates) -> pl.DataFrame:
+    return render(many(20_000), 3, rates)
+
+
 def squeezed(column: str) -> pl.Expr:
     return pl.col(column).str.replace_all(" ", "", literal=True)
 
 
-@pytest.mark.parametrize(
-    "rates", [QUIET_RATES, USUAL_RATES, replace(USUAL_RATES, wrapped=1.0), replace(USUAL_RATES, eaten=1.0, wrapped=0.0, cut=1.0)]
-)
+@at_all_rates
 def test_references_stand_in_the_purpose_but_for_blanks(rates: Rates) -> None:
-    rendered = render(many(20_000), 3, rates)
+    rendered = rendered_acts(rates)
     for truth in REFERENCES:
         some = rendered.filter(pl.col(truth).is_not_null())
         assert some.height > 300
@@ -31,20 +40,16 @@ def test_references_stand_in_the_purpose_but_for_blanks(rates: Rates) -> None:
         assert not some[truth].str.contains(" ", literal=True).any()
 
 
-@pytest.mark.parametrize(
-    "rates", [QUIET_RATES, USUAL_RATES, replace(USUAL_RATES, wrapped=1.0), replace(USUAL_RATES, eaten=1.0, wrapped=0.0, cut=1.0)]
-)
+@at_all_rates
 def test_the_remittance_stands_in_the_purpose_to_the_letter(rates: Rates) -> None:
-    rendered = render(many(20_000), 3, rates).filter(pl.col("true_remittance").is_not_null())
+    rendered = rendered_acts(rates).filter(pl.col("true_remittance").is_not_null())
     assert rendered.height > 15_000
     assert rendered.select(pl.col("purpose").str.contains(pl.col("true_remittance"), literal=True).all()).item()
 
 
-@pytest.mark.parametrize(
-    "rates", [QUIET_RATES, USUAL_RATES, replace(USUAL_RATES, wrapped=1.0), replace(USUAL_RATES, eaten=1.0, wrapped=0.0, cut=1.0)]
-)
+@at_all_rates
 def test_the_merchant_stands_in_one_of_the_texts_but_for_blanks(rates: Rates) -> None:
-    rendered = render(many(20_000), 3, rates).filter(pl.col("true_merchant").is_not_null())
+    rendered = rendered_acts(rates).filter(pl.col("true_merchant").is_not_null())
     assert rendered.height > 15_000
     texts = pl.concat_str(
         squeezed("counterparty_name"), squeezed("ultimate_name"), squeezed("purpose"), separator="\n", ignore_nulls=True
