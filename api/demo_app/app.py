@@ -242,6 +242,7 @@ async def _overview(
         as_of=views.as_of(answers),
         accounts=accounts,
         total=views.total(accounts),
+        fetched=views.is_fetched(answers),
         contracts=views.contracts(answers),
         months=months,
         categories=views.categories(answers, months),

@@ -8,7 +8,7 @@ from typing import Any
 
 from api.demo_app.charts import ExpectedMonth, Month
 from api.demo_app.formats import cents, day
-from api.demo_app.tenant import ACCESSES, CUSTOMER, DemoVisit
+from api.demo_app.tenant import ACCESSES, CUSTOMER, FILES_PROVIDER, DemoVisit
 from api.demo_app.texts import Notice
 
 ANALYSES = f"{CUSTOMER}/ai"
@@ -171,9 +171,15 @@ def owner(answers: Answers) -> str:
     return next((item["owner"] for item in answers.products if item["owner"]), "")
 
 
-def total(views: Iterable[AccountView]) -> int:
-    """The sum of all euro balances, in cents."""
-    return sum(account.balance or 0 for account in views if account.currency == "EUR")
+def total(views: Iterable[AccountView]) -> int | None:
+    """The sum of all euro balances, in cents; None if none is known, as with files that tell no balance."""
+    balances = [account.balance for account in views if account.currency == "EUR" and account.balance is not None]
+    return sum(balances) if balances else None
+
+
+def is_fetched(answers: Answers) -> bool:
+    """Whether a bank delivers data, which are then refreshed by themselves."""
+    return any(access["providerId"] != FILES_PROVIDER for access in answers.accesses.values())
 
 
 def contracts(answers: Answers) -> list[ContractView]:

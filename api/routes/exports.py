@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 import orjson
 from fastapi import Query
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from api.bodies.customers import accesses_body
 from api.customer import Reads, reading_for
@@ -45,8 +45,7 @@ FILES: dict[int | str, dict[str, Any]] = {
 }
 
 
-class ExportResponse(Response):
-    media_type = JSON
+class ExportResponse(JSONResponse):
     also_accepted: ClassVar = ("text/csv", XML)
 
 

@@ -79,6 +79,8 @@ class Banks(FormPage):
     banks: tuple[BankChoice, ...]
     more: int = 0
     """The number of further matches."""
+    files: BankChoice | None = None
+    """The provider of statement files, where these can take the place of a bank."""
 
 
 @dataclass(frozen=True)

@@ -292,6 +292,7 @@ WORDS: Texts = {
         "Und {count} weitere. Mit einem Ort oder der Bankleitzahl finden Sie Ihre Bank schneller.",
         "And {count} more. A town or the bank code gets you to your bank faster.",
     ),
+    "banks_files": Text("Bank nicht dabei? Kontoauszug hochladen", "Bank not listed? Upload a statement"),
     "blz": Text("BLZ {blz}", "Bank code {blz}"),
     # login
     "login_heading": Text("Bei Ihrer Bank anmelden", "Log in to your bank"),

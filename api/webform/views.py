@@ -30,6 +30,7 @@ from warehouse.postgres.tables import FormDesign
 from warehouse.secrets import sealed_values
 from warehouse.stores import accesses, dialogues, products
 from warehouse.stores.dialogues import CONNECT, CONSENT, DONE
+from warehouse.stores.providers import STATEMENT_FILES, WITHOUT_BANK
 from warehouse.stores.redirect_sessions import CREATE_ACCOUNT, SessionView
 
 MAX_LISTED_BANKS = 20
@@ -225,10 +226,12 @@ def _banks(services: Services, owner: Owner, view: SessionView, query: str | Non
     rows = [
         row
         for row, _ in providers
-        if row.consumer_relevant and moves.offers_bank(view.use_case, row.id) and (not search or catalogue.fits(row, q=search))
+        if row.consumer_relevant and row.id not in WITHOUT_BANK and (not search or catalogue.fits(row, q=search))
     ]
+    files = [row for row, _ in providers if row.id == STATEMENT_FILES and moves.offers_bank(view.use_case, row.id)]
     choices = tuple(BankChoice(str(row.id), row.name, row.blz, row.bic) for row in rows[:MAX_LISTED_BANKS])
-    return pages.Banks(search or None, choices, len(rows) - len(choices))
+    files_choice = BankChoice(str(files[0].id), files[0].name) if files else None
+    return pages.Banks(search or None, choices, len(rows) - len(choices), files_choice)
 
 
 def _file_problem(view: SessionView, rejected: RejectedInput | None) -> str | None:

@@ -217,7 +217,9 @@ def test_secrets_are_never_shown_again() -> None:
     ("name", "actions"),
     {
         "terms": ["accept", "decline", "cancel"],
-        "banks": ["bank", "cancel"],
+        "banks": ["bank", "bank", "cancel"],
+        "upload": ["other", "cancel"],
+        "uploaded": ["close"],
         "login": ["login", "other", "cancel"],
         "login_unfit": ["login", "cancel"],
         "start": ["start", "cancel"],

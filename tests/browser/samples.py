@@ -94,7 +94,7 @@ def paying(step: int, **more: object) -> PageFrame:
 
 SAMPLES: dict[str, Sample] = {
     "terms": (connecting(0), Terms(TERMS)),
-    "banks": (connecting(1), Banks(None, BANKS)),
+    "banks": (connecting(1), Banks(None, BANKS, files=BankChoice("f", "Kontoauszug hochladen"))),
     "banks_found": (connecting(1), Banks("Spar", BANKS[1:2], 12)),
     "banks_none": (connecting(1, trouble=Trouble("bank_not_chosen")), Banks("Xyz", ())),
     "login": (connecting(2), LoginPage(BANK, FIELDS, "Nutzen Sie denselben Zugang wie in der App Ihrer Bank.")),

@@ -50,7 +50,9 @@ include-operation-id = ["create_user", "reactivate_user"]
 checks.positive_data_acceptance.expected-statuses = [200, 201, 400, 404, 409]
 
 [[operations]]
-include-operation-id = ["add_accesses", "push_transactions", "list_transactions", "search_transactions", "list_changes"]
+include-operation-id = [
+    "add_accesses", "push_transactions", "list_transactions", "search_transactions", "list_changes", "export_data", "get_report",
+]
 # Credentials, a day, a category or a cursor that is well written can still mean nothing.
 checks.positive_data_acceptance.expected-statuses = [200, 201, 304, 400, 404, 409, 429]
 

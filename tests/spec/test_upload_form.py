@@ -86,6 +86,7 @@ def test_without_a_session_nothing_is_read(http: httpx.Client) -> None:
 
 def test_the_customer_can_choose_a_bank_instead_or_leave(customer: Customer, browser: Browser) -> None:
     assert browser.send("other").place == "banks"
+    assert "Kontoauszug hochladen" in browser.open(f"{WEBFORM}/form?q=gibt+es+nicht").words
     assert browser.send("bank", bank=FILES).place == "upload"
     assert browser.send("cancel").returned["baReentry"] == "USER_CANCELLED"
 
