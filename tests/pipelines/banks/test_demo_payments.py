@@ -133,7 +133,7 @@ def test_only_a_confirmation_executes(bank: DemoBank, user_id: str, method: str,
     payment = order(bank, user_id)
     turn = confirming(bank, user_id, payment, method)
     assert isinstance(turn.step, kind)
-    assert bank.resume(asked(user_id), turn.state, Reply()) == turn
+    assert bank.resume(asked(user_id), turn.state, Reply()).step == turn.step
     assert executed_orders(bank.folder, user_id) == []
     assert bank.outcome(asked(user_id), payment.reference) is None
     reply = Reply(tan="42") if seconds is None else Reply()
@@ -319,7 +319,7 @@ def test_a_login_with_one_way_to_confirm_is_led_there_at_once(
         header_of(bank.fetch(asked(user_id)))
     turn = bank.start(Consent(), asked(user_id))
     assert isinstance(turn.step, kind)
-    assert bank.resume(asked(user_id, seconds - 0.1), turn.state, Reply()) == turn
+    assert bank.resume(asked(user_id, seconds - 0.1), turn.state, Reply()).step == turn.step
     later = asked(user_id, seconds)
     assert bank.resume(later, turn.state, Reply()).step == Done(later.now + timedelta(days=180))
     assert header_of(bank.fetch(later)).products[0].bulk_transfer_support
