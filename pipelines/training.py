@@ -240,14 +240,14 @@ def choose(
     """
     folder, base = registry_folder(home, tenant), registry.SHARED_NAME if tenant else registry.SHIPPED_NAME
     before = model_in_use(home, tenant).version
-    wanted = version or _read_note(folder, EVALUATED)
-    target = wanted if tenant else registry.registered_name(wanted)
+    requested_version = version or _read_note(folder, EVALUATED)
+    target = requested_version if tenant else registry.registered_name(requested_version)
     if target in (before, "active") or (target == base and not registry.active_version(folder)):
         return Promotion(before, before, None)
     if target == base or (version and target in {entry.version for entry in registry.log(folder)}):
         entry = registry.roll_back(folder, target, by=by, at=at, why=why, base=base)
     else:
-        registry.find(folder, target)
+        _check_readable(home, target, tenant)
         reason = "gate overridden" if override else None
         entry = registry.promote_figures(
             folder,
@@ -293,6 +293,14 @@ def write_candidate(folder: Path, model: CategoryModel, facts: Mapping[str, Any]
         registry.add(folder, model, {"about": {"model": model.version, "learned": dict(facts)}, "figures": {}})
     _write_note(folder, CANDIDATE, model.version)
     return path
+
+
+def _check_readable(home: Path, version: str, tenant: UUID | None) -> None:
+    """Raises a `ModelError` if a version cannot be put into use: it is damaged, or another tenant's."""
+    if tenant:
+        registry.find_own(registry_folder(home), tenant, version)
+    else:
+        registry.find(registry_folder(home), version)
 
 
 def corrections_report(home: Path, version: str, tenant: UUID) -> Path:

@@ -42,8 +42,7 @@ def shared_lines(owner: Owner, weight: float = 1.0) -> pl.DataFrame:
     Left out are counterparties that may be private persons, and merchants of the evaluation: a model trained on them would be
     rated too well.
     """
-    corrected = _corrected_bookings(owner, None)
-    return _labelled_lines(corrected, weight, for_all=True)
+    return _labelled_lines(_corrected_bookings(owner, None), weight, for_all=True)
 
 
 def tenant_lines(owner: Owner, tenant: UUID, weight: float = 1.0) -> pl.DataFrame:
@@ -69,10 +68,10 @@ def _corrected_bookings(owner: Owner, tenant: UUID | None) -> pl.DataFrame:
 
 def _labelled_lines(bookings: pl.DataFrame, weight: float, *, for_all: bool) -> pl.DataFrame:
     """The distinct lines of corrected bookings with their categories (`CORRECTIONS`)."""
-    keyed = bookings.with_columns(key=lines.keys(bookings)) if bookings.height else bookings
-    if keyed.is_empty():
+    if bookings.is_empty():
         return CORRECTIONS.to_frame()
-    distinct = keyed.unique(["user", "key", "category"], keep="first", maintain_order=True)
+    keyed_bookings = bookings.with_columns(key=lines.keys(bookings))
+    distinct = keyed_bookings.unique(["user", "key", "category"], keep="first", maintain_order=True)
     read_lines = lines.read(distinct.unique("key", keep="first", maintain_order=True).select(lines.READ))
     usable = _without_test_brands(_without_persons(read_lines)) if for_all else read_lines
     examples = distinct.select("user", "access", "category", "key").join(hinted(usable), on="key", maintain_order="left")

@@ -101,13 +101,13 @@ def train_own_model(
     own_settings = own_settings.model_copy(update={"label": f"{shared.label.removesuffix('.own')[:40]}.own"})
     model = train_on(merged([shared_examples, examples]), own_settings, on_progress, facts)
     path = training.write_candidate(training.registry_folder(home, tenant), model, facts)
-    changed = _tagged_twice(own_lines, training.model_in_use(home, tenant), model)
-    right_before, right_after = (int((changed["corrected"] == changed[name]).sum()) for name in ("before", "after"))
+    tagged_lines = _tagged_twice(own_lines, training.model_in_use(home, tenant), model)
+    right_before, right_after = (int((tagged_lines["corrected"] == tagged_lines[name]).sum()) for name in ("before", "after"))
     users = own_lines.filter(pl.col("user") != "")["user"].n_unique()
     counts = {"lines": own_lines.height, "right_before": right_before, "right_after": right_after}
     write_atomically(training.corrections_report(home, model.version, tenant), json.dumps(counts).encode())
     return TenantCandidate(
-        model, shared.version, own_lines.height, users, right_before, right_after, summary_of_changes(changed), path
+        model, shared.version, own_lines.height, users, right_before, right_after, summary_of_changes(tagged_lines), path
     )
 
 
@@ -116,8 +116,8 @@ def settings_of(model: CategoryModel) -> TrainingSettings:
 
     An estimator that is a function of somebody's package is not taken from a file: naming it would run it.
     """
-    stored: Mapping[str, Any] = model.facts.get("settings", {})
-    settings = TrainingSettings(**{name: value for name, value in stored.items() if name in TrainingSettings.model_fields})
+    all_settings: Mapping[str, Any] = model.facts.get("settings", {})
+    settings = TrainingSettings(**{name: value for name, value in all_settings.items() if name in TrainingSettings.model_fields})
     if settings.estimator not in ESTIMATORS:
         raise EstimatorInvalid(f"the shared model was trained by {settings.estimator}: name it in the settings to run it again")
     return settings
@@ -169,13 +169,13 @@ def shown_merchants(own_lines: pl.DataFrame, read_lines: pl.DataFrame) -> pl.Dat
 def _shared_examples(home: Path, shared: CategoryModel, world: World, on_progress: Progress) -> pl.DataFrame:
     """The lines (`EXAMPLES`) that the shared model has learned from: the stored ones if they are those, else simulated again."""
     try:
-        stored = training.training_set(home)
+        stored_set = training.training_set(home)
     except NothingToLearn:
-        stored = None
-    if stored is not None and shared.facts.get("training_set") == stored.version:
-        return stored.examples
-    if stored is not None and _world(stored.world) == world:
-        return stored.simulated
+        stored_set = None
+    if stored_set is not None and shared.facts.get("training_set") == stored_set.version:
+        return stored_set.examples
+    if stored_set is not None and _world(stored_set.world) == world:
+        return stored_set.simulated
     return merged(map(labelled, simulate_parts(world, experiment.TRAINING_FORMATS, on_progress)))
 
 

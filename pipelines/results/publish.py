@@ -73,7 +73,7 @@ def _unpublished(
 ) -> Iterator[tuple[str, list[int], pl.DataFrame]]:
     """The users whose published results differ from the lake, grouped by the version of the results: version, buckets, users."""
     about = {bucket: Versions.of(lake.about(table, bucket)) for bucket in buckets}
-    for versions in {str(sorted(stored.about().items())): stored for stored in about.values()}.values():
+    for versions in {str(sorted(one.about().items())): one for one in about.values()}.values():
         group = [bucket for bucket in buckets if about[bucket] == versions]
         served = results.states(operator, name, span(group, count))
         for version, users in _users_by_version(lake, table, group, versions):
