@@ -128,10 +128,10 @@ def _explode(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
 
 def _spellings(rows: pl.DataFrame) -> pl.DataFrame:
     local = rows["alias"].str.contains(":", literal=True)
-    written = rows.filter(local).with_columns(
+    local_spellings = rows.filter(local).with_columns(
         pl.Series("alias", [list(spelt(alias)) for alias in rows["alias"].filter(local)], pl.List(pl.String))
     )
-    rows = pl.concat([rows.filter(~local), written.explode("alias", empty_as_null=False)])
+    rows = pl.concat([rows.filter(~local), local_spellings.explode("alias", empty_as_null=False)])
     plain = rows["alias"].str.strip_chars("^!")
     opening = rows["alias"].str.starts_with("^")
     marks = (rows["alias"].str.len_bytes() - plain.str.len_bytes()).cast(pl.UInt8)
