@@ -13,6 +13,7 @@ from analytics.bank_text import card_places, channels, intermediaries
 from analytics.knowledge import everyday as words
 from analytics.knowledge.catalogue import PARTNER_COLUMNS
 from analytics.knowledge.files import FOLDER
+from analytics.knowledge.name_forms import PLACE
 from analytics.knowledge_checks import partners as partner_checks
 from analytics.knowledge_checks import rules, sheets
 from analytics.knowledge_checks.sheets import Sheet
@@ -84,7 +85,20 @@ def measured(sheet: Sheet) -> Iterator[str]:
                 yield sheet.problem(line, column, f"»{cell}« is wrong, it {right}; run kontor knowledge measure again")
 
 
+def name_forms(sheet: Sheet) -> Iterator[str]:
+    """The spellings of bodies that are named by kind and place."""
+    if sheet.columns != ("form", "spellings"):
+        yield sheet.problem(1, "header", "write the columns form, spellings")
+        return
+    yield from sheet.repeated("form")
+    for line, cell in sheet.cells("spellings"):
+        for spelling in cell.split("|"):
+            if PLACE not in spelling:
+                yield sheet.problem(line, "spellings", f"»{spelling}« has no {PLACE} for the place")
+
+
 CHECKS: dict[str, Check] = {
+    "name_forms.csv": name_forms,
     "partners.csv": partners,
     "everyday.csv": everyday,
     "rules.csv": rules.rules,

@@ -21,7 +21,7 @@ PRIOR_BOOKINGS = 20.0
 """A decider's precision is shrunk towards that of its kind, which weighs as much as this many bookings."""
 MIN_BOOKINGS = 5
 MAX_PRECISION, MIN_PRECISION = 0.999, 0.05
-DECIDERS_WITH_OWN_CONFIDENCE = ("model", "sign")
+DECIDERS_WITH_OWN_CONFIDENCE = ("model", "guess", "sign")
 
 
 def measure(tagger: Tagger, world: World = PRECISION_WORLD, on_progress: Progress = silent) -> pl.DataFrame:

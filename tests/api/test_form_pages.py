@@ -139,7 +139,7 @@ def test_no_template_trusts_a_value() -> None:
 
 def hostile(value: Any, key: str = "") -> Any:
     """The same with something hostile after every text that is neither empty nor a name of ours."""
-    if isinstance(value, str) and value and key not in {"text", "kind", "language", "hint", "pattern", "steps"}:
+    if isinstance(value, str) and value and key not in {"text", "kind", "language", "hint", "pattern", "steps", "result"}:
         return value + HOSTILE
     if isinstance(value, tuple):
         return value if key == "steps" else tuple(hostile(each, key) for each in value)

@@ -19,6 +19,7 @@ from api.webform.pages import (
     Option,
     Order,
     PageFrame,
+    PayeePage,
     ResultPage,
     Return,
     Start,
@@ -93,6 +94,11 @@ def paying(step: int, **more: object) -> PageFrame:
 
 
 SAMPLES: dict[str, Sample] = {
+    "payee_similar": (
+        paying(2),
+        PayeePage(BANK, "Erika Musterman", "DE02 1203 0000 0000 2020 51", "CLOSE_MATCH", "Erika Mustermann"),
+    ),
+    "payee_other": (paying(2), PayeePage(BANK, "Max Muster", "DE02 1203 0000 0000 2020 51", "NO_MATCH", notice="Name prüfen.")),
     "terms": (connecting(0), Terms(TERMS)),
     "banks": (connecting(1), Banks(None, BANKS, files=BankChoice("f", "Kontoauszug hochladen"))),
     "banks_found": (connecting(1), Banks("Spar", BANKS[1:2], 12)),

@@ -45,7 +45,7 @@ def test_banks_are_imported_once_and_then_unchanged() -> None:
 def test_the_list_is_what_tenants_see_and_all_is_everything() -> None:
     kontor("import")
     assert listed()[DEMO]["name"] == "Demo Provider"
-    assert {row["connector"] for row in listed().values()} == {"demo"}
+    assert {row["connector"] for row in listed().values()} == {"demo", "statement_files", "own_accounts"}
     bank = next(row for row in listed("--all").values() if row["blz"] == "10010010")
     assert bank["bic"] == "PBNKDEFFXXX"
     assert (bank["connector"], bank["enabled"], bank["served"]) == ("fints", True, False)

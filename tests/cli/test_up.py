@@ -230,13 +230,16 @@ def hears_of_events(ui: httpx.Client) -> None:
 def everything_is_materialised(ui: httpx.Client) -> None:
     """The lineage is complete and green once the runs of the start have ended: every asset, every bucket, the current slot of the
     pulls, every check, and nothing is stale or overdue. Only what somebody must ask for is missing: the evaluation of the
-    analyses, and calibrations of credit risk.
+    analyses, calibrations of credit risk, searches for parameters, and models of tenants.
     """
     wait_until(lambda: {run["status"] for run in runs(ui)} <= ENDED, 600, lambda: runs(ui), pause=1)
     assert {run["status"] for run in runs(ui)} == {"SUCCESS"}, runs(ui)
     wait_until(lambda: overdue(ui) == [], 60, lambda: overdue(ui), pause=1)  # the daemon looks every half minute
     nodes = {node["assetKey"]["path"][0]: node for node in ask(ui, ASSETS)["assetNodes"]}
-    for name in ("analyses_evaluation", "credit_risk_calibration", "credit_risk_probability"):
+    for name in (
+        *("analyses_evaluation", "credit_risk_calibration", "credit_risk_probability"),
+        *("categoriser_search", "tenant_categoriser_candidate", "tenant_categoriser"),
+    ):
         assert not nodes.pop(name)["assetMaterializations"]
     assert len(nodes) == 17
     for name, node in nodes.items():

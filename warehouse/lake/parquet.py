@@ -116,9 +116,9 @@ def footer(storage: Storage, path: str) -> Footer:
 
 
 def scan(storage: Storage, paths: Sequence[str], schema: pl.Schema) -> pl.LazyFrame:
-    """The rows of files, one after the other, in the columns of the schema: null where a file of an older version lacks one."""
+    """The rows of files, one after the other, in the columns of the schema."""
     sources: Any = [storage.source(path) for path in paths]
-    return pl.scan_parquet(sources, schema=schema, hive_partitioning=False, glob=False, missing_columns="insert")
+    return pl.scan_parquet(sources, schema=schema, hive_partitioning=False, glob=False)
 
 
 def read(storage: Storage, paths: Sequence[str], table: LakeTable, columns: Sequence[str]) -> pl.DataFrame:
