@@ -57,7 +57,11 @@ def is_settled(lines: pl.DataFrame) -> pl.Series:
 def decide_category(lines: pl.DataFrame, precisions: pl.DataFrame) -> pl.DataFrame:
     """The lines with their category, by the first answer that holds, and the `decider` that gave it."""
     decider = pl.format("word:{}:{}", "lexicon_category", pl.col("lexicon_confidence").round(1))
-    assessed_lines = _with_certainty(lines.with_columns(lexicon_decider=decider), precisions, ("lexicon",))
+    no_premium = ~pl.col("model_category").str.starts_with("INSURANCE_")  # it would contradict the insurance type
+    own_answers = lines.with_columns(
+        *(pl.when(no_premium).then(name).alias(name) for name in ("model_category", "model_confidence")), lexicon_decider=decider
+    )
+    assessed_lines = _with_certainty(own_answers, precisions, ("lexicon",))
     numbered_lines = assessed_lines.with_row_index("line")
     answers = _answers()
     first = pl.coalesce(
@@ -101,8 +105,7 @@ def _with_certainty(lines: pl.DataFrame, precisions: pl.DataFrame, kinds: tuple[
 
 def _answers() -> list[tuple[pl.Expr, Tag]]:
     """The answers in the order in which they decide, each with the condition under which it holds."""
-    word = pl.col("lexicon_certainty").fill_null(0.0)
-    model = pl.when(~pl.col("model_category").str.starts_with("INSURANCE_")).then("model_confidence").fill_null(0.0)
+    word, model = pl.col("lexicon_certainty").fill_null(0.0), pl.col("model_confidence").fill_null(0.0)
     words = pl.col("model_words").str.replace_all("|", "«, »", literal=True)
     reason = pl.when(words != "").then(pl.format("Wörter »{}«", words)).otherwise(pl.lit("Art und Höhe der Buchung"))
     income = pl.when("is_person").then(pl.lit("OTHER_INCOME")).otherwise(pl.lit("INCOME_OTHER"))
@@ -112,12 +115,10 @@ def _answers() -> list[tuple[pl.Expr, Tag]]:
     fallback = _tag(
         by_sign, pl.max_horizontal(model, MIN_FALLBACK_CONFIDENCE), pl.lit("FALLBACK"), FALLBACK_REASON, pl.lit("sign")
     )
-    spending = (
-        pl.when("is_person")
-        .then(pl.lit(TRANSFER))
-        .otherwise(pl.col("model_category").replace_strict(_remainders(), default=None))
+    has_remainder = ~pl.col("positive") & ~pl.col("is_person")
+    remainder = (
+        pl.when(has_remainder).then(pl.col("model_category").replace_strict(_remainders(), default=None)).otherwise(by_sign)
     )
-    remainder = pl.when("positive").then(by_sign).otherwise(spending)
     guess_reason = pl.format("unsicher, am ehesten {}: {}", pl.col("model_category").replace_strict(_display_names()), reason)
     guess = _tag(
         remainder, pl.lit(MIN_FALLBACK_CONFIDENCE), pl.lit("FALLBACK"), guess_reason, pl.lit("guess"), pl.col("model_category")

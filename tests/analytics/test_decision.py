@@ -115,3 +115,8 @@ def test_the_model_does_not_find_an_insurance_that_no_rule_found() -> None:
 def test_a_guess_about_a_person_is_a_transfer() -> None:
     (row,) = decided_rows(model("LIVING_GROCERIES", 0.15) | {"is_person": True})
     assert (row["category"], row["category_guess"]) == ("BANKFINANCE_TRANSFER", "LIVING_GROCERIES")
+
+
+def test_a_rule_does_not_give_way_to_an_insurance_that_no_rule_found() -> None:
+    (row,) = decided_rows(LOAN | model("INSURANCE_HEALTH", 0.99))
+    assert row["category"] == "BANKFINANCE_CREDITPAYMENT"

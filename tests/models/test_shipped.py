@@ -28,6 +28,5 @@ def test_the_shipped_model_is_small_and_knows_what_it_was_made_of() -> None:
     facts = registry.shipped().facts
     assert isinstance(facts["world"], dict)
     assert facts["world"]["users"] == TRAINING_WORLD.users
-    assert {**TrainingSettings().model_dump(), **facts["settings"]}.keys() >= TrainingSettings.model_fields.keys()
     same = TrainingSettings.model_fields.keys() & facts["settings"].keys() - {"label"}  # it was trained before decision 0012
     assert {name: facts["settings"][name] for name in same} == TrainingSettings().model_dump(include=same)
