@@ -13,6 +13,7 @@ ALIKE = 0.98
 
 
 @pytest.mark.thorough
+@pytest.mark.xfail(strict=True, reason="the shipped model was trained before scikit-learn became the learner (decision 0012)")
 def test_training_again_gives_the_model_that_we_ship() -> None:
     again, shipped = experiment.train_categoriser(), registry.shipped()
     assert again.classes == shipped.classes
