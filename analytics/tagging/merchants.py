@@ -10,8 +10,8 @@ from analytics.bank_text.channels import Channel
 from analytics.tagging.layers import OVERLAY, LayeredBookings
 
 SHOP_CHANNELS = (Channel.CARD, Channel.UNKNOWN)
-GUESS_WEIGHT = 0.2
-"""The weight of a guess beside the confidence of an answer."""
+WEIGHTS_PER_CONFIDENCE, GUESS_WEIGHT = 10_000, 2_000
+"""The weight of an answer of full confidence, and of a guess. Whole numbers add up to the same in any order of bookings."""
 REASON = "wie die meisten Zahlungen an diesen Händler"
 
 
@@ -23,17 +23,21 @@ def one_category(bookings: LayeredBookings) -> pl.DataFrame:
         open=is_shop & pl.col("category_source").is_in(["MODEL", "FALLBACK"]),
     )
     columns = ("row", "id", "user", "counterparty_key", "amount_cents", "category", "category_source", "category_confidence")
-    payments = bookings.select(rows, *columns, "category_guess").filter(pl.col("category_source").is_in(["MODEL", "FALLBACK"]))
+    payments = bookings.select(rows, *columns, "category_guess")
     merchant = ["user", "counterparty_key", "positive"]
     votes = payments.with_columns(
         positive=pl.col("amount_cents") > 0,
         answered=pl.col("category_source") == "MODEL",
         vote=pl.coalesce("category_guess", "category"),
     ).filter(pl.col("answered") | pl.col("category_guess").is_not_null())
-    weight = pl.when("answered").then("category_confidence").otherwise(GUESS_WEIGHT).sum()
+    weight = (pl.col("category_confidence") * WEIGHTS_PER_CONFIDENCE).round().cast(pl.Int64)
     winners = (
         votes.group_by(*merchant, "vote")
-        .agg(weight=weight, answered=pl.col("answered").any(), confidence=pl.col("category_confidence").max())
+        .agg(
+            weight=pl.when("answered").then(weight).otherwise(GUESS_WEIGHT).sum(),
+            answered=pl.col("answered").any(),
+            confidence=pl.col("category_confidence").max(),
+        )
         .sort(*merchant, "weight", "vote", descending=[False, False, False, True, False])
         .unique(merchant, keep="first", maintain_order=True)
         .filter("answered")
