@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
+INSTALL = $(UV) pip install --quiet --python $(BIN)/python --no-deps  # a lock lists all that it needs
 READING = $(wildcard $(addprefix tests/analytics/test_, $(addsuffix .py, canonical channels compiling ibans line_cache lines memory_fence \
 	merchant partners references sepa word_scan))) tests/models/test_features.py
 PROCESSES ?= 3  # of the tests: one more than cores, since a third of the time they wait for services
@@ -75,8 +76,9 @@ audit: $(VENV)/.dev  ## known weaknesses in what we depend on; the list of it in
 	$(BIN)/python -m tests.house.audit
 
 lock: $(VENV)/.uv  ## renew the lock files
+	echo "typer>=0.29" >$(VENV)/overrides.txt  # openapi-python-client asks for an older one than we have, and works with ours
 	$(COMPILE) --extra build pyproject.toml -o requirements.lock
-	$(COMPILE) --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(COMPILE) --overrides $(VENV)/overrides.txt --extra build --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(COMPILE) --extra build --extra dask -c requirements-dev.lock pyproject.toml -o requirements-dask.lock
 
 screenshots: $(VENV)/.dev  ## take the pictures of docs/images anew, with the system's Chromium
@@ -92,10 +94,10 @@ $(VENV)/.uv:
 
 $(VENV)/.run: $(VENV)/.uv requirements.lock pyproject.toml
 	@echo "Installing Kontor …"
-	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
-	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@$(INSTALL) --require-hashes -r requirements.lock
+	@$(INSTALL) --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run requirements-dev.lock
-	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.lock
+	@$(INSTALL) --require-hashes -r requirements-dev.lock
 	@touch $@
