@@ -12,14 +12,20 @@ PROCESSES ?= 3  # of the tests: one more than cores, since a third of the time t
 
 unexport PYTHONDONTWRITEBYTECODE  # with it, every process would compile all that it imports
 
-.PHONY: run check test thorough bench fairness soak fuzz lint compiled bounds simulated chromium format audit lock screenshots clients clean
+.PHONY: run check test again thorough bench fairness soak fuzz lint compiled bounds simulated chromium format audit lock screenshots clients clean
 
 run: $(VENV)/.run  ## start everything: database, API, Dagster, demo tenants
 	@$(BIN)/kontor up
 
 test: $(VENV)/.dev  ## everything that CI runs
 	@$(MAKE) --no-print-directory --jobs 3 chromium lint compiled simulated
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder || \
+	{ [ $$? = 1 ] && [ -n "$$CI" ] && $(MAKE) --no-print-directory again; }
+
+again: $(VENV)/.dev  ## once more the tests that failed, one after the other; a fault if they are more than five
+	@[ "$$(grep -c true .pytest_cache/v/cache/lastfailed)" -le 5 ]
+	@echo "Tests that failed beside others, alone:"
+	$(BIN)/python -m pytest -v -p no:xdist --last-failed --last-failed-no-failures none
 
 check: $(VENV)/.dev  ## format, lint, types, import contracts, and all tests that need no running service
 	@$(MAKE) --no-print-directory lint
