@@ -1,19 +1,34 @@
 """The context of flows, their first argument. The caller of a flow (a worker, a Dagster job, a command, a test) opens it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 from pipelines.banks.base import Connector
 from pipelines.banks.connectors import connectors
 from pipelines.banks.sessions import BankSessions
 from warehouse.errors import KontorError
 from warehouse.lake.lake import Lake
-from warehouse.postgres.database import Database
+from warehouse.postgres.database import Database, Owner
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
+from warehouse.stores.webhooks import NewEvent
 
 PATIENCE_SECONDS = 120.0
 """How long a flow waits for a connection or a restarting database: no request waits for a flow, and it holds fetched data."""
+
+PublishResults: TypeAlias = Callable[[Owner], list[NewEvent]]
+"""Publishes the results of a user in the owner's transaction; returns what webhooks are to be told of them."""
+
+
+class ResultMaker(Protocol):
+    """Makes the results of users whose data change."""
+
+    def turn(self) -> AbstractContextManager[PublishResults | None]:
+        """Waits until no other user's results are made, and keeps it so during the block; None at once if that may take
+        long.
+        """
 
 
 @dataclass(frozen=True)
@@ -24,6 +39,8 @@ class Context:
     connectors: Mapping[str, Connector]
     sessions: BankSessions
     lake: Lake
+    results: ResultMaker | None = None
+    """None where nobody waits for results."""
 
     @classmethod
     def of(cls, settings: Settings) -> "Context":

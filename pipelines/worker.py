@@ -15,7 +15,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -26,7 +26,7 @@ from procrastinate import exceptions, jobs, retry
 
 from pipelines import tombstones
 from pipelines.banks.session_limits import ProviderSlots
-from pipelines.context import Context
+from pipelines.context import Context, ResultMaker
 from pipelines.dialogues import worker
 from pipelines.dialogues.worker import MoveJob
 from pipelines.fetching import refresh
@@ -38,7 +38,7 @@ from warehouse.postgres.job_manager import PatientJobManager
 from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS
 from warehouse.secrets import sealed_values
 from warehouse.settings import Settings
-from warehouse.stores import accesses, fetches, redirect_sessions
+from warehouse.stores import accesses, activity, fetches, redirect_sessions, results, webhooks
 from warehouse.stores import dialogues as stored_dialogues
 
 MAX_ATTEMPTS = 3
@@ -73,7 +73,7 @@ class WorkerContext:
 
 async def run(settings: Settings) -> None:
     """Works until SIGTERM or SIGINT."""
-    context = Context.of(settings)
+    context = replace(Context.of(settings), results=_results_at_once(settings))
     _require_keys(context)
     _wait_for_database(lambda: tombstones.sync(context.database, context.lake, settings))
     stop = asyncio.Event()
@@ -94,6 +94,15 @@ async def run(settings: Settings) -> None:
         await asyncio.wait([working, looking, delivering], timeout=_grace_seconds(settings) + LOOK_SECONDS)
         await worker_context.slots.close()
     log.info("stopped")
+
+
+def _results_at_once(settings: Settings) -> ResultMaker | None:
+    """What makes results in this worker. Its module is loaded only here: the analyses take a second and 300 MB."""
+    if not settings.results_at_once:
+        return None
+    from pipelines.results.at_once import ResultsAtOnce
+
+    return ResultsAtOnce(settings)
 
 
 def _require_keys(context: Context) -> None:
@@ -175,7 +184,25 @@ def _app(worker_context: WorkerContext) -> procrastinate.App:
         async with worker_context.slots.at(args["provider"], args["tenant"], is_awaited=True):
             await asyncio.get_running_loop().run_in_executor(worker_context.threads, _run_move, worker_context, _move(args))
 
+    @app.task(name=results.MAKE, queue=BANKS)
+    async def make_results(**args: Any) -> None:
+        if worker_context.context.results is not None:
+            ids = UUID(args["tenant"]), UUID(args["user"])
+            await asyncio.get_running_loop().run_in_executor(worker_context.threads, _make_results, worker_context.context, *ids)
+
     return app
+
+
+def _make_results(context: Context, tenant: UUID, user: UUID) -> None:
+    """Makes the results of a user whose data were changed by a request. If that fails, they are made when somebody asks."""
+    if context.results is None:
+        return
+    try:
+        with context.results.turn() as publish_results, context.database.acting_for(tenant, user) as owner:
+            if publish_results is not None and activity.is_active(owner):
+                webhooks.announce(owner, *publish_results(owner))
+    except (DatabaseUnavailable, Busy):
+        log.warning("database_away", user=str(user))
 
 
 def _address(context: Context) -> str:

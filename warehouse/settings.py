@@ -147,6 +147,11 @@ class Settings(BaseSettings):
     warm_up: bool = Field(
         True, description="API processes make ready at their start what analyses need (some seconds of a core each)"
     )
+    results_at_once: bool = Field(
+        True,
+        description="workers make the results of a user whose customer waits for new data (300 MB more for each worker); "
+        "else they are made when somebody asks for them, or by Dagster",
+    )
     cached_lines: int = Field(
         500_000, ge=1000, description="lines whose tags each process remembers, about 300 bytes each; then it begins anew"
     )

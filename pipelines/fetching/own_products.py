@@ -12,7 +12,7 @@ from warehouse.errors import HasBank, TooMany
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Product
 from warehouse.settings import Settings
-from warehouse.stores import accesses, products
+from warehouse.stores import accesses, products, results
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ def remove(owner: Owner, place: OwnProducts, product_key: str) -> None:
     product: Product = products.find(owner, access, product_key, lock=True)
     products.remove(owner, product)
     accesses.touch(owner)
+    results.request(owner)
 
 
 def _lock(owner: Owner, place: OwnProducts) -> Access:
@@ -68,3 +69,4 @@ def _publish(owner: Owner, place: OwnProducts, access: Access) -> None:
     access.expires_at = None if access.sync else accesses.end_after(place.settings.unsynced_lifetime_seconds)
     accesses.touch(owner)
     accesses.record_refresh_day(owner, place.now.astimezone(place.settings.zone).date())
+    results.request(owner)

@@ -11,7 +11,7 @@ from analytics.frames import BOOKINGS
 from pipelines.fetching import merge
 from warehouse.errors import FromBank, NotFound
 from warehouse.postgres.database import Owner
-from warehouse.stores import accesses, ledger, products
+from warehouse.stores import accesses, ledger, products, results
 
 
 def push(owner: Owner, access_key: str, product_key: str, batches: Mapping[str, Sequence[Mapping[str, Any]]], today: date) -> int:
@@ -25,6 +25,7 @@ def push(owner: Owner, access_key: str, product_key: str, batches: Mapping[str, 
     if added:
         accesses.touch(owner)
         accesses.record_refresh_day(owner, today)
+        results.request(owner)
     return added
 
 
@@ -35,6 +36,7 @@ def remove(owner: Owner, access_key: str, product_key: str, booking: UUID) -> No
         raise FromBank
     ledger.drop(owner, product, [str(booking)])
     accesses.touch(owner)
+    results.request(owner)
 
 
 def remove_batch(owner: Owner, access_key: str, product_key: str, batch: str) -> None:
@@ -45,3 +47,4 @@ def remove_batch(owner: Owner, access_key: str, product_key: str, batch: str) ->
         raise NotFound("batch")
     ledger.drop(owner, product, ids)
     accesses.touch(owner)
+    results.request(owner)

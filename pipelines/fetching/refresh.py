@@ -7,6 +7,7 @@ nothing. Where a bank fails, stored data stay as they were, and only the issues 
 
 import itertools
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -84,7 +85,7 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         log.error("connector_failed", access=str(job.access), connector=connector.name, error=describe(error))  # noqa: TRY400
         _fail(context, job, BankFault(), now)
     else:
-        _publish(context, job, answer, now)
+        _publish(context, job, answer, now, is_awaited=plan.is_awaited)
         if plan.is_held:
             _retry(partial(_release, context, job, plan.login))
 
@@ -107,6 +108,7 @@ class _Plan:
     login: LoginTrace
     is_held: bool
     """Whether the login may only be used because the customer waits or has entered it anew."""
+    is_awaited: bool
 
 
 class _FetchVoid(Exception):
@@ -186,7 +188,8 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
             whole_history_of=HISTORIES.get(access.history or "all"),
             memory=accesses.memory(owner, context.vault, access),
         )
-        return _Plan(connector, request, login, is_held=bank_logins.is_held(owner, login))
+        is_awaited = access.fetch_phase is not None
+        return _Plan(connector, request, login, is_held=bank_logins.is_held(owner, login), is_awaited=is_awaited)
 
 
 def _ask_for_login(context: Context, job: FetchJob, fault: FieldsMissing, now: datetime) -> None:
@@ -265,12 +268,15 @@ def publish_answer(context: Context, job: FetchJob, answer: BankAnswer, now: dat
             return
     except Unusable:
         return
-    _publish(context, job, answer, now)
+    _publish(context, job, answer, now, is_awaited=True)
 
 
-def _publish(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> None:
+def _publish(context: Context, job: FetchJob, answer: BankAnswer, now: datetime, *, is_awaited: bool) -> None:
+    """Lands an answer and publishes it, for a customer who waits with the results of the user."""
     _retry(partial(landing.land, context, job, answer, now))
-    if not _retry(partial(store.publish_fetch, context, job, answer, now)):
+    with context.results.turn() if context.results is not None and is_awaited else nullcontext() as publish_results:
+        is_published = _retry(partial(store.publish_fetch, context, job, answer, now, publish_results))
+    if not is_published:
         landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
     log.info("fetched", access=str(job.access), products=len(answer.header.products), failures=len(answer.failures))
 

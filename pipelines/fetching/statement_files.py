@@ -25,7 +25,7 @@ from warehouse.errors import HasBank, TooMany
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access, Product
 from warehouse.settings import Settings
-from warehouse.stores import accesses, ledger, products, webhooks
+from warehouse.stores import accesses, ledger, products, results, webhooks
 
 MAX_LINES = 50_000
 """Lines of a file: what somebody with twenty bookings a day has in seven years."""
@@ -204,6 +204,7 @@ def _store(
     accounts = [account for upload_ in uploads for account in upload_.accounts]
     if is_first or any(account.added or account.changed or account.is_new_product for account in accounts):
         accesses.touch(owner)
+        results.request(owner)
     days = [account.last_day for account in accounts if account.last_day is not None]
     if days:
         accesses.record_refresh_day(owner, min(max(days), now.astimezone(settings.zone).date()))

@@ -28,7 +28,7 @@ from pipelines.banks.base import (
     Unusable,
     message,
 )
-from pipelines.context import Context
+from pipelines.context import Context, PublishResults
 from pipelines.fetching import facts, merge
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Access
@@ -88,8 +88,12 @@ def publish_header(context: Context, job: FetchJob, bank_header: Header, now: da
     return True
 
 
-def publish_fetch(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> bool:
-    """Stores the whole answer and announces new bookings; returns False and drops it if the fetch is void."""
+def publish_fetch(
+    context: Context, job: FetchJob, answer: BankAnswer, now: datetime, publish_results: PublishResults | None = None
+) -> bool:
+    """Stores the whole answer, with the results of the user if they are to be made at once, and announces new bookings; returns
+    False and drops it if the fetch is void.
+    """
     with context.database.acting_for(job.tenant, job.user) as owner:
         access = _lock_wanted(owner, job)
         if access is None:
@@ -105,6 +109,8 @@ def publish_fetch(context: Context, job: FetchJob, answer: BankAnswer, now: date
             accesses.record_refresh_day(owner, now.astimezone(context.settings.zone).date())
         accesses.end_fetch(owner, access, _issues(answer), now)
         events = facts.of_answer(access, answer.failures, has_news=bool(changes.added) and not first and access.sync)
+        if publish_results is not None:
+            events += publish_results(owner)
         webhooks.announce(owner, *events)  # last, since it locks the rows of the receivers
     return True
 

@@ -7,7 +7,7 @@ import polars as pl
 from analytics.tagging.corrections import alike, counterparties, fits
 from warehouse.errors import NoCounterparty, NotFound, SignDiffers
 from warehouse.postgres.database import Owner
-from warehouse.stores import choices, ledger, rules, users
+from warehouse.stores import choices, ledger, results, rules, users
 
 
 def choose(
@@ -34,6 +34,7 @@ def choose(
         _create_rule(owner, bookings, booking, item)
     corrected = alike(bookings, str(booking)) if change_existing else is_booking
     choices.put(owner, _ids(bookings.filter(corrected & fitting)), item)
+    results.request(owner)
 
 
 def retract(owner: Owner, booking: UUID, *, change_existing: bool = False) -> None:
@@ -41,6 +42,7 @@ def retract(owner: Owner, booking: UUID, *, change_existing: bool = False) -> No
     users.lock_corrections(owner)
     bookings = _bookings(owner, booking, None, alone=not change_existing)
     choices.remove(owner, _ids(bookings.filter(alike(bookings, str(booking)))))
+    results.request(owner)
 
 
 def _bookings(owner: Owner, booking: UUID, product: UUID | None, *, alone: bool) -> pl.DataFrame:

@@ -145,6 +145,11 @@ def packed_documents(frames: Frames, as_of: pl.DataFrame, base_url: str) -> Iter
         yield user, {name: pack(content) for name, content in contents.items()}
 
 
+def pack_documents_of(tagged_bookings: pl.DataFrame, user_products: pl.DataFrame, as_of: date, base_url: str) -> dict[str, bytes]:
+    """The results to store of one user from tagged bookings and products, packed."""
+    return {name: pack(content) for name, content in make_documents_of(tagged_bookings, user_products, as_of, base_url).items()}
+
+
 def make_documents_of(tagged_bookings: pl.DataFrame, user_products: pl.DataFrame, as_of: date, base_url: str) -> dict[str, bytes]:
     """The documents of one user from tagged bookings and products, stored or not."""
     user = str(tagged_bookings["user"][0])

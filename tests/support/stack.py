@@ -249,7 +249,7 @@ def running_stack(home: Path, **environment: str) -> Iterator[Stack]:
 def _serving(settings: Settings, where: Addresses, environment: dict[str, str]) -> Iterator[Stack]:
     """The API on a database that is ready."""
     told = {"KONTOR_HOME": str(settings.home), "KONTOR_PORT": str(settings.port), "KONTOR_DATABASE_URL": where.service}
-    told |= {"KONTOR_WARM_UP": "false"} | environment  # the first analysis of a test may take its time
+    told |= {"KONTOR_WARM_UP": "false", "KONTOR_RESULTS_AT_ONCE": "false"} | environment  # few tests ask for any result
     log, worker_log = settings.home / "api.log", settings.home / "worker.log"
     process, worker = start("api", told, log), start("pipelines.worker", told, worker_log)
     database = Database(where.service, pool=5)

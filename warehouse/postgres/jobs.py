@@ -15,18 +15,18 @@ from warehouse.postgres.database import Owner
 BANKS = "banks"
 AWAITED_PRIORITY = 1
 ENQUEUE = text(
-    "SELECT procrastinate_defer_jobs_v1(ARRAY[ROW(:queue, :task, :priority, :lock, NULL, CAST(:args AS jsonb), NULL)"
-    "::procrastinate_job_to_defer_v1])"
+    "SELECT procrastinate_defer_jobs_v1(ARRAY[ROW(:queue, :task, :priority, :lock, NULL, CAST(:args AS jsonb), "
+    "now() + make_interval(secs => :seconds))::procrastinate_job_to_defer_v1])"
 )
 RAISE_PRIORITY = text("UPDATE procrastinate_jobs SET priority = :priority WHERE status = 'todo' AND args ->> 'fetch' = :fetch")
 REMOVE_WAITING = text("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND args ->> 'access' = ANY(:accesses)")
 REMOVE_WAITING_MOVES = text("DELETE FROM procrastinate_jobs WHERE status = 'todo' AND args ->> 'dialogue' = ANY(:dialogues)")
 
 
-def enqueue(owner: Owner, task: str, *, lock: str, args: dict[str, Any], queue: str = BANKS, priority: int = 0) -> None:
-    """Enqueues a job, which runs once this transaction is committed."""
-    values = {"queue": queue, "task": task, "priority": priority, "lock": lock, "args": orjson.dumps(args).decode()}
-    owner.session.execute(ENQUEUE, values)
+def enqueue(owner: Owner, task: str, *, lock: str, args: dict[str, Any], priority: int = 0, seconds: float | None = None) -> None:
+    """Enqueues a job, which runs once this transaction is committed, or these seconds later."""
+    values = {"queue": BANKS, "task": task, "priority": priority, "lock": lock, "args": orjson.dumps(args).decode()}
+    owner.session.execute(ENQUEUE, {**values, "seconds": seconds})
 
 
 def raise_priority(owner: Owner, fetch_id: UUID) -> None:

@@ -12,11 +12,15 @@ from psycopg import sql
 from sqlalchemy import delete, func, select, text
 
 from warehouse.lake.buckets import Range
-from warehouse.postgres import frames
+from warehouse.postgres import frames, jobs
 from warehouse.postgres.database import Owner
 from warehouse.postgres.tables import Result
 from warehouse.stores.revisions import REVISION
 
+MAKE = "make_results"
+"""The name of the job that makes the results of a user."""
+SETTLING_SECONDS = 2
+"""Whoever changes one thing often changes the next one, and the answers that are wanted at once are computed meanwhile."""
 STATES = pl.Schema({"user": pl.String, "revision": pl.Int64, "knowledge": pl.String, "as_of": pl.Date})
 BETWEEN = sql.SQL(
     "SELECT user_id, revision, knowledge, as_of FROM results "
@@ -70,10 +74,22 @@ class NewResult:
     as_of: date | None = None
 
 
+def request(owner: Owner) -> None:
+    """Lets a worker make the results of the user anew, soon after this transaction, which has changed what they are made from."""
+    ids = {"tenant": str(owner.tenant), "user": str(owner.user_id)}
+    jobs.enqueue(owner, MAKE, lock=f"results {owner.user_id}", args=ids, seconds=SETTLING_SECONDS)
+
+
 def find(owner: Owner, name: str, revision: int, knowledge: str) -> bytes | None:
     """The result of the user for this revision and knowledge, without a reference day; None if there is none."""
     statement = owner.rows(Result).with_only_columns(Result.content)
     return owner.session.scalar(statement.where(Result.name == name, Result.revision == revision, Result.knowledge == knowledge))
+
+
+def is_ready(owner: Owner, name: str, revision: int, knowledge: str, as_of: date) -> bool:
+    """Whether the result of the user for this revision, knowledge and reference day is stored."""
+    state = (Result.name == name, Result.revision == revision, Result.knowledge == knowledge, Result.as_of == as_of)
+    return owner.session.scalar(owner.rows(Result).with_only_columns(Result.user_id).where(*state)) is not None
 
 
 def states(owner: Owner, name: str, ids: Range) -> pl.DataFrame:
