@@ -163,6 +163,9 @@ class Settings(BaseSettings):
         86400, ge=1, description="lifetime of the data of an access that is not refreshed by itself"
     )
     worker_lost_seconds: float = Field(30, gt=1, description="a worker that is silent for so long is dead; its jobs run again")
+    work_late_seconds: float = Field(
+        600, gt=0, description="work stands still when a job has waited for so long and no fetch has ended in this time"
+    )
 
     webhook_private_addresses: bool = Field(
         False, description="let webhooks call http and private addresses; for tests and development"
