@@ -71,7 +71,7 @@ def standstills(work: WorkState, settings: Settings, now: datetime) -> dict[str,
     has_ended_fetches = last_fetch_at is not None and now - last_fetch_at <= timedelta(seconds=late_seconds)
     if (scheduled_queue := work.queues[SCHEDULED]).oldest_seconds > late_seconds and not has_ended_fetches:
         reasons[SCHEDULED] = (
-            f"{scheduled_queue.waiting} scheduled fetches wait, one for {scheduled_queue.oldest_seconds:.0f} seconds, and none ends"
+            f"{scheduled_queue.waiting} scheduled fetches wait, one for {scheduled_queue.oldest_seconds:.0f} s, and none ends"
         )
     if (webhooks := work.queues[WEBHOOKS]).oldest_seconds > settings.webhook_drop_seconds + DROP_GRACE_SECONDS:
         reasons[WEBHOOKS] = f"{webhooks.waiting} events wait for delivery, the oldest for {webhooks.oldest_seconds:.0f} seconds"

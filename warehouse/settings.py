@@ -74,6 +74,9 @@ class Settings(BaseSettings):
         (), description="further addresses of the Dagster UI, for example of a TLS proxy in front, separated by commas"
     )
     dagster_session_seconds: int = Field(43200, ge=1, description="lifetime of a login to the Dagster UI")
+    dagster_retention_days: int = Field(
+        30, ge=1, description="how long Dagster keeps runs of pulls and analyses with their events and logs"
+    )
     base_url: Annotated[str, AfterValidator(_base_url)] = Field(
         default_factory=lambda data: f"http://{data['host']}:{data['port']}",
         description="address under which tenants reach the API, and with which every link starts; default: http://host:port",

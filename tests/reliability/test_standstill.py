@@ -110,8 +110,8 @@ def test_a_pull_fails_without_a_worker_and_succeeds_with_one(fragile: Stack, dea
         again = job.execute_in_process(instance=instance, tags=tags, raise_on_error=False)
         assert again.success
         checks = {check.check_name: check for check in again.get_asset_check_evaluations()}
-        assert checks["share_fetched"].metadata["fetched"].value >= 1
-        assert checks["age_of_data"].passed is not None
+        assert checks["share_fetched"].metadata["fetched"].value not in (None, 0)
+        assert "age_of_data" in checks
     wait_until(lambda: metric(fragile, 'kontor_fetches_total{outcome="fetched",provider="Demo') > before, 60)
 
 
