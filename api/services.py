@@ -26,6 +26,7 @@ from starlette.concurrency import run_in_threadpool
 from api.http.asker import asker
 from api.http.response_cache import ResponseCache
 from api.http.responses import Links
+from api.http.shared_checks import SharedChecks
 from pipelines import tombstones
 from pipelines.banks.base import Connector
 from pipelines.banks.connectors import connectors
@@ -37,6 +38,7 @@ from warehouse.lake.lake import Lake
 from warehouse.postgres.async_connections import Connections
 from warehouse.postgres.database import Database
 from warehouse.postgres.notifications import Arrivals
+from warehouse.postgres.work_state import WorkState
 from warehouse.secrets import hashing
 from warehouse.secrets.vault import Vault
 from warehouse.settings import Settings
@@ -64,6 +66,9 @@ COMPUTATIONS_AT_ONCE = 1
 MAX_WAITING_COMPUTATIONS = 50
 SPARE_SLOTS = 1
 CROWD_NICENESS = 10
+MONITOR_WAIT_SECONDS = 0.3
+"""Enough to replace a connection that a restart of the database has ended."""
+MONITOR_OPTIONS = "-c statement_timeout=1000"
 PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8)
 
 
@@ -134,9 +139,28 @@ class UserSlots:
 
 
 @dataclass(frozen=True)
+class ReadinessCheck:
+    """The status of one check, and what is wrong. Everybody can read it: no paths and no ids of keys."""
+
+    status: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class StoreReport:
+    """What stores tell of themselves: checks by name, and the state of the work."""
+
+    checks: Mapping[str, ReadinessCheck]
+    work: WorkState | None = None
+
+
+@dataclass(frozen=True)
 class Services:
     settings: Settings
     database: Database
+    monitor: Database
+    """A connection for health checks, so that they neither wait for requests nor keep them waiting."""
+    store_checks: SharedChecks[StoreReport]
     connections: Connections
     reads: Connections
     callers: Callers
@@ -172,6 +196,8 @@ class Services:
         return cls(
             settings=settings,
             database=database,
+            monitor=Database(settings.database_url, pool=1, wait_seconds=MONITOR_WAIT_SECONDS, options=MONITOR_OPTIONS),
+            store_checks=SharedChecks(),
             connections=connections,
             reads=_connections(database, settings),
             callers=Callers(connections),
@@ -247,6 +273,7 @@ class Services:
         await self.arrivals.close()
         await self.reads.close()
         await self.connections.close()
+        self.monitor.close()
         self.database.close()
 
 

@@ -1,9 +1,12 @@
 """The context of flows, their first argument. The caller of a flow (a worker, a Dagster job, a command, a test) opens it."""
 
+import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
+from uuid import UUID
 
 from pipelines.banks.base import Connector
 from pipelines.banks.connectors import connectors
@@ -31,6 +34,29 @@ class ResultMaker(Protocol):
         """
 
 
+class FetchTally:
+    """Counts how fetches ended in this process, by provider and outcome, until the worker stores the counts."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[UUID, str]] = Counter()
+
+    def add(self, provider: UUID, outcome: str) -> None:
+        with self._lock:
+            self._counts[provider, outcome] += 1
+
+    def take(self) -> Counter[tuple[UUID, str]]:
+        """All counts; they start again at zero."""
+        with self._lock:
+            counts, self._counts = self._counts, Counter()
+        return counts
+
+    def put_back(self, counts: Counter[tuple[UUID, str]]) -> None:
+        """Adds counts that could not be stored."""
+        with self._lock:
+            self._counts += counts
+
+
 @dataclass(frozen=True)
 class Context:
     settings: Settings
@@ -41,6 +67,7 @@ class Context:
     lake: Lake
     results: ResultMaker | None = None
     """None where nobody waits for results."""
+    tally: FetchTally = field(default_factory=FetchTally)
 
     @classmethod
     def of(cls, settings: Settings) -> "Context":

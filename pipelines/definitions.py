@@ -1,20 +1,28 @@
 """The Dagster definitions of Kontor. Nothing is computed here: jobs and assets call flows."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
 
 import dagster as dg
 
-from pipelines.assets import analyses, bank_data, credit_risk, evaluation, training, training_tenants
+from pipelines.assets import analyses, bank_data, credit_risk, evaluation, retention, training, training_tenants
 from pipelines.assets.partitions import BUCKETS
 from pipelines.assets.resources import Context, ContextResource
-from pipelines.fetching.slots import CRON, SLOT_FORMAT, slot_of
+from pipelines.fetching.slots import CRON, SLOT_FORMAT, SLOT_HOURS, slot_of
 from warehouse.lake.buckets import bucket_of, key
 from warehouse.settings import Settings
 
 ZONE = Settings().timezone
 FIRST, LAST = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 HALF_AN_HOUR_LATER = CRON.replace("0 ", "30 ", 1)
+NOTHING_CHANGED = dg.SkipReason("all results are those of the current revisions")
+ROUTINE = retention.Routine(
+    jobs=("housekeeping_job", "erasure_job", "pull_job", "analyses_job"),
+    bucket_assets=[asset_key for asset in analyses.ASSETS for asset_key in asset.keys],
+    pull_assets=[asset_key for asset in bank_data.ASSETS for asset_key in asset.keys],
+)
 UNFINISHED = (dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED)
 
 
@@ -39,6 +47,16 @@ def announce_consents(context: dg.OpExecutionContext, kontor: dg.ResourceParam[C
     context.log.info("announced the ends of %d consents", announced)
 
 
+@dg.op(
+    description="Deletes old runs of Dagster with their events and logs, except those that show the present state of an asset."
+)
+def purge_runs(context: dg.OpExecutionContext, kontor: dg.ResourceParam[Context]) -> None:
+    before = datetime.now(UTC) - timedelta(days=kontor.settings.dagster_retention_days)
+    count = retention.purge_runs(context.instance, ROUTINE, before)
+    context.add_output_metadata({"runs": count})
+    context.log.info("purged %d runs from before %s", count, before.isoformat())
+
+
 @dg.job(
     description="Removes what has ended, so that tables stay small, and tells webhooks of consents that end.",
     executor_def=dg.in_process_executor,
@@ -46,6 +64,7 @@ def announce_consents(context: dg.OpExecutionContext, kontor: dg.ResourceParam[C
 def housekeeping_job() -> None:
     sweep()
     announce_consents()
+    purge_runs()
 
 
 @dg.op(description="Writes every file of the lake that holds something of an erased person again without it.")
@@ -91,29 +110,63 @@ def pull_four_times_a_day(context: dg.ScheduleEvaluationContext) -> dg.RunReques
 @dg.schedule(
     job=analyses_job, cron_schedule=HALF_AN_HOUR_LATER, execution_timezone=ZONE, default_status=dg.DefaultScheduleStatus.RUNNING
 )
-def analyses_after_pulls(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-    """Looks at all buckets after each pull, so that what has not changed is known to be fresh; the sensor does what is urgent."""
+def analyses_after_pulls(
+    context: dg.ScheduleEvaluationContext, kontor: dg.ResourceParam[Context]
+) -> Sequence[dg.RunRequest] | dg.SkipReason:
+    """Asks for the buckets that have changed, also those whose results are there already because a worker has made them with the
+    data: their files in the lake are older. Once a day it looks at one bucket even if nothing has changed, so that
+    assets of an idle installation count as fresh: the way from the ledger to the served results is known to work.
+    """
     if _is_running(context.instance):
         return dg.SkipReason("a run is on its way")
-    return _range_request(None, str(BUCKETS.get_first_partition_key()), str(BUCKETS.get_last_partition_key()))
+    is_first_of_day = slot_of(context.scheduled_execution_time, kontor.settings.zone).hour == min(SLOT_HOURS)
+    changed = sorted({*_stale_buckets(kontor), *_unexported_buckets(kontor)})
+    return _bucket_requests(_buckets_to_look_at(changed, is_first_of_day=is_first_of_day)) or NOTHING_CHANGED
+
+
+def _buckets_to_look_at(buckets: Sequence[int], *, is_first_of_day: bool) -> Sequence[int]:
+    """The changed buckets; if there are none, the first one for the first slot of a day."""
+    return buckets or ([0] if is_first_of_day else [])
 
 
 @dg.sensor(job=analyses_job, minimum_interval_seconds=30, default_status=dg.DefaultSensorStatus.RUNNING)
 def changed_buckets(context: dg.SensorEvaluationContext, kontor: dg.ResourceParam[Context]) -> dg.SensorResult | dg.SkipReason:
-    """Asks for a run over the buckets with users whose results are not those of their revision, unless one is on its way."""
+    """Asks for the buckets with users whose results are not those of their revision, and only for them, unless a run is on its
+    way.
+    """
+    if _is_running(context.instance):
+        return dg.SkipReason("a run is on its way")
+    requests = _bucket_requests(_stale_buckets(kontor))
+    return dg.SensorResult(requests) if requests else NOTHING_CHANGED
+
+
+def _stale_buckets(kontor: Context) -> list[int]:
+    """The buckets with users whose results are not those of their revision."""
     from pipelines.results import live, tags  # load the taggers, which the code location does not need
     from warehouse.stores import results
 
-    if _is_running(context.instance):
-        return dg.SkipReason("a run is on its way")
+    base_url = kontor.settings.base_url
+    versions = live.version(base_url), live.own_versions(base_url, tags.own_taggers())
     with kontor.database.surveying() as operator:
-        base_url = kontor.settings.base_url
-        versions = live.version(base_url), live.own_versions(base_url, tags.own_taggers())
-        stale = results.users_with_stale_result(operator, live.NAMES[0], *versions)
-    buckets = sorted({bucket_of(user, kontor.settings.buckets) for user in stale})
-    if not buckets:
-        return dg.SkipReason("all results are those of the current revisions")
-    return dg.SensorResult([_range_request(None, key(buckets[0]), key(buckets[-1]))])
+        stale_users = results.users_with_stale_result(operator, live.NAMES[0], *versions)
+    return sorted({bucket_of(user, kontor.settings.buckets) for user in stale_users})
+
+
+def _unexported_buckets(kontor: Context) -> list[int]:
+    """The buckets whose files in the lake are not those of the ledger."""
+    from pipelines.results import export
+
+    buckets = range(kontor.settings.buckets)
+    unchanged = export.unchanged_buckets(kontor.database, kontor.lake, buckets, len(buckets))
+    return [bucket for bucket in buckets if bucket not in unchanged]
+
+
+def _bucket_requests(buckets: Sequence[int]) -> list[dg.RunRequest]:
+    """One run for each unbroken range of buckets: a run of Dagster covers one range of partitions."""
+    ranges = [
+        [bucket for _, bucket in members] for _, members in groupby(enumerate(sorted(buckets)), lambda item: item[1] - item[0])
+    ]
+    return [_range_request(None, key(members[0]), key(members[-1])) for members in ranges]
 
 
 def _is_running(instance: dg.DagsterInstance) -> bool:

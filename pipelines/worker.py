@@ -34,6 +34,7 @@ from pipelines.fetching.store import FetchJob
 from pipelines.webhooks import notify
 from warehouse import logs, patience
 from warehouse.errors import Busy, DatabaseUnavailable, KeysMissing
+from warehouse.postgres import work_state
 from warehouse.postgres.job_manager import PatientJobManager
 from warehouse.postgres.jobs import AWAITED_PRIORITY, BANKS
 from warehouse.secrets import sealed_values
@@ -92,6 +93,8 @@ async def run(settings: Settings) -> None:
         working.cancel()  # takes no more jobs and waits for running ones
         looking.cancel()
         await asyncio.wait([working, looking, delivering], timeout=_grace_seconds(settings) + LOOK_SECONDS)
+        with contextlib.suppress(DatabaseUnavailable, Busy):
+            await asyncio.to_thread(_store_tally, context)
         await worker_context.slots.close()
     log.info("stopped")
 
@@ -286,9 +289,23 @@ def _tidy(context: Context) -> None:
     with context.database.operating() as operator:
         expired = accesses.remove_expired(operator) + redirect_sessions.purge_expired(operator)
         lost = fetches.resume_lost(operator)
+    _store_tally(context)
     moved = worker.advance_overdue(context)
     if expired or lost or moved:
         log.info("tidied", expired=expired, lost=lost, dialogues=moved)
+
+
+def _store_tally(context: Context) -> None:
+    """Stores how fetches have ended since the last call. A worker that is killed loses the counts of a second."""
+    counts = context.tally.take()
+    if not counts:
+        return
+    try:
+        with context.database.operating() as operator:
+            work_state.add_fetches(operator, counts)
+    except BaseException:
+        context.tally.put_back(counts)
+        raise
 
 
 def main(settings: Settings | None = None) -> None:

@@ -74,6 +74,9 @@ class Settings(BaseSettings):
         (), description="further addresses of the Dagster UI, for example of a TLS proxy in front, separated by commas"
     )
     dagster_session_seconds: int = Field(43200, ge=1, description="lifetime of a login to the Dagster UI")
+    dagster_retention_days: int = Field(
+        30, ge=1, description="how long Dagster keeps runs of pulls and analyses with their events and logs"
+    )
     base_url: Annotated[str, AfterValidator(_base_url)] = Field(
         default_factory=lambda data: f"http://{data['host']}:{data['port']}",
         description="address under which tenants reach the API, and with which every link starts; default: http://host:port",
@@ -168,6 +171,9 @@ class Settings(BaseSettings):
         86400, ge=1, description="lifetime of the data of an access that is not refreshed by itself"
     )
     worker_lost_seconds: float = Field(30, gt=1, description="a worker that is silent for so long is dead; its jobs run again")
+    work_late_seconds: float = Field(
+        600, gt=0, description="work stands still when a job has waited for so long and no fetch has ended in this time"
+    )
 
     webhook_private_addresses: bool = Field(
         False, description="let webhooks call http and private addresses; for tests and development"

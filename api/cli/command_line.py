@@ -26,6 +26,7 @@ from api.cli import (
     simulate,
     sql,
     statements,
+    status,
     tenants,
     users,
     webhooks,
@@ -34,6 +35,7 @@ from warehouse.errors import KontorError
 
 app = typer.Typer(help="Kontor: the open platform for German bank data.", no_args_is_help=True, pretty_exceptions_enable=False)
 server.register(app)
+status.register(app)
 simulate.register(app)
 models.register(app)
 sql.register(app)

@@ -1,10 +1,15 @@
 """Prometheus metrics: counts, durations and failures. Labels are path templates and fixed names, never ids."""
 
 import os
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from warehouse.postgres.work_state import WorkState
 
 REQUESTS = Counter("kontor_requests", "Requests answered", ["method", "route", "status"])
 SECONDS = Histogram(
@@ -50,3 +55,52 @@ def exposition() -> bytes:
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return generate_latest(registry)
+
+
+def work_exposition(severities: Mapping[str, int], work: WorkState | None) -> bytes:
+    """The metrics of checks (0 ok, 1 degraded, 2 unavailable) and of the work of all workers, in Prometheus' text format. They
+    are those of the whole installation, whichever process is asked.
+    """
+    registry = CollectorRegistry()
+    registry.register(_WorkCollector(severities, work))
+    return generate_latest(registry)
+
+
+class _WorkCollector(Collector):
+    """Metrics that are read from the database at the moment they are asked for."""
+
+    def __init__(self, severities: Mapping[str, int], work: WorkState | None) -> None:
+        self._severities = severities
+        self._work = work
+
+    def collect(self) -> Iterator[Metric]:
+        checks = GaugeMetricFamily("kontor_check_severity", "Checks of /ready: 0 ok, 1 degraded, 2 unavailable", labels=["check"])
+        for name, severity in self._severities.items():
+            checks.add_metric([name], severity)
+        yield checks
+        if self._work is not None:
+            yield from _work_metrics(self._work)
+
+
+def _work_metrics(work: WorkState) -> Iterator[Metric]:
+    workers = GaugeMetricFamily("kontor_workers", "Workers that give signs of life, and those that have died", labels=["state"])
+    workers.add_metric(["alive"], work.workers)
+    workers.add_metric(["lost"], work.lost_workers)
+    yield workers
+    if work.heartbeat_seconds is not None:
+        text = "Time since the latest sign of life of any worker"
+        yield GaugeMetricFamily("kontor_worker_heartbeat_age_seconds", text, work.heartbeat_seconds)
+    depth = GaugeMetricFamily("kontor_queue_depth", "Jobs and webhook events in a queue", labels=["queue", "state"])
+    age = GaugeMetricFamily("kontor_queue_age_seconds", "How long the oldest of a queue has waited", labels=["queue"])
+    for queue in work.queues.values():
+        depth.add_metric([queue.queue, "waiting"], queue.waiting)
+        depth.add_metric([queue.queue, "running"], queue.running)
+        age.add_metric([queue.queue], queue.oldest_seconds)
+    yield depth
+    yield age
+    fetches = CounterMetricFamily(
+        "kontor_fetches", "Fetches that have ended, by bank and outcome", labels=["provider", "outcome"]
+    )
+    for total in work.fetches:
+        fetches.add_metric([total.provider, total.outcome], total.fetches)
+    yield fetches

@@ -1,7 +1,12 @@
-"""Health checks and metrics for monitoring."""
+"""Health checks and metrics for monitoring.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+All checks of `/ready` are bounded in time, whatever a store does: whoever watches the service must learn that something hangs,
+and not hang as well. Those who ask at the same time share one look at the stores (`SharedChecks`).
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
 
 from starlette.responses import Response
 
@@ -9,28 +14,30 @@ from api.http import metrics
 from api.http.responses import json_response
 from api.http.route import router
 from api.schemas.health import Alive, Readiness
-from api.services import AppServices, Services
+from api.services import AppServices, ReadinessCheck, Services, StoreReport
 from models.errors import ModelError
+from pipelines import operations
 from pipelines.results import tags
 from warehouse import disk
 from warehouse.errors import DatabaseUnavailable, KeysMissing
+from warehouse.postgres.database import DATABASE_ERRORS
 from warehouse.secrets import sealed_values
 
 PUBLIC: dict[str, list[object]] = {"security": []}
 OK, DEGRADED, UNAVAILABLE = "ok", "degraded", "unavailable"
+SEVERITIES = (OK, DEGRADED, UNAVAILABLE)
+LOOK_SECONDS = 4.0
+"""How long a look at the stores may take; the answer comes within five seconds."""
+CHECKS_BY_STORE = {"database": ("database", "keys", "work"), "lake": ("lake",), "model": ("model",), "disk": ("disk",)}
+"""The stores, each of which is asked on a thread of its own, with the checks that it answers."""
+NO_ANSWER = ReadinessCheck(UNAVAILABLE, f"no answer within {LOOK_SECONDS:.0f} seconds")
+DATABASE_SILENT = ReadinessCheck(UNAVAILABLE, "the database does not answer")
+WORK_UNKNOWN = ReadinessCheck(DEGRADED, "the database does not tell")
 routes = router("", "Health")
 
 
 class MetricsResponse(Response):
     media_type = "text/plain"
-
-
-@dataclass(frozen=True)
-class ReadinessCheck:
-    """The status of one check, and what is wrong. Everybody can read it: no paths and no ids of keys."""
-
-    status: str
-    reason: str | None = None
 
 
 @routes.get("/health", response_model=Alive, openapi_extra=PUBLIC)
@@ -40,48 +47,76 @@ async def get_health(services: AppServices) -> Response:
 
 
 @routes.get("/ready", response_model=Readiness, responses={503: {"model": Readiness}}, openapi_extra=PUBLIC)
-def get_readiness(services: AppServices) -> Response:
+async def get_readiness(services: AppServices) -> Response:
     """The service can work: database and lake answer, and the vault keys open what is stored. 503 otherwise, so that no requests
-    are sent here. `degraded` still works.
+    are sent here. `degraded` still works, but needs the operator: the check `work` says when fetches, dialogues or webhooks stand
+    still. Answers within five seconds.
     """
-    database = _answers(services.database.ping)
-    checks = {
-        "database": database,
-        "lake": _answers(services.lake.check),
-        "keys": _check_keys(services) if database.status == OK else ReadinessCheck(UNAVAILABLE, "the database does not answer"),
-        "model": _check_model(),
-        "disk": _check_disk(services),
-    }
-    status = UNAVAILABLE if any(check.status == UNAVAILABLE for check in checks.values()) else OK
+    checks = (await _look(services)).checks
+    status = max((check.status for check in checks.values()), key=SEVERITIES.index)
     body = {"status": status, "checks": {name: check.status for name, check in checks.items()}}
     reasons = {name: check.reason for name, check in checks.items() if check.reason}
-    return json_response(services.zone, body | ({"reasons": reasons} if reasons else {}), 200 if status == OK else 503)
+    return json_response(services.zone, body | ({"reasons": reasons} if reasons else {}), 503 if status == UNAVAILABLE else 200)
 
 
 @routes.get("/metrics", response_class=MetricsResponse, openapi_extra=PUBLIC)
-def get_metrics(services: AppServices) -> Response:
+async def get_metrics(services: AppServices) -> Response:
     """Metrics in Prometheus' text format."""
-    for usage in disk.usages(services.settings):
-        metrics.DISK_USED.labels(usage.place).set(usage.share_used)
-    metrics.note_model(stands_in=_check_model().status != OK)
-    return MetricsResponse(metrics.exposition())
+    report = await _look(services)
+    metrics.note_model(stands_in=report.checks["model"].status != OK)
+    if report.checks["disk"] != NO_ANSWER:
+        for usage in disk.usages(services.settings):
+            metrics.DISK_USED.labels(usage.place).set(usage.share_used)
+    severities = {name: SEVERITIES.index(check.status) for name, check in report.checks.items()}
+    return MetricsResponse(metrics.exposition() + metrics.work_exposition(severities, report.work))
+
+
+async def _look(services: Services) -> StoreReport:
+    """All checks, by name, and the state of the work if the database tells it."""
+    looks: Mapping[str, Callable[[], StoreReport]] = {
+        "database": partial(_ask_database, services),
+        "lake": lambda: StoreReport({"lake": _answers(services.lake.check)}),
+        "model": lambda: StoreReport({"model": _check_model()}),
+        "disk": lambda: StoreReport({"disk": _check_disk(services)}),
+    }
+    reports = await services.store_checks.run(looks, LOOK_SECONDS)
+    late = {name: NO_ANSWER for store, names in CHECKS_BY_STORE.items() if store not in reports for name in names}
+    checks = late | {name: check for report in reports.values() for name, check in report.checks.items()}
+    ordered_checks = {name: checks[name] for names in CHECKS_BY_STORE.values() for name in names}
+    return StoreReport(ordered_checks, reports["database"].work if "database" in reports else None)
+
+
+def _ask_database(services: Services) -> StoreReport:
+    """What the database tells, on one connection that serves no requests, each statement bounded in time."""
+    try:
+        services.monitor.ping()
+    except DatabaseUnavailable:
+        return StoreReport({"database": ReadinessCheck(UNAVAILABLE), "keys": DATABASE_SILENT, "work": WORK_UNKNOWN})
+    keys = _check_keys(services)
+    try:
+        work = operations.read_work(services.monitor, services.settings)
+    except DATABASE_ERRORS:
+        return StoreReport({"database": ReadinessCheck(OK), "keys": keys, "work": WORK_UNKNOWN})
+    reasons = operations.standstills(work, services.settings, datetime.now(UTC))
+    work_check = ReadinessCheck(DEGRADED, "; ".join(reasons.values())) if reasons else ReadinessCheck(OK)
+    return StoreReport({"database": ReadinessCheck(OK), "keys": keys, "work": work_check}, work)
 
 
 def _answers(check: Callable[[], None]) -> ReadinessCheck:
     try:
         check()
-    except (DatabaseUnavailable, OSError):
+    except OSError:
         return ReadinessCheck(UNAVAILABLE)
     return ReadinessCheck(OK)
 
 
 def _check_keys(services: Services) -> ReadinessCheck:
     try:
-        with services.database.operating() as operator:
+        with services.monitor.operating() as operator:
             sealed_values.check_keys(operator, services.vault)
     except KeysMissing:
         return ReadinessCheck(UNAVAILABLE, "the vault keys do not open what is stored")
-    except (DatabaseUnavailable, OSError, ValueError):
+    except (*DATABASE_ERRORS, OSError, ValueError):
         return ReadinessCheck(UNAVAILABLE, "the vault keys cannot be checked")
     return ReadinessCheck(OK)
 

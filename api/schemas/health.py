@@ -6,7 +6,7 @@ from pydantic import Field
 
 from api.schemas.base import Wire, shape
 
-Health = Annotated[str, shape("ReadinessStatus", ["ok", "unavailable"])]
+Health = Annotated[str, shape("ReadinessStatus", ["ok", "degraded", "unavailable"])]
 CheckStatus = Annotated[str, shape("ReadinessCheckStatus", ["ok", "degraded", "unavailable"])]
 
 
@@ -21,8 +21,8 @@ class Readiness(Wire):
 
     status: Health = Field(examples=["ok"])
     checks: dict[str, CheckStatus] = Field(
-        examples=[{"database": "ok", "lake": "ok", "keys": "ok", "model": "ok", "disk": "ok"}],
-        description="What was looked at; `degraded` works, but needs the operator",
+        examples=[{"database": "ok", "lake": "ok", "keys": "ok", "work": "ok", "model": "ok", "disk": "ok"}],
+        description="What was looked at; `degraded` works, but needs the operator. `work` is what workers do",
     )
     reasons: dict[str, str] | None = Field(
         None, examples=[{"keys": "the vault keys do not open what is stored"}], description="What is wrong, by check"

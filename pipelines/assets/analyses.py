@@ -11,7 +11,7 @@ from analytics.analyses import suite
 from analytics.knowledge.files import version
 from pipelines.assets import metadata, training
 from pipelines.assets.bank_data import RETRY, ledger
-from pipelines.assets.partitions import ALL_AT_ONCE, BUCKETS, Anew, buckets_of, done_after
+from pipelines.assets.partitions import ALL_AT_ONCE, BUCKETS, Anew, buckets_of, done_within_a_day
 from pipelines.assets.resources import Context
 from warehouse.lake import tables
 from warehouse.lake.buckets import key
@@ -33,7 +33,7 @@ bucket_asset = partial(
     group_name=GROUP,
     owners=OWNERS,
     retry_policy=RETRY,
-    freshness_policy=done_after(hours=2),
+    freshness_policy=done_within_a_day(),
 )
 
 
@@ -116,7 +116,7 @@ def _spec(analysis: suite.Analysis) -> dg.AssetSpec:
         group_name=GROUP,
         owners=OWNERS,
         kinds={"parquet", "polars"},
-        freshness_policy=done_after(hours=2),
+        freshness_policy=done_within_a_day(),
     )
 
 

@@ -25,6 +25,13 @@ def done_after(hours: int) -> dg.FreshnessPolicy:
     return dg.FreshnessPolicy.time_window(SLOT_GAP + timedelta(hours=hours))
 
 
+def done_within_a_day() -> dg.FreshnessPolicy:
+    """A policy by which an asset of buckets is fresh for a day and two hours: only changed buckets are worked on, and something
+    is looked at every day.
+    """
+    return dg.FreshnessPolicy.time_window(timedelta(hours=26))
+
+
 class Anew(dg.Config):
     """How much of a bucket is worked on."""
 

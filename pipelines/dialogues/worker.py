@@ -101,7 +101,7 @@ def advance(context: Context, job: MoveJob, now: datetime) -> None:
     standing, state = _ask_bank(context, plan, partial(_may_go_on, context, job))
     fetch = _settle(context, job, standing, state, plan)
     if fetch is not None and (answer := _fetched(context, plan, standing)) is not None:
-        refresh.publish_answer(context, fetch, answer, now)
+        refresh.publish_answer(context, fetch, answer, now, plan.request.provider.id)
     log.info("moved", dialogue=str(job.dialogue), kind=plan.kind, phase=standing.phase)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TypeVar
+from uuid import UUID
 
 import structlog
 
@@ -57,6 +58,8 @@ CUSTOMER_CODES = frozenset({Code.LOCKED, Code.WRONG_CREDENTIALS, Code.FIELDS_MIS
 data, so that a client that waits for the first fetch learns that it has ended, and always among its issues.
 """
 BATCH_ACCESSES = 500
+FETCHED, INCOMPLETE, STOPPED, NOT_ASKED = "fetched", "incomplete", "stopped", "not_asked"
+"""How a fetch can end beside the codes of bank faults: with all data, with failures of products, void, or without a session."""
 MAX_PUBLISH_ATTEMPTS = 3
 MAX_ATTEMPTS = 3
 T = TypeVar("T")
@@ -76,6 +79,7 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
     try:
         answer = _receive(context, job, connector, request)
     except _FetchVoid:
+        context.tally.add(request.provider.id, STOPPED)
         log.info("fetch_stopped", access=str(job.access))
     except BankFault as fault:
         _retry(partial(_fail, context, job, fault, now, plan.login))
@@ -85,7 +89,7 @@ def fetch_access(context: Context, job: FetchJob, now: datetime) -> None:
         log.error("connector_failed", access=str(job.access), connector=connector.name, error=describe(error))  # noqa: TRY400
         _fail(context, job, BankFault(), now)
     else:
-        _publish(context, job, answer, now, is_awaited=plan.is_awaited)
+        _publish(context, job, answer, now, request.provider.id, is_awaited=plan.is_awaited)
         if plan.is_held:
             _retry(partial(_release, context, job, plan.login))
 
@@ -150,21 +154,23 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
             return None
         if not accesses.may_fetch(owner, access):  # deactivated while the job waited
             accesses.void_fetch(owner, access)
+            context.tally.add(access.provider_id, STOPPED)
             return None
         if access.fetch_attempts >= MAX_ATTEMPTS:  # lost too often: the bank is not asked again
-            _end(owner, access, BankFault(), now)
+            _end(context, owner, access, BankFault(), now)
             return None
         row = providers.find(owner, access.provider_id)
         connector = context.connectors.get(row.connector)
         provider = CatalogueBank(row.id, row.name, row.connector, row.blz, row.bic)
         if not row.enabled or connector is None or (offer := connector.offer(provider)) is None:
-            _end(owner, access, Unreachable(), now)
+            _end(context, owner, access, Unreachable(), now)
             return None
         credentials = accesses.readable_credentials(owner, context.vault, access)
         if credentials is None:
             raise FieldsMissing(", ".join(field.key for field in offer.fields))
         if any(field.key not in credentials for field in offer.fields) or access.wrong_logins >= MAX_WRONG_LOGINS:
             accesses.end_fetch(owner, access, access.messages, now)
+            context.tally.add(access.provider_id, NOT_ASKED)
             code = next((item["code"] for item in access.messages), Code.FIELDS_MISSING)
             webhooks.announce(owner, *facts.of_fault(access, code, waits_for_customer=access.waits_for_customer))
             return None
@@ -172,10 +178,11 @@ def _plan(context: Context, job: FetchJob, now: datetime) -> _Plan | None:
         login = bank_logins.trace(owner, context.vault, access.provider_id, access.login_hash, credentials)
         if refused := bank_logins.refusal(owner, login, access.login_entered_at, attended=attended):
             counts = refused.secret_hash == login.secret_hash
-            _end(owner, access, AccessLocked() if refused.locked else WrongCredentials(), now, counts=counts)
+            _end(context, owner, access, AccessLocked() if refused.locked else WrongCredentials(), now, counts=counts)
             return None
         if not attended and not _take_unattended_session(owner, access, context, now):
             accesses.end_fetch(owner, access, access.issues, now)
+            context.tally.add(access.provider_id, NOT_ASKED)
             return None
         accesses.open_session(owner, access, attended=attended)
         request = FetchRequest(
@@ -259,7 +266,7 @@ def answer_of(context: Context, parts: Iterable[Part], request: FetchRequest) ->
     return answer
 
 
-def publish_answer(context: Context, job: FetchJob, answer: BankAnswer, now: datetime) -> None:
+def publish_answer(context: Context, job: FetchJob, answer: BankAnswer, now: datetime, provider: UUID) -> None:
     """Publishes an answer that came with a dialogue, as that of the fetch that the dialogue has begun. If that fails, the job of
     the fetch asks the bank.
     """
@@ -268,17 +275,24 @@ def publish_answer(context: Context, job: FetchJob, answer: BankAnswer, now: dat
             return
     except Unusable:
         return
-    _publish(context, job, answer, now, is_awaited=True)
+    _publish(context, job, answer, now, provider, is_awaited=True)
 
 
-def _publish(context: Context, job: FetchJob, answer: BankAnswer, now: datetime, *, is_awaited: bool) -> None:
+def _publish(context: Context, job: FetchJob, answer: BankAnswer, now: datetime, provider: UUID, *, is_awaited: bool) -> None:
     """Lands an answer and publishes it, for a customer who waits with the results of the user."""
     _retry(partial(landing.land, context, job, answer, now))
     with context.results.turn() if context.results is not None and is_awaited else nullcontext() as publish_results:
         is_published = _retry(partial(store.publish_fetch, context, job, answer, now, publish_results))
     if not is_published:
         landing.take_back(context, job)  # the access may be deleted, and nobody else would remove the piece
-    log.info("fetched", access=str(job.access), products=len(answer.header.products), failures=len(answer.failures))
+    context.tally.add(provider, STOPPED if not is_published else INCOMPLETE if answer.failures else FETCHED)
+    log.info(
+        "fetched",
+        access=str(job.access),
+        provider=str(provider),
+        products=len(answer.header.products),
+        failures=len(answer.failures),
+    )
 
 
 def scope_with_consent(owner: Owner, access: Access, context: Context) -> FetchScope:
@@ -343,12 +357,13 @@ def _fail(context: Context, job: FetchJob, fault: BankFault, now: datetime, logi
             bank_logins.record_refusal(owner, login, locked=fault.code is Code.LOCKED)
         access = accesses.lock_fetching(owner, job.access, job.fetch)
         if access is not None:
-            _end(owner, access, fault, now)
-            log.info("fetch_failed", access=str(job.access), code=fault.code)
+            _end(context, owner, access, fault, now)
 
 
-def _end(owner: Owner, access: Access, fault: BankFault, now: datetime, *, counts: bool = True) -> None:
+def _end(context: Context, owner: Owner, access: Access, fault: BankFault, now: datetime, *, counts: bool = True) -> None:
     """Ends a fetch with a fault. `counts` is false for a login of which the bank has refused another PIN."""
+    context.tally.add(access.provider_id, fault.code)
+    log.warning("fetch_failed", access=str(access.id), provider=str(access.provider_id), code=fault.code)
     code = fault.code
     if code is Code.WRONG_CREDENTIALS and counts:
         access.wrong_logins += 1

@@ -14,7 +14,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from pipelines.definitions import FIRST, LAST, changed_buckets, defs
+from pipelines.definitions import FIRST, LAST, _bucket_requests, _buckets_to_look_at, changed_buckets, defs
 from pipelines.results import checks, tags, tasks
 from pipelines.results.checks import CheckResult
 from tests.support.stack import Customer, Stack
@@ -161,12 +161,29 @@ def test_the_sensor_asks_for_buckets_that_have_changed_and_only_for_them(
     context = dg.build_sensor_context(instance=instance, resources={"kontor": tasks._context()})
     asked = changed_buckets(context)
     assert isinstance(asked, dg.SensorResult)
-    assert asked.run_requests
-    assert asked.run_requests[0].tags[FIRST] <= key(mine) <= asked.run_requests[0].tags[LAST]
+    assert any(request.tags[FIRST] <= key(mine) <= request.tags[LAST] for request in asked.run_requests or ())
     brought_up_to_date(*range(BUCKETS))
     assert isinstance(
         changed_buckets(dg.build_sensor_context(instance=instance, resources={"kontor": tasks._context()})), dg.SkipReason
     )
+
+
+@pytest.mark.parametrize(
+    ("buckets", "ranges"),
+    [([], []), ([5], [(5, 5)]), ([0, 1, 2, 9, 11, 12, 63], [(0, 2), (9, 9), (11, 12), (63, 63)])],
+)
+def test_exactly_the_changed_buckets_are_planned(buckets: list[int], ranges: list[tuple[int, int]]) -> None:
+    planned = [(request.tags[FIRST], request.tags[LAST]) for request in _bucket_requests(buckets)]
+    assert planned == [(key(first), key(last)) for first, last in ranges]
+
+
+@pytest.mark.parametrize(
+    ("stale", "is_first_of_day", "planned"), [([], False, []), ([], True, [0]), ([7], False, [7]), ([7], True, [7])]
+)
+def test_after_a_pull_nothing_is_planned_without_a_change_but_one_look_a_day(
+    stale: list[int], is_first_of_day: bool, planned: list[int]
+) -> None:
+    assert _buckets_to_look_at(stale, is_first_of_day=is_first_of_day) == planned
 
 
 @pytest.mark.parametrize(("again", "moved", "share"), [(0, 0, 0), (10, 0, 0), (10, 5, 0.5)])

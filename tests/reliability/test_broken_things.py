@@ -51,7 +51,7 @@ class TestModel:
             (pointer.parent / "2026.1-abcdef.npz").write_bytes(content)
         pointer.write_text("2026.1-abcdef")
         status, body = readiness(stack)
-        assert (status, body["status"], body["checks"]["model"]) == (200, "ok", "degraded")
+        assert (status, body["status"], body["checks"]["model"]) == (200, "degraded", "degraded")
         assert body["reasons"]["model"].startswith("model 2026.1-abcdef cannot be read; ")
         assert "\nkontor_model_stands_in 1.0" in stack.http.get("/metrics").text
         assert any(line["event"] == "model_unreadable" and line["level"] == "error" for line in stack.log_lines())

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from pydantic import ValidationError
 
-from tests.support.stack import PASSWORD, Stack, TenantUnderTest
+from tests.support.stack import PASSWORD, Stack, TenantUnderTest, wait_until
 from warehouse.settings import Settings
 
 TENANTS = "/auth/mgmt/v1/tenants"
@@ -373,11 +373,13 @@ def test_a_header_without_end_is_refused(http: httpx.Client) -> None:
 
 def test_health_ready_and_metrics_need_no_token(http: httpx.Client) -> None:
     assert http.get("/health").json() == {"status": "ok"}
-    checks = dict.fromkeys(("database", "lake", "keys", "model", "disk"), "ok")
-    assert http.get("/ready").json() == {"status": "ok", "checks": checks}
+    checks = dict.fromkeys(("database", "keys", "work", "lake", "model", "disk"), "ok")
+    wait_until(lambda: http.get("/ready").json() == {"status": "ok", "checks": checks}, 60, lambda: http.get("/ready").text)
     metrics = http.get("/metrics")
     assert metrics.headers["Content-Type"].startswith("text/plain")
     assert 'kontor_requests_total{method="GET",route="/ready",status="200"}' in metrics.text
+    assert 'kontor_check_severity{check="work"} 0.0' in metrics.text
+    assert 'kontor_queue_age_seconds{queue="awaited"}' in metrics.text
 
 
 def test_metrics_carry_no_ids(http: httpx.Client, r1: TenantUnderTest, admin: dict[str, str]) -> None:

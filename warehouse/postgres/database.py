@@ -99,7 +99,8 @@ class Owner:
 class Database:
     """A pool of connections. Its transactions commit when their block ends without an error."""
 
-    def __init__(self, url: str, *, pool: int = 10, wait_seconds: float = 10) -> None:
+    def __init__(self, url: str, *, pool: int = 10, wait_seconds: float = 10, options: str = "") -> None:
+        """`options` are those of the server for each connection, as in `-c statement_timeout=1000`."""
         self.url = service_url(url)
         self._wait_seconds = wait_seconds
         self._engine = create_engine(
@@ -108,7 +109,7 @@ class Database:
             max_overflow=0,
             pool_timeout=max(wait_seconds, 1),
             hide_parameters=True,
-            connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": "kontor"},
+            connect_args={"connect_timeout": CONNECT_TIMEOUT_SECONDS, "application_name": "kontor", "options": options},
         )
         self._snapshot_engine = self._engine.execution_options(isolation_level="REPEATABLE READ")
 
@@ -156,8 +157,8 @@ class Database:
             yield
 
     def ping(self) -> None:
-        """Raises `DatabaseUnavailable` if the database does not answer now."""
-        with self._connect(self._engine, "SELECT 1", {}, wait_seconds=0):
+        """Raises `DatabaseUnavailable` if the database does not answer."""
+        with self._connect(self._engine, "SELECT 1", {}, self._wait_seconds):
             pass
 
     def close(self) -> None:

@@ -14,13 +14,14 @@ from warehouse.stores.activity import IS_SERVED
 from warehouse.stores.providers import WITHOUT_BANK
 
 NO_JOB = "NOT EXISTS (SELECT FROM procrastinate_jobs j WHERE j.args ->> 'fetch' = accesses.fetch_id::text)"
+IS_IDLE = Access.fetch_id.is_(None)
 MAY_BE_FETCHED = (
     User.active,
     Tenant.active,
     IS_SERVED,
     Access.sync,
     Access.provider_id.not_in(WITHOUT_BANK),
-    Access.fetch_id.is_(None),
+    IS_IDLE,
     ~Access.waits_for_customer,
     or_(Access.consent_ends_at.is_(None), Access.consent_ends_at > func.now()),
 )
@@ -65,6 +66,56 @@ def failing_providers(owner: Owner) -> list[FailingProvider]:
         .order_by(count.desc(), Provider.name)
     )
     return [FailingProvider(*row) for row in rows.tuples()]
+
+
+@dataclass(frozen=True)
+class SlotFetches:
+    """The accesses that the refresh of a slot has tried: all, those still being fetched, and those with data of the slot."""
+
+    accesses: int
+    unended: int
+    fetched: int
+
+
+@dataclass(frozen=True)
+class DataAge:
+    """How old the data of accesses are that may be fetched without their customers: their number, that of those with older data
+    than allowed, and the time of the oldest data.
+    """
+
+    accesses: int
+    outdated: int
+    oldest_at: datetime | None
+
+
+def slot_fetches(owner: Owner, slot: datetime) -> SlotFetches:
+    """How far the refresh of a slot has come."""
+    count = func.count()
+    statement = select(
+        count, count.filter(Access.fetch_id.is_not(None)), count.filter(Access.fetched_at >= slot, Access.fetch_id.is_(None))
+    )
+    return SlotFetches(*owner.session.execute(statement.where(Access.slot_at == slot)).one())
+
+
+def count_unended(owner: Owner, slot: datetime) -> dict[str, int]:
+    """The number of fetches of a slot that have not ended, by the name of the provider."""
+    count = select(Provider.name, func.count()).join(Access).where(Access.fetch_id.is_not(None), Access.slot_at == slot)
+    return dict(owner.session.execute(count.group_by(Provider.name)).tuples().all())
+
+
+def data_age(owner: Owner, oldest_allowed: datetime) -> DataAge:
+    """How old the data of accesses are that may be fetched without their customers, and were added before `oldest_allowed`."""
+    is_outdated = or_(Access.fetched_at.is_(None), Access.fetched_at < oldest_allowed)
+    columns = (func.count(), func.count().filter(is_outdated), func.min(Access.fetched_at))
+    may_be_fetched = [condition for condition in MAY_BE_FETCHED if condition is not IS_IDLE]
+    statement = (
+        select(*columns)
+        .select_from(Access)
+        .join(User, User.id == Access.user_id)
+        .join(Tenant, Tenant.id == Access.tenant_id)
+        .where(*may_be_fetched, Access.created_at < oldest_allowed)
+    )
+    return DataAge(*owner.session.execute(statement).one())
 
 
 def count_running(owner: Owner) -> dict[str, int]:

@@ -6,6 +6,7 @@ Here belong columns, keys and indexes. Queries belong to the stores.
 from warehouse.postgres.tables.banks import (
     Access,
     BankSession,
+    FetchCount,
     Position,
     Product,
     Provider,
@@ -38,6 +39,7 @@ __all__ = [
     "Client",
     "ClientRole",
     "Dialogue",
+    "FetchCount",
     "FormDesign",
     "Position",
     "Product",

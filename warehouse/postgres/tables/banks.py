@@ -34,6 +34,17 @@ class Provider(Base):
     updated_at: Mapped[datetime] = mapped_column(server_default=func.clock_timestamp())
 
 
+class FetchCount(Base):
+    """How often fetches at a provider have ended in one way, and when last. No row tells of a person."""
+
+    __tablename__ = "fetch_counts"
+
+    provider_id: Mapped[UUID] = mapped_column(ForeignKey("providers.id"), primary_key=True)
+    outcome: Mapped[str] = mapped_column(primary_key=True)
+    fetches: Mapped[int] = mapped_column(BigInteger)
+    last_at: Mapped[datetime]
+
+
 class OwnedByUser(Owned):
     """A row of one user; row-level security hides it from all others, also of the same tenant."""
 
