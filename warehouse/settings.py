@@ -60,6 +60,9 @@ class Settings(BaseSettings):
         None, description="PostgreSQL address of the role that owns the tables; default: database_url"
     )
     dagster_database_url: str | None = Field(None, description="PostgreSQL address of Dagster's own database")
+    backup_database_url: str | None = Field(
+        None, repr=False, description="address of the role that `kontor backup` reads an external PostgreSQL with (BYPASSRLS)"
+    )
     database_pool: int = Field(10, ge=1, le=200, description="connections each worker keeps for reading and writing")
     database_wait_seconds: float = Field(
         10, ge=0, le=170, description="how long a request waits for a database that is restarting"

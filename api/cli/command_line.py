@@ -10,6 +10,7 @@ from rich.markup import escape
 from api.cli import (
     api_keys,
     backfill,
+    backup,
     certificates,
     clients,
     credit_risk,
@@ -36,6 +37,7 @@ from warehouse.errors import KontorError
 app = typer.Typer(help="Kontor: the open platform for German bank data.", no_args_is_help=True, pretty_exceptions_enable=False)
 server.register(app)
 status.register(app)
+backup.register(app)
 simulate.register(app)
 models.register(app)
 sql.register(app)
