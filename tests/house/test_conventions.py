@@ -29,6 +29,7 @@ NO_STORES = {
     "warehouse.postgres.database": "opens the transactions of owners",
     "warehouse.postgres.async_connections": "opens the asynchronous ones",
     "warehouse.postgres.advisory_locks": "locks numbers, not rows",
+    "warehouse.postgres.dumps": "runs programs over all rows",
     "warehouse.postgres.embedded": "starts a server, before there is any owner",
     "warehouse.postgres.migrate": "changes tables, not rows",
     "warehouse.postgres.migrations": "the same",

@@ -38,9 +38,9 @@ def _run(program: str, address: str, *arguments: str) -> None:
     url = make_url(address).set(drivername="postgresql")
     environment = {**os.environ, **({"PGPASSWORD": str(url.password)} if url.password else {})}
     command = [_find(program, url), f"--dbname={url.set(password=None).render_as_string()}", *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603 (no shell)
-    if done.returncode:
-        raise KontorError(f"{program} failed: {done.stderr.strip()[-500:]}")
+    completed = subprocess.run(command, env=environment, capture_output=True, text=True)  # noqa: S603 (no shell)
+    if completed.returncode:
+        raise KontorError(f"{program} failed: {completed.stderr.strip()[-500:]}")
 
 
 def _find(program: str, url: URL) -> str:
