@@ -42,6 +42,7 @@ class Reason(StrEnum):
     TEXT_TOO_LONG = "TEXT_TOO_LONG"
     FIELD_MISSING = "FIELD_MISSING"
     IMPLAUSIBLE = "IMPLAUSIBLE"
+    IMPLAUSIBLE_ACCOUNT = "IMPLAUSIBLE_ACCOUNT"
 
 
 class StatementFault(Invalid):

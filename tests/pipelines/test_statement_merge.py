@@ -22,8 +22,9 @@ VIEWS = {
     "CAMT.052": lambda lines: camt(lines, "02", "052"),
     "MT940": lambda lines: mt940(lines).encode(),
     "CSV": sparkasse_csv,
+    "FinTS": lambda lines: f"\r\n{mt940(lines, page_lines=4)}".encode("iso-8859-1"),
 }
-"""One history as banks export it."""
+"""One history as banks export it, and as FinTS delivers it: CAMT.052 in version 02, or pages of MT940 in ISO 8859-1."""
 
 
 @st.composite
